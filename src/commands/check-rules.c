@@ -9,10 +9,10 @@
 #define TIME_COLUMNS 20u
 
 const char *check_time(const Program *program, uint32_t root, const Expression *expression) {
-    switch (cel_plan_time(program->plan, root)) {
-    case CEL_TIME_ONCE:
+    switch (plan_frequency(program->plan, root)) {
+    case PLAN_ONCE:
         return expression->groups ? "once a request" : "constant";
-    case CEL_TIME_KEPT:
+    case PLAN_PRECOMPUTED:
         return "when a node changes";
     default:
         return "for pod and node";
@@ -22,7 +22,7 @@ const char *check_time(const Program *program, uint32_t root, const Expression *
 bool check_is_slow(const Program *program, uint32_t root) {
     uint32_t node;
 
-    return cel_plan_falls_back(program->plan, root, &node);
+    return plan_falls_back(program->plan, root, &node);
 }
 
 /* --- costs ------------------------------------------------------------------------ */

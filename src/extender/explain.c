@@ -193,7 +193,7 @@ static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state
 
     if (state == JUDGE_STATE_MISSING)
         return tell_missing(x, &filter->test, row);
-    if (state == CEL_STATE_ERROR)
+    if (state == COLUMN_ERROR)
         return tell_failure(x, &filter->test, row);
     if (!expression_is_given(&filter->message))
         return STR_NULL;
@@ -204,8 +204,7 @@ static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state
 }
 
 static bool passes(const Filter *filter, uint8_t state) {
-    return state == CEL_STATE_TRUE ||
-           (state == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW) ||
+    return state == COLUMN_TRUE || (state == COLUMN_ERROR && filter->on_error == FALLBACK_ALLOW) ||
            (state == JUDGE_STATE_MISSING && filter->on_missing == FALLBACK_ALLOW);
 }
 
@@ -240,13 +239,13 @@ static int note_failures(Explainer *x, const Filter *filter) {
 
     for (size_t i = 0; r == 0 && i < question->n; i++) {
         NodeExplanation *node = &x->result->nodes[i];
-        RuleErrors *counts = states[i] == CEL_STATE_ERROR       ? &errors
+        RuleErrors *counts = states[i] == COLUMN_ERROR          ? &errors
                              : states[i] == JUDGE_STATE_MISSING ? &missing
                                                                 : NULL;
         bool is_passed = passes(filter, states[i]);
         Str detail = STR_NULL;
 
-        if (states[i] == CEL_STATE_TRUE)
+        if (states[i] == COLUMN_TRUE)
             continue;
         if (!is_passed || counts->n == 0)
             detail = detail_of(x, filter, i, states[i]);
@@ -324,7 +323,7 @@ static int set_part(Explainer *x, const Candidates *candidates, size_t number) {
     for (size_t i = 0; r == 0 && i < candidates->n; i++)
         candidates->nodes[i]->parts[number] = (ScorePart){
             .raw = raw[i],
-            .is_error = states[i] == CEL_STATE_ERROR,
+            .is_error = states[i] == COLUMN_ERROR,
             .is_missing = states[i] == JUDGE_STATE_MISSING,
             .value = values[i],
             .contribution = values[i] * score->weight / x->result->weights,

@@ -111,7 +111,7 @@ static int find_loads(View *view, const ViewParts *parts, const View *before) {
     return r;
 }
 
-static int find_facts(View *view, const View *before, CelClock clock) {
+static int find_facts(View *view, const View *before, PlanDeadline clock) {
     bool may_share = before && before->program == view->program && !before->facts.is_late;
     KnownFacts known;
     FactsOptions options = {
@@ -156,7 +156,7 @@ FactsOptions view_facts_options(const View *view, const Moment *moment, const Kn
     FactsOptions options = {.zones = view->zones, .known = known};
 
     if (moment)
-        options.clock = (CelClock){.is_over = moment->is_over, .context = moment->context};
+        options.clock = (PlanDeadline){.is_over = moment->is_over, .context = moment->context};
     return options;
 }
 

@@ -57,8 +57,8 @@ typedef struct ViewParts {
     Measurements *measurements;   /* of the program's gauges, in their order; NULL: none */
     int64_t now_nsec;             /* since 1970, and ... */
     int64_t uptime_nsec;          /* ... monotonic: what is too old now is absent */
-    CelClock clock; /* for making it; zeroed: it has all the time. When time is up, facts.is_late is
-                       set, and the view can only say that it was late */
+    PlanDeadline clock;           /* for making it; zeroed: it has all the time. When time is up,
+                                 facts.is_late is           set, and the view can only say that it was late */
 } ViewParts;
 
 /* Takes references to what is counted. What @before (NULL: none) has found out about the same

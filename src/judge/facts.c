@@ -18,10 +18,10 @@
 typedef struct Work {
     const Program *program;
     const NodeTable *table;
-    CelTable rows;
+    PlanTable rows;
     CelRun run;
     Arena *scratch;
-    CelClock clock;
+    PlanDeadline clock;
 } Work;
 
 /* Sharing is not a change. */
@@ -33,27 +33,27 @@ typedef struct Work {
 static const uint8_t *find_missing(
     const Program *program, const Filter *filter, const FactsChunk *chunk) {
     if (filter->missing_root == UINT32_MAX ||
-        cel_plan_time(program->plan, filter->missing_root) != CEL_TIME_KEPT)
+        plan_frequency(program->plan, filter->missing_root) != PLAN_PRECOMPUTED)
         return NULL;
-    return cel_kept_root(program->plan, chunk->kept, filter->missing_root).states;
+    return plan_block_root(program->plan, chunk->kept, filter->missing_root).states;
 }
 
 /* The rows on which it failed, and for which of both reasons. */
 static FailedRows find_failed(
     const Program *program, const Filter *filter, size_t n, const FactsChunk *chunk) {
-    const uint8_t *states = cel_kept_root(program->plan, chunk->kept, filter->root).states;
+    const uint8_t *states = plan_block_root(program->plan, chunk->kept, filter->root).states;
     const uint8_t *missing = NULL;
     FailedRows failed = {0};
 
-    if (!memchr(states, CEL_STATE_ERROR, n))
+    if (!memchr(states, COLUMN_ERROR, n))
         return failed;
     missing = find_missing(program, filter, chunk);
     for (size_t i = 0; i < n; i++) {
         uint64_t bit = UINT64_C(1) << i;
 
-        if (states[i] != CEL_STATE_ERROR)
+        if (states[i] != COLUMN_ERROR)
             continue;
-        if (missing && missing[i] == CEL_STATE_TRUE)
+        if (missing && missing[i] == COLUMN_TRUE)
             failed.missing |= bit;
         else
             failed.errors |= bit;
@@ -64,13 +64,13 @@ static FailedRows find_failed(
 /* A filter that reads the node alone speaks for its policy where it fails. 0 or -ENOMEM. */
 static int note_failing(const Program *program, const Filter *filter, size_t n, Arena *keep,
     FactsChunk *chunk, uint16_t *failing) {
-    CelColumn column = cel_kept_root(program->plan, chunk->kept, filter->root);
+    Column column = plan_block_root(program->plan, chunk->kept, filter->root);
     FailedRows failed = find_failed(program, filter, n, chunk);
     uint64_t allowed = (filter->on_error == FALLBACK_ALLOW ? failed.errors : 0) |
                        (filter->on_missing == FALLBACK_ALLOW ? failed.missing : 0);
 
     for (size_t i = 0; i < n; i++) {
-        bool passes = column.states[i] == CEL_STATE_TRUE || (allowed >> i & 1);
+        bool passes = column.states[i] == COLUMN_TRUE || (allowed >> i & 1);
         uint16_t said = passes ? VERDICT_PASS : filter->number;
 
         failing[i] = failing[i] < said ? failing[i] : said;
@@ -93,7 +93,7 @@ static int find_failing(const Program *program, size_t n, Arena *keep, FactsChun
         const Filter *filter = program->filters[i];
         size_t policy = (size_t)(filter->policy - program->policies);
 
-        if (cel_plan_time(program->plan, filter->root) == CEL_TIME_KEPT)
+        if (plan_frequency(program->plan, filter->root) == PLAN_PRECOMPUTED)
             r = note_failing(program, filter, n, keep, chunk, chunk->failing + policy * CHUNK_ROWS);
     }
     return r;
@@ -107,8 +107,9 @@ static size_t rows_from(const NodeTable *table, uint32_t first) {
 }
 
 /* Works out @n rows, in @keep. */
-static int find_kept(Work *work, const uint32_t *rows, size_t n, Arena *keep, const CelKept **ret) {
-    return cel_kept_new(
+static int find_kept(
+    Work *work, const uint32_t *rows, size_t n, Arena *keep, const PlanBlock **ret) {
+    return plan_block_new(
         work->program->plan, &work->rows, rows, n, &work->run, work->clock, keep, ret);
 }
 
@@ -123,14 +124,14 @@ static int find_facts(Work *work, uint32_t first, Arena *keep, FactsChunk *chunk
     arena_reset(work->scratch);
     r = find_kept(work, rows, n, keep, &chunk->kept);
     if (r != 0)
-        return r; /* also CEL_SESSION_OVER */
+        return r; /* also PLAN_DEADLINE_PASSED */
     return find_failing(work->program, n, keep, chunk);
 }
 
 /* The same from what was known of it, when only its rows @slots have changed. */
 static int find_new_facts(Work *work, const FactsChunk *known, uint32_t first,
     const uint32_t *slots, size_t n_slots, Arena *keep, FactsChunk *chunk) {
-    const CelKept *fresh = NULL;
+    const PlanBlock *fresh = NULL;
     uint32_t rows[CHUNK_ROWS];
     int r;
 
@@ -139,10 +140,10 @@ static int find_new_facts(Work *work, const FactsChunk *known, uint32_t first,
     arena_reset(work->scratch);
     r = find_kept(work, rows, n_slots, work->scratch, &fresh);
     if (r != 0)
-        return r; /* also CEL_SESSION_OVER */
-    r = cel_kept_splice(
+        return r; /* also PLAN_DEADLINE_PASSED */
+    r = plan_block_replace_rows(
         work->program->plan, known->kept, fresh, slots, n_slots, work->scratch, keep, &chunk->kept);
-    if (r == CEL_SPLICE_FULL)
+    if (r == PLAN_BLOCK_FULL)
         return find_facts(work, first, keep, chunk);
     if (r == 0)
         r = find_failing(work->program, rows_from(work->table, first), keep, chunk);
@@ -288,13 +289,13 @@ static int find_whole(const Work *work, const KnownFacts *known, Arena *arena, F
     if (work->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER))
         facts->cluster = schema_cluster(work->table, arena);
     if (known && known->facts->whole && has_same_nodes(known->table, work->table))
-        return cel_whole_renew(work->program->plan,
+        return plan_totals_update(work->program->plan,
             known->facts->whole,
             facts->blocks,
             work->table->n_rows,
             arena,
             &facts->whole);
-    return cel_whole_new(
+    return plan_totals_new(
         work->program->plan, &work->rows, facts->blocks, work->table->n_rows, arena, &facts->whole);
 }
 
@@ -312,7 +313,7 @@ static int build(const Program *program, const NodeTable *table, const FactsOpti
     int r = 0;
 
     ret->chunks = ARENA_ARRAY(arena, const FactsChunk *, table->n_chunks);
-    ret->blocks = ARENA_ARRAY(arena, const CelKept *, table->n_chunks);
+    ret->blocks = ARENA_ARRAY(arena, const PlanBlock *, table->n_chunks);
     if (!scratch || !ret->chunks || !ret->blocks)
         return -ENOMEM;
     work.run.fuel = FACTS_FUEL;
@@ -321,7 +322,7 @@ static int build(const Program *program, const NodeTable *table, const FactsOpti
         r = add_chunk(&work, options->known, i, arena, ret);
         ret->n_chunks = i + 1;
     }
-    ret->is_late = r == CEL_SESSION_OVER;
+    ret->is_late = r == PLAN_DEADLINE_PASSED;
     if (r == 0)
         r = find_whole(&work, options->known, arena, ret);
     return ret->is_late ? 0 : r;
@@ -347,7 +348,7 @@ void facts_release(Facts *facts) {
 }
 
 uint8_t facts_state(const Program *program, const Facts *facts, uint32_t root, uint32_t row) {
-    CelColumn column = cel_kept_root(program->plan, facts->blocks[row / CHUNK_ROWS], root);
+    Column column = plan_block_root(program->plan, facts->blocks[row / CHUNK_ROWS], root);
 
     return column.states[table_slot(row)];
 }

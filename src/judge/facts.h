@@ -16,15 +16,15 @@
 
 #include "base/arena.h"
 #include "base/ref.h"
-#include "cel/plan.h"
 #include "cel/zone.h"
 #include "cluster/table.h"
+#include "columnar/plan.h"
 #include "policy/program.h"
 
 #define VERDICT_PASS UINT16_MAX
 
 /* A chunk of the table is a block of the plan. */
-_Static_assert(CHUNK_ROWS == CEL_BLOCK_ROWS, "one chunk, one block");
+_Static_assert(CHUNK_ROWS == PLAN_BLOCK_ROWS, "one chunk, one block");
 
 /* Rows of a chunk, a bit each, on which a filter that reads the node alone fails: where onError
  * decides, and where a metric that it reads is absent, and onMissing does. */
@@ -37,7 +37,7 @@ _Static_assert(CHUNK_ROWS <= 64, "a bit for each row");
 typedef struct FactsChunk {
     Ref ref;
     Arena *arena; /* its own, where @kept lies; NULL: that of a request */
-    const CelKept *kept;
+    const PlanBlock *kept;
     FailedRows *failed; /* by number of the filter; NULL: none of them fails on any row */
     uint16_t failing[]; /* by policy, then row: the first of its filters that reads the node alone
                            and that the node fails; VERDICT_PASS when none */
@@ -45,12 +45,12 @@ typedef struct FactsChunk {
 
 typedef struct Facts {
     const FactsChunk **chunks; /* as many as the table has */
-    const CelKept **blocks;    /* theirs */
+    const PlanBlock **blocks;  /* theirs */
     size_t n_chunks;
-    const CelWhole *whole; /* what must be known of all rows together; may be NULL */
-    CelValue cluster;      /* its totals, if the program reads them */
-    bool is_counted;       /* chunks are on the heap, shared and counted; else the arena's */
-    bool is_late;          /* time was up: there are no facts, and nothing can be judged */
+    const PlanTotals *whole; /* what must be known of all rows together; may be NULL */
+    CelValue cluster;        /* its totals, if the program reads them */
+    bool is_counted;         /* chunks are on the heap, shared and counted; else the arena's */
+    bool is_late;            /* time was up: there are no facts, and nothing can be judged */
 } Facts;
 
 /* Facts that may be shared: of the same program. */
@@ -62,7 +62,7 @@ typedef struct KnownFacts {
 typedef struct FactsOptions {
     const CelZones *zones;   /* may be NULL */
     const KnownFacts *known; /* NULL: nothing */
-    CelClock clock;
+    PlanDeadline clock;
 } FactsOptions;
 
 /* All in @arena; what is known already is shared and borrowed. When time is up it gives up:
@@ -81,5 +81,6 @@ static inline uint16_t facts_failing(const Facts *facts, size_t policy, uint32_t
     return facts->chunks[row / CHUNK_ROWS]->failing[policy * CHUNK_ROWS + table_slot(row)];
 }
 
-/* The state (cel/column.h) of root @root of the plan, which reads the node alone, for a row. */
+/* The state (columnar/column.h) of root @root of the plan, which reads the node alone, for a row.
+ */
 uint8_t facts_state(const Program *program, const Facts *facts, uint32_t root, uint32_t row);

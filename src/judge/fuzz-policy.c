@@ -55,10 +55,10 @@ static void check_rule(Judge *judge, const Question *question, const Filter *fil
         if (states[i] == JUDGE_STATE_MISSING)
             require(value.kind == CEL_ERROR && expression_is_given(&filter->missing));
         else
-            require(states[i] == (value.kind == CEL_ERROR ? CEL_STATE_ERROR
-                                     : cel_is_true(value) ? CEL_STATE_TRUE
-                                                          : CEL_STATE_FALSE));
-        if (states[i] == CEL_STATE_FALSE && expression_is_given(&filter->message)) {
+            require(states[i] == (value.kind == CEL_ERROR ? COLUMN_ERROR
+                                     : cel_is_true(value) ? COLUMN_TRUE
+                                                          : COLUMN_FALSE));
+        if (states[i] == COLUMN_FALSE && expression_is_given(&filter->message)) {
             value = judge_value(judge, &filter->message, question->rows[i], question->arena);
             require(value.kind == CEL_ERROR || value.kind == CEL_STRING);
         }

@@ -18,10 +18,10 @@
 
 struct Judge {
     Question question;
-    CelTable rows;
+    PlanTable rows;
     CelRun run;
     CelValue *variables;           /* by slot */
-    CelSession *session;           /* NULL: the facts are late, and nothing is judged */
+    PlanSession *session;          /* NULL: the facts are late, and nothing is judged */
     uint8_t *applies;              /* by policy */
     const CelError **match_errors; /* by policy */
     bool has_match_errors;
@@ -82,8 +82,8 @@ int order_count(
     const Judge *judge, Order *order, size_t begin, const uint8_t *states, size_t n, Count count);
 
 /* The states of a rule over a batch, with JUDGE_STATE_MISSING where it failed for want of a metric:
- * @states themselves, or a copy in @room, which has room for CEL_BATCH_ROWS. @root: the rule's
- * missing_root; @states may be NULL: all fine. 0, CEL_SESSION_OVER or -ENOMEM. */
+ * @states themselves, or a copy in @room, which has room for PLAN_BATCH_ROWS. @root: the rule's
+ * missing_root; @states may be NULL: all fine. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 int missing_mark(Judge *judge, uint32_t root, size_t n, uint8_t *room, const uint8_t **states);
 
 /* The scores of any rows; see judge_scores(). */

@@ -33,7 +33,7 @@ static int bind_variables(Judge *judge) {
 
 static int open_session(Judge *judge) {
     const Question *question = &judge->question;
-    CelSessionOptions options = {
+    PlanSessionOptions options = {
         .table = &judge->rows,
         .blocks = question->facts->blocks,
         .whole = question->facts->whole,
@@ -48,7 +48,7 @@ static int open_session(Judge *judge) {
     judge->rows = schema_table(question->program->schema, question->table);
     judge->run = CEL_RUN(question->arena);
     judge->run.zones = question->zones;
-    return cel_session_new(question->program->plan, &options, question->arena, &judge->session);
+    return plan_session_new(question->program->plan, &options, question->arena, &judge->session);
 }
 
 static int match_policy(Judge *judge, size_t i) {
@@ -59,9 +59,9 @@ static int match_policy(Judge *judge, size_t i) {
     judge->applies[i] = policy_selects(policy, judge->question.pod);
     if (!judge->applies[i] || !expression_is_given(&policy->match.expression))
         return 0;
-    r = judge->session ? cel_session_once(judge->session, policy->match.root, &value)
-                       : CEL_SESSION_OVER;
-    if (r == CEL_SESSION_OVER) { /* then onTimeout says whether it matters */
+    r = judge->session ? plan_session_once(judge->session, policy->match.root, &value)
+                       : PLAN_DEADLINE_PASSED;
+    if (r == PLAN_DEADLINE_PASSED) { /* then onTimeout says whether it matters */
         judge->applies[i] = policy->on_timeout == FALLBACK_REJECT;
         judge->n_late = judge->question.n;
         return 0;

@@ -107,12 +107,13 @@ JudgeNotes judge_notes(const Judge *judge);
 
 /* --- for explanations ------------------------------------------------------------------ */
 
-/* A state besides those of cel/column.h: an error where a metric that the rule reads is absent. */
+/* A state besides those of columnar/column.h: an error where a metric that the rule reads is
+ * absent. */
 #define JUDGE_STATE_MISSING 4
 
-/* One rule over the rows: states as of cel/column.h, and the one above; what a score rule gives
- * before onError, with its state, and after it and normalize. The node nobody knows passes, and has
- * an error for a score. The question's facts must not be late. 0; -ENOMEM; or
+/* One rule over the rows: states as of columnar/column.h, and the one above; what a score rule
+ * gives before onError, with its state, and after it and normalize. The node nobody knows passes,
+ * and has an error for a score. The question's facts must not be late. 0; -ENOMEM; or
  * -ENOTRECOVERABLE when time is up. */
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) MUST_CHECK;
 int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,
@@ -122,7 +123,7 @@ int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_
  * for want of memory. */
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);
 
-/* Why @expression failed on row @row: its state there is CEL_STATE_ERROR. Rules that are worked out
+/* Why @expression failed on row @row: its state there is COLUMN_ERROR. Rules that are worked out
  * beforehand have less fuel than judge_value(): where that gets through, fuel is what they lacked.
  * In @arena; never NULL. */
 const CelError *judge_error(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);

@@ -13,19 +13,19 @@
 WIDE_LOOPS static void mark(const uint8_t *restrict states, const uint8_t *restrict missing,
     size_t n, uint8_t *restrict ret) {
     for (size_t i = 0; i < n; i++)
-        ret[i] = states[i] == CEL_STATE_ERROR && missing[i] == CEL_STATE_TRUE ? JUDGE_STATE_MISSING
-                                                                              : states[i];
+        ret[i] = states[i] == COLUMN_ERROR && missing[i] == COLUMN_TRUE ? JUDGE_STATE_MISSING
+                                                                        : states[i];
 }
 
 int missing_mark(Judge *judge, uint32_t root, size_t n, uint8_t *room, const uint8_t **states) {
-    const CelColumn *missing;
+    const Column *missing;
     int r;
 
-    if (root == UINT32_MAX || !*states || !memchr(*states, CEL_STATE_ERROR, n))
+    if (root == UINT32_MAX || !*states || !memchr(*states, COLUMN_ERROR, n))
         return 0;
-    r = cel_session_root(judge->session, root, &missing);
+    r = plan_session_root(judge->session, root, &missing);
     if (r != 0)
-        return r; /* also CEL_SESSION_OVER */
+        return r; /* also PLAN_DEADLINE_PASSED */
     mark(*states, missing->states, n, room);
     *states = room;
     return 0;

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cel/column.h"
+#include "columnar/column.h"
 
 static bool counts(const uint8_t *states, const double *values, size_t i) {
-    return states[i] != CEL_STATE_ERROR && isfinite(values[i]);
+    return states[i] != COLUMN_ERROR && isfinite(values[i]);
 }
 
 static void normalize_min_max(double on_error, const uint8_t *states, size_t n, double *values) {

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "policy/policy.h"
 
-/* @values, in place. Those whose state is CEL_STATE_ERROR, and what is not finite, become @on_error
+/* @values, in place. Those whose state is COLUMN_ERROR, and what is not finite, become @on_error
  * and do not count for the others.
  *
  *   MIN_MAX   the least is 0, the most 100; all 100 when they are equal

@@ -58,12 +58,12 @@ int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret) 
 
 size_t order_begin(Judge *judge, const Order *order, size_t begin) {
     size_t left = order->n - begin;
-    size_t n = left < CEL_BATCH_ROWS ? left : CEL_BATCH_ROWS;
+    size_t n = left < PLAN_BATCH_ROWS ? left : PLAN_BATCH_ROWS;
 
     if (order->rows)
-        cel_session_rows(judge->session, order->rows + begin, n);
+        plan_session_set_rows(judge->session, order->rows + begin, n);
     else
-        cel_session_range(judge->session, (uint32_t)begin, n);
+        plan_session_set_range(judge->session, (uint32_t)begin, n);
     return n;
 }
 

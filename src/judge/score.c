@@ -19,11 +19,11 @@ typedef struct Given {
 } Given;
 
 /* The column of a score rule, in @room if they are no doubles, and in @states if some fail for want
- * of a metric. 0, CEL_SESSION_OVER or -ENOMEM. */
+ * of a metric. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 static int fetch_score(
     Judge *judge, const Score *score, size_t n, double *room, uint8_t *states, Given *ret) {
-    const CelColumn *column;
-    int r = cel_session_root(judge->session, score->root, &column);
+    const Column *column;
+    int r = plan_session_root(judge->session, score->root, &column);
 
     if (r != 0)
         return r;
@@ -31,7 +31,7 @@ static int fetch_score(
     r = missing_mark(judge, score->missing_root, n, states, &ret->states);
     if (r != 0)
         return r;
-    if (column->lane == CEL_LANE_DOUBLE)
+    if (column->lane == LANE_DOUBLE)
         ret->values = column->doubles;
     else
         for (size_t i = 0; i < n; i++)
@@ -49,7 +49,7 @@ static inline double settled(double value, double on_error) {
 
 static void settle(const Score *score, const uint8_t *states, size_t n, double *values) {
     for (size_t i = 0; i < n; i++)
-        values[i] = states[i] == CEL_STATE_ERROR       ? score->on_error
+        values[i] = states[i] == COLUMN_ERROR          ? score->on_error
                     : states[i] == JUDGE_STATE_MISSING ? score->on_missing
                                                        : settled(values[i], score->on_error);
 }
@@ -67,7 +67,7 @@ WIDE_LOOPS static void add_given(
     for (size_t i = 0; i < n; i++) {
         double value = settled(values[i], on_error);
 
-        totals[i] += share * (states[i] == CEL_STATE_ERROR ? on_error : value);
+        totals[i] += share * (states[i] == COLUMN_ERROR ? on_error : value);
     }
 }
 
@@ -83,8 +83,8 @@ typedef struct Tally {
     double weights;
     double *totals; /* by the order's rows: rules that are not normalised; 0 behind the last */
     Raw *raws;      /* by number of the rule; of those that are */
-    double batch[CEL_BATCH_ROWS];
-    uint8_t states[CEL_BATCH_ROWS]; /* of a rule that fails for want of a metric */
+    double batch[PLAN_BATCH_ROWS];
+    uint8_t states[PLAN_BATCH_ROWS]; /* of a rule that fails for want of a metric */
 } Tally;
 
 static int keep_raw(
@@ -111,14 +111,14 @@ static void settle_missing(Tally *tally, double on_missing, size_t n, Given *giv
         bool is_missing = tally->states[i] == JUDGE_STATE_MISSING;
 
         tally->batch[i] = is_missing ? on_missing : given->values[i];
-        tally->states[i] = is_missing ? CEL_STATE_FINE : tally->states[i];
+        tally->states[i] = is_missing ? COLUMN_OK : tally->states[i];
     }
     given->values = tally->batch;
 }
 
 static int count_failed(
     Judge *judge, Tally *tally, const Score *score, size_t begin, const Given *given, size_t n) {
-    Count errors = {.state = CEL_STATE_ERROR,
+    Count errors = {.state = COLUMN_ERROR,
         .n_rules = judge->question.program->n_scores,
         .rule = score->number,
         .counts = &judge->score_errors};
@@ -170,10 +170,10 @@ static int normalize_rule(
         return -ENOMEM;
     for (size_t i = 0; i < order->n_asked; i++) {
         size_t place = order_place(order, i);
-        uint8_t state = place < order->n ? raw->states[place] : CEL_STATE_ERROR;
+        uint8_t state = place < order->n ? raw->states[place] : COLUMN_ERROR;
 
         ret[i] = place < order->n ? raw->values[place] : 0;
-        states[i] = state == JUDGE_STATE_MISSING ? CEL_STATE_ERROR : state;
+        states[i] = state == JUDGE_STATE_MISSING ? COLUMN_ERROR : state;
     }
     r = normalize(
         score->normalize, score->on_error, states, order->n_asked, judge->question.arena, ret);
@@ -246,13 +246,13 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
     for (size_t begin = 0; begin < tally->order.n && r == 0; begin += n) {
         n = order_begin(judge, &tally->order, begin);
         r = score_batch(judge, tally, begin, n);
-        if (r == CEL_SESSION_OVER) /* they are worth nothing */
+        if (r == PLAN_DEADLINE_PASSED) /* they are worth nothing */
             order_note_late(judge, &tally->order, begin);
     }
     if (r < 0)
         return r;
     hand_out(tally, ret);
-    if (r == CEL_SESSION_OVER)
+    if (r == PLAN_DEADLINE_PASSED)
         return 0;
     return add_normalized(judge, tally, ret);
 }
@@ -291,7 +291,7 @@ int judge_score_values(
         size_t place = order_place(&order, i);
 
         ret_raw[i] = ret_values[i] = place < order.n ? raw.values[place] : 0;
-        ret_states[i] = place < order.n ? raw.states[place] : CEL_STATE_ERROR;
+        ret_states[i] = place < order.n ? raw.states[place] : COLUMN_ERROR;
     }
     if (score->normalize != NORMALIZE_NONE)
         return normalize_rule(judge, &order, score, &raw, ret_values);

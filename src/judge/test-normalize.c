@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/test-assert.h"
-#include "cel/column.h"
+#include "columnar/column.h"
 #include "judge/normalize.h"
 
 #define ON_ERROR 7.0
@@ -36,7 +36,7 @@ static void check(const Case *test, Normalize how, const double *want) {
 
     for (size_t i = 0; i < test->n; i++) {
         values[i] = test->values[i];
-        states[i] = test->values[i] == FAILED ? CEL_STATE_ERROR : CEL_STATE_FINE;
+        states[i] = test->values[i] == FAILED ? COLUMN_ERROR : COLUMN_OK;
     }
     assert_int_equal(normalize(how, ON_ERROR, states, test->n, arena, values), 0);
     for (size_t i = 0; i < test->n; i++)

@@ -63,12 +63,12 @@ static uint8_t state_of(
     arena_reset(arena);
     *ret = judge_value(round->judge, rule, round->rows[i], arena);
     if (ret->kind != CEL_ERROR)
-        return ret->kind == CEL_BOOL && ret->boolean ? CEL_STATE_TRUE : CEL_STATE_FALSE;
+        return ret->kind == CEL_BOOL && ret->boolean ? COLUMN_TRUE : COLUMN_FALSE;
     assert_true(!expression_is_given(missing) || (rule->metrics | rule->workload_metrics) != 0);
     return expression_is_given(missing) &&
                    cel_is_true(judge_value(round->judge, missing, round->rows[i], arena))
                ? JUDGE_STATE_MISSING
-               : CEL_STATE_ERROR;
+               : COLUMN_ERROR;
 }
 
 static void complain(const Round *round, const Expression *rule, size_t i) {
@@ -94,12 +94,12 @@ static void check_filter_counts(Round *round, const Filter *filter, const uint8_
     uint32_t errors = count_at(notes.filter_errors, filter->number);
     uint32_t missing = count_at(notes.filter_missing, filter->number);
 
-    assert_true(errors <= count_of(states, round->n, CEL_STATE_ERROR));
+    assert_true(errors <= count_of(states, round->n, COLUMN_ERROR));
     assert_true(missing <= count_of(states, round->n, JUDGE_STATE_MISSING));
     round->n_missing += missing;
     if (!filter->is_known)
         return;
-    assert_int_equal(errors, count_of(states, round->n, CEL_STATE_ERROR));
+    assert_int_equal(errors, count_of(states, round->n, COLUMN_ERROR));
     assert_int_equal(missing, count_of(states, round->n, JUDGE_STATE_MISSING));
 }
 
@@ -114,8 +114,8 @@ static void check_filter(Round *round, const Filter *filter, uint16_t *first) {
 
         if (states[i] != state_of(round, &filter->test, &filter->missing, i, &value))
             complain(round, &filter->test, i);
-        passes = states[i] == CEL_STATE_TRUE ||
-                 (states[i] == CEL_STATE_ERROR && filter->on_error == FALLBACK_ALLOW) ||
+        passes = states[i] == COLUMN_TRUE ||
+                 (states[i] == COLUMN_ERROR && filter->on_error == FALLBACK_ALLOW) ||
                  (states[i] == JUDGE_STATE_MISSING && filter->on_missing == FALLBACK_ALLOW);
         if (!passes && filter->number < first[i])
             first[i] = filter->number;
@@ -136,7 +136,7 @@ static void check_filters(Round *round) {
 
 /* What a rule that is not normalised counts for. */
 static double settled(const Score *score, uint8_t state, double value) {
-    if (state == CEL_STATE_ERROR || (state == CEL_STATE_FINE && value != value))
+    if (state == COLUMN_ERROR || (state == COLUMN_OK && value != value))
         return score->on_error;
     if (state == JUDGE_STATE_MISSING)
         return score->on_missing;
@@ -156,18 +156,18 @@ static void check_score(Round *round, const Score *score, double weights, double
         bool is_nan = want != want && raw[i] != raw[i];
 
         if (states[i] != state ||
-            (state == CEL_STATE_FINE && !is_nan && memcmp(&want, &raw[i], sizeof(want)) != 0))
+            (state == COLUMN_OK && !is_nan && memcmp(&want, &raw[i], sizeof(want)) != 0))
             complain(round, &score->value, i);
         if (state == JUDGE_STATE_MISSING)
             assert_true(values[i] == score->on_missing);
-        if (state == CEL_STATE_ERROR)
+        if (state == COLUMN_ERROR)
             assert_true(values[i] == score->on_error);
         if (score->normalize == NORMALIZE_NONE)
             assert_true(values[i] == settled(score, state, want));
         totals[i] += values[i] * score->weight / weights;
     }
     assert_int_equal(
-        count_at(notes.score_errors, score->number), count_of(states, round->n, CEL_STATE_ERROR));
+        count_at(notes.score_errors, score->number), count_of(states, round->n, COLUMN_ERROR));
     assert_int_equal(count_at(notes.score_missing, score->number),
         count_of(states, round->n, JUDGE_STATE_MISSING));
 }

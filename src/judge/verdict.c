@@ -15,7 +15,7 @@ typedef struct Docket {
     Order order;
     uint16_t *said; /* VERDICT_PASS behind the last */
     bool observed;
-    uint8_t states[CEL_BATCH_ROWS]; /* of a filter that fails for want of a metric */
+    uint8_t states[PLAN_BATCH_ROWS]; /* of a filter that fails for want of a metric */
 } Docket;
 
 static bool filter_is_asked(const Judge *judge, const Docket *docket, const Filter *filter) {
@@ -72,8 +72,8 @@ WIDE_LOOPS static bool is_open(const uint16_t *said, size_t n, uint16_t number) 
 WIDE_LOOPS static void note_states(uint16_t number, uint8_t on_error,
     const uint8_t *restrict states, size_t n, uint16_t *restrict said) {
     for (size_t i = 0; i < n; i++) {
-        uint8_t state = states[i] == CEL_STATE_ERROR ? on_error : states[i];
-        uint16_t verdict = state == CEL_STATE_TRUE ? VERDICT_PASS : number;
+        uint8_t state = states[i] == COLUMN_ERROR ? on_error : states[i];
+        uint16_t verdict = state == COLUMN_TRUE ? VERDICT_PASS : number;
 
         said[i] = said[i] < verdict ? said[i] : verdict;
     }
@@ -85,10 +85,10 @@ WIDE_LOOPS static void settle_missing(uint8_t on_missing, size_t n, uint8_t *sta
         states[i] = states[i] == JUDGE_STATE_MISSING ? on_missing : states[i];
 }
 
-/* A filter over a batch, in which some rows may have failed. 0, CEL_SESSION_OVER or -ENOMEM. */
+/* A filter over a batch, in which some rows may have failed. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 static int note_filter(Judge *judge, Docket *docket, size_t begin, size_t n, const Filter *filter,
     const uint8_t *states) {
-    Count errors = {.state = CEL_STATE_ERROR,
+    Count errors = {.state = COLUMN_ERROR,
         .n_rules = judge->question.program->n_filters,
         .rule = filter->number,
         .counts = &judge->filter_errors};
@@ -112,19 +112,19 @@ static int note_filter(Judge *judge, Docket *docket, size_t begin, size_t n, con
     return 0;
 }
 
-/* 0, CEL_SESSION_OVER or -ENOMEM. */
+/* 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 static int judge_batch(Judge *judge, Docket *docket, size_t begin, size_t n) {
     const Program *program = judge->question.program;
 
     for (size_t i = 0; i < program->n_filters; i++) {
         const Filter *filter = program->filters[i];
-        const CelColumn *column;
+        const Column *column;
         int r;
 
         if (!filter_is_asked(judge, docket, filter) || filter->is_known ||
             !is_open(docket->said + begin, n, filter->number))
             continue;
-        r = cel_session_root(judge->session, filter->root, &column);
+        r = plan_session_root(judge->session, filter->root, &column);
         if (r == 0)
             r = note_filter(judge, docket, begin, n, filter, column->states);
         if (r != 0)
@@ -233,7 +233,7 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
         n = order_begin(judge, &docket.order, begin);
         note_known_all(judge, &docket, begin, n);
         r = judge_batch(judge, &docket, begin, n);
-        if (r == CEL_SESSION_OVER)
+        if (r == PLAN_DEADLINE_PASSED)
             note_late(judge, &docket, begin, begin + n);
     }
     if (r < 0)
@@ -278,11 +278,11 @@ int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states)
     if (r < 0 || !states)
         return -ENOMEM;
     for (size_t begin = 0; begin < order.n; begin += n) {
-        const CelColumn *column;
+        const Column *column;
         const uint8_t *found;
 
         n = order_begin(judge, &order, begin);
-        r = cel_session_root(judge->session, filter->root, &column);
+        r = plan_session_root(judge->session, filter->root, &column);
         found = r == 0 ? column->states : NULL;
         if (r == 0)
             r = missing_mark(judge, filter->missing_root, n, states + begin, &found);
@@ -294,7 +294,7 @@ int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states)
     for (size_t i = 0; i < order.n_asked; i++) {
         size_t place = order_place(&order, i);
 
-        ret_states[i] = place < order.n ? states[place] : CEL_STATE_TRUE;
+        ret_states[i] = place < order.n ? states[place] : COLUMN_TRUE;
     }
     return 0;
 }

@@ -12,7 +12,7 @@
 typedef struct Planned {
     PolicyReader *reader;
     const CelGraph *graph;
-    const CelPlan *plan;
+    const Plan *plan;
     Arena *scratch;
 } Planned;
 
@@ -21,7 +21,7 @@ static bool is_call(const CelGraphNode *node, const char *name) {
            str_is(node->overloads[0]->name, name);
 }
 
-/* Whether it is there already when the machine gets to what cel_plan_falls_back() tells: that is
+/* Whether it is there already when the machine gets to what plan_falls_back() tells: that is
  * the first thing it runs, so the numbers that go into it are columns. (Texts may be part of
  * it; one that is made of counted pods is made of a number.) */
 static bool is_known(const CelGraphNode *node) {
@@ -52,7 +52,7 @@ static bool reads_domains(const Planned *planned, uint32_t slow) {
 static void check(Planned *planned, const Expression *expression, uint32_t root) {
     uint32_t slow;
 
-    if (expression->is_built_in || !cel_plan_falls_back(planned->plan, root, &slow))
+    if (expression->is_built_in || !plan_falls_back(planned->plan, root, &slow))
         return;
     arena_reset(planned->scratch);
     if (reads_domains(planned, slow))
@@ -68,7 +68,7 @@ static void check(Planned *planned, const Expression *expression, uint32_t root)
 }
 
 void lint_plan(
-    PolicyReader *reader, const Policy *policy, const CelGraph *graph, const CelPlan *plan) {
+    PolicyReader *reader, const Policy *policy, const CelGraph *graph, const Plan *plan) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(MARKS_BUDGET);
     Planned planned = {reader, graph, plan, scratch};
 

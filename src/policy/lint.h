@@ -14,7 +14,7 @@
  * What can be meant is not warned of: each warning names a way to write it that says so.
  */
 
-#include "cel/plan.h"
+#include "columnar/plan.h"
 #include "policy/policy.h"
 #include "policy/reader.h"
 #include "yaml/document.h"
@@ -24,5 +24,4 @@
 void lint_policy(PolicyReader *reader, const YamlNode *document, const Policy *policy);
 
 /* The same about how @policy, whose rules know their roots, is evaluated. */
-void lint_plan(
-    PolicyReader *reader, const Policy *policy, const CelGraph *graph, const CelPlan *plan);
+void lint_plan(PolicyReader *reader, const Policy *policy, const CelGraph *graph, const Plan *plan);

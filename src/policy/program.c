@@ -280,7 +280,7 @@ static void note_known(const Program *program, Policy *policy) {
     for (size_t i = 0; i < policy->n_filters; i++) {
         Filter *filter = &policy->filters[i];
 
-        filter->is_known = cel_plan_time(program->plan, filter->root) == CEL_TIME_KEPT;
+        filter->is_known = plan_frequency(program->plan, filter->root) == PLAN_PRECOMPUTED;
         policy->has_known |= filter->is_known;
     }
 }
@@ -298,7 +298,7 @@ static int plan(Compiling *compiling) {
     for (size_t i = 0; r == 0 && i < policies->n; i++)
         r = lower_policy(program, &policies->items[i], &roots);
     if (r == 0)
-        r = cel_plan_new(program->graph,
+        r = plan_new(program->graph,
             roots.nodes,
             roots.n,
             &program->schema->host,

@@ -24,7 +24,7 @@
 #include "base/digest.h"
 #include "base/ref.h"
 #include "base/str.h"
-#include "cel/plan.h"
+#include "columnar/plan.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "policy/policy.h"
@@ -53,7 +53,7 @@ typedef struct Program {
     uint8_t groups;   /* SCHEMA_BIT()s that some expression reads */
     uint32_t n_slots; /* of variables that a run is given */
     CelGraph *graph;
-    CelPlan *plan;
+    Plan *plan;
     NodeParts filter_parts; /* what the filters read of a node; */
     NodeParts score_parts;  /* and the scores */
 } Program;

@@ -351,7 +351,7 @@ static void test_part_of_node(void **state) {
         assert_case(cases[i].test, (program->filters[0]->part != UINT32_MAX) == cases[i].has_part);
         if (cases[i].has_part)
             assert_int_equal(
-                cel_plan_time(program->plan, program->filters[0]->part), CEL_TIME_KEPT);
+                plan_frequency(program->plan, program->filters[0]->part), PLAN_PRECOMPUTED);
     }
 }
 

@@ -71,7 +71,7 @@ size_t scene_bytes(const Scene *scene, const Scene *other);
 typedef struct SceneSetting {
     const CelZones *zones;
     const Exemptions *exemptions;
-    CelClock clock; /* for making the view, as in ViewParts */
+    PlanDeadline clock; /* for making the view, as in ViewParts */
 } SceneSetting;
 
 /* The view again, for @program; its generation is the scene's. Gauges of @program that ask the same

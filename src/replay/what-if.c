@@ -273,7 +273,7 @@ int what_if_run(const Recording *recording, Program *program, const WhatIfOption
     int r;
 
     run.setting.clock =
-        (CelClock){.is_over = run.options->is_over, .context = run.options->context};
+        (PlanDeadline){.is_over = run.options->is_over, .context = run.options->context};
     *ret = (WhatIfReport){.cases = run.cases};
     if (!request || !scratch || !run.cases)
         return -ENOMEM;

@@ -18,7 +18,7 @@ struct SchemaReads {
     VEC(Str) keys; /* of labels */
 };
 
-static const Schema *schema_of(const CelHost *host) {
+static const Schema *schema_of(const PlanHost *host) {
     return (const Schema *)(const void *)((const char *)host - offsetof(Schema, host));
 }
 
@@ -40,32 +40,32 @@ static uint32_t number_of(struct SchemaReads *reads, Leaf *leaf) {
             return (uint32_t)i;
     added = keep_leaf(reads->arena, leaf) ? VEC_PUSH(&reads->leaves, reads->arena) : NULL;
     if (!added)
-        return CEL_NO_LEAF;
+        return PLAN_NO_LEAF;
     *added = *leaf;
     return (uint32_t)(reads->leaves.n - 1);
 }
 
-static uint32_t leaf_number(const CelHost *host, const CelGraph *graph, uint32_t node) {
+static uint32_t leaf_number(const PlanHost *host, const CelGraph *graph, uint32_t node) {
     Leaf leaf;
 
     return leaf_read(graph, node, host->row_slot, &leaf) ? number_of(schema_of(host)->reads, &leaf)
-                                                         : CEL_NO_LEAF;
+                                                         : PLAN_NO_LEAF;
 }
 
 static uint32_t keyed_leaf_number(
-    const CelHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key) {
+    const PlanHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key) {
     Leaf leaf;
 
     return leaf_read_keyed(graph, node, host->row_slot, &leaf, ret_key)
                ? number_of(schema_of(host)->reads, &leaf)
-               : CEL_NO_LEAF;
+               : PLAN_NO_LEAF;
 }
 
-static uint32_t element_leaf_number(const CelHost *host, const CelGraph *graph, uint32_t node) {
+static uint32_t element_leaf_number(const PlanHost *host, const CelGraph *graph, uint32_t node) {
     Leaf leaf;
 
     return leaf_read_pod(graph, node, &leaf) ? number_of(schema_of(host)->reads, &leaf)
-                                             : CEL_NO_LEAF;
+                                             : PLAN_NO_LEAF;
 }
 
 /* --- groups ------------------------------------------------------------------------------ */
@@ -107,13 +107,13 @@ static bool find_key(const Schema *schema, const CelGraph *graph, uint32_t numbe
            key_number(schema->reads, cel_str(key->constant), ret);
 }
 
-static bool is_whole(const CelHost *host, const CelGraph *graph, uint32_t node) {
+static bool is_whole(const PlanHost *host, const CelGraph *graph, uint32_t node) {
     (void)host;
     return calls(cel_graph_node(graph, node), schema_call_domain);
 }
 
 static bool find_groups(
-    const CelHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key) {
+    const PlanHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key) {
     const Schema *schema = schema_of(host);
 
     return find_key(schema, graph, node, schema_call_domains, schema->cluster_slot, ret_key);
@@ -140,7 +140,7 @@ static uint32_t add_row_pods(const Schema *schema, CelGraph *graph) {
 }
 
 /* The pods of a domain: of the row's own, or of the variable of a loop over all. */
-static bool find_union(const CelHost *host, CelGraph *graph, uint32_t number, CelUnion *ret) {
+static bool find_union(const PlanHost *host, CelGraph *graph, uint32_t number, PlanUnion *ret) {
     const CelGraphNode *node = cel_graph_node(graph, number), *domain;
     const Schema *schema = schema_of(host);
 
@@ -150,7 +150,7 @@ static bool find_union(const CelHost *host, CelGraph *graph, uint32_t number, Ce
     if (schema_record_of(domain->type) != &schema_domain)
         return false;
     if (domain->op == OP_LOCAL)
-        ret->key = CEL_KEY_OF_LOOP;
+        ret->key = PLAN_KEY_OF_LOOP;
     else if (!find_key(
                  schema, graph, node->args[0], schema_call_domain, schema->node_slot, &ret->key))
         return false;
@@ -163,7 +163,7 @@ bool schema_host_init(Schema *schema, Arena *arena) {
     if (!schema->reads)
         return false;
     schema->reads->arena = arena;
-    schema->host = (CelHost){.row_slot = schema->node_slot,
+    schema->host = (PlanHost){.row_slot = schema->node_slot,
         .row_groups = SCHEMA_BIT(SCHEMA_NODE),
         .leaf = leaf_number,
         .element_leaf = element_leaf_number,
@@ -176,41 +176,41 @@ bool schema_host_init(Schema *schema, Arena *arena) {
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static CelValue table_row(const CelTable *table, uint32_t row, CelRun *run) {
+static CelValue table_row(const PlanTable *table, uint32_t row, CelRun *run) {
     return schema_row(run, table->rows, row);
 }
 
-static void table_load(const CelTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
-    CelColumn *ret, CelValue *ret_texts) {
+static void table_load(const PlanTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
+    Column *ret, CelValue *ret_texts) {
     const struct SchemaReads *reads = schema_of(table->host)->reads;
 
     leaf_load(&reads->leaves.items[leaf], table->rows, rows, n, ret, ret_texts);
 }
 
-static void table_load_keyed(const CelTable *table, uint32_t number, CelValue key,
-    const uint32_t *rows, size_t n, CelColumn *ret, CelValue *ret_texts) {
+static void table_load_keyed(const PlanTable *table, uint32_t number, CelValue key,
+    const uint32_t *rows, size_t n, Column *ret, CelValue *ret_texts) {
     Leaf leaf = schema_of(table->host)->reads->leaves.items[number];
 
     leaf.key = cel_str(key);
     leaf_load(&leaf, table->rows, rows, n, ret, ret_texts);
 }
 
-static void table_load_elements(const CelTable *table, uint32_t leaf, const CelValue *elements,
-    size_t n, CelColumn *ret, CelValue *ret_texts) {
+static void table_load_elements(const PlanTable *table, uint32_t leaf, const CelValue *elements,
+    size_t n, Column *ret, CelValue *ret_texts) {
     const struct SchemaReads *reads = schema_of(table->host)->reads;
 
     leaf_load_pods(&reads->leaves.items[leaf], elements, n, ret, ret_texts);
 }
 
 static uint32_t table_groups(
-    const CelTable *table, uint32_t key, size_t n_rows, uint32_t *ret_group_of_row) {
+    const PlanTable *table, uint32_t key, size_t n_rows, uint32_t *ret_group_of_row) {
     const struct SchemaReads *reads = schema_of(table->host)->reads;
 
     return domain_groups(table->rows, reads->keys.items[key], n_rows, ret_group_of_row);
 }
 
-CelTable schema_table(const Schema *schema, const NodeTable *table) {
-    return (CelTable){.host = &schema->host,
+PlanTable schema_table(const Schema *schema, const NodeTable *table) {
+    return (PlanTable){.host = &schema->host,
         .rows = table,
         .row = table_row,
         .load = table_load,

@@ -16,7 +16,7 @@ typedef struct Load {
     const uint32_t *rows;
     const CelValue *pods; /* instead of rows */
     size_t n;
-    CelColumn *ret;
+    Column *ret;
     CelValue *texts;
 } Load;
 
@@ -37,7 +37,7 @@ static bool can_fail(const Leaf *leaf) {
 }
 
 static void set_bool(const Load *load, size_t i, bool value) {
-    load->ret->states[i] = value ? CEL_STATE_TRUE : CEL_STATE_FALSE;
+    load->ret->states[i] = value ? COLUMN_TRUE : COLUMN_FALSE;
 }
 
 /* @value NULL: not set. */
@@ -48,7 +48,7 @@ static void set_text(const Load *load, size_t i, const Str *value) {
         set_bool(load, i, value != NULL);
         return;
     }
-    load->ret->states[i] = value || leaf->ask == LEAF_ELSE ? CEL_STATE_FINE : CEL_STATE_ERROR;
+    load->ret->states[i] = value || leaf->ask == LEAF_ELSE ? COLUMN_OK : COLUMN_ERROR;
     if (value)
         load->texts[i] = schema_text(*value);
     else
@@ -149,7 +149,7 @@ static bool load_texts(const Load *load) {
             set_text(load, i, find_text(load, &object, &near));
             continue;
         }
-        load->ret->states[i] = CEL_STATE_ODD;
+        load->ret->states[i] = COLUMN_FALLBACK;
         is_odd = true;
     }
     return is_odd;
@@ -158,12 +158,12 @@ static bool load_texts(const Load *load) {
 static void set_time(const Load *load, size_t i, int64_t at) {
     load->ret->ints[i] = 0;
     if (at == 0)
-        load->ret->states[i] = CEL_STATE_ERROR;
+        load->ret->states[i] = COLUMN_ERROR;
     else
         load->ret->states[i] = __builtin_mul_overflow(at, NSEC_PER_SEC, &load->ret->ints[i])
-                                   ? CEL_STATE_ODD
-                                   : CEL_STATE_FINE;
-    if (load->ret->states[i] != CEL_STATE_FINE)
+                                   ? COLUMN_FALLBACK
+                                   : COLUMN_OK;
+    if (load->ret->states[i] != COLUMN_OK)
         load->ret->ints[i] = 0;
 }
 
@@ -176,7 +176,7 @@ static void load_times(const Load *load) {
         Object object;
 
         if (!object_at(load, i, &object))
-            load->ret->states[i] = CEL_STATE_ODD;
+            load->ret->states[i] = COLUMN_FALLBACK;
         else if (load->leaf->ask == LEAF_IS_SET)
             set_bool(load, i, time_of(load, &object) != 0);
         else
@@ -204,7 +204,7 @@ static void load_counts(const Load *load) {
         load->ret->ints[i] = load->leaf->source == LEAF_N_PODS
                                  ? table_chunk(load->table, row)->n_pods[table_slot(row)]
                                  : (int64_t)node_at(load, i)->taints.n;
-        load->ret->states[i] = CEL_STATE_FINE;
+        load->ret->states[i] = COLUMN_OK;
     }
 }
 
@@ -229,8 +229,7 @@ static void load_amounts(const Load *load) {
             set_bool(load, i, is_there);
             continue;
         }
-        load->ret->states[i] =
-            is_there || leaf->ask == LEAF_ELSE ? CEL_STATE_FINE : CEL_STATE_ERROR;
+        load->ret->states[i] = is_there || leaf->ask == LEAF_ELSE ? COLUMN_OK : COLUMN_ERROR;
         load->ret->doubles[i] =
             is_there
                 ? amount_number(key, amount_of_row(load->table, row, kind, key.resource, column))
@@ -239,7 +238,7 @@ static void load_amounts(const Load *load) {
 }
 
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
-    CelColumn *ret, CelValue *ret_texts) {
+    Column *ret, CelValue *ret_texts) {
     const Load load = {
         .leaf = leaf, .table = table, .rows = rows, .n = n, .ret = ret, .texts = ret_texts};
 
@@ -279,7 +278,7 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
 }
 
 void leaf_load_pods(
-    const Leaf *leaf, const CelValue *pods, size_t n, CelColumn *ret, CelValue *ret_texts) {
+    const Leaf *leaf, const CelValue *pods, size_t n, Column *ret, CelValue *ret_texts) {
     const Load load = {.leaf = leaf, .pods = pods, .n = n, .ret = ret, .texts = ret_texts};
 
     if (leaf->source == LEAF_CREATED || leaf->source == LEAF_PLACED)

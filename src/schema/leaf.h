@@ -16,8 +16,8 @@
  */
 
 #include "cel/graph.h"
-#include "cel/plan.h"
 #include "cluster/table.h"
+#include "columnar/plan.h"
 #include "schema/amounts.h"
 
 /* What is read. */
@@ -70,10 +70,10 @@ bool leaf_read_pod(const CelGraph *graph, uint32_t node, Leaf *ret);
 
 bool leaf_equal(const Leaf *a, const Leaf *b);
 
-/* As CelTable.load_elements(). */
+/* As PlanTable.load_elements(). */
 void leaf_load_pods(
-    const Leaf *leaf, const CelValue *pods, size_t n, CelColumn *ret, CelValue *ret_texts);
+    const Leaf *leaf, const CelValue *pods, size_t n, Column *ret, CelValue *ret_texts);
 
-/* As CelTable.load(). */
+/* As PlanTable.load(). */
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
-    CelColumn *ret, CelValue *ret_texts);
+    Column *ret, CelValue *ret_texts);

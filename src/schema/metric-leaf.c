@@ -136,38 +136,38 @@ static Run find_run(
     return run;
 }
 
-static void load_absent(const Leaf *leaf, Run run, CelColumn *ret) {
+static void load_absent(const Leaf *leaf, Run run, Column *ret) {
     uint8_t *states = ret->states + run.at;
 
     if (leaf->ask == LEAF_IS_SET) {
-        memset(states, CEL_STATE_FALSE, run.n);
+        memset(states, COLUMN_FALSE, run.n);
         return;
     }
-    memset(states, leaf->ask == LEAF_ELSE ? CEL_STATE_FINE : CEL_STATE_ERROR, run.n);
+    memset(states, leaf->ask == LEAF_ELSE ? COLUMN_OK : COLUMN_ERROR, run.n);
     for (size_t i = 0; i < run.n; i++)
         ret->doubles[run.at + i] = leaf->ask == LEAF_ELSE ? leaf->otherwise.d : 0.0;
 }
 
-static void load_times(Run run, CelColumn *ret) {
+static void load_times(Run run, Column *ret) {
     int64_t *times = ret->ints + run.at;
     uint8_t *states = ret->states + run.at;
 
     memcpy(times, run.from, run.n * sizeof(*times));
     for (size_t i = 0; i < run.n; i++)
-        states[i] = times[i] != 0 ? CEL_STATE_FINE : CEL_STATE_ERROR;
+        states[i] = times[i] != 0 ? COLUMN_OK : COLUMN_ERROR;
 }
 
-static void load_presence(Run run, CelColumn *ret) {
+static void load_presence(Run run, Column *ret) {
     const double *restrict from = run.from;
     uint8_t *restrict states = ret->states + run.at;
 
     for (size_t i = 0; i < run.n; i++)
-        states[i] = isnan(from[i]) ? CEL_STATE_FALSE : CEL_STATE_TRUE;
+        states[i] = isnan(from[i]) ? COLUMN_FALSE : COLUMN_TRUE;
 }
 
-static void load_values(const Leaf *leaf, Run run, CelColumn *ret) {
+static void load_values(const Leaf *leaf, Run run, Column *ret) {
     bool is_else = leaf->ask == LEAF_ELSE;
-    uint8_t absent = is_else ? CEL_STATE_FINE : CEL_STATE_ERROR;
+    uint8_t absent = is_else ? COLUMN_OK : COLUMN_ERROR;
     double otherwise = is_else ? leaf->otherwise.d : 0.0;
     const double *restrict from = run.from;
     double *restrict values = ret->doubles + run.at;
@@ -175,7 +175,7 @@ static void load_values(const Leaf *leaf, Run run, CelColumn *ret) {
 
     for (size_t i = 0; i < run.n; i++) {
         values[i] = isnan(from[i]) ? otherwise : from[i];
-        states[i] = isnan(from[i]) ? absent : CEL_STATE_FINE;
+        states[i] = isnan(from[i]) ? absent : COLUMN_OK;
     }
 }
 
@@ -186,7 +186,7 @@ static LoadKind kind_of(const Leaf *leaf) {
 }
 
 void metric_leaf_load(
-    const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n, CelColumn *ret) {
+    const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret) {
     for (size_t at = 0; at < n;) {
         Run run = find_run(table->loads, leaf->gauge, kind_of(leaf), rows, n, at);
 

@@ -15,4 +15,4 @@ bool metric_leaf_read(const CelGraph *graph, uint32_t node, uint32_t row_slot, L
 
 /* As leaf_load(), for LEAF_METRIC, LEAF_MEASURED and LEAF_MEASURED_AT; states are set. */
 void metric_leaf_load(
-    const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n, CelColumn *ret);
+    const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret);

@@ -38,8 +38,8 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "cel/env.h"
-#include "cel/plan.h"
 #include "cluster/table.h"
+#include "columnar/plan.h"
 #include "model/node.h"
 #include "model/pod.h"
 
@@ -55,7 +55,7 @@ enum {
 typedef struct Schema {
     CelEnv *env; /* policies extend it */
     uint32_t pod_slot, node_slot, cluster_slot, now_slot;
-    CelHost host;              /* the table of nodes, for plans */
+    PlanHost host;             /* the table of nodes, for plans */
     struct SchemaReads *reads; /* what plans asked the host for, by number */
 } Schema;
 
@@ -78,7 +78,7 @@ CelValue schema_cluster(const NodeTable *table, Arena *arena);
 CelValue schema_now(int64_t now_nsec);
 
 /* For plans over @table. Both must outlive it. */
-CelTable schema_table(const Schema *schema, const NodeTable *table);
+PlanTable schema_table(const Schema *schema, const NodeTable *table);
 
 /* What expressions read of a node, collected over several of them: which parts of a Node object a
  * request must decode. */

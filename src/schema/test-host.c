@@ -32,8 +32,8 @@ static int teardown(void **state) {
 static void test_groups(void **state) {
     static const uint32_t want[] = {0, UINT32_MAX, 1, 0, 2, 1, 2};
     Scene *scene = *state;
-    CelTable table = schema_table(scene->schema, &scene->table);
-    const CelHost *host = &scene->schema->host;
+    PlanTable table = schema_table(scene->schema, &scene->table);
+    const PlanHost *host = &scene->schema->host;
     CelGraph *graph = scene_graph(scene);
     uint32_t groups[ELEMENTS_OF(want)], zone, none;
 
@@ -58,7 +58,7 @@ static void test_not_groups(void **state) {
         "node.pods",
     };
     Scene *scene = *state;
-    const CelHost *host = &scene->schema->host;
+    const PlanHost *host = &scene->schema->host;
     CelGraph *graph = scene_graph(scene);
     uint32_t key;
 
@@ -69,10 +69,10 @@ static void test_not_groups(void **state) {
 
 static void test_union(void **state) {
     Scene *scene = *state;
-    const CelHost *host = &scene->schema->host;
+    const PlanHost *host = &scene->schema->host;
     CelGraph *graph = scene_graph(scene);
     uint32_t pods = scene_lower(scene, graph, "node.domain('zone').pods"), key;
-    CelUnion found;
+    PlanUnion found;
 
     assert_true(
         host->find_groups(host, graph, scene_lower(scene, graph, "cluster.domains('zone')"), &key));
@@ -87,15 +87,15 @@ static void test_union(void **state) {
 /* In a loop over domains: the argument of the loop's body. */
 static void test_union_of_loop(void **state) {
     Scene *scene = *state;
-    const CelHost *host = &scene->schema->host;
+    const PlanHost *host = &scene->schema->host;
     CelGraph *graph = scene_graph(scene);
     uint32_t root = scene_lower(scene, graph, "cluster.domains('zone').map(d, d.pods)");
     const CelGraphNode *loop = cel_graph_node(graph, root);
-    CelUnion found;
+    PlanUnion found;
 
     assert_int_equal(loop->op, OP_MAP_LIST);
     assert_true(host->find_union(host, graph, loop->args[1], &found));
-    assert_int_equal(found.key, CEL_KEY_OF_LOOP);
+    assert_int_equal(found.key, PLAN_KEY_OF_LOOP);
     assert_int_equal(found.list, scene_lower(scene, graph, "node.pods"));
 }
 
@@ -109,9 +109,9 @@ static void test_not_union(void **state) {
         "cluster.domains('zone')[0].pods",
     };
     Scene *scene = *state;
-    const CelHost *host = &scene->schema->host;
+    const PlanHost *host = &scene->schema->host;
     CelGraph *graph = scene_graph(scene);
-    CelUnion found;
+    PlanUnion found;
 
     for (size_t i = 0; i < ELEMENTS_OF(sources); i++)
         assert_case(sources[i],
@@ -120,7 +120,7 @@ static void test_not_union(void **state) {
 
 static void test_rows(void **state) {
     Scene *scene = *state;
-    CelTable table = schema_table(scene->schema, &scene->table);
+    PlanTable table = schema_table(scene->schema, &scene->table);
 
     scene->variables[scene->schema->node_slot] = table.row(&table, 3, &scene->run);
     assert_scene(scene, "node.metadata.name + ' ' + node.pods[0].metadata.name", "\"n3 p\"");

@@ -119,20 +119,21 @@ typedef struct Loaded {
         double doubles[N_NODES + 1];
     };
     CelValue texts[N_NODES + 1];
-    CelColumn column;
+    Column column;
 } Loaded;
 
 /* By @key, or NULL. */
-static void load(Scene *scene, CelLane lane, uint32_t leaf, const CelValue *key, Loaded *loaded) {
-    CelTable table = schema_table(scene->schema, &scene->table);
+static void load(
+    Scene *scene, ColumnLane lane, uint32_t leaf, const CelValue *key, Loaded *loaded) {
+    PlanTable table = schema_table(scene->schema, &scene->table);
     size_t n = N_NODES + 1;
 
     for (uint32_t i = 0; i < n; i++) {
         loaded->rows[i] = (i * 64 + 5) % (uint32_t)n;
-        loaded->states[i] = CEL_STATE_ODD;
+        loaded->states[i] = COLUMN_FALLBACK;
     }
-    loaded->column = (CelColumn){.lane = lane, .states = loaded->states};
-    if (lane == CEL_LANE_DOUBLE)
+    loaded->column = (Column){.lane = lane, .states = loaded->states};
+    if (lane == LANE_DOUBLE)
         loaded->column.doubles = loaded->doubles;
     else
         loaded->column.ints = loaded->ints;
@@ -143,21 +144,21 @@ static void load(Scene *scene, CelLane lane, uint32_t leaf, const CelValue *key,
 }
 
 static CelValue loaded_at(const Loaded *loaded, size_t i) {
-    uint8_t state = loaded->column.states ? loaded->column.states[i] : CEL_STATE_FINE;
+    uint8_t state = loaded->column.states ? loaded->column.states[i] : COLUMN_OK;
     int64_t at = loaded->ints[i];
 
-    if (loaded->column.lane == CEL_LANE_BOOL && state <= CEL_STATE_TRUE)
-        return cel_bool(state == CEL_STATE_TRUE);
-    if (state == CEL_STATE_ERROR)
+    if (loaded->column.lane == LANE_BOOL && state <= COLUMN_TRUE)
+        return cel_bool(state == COLUMN_TRUE);
+    if (state == COLUMN_ERROR)
         return (CelValue){.kind = CEL_ERROR};
-    if (state == CEL_STATE_ODD)
+    if (state == COLUMN_FALLBACK)
         return cel_absent();
     switch (loaded->column.lane) {
-    case CEL_LANE_INT:
+    case LANE_INT:
         return cel_int(at);
-    case CEL_LANE_DOUBLE:
+    case LANE_DOUBLE:
         return cel_double(loaded->doubles[i]);
-    case CEL_LANE_TIME:
+    case LANE_TIME:
         return schema_now(at);
     default:
         return loaded->texts[i];
@@ -254,13 +255,13 @@ static uint32_t check_rows(
 static void check_form(Scene *scene, const char *source, uint32_t n_odd_max) {
     CelGraph *graph = scene_graph(scene);
     uint32_t root = scene_lower(scene, graph, source), n_odd;
-    const CelHost *host = &scene->schema->host;
+    const PlanHost *host = &scene->schema->host;
     uint32_t leaf = host->leaf(host, graph, root);
     Loaded loaded;
 
-    assert_case(source, leaf != CEL_NO_LEAF);
+    assert_case(source, leaf != PLAN_NO_LEAF);
     assert_case(source, host->leaf(host, graph, root) == leaf);
-    load(scene, cel_lane_of(cel_graph_node(graph, root)->type), leaf, NULL, &loaded);
+    load(scene, column_lane_of(cel_graph_node(graph, root)->type), leaf, NULL, &loaded);
     n_odd = check_rows(scene, source, graph, root, &loaded);
     assert_case(source, n_odd <= n_odd_max);
     assert_case(source, n_odd_max == 0 || (n_odd > 0 && n_odd < N_NODES / 2));
@@ -275,16 +276,16 @@ static void test_forms(void **state) {
 static void check_keyed(Scene *scene, const char *source) {
     CelGraph *graph = scene_graph(scene);
     uint32_t root = scene_lower(scene, graph, source), key_node, leaf;
-    const CelHost *host = &scene->schema->host;
+    const PlanHost *host = &scene->schema->host;
     Loaded loaded;
     CelValue key;
 
-    assert_case(source, host->leaf(host, graph, root) == CEL_NO_LEAF);
+    assert_case(source, host->leaf(host, graph, root) == PLAN_NO_LEAF);
     leaf = host->keyed_leaf(host, graph, root, &key_node);
-    assert_case(source, leaf != CEL_NO_LEAF);
+    assert_case(source, leaf != PLAN_NO_LEAF);
     key = run_node(scene, graph, key_node);
     assert_case(source, key.kind == CEL_STRING);
-    load(scene, cel_lane_of(cel_graph_node(graph, root)->type), leaf, &key, &loaded);
+    load(scene, column_lane_of(cel_graph_node(graph, root)->type), leaf, &key, &loaded);
     assert_case(source, check_rows(scene, source, graph, root, &loaded) == 0);
 }
 
@@ -313,7 +314,7 @@ static void test_keyed(void **state) {
         "node.metadata.labels[?pod.metadata.name].orValue(pod.metadata.name)",
     };
     Scene *scene = *state;
-    const CelHost *host = &scene->schema->host;
+    const PlanHost *host = &scene->schema->host;
 
     for (size_t i = 0; i < ELEMENTS_OF(keyed); i++)
         check_keyed(scene, keyed[i]);
@@ -321,14 +322,14 @@ static void test_keyed(void **state) {
         CelGraph *graph = scene_graph(scene);
         uint32_t root = scene_lower(scene, graph, others[i]), key;
 
-        assert_case(others[i], host->keyed_leaf(host, graph, root, &key) == CEL_NO_LEAF);
+        assert_case(others[i], host->keyed_leaf(host, graph, root, &key) == PLAN_NO_LEAF);
     }
 }
 
 /* Whether something of a loop over pods is a leaf: of its nodes, one that reads @field. */
 static bool has_element_leaf(Scene *scene, const char *source, const char *field) {
     CelGraph *graph = scene_graph(scene);
-    const CelHost *host = &scene->schema->host;
+    const PlanHost *host = &scene->schema->host;
     bool is_leaf = false;
 
     (void)scene_lower(scene, graph, source);
@@ -337,7 +338,7 @@ static bool has_element_leaf(Scene *scene, const char *source, const char *field
 
         if ((node->op == OP_FIELD || node->op == OP_TEST_FIELD) &&
             str_is(cel_str(node->constant), field))
-            is_leaf |= host->element_leaf(host, graph, i) != CEL_NO_LEAF;
+            is_leaf |= host->element_leaf(host, graph, i) != PLAN_NO_LEAF;
     }
     return is_leaf;
 }
@@ -379,7 +380,7 @@ static void test_numbers(void **state) {
     };
     Scene *scene = *state;
     CelGraph *graph = scene_graph(scene);
-    const CelHost *host = &scene->schema->host;
+    const PlanHost *host = &scene->schema->host;
     uint32_t a = host->leaf(host, graph, scene_lower(scene, graph, "node.free['a']"));
     uint32_t b = host->leaf(host, graph, scene_lower(scene, graph, "node.free['b']"));
     uint32_t c = host->leaf(host, graph, scene_lower(scene, graph, "node.requested['a']"));
@@ -389,7 +390,7 @@ static void test_numbers(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(not_leaves); i++) {
         uint32_t root = scene_lower(scene, graph, not_leaves[i]);
 
-        assert_case(not_leaves[i], host->leaf(host, graph, root) == CEL_NO_LEAF);
+        assert_case(not_leaves[i], host->leaf(host, graph, root) == PLAN_NO_LEAF);
     }
 }
 

@@ -31,31 +31,29 @@ static LoadKind kind_of(LeafSource source) {
     return source == LEAF_MEASURED ? LOAD_MEASURED : LOAD_VALUE;
 }
 
-static void check_time(
-    const Loads *loads, const Leaf *leaf, uint32_t row, CelColumn got, size_t i) {
+static void check_time(const Loads *loads, const Leaf *leaf, uint32_t row, Column got, size_t i) {
     int64_t want = loads_time(loads, leaf->gauge, row);
 
     assert_int_equal(got.ints[i], want);
-    assert_int_equal(got.states[i], want != 0 ? CEL_STATE_FINE : CEL_STATE_ERROR);
+    assert_int_equal(got.states[i], want != 0 ? COLUMN_OK : COLUMN_ERROR);
 }
 
-static void check_number(
-    const Loads *loads, const Leaf *leaf, uint32_t row, CelColumn got, size_t i) {
+static void check_number(const Loads *loads, const Leaf *leaf, uint32_t row, Column got, size_t i) {
     double want = loads_value(loads, leaf->gauge, kind_of(leaf->source), row);
     bool is_else = leaf->ask == LEAF_ELSE;
 
     if (leaf->ask == LEAF_IS_SET) {
-        assert_int_equal(got.states[i], isnan(want) ? CEL_STATE_FALSE : CEL_STATE_TRUE);
+        assert_int_equal(got.states[i], isnan(want) ? COLUMN_FALSE : COLUMN_TRUE);
         return;
     }
-    assert_int_equal(got.states[i], isnan(want) && !is_else ? CEL_STATE_ERROR : CEL_STATE_FINE);
+    assert_int_equal(got.states[i], isnan(want) && !is_else ? COLUMN_ERROR : COLUMN_OK);
     assert_true(got.doubles[i] == (!isnan(want) ? want : is_else ? leaf->otherwise.d : 0.0));
 }
 
 static void check(const NodeTable *table, const Leaf *leaf, const uint32_t *rows, size_t n) {
     uint8_t states[N_NODES];
     double doubles[N_NODES];
-    CelColumn got = {.states = states, .doubles = doubles};
+    Column got = {.states = states, .doubles = doubles};
 
     memset(states, 0xee, sizeof(states));
     memset(doubles, 0xee, sizeof(doubles));

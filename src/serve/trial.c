@@ -30,9 +30,9 @@ int trial_open(const View *view, const Moment *moment, Str text, const uint32_t 
 
 static bool fails(const Filter *filter, uint8_t state) {
     switch (state) {
-    case CEL_STATE_TRUE:
+    case COLUMN_TRUE:
         return false;
-    case CEL_STATE_ERROR:
+    case COLUMN_ERROR:
         return filter->on_error == FALLBACK_REJECT;
     case JUDGE_STATE_MISSING:
         return filter->on_missing == FALLBACK_REJECT;

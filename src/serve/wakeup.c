@@ -104,8 +104,8 @@ static bool has_come_true(
     const Program *program = after->program;
 
     return filter->part != UINT32_MAX && !filter->policy->is_observed &&
-           facts_state(program, &before->facts, filter->part, row) != CEL_STATE_TRUE &&
-           facts_state(program, &after->facts, filter->part, row) == CEL_STATE_TRUE;
+           facts_state(program, &before->facts, filter->part, row) != COLUMN_TRUE &&
+           facts_state(program, &after->facts, filter->part, row) == COLUMN_TRUE;
 }
 
 static bool has_turned(const View *before, const View *after, uint32_t row) {

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/nsec.h"
-#include "cel/column.h"
+#include "columnar/column.h"
 
 /* One bit for each rule that has been told: filters by number, then scores, then the match of each
  * policy. */
@@ -146,7 +146,7 @@ static size_t find_node(
     r = failure->filter ? judge_filter_states(judge, failure->filter, states)
                         : judge_score_values(judge, failure->score, raw, states, values);
     for (size_t i = 0; r == 0 && i < args->n; i++)
-        if (states[i] == CEL_STATE_ERROR && args->rows[i] != args->sight.table->n_rows)
+        if (states[i] == COLUMN_ERROR && args->rows[i] != args->sight.table->n_rows)
             return i;
     return SIZE_MAX;
 }

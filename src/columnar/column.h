@@ -1,0 +1,75 @@
+#pragma once
+
+/*
+ * Column: one value of an expression for each of many rows.
+ *
+ * A column has a lane, which says how its values are stored, and a state for each row: fine,
+ * an error (which one is not kept: who wants to tell it runs the scalar machine on that
+ * row), or odd. Odd is a row that the lane cannot hold or the kernel cannot decide (a timestamp
+ * beyond the year 2262, a value of another kind than was declared): it is worked out again,
+ * alone, by the scalar machine. Nothing else is ever guessed.
+ *
+ * In the lane BOOL the state is the value.
+ *
+ * Strings are codes: numbers of the entries of a dictionary, one for each block of rows
+ * (plan.h: PlanBlock), in which each distinct string stands once. What is the same function of
+ * a string for all rows is computed once for each entry.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cel/type.h"
+#include "cel/value.h"
+
+typedef enum ColumnLane {
+    LANE_BOOL,   /* states only */
+    LANE_INT,    /* int, and duration in nanoseconds */
+    LANE_DOUBLE, /* double */
+    LANE_TIME,   /* timestamp, in nanoseconds since 1970 */
+    LANE_TEXT,   /* string, as codes */
+    LANE_NONE,   /* none of these: the scalar machine's */
+} ColumnLane;
+
+/* States. */
+enum {
+    COLUMN_FALSE = 0,
+    COLUMN_OK = 0, /* lanes other than BOOL */
+    COLUMN_TRUE = 1,
+    COLUMN_ERROR = 2,
+    COLUMN_FALLBACK = 3,
+};
+
+/* Each distinct string once; immutable. */
+typedef struct Dictionary {
+    uint32_t n;
+    const CelValue *values; /* strings */
+} Dictionary;
+
+typedef struct Column {
+    ColumnLane lane;
+    uint8_t *states; /* NULL: all fine (never NULL in lane BOOL) */
+    union {
+        int64_t *ints; /* INT, TIME */
+        double *doubles;
+        uint16_t *codes; /* TEXT */
+    };
+    const Dictionary *dictionary; /* TEXT, when one serves the whole column */
+} Column;
+
+/* The lane that holds values of @type, or LANE_NONE. */
+ColumnLane column_lane_of(const CelType *type);
+
+/* The state of @v in a column of values of @kind: an error if it is one, odd if it is another
+ * kind, or one of those that nothing absorbs (the scalar machine ends there). */
+uint8_t column_state_of(CelKind kind, CelValue v);
+
+/* Writes entry @i of a column whose values are of @kind; not for strings. Its states are there. */
+void column_set(Column *column, size_t i, CelKind kind, CelValue v);
+
+/* Entry @i, which is not odd, as a value; an error that says nothing where there is one. Not for
+ * strings. */
+CelValue column_get(const Column *column, size_t i, CelKind kind);
+
+/* The error that stands for all. */
+CelValue column_error(void);

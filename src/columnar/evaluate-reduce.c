@@ -1,0 +1,330 @@
+/*
+ * Elements reduced to one value, as the scalar machine's loops and list functions do it.
+ *
+ * The order of additions is theirs: from the first element to the last, beginning with zero. So
+ * are the rules about errors: one of a predicate, and one of a value that is collected, ends it
+ * all; all() and exists() forgive those of their own body if another element decides.
+ */
+#include <errno.h>
+
+#include "columnar/evaluator-internal.h"
+
+/* --- which elements count ---------------------------------------------------------------- */
+
+/* 1: so far all predicates were true; else the state of the first that was not. */
+static void apply_predicate(uint8_t *include, size_t n, KernelOperand predicate) {
+    const uint8_t *states = predicate.column->states;
+
+    for (size_t i = 0; i < n; i++)
+        include[i] = include[i] == COLUMN_TRUE ? states[predicate.is_single ? 0 : i] : include[i];
+}
+
+static int combine_predicates(
+    Evaluator *work, const PlanReduction *reduction, size_t n, const uint8_t **ret) {
+    *ret = work->include;
+    if (n > work->include_room) {
+        size_t room = n > 2 * work->include_room ? n : 2 * work->include_room;
+
+        work->include = ARENA_RAW(work->arena, uint8_t, room);
+        work->include_room = work->include ? room : 0;
+        *ret = work->include;
+        if (!work->include)
+            return -ENOMEM;
+    }
+    memset(work->include, COLUMN_TRUE, n);
+    for (uint32_t i = 0; i < reduction->n_predicates; i++)
+        apply_predicate(work->include, n, evaluator_operand(work, reduction->predicates[i]));
+    return 0;
+}
+
+int reduce_begin(Evaluator *work, const PlanReduction *reduction, ReduceArgs *ret) {
+    static const Column nothing = {.lane = LANE_NONE};
+    size_t n = work->frames[reduction->space].n;
+    KernelOperand first;
+
+    *ret = (ReduceArgs){
+        .op = (ReduceOp)reduction->op,
+        .value = {&nothing, true},
+        .lane = LANE_BOOL,
+        .has_value = reduction->value != NO_COLUMN,
+    };
+    if (ret->has_value) {
+        ret->value = evaluator_operand(work, reduction->value);
+        ret->lane = (ColumnLane)plan_column_at(work->plan, reduction->value)->lane;
+    }
+    if (reduction->n_predicates == 0 || n == 0)
+        return 0;
+    first = evaluator_operand(work, reduction->predicates[0]);
+    ret->include = first.column->states;
+    if (reduction->n_predicates == 1 && !first.is_single)
+        return 0;
+    return combine_predicates(work, reduction, n, &ret->include);
+}
+
+/* --- elements ---------------------------------------------------------------------------- */
+
+static void worsen(uint8_t *bad, uint8_t state) {
+    if (state > *bad)
+        *bad = state;
+}
+
+/* Whether element @i counts. */
+static bool counts(const ReduceArgs *args, size_t i, ReduceState *account) {
+    uint8_t include = args->include ? args->include[i] : COLUMN_TRUE;
+
+    if (include >= COLUMN_ERROR)
+        worsen(&account->bad, include);
+    return include == COLUMN_TRUE;
+}
+
+static uint8_t state_of(const ReduceArgs *args, size_t i) {
+    const uint8_t *states = args->value.column->states;
+
+    return states ? states[args->value.is_single ? 0 : i] : COLUMN_OK;
+}
+
+/* How many of @states are @wanted; the worst of them makes @bad worse. No branches. */
+static size_t count_states(
+    const uint8_t *states, size_t from, size_t to, uint8_t wanted, uint8_t *bad) {
+    uint8_t worst = 0;
+    size_t n = 0;
+
+    for (size_t i = from; i < to; i++) {
+        n += states[i] == wanted;
+        worst = states[i] > worst ? states[i] : worst;
+    }
+    if (worst >= COLUMN_ERROR)
+        worsen(bad, worst);
+    return n;
+}
+
+static void reduce_verdict(
+    const ReduceArgs *args, size_t from, size_t to, uint8_t deciding, ReduceState *account) {
+    if (!args->include && !args->value.is_single) {
+        account->is_decided |=
+            count_states(args->value.column->states, from, to, deciding, &account->bad_value) > 0;
+        return;
+    }
+    for (size_t i = from; i < to; i++) {
+        uint8_t state;
+
+        if (!counts(args, i, account))
+            continue;
+        state = state_of(args, i);
+        if (state >= COLUMN_ERROR)
+            worsen(&account->bad_value, state);
+        else if (state == deciding)
+            account->is_decided = true;
+    }
+}
+
+/* exists_one() counts what is true, size() what there is. */
+static void reduce_count(const ReduceArgs *args, size_t from, size_t to, ReduceState *account) {
+    bool is_size = args->op == REDUCE_COUNT;
+    uint8_t state;
+
+    if (is_size && !args->has_value && args->include) {
+        account->i += (int64_t)count_states(args->include, from, to, COLUMN_TRUE, &account->bad);
+        return;
+    }
+    for (size_t i = from; i < to; i++) {
+        if (!counts(args, i, account))
+            continue;
+        state = args->has_value ? state_of(args, i) : COLUMN_OK;
+        if (state >= COLUMN_ERROR)
+            worsen(&account->bad, state);
+        else
+            account->i += is_size || state == COLUMN_TRUE;
+    }
+}
+
+static void add_int(int64_t x, ReduceState *account) {
+    if (__builtin_add_overflow(account->i, x, &account->i))
+        worsen(&account->bad, COLUMN_ERROR);
+}
+
+/* The first such that no later one is less (or greater); NaN is neither. */
+static void choose_int(bool is_min, int64_t x, ReduceState *account) {
+    if (!account->is_any || (is_min ? x < account->i : x > account->i))
+        account->i = x;
+}
+
+static void choose_double(bool is_min, double x, ReduceState *account) {
+    if (!account->is_any || (is_min ? x < account->d : x > account->d))
+        account->d = x;
+}
+
+static void reduce_numbers(const ReduceArgs *args, size_t from, size_t to, ReduceState *account) {
+    const Column *value = args->value.column;
+    bool is_double = args->lane == LANE_DOUBLE, is_min = args->op == REDUCE_MIN;
+
+    for (size_t i = from; i < to; i++) {
+        size_t at = args->value.is_single ? 0 : i;
+        uint8_t state;
+
+        if (!counts(args, i, account))
+            continue;
+        state = state_of(args, i);
+        if (state != COLUMN_OK)
+            worsen(&account->bad, state);
+        else if (args->op == REDUCE_SUM && is_double)
+            account->d += value->doubles[at];
+        else if (args->op == REDUCE_SUM)
+            add_int(value->ints[at], account);
+        else if (is_double)
+            choose_double(is_min, value->doubles[at], account);
+        else
+            choose_int(is_min, value->ints[at], account);
+        account->is_any = true;
+    }
+}
+
+void reduce_range(const ReduceArgs *args, size_t from, size_t to, ReduceState *account) {
+    switch (args->op) {
+    case REDUCE_ALL:
+        reduce_verdict(args, from, to, COLUMN_FALSE, account);
+        break;
+    case REDUCE_EXISTS:
+        reduce_verdict(args, from, to, COLUMN_TRUE, account);
+        break;
+    case REDUCE_ONE:
+    case REDUCE_COUNT:
+        reduce_count(args, from, to, account);
+        break;
+    default:
+        reduce_numbers(args, from, to, account);
+    }
+}
+
+/* --- the result -------------------------------------------------------------------------- */
+
+static uint8_t final_state(ReduceOp op, const ReduceState *account) {
+    if (account->bad)
+        return account->bad;
+    switch (op) {
+    case REDUCE_ALL:
+    case REDUCE_EXISTS:
+        if (!account->is_decided && account->bad_value)
+            return account->bad_value;
+        return account->is_decided != (op == REDUCE_ALL);
+    case REDUCE_ONE:
+        return account->i == 1;
+    case REDUCE_MIN:
+    case REDUCE_MAX:
+        return account->is_any ? COLUMN_OK : COLUMN_ERROR;
+    default:
+        return COLUMN_OK;
+    }
+}
+
+void reduce_end(ReduceOp op, const ReduceState *account, Column *out, size_t i) {
+    out->states[i] = final_state(op, account);
+    if (out->lane == LANE_DOUBLE)
+        out->doubles[i] = account->d;
+    else if (out->lane != LANE_BOOL)
+        out->ints[i] = account->i;
+}
+
+/* --- rows -------------------------------------------------------------------------------- */
+
+/* Where the results of a piece go. */
+typedef struct Target {
+    const uint32_t *entries; /* NULL: those from @from on */
+    size_t from;
+    Column *out;
+} Target;
+
+static size_t place_of(const Target *target, size_t row) {
+    return target->entries ? target->entries[row] : target->from + row;
+}
+
+static void reduce_row(
+    const ReduceArgs *args, const EntryFrame *frame, size_t row, const Target *target) {
+    ReduceState account = {.bad = frame->broken[row]};
+
+    reduce_range(args, frame->starts[row], frame->starts[row + 1], &account);
+    reduce_end(args->op, &account, target->out, place_of(target, row));
+}
+
+/* Where each element just has a verdict, most say the usual thing: true for all(), false for
+ * exists() and for who is counted. NULL: it is another reduction. */
+static const uint8_t *find_verdicts(const ReduceArgs *args, uint8_t *ret_usual) {
+    *ret_usual = args->op == REDUCE_ALL ? COLUMN_TRUE : COLUMN_FALSE;
+    if (args->op == REDUCE_COUNT)
+        return args->has_value ? NULL : args->include;
+    if ((args->op != REDUCE_ALL && args->op != REDUCE_EXISTS) || args->include ||
+        args->value.is_single)
+        return NULL;
+    return args->value.column->states;
+}
+
+/* The first from @i on that is not the usual one, or @n. */
+static size_t find_special(const uint8_t *states, size_t i, size_t n, uint8_t usual) {
+    const uint64_t eight = usual * UINT64_C(0x0101010101010101);
+
+    for (; i + sizeof(eight) <= n; i += sizeof(eight))
+        if (memcmp(states + i, &eight, sizeof(eight)) != 0)
+            break;
+    while (i < n && states[i] == usual)
+        i++;
+    return i;
+}
+
+/* The result of a row of which no element says anything special. */
+static void fill_usual(const Target *target, size_t n, uint8_t usual) {
+    bool has_values = target->out->lane != LANE_BOOL;
+    uint8_t state = has_values ? COLUMN_OK : usual;
+
+    for (size_t i = 0; target->entries && i < n; i++) {
+        target->out->states[target->entries[i]] = state;
+        if (has_values)
+            target->out->ints[target->entries[i]] = 0;
+    }
+    if (target->entries)
+        return;
+    memset(target->out->states + target->from, state, n);
+    if (has_values)
+        memset(target->out->ints + target->from, 0, n * sizeof(int64_t));
+}
+
+static void reduce_verdicts(const ReduceArgs *args, const EntryFrame *frame, size_t n,
+    const uint8_t *states, uint8_t usual, const Target *target) {
+    size_t row = 0;
+
+    fill_usual(target, n, usual);
+    for (size_t i = 0; (i = find_special(states, i, frame->n, usual)) < frame->n;) {
+        while (frame->starts[row + 1] <= i)
+            row++;
+        reduce_row(args, frame, row, target);
+        i = frame->starts[row + 1]; /* on to the next row's */
+    }
+}
+
+static bool is_any_broken(const EntryFrame *frame, size_t n) {
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < n; i++)
+        any |= frame->broken[i];
+    return any != 0;
+}
+
+int reduce_rows(Evaluator *work, const PlanColumn *column, const uint32_t *entries, size_t from,
+    size_t n, ColumnRegister *reg) {
+    const EntryFrame *frame = &work->frames[column->reduction->space];
+    const Target target = {.entries = entries, .from = from, .out = &reg->column};
+    const uint8_t *verdicts;
+    ReduceArgs args;
+    uint8_t usual;
+    int r = reduce_begin(work, column->reduction, &args);
+
+    if (r < 0)
+        return r;
+    verdicts = find_verdicts(&args, &usual);
+    if (verdicts && !is_any_broken(frame, n)) {
+        reduce_verdicts(&args, frame, n, verdicts, usual, &target);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        reduce_row(&args, frame, i, &target);
+    return 0;
+}

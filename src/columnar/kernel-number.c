@@ -1,0 +1,109 @@
+/*
+ * Numbers: arithmetic, conversions, math. What each does is in operators.h, lib-conversions.c
+ * and lib-math.c; here it is done to whole arrays.
+ */
+#include <math.h>
+
+#include "columnar/kernel-loop.h"
+
+#define INT(name, expression, fails)                                                               \
+    KERNEL_BINARY_FAILING(kernel_##name,                                                           \
+        int64_t,                                                                                   \
+        ints,                                                                                      \
+        int64_t,                                                                                   \
+        ints,                                                                                      \
+        int64_t,                                                                                   \
+        ints,                                                                                      \
+        expression,                                                                                \
+        fails,                                                                                     \
+        COLUMN_ERROR)
+
+/* --- int ------------------------------------------------------------------------------- */
+
+KERNEL_INLINE bool product_fails(int64_t x, int64_t y) {
+    int64_t product;
+
+    return __builtin_mul_overflow(x, y, &product);
+}
+
+KERNEL_INLINE bool quotient_fails(int64_t x, int64_t y) {
+    return (y == 0) | ((y == -1) & (x == INT64_MIN));
+}
+
+KERNEL_INLINE int64_t divisor(int64_t x, int64_t y) {
+    return quotient_fails(x, y) ? 1 : y;
+}
+
+INT(add_int, kernel_sum(x, y), kernel_sum_fails(x, y))
+INT(sub_int, kernel_difference(x, y), kernel_difference_fails(x, y))
+INT(mul_int, (uint64_t)x *(uint64_t)y, product_fails(x, y))
+INT(div_int, x / divisor(x, y), quotient_fails(x, y))
+INT(mod_int, x % divisor(x, y), quotient_fails(x, y))
+
+KERNEL_UNARY_FAILING(
+    kernel_neg_int, int64_t, ints, int64_t, ints, 0 - (uint64_t)x, x == INT64_MIN, COLUMN_ERROR)
+KERNEL_UNARY_FAILING(kernel_abs_int, int64_t, ints, int64_t, ints,
+    x < 0 ? 0 - (uint64_t)x : (uint64_t)x, x == INT64_MIN, COLUMN_ERROR)
+
+#define INT_TO(name, R, rm, expression)                                                            \
+    KERNEL_UNARY(kernel_##name, int64_t, ints, R, rm, expression)
+
+INT_TO(sign_int, int64_t, ints, (x > 0) - (x < 0))
+INT_TO(sqrt_int, double, doubles, sqrt((double)x))
+INT_TO(double_of_int, double, doubles, x)
+
+/* Of equals the first wins, which nobody can see: they are the same. */
+#define CHOICE_INT(name, expression)                                                               \
+    KERNEL_BINARY(kernel_##name, int64_t, ints, int64_t, ints, int64_t, ints, expression)
+
+CHOICE_INT(least_int, y < x ? y : x)
+CHOICE_INT(greatest_int, y > x ? y : x)
+
+/* --- double ---------------------------------------------------------------------------- */
+
+#define DOUBLE(name, expression)                                                                   \
+    KERNEL_BINARY(kernel_##name, double, doubles, double, doubles, double, doubles, expression)
+
+DOUBLE(add_double, x + y)
+DOUBLE(sub_double, x - y)
+DOUBLE(mul_double, x *y)
+DOUBLE(div_double, x / y)
+
+#define DOUBLE_TO(name, R, rm, expression)                                                         \
+    KERNEL_UNARY(kernel_##name, double, doubles, R, rm, expression)
+
+DOUBLE_TO(neg_double, double, doubles, -x)
+DOUBLE_TO(abs_double, double, doubles, fabs(x))
+DOUBLE_TO(sqrt_double, double, doubles, sqrt(x))
+DOUBLE_TO(ceil_double, double, doubles, ceil(x))
+DOUBLE_TO(floor_double, double, doubles, floor(x))
+DOUBLE_TO(round_double, double, doubles, round(x))
+DOUBLE_TO(trunc_double, double, doubles, trunc(x))
+DOUBLE_TO(sign_double, double, doubles, isnan(x) ? x : (x > 0) - (x < 0))
+DOUBLE_TO(is_nan, uint8_t, states, isnan(x) != 0)
+DOUBLE_TO(is_inf, uint8_t, states, isinf(x) != 0)
+DOUBLE_TO(is_finite, uint8_t, states, isfinite(x) != 0)
+
+/* Of equals (0.0 and -0.0) the first wins. */
+#define CHOICE_DOUBLE(name, expression)                                                            \
+    KERNEL_BINARY_FAILING(kernel_##name,                                                           \
+        double,                                                                                    \
+        doubles,                                                                                   \
+        double,                                                                                    \
+        doubles,                                                                                   \
+        double,                                                                                    \
+        doubles,                                                                                   \
+        expression,                                                                                \
+        isunordered(x, y),                                                                         \
+        COLUMN_ERROR)
+
+CHOICE_DOUBLE(least_double, y < x ? y : x)
+CHOICE_DOUBLE(greatest_double, y > x ? y : x)
+
+/* As number.h: both limits are refused. */
+KERNEL_INLINE bool is_in_range(double x) {
+    return (x > -0x1p63) & (x < 0x1p63);
+}
+
+KERNEL_UNARY_FAILING(kernel_int_of_double, double, doubles, int64_t, ints, is_in_range(x) ? x : 0,
+    !is_in_range(x), COLUMN_ERROR)

@@ -1,0 +1,294 @@
+#pragma once
+
+/*
+ * Plan-part: a plan, inside. Of plan*.c and of what works it out (work.h) only; plan.h is the
+ * contract.
+ *
+ * A column is a node of the graph for each entry of a space: of the rows, of the elements of
+ * one list over all rows, of the groups of a key. plan-column.c says for each node that could be
+ * one how it would be computed; plan-need.c which of them are needed, and where (kept with
+ * the rows, or in a session); plan-order.c in which order. What works it out is work.h.
+ */
+
+#include "base/vec.h"
+#include "cel/code.h"
+#include "columnar/column.h"
+#include "columnar/kernel.h"
+#include "columnar/plan.h"
+
+#define NO_COLUMN UINT32_MAX
+#define ROW_SPACE 0u         /* the number of the space of rows */
+#define PLAN_FILTERS_MAX 8   /* filters one after the other in a reduction */
+#define PLAN_WHERE_MAX 16    /* parts of a list inside each other that run for some entries only */
+#define PLAN_FOLD_ARGS_MAX 8 /* elements of a list that one kernel folds */
+
+typedef enum PlanSpaceKind {
+    SPACE_ROWS,
+    SPACE_ITEMS,  /* the elements of a list that each row has */
+    SPACE_GROUPS, /* the groups of a key */
+} PlanSpaceKind;
+
+/* An argument of scalar code: its variables are numbered from 0, one for each. */
+typedef enum PlanInputKind {
+    PLAN_INPUT_COLUMN,
+    PLAN_INPUT_ROW,      /* the row variable */
+    PLAN_INPUT_VARIABLE, /* another, by its slot */
+    PLAN_INPUT_ELEMENT,  /* the loop's variable */
+} PlanInputKind;
+
+typedef struct PlanInput {
+    uint8_t kind;    /* PlanInputKind */
+    uint32_t column; /* or slot */
+} PlanInput;
+
+/* Code for a node, from what is known already. */
+typedef struct PlanCode {
+    const CelCode *code;
+    const PlanInput *inputs;
+    uint32_t n_inputs;
+} PlanCode;
+
+typedef struct PlanSpace {
+    uint8_t kind;         /* PlanSpaceKind; the loop's variable is of level 0 */
+    bool is_needed;       /* ITEMS: when rows are kept; GROUPS: of the whole table */
+    bool is_stored;       /* where each row's elements begin is kept */
+    uint32_t of;          /* ITEMS: the list, a node that is kept; GROUPS: the key */
+    uint32_t store;       /* its place in a block */
+    const PlanCode *code; /* ITEMS: for the list, from the row alone */
+} PlanSpace;
+
+typedef enum PlanMethod {
+    METHOD_SCALAR,    /* by the scalar machine, for each entry; once for all if its time is that */
+    METHOD_BY_STRING, /* the same, once for each distinct string */
+    METHOD_LEAF,      /* the host gives it */
+    METHOD_KEYED,     /* the same, by a key that is known once: the input */
+    METHOD_ELEMENT,   /* the loop's variable itself */
+    METHOD_KERNEL,
+    METHOD_FOLD,        /* a kernel of two, from the left */
+    METHOD_SAME_STRING, /* whether two strings are the same, or not */
+    METHOD_CHOOSE,      /* ?: between strings */
+    METHOD_SPREAD,      /* the row's, for each of its elements */
+    METHOD_REDUCE,      /* the elements of a row, or all groups, to one value */
+    METHOD_GROUP,       /* the elements of all rows of a group to one value */
+    METHOD_LOOKUP,      /* the value of the row's group */
+} PlanMethod;
+
+typedef enum ReduceOp {
+    REDUCE_ALL,
+    REDUCE_EXISTS,
+    REDUCE_ONE,
+    REDUCE_COUNT,
+    REDUCE_SUM,
+    REDUCE_MIN,
+    REDUCE_MAX,
+} ReduceOp;
+
+/* One step of a list, in the order of work. */
+typedef enum PlanStepKind {
+    STEP_COLUMN, /* works out @column */
+    STEP_LOAD,   /* fetches it from the blocks */
+    STEP_RANGE,  /* opens space @column (kept only) */
+    STEP_WHERE,  /* up to @target only for entries where @column is as @wanted says; none:
+                        goes there */
+    STEP_END,    /* of the above */
+} PlanStepKind;
+
+/* Which states of the column of a WHERE count. */
+typedef enum PlanCondition {
+    WHERE_NOT_FALSE, /* && is undecided */
+    WHERE_NOT_TRUE,  /* || is */
+    WHERE_TRUE,
+    WHERE_FALSE,
+} PlanCondition;
+
+typedef struct PlanStep {
+    uint8_t kind;   /* PlanStepKind */
+    uint8_t wanted; /* PlanCondition */
+    uint32_t column;
+    uint32_t target;
+} PlanStep;
+
+typedef struct PlanSteps {
+    const PlanStep *steps;
+    uint32_t n;
+    const uint32_t *singles; /* columns whose time is once, needed on the way */
+    uint32_t n_singles;
+} PlanSteps;
+
+typedef struct PlanReduction {
+    uint8_t op; /* ReduceOp */
+    uint32_t space;
+    uint32_t n_predicates;
+    const uint32_t *predicates; /* columns of @space: an element counts if all are true, in order */
+    uint32_t value;             /* column; NO_COLUMN: none is looked at */
+    uint32_t partial;        /* GROUP: the column of the same for each row alone, kept; or none */
+    PlanSteps steps;         /* for elements in a session */
+    const uint32_t *of_rows; /* columns of rows that those read */
+    uint32_t n_of_rows;
+    bool needs_elements; /* in a session: the values of the loop's variable */
+    bool needs_rows;     /* in a session: which row an element belongs to */
+    uint32_t slow;       /* a node that the scalar machine runs in a session, or CEL_NO_NODE */
+} PlanReduction;
+
+typedef struct PlanColumn {
+    uint32_t node;
+    uint32_t space;
+    uint8_t how;       /* PlanMethod */
+    uint8_t time;      /* PlanFrequency; ONCE in the space of rows is a single value */
+    uint8_t lane;      /* ColumnLane */
+    uint8_t kind;      /* CelKind of its values */
+    uint8_t op;        /* of the node */
+    bool is_constant;  /* @single and @constant are known */
+    bool is_needed;    /* in its time */
+    bool is_stored;    /* kept in blocks, for sessions */
+    bool is_in_batch;  /* a session works with it, or loads it */
+    bool is_costly;    /* the scalar machine, or a loop, is somewhere in it */
+    bool is_lasting;   /* its register is its own */
+    uint32_t list;     /* the last one that has it */
+    uint32_t last;     /* the last step there that reads it */
+    bool is_negated;   /* SAME: whether not */
+    uint32_t store;    /* its place in a block, or among what is known of the whole */
+    uint32_t leaf;     /* LEAF, KEYED */
+    uint32_t reg;      /* register in a session, or the number of the single value */
+    uint32_t kept_reg; /* register while a block is made */
+    uint32_t memo;     /* TEXT in a session: the number of what it remembers */
+    Kernel *kernel;
+    const PlanCode *code;
+    PlanReduction *reduction;
+    const uint32_t *inputs; /* columns: arguments in order, or what the code reads */
+    uint32_t n_inputs;
+    PlanSteps steps; /* REDUCE over groups: before it */
+    Column single;   /* is_constant: one entry */
+    CelValue constant;
+} PlanColumn;
+
+typedef struct PlanRoot {
+    uint32_t node, column;
+    PlanSteps steps; /* in a session */
+    uint32_t slow;   /* a node that the scalar machine runs for each row, or CEL_NO_NODE */
+} PlanRoot;
+
+typedef VEC(PlanColumn) PlanColumns;
+typedef VEC(PlanSpace) PlanSpaces;
+typedef VEC(uint32_t) PlanNodes;
+
+struct Plan {
+    const CelGraph *graph;
+    const PlanHost *host;
+    PlanColumns columns;
+    PlanSpaces spaces;
+    PlanRoot *roots;
+    size_t n_roots;
+    PlanSteps kept;         /* what a block is made by */
+    uint32_t n_kept_regs;   /* registers of that */
+    uint32_t n_regs;        /* of a session */
+    uint32_t n_singles;     /* values that are known once */
+    uint32_t n_memos;       /* of strings */
+    uint32_t n_stored;      /* columns in a block */
+    const uint32_t *stored; /* these */
+    uint32_t n_offsets;     /* spaces in a block */
+    uint32_t n_slots;       /* of variables that are read */
+    uint32_t depth;         /* WHEREs inside each other at most */
+    uint32_t n_inputs_max;  /* of any code */
+    const uint32_t *groups; /* columns of METHOD_GROUP that are needed */
+    uint32_t n_groups;
+};
+
+/* A place of the map from a space and a node to a column. */
+typedef struct PlanSlot {
+    uint64_t key; /* + 1; 0: free */
+    uint32_t column;
+} PlanSlot;
+
+/* A plan that is being made. */
+typedef struct Planner {
+    Plan *plan;
+    CelGraph *graph;
+    const PlanHost *host;
+    Arena *arena;   /* the plan's */
+    Arena *scratch; /* gone when the plan is made */
+    Arena *mini;    /* reset for each code */
+    PlanSlot *places;
+    size_t n_places, n_used;
+    bool *is_whole;  /* by node: reads other rows */
+    uint32_t n_seen; /* nodes that are known */
+    uint32_t room;   /* for how many */
+    uint32_t *marks; /* by node: equal to @mark if a walk came by */
+    uint32_t mark;
+    PlanNodes groups; /* columns of METHOD_GROUP */
+} Planner;
+
+static inline PlanColumn *plan_column_at(const Plan *plan, uint32_t column) {
+    return &plan->columns.items[column];
+}
+
+static inline bool plan_column_is_single(const PlanColumn *column) {
+    return column->time == PLAN_ONCE && column->space == ROW_SPACE;
+}
+
+/* plan-column.c */
+
+/* Learns about nodes that are new in the graph. */
+int planner_scan_nodes(Planner *p) MUST_CHECK;
+
+/* The time of @node in @space; false: it reads what does not belong there. */
+bool planner_frequency(const Planner *p, uint32_t space, uint32_t node, PlanFrequency *ret);
+
+/* Adds the column that @node could be in @space, if it could. Its arguments were seen before. */
+int planner_classify(Planner *p, uint32_t space, uint32_t node) MUST_CHECK;
+
+/* The same for everything below @node that reads the variable of @space. */
+int planner_classify_below(Planner *p, uint32_t space, uint32_t node) MUST_CHECK;
+
+/* Whether @node is x.orValue(y), for some optional x: has it a value? that : y. */
+bool planner_is_or_value(const Planner *p, uint32_t node);
+
+/* The column of @node for who computes in @space at @time, or NO_COLUMN through @ret. */
+int planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency time, uint32_t *ret)
+    MUST_CHECK;
+
+/* A new column; a copy of @column. @is_found: under its space and node. */
+int planner_add(Planner *p, const PlanColumn *column, bool is_found, uint32_t *ret) MUST_CHECK;
+
+/* Puts @column under @space and @node. */
+int planner_index(Planner *p, uint32_t space, uint32_t node, uint32_t column) MUST_CHECK;
+
+/* plan-shape.c */
+
+/* A reduction, in nodes. */
+typedef struct ReductionShape {
+    ReduceOp op;
+    uint32_t list;                         /* what is left when all filters are gone */
+    uint32_t predicates[PLAN_FILTERS_MAX]; /* the innermost first */
+    uint32_t n_predicates;
+    uint32_t value; /* CEL_NO_NODE: none */
+    uint32_t level;
+    bool has_level;
+} ReductionShape;
+
+/* Whether @node is a reduction, and of what. */
+bool reduction_shape_find(const Planner *p, uint32_t node, ReductionShape *ret);
+
+/* Its body as one of level 0; false through @ret: it reads the variables of other loops. */
+int reduction_shape_relevel(Planner *p, ReductionShape *shape, bool *ret) MUST_CHECK;
+
+/* plan-level.c: the node that is @node with level 0 for @level; it reads no other. */
+int planner_relevel(Planner *p, uint32_t level, uint32_t *node) MUST_CHECK;
+
+/* plan-loop.c: whether @node is a reduction that can be done column-wise; then its column is
+ * added, and *ret_done is true. */
+int planner_reduce(Planner *p, uint32_t space, uint32_t node, bool *ret_done) MUST_CHECK;
+
+/* plan-code.c: code for @node in @space at @time, from columns as far as there are some.
+ * @from_row: from the row variable alone. */
+int planner_code(Planner *p, uint32_t space, uint32_t node, PlanFrequency time, bool from_row,
+    const PlanCode **ret) MUST_CHECK;
+
+/* plan-need.c: what the roots need, places in blocks and registers. */
+int planner_mark_needed(Planner *p) MUST_CHECK;
+
+/* plan-order.c: all lists of steps. */
+int planner_order(Planner *p) MUST_CHECK;
+
+/* plan-register.c: where columns lie in a session. */
+int plan_assign_registers(Plan *plan, Arena *scratch) MUST_CHECK;

@@ -1,0 +1,154 @@
+/*
+ * Registers of a session: where each column lies while it is worked with.
+ *
+ * What several lists have is worked out once for all of them and keeps its register, and so
+ * does what is handed out. The rest has one from its step to the last step of its list that
+ * reads it; then the next column takes it over. So what is worked with lies in a few registers
+ * that stay near the processor, and a thousand rules need little more room than the largest of
+ * them. While a list of rows runs, one of elements may: theirs are others.
+ */
+#include <errno.h>
+
+#include "columnar/plan-internal.h"
+
+#define NOT_GIVEN UINT32_MAX
+#define NOT_READ UINT32_MAX
+
+typedef struct Registers {
+    Plan *plan;
+    uint32_t list;   /* the number of this one */
+    uint32_t from;   /* first register that lists use by turns */
+    uint32_t n_most; /* that any list uses */
+    uint32_t *free;  /* those of this list that nobody has any more */
+    uint32_t n_free, n_given;
+} Registers;
+
+static bool has_column(const PlanStep *step) {
+    return step->kind == STEP_COLUMN || step->kind == STEP_LOAD;
+}
+
+/* --- who shares what --------------------------------------------------------------------- */
+
+static void look_at(Registers *r, const PlanSteps *steps, const PlanColumn *wanted) {
+    (void)wanted;
+    r->list++;
+    for (uint32_t i = 0; i < steps->n; i++) {
+        PlanColumn *column = plan_column_at(r->plan, steps->steps[i].column);
+
+        if (!has_column(&steps->steps[i]))
+            continue;
+        if (column->list != 0 && column->list != r->list)
+            column->is_lasting = true;
+        column->list = r->list;
+    }
+}
+
+/* What is known of groups lasts as long as the session. */
+static void give_lasting(Plan *plan) {
+    for (size_t i = 0; i < plan->n_roots; i++)
+        plan_column_at(plan, plan->roots[i].column)->is_lasting = true;
+    for (uint32_t i = 0; i < plan->columns.n; i++) {
+        PlanColumn *column = plan_column_at(plan, i);
+
+        column->last = NOT_READ;
+        if (plan_column_is_single(column))
+            continue;
+        column->is_lasting |= plan->spaces.items[column->space].kind == SPACE_GROUPS;
+        column->reg = column->is_lasting && column->is_in_batch ? plan->n_regs++ : NOT_GIVEN;
+    }
+}
+
+/* --- by turns ---------------------------------------------------------------------------- */
+
+/* The columns of the same list that a step reads. A loop over elements reads those of its rows;
+ * what it reads of the elements is in a list of its own. */
+static uint32_t find_reads(const Plan *plan, const PlanStep *step, const uint32_t **ret) {
+    const PlanColumn *column = plan_column_at(plan, step->column);
+
+    if (step->kind == STEP_WHERE) {
+        *ret = &step->column;
+        return 1;
+    }
+    if (step->kind != STEP_COLUMN || column->how == METHOD_SPREAD)
+        return 0;
+    *ret = column->reduction ? column->reduction->of_rows : column->inputs;
+    return column->reduction ? column->reduction->n_of_rows : column->n_inputs;
+}
+
+/* What the list is for (@wanted; NULL: a root, which lasts) is read when it is done. */
+static void note_reads(const Registers *r, const PlanSteps *steps, const PlanColumn *wanted) {
+    for (uint32_t i = 0; i < steps->n; i++) {
+        const uint32_t *reads = NULL;
+        uint32_t n = find_reads(r->plan, &steps->steps[i], &reads);
+
+        for (uint32_t k = 0; k < n; k++)
+            plan_column_at(r->plan, reads[k])->last = i;
+    }
+    for (uint32_t i = 0; wanted && i < wanted->n_inputs; i++)
+        plan_column_at(r->plan, wanted->inputs[i])->last = NOT_READ;
+}
+
+/* What step @i was the last to read. */
+static void take_back(Registers *r, const PlanStep *step, uint32_t i) {
+    const uint32_t *reads = NULL;
+    uint32_t n = find_reads(r->plan, step, &reads);
+
+    for (uint32_t k = 0; k < n; k++) {
+        PlanColumn *column = plan_column_at(r->plan, reads[k]);
+
+        if (column->last != i || column->is_lasting || plan_column_is_single(column))
+            continue;
+        column->last = NOT_READ; /* it may be read twice */
+        r->free[r->n_free++] = column->reg;
+    }
+}
+
+static void give_registers(Registers *r, const PlanSteps *steps, const PlanColumn *wanted) {
+    r->n_free = r->n_given = 0;
+    note_reads(r, steps, wanted);
+    for (uint32_t i = 0; i < steps->n; i++) {
+        PlanColumn *column = plan_column_at(r->plan, steps->steps[i].column);
+
+        if (has_column(&steps->steps[i]) && column->reg == NOT_GIVEN)
+            column->reg = r->n_free > 0 ? r->free[--r->n_free] : r->from + r->n_given++;
+        take_back(r, &steps->steps[i], i);
+    }
+    if (r->n_given > r->n_most)
+        r->n_most = r->n_given;
+}
+
+/* --- all lists --------------------------------------------------------------------------- */
+
+/* @wanted: the reduction whose inputs the list makes, or NULL. */
+typedef void Visit(Registers *r, const PlanSteps *steps, const PlanColumn *wanted);
+
+static void visit_rows(Registers *r, Visit *visit) {
+    for (size_t i = 0; i < r->plan->n_roots; i++)
+        visit(r, &r->plan->roots[i].steps, NULL);
+}
+
+static void visit_elements(Registers *r, Visit *visit) {
+    for (uint32_t i = 0; i < r->plan->columns.n; i++) {
+        const PlanColumn *column = plan_column_at(r->plan, i);
+
+        if (column->is_needed && column->reduction)
+            visit(r, &column->reduction->steps, column);
+    }
+}
+
+int plan_assign_registers(Plan *plan, Arena *scratch) {
+    Registers r = {.plan = plan, .free = ARENA_RAW(scratch, uint32_t, plan->columns.n)};
+
+    if (!r.free)
+        return -ENOMEM;
+    visit_rows(&r, look_at);
+    visit_elements(&r, look_at);
+    give_lasting(plan);
+    r.from = plan->n_regs;
+    visit_rows(&r, give_registers);
+    r.from += r.n_most;
+    r.n_most = 0;
+    visit_elements(&r, give_registers);
+    plan->n_regs = r.from + r.n_most;
+    return 0;
+}

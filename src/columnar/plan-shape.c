@@ -1,0 +1,128 @@
+/*
+ * Shapes of loops: all(), exists(), exists_one(), and size(), sum(), min(), max() of what filter()
+ * and map() leave of a list. Filters one after the other are one loop with several predicates.
+ */
+#include "cel/library.h"
+#include "columnar/plan-internal.h"
+
+static bool is_plain_loop(const CelGraphNode *node) {
+    return cel_op_is_loop(node->op) && !(node->immediate & CEL_LOOP_PAIRS);
+}
+
+static bool is_list(const Planner *p, uint32_t node) {
+    return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;
+}
+
+/* Takes the loop @node, whose elements count if its first @n arguments after the range are true;
+ * false: it does not go with what was taken before. */
+static bool take_loop(ReductionShape *shape, const CelGraphNode *node, uint32_t n) {
+    uint32_t level = node->immediate & CEL_LOOP_LEVEL;
+
+    if (shape->n_predicates + n > PLAN_FILTERS_MAX || (shape->has_level && level != shape->level))
+        return false;
+    shape->level = level;
+    shape->has_level = true;
+    for (uint32_t i = n; i-- > 0;)
+        shape->predicates[shape->n_predicates++] = node->args[1 + i];
+    shape->list = node->args[0];
+    return true;
+}
+
+static void take_filters(const Planner *p, ReductionShape *shape) {
+    for (;;) {
+        const CelGraphNode *node = cel_graph_node(p->graph, shape->list);
+
+        if (node->op != OP_FILTER || !is_plain_loop(node) || !take_loop(shape, node, 1))
+            break;
+    }
+    for (uint32_t i = 0; i < shape->n_predicates / 2; i++) { /* outside in: turn round */
+        uint32_t other = shape->n_predicates - 1 - i, node = shape->predicates[i];
+
+        shape->predicates[i] = shape->predicates[other];
+        shape->predicates[other] = node;
+    }
+}
+
+/* What a call makes of a list: the libraries' own only, as with kernels. */
+static bool call_reduces(const CelGraphNode *node, ReduceOp *ret) {
+    static const struct {
+        const char *name;
+        const CelLibrary *library;
+        ReduceOp op;
+    } calls[] = {
+        {"size", &cel_standard_library, REDUCE_COUNT},
+        {"sum", &cel_lists_library, REDUCE_SUM},
+        {"min", &cel_lists_library, REDUCE_MIN},
+        {"max", &cel_lists_library, REDUCE_MAX},
+    };
+
+    if (node->op != OP_CALL || node->n_overloads != 1 || node->n_args != 1)
+        return false;
+    for (size_t i = 0; i < ELEMENTS_OF(calls); i++) {
+        *ret = calls[i].op;
+        if (str_is(node->overloads[0]->name, calls[i].name))
+            return cel_library_has(calls[i].library, node->overloads[0]->spec);
+    }
+    return false;
+}
+
+/* size(), sum() … of a list. */
+static bool take_call(const Planner *p, const CelGraphNode *node, ReductionShape *shape) {
+    const CelGraphNode *list;
+
+    if (!call_reduces(node, &shape->op) || !is_list(p, node->args[0]))
+        return false;
+    shape->list = node->args[0];
+    list = cel_graph_node(p->graph, shape->list);
+    if (list->op == OP_MAP_LIST && is_plain_loop(list)) {
+        shape->value = list->args[list->n_args - 1];
+        return take_loop(shape, list, list->n_args - 2);
+    }
+    return shape->op == REDUCE_COUNT;
+}
+
+bool reduction_shape_find(const Planner *p, uint32_t number, ReductionShape *shape) {
+    const CelGraphNode *node = cel_graph_node(p->graph, number);
+
+    *shape = (ReductionShape){.value = CEL_NO_NODE};
+    switch (node->op) {
+    case OP_ALL:
+        shape->op = REDUCE_ALL;
+        break;
+    case OP_EXISTS:
+        shape->op = REDUCE_EXISTS;
+        break;
+    case OP_EXISTS_ONE:
+        shape->op = REDUCE_ONE;
+        break;
+    default:
+        if (!take_call(p, node, shape))
+            return false;
+        take_filters(p, shape);
+        return is_list(p, shape->list);
+    }
+    if (!is_plain_loop(node) || !take_loop(shape, node, 0))
+        return false;
+    shape->value = node->args[1];
+    take_filters(p, shape);
+    return is_list(p, shape->list);
+}
+
+int reduction_shape_relevel(Planner *p, ReductionShape *shape, bool *ret) {
+    uint8_t others = (uint8_t) ~(1u << shape->level);
+    int r = 0;
+
+    *ret = false;
+    for (uint32_t i = 0; i < shape->n_predicates; i++) {
+        if (cel_graph_node(p->graph, shape->predicates[i])->levels & others)
+            return 0;
+    }
+    if (shape->value != CEL_NO_NODE && (cel_graph_node(p->graph, shape->value)->levels & others))
+        return 0;
+    for (uint32_t i = 0; r == 0 && i < shape->n_predicates; i++)
+        r = planner_relevel(p, shape->level, &shape->predicates[i]);
+    if (r == 0 && shape->value != CEL_NO_NODE)
+        r = planner_relevel(p, shape->level, &shape->value);
+    *ret = r == 0;
+    return r;
+}

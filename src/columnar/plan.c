@@ -1,0 +1,126 @@
+/*
+ * Making a plan: classify what the roots reach, find out what of it is needed, put it in order.
+ */
+#include "columnar/plan.h"
+
+#include <errno.h>
+
+#include "columnar/plan-internal.h"
+
+#define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
+
+/* Everything below the roots, by rising numbers. */
+static int classify_all(Planner *p, const bool *is_reached, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        int r;
+
+        if (!is_reached[i] || cel_graph_node(p->graph, i)->levels != 0)
+            continue;
+        r = planner_classify(p, ROW_SPACE, i);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void reach(Planner *p, bool *is_reached, uint32_t n) {
+    for (size_t i = 0; i < p->plan->n_roots; i++)
+        is_reached[p->plan->roots[i].node] = true;
+    for (uint32_t i = n; i-- > 0;) {
+        const CelGraphNode *node = cel_graph_node(p->graph, i);
+
+        if (!is_reached[i])
+            continue;
+        if (node->op == OP_VARIABLE && node->immediate >= p->plan->n_slots)
+            p->plan->n_slots = node->immediate + 1;
+        for (uint32_t k = 0; k < node->n_args; k++)
+            is_reached[node->args[k]] = true;
+    }
+}
+
+/* What sessions give out. */
+static bool is_root_lane(uint8_t lane) {
+    return lane == LANE_BOOL || lane == LANE_INT || lane == LANE_DOUBLE;
+}
+
+static int find_roots(Planner *p) {
+    for (size_t i = 0; i < p->plan->n_roots; i++) {
+        PlanRoot *root = &p->plan->roots[i];
+        int r = planner_find(p, ROW_SPACE, root->node, PLAN_PER_BATCH, &root->column);
+
+        if (r < 0)
+            return r;
+        if (root->column == NO_COLUMN || !is_root_lane(plan_column_at(p->plan, root->column)->lane))
+            return -EINVAL; /* not of a type that roots have */
+    }
+    return 0;
+}
+
+static int make(Planner *p) {
+    uint32_t n = cel_graph_size(p->graph);
+    bool *is_reached = ARENA_ARRAY(p->scratch, bool, n);
+    int r;
+
+    if (!is_reached || !VEC_PUSH(&p->plan->spaces, p->arena))
+        return -ENOMEM;
+    p->plan->n_slots = p->host->row_slot + 1;
+    r = planner_scan_nodes(p);
+    if (r < 0)
+        return r;
+    reach(p, is_reached, n);
+    r = classify_all(p, is_reached, n);
+    if (r == 0)
+        r = find_roots(p);
+    if (r == 0)
+        r = planner_mark_needed(p);
+    if (r == 0)
+        r = planner_order(p);
+    if (r == 0)
+        r = plan_assign_registers(p->plan, p->scratch);
+    return r;
+}
+
+static Plan *plan_of(
+    CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanHost *host, Arena *arena) {
+    Plan *plan = ARENA_NEW(arena, Plan);
+    PlanRoot *own = ARENA_ARRAY(arena, PlanRoot, n_roots);
+
+    if (!plan || !own)
+        return NULL;
+    for (size_t i = 0; i < n_roots; i++)
+        own[i] = (PlanRoot){.node = roots[i], .slow = CEL_NO_NODE};
+    *plan = (Plan){.graph = graph, .host = host, .roots = own, .n_roots = n_roots};
+    return plan;
+}
+
+int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanHost *host,
+    Arena *arena, Plan **ret) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_MAX);
+    _cleanup_(arena_freep) Arena *mini = arena_new(SCRATCH_MAX);
+    Planner p = {
+        .plan = plan_of(graph, roots, n_roots, host, arena),
+        .graph = graph,
+        .host = host,
+        .arena = arena,
+        .scratch = scratch,
+        .mini = mini,
+    };
+    int r;
+
+    if (!p.plan || !scratch || !mini)
+        return -ENOMEM;
+    r = make(&p);
+    if (r < 0)
+        return r;
+    *ret = p.plan;
+    return 0;
+}
+
+PlanFrequency plan_frequency(const Plan *plan, size_t root) {
+    return (PlanFrequency)plan_column_at(plan, plan->roots[root].column)->time;
+}
+
+bool plan_falls_back(const Plan *plan, size_t root, uint32_t *ret) {
+    *ret = plan->roots[root].slow;
+    return *ret != CEL_NO_NODE;
+}

@@ -1,0 +1,223 @@
+#pragma once
+
+/*
+ * Plan: expressions over many rows at once.
+ *
+ * The host has a table; one variable of its expressions (the row variable) stands for a row of
+ * it. A plan is made of a graph and some of its roots and says, for every node that is needed,
+ * how rarely it has to be computed and how:
+ *
+ *   once      reads nothing of a row: by the scalar machine, once a session
+ *   kept      reads nothing but its row: when the row changes, and kept in a block (PlanBlock)
+ *   the rest  column-wise, a batch of rows at a time, from kept columns and what is known once
+ *
+ * Column-wise means: numbers, bools, times and strings in lanes (column.h), one kernel an
+ * operation. A loop over a list that is kept (the pods of a node) runs over the elements of all
+ * rows at once and is reduced row by row: all, exists, exists_one, filter(…).size(),
+ * map(…).sum() and their like. What has no kernel runs in the scalar machine, from what is
+ * known already, once for each distinct string where it reads of the row nothing but one
+ * string, else for each row. So every expression has a plan, and the result is the same, bit
+ * for bit, as that of the scalar machine: value, error or not, NaN; as long as fuel suffices, which
+ * each part has anew.
+ *
+ * Groups: the host can say that a list is the union of a list of each row over all rows that
+ * share a key (the pods of a node's zone). Then elements are reduced by row, and rows by group:
+ * once for all rows of the table, not once for each row.
+ *
+ * Threads: a plan, its blocks and a Whole are immutable and read by any; a session is one's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "cel/graph.h"
+#include "cel/run.h"
+#include "columnar/column.h"
+
+#define PLAN_BLOCK_ROWS 64u   /* rows of a PlanBlock */
+#define PLAN_BATCH_ROWS 1024u /* rows of a batch at most: a dozen columns fit the first cache */
+
+typedef struct Plan Plan;
+typedef struct PlanTotals PlanTotals;
+typedef struct PlanSession PlanSession;
+typedef struct PlanHost PlanHost;
+
+#define PLAN_NO_LEAF UINT32_MAX
+
+/* A list that is the union over rows of one group: their lists one after the other, by rising
+ * row. Who is in no group has an empty one. */
+typedef struct PlanUnion {
+    uint32_t key;  /* the host's number for what rows are grouped by */
+    uint32_t list; /* graph node: the list of one row, as an expression of the row variable */
+} PlanUnion;
+
+/* The key of a list that is read from the variable of a loop over groups: the loop's range
+ * (find_groups) says which. */
+#define PLAN_KEY_OF_LOOP UINT32_MAX
+
+/* What the planner must know of the table. Functions are pure. */
+struct PlanHost {
+    uint32_t row_slot;  /* the row variable's */
+    uint8_t row_groups; /* bits of CelVariable.group: what is read from a row alone */
+
+    /* A number for load(), if the host can give node @node of the graph, which reads of all
+     * variables only the row, as a column without the scalar machine; PLAN_NO_LEAF: it cannot.
+     * Its lane is that of the node's type. Tried from the outside in: `labels['a']` before
+     * `labels`. */
+    uint32_t (*leaf)(const PlanHost *host, const CelGraph *graph, uint32_t node);
+
+    /* The same for a node that reads nothing but the variable of a loop (OP_LOCAL, level 0) over a
+     * list of a row: a number for load_elements(). NULL: it gives none. */
+    uint32_t (*element_leaf)(const PlanHost *host, const CelGraph *graph, uint32_t node);
+
+    /* The same for a node that reads, besides the row, one thing that is known once: a key, whose
+     * node is through @ret_key (`labels[pod.key]`). A number for load_keyed(). NULL: it gives
+     * none. */
+    uint32_t (*keyed_leaf)(
+        const PlanHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key);
+
+    /* Whether @node, besides what its arguments read, reads other rows of the table (a call
+     * `node.domain(k)`): then neither it nor what is made of it can be kept with a row. NULL:
+     * nothing does. */
+    bool (*is_whole)(const PlanHost *host, const CelGraph *graph, uint32_t node);
+
+    /* Whether @node (of a list type) is a union as above. It may add nodes to the graph. Asked as
+     * well about lists that are read from the variable of a loop over groups: then the key is that
+     * of the groups, and the one through @ret is not looked at. NULL: there are none. */
+    bool (*find_union)(const PlanHost *host, CelGraph *graph, uint32_t node, PlanUnion *ret);
+
+    /* Whether @node is the list of all groups of a key, so that a loop over it goes over
+     * groups (each a union); through @ret_key. NULL: there are none. */
+    bool (*find_groups)(
+        const PlanHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key);
+};
+
+/* The table while something is computed from it. */
+typedef struct PlanTable {
+    const PlanHost *host;
+    const void *rows; /* the host's */
+
+    /* The value of the row variable; lives as long as the run's arena. */
+    CelValue (*row)(const struct PlanTable *table, uint32_t row, CelRun *run);
+
+    /* Fills @ret (room is there, states included; lane TEXT: values into @ret_texts instead,
+     * which live as long as the table) for @n rows. May set ret->states to NULL: all fine. */
+    void (*load)(const struct PlanTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
+        Column *ret, CelValue *ret_texts);
+
+    /* The same for @n elements of lists: of what is no element as the host makes them the state is
+     * odd. */
+    void (*load_elements)(const struct PlanTable *table, uint32_t leaf, const CelValue *elements,
+        size_t n, Column *ret, CelValue *ret_texts);
+
+    /* The same as load() for a number of keyed_leaf(), once a batch. @key is a string that lives as
+     * long as the session. */
+    void (*load_keyed)(const struct PlanTable *table, uint32_t leaf, CelValue key,
+        const uint32_t *rows, size_t n, Column *ret, CelValue *ret_texts);
+
+    /* Number of groups of @key, and through @ret the group of each row, UINT32_MAX for none;
+     * over all @n_rows rows. NULL: no groups. */
+    uint32_t (*groups)(
+        const struct PlanTable *table, uint32_t key, size_t n_rows, uint32_t *ret_group_of_row);
+} PlanTable;
+
+/* What is known of up to PLAN_BLOCK_ROWS rows from the rows alone. Opaque, immutable. */
+typedef struct PlanBlock PlanBlock;
+
+/* Everything lies in @arena; the graph must outlive the plan (it may get new nodes). @roots are of
+ * type bool, int or double (-EINVAL: one is not). 0 or -ENOMEM. */
+int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanHost *host,
+    Arena *arena, Plan **ret) MUST_CHECK;
+
+/* How often root @i is computed. */
+typedef enum PlanFrequency {
+    PLAN_ONCE, /* constants included */
+    PLAN_PRECOMPUTED,
+    PLAN_PER_BATCH,
+} PlanFrequency;
+PlanFrequency plan_frequency(const Plan *plan, size_t root);
+
+/* Which @root is not column-wise in all its parts, for people who ask why it is slow: true, and
+ * through @ret the graph node that the scalar machine runs for each row. */
+bool plan_falls_back(const Plan *plan, size_t root, uint32_t *ret);
+
+/* The plan for people: one step a line. */
+void plan_print(const Plan *plan, Buf *out);
+
+/* Asked now and then whether time is up: at least every PLAN_BLOCK_ROWS evaluations of the scalar
+ * machine. */
+typedef struct PlanDeadline {
+    bool (*is_over)(void *context); /* NULL: never */
+    void *context;
+} PlanDeadline;
+
+#define PLAN_DEADLINE_PASSED 1 /* time is up */
+
+/* Works out the block of @n (at most PLAN_BLOCK_ROWS) rows. What it keeps lies in @keep; @run
+ * is for what is needed on the way (its arena may be reset afterwards; its fuel is an evaluation's,
+ * given anew for each). Strings that the table itself holds are borrowed from it. 0,
+ * PLAN_DEADLINE_PASSED or -ENOMEM. */
+int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *rows, size_t n,
+    CelRun *run, PlanDeadline clock, Arena *keep, const PlanBlock **ret) MUST_CHECK;
+
+#define PLAN_BLOCK_FULL 1 /* too many distinct strings */
+
+/* The block @old with some of its rows exchanged: entry i of @fresh, a block of @n_rows rows, is
+ * row @rows[i] of it (rising). Everything lies in @keep, strings included; @scratch is for what is
+ * needed on the way. It is as good as one that was worked out anew. 0, PLAN_BLOCK_FULL (it has to
+ * be) or -ENOMEM. */
+int plan_block_replace_rows(const Plan *plan, const PlanBlock *old, const PlanBlock *fresh,
+    const uint32_t *rows, size_t n_rows, Arena *scratch, Arena *keep, const PlanBlock **ret)
+    MUST_CHECK;
+
+/* The column of root @i, whose time is PLAN_PRECOMPUTED: one entry a row, none of them odd. */
+Column plan_block_root(const Plan *plan, const PlanBlock *kept, size_t root);
+
+/* What must be known of the whole table: groups, and kept columns summed by them. @blocks are
+ * those of rows 0 up to @n_rows, in order. NULL through @ret if the plan needs nothing of the
+ * sort. 0 or -ENOMEM. */
+int plan_totals_new(const Plan *plan, const PlanTable *table, const PlanBlock *const *blocks,
+    size_t n_rows, Arena *arena, const PlanTotals **ret) MUST_CHECK;
+
+/* The same for a table all of whose rows are in the same groups as those of @known, a Whole of the
+ * same plan with as many rows: the groups are taken from it. 0 or -ENOMEM. */
+int plan_totals_update(const Plan *plan, const PlanTotals *known, const PlanBlock *const *blocks,
+    size_t n_rows, Arena *arena, const PlanTotals **ret) MUST_CHECK;
+
+typedef struct PlanSessionOptions {
+    const PlanTable *table;
+    const PlanBlock *const *blocks; /* by row / PLAN_BLOCK_ROWS */
+    const PlanTotals *whole;
+    size_t n_rows;
+    const CelValue *variables; /* by slot; the row variable's is not looked at */
+    CelRun *run;               /* its fuel is given anew for each evaluation */
+    int64_t fuel;              /* of one evaluation by the scalar machine */
+
+    /* For what an evaluation for one row makes; reset again and again, so nothing else may lie in
+     * it. NULL: that lies in the run's arena, which then grows with every row. */
+    Arena *scratch;
+
+    PlanDeadline clock;
+} PlanSessionOptions;
+
+/* Lies in @arena. 0 or -ENOMEM. */
+int plan_session_new(const Plan *plan, const PlanSessionOptions *options, Arena *arena,
+    PlanSession **ret) MUST_CHECK;
+
+/* The rows that are asked about from now on, at most PLAN_BATCH_ROWS, each below n_rows, in any
+ * order; the array is borrowed until the next call. */
+void plan_session_set_rows(PlanSession *session, const uint32_t *rows, size_t n);
+
+/* The same for @n rows from @first on. */
+void plan_session_set_range(PlanSession *session, uint32_t first, size_t n);
+
+/* Root @i for each of these rows: a column of lane BOOL, INT or DOUBLE (that of the root's type)
+ * with nothing odd. Borrowed until the next plan_session_set_rows(). 0, PLAN_DEADLINE_PASSED, or
+ * -ENOMEM. */
+int plan_session_root(PlanSession *session, size_t root, const Column **ret) MUST_CHECK;
+
+/* Root @i, whose time is PLAN_ONCE; may be an error. 0, PLAN_DEADLINE_PASSED, or -ENOMEM. */
+int plan_session_once(PlanSession *session, size_t root, CelValue *ret) MUST_CHECK;

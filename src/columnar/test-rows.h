@@ -1,0 +1,178 @@
+#pragma once
+
+/* What is in the rows of a table (test-table.h), at random: special numbers, texts that are the
+ * same, fields that are not set, lists that are fetched. */
+
+#include "base/dice.h"
+#include "columnar/test-table.h"
+
+/* One of these, or now and then none at all. */
+#define TEST_PICK(dice, values)                                                                    \
+    ((values)[dice_pick((dice), (sizeof(values) / sizeof((values)[0])))])
+
+static inline CelValue test_or_absent(Dice *dice, CelValue v) {
+    return dice_pick(dice, 12) == 0 ? cel_absent() : v;
+}
+
+static inline CelValue test_random_text(Dice *dice) {
+    static const char *const texts[] = {"a", "b", "c", "zone-1", "zone-2", "", "x=y", "12", "ä"};
+
+    return cel_string(str_from_c(TEST_PICK(dice, texts)));
+}
+
+static inline CelValue test_random_int(Dice *dice) {
+    static const int64_t ints[] = {
+        0, 1, 2, 3, -1, 5, 7, 100, -100, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_C(1) << 53};
+
+    return cel_int(TEST_PICK(dice, ints));
+}
+
+static inline CelValue test_random_double(Dice *dice) {
+    static const double doubles[] = {0.0,
+        -0.0,
+        1.0,
+        0.1,
+        0.2,
+        0.3,
+        -1.5,
+        1e300,
+        -1e300,
+        3.0,
+        __builtin_inf(),
+        -__builtin_inf(),
+        __builtin_nan(""),
+        1e-300};
+
+    return cel_double(TEST_PICK(dice, doubles));
+}
+
+static inline CelValue test_random_time(Dice *dice) {
+    static const int64_t seconds[] = {0,
+        1,
+        1700000000,
+        1700000060,
+        1700003600,
+        -1,
+        INT64_C(253402300799) /* the end of 9999 */,
+        INT64_C(-62135596800) /* the year 1 */};
+
+    return cel_timestamp(TEST_PICK(dice, seconds), (uint32_t)dice_pick(dice, 3) * 250000000);
+}
+
+static inline CelValue test_random_labels(Dice *dice, Arena *arena) {
+    static const char *const keys[] = {"a", "b", "c"};
+    CelMap *map = ARENA_NEW(arena, CelMap);
+    CelEntry *entries = ARENA_ARRAY(arena, CelEntry, 3);
+
+    assert_true(map && entries);
+    *map = (CelMap){.depth = 1, .entries = entries};
+    for (int i = 0; i < 3; i++) {
+        if (dice_pick(dice, 3) > 0)
+            entries[map->n++] = (CelEntry){cel_string(str_from_c(keys[i])), test_random_text(dice)};
+    }
+    return cel_map(map);
+}
+
+static inline CelValue test_random_item(Dice *dice, const CelRecordType *type, Arena *arena) {
+    TestRecord *item = ARENA_NEW(arena, TestRecord);
+
+    assert_non_null(item);
+    item->head.type = type;
+    item->fields[ITEM_NAME] = test_random_text(dice);
+    item->fields[ITEM_OK] = test_or_absent(dice, cel_bool(dice_pick(dice, 3) > 0));
+    item->fields[ITEM_N] = test_or_absent(
+        dice, dice_pick(dice, 4) ? cel_int((int64_t)dice_pick(dice, 5)) : test_random_int(dice));
+    item->fields[ITEM_W] = dice_pick(dice, 4) ? cel_double((double)dice_pick(dice, 100) * 0.1)
+                                              : test_random_double(dice);
+    item->fields[ITEM_APP] = test_or_absent(dice, test_random_text(dice));
+    item->fields[ITEM_AT] = test_random_time(dice);
+    item->fields[ITEM_LABELS] = test_random_labels(dice, arena);
+    return cel_record(&item->head);
+}
+
+/* A list that is fetched element by element. */
+typedef struct TestList {
+    CelList head;
+    const CelValue *values;
+} TestList;
+
+/* A zero cannot be fetched. */
+static inline CelValue test_list_at(const CelList *list, uint32_t i, CelRun *run) {
+    CelValue v = ((const TestList *)list)->values[i];
+
+    return v.kind == CEL_INT && v.i == 0 ? cel_fail(run, "not there") : v;
+}
+
+static inline CelValue test_list_of(
+    Dice *dice, const CelValue *values, uint32_t n, uint32_t depth, Arena *arena) {
+    TestList *list = ARENA_NEW(arena, TestList);
+    bool is_fetched = dice_pick(dice, 2) == 0;
+
+    assert_non_null(list);
+    list->values = values;
+    list->head =
+        (CelList){.n = n, .depth = depth, .items = is_fetched ? NULL : values, .at = test_list_at};
+    return cel_list(&list->head);
+}
+
+static inline void test_random_row(
+    TestSchema *s, Dice *dice, const TestTable *table, TestRow *row, uint32_t items_max) {
+    uint32_t n_items = dice_pick(dice, 4) ? (uint32_t)dice_pick(dice, items_max + 1) : 0;
+    uint32_t n_numbers = (uint32_t)dice_pick(dice, 4);
+    CelValue *items = ARENA_ARRAY(s->arena, CelValue, n_items);
+    CelValue *numbers = ARENA_ARRAY(s->arena, CelValue, n_numbers);
+    CelValue *f = row->record.fields;
+
+    assert_true(items && numbers);
+    for (uint32_t i = 0; i < n_items; i++)
+        items[i] = test_random_item(dice, &s->item, s->arena);
+    for (uint32_t i = 0; i < n_numbers; i++)
+        numbers[i] = test_random_int(dice);
+    *row = (TestRow){.record = {.head = {&s->row}}, .table = table};
+    f[ROW_NAME] = test_random_text(dice);
+    f[ROW_OK] = test_or_absent(dice, cel_bool(dice_pick(dice, 2) > 0));
+    f[ROW_CPU] = test_or_absent(dice, test_random_int(dice));
+    f[ROW_LOAD] = test_or_absent(dice, test_random_double(dice));
+    f[ROW_ZONE] = test_or_absent(dice, test_random_text(dice));
+    f[ROW_BORN] = test_or_absent(dice, test_random_time(dice));
+    f[ROW_LABELS] = test_random_labels(dice, s->arena);
+    f[ROW_ITEMS] = test_list_of(dice, items, n_items, 1, s->arena);
+    f[ROW_NUMBERS] = test_or_absent(dice, test_list_of(dice, numbers, n_numbers, 1, s->arena));
+    for (int i = 0; i < 2; i++)
+        row->groups[i] =
+            dice_pick(dice, 6) == 0 ? UINT32_MAX : (uint32_t)dice_pick(dice, TEST_GROUPS);
+}
+
+static inline TestTable *test_random_table(
+    TestSchema *s, Dice *dice, size_t n, uint32_t items_max) {
+    TestTable *table = ARENA_NEW(s->arena, TestTable);
+
+    assert_non_null(table);
+    table->rows = ARENA_ARRAY(s->arena, TestRow, n);
+    assert_non_null(table->rows);
+    table->n = n;
+    for (size_t i = 0; i < n; i++)
+        test_random_row(s, dice, table, &table->rows[i], items_max);
+    table->head = (PlanTable){
+        .host = &s->host,
+        .rows = table,
+        .row = test_row,
+        .load = test_load,
+        .load_keyed = test_load_keyed,
+        .groups = test_groups,
+    };
+    return table;
+}
+
+/* What is known once. */
+static inline CelValue *test_random_variables(TestSchema *s, Dice *dice, const TestTable *table) {
+    CelValue *variables = ARENA_ARRAY(s->arena, CelValue, cel_env_n_slots(s->env));
+    TestCluster *cluster = ARENA_NEW(s->arena, TestCluster);
+
+    assert_true(variables && cluster);
+    *cluster = (TestCluster){{&s->cluster}, table};
+    variables[s->pod_slot] = test_random_item(dice, &s->pod, s->arena);
+    variables[s->now_slot] = cel_timestamp(1700000100, 0);
+    variables[s->cluster_slot] = cel_record(&cluster->head);
+    return variables;
+}
