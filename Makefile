@@ -14,13 +14,6 @@ IMAGE ?=
 WEB ?=
 FOLDER ?=
 
-# Where ThreadSanitizer can see something: tests of the layers that have threads, and those of others that start some.
-THREADED := (base|http|input|kube|load|serve|demo)/.*|cel/threads|cluster/names|cluster/threads
-
-# Tests of commands that have one thread: nothing for ThreadSanitizer to see.
-ONE_THREAD := cel_differential certs completion config conformance docs eval load_presets man monitoring \
-	policy_schema presets setup
-
 SETUPS := $(addprefix setup-,build test lint fuzz coverage fresh image deb ship deploy)
 
 help: ## show this list
@@ -45,13 +38,11 @@ asan: setup-test ## the tests under AddressSanitizer and UBSan
 	@tools/with-sanitizer meson test -C build-asan --no-rebuild --print-errorlogs
 	@BERTH="$(CURDIR)/build-asan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test
 
-tsan: setup-test ## the tests under ThreadSanitizer
+tsan: setup-test ## the tests that start threads, under ThreadSanitizer
 	@tools/configure build-tsan -Db_sanitize=thread -Dbuildtype=debugoptimized
 	@tools/build build-tsan
-	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs \
-		$$(meson test -C build-tsan --no-rebuild --list | grep -oE '$(THREADED)')
-	@BERTH="$(CURDIR)/build-tsan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test \
-		$(ONE_THREAD:%=--ignore=test/test_%.py)
+	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs --suite threads
+	@BERTH="$(CURDIR)/build-tsan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test -m "not single_thread"
 
 coverage: setup-coverage ## what the tests reach, by folder (FOLDER="json kube": what they do not)
 	@tools/configure build-coverage -Db_coverage=true -Dbuildtype=debug -Dc_args=-fprofile-update=atomic

@@ -9,11 +9,17 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
-from client import PATIENCE, REPOSITORY
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "support"))
 
+from client import PATIENCE, REPOSITORY  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "single_thread: runs only commands without threads; `make tsan` skips it")
 
 
 class Berth:

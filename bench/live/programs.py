@@ -18,7 +18,7 @@ from report import say
 HERE = pathlib.Path(__file__).resolve().parent
 BENCH, ROOT = HERE.parent, HERE.parent.parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "berth"
-sys.path += [str(ROOT / "test"), str(ROOT / "test" / "e2e")]
+sys.path += [str(ROOT / "test" / "support"), str(ROOT / "test" / "e2e")]
 
 from authority import Authority  # noqa: E402
 from process import Process  # noqa: E402

@@ -1,5 +1,5 @@
 /* What a bundle may have of everything, to the last one. (What else is wrong with a bundle:
- * test/test_bundle.py.) */
+ * test/program/test_bundle.py.) */
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /*
- * Cases as data: every test/cel/<name>.test, line by line, through the whole language.
+ * Cases as data: every test/data/cel/<name>.test, line by line, through the whole language.
  *
  *     1 + 2                         => 3
  *     'a' + 1                       => check error: no such overload

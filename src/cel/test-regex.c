@@ -12,8 +12,8 @@
 #define REPLACE "(string, string, string) -> string"
 #define REPLACE_SOME "(string, string, string, int) -> string"
 
-/* The mass of the cases is in test/cel/regex.test and test/regex; here is what an expression
- * cannot say, and every function once with little of everything. */
+/* The mass of the cases is in test/data/cel/regex.test and test/data/regex; here is what an
+ * expression cannot say, and every function once with little of everything. */
 static void test_calls(void **state) {
     const CelValue nothing = cel_string(STR_NULL);
     const LibraryCase cases[] = {

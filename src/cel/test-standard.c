@@ -1,5 +1,5 @@
 /* Operators, conversions and standard functions, called through their tables. What depends on
- * the checker and the machine is in test/cel/standard.test and its neighbours. */
+ * the checker and the machine is in test/data/cel/standard.test and its neighbours. */
 #include <math.h>
 
 #include "cel/operators.h"

@@ -6,7 +6,7 @@
 #define REPLACE "string.(string, string) -> string"
 #define JOIN "list(string).(string) -> string"
 
-/* The mass of the cases is in test/cel/strings.test; here is what an expression cannot say. */
+/* The mass of the cases is in test/data/cel/strings.test; here is what an expression cannot say. */
 static void test_calls(void **state) {
     const LibraryCase cases[] = {
         {"charAt", "string.(int) -> string", {text("t\xc2\xa9o"), cel_int(1)}, "\"\xc2\xa9\""},

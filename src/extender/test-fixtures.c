@@ -1,5 +1,5 @@
 /*
- * What a real kube-scheduler v1.36.4 sent (test/wire/fixtures), and what berth
+ * What a real kube-scheduler v1.36.4 sent (test/data/wire/fixtures), and what berth
  * answers: with no policy, what the recorder answered; with one, what the policy
  * says. In both node modes.
  *

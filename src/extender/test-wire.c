@@ -1,5 +1,5 @@
 /*
- * Requests and their exact replies as data: the files NAME.test in test/wire, one
+ * Requests and their exact replies as data: the files NAME.test in test/data/wire, one
  * YAML document a case.
  *
  * A case is a scene (policy/test-scene.h; without nodes berth has no cluster) and

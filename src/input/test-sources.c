@@ -89,8 +89,8 @@ static void test_all_fields(void **state) {
 
 /* --- what a person is told --- */
 
-/* test/sources: NAME.yaml gives exactly the text in NAME.expected, nothing if there is nothing to
- * say. With UPDATE_EXPECTED in the environment the texts are written anew; read them as a user
+/* test/data/sources: NAME.yaml gives exactly the text in NAME.expected, nothing if there is nothing
+ * to say. With UPDATE_EXPECTED in the environment the texts are written anew; read them as a user
  * would before they are kept. */
 
 static int is_input(const struct dirent *entry) {

@@ -1,5 +1,5 @@
 /*
- * Policy cases as data: the files NAME.test in test/policy, one YAML document a case.
+ * Policy cases as data: the files NAME.test in test/data/policy, one YAML document a case.
  *
  * A case is a scene (policy/test-scene.h) and what is to come of it:
  *

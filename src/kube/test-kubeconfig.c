@@ -1,5 +1,5 @@
 /*
- * Kubeconfigs as data: the files NAME.test in test/kube/kubeconfig, one YAML document a
+ * Kubeconfigs as data: the files NAME.test in test/data/kube/kubeconfig, one YAML document a
  * case:
  *
  *     case: what it shows

@@ -1,5 +1,5 @@
 /*
- * What a person is told about a policy that is wrong: test/policy/errors.
+ * What a person is told about a policy that is wrong: test/data/policy/errors.
  *
  * NAME.yaml, or the files of the folder NAME in order, give exactly the text in
  * NAME.expected, closing line included. With UPDATE_EXPECTED in the environment

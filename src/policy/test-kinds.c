@@ -1,6 +1,6 @@
 /*
  * The built-in rules as text: each as the expression it stands for, and its mistakes. What the
- * rules mean is in the cases of test/policy.
+ * rules mean is in the cases of test/data/policy.
  */
 
 #include "cel/program.h"
@@ -139,7 +139,7 @@ typedef struct Mistake {
     const char *source, *text;
 } Mistake;
 
-/* Those of older kinds are in test/policy/errors. */
+/* Those of older kinds are in test/data/policy/errors. */
 static const Mistake mistakes[] = {
     {false, "nodeAnnotations: {}", "nodeAnnotations must name at least one annotation"},
     {false, "nodeAnnotations: {a: {}}", "an annotation condition must not be empty"},

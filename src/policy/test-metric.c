@@ -1,5 +1,5 @@
 /* Entries of `metrics:`: what a query is guessed to be, and what an entry becomes. What a person is
- * told of a wrong one is in test/policy/errors/metrics*.yaml. */
+ * told of a wrong one is in test/data/policy/errors/metrics*.yaml. */
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
- * Cases as data: test/regex/<name>.tsv, whose answers are those of Go's regexp. Every case goes
- * through all ways to answer: the DFA with a pool, one with hardly any room, the
- * simulation, and the search for all matches.
+ * Cases as data: test/data/regex/<name>.tsv, whose answers are those of Go's regexp. Every case
+ * goes through all ways to answer: the DFA with a pool, one with hardly any room, the simulation,
+ * and the search for all matches.
  */
 
 #include <glob.h>

@@ -87,7 +87,7 @@ static void test_trees(void **state) {
     }
 }
 
-/* Where the caret goes; the texts are in test/regex/syntax.tsv. */
+/* Where the caret goes; the texts are in test/data/regex/syntax.tsv. */
 static void test_offsets(void **state) {
     static const struct {
         const char *pattern;

@@ -11,7 +11,7 @@
 #define BUDGET ((size_t)8 * 1024 * 1024)
 #define TEXT_MAX ((size_t)1024 * 1024)
 
-/* test/wiring: what is said about NAME.yaml or NAME.json and, when it can be used, what was
+/* test/data/wiring: what is said about NAME.yaml or NAME.json and, when it can be used, what was
  * understood, is exactly the text in NAME.expected. With UPDATE_EXPECTED in the environment the
  * texts are written anew; read them as a user would before they are kept. */
 

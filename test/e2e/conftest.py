@@ -16,7 +16,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent))  # client.py of the other tests
+sys.path.append(str(HERE.parent / "support"))  # client.py
 sys.path.append(str(HERE.parent / "deploy"))  # rendering.py
 
 import nodemode  # noqa: E402

@@ -5,7 +5,7 @@ import pathlib
 import signal
 import sys
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))  # authority.py of the other tests
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))  # authority.py
 
 from controlplane import ControlPlane  # noqa: E402
 from objects import make_extender, make_node  # noqa: E402

@@ -11,8 +11,8 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 E2E = HERE.parent / "e2e"
-# client.py of the other tests; certificates and the real control plane of test/e2e.
-sys.path += [str(HERE.parent), str(E2E)]
+# client.py of test/support; certificates and the real control plane of test/e2e.
+sys.path += [str(HERE.parent / "support"), str(E2E)]
 
 from apiserver import ApiServer  # noqa: E402
 from client import wait_until  # noqa: E402

@@ -13,7 +13,7 @@ from apistate import NODES, PODS
 from client import wait_until
 from live import node, pod
 
-sys.path.append(str(Path(__file__).resolve().parent.parent))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
 from prometheus import find_metric  # noqa: E402
 

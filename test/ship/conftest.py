@@ -9,7 +9,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path += [str(HERE.parent), str(HERE.parent / "faults"), str(HERE.parent / "e2e")]
+sys.path += [str(HERE.parent / name) for name in ("support", "faults", "e2e")]
 
 from container import Image  # noqa: E402
 

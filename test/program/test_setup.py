@@ -11,6 +11,8 @@ import pytest
 
 from client import PATIENCE, REPOSITORY
 
+pytestmark = pytest.mark.single_thread
+
 KINDS = ["build", "test", "lint", "fuzz", "coverage", "image", "deb", "ship", "deploy", "web"]
 
 # ${Status} of packages that are installed, for each architecture they are installed for.

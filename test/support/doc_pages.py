@@ -20,7 +20,7 @@ import textwrap
 
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = sorted(
     str(path.relative_to(ROOT))
     for pattern in ("README.md", "docs/*.md", "policies/README.md", "deploy/**/README.md")

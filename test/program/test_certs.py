@@ -14,6 +14,8 @@ import yaml
 from client import PATIENCE
 from test_tls import Traffic, post, wait_until_served
 
+pytestmark = pytest.mark.single_thread
+
 FILES = {"ca.crt", "ca.key", "server.crt", "server.key", "client.crt", "client.key"}
 NAMES = [
     "berth.berth-system.svc", "berth.berth-system.svc.cluster.local", "berth", "localhost",

@@ -1,6 +1,6 @@
 """The scheduler's protocol over real HTTP: what kube-scheduler v1.36.4 sent, and what is wrong.
 
-Requests are the recorded bytes of test/wire/fixtures; replies are read as kube-scheduler reads
+Requests are the recorded bytes of test/data/wire/fixtures; replies are read as kube-scheduler reads
 them, and more strictly: Go's names, lists that are lists, nothing null, whole numbers.
 """
 

@@ -10,6 +10,8 @@ import yaml
 from client import REPOSITORY as ROOT
 from prometheus import find_program
 
+pytestmark = pytest.mark.single_thread
+
 FOLDER = ROOT / "deploy" / "monitoring"
 RULES = yaml.safe_load((FOLDER / "berth-rules.yaml").read_text())
 DASHBOARD = json.loads((FOLDER / "berth-dashboard.json").read_text())

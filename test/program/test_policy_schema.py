@@ -12,6 +12,8 @@ import yaml
 from client import REPOSITORY as ROOT
 from json_schema import errors
 
+pytestmark = pytest.mark.single_thread
+
 SCHEMA = json.loads((ROOT / "docs/policy.schema.json").read_text())
 HEAD = {"apiVersion": "berth.dev/v1alpha1", "kind": "PlacementPolicy"}
 
@@ -36,7 +38,7 @@ def wrong(document):
 
 
 GOOD = sorted([*(ROOT / "policies").glob("*.yaml"), ROOT / "examples/policy.yaml", ROOT / "examples/every-rule.yaml",
-               *(ROOT / "test/policy/errors").glob("lint-*.yaml"), ROOT / "test/policy/errors/metrics.yaml"])
+               *(ROOT / "test/data/policy/errors").glob("lint-*.yaml"), ROOT / "test/data/policy/errors/metrics.yaml"])
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda p: p.name)
@@ -47,8 +49,8 @@ def test_good_policies_fit(path):
 
 
 def scenes():
-    """The policies of the scenes in test/policy, which all can be read."""
-    for path in sorted((ROOT / "test/policy").glob("*.test")):
+    """The policies of the scenes in test/data/policy, which all can be read."""
+    for path in sorted((ROOT / "test/data/policy").glob("*.test")):
         for scene in documents(path):
             specs = [scene["policy"]] if "policy" in scene else scene.get("policies", {})
             specs = list(specs.values()) if isinstance(specs, dict) else specs
@@ -67,7 +69,7 @@ def test_policies_of_the_scenes_fit():
 BEYOND = {"duplicate-policies", "duplicate-rules", "duplicate-keys", "syntax", "empty", "label-keys", "namespaces", "no-rules", "reasons"}
 
 
-@pytest.mark.parametrize("path", [p for p in sorted((ROOT / "test/policy/errors").glob("*.yaml"))
+@pytest.mark.parametrize("path", [p for p in sorted((ROOT / "test/data/policy/errors").glob("*.yaml"))
                                   if p.stem not in BEYOND and p not in GOOD], ids=lambda p: p.name)
 def test_mistakes_of_shape_are_found(path):
     assert any(wrong(document) for document in documents(path))

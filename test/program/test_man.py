@@ -8,6 +8,8 @@ import pytest
 
 from client import REPOSITORY as ROOT
 
+pytestmark = pytest.mark.single_thread
+
 PAGES = sorted((ROOT / "man").glob("*.[1-9]"))
 SECTIONS = {
     "1": ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"],

@@ -10,8 +10,8 @@ import socket
 import time
 import types
 
-REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
-FIXTURES = REPOSITORY / "test" / "wire" / "fixtures"
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+FIXTURES = REPOSITORY / "test" / "data" / "wire" / "fixtures"
 IS_SANITIZED = bool(os.environ.get("BERTH_SANITIZED"))
 FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3  # what the program ends with
 PATIENCE = 30  # seconds, for things that take a moment; the machine may be busy

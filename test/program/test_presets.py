@@ -9,6 +9,8 @@ import pytest
 
 from client import REPOSITORY as ROOT
 
+pytestmark = pytest.mark.single_thread
+
 PAGE = "policies/README.md"
 PRESETS = sorted(path.name for path in (ROOT / "policies").glob("*.yaml"))
 
@@ -31,7 +33,7 @@ def test_preset_is_complete(name):
     """A section with a demo command, a place in the list, a table of cases."""
     assert f"build/berth demo --policy policies/{name}" in sections()[name] or name == "demo.yaml"
     assert f"](#{name.replace('.', '')})" in (ROOT / PAGE).read_text()
-    cases = (ROOT / "test/policy" / f"preset-{name.replace('.yaml', '.test')}").read_text()
+    cases = (ROOT / "test/data/policy" / f"preset-{name.replace('.yaml', '.test')}").read_text()
     assert cases.count("\ncase: ") == cases.count(f"\npreset: {name}\n") > 0
 
 

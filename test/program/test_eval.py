@@ -7,6 +7,8 @@ import pytest
 
 from client import FAILED, FINE, UNREACHABLE, USAGE
 
+pytestmark = pytest.mark.single_thread
+
 
 NODE = """\
 metadata:

@@ -12,6 +12,8 @@ import yaml
 from authority import Authority
 from client import FAILED, FINE, UNREACHABLE, USAGE, write_cluster
 
+pytestmark = pytest.mark.single_thread
+
 
 HEAD = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
 FILTERS = "  filters:\n    - {name: pool, nodeLabels: {pool: web}, reason: not in the pool}\n"

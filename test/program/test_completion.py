@@ -19,6 +19,8 @@ import yaml
 
 from client import PATIENCE, held_port, pages_of
 
+pytestmark = pytest.mark.single_thread
+
 QUICK_SECONDS = 0.05  # of the processor's time
 
 

@@ -24,8 +24,8 @@ from urllib.parse import parse_qs
 
 import yaml
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE / "faults"), str(HERE / "e2e")]
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS / "faults"), str(TESTS / "e2e")]
 
 from client import PATIENCE, REPOSITORY, get, wait_until  # noqa: E402
 from process import Process, pick_port  # noqa: E402

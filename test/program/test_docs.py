@@ -11,6 +11,8 @@ import pytest
 from client import PATIENCE
 from doc_pages import MARKS, PAGES, ROOT, Folder, Program, find_blocks, find_harm, find_wrong, is_output
 
+pytestmark = pytest.mark.single_thread
+
 # --- commands in pages ---
 
 

@@ -2,7 +2,7 @@
 
 The formulas are written here a second time, as plainly as they are told: Intel's TAS, Trimaran's TargetLoadPacking and
 LoadVariationRiskBalancing, crane's Dynamic, Koordinator's LoadAware. Random clusters go through both, and through
-`berth explain`. Cases worked out by hand are in test/policy/preset-*.test.
+`berth explain`. Cases worked out by hand are in test/data/policy/preset-*.test.
 """
 
 import datetime
@@ -14,6 +14,8 @@ import subprocess
 import pytest
 
 from client import REPOSITORY as ROOT
+
+pytestmark = pytest.mark.single_thread
 
 NOW = datetime.datetime(2026, 11, 16, 9, 0, 0, tzinfo=datetime.timezone.utc)
 AGE = 20  # seconds since everything was measured

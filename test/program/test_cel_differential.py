@@ -18,11 +18,13 @@ import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent / "cel" / "differential"
+HERE = pathlib.Path(__file__).resolve().parent / "differential"
 sys.path.insert(0, str(HERE))
 
 import compare  # noqa: E402
 import gen  # noqa: E402
+
+pytestmark = pytest.mark.single_thread
 
 COUNT = int(os.environ.get("BERTH_DIFFERENTIAL", "6000"))
 SEED = int(os.environ.get("BERTH_DIFFERENTIAL_SEED", "1"))

@@ -7,6 +7,8 @@ import pytest
 
 from client import REPOSITORY as ROOT
 
+pytestmark = pytest.mark.single_thread
+
 
 def test_vectors(berth_path):
     done = subprocess.run([sys.executable, ROOT / "tools/conformance", "--berth", berth_path],
