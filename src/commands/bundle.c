@@ -23,8 +23,8 @@
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "cli/values.h"
+#include "history/recorder.h"
 #include "model/time.h"
-#include "serve/recorder.h"
 
 #define WHO "berth bundle"
 #define BUNDLE_BUDGET ((size_t)1024 * 1024 * 1024)

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "base/nsec.h"
-#include "board/board.h"
 #include "cli/command.h"
+#include "dashboard/dashboard.h"
+#include "history/decisions.h"
 #include "model/node.h"
-#include "serve/decisions.h"
 
 /* kube-scheduler gives an extender 5 s unless it is told otherwise. */
 #define DEADLINE_MIN_NSEC NSEC_PER_MSEC
@@ -20,7 +20,7 @@ void serve_settings_init(ServeSettings *settings) {
     *settings = (ServeSettings){
         .daemon = {.server = server_default_options(),
             .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC},
-            .board = board_hook(),
+            .dashboard = dashboard_hook(),
             .dump_path = "berth-dump.json",
             .n_decisions = DECISIONS_DEFAULT,
             .decisions_bytes = DECISIONS_BYTES_DEFAULT},

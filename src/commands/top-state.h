@@ -3,7 +3,7 @@
 /*
  * TopState: what `berth top` has heard so far.
  *
- * Updates come once a second (serve/updates.h); the newest decisions and what rules have rejected
+ * Updates come once a second (api/updates.h); the newest decisions and what rules have rejected
  * since the start are kept here, in places of fixed size: names that are longer are cut. Pure: time
  * is an argument.
  */

@@ -18,10 +18,10 @@
 #include "cli/usage.h"
 #include "cli/values.h"
 #include "commands/what-if-print.h"
+#include "history/recorder.h"
 #include "input/policy-set.h"
 #include "input/zones.h"
 #include "replay/what-if.h"
-#include "serve/recorder.h"
 
 #define WHO "berth what-if"
 #define WHAT_IF_BUDGET ((size_t)2 * 1024 * 1024 * 1024)

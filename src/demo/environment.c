@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/deadline.h"
-#include "board/board.h"
-#include "serve/decisions.h"
+#include "dashboard/dashboard.h"
+#include "history/decisions.h"
 
 /* A call that got no reply may be one that met the end of the daemon: who is asked
  * to stop hears of it within this time. */
@@ -122,7 +122,7 @@ int environment_start(
     options->server.port = environment->options.port;
     options->policy_paths = environment->policy_paths;
     options->n_policy_paths = 1;
-    options->board = board_hook();
+    options->dashboard = dashboard_hook();
     options->quiet = true;
     options->n_decisions = DECISIONS_DEFAULT;
     options->decisions_bytes = DECISIONS_BYTES_DEFAULT;

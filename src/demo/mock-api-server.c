@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/query.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "cluster/delta.h"
 #include "cluster/object-text.h"
 #include "demo/mock-server.h"
-#include "serve/query.h"
 #include "json/read.h"
 #include "json/write.h"
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/query.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "demo/mock-server.h"
 #include "demo/usage.h"
 #include "model/time.h"
-#include "serve/query.h"
 #include "json/write.h"
 
 #define FORM_MAX ((size_t)256 * 1024)

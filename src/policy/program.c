@@ -202,7 +202,7 @@ static uint32_t add_root(Roots *roots, uint32_t node) {
 
 /* Of `for this pod || what the node has`: the part that reads the node alone, however many && and
  * || it stands under. It tells when a node may have become fit for pods that are waiting
- * (serve/wakeup.c). Of several it is the nearest to the top. */
+ * (live/wakeup.c). Of several it is the nearest to the top. */
 static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     const CelGraphNode *whole = cel_graph_node(graph, node);
 

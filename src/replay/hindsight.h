@@ -8,9 +8,8 @@
  * limits, what would have to change, the parts of a score (extender/explain.h), all as of then.
  *
  *     Hindsight past = {
- *         .scene = found.scene,                        // serve/decisions.h, or a RecordedDecision
- *         .pod_text = pod_text_str(found.pod_text),
- *         .now_nsec = found.past->at_nsec,
+ *         .scene = found.scene,                        // history/decisions.h, or a
+ * RecordedDecision .pod_text = pod_text_str(found.pod_text), .now_nsec = found.past->at_nsec,
  *     };
  *     _cleanup_(view_unrefp) View *view = NULL;
  *     r = hindsight_explain(&past, NULL, &setting, arena, &view, &pod, &explanation);

@@ -3,9 +3,9 @@
 /*
  * Recording: decisions as they were made, with all that is needed to make them again.
  *
- * What a daemon remembers (serve/decisions.h) or a bundle holds (bundle/bundle.h), in one form, for
- * what-if and explanations after the fact. Oldest first. A plain value: everything lies in an arena
- * of whoever made it, but for scenes, which are counted: recording_done().
+ * What a daemon remembers (history/decisions.h) or a bundle holds (bundle/bundle.h), in one form,
+ * for what-if and explanations after the fact. Oldest first. A plain value: everything lies in an
+ * arena of whoever made it, but for scenes, which are counted: recording_done().
  *
  * Pure. Threads: read from any.
  */

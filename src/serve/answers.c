@@ -8,11 +8,11 @@
 
 #include <stdio.h>
 
+#include "api/page-answers.h"
+#include "api/routes.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "serve/page-answers.h"
-#include "serve/routes.h"
-#include "serve/verb-reply.h"
+#include "live/verb-reply.h"
 
 /* Refused requests are logged, but a peer must not be able to fill a disk. */
 #define LOG_PER_SEC 10
@@ -59,12 +59,13 @@ static uint64_t count_rejected(Verb verb, const Decision *decision) {
 static void count_decision(Answers *answers, Verb verb, const Decision *decision, int64_t now) {
     uint64_t n_rejected = count_rejected(verb, decision);
 
-    atomic_fetch_add_explicit(&answers->counts.answered[verb], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&answers->counts.rejected_nodes, n_rejected, memory_order_relaxed);
+    atomic_fetch_add_explicit(&answers->api->counts.answered[verb], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(
+        &answers->api->counts.rejected_nodes, n_rejected, memory_order_relaxed);
     latency_note_decision(
-        answers->latency, verb, decision->n_in, n_rejected, decision->notes.n_late, now);
+        answers->api->latency, verb, decision->n_in, n_rejected, decision->notes.n_late, now);
     if (!str_is_empty(decision->error))
-        latency_note_error(answers->latency, verb, now);
+        latency_note_error(answers->api->latency, verb, now);
 }
 
 /* @told_nsec: the time that rules were told, since 1970. @since_nsec: when answering it began,
@@ -77,15 +78,15 @@ static void note_decision(Answers *answers, Verb verb, const View *view, const D
         .duration_nsec = since_nsec < 0 ? -1 : now - since_nsec,
     };
 
-    metrics_note_decision(answers->metrics, verb, view->program, decision);
+    metrics_note_decision(answers->api->metrics, verb, view->program, decision);
     count_decision(answers, verb, decision, now);
-    decisions_note(answers->decisions, view, verb, decision, times);
+    decisions_note(answers->api->decisions, view, verb, decision, times);
     if (!answers->is_quiet)
         log_decision(answers, verb, decision);
 }
 
 void answers_note_bind(Answers *answers, const Decision *decision) {
-    _cleanup_(view_unrefp) View *view = current_view(answers->current);
+    _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
 
     note_decision(answers, VERB_BIND, view, decision, clock_wall_nsec(), /* since_nsec= */ -1);
 }
@@ -126,10 +127,10 @@ static bool is_over(void *context) {
 #define VERB_SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
 static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request, HttpReply *reply) {
-    _cleanup_(view_unrefp) View *view = current_view(answers->current);
+    _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
     int64_t begin = clock_monotonic_nsec();
-    Allowance allowance = {.limit_nsec = answers->fixed.deadline_nsec};
+    Allowance allowance = {.limit_nsec = answers->api->fixed.deadline_nsec};
     Moment moment = {
         .now_nsec = clock_wall_nsec(),
         .is_over = is_over,
@@ -143,9 +144,9 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
         extender_filter(view, &moment, request->body, request->arena, &answer);
         if (answer.decision.args)
             callers_note(
-                answers->callers, answer.decision.args->pod.scheduler_name, moment.now_nsec);
-        if (answers->live)
-            live_note_filter(answers->live, view, &answer.decision);
+                answers->api->callers, answer.decision.args->pod.scheduler_name, moment.now_nsec);
+        if (answers->api->live)
+            live_note_filter(answers->api->live, view, &answer.decision);
         break;
     case VERB_PRIORITIZE:
         extender_prioritize(view, &moment, request->body, request->arena, &answer);
@@ -172,50 +173,50 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
 /* It begins before the view is taken: who is rejected by a view that is no longer in force is
  * known to wait when the next one comes. */
 static void answer_filter(Answers *answers, const HttpRequest *request, HttpReply *reply) {
-    if (answers->live)
-        live_begin_filter(answers->live);
+    if (answers->api->live)
+        live_begin_filter(answers->api->live);
     answer_verb(answers, VERB_FILTER, request, reply);
-    if (answers->live)
-        live_end_filter(answers->live);
+    if (answers->api->live)
+        live_end_filter(answers->api->live);
 }
 
 /* --- the server's callbacks ------------------------------------------------------------------- */
 
-static Reader reader_of(const Answers *answers, const HttpRequest *request) {
+static Reader reader_of(const ApiContext *api, const HttpRequest *request) {
     return (Reader){
         .sees_reasons = request->is_authenticated && !request->is_misaddressed,
         .has_verbs = true,
-        .has_board = answers->board_on_verbs,
+        .has_dashboard = api->dashboard_on_verbs,
     };
 }
 
 static void show(void *context, const HttpRequest *request, HttpReply *reply) {
-    Answers *answers = context;
-    Reader reader = reader_of(answers, request);
+    ApiContext *api = context;
+    Reader reader = reader_of(api, request);
 
-    page_show(answers, request, &reader, reply);
+    page_show(api, request, &reader, reply);
 }
 
 /* All but health, which must be told when everybody is busy, is for others to make. */
 static void handle_page(
     Answers *answers, Route route, const HttpRequest *request, HttpReply *reply) {
     if (route_is_health(route))
-        show(answers, request, reply);
+        show(answers->api, request, reply);
     else if (route == ROUTE_EVENTS)
-        page_listen(answers, request, reply);
+        page_listen(answers->api, request, reply);
     else
-        page_hand_over(answers, request, route, show, reply);
+        page_hand_over(answers->api, request, route, show, reply);
 }
 
 void answers_handle(void *context, const HttpRequest *request, HttpReply *reply) {
     Answers *answers = context;
-    Route route = page_route(answers, request);
+    Route route = page_route(answers->api, request);
 
     reply->tag = (int)route;
     switch (route) {
     case ROUTE_BIND:
-        if (answers->live)
-            live_bind(answers->live, request, (int)route, reply);
+        if (answers->api->live)
+            live_bind(answers->api->live, request, (int)route, reply);
         else
             answer_verb(answers, VERB_BIND, request, reply);
         break;
@@ -252,8 +253,8 @@ static bool admit_browser(const HttpRequest *request, Route route, HttpReply *re
  * is open to all, because a kubelet's probe has no client certificate. */
 bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Answers *answers = context;
-    Route route = page_route(answers, request);
-    Reader reader = reader_of(answers, request);
+    Route route = page_route(answers->api, request);
+    Reader reader = reader_of(answers->api, request);
 
     reply->tag = (int)route;
     if (!request->is_authenticated && !route_is_health(route)) {
@@ -275,14 +276,14 @@ static void note_latency(Answers *answers, Verb verb, const HttpOutcome *outcome
         [LATENCY_TOTAL] = outcome->duration_nsec,
     };
 
-    latency_note_request(answers->latency, verb, parts, clock_monotonic_nsec());
+    latency_note_request(answers->api->latency, verb, parts, clock_monotonic_nsec());
 }
 
 void answers_finished(void *context, const HttpOutcome *outcome) {
     Answers *answers = context;
     Route route = outcome->tag >= 0 && outcome->tag < _ROUTE_MAX ? (Route)outcome->tag : ROUTE_NONE;
 
-    metrics_note_request(answers->metrics, route, outcome);
+    metrics_note_request(answers->api->metrics, route, outcome);
     if (route_is_verb(route) && outcome->status != 0 && outcome->handle_nsec > 0)
         note_latency(answers, (Verb)route, outcome);
 }

@@ -1,8 +1,10 @@
 #include "serve/books.h"
 
+#include "api/routes.h"
+
 bool books_open(Books *books, size_t n_decisions, size_t decisions_bytes) {
     *books = (Books){
-        .metrics = metrics_new(),
+        .metrics = metrics_new(route_names, _ROUTE_MAX),
         .warnings = warnings_new(),
         .callers = callers_new(),
         .changes = changes_new(),

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "serve/callers.h"
-#include "serve/changes.h"
-#include "serve/decisions.h"
-#include "serve/latency.h"
-#include "serve/metrics.h"
-#include "serve/warnings.h"
+#include "history/callers.h"
+#include "history/changes.h"
+#include "history/decisions.h"
+#include "monitor/latency.h"
+#include "monitor/metrics.h"
+#include "monitor/warnings.h"
 
 typedef struct Books {
     Metrics *metrics;

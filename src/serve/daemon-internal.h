@@ -5,17 +5,17 @@
  * includes this.
  */
 
+#include "api/pages.h"
 #include "input/zones.h"
+#include "live/current.h"
+#include "live/measuring.h"
+#include "monitor/expiry.h"
+#include "monitor/watch-changes.h"
 #include "serve/answers.h"
 #include "serve/books.h"
-#include "serve/current.h"
 #include "serve/daemon.h"
-#include "serve/expiry.h"
 #include "serve/files.h"
-#include "serve/measuring.h"
-#include "serve/pages.h"
 #include "serve/replica-name.h"
-#include "serve/watch-changes.h"
 
 struct Daemon {
     const DaemonOptions *options;
@@ -38,5 +38,6 @@ struct Daemon {
     Clerk *clerk;
     Updates *updates;
     Zones *zones;    /* what expressions may ask the time in */
-    Answers answers; /* what workers use of all this */
+    ApiContext api;  /* all this for pages, ... */
+    Answers answers; /* ... and for the verbs */
 };

@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "history/tidy.h"
 #include "input/dump-file.h"
+#include "live/gauge-state.h"
 #include "serve/daemon-internal.h"
-#include "serve/gauge-state.h"
 #include "serve/signals.h"
-#include "serve/tidy.h"
 
 #define TICK_MSEC 250
 #define RELOAD_NSEC NSEC_PER_SEC
@@ -156,7 +156,7 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
         now = clock_monotonic_nsec();
         server_tick(daemon->server, now);
         pages_tick(daemon->pages, now);
-        updates_tick(daemon->updates, &daemon->answers, now);
+        updates_tick(daemon->updates, &daemon->api, now);
         (void)decisions_tidy(daemon->books.decisions);
         tick_loads(daemon, now);
         if (now >= next_reload) {
@@ -173,7 +173,7 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
 static void retire(Daemon *daemon) {
     unsigned delay_sec = daemon->options->drain_delay_sec;
 
-    atomic_store(&daemon->answers.is_draining, true);
+    atomic_store(&daemon->api.is_draining, true);
     if (delay_sec == 0)
         return;
     log_info("not ready any more, requests are still taken", LOG_INT("seconds", delay_sec));

@@ -143,22 +143,19 @@ static StatusFixed describe(const Daemon *daemon) {
 
 /* Whoever reaches the verbs' listener may see pages only where that is nobody from elsewhere; a
  * listener with client certificates is kube-scheduler's alone. */
-static bool is_board_on_verbs(const DaemonOptions *options) {
-    return options->board && !options->no_dashboard && !options->tls.client_ca &&
+static bool is_dashboard_on_verbs(const DaemonOptions *options) {
+    return options->dashboard && !options->no_dashboard && !options->tls.client_ca &&
            server_is_loopback(options->server.address);
 }
 
-static void fill_answers(Daemon *daemon) {
+static void fill_contexts(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
     const Books *books = &daemon->books;
 
-    daemon->answers = (Answers){
+    daemon->api = (ApiContext){
         .current = &daemon->current,
-        .is_quiet = options->quiet,
-        .bind_hook = options->bind_hook,
         .fixed = describe(daemon),
         .metrics = books->metrics,
-        .warnings = books->warnings,
         .decisions = books->decisions,
         .callers = books->callers,
         .changes = books->changes,
@@ -167,11 +164,17 @@ static void fill_answers(Daemon *daemon) {
         .tls = daemon->files.tls,
         .measuring = daemon->measuring,
         .live = daemon->live,
-        .board = options->board,
-        .board_on_verbs = is_board_on_verbs(options),
-        .board_on_pages = options->board && !options->no_dashboard,
+        .dashboard = options->dashboard,
+        .dashboard_on_verbs = is_dashboard_on_verbs(options),
+        .dashboard_on_pages = options->dashboard && !options->no_dashboard,
         .clerk = daemon->clerk,
         .updates = daemon->updates,
+    };
+    daemon->answers = (Answers){
+        .api = &daemon->api,
+        .is_quiet = options->quiet,
+        .bind_hook = options->bind_hook,
+        .warnings = books->warnings,
     };
 }
 
@@ -200,24 +203,21 @@ static int start_server(Daemon *daemon, char *error) {
     options.tls = daemon->files.tls;
     if (options.tls)
         options.client_names = tls_store_client_names(options.tls, &options.n_client_names);
-    r = clerk_new(&daemon->answers, &daemon->clerk);
+    r = clerk_new(&daemon->api, &daemon->clerk);
     if (r < 0)
         return r;
-    fill_answers(daemon);
+    fill_contexts(daemon);
     allow_descriptors(options.connections_max + PAGES_CONNECTIONS_MAX);
-    /* Workers may answer before server_new() returns. Who takes a view waits for the
-     * lock, and so finds the server. */
-    (void)pthread_mutex_lock(&daemon->current.lock);
     r = server_new(&options,
         &(ServerCallbacks){.context = &daemon->answers,
             .admit = answers_admit,
             .handle = answers_handle,
             .finished = answers_finished},
         &daemon->server);
-    daemon->answers.server = daemon->server;
-    (void)pthread_mutex_unlock(&daemon->current.lock);
     if (r < 0)
         return cannot_listen(options.address, options.port, r, error);
+    /* Workers already answer: metrics have no figures of the server until this is set. */
+    atomic_store(&daemon->api.server, daemon->server);
     (void)server_url(daemon->server, daemon->url);
     return 0;
 }
@@ -228,12 +228,8 @@ static int start_pages(Daemon *daemon, char *error) {
 
     if (!options->address)
         return 0;
-    r = pages_new(options,
-        &daemon->answers,
-        daemon->files.tls,
-        daemon->files.token,
-        daemon->url,
-        &daemon->pages);
+    r = pages_new(
+        options, &daemon->api, daemon->files.tls, daemon->files.token, daemon->url, &daemon->pages);
     return r < 0 ? cannot_listen(options->address, options->port, r, error) : 0;
 }
 
@@ -327,7 +323,7 @@ const char *daemon_pages_url(const Daemon *daemon) {
 }
 
 const char *daemon_dashboard_url(const Daemon *daemon) {
-    if (daemon->pages && daemon->answers.board_on_pages && pages_are_seen(daemon->pages))
+    if (daemon->pages && daemon->api.dashboard_on_pages && pages_are_seen(daemon->pages))
         return pages_url(daemon->pages);
-    return daemon->answers.board_on_verbs ? daemon->url : NULL;
+    return daemon->api.dashboard_on_verbs ? daemon->url : NULL;
 }

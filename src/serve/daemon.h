@@ -8,7 +8,7 @@
  * the current view and answer from it. One thread, the one in daemon_run(), does
  * everything else: signals, files that changed, deadlines of connections. With a
  * cluster that is watched there is one more, the mirror's (kube/mirror.h); where something is
- * measured, another, the poller's (load/poller.h). Pages are made by clerks (serve/clerk.h).
+ * measured, another, the poller's (load/poller.h). Pages are made by clerks (api/clerk.h).
  *
  * Nothing is lost on the way: a policy that does not compile, a certificate that
  * does not fit its key, a cluster file or sources that cannot be read leave the last good one
@@ -28,17 +28,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/dashboard-hook.h"
+#include "api/pages.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"
 #include "http/server.h"
 #include "http/tls.h"
+#include "live/live.h"
 #include "policy/exemption.h"
 #include "serve/answers.h"
-#include "serve/board-hook.h"
-#include "serve/live.h"
-#include "serve/pages.h"
 
 typedef struct Daemon Daemon;
 
@@ -57,17 +57,17 @@ typedef struct DaemonOptions {
     const char *dump_path; /* where SIGUSR2 writes the cluster as berth sees it; NULL: nowhere */
     TlsFiles tls;          /* tls.certificate NULL: plain HTTP */
     bool insecure_http;    /* plain HTTP on an address that is not loopback */
-    const BindHook *bind_hook; /* NULL: bind is refused, unless live binds. Borrowed */
-    bool quiet;                /* no log of requests */
-    int64_t deadline_nsec;     /* how long policies may be evaluated for one request; 0: as
-                                  DAEMON_DEADLINE_DEFAULT */
-    size_t n_decisions;        /* how many are remembered, at most DECISIONS_MAX; 0: none */
-    size_t decisions_bytes;    /* and how much memory that may take */
-    Exemptions exempt;         /* pods that no policy is for; borrowed like the rest */
-    PagesOptions pages;        /* a second listener, for pages only; its address NULL: none */
-    const BoardHook *board;    /* who draws pages for people; NULL: nobody */
-    bool no_dashboard;         /* they are not to be shown */
-    unsigned drain_delay_sec;  /* at the end: how long requests are still taken */
+    const BindHook *bind_hook;      /* NULL: bind is refused, unless live binds. Borrowed */
+    bool quiet;                     /* no log of requests */
+    int64_t deadline_nsec;          /* how long policies may be evaluated for one request; 0: as
+                                       DAEMON_DEADLINE_DEFAULT */
+    size_t n_decisions;             /* how many are remembered, at most DECISIONS_MAX; 0: none */
+    size_t decisions_bytes;         /* and how much memory that may take */
+    Exemptions exempt;              /* pods that no policy is for; borrowed like the rest */
+    PagesOptions pages;             /* a second listener, for pages only; its address NULL: none */
+    const DashboardHook *dashboard; /* who draws pages for people; NULL: nobody */
+    bool no_dashboard;              /* they are not to be shown */
+    unsigned drain_delay_sec;       /* at the end: how long requests are still taken */
 } DaemonOptions;
 
 #define DAEMON_DEADLINE_DEFAULT (INT64_C(100) * 1000 * 1000)

@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/token.h"
 #include "cluster/snapshot.h"
+#include "history/changes.h"
 #include "http/tls.h"
+#include "live/current.h"
+#include "live/measuring.h"
+#include "monitor/reload.h"
 #include "policy/program.h"
-#include "serve/changes.h"
-#include "serve/current.h"
 #include "serve/daemon.h"
-#include "serve/measuring.h"
-#include "serve/reload.h"
-#include "serve/token.h"
 
 typedef struct Files {
     const DaemonOptions *options; /* borrowed, like the two that follow */

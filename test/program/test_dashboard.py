@@ -13,7 +13,7 @@ from board import HTML, read
 from client import ask, get, post, write_cluster
 
 ASSETS_MAX = 200 * 1024
-ASSETS = pathlib.Path(__file__).resolve().parents[2] / "src" / "board" / "assets"
+ASSETS = pathlib.Path(__file__).resolve().parents[2] / "src" / "dashboard" / "assets"
 
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 QUOTES = "\"' onmouseover='alert(3)' x=\""

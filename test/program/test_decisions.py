@@ -319,7 +319,7 @@ def test_the_ceiling_of_memory_holds(start_berth, files):
     while after:
         page = decisions(berth, f"?node=node-0007&limit=1000&after={after}")
         untold, after = untold + page["untold"], page["next"]
-    # What was recorded is written anew meanwhile (serve/tidy.h), which may cost one more its nodes.
+    # What was recorded is written anew meanwhile (history/tidy.h), which may cost one more its nodes.
     assert dropped <= untold <= metrics(berth)["berth_decisions_nodes_dropped_total"]
 
 

@@ -130,7 +130,7 @@ def test_every_error_of_a_verb_is_quoted():
     """Texts that reach kube-scheduler, and so people, through `Error`."""
     verbs = [path for path in ROOT.glob("src/extender/*.c") if not path.name.startswith(("test-", "fuzz-"))]
     binds = [ROOT / "src/kube" / name for name in ("binder.c", "binding.c", "warrant.c")]
-    verbs += [ROOT / "src/serve" / name for name in ("live.c", "answers.c")]
+    verbs += [ROOT / "src" / name for name in ("live/live.c", "serve/answers.c")]
     said = {text for text in literals(*verbs) if text.startswith("berth: ")}
     said |= {text for text in literals(*binds) if re.match(r"(?:it|the|this|too|…) [a-z]", text)}
     told = [re.compile("(?:.*)".join(map(re.escape, re.split("…", text)))) for text in quoted_texts()]
@@ -264,7 +264,7 @@ def test_every_metric_is_documented(start_berth):
     berth = start_berth()
     with urllib.request.urlopen(f"{berth.url}/metrics", timeout=PATIENCE) as reply:
         names = re.findall(r"^# TYPE (\w+) ", reply.read().decode(), re.M)
-    names += re.findall(r'"(berth_[a-z_]+)"', "".join(p.read_text() for p in (ROOT / "src/serve").glob("*.c")))
+    names += re.findall(r'"(berth_[a-z_]+)"', "".join(p.read_text() for p in (ROOT / "src/monitor").glob("*.c")))
     manual = (ROOT / "docs/operations.md").read_text()
     assert len(names) > 40
     assert [name for name in names if f"`{name}`" not in manual] == []

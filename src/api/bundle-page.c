@@ -1,0 +1,197 @@
+#include "api/bundle-page.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "api/context.h"
+#include "api/page-answers.h"
+#include "api/page-field.h"
+#include "api/query.h"
+#include "base/clock.h"
+#include "bundle/bundle.h"
+#include "history/changes.h"
+#include "history/recorder.h"
+#include "version.h"
+
+typedef struct BundleQuestion {
+    int64_t last;
+    int64_t id; /* only this decision; 0: the last ones */
+    bool is_anonymous;
+    bool only_digest;
+} BundleQuestion;
+
+/* A word of two; false: it is neither. */
+static bool choose(
+    const Query *query, Str name, Str no, Str yes, bool *ret, const char *wrong, char *error) {
+    Str value = query_get(query, name);
+
+    *ret = str_eq(value, yes);
+    if (!value.ptr || *ret || str_eq(value, no))
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX, "%s", wrong);
+    return false;
+}
+
+static bool goes_together(const Query *query, Str last, Str id, char *error) {
+    if (!query_get(query, last).ptr || !query_get(query, id).ptr)
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX, "last or id: a bundle is of many decisions, or of one");
+    return false;
+}
+
+static bool read_question(const HttpRequest *request, BundleQuestion *ret, char *error) {
+    static const Str names[] = {STR("last"), STR("anonymize"), STR("cluster"), STR("id")};
+    Query query;
+
+    return query_parse(request->query, names, ELEMENTS_OF(names), request->arena, &query, error) &&
+           query_number(
+               &query, names[0], 1, RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT, &ret->last, error) &&
+           query_number(&query, names[3], 1, INT64_MAX, 0, &ret->id, error) &&
+           goes_together(&query, names[0], names[3], error) &&
+           choose(&query,
+               names[1],
+               STR("false"),
+               STR("true"),
+               &ret->is_anonymous,
+               "anonymize is true or false",
+               error) &&
+           choose(&query,
+               names[2],
+               STR("whole"),
+               STR("digest"),
+               &ret->only_digest,
+               "cluster is whole or digest",
+               error);
+}
+
+/* --- other pages ------------------------------------------------------------------------- */
+
+static const struct {
+    Str path, name;
+} pages[] = {
+    {STR("/api/v1/status"), STR("status.json")},
+    {STR("/api/v1/sources"), STR("sources.json")},
+    {STR("/metrics"), STR("metrics.txt")},
+    {STR("/api/v1/changes"), STR("changes.json")},
+};
+
+#define PAGE_TEXT_MAX ((size_t)16 * 1024 * 1024)
+
+/* The page as it would be sent; one that cannot be made is left out. */
+static bool make_page(
+    ApiContext *api, const HttpRequest *request, Str path, Arena *arena, Str *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(PAGE_TEXT_MAX);
+    HttpRequest asked = {
+        .method = STR("GET"), .path = path, .is_authenticated = true, .arena = request->arena};
+    Reader reader = {0};
+    HttpReply reply = {0};
+
+    page_show(api, &asked, &reader, &reply);
+    for (size_t i = 0; i < reply.n_slices; i++)
+        buf_append(&text, reply.slices[i]);
+    *ret = arena_copy(arena, buf_str(&text));
+    return reply.status == 200 && ret->ptr && !buf_error(&text);
+}
+
+static size_t make_pages(
+    ApiContext *api, const HttpRequest *request, Arena *arena, BundlePage *ret) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < ELEMENTS_OF(pages); i++)
+        if (make_page(api, request, pages[i].path, arena, &ret[n].text))
+            ret[n++].name = pages[i].name;
+    return n;
+}
+
+/* --- the file ---------------------------------------------------------------------------- */
+
+static unsigned write_bundle(const BundleParts *parts, const BundleQuestion *question, Buf *out) {
+    int r = bundle_write(parts, out);
+
+    if (r == 0)
+        return 200;
+    if (r == -EFBIG) {
+        char text[128];
+
+        (void)snprintf(text,
+            sizeof(text),
+            "a bundle of %lld decisions is larger than %zu MiB: ask for fewer (last=N)",
+            (long long)question->last,
+            out->ceiling / 1024 / 1024);
+        return page_write_error(out, 500, text);
+    }
+    return page_write_error(out, 503, "there is not enough memory for a bundle");
+}
+
+/* 200, or the status of what is in @out. */
+static unsigned record(
+    Decisions *decisions, const BundleQuestion *question, Arena *arena, Recording *ret, Buf *out) {
+    int r = question->id > 0 ? decisions_record_one(decisions, (uint64_t)question->id, arena, ret)
+                             : decisions_record(decisions, (size_t)question->last, arena, ret);
+
+    if (r < 0)
+        return page_write_error(out,
+            503,
+            "there is not enough memory for a bundle of so many decisions: ask for fewer (last=N)");
+    if (question->id > 0 && ret->n == 0)
+        return page_write_error(out, 404, "this decision is not remembered any more");
+    return 200;
+}
+
+/* Those in force; but of a single decision those that made it, if they are still known. */
+static bool take_policies(Changes *changes, const View *view, const Recording *recording,
+    const BundleQuestion *question, Arena *arena, BundleParts *parts) {
+    if (question->id > 0 &&
+        changes_sources(
+            changes, recording->decisions[0].policy, arena, &parts->policies, &parts->n_policies))
+        return true;
+    return changes_sources(
+        changes, view->program->digest, arena, &parts->policies, &parts->n_policies);
+}
+
+static unsigned make_bundle(ApiContext *api, const HttpRequest *request,
+    const BundleQuestion *question, Arena *arena, Buf *out) {
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    _cleanup_(recording_done) Recording recording = {0};
+    BundlePage page_texts[ELEMENTS_OF(pages)] = {0};
+    unsigned status;
+    BundleParts parts = {
+        .version = STR(BERTH_VERSION),
+        .made_at_nsec = clock_wall_nsec(),
+        .exemptions = api->fixed.exempt,
+        .recording = &recording,
+        .pages = page_texts,
+        .only_digest = question->only_digest,
+        .is_anonymous = question->is_anonymous,
+    };
+
+    status = record(api->decisions, question, arena, &recording, out);
+    if (status != 200)
+        return status;
+    if (!take_policies(api->changes, view, &recording, question, arena, &parts))
+        return page_write_error(
+            out, 503, "the texts of the policies in force are not kept: they are too large");
+    if (getrandom(parts.salt, sizeof(parts.salt), 0) != (ssize_t)sizeof(parts.salt))
+        return page_write_error(out, 503, "there is no randomness to be had");
+    if (!question->is_anonymous && question->id == 0)
+        parts.n_pages = make_pages(api, request, arena, page_texts);
+    return write_bundle(&parts, question, out);
+}
+
+unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out) {
+    /* With the file twice (as it is made, and while it is sent) it stays below the 1 GiB that a
+     * container of berth has, and there is one at a time (api/clerk.h). */
+    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
+    char error[QUERY_ERROR_MAX];
+    BundleQuestion question;
+
+    if (!api->decisions)
+        return page_write_error(
+            out, 404, "no decisions are remembered: berth was started with --decisions 0");
+    if (!read_question(request, &question, error))
+        return page_write_error(out, 400, error);
+    if (!arena)
+        return page_write_error(out, 503, "there is not enough memory for a bundle");
+    return make_bundle(api, request, &question, arena, out);
+}

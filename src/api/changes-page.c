@@ -1,0 +1,77 @@
+#include "api/changes-page.h"
+
+#include "api/context.h"
+#include "api/page-field.h"
+#include "api/query.h"
+#include "history/changes.h"
+#include "json/write.h"
+
+static void write_change(JsonWriter *writer, const Change *change) {
+    json_write_object(writer);
+    field_count(writer, STR("id"), change->id);
+    field_time(writer, STR("time"), change->at_nsec);
+    json_write_member(writer, STR("kind"), str_from_c(change_name(change->kind)));
+    field_bool(writer, STR("bad"), change_is_bad(change->kind));
+    json_write_member(writer, STR("what"), change->what);
+    json_write_member(writer, STR("text"), change->text);
+    if (change->kind == CHANGE_POLICY) {
+        field_digest(writer, STR("digest"), change->digest);
+        field_bool(writer, STR("hasDiff"), change->has_diff);
+    }
+    json_write_end_object(writer);
+}
+
+static unsigned list_page(ApiContext *api, size_t limit, Arena *arena, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+    Change *list = ARENA_RAW(arena, Change, limit);
+    size_t n = list ? changes_read(api->changes, arena, list, limit) : 0;
+
+    if (arena_has_failed(arena))
+        return page_write_error(out, 500, "out of memory");
+    json_write_object(&writer);
+    json_write_key(&writer, STR("changes"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < n; i++)
+        write_change(&writer, &list[i]);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    return 200;
+}
+
+static unsigned diff_page(ApiContext *api, Str text, Buf *out) {
+    _cleanup_(buf_done) Buf diff = BUF_INIT(CHANGES_PAGE_MAX / 2);
+    JsonWriter writer = JSON_WRITER(out);
+    Digest digest;
+
+    if (!digest_parse(text, &digest))
+        return page_write_error(
+            out, 400, "diff wants a digest of 32 hexadecimal digits, as a change has it");
+    if (!changes_diff(api->changes, digest, &diff))
+        return page_write_error(out,
+            404,
+            "there is no such version, or the one before it is not kept; /api/v1/changes says "
+            "which have a diff");
+    if (buf_error(&diff))
+        return page_write_error(out, 500, "the difference is too large to be shown");
+    json_write_object(&writer);
+    field_digest(&writer, STR("digest"), digest);
+    json_write_member(&writer, STR("diff"), buf_str(&diff));
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    return 200;
+}
+
+unsigned changes_page(ApiContext *api, const HttpRequest *request, Buf *out) {
+    static const Str names[] = {STR("limit"), STR("diff")};
+    char error[QUERY_ERROR_MAX];
+    int64_t limit;
+    Query query;
+
+    if (!query_parse(request->query, names, ELEMENTS_OF(names), request->arena, &query, error) ||
+        !query_number(&query, names[0], 1, CHANGES_MAX, 100, &limit, error))
+        return page_write_error(out, 400, error);
+    if (query_get(&query, names[1]).ptr)
+        return diff_page(api, query_get(&query, names[1]), out);
+    return list_page(api, (size_t)limit, request->arena, out);
+}

@@ -1,0 +1,18 @@
+#pragma once
+
+/*
+ * The page of /api/v1/changes: what happened to this berth, as JSON.
+ *
+ * Threads: any.
+ */
+
+#include "base/buf.h"
+#include "http/server.h"
+
+typedef struct ApiContext ApiContext;
+
+/* Room that the buffer of the page should have. */
+#define CHANGES_PAGE_MAX ((size_t)8 * 1024 * 1024)
+
+/* The status; JSON goes to @out, with an error as {"Error": text}. */
+unsigned changes_page(ApiContext *api, const HttpRequest *request, Buf *out);

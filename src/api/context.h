@@ -1,0 +1,59 @@
+#pragma once
+
+/*
+ * ApiContext: the parts of the daemon that pages are made from.
+ *
+ * Everything is borrowed and set by the daemon before the first request, except the server: pages
+ * must expect NULL until it listens.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/clerk.h"
+#include "api/dashboard-hook.h"
+#include "api/status-page.h"
+#include "api/updates.h"
+#include "extender/verbs.h"
+#include "history/callers.h"
+#include "history/changes.h"
+#include "history/decisions.h"
+#include "http/server.h"
+#include "http/tls.h"
+#include "live/current.h"
+#include "live/live.h"
+#include "live/measuring.h"
+#include "monitor/latency.h"
+#include "monitor/metrics.h"
+#include "monitor/reload.h"
+
+/* Counted since the start. */
+typedef struct AnswerCounts {
+    _Atomic uint64_t answered[_VERB_MAX];
+    _Atomic uint64_t rejected_nodes; /* by rules, in filters */
+} AnswerCounts;
+
+typedef struct ApiContext {
+    Current *current;  /* the view in force */
+    StatusFixed fixed; /* the daemon's settings */
+
+    Metrics *metrics;
+    Decisions *decisions; /* NULL: none are kept */
+    Reloads *reloads;
+    TlsStore *tls; /* NULL: plain HTTP */
+    Measuring *measuring;
+    Live *live; /* NULL: the cluster is not watched */
+    Callers *callers;
+    Changes *changes;
+    Latency *latency;
+    const DashboardHook *dashboard; /* NULL: there is none */
+    bool dashboard_on_verbs;        /* shown on the verbs' listener, ... */
+    bool dashboard_on_pages;        /* ... and on that of the pages */
+    Clerk *clerk;
+    Updates *updates;
+    const Server *_Atomic server; /* of the verbs; NULL: it does not listen yet */
+
+    AnswerCounts counts;
+    _Atomic bool is_draining;
+} ApiContext;

@@ -1,0 +1,25 @@
+#pragma once
+
+/*
+ * DashboardHook: who draws pages for people.
+ *
+ * The dashboard (src/dashboard) reads everything the daemon knows, so it is above this layer, and
+ * the daemon knows it only as this. NULL in DaemonOptions: there is none, and "/" is a list of
+ * paths.
+ */
+
+#include <stdbool.h>
+
+#include "http/server.h"
+
+typedef struct ApiContext ApiContext;
+typedef struct Reader Reader;
+
+typedef struct DashboardHook {
+    /* Whether @path (no query) is one of its pages or assets: "/", "/pods", "/assets/board.css". */
+    bool (*has)(Str path);
+
+    /* Draws it, GET or HEAD, like page_show(). Runs on a clerk (api/clerk.h). */
+    void (*show)(
+        ApiContext *api, const HttpRequest *request, const Reader *reader, HttpReply *reply);
+} DashboardHook;

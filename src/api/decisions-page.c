@@ -1,0 +1,365 @@
+#include "api/decisions-page.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "api/page-field.h"
+#include "api/query.h"
+#include "api/wanted.h"
+#include "base/calendar.h"
+#include "json/write.h"
+
+/* A page ends when it has so many bytes, whatever its limit. */
+#define PAGE_SOFT_MAX ((size_t)4 * 1024 * 1024)
+
+/* How many decisions are looked at between two takings of the lock. */
+#define READ_AT_ONCE 64u
+
+static unsigned page_not_kept(Buf *out) {
+    return page_write_error(out, 404, "decisions are not remembered here (--decisions 0)");
+}
+
+/* --- what is written -------------------------------------------------------------------------- */
+
+static void write_time(JsonWriter *writer, int64_t at_nsec) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+    int64_t usec = at_nsec / 1000;
+
+    calendar_print(usec / 1000000, (uint32_t)(usec % 1000000) * 1000, &text);
+    json_write_member(writer, STR("time"), buf_str(&text));
+}
+
+static void write_rule_names(JsonWriter *writer, const RuleNote *rule) {
+    json_write_member(writer, STR("policy"), rule->policy);
+    json_write_member(writer, STR("rule"), rule->name);
+    json_write_member(writer, STR("reason"), rule->reason);
+    field_bool(writer, STR("unresolvable"), rule->is_unresolvable);
+}
+
+static void write_counts(JsonWriter *writer, const PastDecision *past) {
+    json_write_key(writer, STR("counts"));
+    json_write_object(writer);
+    field_count(writer, STR("known"), past->n_known);
+    field_count(writer, STR("asked"), past->n_in);
+    if (past->verb == VERB_PRIORITIZE)
+        field_count(writer, STR("scored"), past->n_out);
+    else
+        field_count(writer, STR("passed"), past->n_out);
+    if (past->verb == VERB_FILTER) {
+        field_count(writer, STR("rejected"), past_rejected(past));
+        field_count(writer, STR("unknown"), past->n_unknown);
+        field_count(writer, STR("narrowed"), past->n_narrowed);
+        field_count(writer, STR("late"), past->n_late);
+    }
+    if (past->verb == VERB_FILTER || past->verb == VERB_PRIORITIZE)
+        field_count(writer, STR("unjudged"), past->n_unjudged);
+    json_write_end_object(writer);
+}
+
+static void write_rules(JsonWriter *writer, const PastDecision *past) {
+    json_write_key(writer, STR("rules"));
+    json_write_array(writer);
+    for (size_t i = 0; i < past->n_rules; i++) {
+        json_write_object(writer);
+        write_rule_names(writer, past_rule(past, i));
+        field_count(writer, STR("rejected"), past->rules[i].rejected);
+        field_count(writer, STR("observed"), past->rules[i].observed);
+        field_count(writer, STR("failed"), past->rules[i].failed);
+        field_count(writer, STR("missing"), past->rules[i].missing);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+/* The fields of a decision, in an object that is open. */
+static void write_headline(JsonWriter *writer, const FoundDecision *found) {
+    const PastDecision *past = found->past;
+
+    field_count(writer, STR("id"), past->id);
+    write_time(writer, past->at_nsec);
+    json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
+    json_write_key(writer, STR("pod"));
+    json_write_object(writer);
+    json_write_member(writer, STR("namespace"), past->pod_namespace);
+    json_write_member(writer, STR("name"), past->pod_name);
+    json_write_member(writer, STR("uid"), past->pod_uid);
+    field_digest(writer, STR("digest"), past->pod_digest);
+    json_write_end_object(writer);
+    field_digest(writer, STR("policyDigest"), past->book->digest);
+    field_count(writer, STR("generation"), past->generation);
+    if (past->duration_nsec >= 0)
+        field_seconds(writer, STR("durationSeconds"), past->duration_nsec, /* is_known= */ true);
+    write_counts(writer, past);
+    write_rules(writer, past);
+    if (!str_is_empty(past->node))
+        json_write_member(writer, STR("target"), past->node);
+    if (past->is_exempt)
+        field_bool(writer, STR("exempt"), true);
+    json_write_member(writer, STR("error"), past->error);
+    field_bool(writer, STR("hasNodes"), found->outcomes != NULL);
+}
+
+static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
+    const RuleNote *rule = past_rule_of(past, outcome);
+
+    json_write_object(writer);
+    json_write_member(writer, STR("node"), name);
+    json_write_member(writer, STR("outcome"), str_from_c(outcome_name(outcome.kind)));
+    if (rule)
+        write_rule_names(writer, rule);
+    if (outcome.has_score)
+        field_count(writer, STR("score"), outcome.score);
+    if (outcome.rank > 0)
+        field_count(writer, STR("rank"), outcome.rank);
+    json_write_end_object(writer);
+}
+
+/* Where the next page begins; null: there is none. */
+static void write_next(JsonWriter *writer, uint64_t next) {
+    json_write_key(writer, STR("next"));
+    if (next > 0)
+        json_write_int(writer, (int64_t)next);
+    else
+        json_write_null(writer);
+}
+
+/* --- the list ------------------------------------------------------------------------ */
+
+typedef struct Listing {
+    Decisions *decisions;
+    const Wanted *wanted;
+    JsonWriter *writer;
+    size_t n, limit;
+    uint64_t last;    /* the last that was looked at; 0: there are no more */
+    size_t n_untold;  /* fit otherwise, but what became of their nodes is not kept */
+    const Roll *roll; /* whose number the node has: most decisions share one */
+    uint32_t number;
+} Listing;
+
+static uint32_t number_of(Listing *listing, const Outcomes *outcomes) {
+    if (listing->roll != outcomes_roll(outcomes)) {
+        listing->roll = outcomes_roll(outcomes);
+        listing->number = decisions_number(listing->decisions, outcomes, listing->wanted->node);
+    }
+    return listing->number;
+}
+
+/* Whether the node that is asked for makes it fit, and what became of it. */
+static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret) {
+    const PastDecision *past = found->past;
+
+    *ret = (Outcome){.kind = OUTCOME_NOT_ASKED};
+    if (past->verb == VERB_BIND)
+        return wanted_fits_bind(listing->wanted, past);
+    if (!found->outcomes) {
+        listing->n_untold += str_is_empty(past->error) && past->verb != VERB_PREEMPT;
+        return false;
+    }
+    *ret = outcomes_find(found->outcomes, number_of(listing, found->outcomes));
+    return wanted_fits_outcome(listing->wanted, past, *ret);
+}
+
+static void list_one(Listing *listing, const FoundDecision *found) {
+    const Wanted *wanted = listing->wanted;
+    Outcome outcome;
+
+    if (!wanted_fits(wanted, found->past) ||
+        (wanted->node.ptr && !node_fits(listing, found, &outcome)))
+        return;
+    json_write_object(listing->writer);
+    write_headline(listing->writer, found);
+    if (wanted->node.ptr && found->past->verb != VERB_BIND) {
+        json_write_key(listing->writer, STR("nodes"));
+        json_write_array(listing->writer);
+        write_node(listing->writer, found->past, wanted->node, outcome);
+        json_write_end_array(listing->writer);
+    }
+    json_write_end_object(listing->writer);
+    listing->n++;
+}
+
+static bool is_page_full(const Listing *listing) {
+    return listing->n == listing->limit || listing->writer->out->len > PAGE_SOFT_MAX;
+}
+
+static void list_all(Listing *listing) {
+    for (;;) {
+        FoundDecision found[READ_AT_ONCE];
+        size_t n = decisions_read(listing->decisions, listing->last, found, READ_AT_ONCE);
+        bool is_full = false;
+
+        for (size_t i = 0; i < n; i++) {
+            if (!is_full) {
+                list_one(listing, &found[i]);
+                listing->last = found[i].past->id;
+                is_full = is_page_full(listing);
+            }
+            found_done(&found[i]);
+        }
+        listing->roll = NULL; /* what it points to may be gone, and its place another's */
+        if (n == 0)
+            listing->last = 0;
+        if (n == 0 || is_full)
+            return;
+    }
+}
+
+unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf *out) {
+    static const Str names[] = {STR("pod"),
+        STR("uid"),
+        STR("node"),
+        STR("rule"),
+        STR("outcome"),
+        STR("verb"),
+        STR("limit"),
+        STR("after")};
+    char error[QUERY_ERROR_MAX];
+    JsonWriter writer = JSON_WRITER(out);
+    int64_t limit, after;
+    Listing listing;
+    Wanted wanted;
+    Query asked;
+
+    if (!decisions)
+        return page_not_kept(out);
+    if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) ||
+        !wanted_read(&asked, &wanted, error) ||
+        !query_number(
+            &asked, STR("limit"), 1, DECISIONS_LIMIT_MAX, DECISIONS_LIMIT_DEFAULT, &limit, error) ||
+        !query_number(&asked, STR("after"), 1, INT64_MAX, 0, &after, error))
+        return page_write_error(out, 400, error);
+    listing = (Listing){.decisions = decisions,
+        .wanted = &wanted,
+        .writer = &writer,
+        .limit = (size_t)limit,
+        .last = (uint64_t)after};
+    json_write_object(&writer);
+    json_write_key(&writer, STR("decisions"));
+    json_write_array(&writer);
+    list_all(&listing);
+    json_write_end_array(&writer);
+    write_next(&writer, listing.last != 1 ? listing.last : 0); /* there is none before the first */
+    field_count(&writer, STR("untold"), listing.n_untold);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    return 200;
+}
+
+/* --- one of them --------------------------------------------------------------------- */
+
+typedef struct NodePage {
+    Wanted wanted;
+    int64_t limit, after;
+} NodePage;
+
+static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) {
+    static const Str names[] = {
+        STR("node"), STR("rule"), STR("outcome"), STR("limit"), STR("after")};
+    Query asked;
+
+    if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error))
+        return false;
+    if (!wanted_read_nodes(&asked, &ret->wanted, error))
+        return false;
+    return query_number(&asked,
+               STR("limit"),
+               1,
+               DECISION_NODES_MAX,
+               DECISION_NODES_DEFAULT,
+               &ret->limit,
+               error) &&
+           query_number(&asked, STR("after"), 1, INT64_MAX, 0, &ret->after, error);
+}
+
+/* Nodes from @page->after on; returns where the next page begins, or 0. */
+static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const Str *names,
+    const uint32_t *ranks, const NodePage *page) {
+    size_t size = outcomes_size(found->outcomes);
+    int64_t n = 0;
+
+    for (size_t i = (size_t)page->after; i < size; i++) {
+        uint32_t number;
+        Outcome outcome = outcomes_at(found->outcomes, i, &number);
+
+        if (!wanted_fits_outcome(&page->wanted, found->past, outcome))
+            continue;
+        if (n == page->limit || (n > 0 && writer->out->len > PAGE_SOFT_MAX))
+            return i; /* a page has one node at least: the next begins behind it */
+        outcome.rank = ranks ? ranks[i] : 0;
+        write_node(writer, found->past, names[number - 1], outcome);
+        n++;
+    }
+    return 0;
+}
+
+/* The one node that is asked for; also when it was not among those of the request. */
+static void write_one_node(
+    JsonWriter *writer, Decisions *decisions, const FoundDecision *found, const NodePage *page) {
+    Outcome outcome = outcomes_find(
+        found->outcomes, decisions_number(decisions, found->outcomes, page->wanted.node));
+
+    if ((page->wanted.outcome == WANTED_ANY && !page->wanted.rule.ptr) ||
+        wanted_fits_outcome(&page->wanted, found->past, outcome))
+        write_node(writer, found->past, page->wanted.node, outcome);
+}
+
+static unsigned write_found(Decisions *decisions, const FoundDecision *found, const NodePage *page,
+    Arena *arena, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+    const uint32_t *ranks = NULL;
+    const Str *names = NULL;
+    size_t next = 0;
+
+    if (found->outcomes && !page->wanted.node.ptr) {
+        names = decisions_names(decisions, found->outcomes, arena);
+        if (!names || outcomes_ranks(found->outcomes, arena, &ranks) < 0)
+            return page_write_error(out, 500, "out of memory");
+    }
+    json_write_object(&writer);
+    write_headline(&writer, found);
+    json_write_key(&writer, STR("nodes"));
+    json_write_array(&writer);
+    if (names)
+        next = write_nodes(&writer, found, names, ranks, page);
+    else if (found->outcomes)
+        write_one_node(&writer, decisions, found, page);
+    json_write_end_array(&writer);
+    write_next(&writer, next);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    return 200;
+}
+
+static unsigned page_missing(Decisions *decisions, int64_t id, Buf *out) {
+    DecisionsFigures figures;
+    char text[160];
+
+    decisions_figures(decisions, &figures);
+    (void)snprintf(text,
+        sizeof(text),
+        "decision %" PRId64 " is not remembered: those from %" PRIu64 " to %" PRIu64 " are",
+        id,
+        figures.oldest,
+        figures.newest);
+    return page_write_error(out, 404, figures.n > 0 ? text : "nothing has been decided yet");
+}
+
+unsigned decisions_one_page(Decisions *decisions, Str id, Str query, Arena *arena, Buf *out) {
+    char error[QUERY_ERROR_MAX];
+    FoundDecision found = {0};
+    NodePage page = {0};
+    int64_t number;
+    unsigned status;
+
+    if (!decisions)
+        return page_not_kept(out);
+    if (!str_to_int64(id, &number) || number < 1)
+        return page_write_error(out, 404, "the id of a decision is a whole number over 0");
+    if (!read_node_page(query, arena, &page, error))
+        return page_write_error(out, 400, error);
+    if (!decisions_find(decisions, (uint64_t)number, &found))
+        return page_missing(decisions, number, out);
+    status = write_found(decisions, &found, &page, arena, out);
+    found_done(&found);
+    return status;
+}

@@ -1,0 +1,87 @@
+#include "api/nodes-page.h"
+
+#include <math.h>
+
+#include "api/context.h"
+#include "api/nodes-sight.h"
+#include "api/page-field.h"
+#include "api/query.h"
+#include "json/write.h"
+
+static void write_flags(JsonWriter *writer, Str key, const uint8_t *flags, size_t n) {
+    json_write_key(writer, key);
+    json_write_array(writer);
+    for (size_t i = 0; i < n; i++)
+        json_write_int(writer, flags[i]);
+    json_write_end_array(writer);
+}
+
+/* Nobody sees more digits of a colour, and 5,000 nodes times 17 digits are a lot of bytes. */
+#define DIGITS 5
+
+static double rounded(double value) {
+    double step;
+
+    if (value == 0 || !isfinite(value))
+        return value;
+    step = pow(10, DIGITS - 1 - floor(log10(fabs(value))));
+    return isfinite(step) && step > 0 ? round(value * step) / step : value;
+}
+
+static void write_column(JsonWriter *writer, const NodeColumn *column, size_t n) {
+    json_write_object(writer);
+    json_write_member(writer, STR("name"), column->name);
+    json_write_member(writer, STR("label"), column->label);
+    field_bool(writer, STR("share"), column->is_share);
+    json_write_key(writer, STR("highest"));
+    json_write_double(writer, rounded(column->highest));
+    json_write_key(writer, STR("values"));
+    json_write_array(writer);
+    for (size_t i = 0; i < n; i++)
+        json_write_double(writer, rounded(column->values[i]));
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+static void write_page(const NodesSight *sight, Str column, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    field_count(&writer, STR("decisions"), sight->n_decisions);
+    field_texts(&writer, STR("names"), sight->names, sight->n);
+    write_flags(&writer, STR("ready"), sight->is_ready, sight->n);
+    write_flags(&writer, STR("cordoned"), sight->is_cordoned, sight->n);
+    json_write_key(&writer, STR("columns"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < sight->n_columns; i++)
+        if (!column.ptr || str_eq(column, sight->columns[i].name))
+            write_column(&writer, &sight->columns[i], sight->n);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+}
+
+static bool has_column(const NodesSight *sight, Str name) {
+    for (size_t i = 0; i < sight->n_columns; i++)
+        if (str_eq(sight->columns[i].name, name))
+            return true;
+    return false;
+}
+
+unsigned nodes_page(ApiContext *api, const HttpRequest *request, Buf *out) {
+    static const Str names[] = {STR("column")};
+    char error[QUERY_ERROR_MAX];
+    NodesSight sight;
+    Query query;
+    Str column;
+
+    if (!query_parse(request->query, names, ELEMENTS_OF(names), request->arena, &query, error))
+        return page_write_error(out, 400, error);
+    if (nodes_sight_make(api, request->arena, &sight) < 0)
+        return page_write_error(out, 500, "out of memory");
+    column = query_get(&query, STR("column"));
+    if (column.ptr && !has_column(&sight, column))
+        return page_write_error(out, 404, "there is no such column: /api/v1/nodes has all");
+    write_page(&sight, column, out);
+    return buf_error(out) ? page_write_error(out, 500, "out of memory") : 200;
+}

@@ -1,0 +1,309 @@
+/*
+ * Nodes are put in the order that people count in, then each column is filled by one pass over
+ * them. How often each was rejected is counted by the numbers that what is remembered has for
+ * names, and looked up by name once for each roll of numbers.
+ */
+
+#include "api/nodes-sight.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "api/context.h"
+#include "base/ascii.h"
+#include "base/map.h"
+#include "live/gauge-state.h"
+
+/* How many decisions are taken between two takings of the lock that decisions wait for. */
+#define READ_AT_ONCE 64u
+
+typedef struct NodePlace {
+    Str name;
+    uint32_t row;
+} NodePlace;
+
+typedef struct NodesMaking {
+    ApiContext *api;
+    const View *view;
+    Arena *arena;
+    NodesSight *sight;
+} NodesMaking;
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+/* The number that @text begins with at @at, without zeros before it; @at goes behind it. */
+static Str take_number(Str text, size_t *at) {
+    size_t begin, end;
+
+    for (begin = *at; begin < text.len && text.ptr[begin] == '0'; begin++)
+        ;
+    for (end = begin; end < text.len && ascii_is_digit(text.ptr[end]); end++)
+        ;
+    *at = end;
+    return str_take(str_skip(text, begin), end - begin);
+}
+
+static int compare_numbers(Str a, Str b) {
+    if (a.len != b.len)
+        return a.len < b.len ? -1 : 1;
+    return str_cmp(a, b);
+}
+
+static int compare_names(Str a, Str b) {
+    size_t i = 0, j = 0;
+
+    while (i < a.len && j < b.len) {
+        int order;
+
+        if (ascii_is_digit(a.ptr[i]) && ascii_is_digit(b.ptr[j]))
+            order = compare_numbers(take_number(a, &i), take_number(b, &j));
+        else
+            order = (unsigned char)a.ptr[i++] - (unsigned char)b.ptr[j++];
+        if (order != 0)
+            return order;
+    }
+    if ((i < a.len) != (j < b.len))
+        return i < a.len ? 1 : -1;
+    return str_cmp(a, b); /* n1 and n01 */
+}
+
+static int compare_places(const void *a, const void *b) {
+    return compare_names(((const NodePlace *)a)->name, ((const NodePlace *)b)->name);
+}
+
+static int set_names(NodesMaking *making) {
+    const NodeTable *table = making->view->table;
+    NodePlace *places = ARENA_RAW(making->arena, NodePlace, table->n_rows);
+    Str *names = ARENA_RAW(making->arena, Str, table->n_rows);
+    uint32_t *rows = ARENA_RAW(making->arena, uint32_t, table->n_rows);
+    size_t n = 0;
+
+    if (!places || !names || !rows)
+        return -ENOMEM;
+    for (uint32_t row = 0; row < table->n_rows; row++)
+        if (table_node(table, row))
+            places[n++] = (NodePlace){.name = table->names->names[row], .row = row};
+    if (n > 1)
+        qsort(places, n, sizeof(*places), compare_places);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = arena_copy(making->arena, places[i].name);
+        rows[i] = places[i].row;
+    }
+    making->sight->names = names;
+    making->sight->rows = rows;
+    making->sight->n = n;
+    return arena_has_failed(making->arena) ? -ENOMEM : 0;
+}
+
+static int set_states(NodesMaking *making) {
+    NodesSight *sight = making->sight;
+    uint8_t *ready = ARENA_RAW(making->arena, uint8_t, sight->n);
+    uint8_t *cordoned = ARENA_RAW(making->arena, uint8_t, sight->n);
+
+    if (!ready || !cordoned)
+        return -ENOMEM;
+    for (size_t i = 0; i < sight->n; i++) {
+        const NodeChunk *chunk = table_chunk(making->view->table, sight->rows[i]);
+        size_t slot = table_slot(sight->rows[i]);
+
+        ready[i] = chunk->is_ready[slot] != 0;
+        cordoned[i] = chunk->is_unschedulable[slot] != 0;
+    }
+    sight->is_ready = ready;
+    sight->is_cordoned = cordoned;
+    return 0;
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* Where the values of a new column go. NULL: there is no room for it, or no memory. */
+static double *add_column(NodesMaking *making, Str name, Str label, bool is_share) {
+    NodesSight *sight = making->sight;
+    double *values = ARENA_RAW(making->arena, double, sight->n);
+
+    if (!values || sight->n_columns == NODES_SIGHT_COLUMNS_MAX)
+        return NULL;
+    sight->columns[sight->n_columns++] = (NodeColumn){
+        .name = arena_copy(making->arena, name),
+        .label = arena_copy(making->arena, label),
+        .is_share = is_share,
+        .values = values,
+    };
+    return values;
+}
+
+static double share_of(const NodeTable *table, uint32_t row, size_t resource) {
+    int64_t whole = table_amount(table, row, resource, AMOUNT_ALLOCATABLE);
+    int64_t used = table_amount(table, row, resource, AMOUNT_REQUESTED);
+
+    return whole > 0 ? (double)used / (double)whole : NAN;
+}
+
+static void add_used(NodesMaking *making, Str name, Str label, Str resource) {
+    const NodeTable *table = making->view->table;
+    size_t number = table_find_resource(table, resource);
+    double *values = add_column(making, name, label, /* is_share= */ true);
+
+    for (size_t i = 0; values && i < making->sight->n; i++)
+        values[i] = number == SIZE_MAX ? NAN : share_of(table, making->sight->rows[i], number);
+}
+
+/* Two policies may mean something else by one name. */
+static bool is_named_before(const Program *program, size_t gauge) {
+    for (size_t i = 0; i < gauge; i++)
+        if (str_eq(program->gauges[i].name, program->gauges[gauge].name))
+            return true;
+    return false;
+}
+
+static void add_gauge(NodesMaking *making, size_t number) {
+    const Program *program = making->view->program;
+    const Gauge *gauge = &program->gauges[number];
+    bool is_share = gauge->placements.is_counted && gauge->placements.unit == GAUGE_FRACTION;
+    Str policy = is_named_before(program, number) ? gauge_policy(program, number) : STR_NULL;
+    Str name = arena_printf(making->arena,
+        "metrics.%.*s%s%.*s",
+        STR_FMT(policy),
+        str_is_empty(policy) ? "" : ".",
+        STR_FMT(gauge->name));
+    Str label = arena_printf(making->arena,
+        "%.*s, as measured%s%.*s",
+        STR_FMT(gauge->name),
+        str_is_empty(policy) ? "" : ", of policy ",
+        STR_FMT(policy));
+    double *values = add_column(making, name, label, is_share);
+
+    for (size_t i = 0; values && i < making->sight->n; i++)
+        values[i] =
+            loads_value(making->view->table->loads, number, LOAD_MEASURED, making->sight->rows[i]);
+}
+
+static void set_highest(NodesSight *sight) {
+    for (size_t i = 0; i < sight->n_columns; i++) {
+        NodeColumn *column = &sight->columns[i];
+
+        column->highest = NAN;
+        for (size_t j = 0; j < sight->n; j++)
+            column->highest = fmax(column->highest, column->values[j]); /* passes over NaN */
+    }
+}
+
+/* --- rejections ------------------------------------------------------------------------------- */
+
+/* The filters that are looked at, the newest first: references. */
+typedef struct Filters {
+    FoundDecision *items;
+    size_t n;
+} Filters;
+
+static void read_filters(Decisions *decisions, Filters *ret) {
+    FoundDecision some[READ_AT_ONCE];
+    uint64_t below = 0;
+    size_t n;
+
+    do {
+        n = decisions_read(decisions, below, some, READ_AT_ONCE);
+        for (size_t i = 0; i < n; i++) {
+            below = some[i].past->id;
+            if (some[i].past->verb == VERB_FILTER && some[i].outcomes &&
+                ret->n < NODES_SIGHT_DECISIONS_MAX)
+                ret->items[ret->n++] = some[i];
+            else
+                found_done(&some[i]);
+        }
+    } while (n > 0 && ret->n < NODES_SIGHT_DECISIONS_MAX);
+}
+
+/* The places of nodes, by name. */
+static int map_names(const NodesSight *sight, Map *ret) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < sight->n; i++)
+        r = map_add(ret, sight->names[i], (uint32_t)i);
+    return r;
+}
+
+/* Those of @filters that have their numbers from one roll. */
+static int count_run(NodesMaking *making, const FoundDecision *filters, size_t n, const Map *places,
+    double *values) {
+    const Str *names = decisions_names(making->api->decisions, filters[0].outcomes, making->arena);
+    uint32_t highest = 0, *counts;
+
+    for (size_t i = 0; i < n; i++)
+        if (highest < outcomes_highest(filters[i].outcomes))
+            highest = outcomes_highest(filters[i].outcomes);
+    counts = ARENA_ARRAY(making->arena, uint32_t, highest);
+    if (!names || !counts)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        outcomes_add_rejected(filters[i].outcomes, counts);
+    for (uint32_t i = 0; i < highest; i++) {
+        uint32_t place = counts[i] > 0 ? map_find(places, names[i]) : MAP_NONE;
+
+        if (place != MAP_NONE)
+            values[place] += counts[i];
+    }
+    return 0;
+}
+
+static int count_filters(NodesMaking *making, const Filters *filters, double *values) {
+    Map places = MAP_INIT_IN(making->arena);
+    int r = map_names(making->sight, &places);
+    size_t end;
+
+    for (size_t i = 0; r == 0 && i < filters->n; i = end) {
+        const FoundDecision *first = &filters->items[i];
+
+        for (end = i + 1; end < filters->n && outcomes_roll(filters->items[end].outcomes) ==
+                                                  outcomes_roll(first->outcomes);
+             end++)
+            ;
+        r = count_run(making, first, end - i, &places, values);
+    }
+    return r;
+}
+
+static int add_rejected(NodesMaking *making) {
+    double *values = add_column(making, STR("rejected"), STR("rejected by berth"), false);
+    Filters filters = {
+        .items = ARENA_RAW(making->arena, FoundDecision, NODES_SIGHT_DECISIONS_MAX),
+    };
+    int r;
+
+    if (!values || !filters.items)
+        return -ENOMEM;
+    for (size_t i = 0; i < making->sight->n; i++)
+        values[i] = 0;
+    if (!making->api->decisions)
+        return 0;
+    read_filters(making->api->decisions, &filters);
+    r = count_filters(making, &filters, values);
+    making->sight->n_decisions = filters.n;
+    for (size_t i = 0; i < filters.n; i++)
+        found_done(&filters.items[i]);
+    return r;
+}
+
+/* --- all together ----------------------------------------------------------------------------- */
+
+int nodes_sight_make(ApiContext *api, Arena *arena, NodesSight *ret) {
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    NodesMaking making = {.api = api, .view = view, .arena = arena, .sight = ret};
+    int r;
+
+    *ret = (NodesSight){0};
+    r = set_names(&making);
+    if (r == 0)
+        r = set_states(&making);
+    if (r < 0)
+        return r;
+    add_used(&making, STR("used.cpu"), STR("cpu asked for"), STR("cpu"));
+    add_used(&making, STR("used.memory"), STR("memory asked for"), STR("memory"));
+    add_used(&making, STR("used.pods"), STR("places for pods taken"), STR("pods"));
+    r = add_rejected(&making);
+    for (size_t i = 0; r == 0 && i < view->program->n_gauges; i++)
+        add_gauge(&making, i);
+    set_highest(ret);
+    return arena_has_failed(arena) ? -ENOMEM : r;
+}

@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+ * NodesSight: nodes as columns, for the heat grid and for pages.
+ *
+ * Of each node what it offers, what is asked of it, what was measured, and how often berth rejected
+ * it in what is remembered. A column is something that can be coloured: used.cpu, used.memory,
+ * used.pods, rejected, and one for each metric of the policies, as many as there is room for.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+typedef struct ApiContext ApiContext;
+
+#define NODES_SIGHT_COLUMNS_MAX 24u
+#define NODES_SIGHT_DECISIONS_MAX 2000u /* filters that "rejected" counts, the newest */
+
+typedef struct NodeColumn {
+    Str name;             /* "used.cpu", "rejected", "metrics.load" */
+    Str label;            /* "cpu asked for" */
+    bool is_share;        /* 0..1 of something; else the largest value is the whole */
+    double highest;       /* of all nodes; NaN: none is known */
+    const double *values; /* by place; NaN: not known */
+} NodeColumn;
+
+typedef struct NodesSight {
+    const Str *names; /* sorted: numbers within names by value (n9 before n10) */
+    const uint32_t *rows;
+    const uint8_t *is_ready, *is_cordoned; /* by place */
+    size_t n;
+    NodeColumn columns[NODES_SIGHT_COLUMNS_MAX];
+    size_t n_columns;
+    size_t n_decisions; /* that "rejected" counts */
+} NodesSight;
+
+/* Of the view in force. In @arena. 0, or -ENOMEM. */
+int nodes_sight_make(ApiContext *api, Arena *arena, NodesSight *ret) MUST_CHECK;

@@ -1,0 +1,205 @@
+#include "api/pages.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/page-answers.h"
+#include "api/routes.h"
+#include "api/what-if-page.h"
+
+/* A few people, a Prometheus, a kubelet; the largest page has some MiB. */
+#define PAGES_HEADER_MAX ((size_t)16 * 1024)
+#define PAGES_BODY_MAX WHAT_IF_BODY_MAX              /* nothing else takes one */
+#define PAGES_MEMORY_MAX ((size_t)128 * 1024 * 1024) /* a bundle has some ten MiB */
+#define PAGES_CONNECTIONS_PER_ADDRESS_MAX 32u
+
+#define PAGES_TEXT_MAX 256u
+
+struct Pages {
+    const PagesOptions *options;
+    ApiContext *api;
+    Token *token;
+    const char *verbs_url;
+    Server *server;
+    char url[SERVER_URL_MAX];
+};
+
+/* --- who may see what ------------------------------------------------------------------------- */
+
+static bool is_open_to_all(const Pages *pages) {
+    return server_is_loopback(pages->options->address);
+}
+
+static bool may_see(const Pages *pages, const HttpRequest *request) {
+    bool asks_names = pages->options->n_client_names > 0;
+
+    if (pages->token && token_opens(pages->token, request->authorization))
+        return true;
+    if (asks_names)
+        return request->is_authenticated;
+    return !pages->token && is_open_to_all(pages) && !request->is_misaddressed;
+}
+
+bool pages_are_seen(const Pages *pages) {
+    return pages->token || pages->options->n_client_names > 0 || is_open_to_all(pages);
+}
+
+static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
+    if (pages->token) {
+        page_refuse(request,
+            reply,
+            401,
+            STR("berth: the token is needed here: Authorization: Bearer TOKEN, or as a browser's "
+                "password with any name (--pages-token-file)"));
+        reply->authenticate =
+            request->accepts_html ? "Basic realm=\"berth\", charset=\"UTF-8\"" : "Bearer";
+    } else if (pages->options->n_client_names > 0)
+        page_refuse(request,
+            reply,
+            403,
+            STR("berth: a client certificate with an allowed name is needed (--client-ca, "
+                "--pages-client-name)"));
+    else if (is_open_to_all(pages))
+        page_refuse(request, reply, 403, STR(PAGE_MISADDRESSED));
+    else
+        page_refuse(request,
+            reply,
+            403,
+            STR("berth: only health is shown here; --pages-token-file or --pages-client-name "
+                "opens the rest"));
+}
+
+static void point_to_verbs(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
+    char text[PAGES_TEXT_MAX];
+
+    (void)snprintf(text,
+        sizeof(text),
+        "berth: there are no verbs on this listener (--pages-listen); they are at %s",
+        pages->verbs_url);
+    page_refuse(request, reply, 404, str_from_c(text));
+}
+
+/* --- the server's callbacks ------------------------------------------------------------------- */
+
+static Reader reader_of(const Pages *pages, bool sees) {
+    return (Reader){.sees_reasons = sees, .has_dashboard = sees && pages->api->dashboard_on_pages};
+}
+
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    const Pages *pages = context;
+    Route route = page_route(pages->api, request);
+    bool sees = may_see(pages, request);
+    Reader reader = reader_of(pages, sees);
+
+    reply->tag = (int)route;
+    if (route_is_verb(route)) {
+        point_to_verbs(pages, request, reply);
+        return false;
+    }
+    if (!route_is_health(route) && !sees) {
+        refuse(pages, request, reply);
+        return false;
+    }
+    return page_admit(request, &reader, route, reply);
+}
+
+/* On a clerk, which has the answers for context: who gets that far may see all. */
+static void show_slowly(void *context, const HttpRequest *request, HttpReply *reply) {
+    ApiContext *api = context;
+    const Reader reader = {.sees_reasons = true, .has_dashboard = api->dashboard_on_pages};
+
+    page_show(api, request, &reader, reply);
+}
+
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
+    const Pages *pages = context;
+    Route route = page_route(pages->api, request);
+    Reader reader = reader_of(pages, may_see(pages, request));
+
+    reply->tag = (int)route;
+    if (route == ROUTE_EVENTS)
+        page_listen(pages->api, request, reply);
+    else if (route_is_health(route) || route == ROUTE_METRICS)
+        page_show(pages->api, request, &reader, reply);
+    else /* there is one worker, and probes should not wait for these */
+        page_hand_over(pages->api, request, route, show_slowly, reply);
+}
+
+static void finished(void *context, const HttpOutcome *outcome) {
+    const Pages *pages = context;
+    size_t route =
+        outcome->tag >= 0 && outcome->tag < _ROUTE_MAX ? (size_t)outcome->tag : ROUTE_NONE;
+
+    metrics_note_request(pages->api->metrics, route, outcome);
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+static ServerOptions server_options(const PagesOptions *options, TlsStore *tls) {
+    ServerOptions server = server_default_options();
+
+    server.address = options->address;
+    server.port = options->port;
+    server.tls = tls;
+    server.client_names = options->client_names;
+    server.n_client_names = options->n_client_names;
+    server.hosts = options->hosts;
+    server.n_hosts = options->n_hosts;
+    server.n_workers = 1;
+    server.header_max = PAGES_HEADER_MAX;
+    server.body_max = PAGES_BODY_MAX;
+    server.memory_max = PAGES_MEMORY_MAX;
+    server.connections_max = PAGES_CONNECTIONS_MAX;
+    server.connections_per_address_max = PAGES_CONNECTIONS_PER_ADDRESS_MAX;
+    return server;
+}
+
+int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls, Token *token,
+    const char *verbs_url, Pages **ret) {
+    _cleanup_(pages_freep) Pages *pages = calloc(1, sizeof(*pages));
+    ServerOptions server = server_options(options, tls);
+    int r;
+
+    if (!pages)
+        return -ENOMEM;
+    pages->options = options;
+    pages->api = api;
+    pages->token = token;
+    pages->verbs_url = verbs_url;
+    r = server_new(&server,
+        &(ServerCallbacks){
+            .context = pages, .admit = admit, .handle = handle, .finished = finished},
+        &pages->server);
+    if (r < 0)
+        return r;
+    (void)server_url(pages->server, pages->url);
+    *ret = TAKE_PTR(pages);
+    return 0;
+}
+
+Pages *pages_free(Pages *pages) {
+    if (!pages)
+        return NULL;
+    server_free(pages->server);
+    free(pages);
+    return NULL;
+}
+
+const char *pages_url(const Pages *pages) {
+    return pages->url;
+}
+
+void pages_tick(Pages *pages, int64_t now_nsec) {
+    if (pages)
+        server_tick(pages->server, now_nsec);
+}
+
+void pages_retire(Pages *pages) {
+    if (pages)
+        server_retire(pages->server);
+}
+
+unsigned pages_drain(Pages *pages) {
+    return pages ? server_drain(pages->server) : 0;
+}

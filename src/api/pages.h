@@ -1,0 +1,57 @@
+#pragma once
+
+/*
+ * Pages: a second listener, for what people and their tools look at.
+ *
+ * The verbs' listener is open to kube-scheduler alone, by its certificate, or on loopback. A
+ * kubelet, a Prometheus, a person have neither: they get a listener of their own, on which there
+ * are no verbs. It has one worker and small limits of its own, so that nothing that is asked here
+ * takes workers, connections or memory from a decision.
+ *
+ *   health        open to all, because a kubelet's probe shows nothing; reasons are not
+ *   all the rest  to who sends the token, or shows a certificate of the client CA with one of the
+ *                 names; where neither is configured, to all on a loopback address, else to nobody
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/context.h"
+#include "api/token.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "http/server.h"
+#include "http/tls.h"
+
+typedef struct Pages Pages;
+
+#define PAGES_CONNECTIONS_MAX 64u
+
+typedef struct PagesOptions {
+    const char *address; /* numeric, no brackets; NULL: there is no such listener */
+    uint16_t port;
+    const char *token_path;  /* NULL: no token lets in */
+    const Str *client_names; /* none: no certificate does */
+    size_t n_client_names;
+    const Str *hosts; /* names that it is asked for by besides (ServerOptions) */
+    size_t n_hosts;
+} PagesOptions;
+
+/* Listens. @answers answer, and are the daemon's like @tls and @token (NULL: none); @verbs_url is
+ * where to send those who ask for verbs here. All is borrowed. 0, or a negative errno of
+ * server_new(). */
+int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls, Token *token,
+    const char *verbs_url, Pages **ret) MUST_CHECK;
+Pages *pages_free(Pages *pages); /* takes NULL */
+DEFINE_CLEANUP(Pages *, pages_free)
+
+const char *pages_url(const Pages *pages);
+
+/* Whether there is anybody who may see more than health. */
+bool pages_are_seen(const Pages *pages);
+
+/* The same as of the server in it. Each takes NULL. */
+void pages_tick(Pages *pages, int64_t now_nsec);
+void pages_retire(Pages *pages);
+unsigned pages_drain(Pages *pages);

@@ -1,0 +1,97 @@
+#include "api/policies-page.h"
+
+#include "api/context.h"
+#include "api/page-field.h"
+#include "api/policies-sight.h"
+#include "api/query.h"
+#include "base/clock.h"
+#include "json/write.h"
+
+/* A processor's time that one look may take; what is not known by then is left out. */
+#define TIME_MAX_NSEC (500 * NSEC_PER_MSEC)
+
+static bool is_over(void *context) {
+    return clock_thread_cpu_nsec() > *(const int64_t *)context;
+}
+
+static void write_double(JsonWriter *writer, Str key, double value) {
+    json_write_key(writer, key);
+    json_write_double(writer, value);
+}
+
+static void write_rule(JsonWriter *writer, const RuleSight *rule) {
+    json_write_object(writer);
+    json_write_member(writer, STR("name"), rule->name);
+    json_write_member(writer, STR("kind"), rule->kind);
+    if (rule->is_filter) {
+        json_write_member(writer, STR("reason"), rule->reason);
+        field_count(writer, STR("rejected"), rule->n_rejected);
+        field_count(writer, STR("observed"), rule->n_observed);
+        field_count(writer, STR("onlyBlocker"), rule->n_only_blocker);
+    } else {
+        write_double(writer, STR("weight"), rule->weight);
+    }
+    field_count(writer, STR("failed"), rule->n_failed);
+    field_count(writer, STR("missing"), rule->n_missing);
+    write_double(writer, STR("nanosecondsPerNode"), rule->cost_nsec);
+    json_write_end_object(writer);
+}
+
+static void write_rules(JsonWriter *writer, const PolicySight *policy, Str key, bool filters) {
+    json_write_key(writer, key);
+    json_write_array(writer);
+    for (size_t i = 0; i < policy->n_rules; i++)
+        if (policy->rules[i].is_filter == filters)
+            write_rule(writer, &policy->rules[i]);
+    json_write_end_array(writer);
+}
+
+static void write_policy(JsonWriter *writer, const PolicySight *policy) {
+    json_write_object(writer);
+    json_write_member(writer, STR("name"), policy->name);
+    json_write_member(writer, STR("file"), policy->file);
+    field_count(writer, STR("line"), policy->line);
+    json_write_member(writer, STR("mode"), policy->is_observed ? STR("Observe") : STR("Enforce"));
+    field_count(writer, STR("matched"), policy->n_matched);
+    field_count(writer, STR("rejectedAll"), policy->n_rejected_all);
+    field_count(writer, STR("rejected"), policy->n_rejected);
+    field_count(writer, STR("onlyBlocker"), policy->n_only_blocker);
+    write_double(writer, STR("nanosecondsPerNode"), policy->cost_nsec);
+    field_time(writer, STR("lastMatch"), policy->matched_nsec);
+    write_rules(writer, policy, STR("filters"), /* filters= */ true);
+    write_rules(writer, policy, STR("scores"), /* filters= */ false);
+    json_write_end_object(writer);
+}
+
+static void write_page(const PoliciesSight *sight, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    json_write_key(&writer, STR("waiting"));
+    json_write_object(&writer);
+    field_count(&writer, STR("pods"), sight->n_waiting);
+    field_count(&writer, STR("lookedAt"), sight->n_looked_at);
+    field_bool(&writer, STR("whole"), sight->is_whole);
+    json_write_end_object(&writer);
+    json_write_key(&writer, STR("policies"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < sight->n; i++)
+        write_policy(&writer, &sight->policies[i]);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+}
+
+unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out) {
+    int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
+    char error[QUERY_ERROR_MAX];
+    PoliciesSight sight;
+    Query query;
+
+    if (!query_parse(request->query, NULL, 0, request->arena, &query, error))
+        return page_write_error(out, 400, error);
+    if (policies_sight_make(api, is_over, &end_nsec, request->arena, &sight) < 0)
+        return page_write_error(out, 500, "out of memory");
+    write_page(&sight, out);
+    return buf_error(out) ? page_write_error(out, 500, "out of memory") : 200;
+}

@@ -1,0 +1,18 @@
+#pragma once
+
+/*
+ * The page of /api/v1/policies: which policy is hurting, as JSON.
+ *
+ * Threads: any.
+ */
+
+#include "base/buf.h"
+#include "http/server.h"
+
+typedef struct ApiContext ApiContext;
+
+/* Room that the buffer of the page should have. */
+#define POLICIES_PAGE_MAX ((size_t)16 * 1024 * 1024)
+
+/* The status; JSON goes to @out, with an error as {"Error": text}. */
+unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out);

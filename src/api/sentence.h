@@ -1,0 +1,53 @@
+#pragma once
+
+/*
+ * Sentence: "Is it us?" in one.
+ *
+ * healthy; or degraded, bypassed, not ready because …: from the same state as /readyz?verbose,
+ * /api/v1/status and the figures of the last five minutes. Shown on every page, in every update, by
+ * `berth top`.
+ *
+ * Threads: any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+typedef struct ApiContext ApiContext;
+
+typedef enum Health {
+    HEALTH_HEALTHY,
+    HEALTH_DEGRADED, /* it api, but something is not as it should be */
+    HEALTH_BYPASSED, /* pods are placed without us being asked */
+    HEALTH_NOT_READY,
+    _HEALTH_MAX,
+} Health;
+
+/* "healthy", "degraded", "bypassed", "not ready". */
+const char *health_name(Health health);
+
+#define SENTENCE_REASONS_MAX 8u
+
+typedef struct Sentence {
+    Health health;
+    Str text; /* "degraded because the API server was not heard for 42 s" */
+    Str reasons[SENTENCE_REASONS_MAX]; /* each, for a list, by weight; the first is in @text */
+    size_t n_reasons;
+    double error_rate;   /* of verbs, last five minutes: 0..1 */
+    uint64_t n_requests; /* of these minutes */
+    int64_t p99_nsec;    /* of filters, last five minutes; 0: none */
+    int64_t deadline_nsec;
+    int64_t cluster_age_nsec;  /* since the API server was heard; -1: it is not watched */
+    int64_t metrics_age_nsec;  /* the oldest of what is measured; -1: nothing is */
+    Str policy_digest;         /* its first 12 digits */
+    size_t n_nodes, n_waiting; /* pods whose last filter found no node, and that are not bound */
+    uint64_t n_bypassed;
+} Sentence;
+
+/* Strings are in @arena. False: out of memory. */
+bool sentence_make(
+    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, Sentence *ret);

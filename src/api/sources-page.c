@@ -1,0 +1,164 @@
+#include "api/sources-page.h"
+
+#include "api/page-field.h"
+#include "cluster/loads.h"
+#include "live/gauge-state.h"
+#include "policy/metric.h"
+#include "json/write.h"
+
+/* --- sources ---------------------------------------------------------------------------------- */
+
+static void write_source(JsonWriter *writer, Str name, GaugeSource kind, Str url) {
+    json_write_object(writer);
+    json_write_member(writer, STR("name"), name);
+    json_write_member(writer, STR("kind"), str_from_c(gauge_kind_name(kind)));
+    json_write_member(writer, STR("url"), url);
+    json_write_end_object(writer);
+}
+
+static void write_sources(JsonWriter *writer, const MeasuringStatus *status) {
+    json_write_key(writer, STR("sources"));
+    json_write_array(writer);
+    for (size_t i = 0; i < status->n_sources; i++)
+        write_source(writer, status->sources[i].name, GAUGE_PROMETHEUS, status->sources[i].url);
+    if (!str_is_empty(status->api_server))
+        write_source(writer, GAUGE_RESOURCES_NAME, GAUGE_RESOURCES, status->api_server);
+    json_write_end_array(writer);
+}
+
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+static void write_uses_of(JsonWriter *writer, const Policy *policy, size_t gauge) {
+    const SchemaMetrics *metrics = &policy->scope->metrics;
+
+    for (uint32_t i = 0; i < metrics->type.n_fields; i++) {
+        if (metrics->gauges[i] != gauge)
+            continue;
+        json_write_object(writer);
+        json_write_member(writer, STR("policy"), policy->name);
+        json_write_member(writer, STR("name"), metrics->fields[i].name);
+        json_write_end_object(writer);
+    }
+}
+
+/* Each policy has its own name for it. */
+static void write_uses(JsonWriter *writer, const Program *program, size_t gauge) {
+    json_write_key(writer, STR("usedBy"));
+    json_write_array(writer);
+    for (size_t i = 0; i < program->n_policies; i++)
+        write_uses_of(writer, &program->policies[i], gauge);
+    json_write_end_array(writer);
+}
+
+static void write_question(JsonWriter *writer, const Gauge *gauge) {
+    static const Str keys[] = {
+        [GAUGE_PROMETHEUS] = STR("query"),
+        [GAUGE_RESOURCES] = STR("resource"),
+        [GAUGE_ANNOTATION] = STR("annotation"),
+    };
+    const Str values[] = {
+        [GAUGE_PROMETHEUS] = gauge->query,
+        [GAUGE_RESOURCES] = gauge->resource,
+        [GAUGE_ANNOTATION] = gauge->annotation,
+    };
+
+    json_write_member(writer, STR("kind"), str_from_c(gauge_kind_name(gauge->source)));
+    json_write_member(writer, STR("source"), gauge_source_name(gauge));
+    json_write_member(writer, keys[gauge->source], values[gauge->source]);
+    field_bool(writer, STR("perPod"), gauge->is_of_pods);
+}
+
+static void write_dropped(JsonWriter *writer, Str key, const JoinReport *report) {
+    json_write_key(writer, key);
+    json_write_object(writer);
+    for (size_t i = 0; i < _JOIN_DROPS; i++)
+        field_count(writer, str_from_c(join_drop_name((JoinDrop)i)), report->n_dropped[i]);
+    json_write_end_object(writer);
+}
+
+static void write_examples(
+    JsonWriter *writer, Str key, const char examples[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX]) {
+    json_write_key(writer, key);
+    json_write_array(writer);
+    for (size_t i = 0; i < JOIN_EXAMPLES_MAX && examples[i][0]; i++)
+        json_write_string(writer, str_from_c(examples[i]));
+    json_write_end_array(writer);
+}
+
+static void write_nodes(JsonWriter *writer, const GaugeState *gauge) {
+    json_write_key(writer, STR("nodes"));
+    json_write_object(writer);
+    field_count(writer, STR("covered"), gauge->figures.n_present);
+    field_count(writer, STR("of"), gauge->figures.n_nodes);
+    json_write_end_object(writer);
+}
+
+/* How the last answers were. */
+static void write_answers(JsonWriter *writer, const PollStatus *poll) {
+    const JoinReport *report = &poll->report;
+
+    field_seconds(
+        writer, STR("querySeconds"), poll->duration_nsec, poll->n_ok + poll->n_failed > 0);
+    json_write_key(writer, STR("requests"));
+    json_write_object(writer);
+    field_count(writer, STR("ok"), poll->n_ok);
+    field_count(writer, STR("failed"), poll->n_failed);
+    json_write_end_object(writer);
+    field_count(writer, STR("bytes"), poll->n_bytes);
+    field_count(writer, STR("series"), report->n_series);
+    field_count(writer, STR("pods"), report->n_pods);
+    field_count(writer, STR("workloads"), report->n_workloads);
+    write_dropped(writer, STR("dropped"), report);
+    json_write_member(writer, STR("join"), str_from_c(report->how));
+    write_examples(writer, STR("unmatched"), report->unmatched);
+    write_examples(writer, STR("uncovered"), report->uncovered);
+    field_time(writer, STR("failingSince"), poll->failing_since_nsec);
+    json_write_member(writer, STR("error"), str_from_c(poll->error));
+    json_write_member(writer, STR("warning"), str_from_c(poll->warning));
+}
+
+static void write_settings(JsonWriter *writer, const Gauge *gauge) {
+    _cleanup_(buf_done) Buf placements = BUF_INIT(1024);
+
+    metric_describe_placements(gauge, &placements);
+    field_seconds(
+        writer, STR("intervalSeconds"), gauge->interval_nsec, gauge->source != GAUGE_ANNOTATION);
+    field_seconds(writer, STR("maxAgeSeconds"), gauge->max_age_nsec, true);
+    json_write_member(writer, STR("placements"), buf_str(&placements));
+}
+
+static void write_metric(JsonWriter *writer, const SourcesState *state, size_t number) {
+    const Program *program = state->view->program;
+    GaugeState gauge = gauge_state(
+        state->view, state->status, number, (GaugeTime){state->now_nsec, state->uptime_nsec});
+
+    json_write_object(writer);
+    json_write_member(writer, STR("name"), gauge.gauge->name);
+    write_uses(writer, program, number);
+    write_question(writer, gauge.gauge);
+    json_write_member(writer, STR("state"), str_from_c(gauge.state));
+    field_time(writer, STR("lastSuccess"), gauge.at_nsec);
+    field_seconds(writer, STR("ageSeconds"), gauge.age_nsec, gauge.at_nsec != 0);
+    write_nodes(writer, &gauge);
+    write_settings(writer, gauge.gauge);
+    if (gauge.poll)
+        write_answers(writer, gauge.poll);
+    json_write_end_object(writer);
+}
+
+void sources_page(const SourcesState *state, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+    size_t n = state->view->program->n_gauges;
+    size_t n_shown = n < MEASURING_SHOWN_MAX ? n : MEASURING_SHOWN_MAX;
+
+    json_write_object(&writer);
+    write_sources(&writer, state->status);
+    json_write_key(&writer, STR("metrics"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < n_shown; i++)
+        write_metric(&writer, state, i);
+    json_write_end_array(&writer);
+    field_count(&writer, STR("untold"), n - n_shown);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+}

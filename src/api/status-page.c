@@ -1,0 +1,225 @@
+#include "api/status-page.h"
+
+#include "api/page-field.h"
+#include "base/nsec.h"
+#include "cluster/fingerprint.h"
+#include "version.h"
+
+static void write_verbs(JsonWriter *writer, const StatusFixed *fixed) {
+    const Str verbs[] = {STR("filter"), STR("prioritize"), STR("preempt"), STR("bind")};
+
+    field_texts(writer, STR("verbs"), verbs, fixed->may_bind ? 4 : 3);
+}
+
+/* --- policies --------------------------------------------------------------------------------- */
+
+static void write_policy(JsonWriter *writer, const StatusState *state, const Policy *policy) {
+    PolicyFigure figure = metrics_of_policy(state->metrics, policy->name);
+
+    json_write_object(writer);
+    json_write_member(writer, STR("name"), policy->name);
+    json_write_member(writer, STR("mode"), policy->is_observed ? STR("Observe") : STR("Enforce"));
+    field_count(writer, STR("matched"), figure.n_matched);
+    field_count(writer, STR("rejectedAll"), figure.n_rejected_all);
+    json_write_end_object(writer);
+}
+
+/* Why the newest of its kind was refused; empty: it was not. */
+static Str refusal_of(Reloads *reloads, ReloadKind kind, ReloadState *room) {
+    reloads_get(reloads, kind, room);
+    return room->is_used && !room->is_good ? str_from_c(room->error) : STR_NULL;
+}
+
+static void write_policies(JsonWriter *writer, const StatusState *state) {
+    const Program *program = state->view->program;
+    ReloadState reload;
+
+    json_write_key(writer, STR("policy"));
+    json_write_object(writer);
+    field_digest(writer, STR("digest"), program->digest);
+    field_count(writer, STR("policies"), program->n_policies);
+    field_count(writer, STR("filters"), program->n_filters);
+    field_count(writer, STR("scores"), program->n_scores);
+    json_write_member(writer, STR("refused"), refusal_of(state->reloads, RELOAD_POLICY, &reload));
+    json_write_key(writer, STR("list"));
+    json_write_array(writer);
+    for (size_t i = 0; i < program->n_policies; i++)
+        write_policy(writer, state, &program->policies[i]);
+    json_write_end_array(writer);
+    json_write_end_object(writer);
+}
+
+/* --- the cluster ------------------------------------------------------------------------------ */
+
+static size_t count_pods(const NodeTable *table) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < table->n_rows; i++)
+        n += table_chunk(table, (uint32_t)i)->n_pods[table_slot((uint32_t)i)];
+    return n;
+}
+
+/* Of nodes and pods what is worse. */
+static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_nsec) {
+    const MirrorKindStatus *kinds = live->mirror.kinds;
+    int64_t heard_at = now_nsec;
+    bool is_connected = true;
+    const char *error = "";
+
+    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
+        heard_at = kinds[i].heard_at_nsec < heard_at ? kinds[i].heard_at_nsec : heard_at;
+        is_connected &= kinds[i].is_connected;
+        error = error[0] ? error : kinds[i].last_error;
+    }
+    field_bool(writer, STR("synced"), live->is_synced);
+    field_bool(writer, STR("connected"), is_connected);
+    field_seconds(writer,
+        STR("stalenessSeconds"),
+        heard_at == 0 ? -NSEC_PER_SEC : now_nsec - heard_at,
+        /* is_known= */ true);
+    json_write_member(writer, STR("error"), str_from_c(error));
+    json_write_member(writer, STR("server"), str_from_c(live->mirror.server));
+}
+
+/* A file, or nothing, has nobody to lose. */
+static void write_no_watch(JsonWriter *writer, const StatusState *state) {
+    bool is_there = state->view->snapshot != NULL;
+    ReloadState reload;
+
+    field_bool(writer, STR("synced"), is_there);
+    field_bool(writer, STR("connected"), is_there);
+    field_seconds(writer, STR("stalenessSeconds"), 0, /* is_known= */ true);
+    json_write_member(writer, STR("error"), refusal_of(state->reloads, RELOAD_CLUSTER, &reload));
+    json_write_member(writer, STR("server"), STR_NULL);
+}
+
+static void write_cluster(JsonWriter *writer, const StatusState *state, Digest digest) {
+    static const Str sources[] = {
+        [CLUSTER_NONE] = STR("none"),
+        [CLUSTER_WATCHED] = STR("watch"),
+        [CLUSTER_FILE] = STR("file"),
+        [CLUSTER_PUBLISHED] = STR("published"),
+    };
+    const View *view = state->view;
+
+    json_write_key(writer, STR("cluster"));
+    json_write_object(writer);
+    json_write_member(writer, STR("source"), sources[state->fixed->source]);
+    if (state->live)
+        write_watch(writer, state->live, state->now_nsec);
+    else
+        write_no_watch(writer, state);
+    field_count(writer, STR("nodes"), view->table->names->n_nodes);
+    field_count(writer, STR("pods"), count_pods(view->table));
+    field_count(writer, STR("generation"), view->generation);
+    field_digest(writer, STR("digest"), digest);
+    json_write_end_object(writer);
+}
+
+/* --- bind, certificates, callers -------------------------------------------------------------- */
+
+static void write_lease(JsonWriter *writer, const LiveStatus *live) {
+    json_write_key(writer, STR("lease"));
+    if (!live || !live->mirror.has_lease) {
+        json_write_null(writer);
+        return;
+    }
+    json_write_object(writer);
+    json_write_member(writer, STR("namespace"), str_from_c(live->lease_namespace));
+    json_write_member(writer, STR("name"), str_from_c(live->lease_name));
+    json_write_member(writer, STR("holder"), str_from_c(live->mirror.lease.holder));
+    field_bool(writer, STR("held"), live->mirror.lease.is_held);
+    json_write_member(writer, STR("error"), str_from_c(live->mirror.lease.error));
+    json_write_end_object(writer);
+}
+
+static void write_bind(JsonWriter *writer, const StatusState *state) {
+    json_write_key(writer, STR("bind"));
+    json_write_object(writer);
+    field_bool(writer, STR("enabled"), state->fixed->may_bind);
+    write_lease(writer, state->live);
+    json_write_end_object(writer);
+}
+
+static void write_tls(JsonWriter *writer, const TlsStore *tls) {
+    const Str *names = NULL;
+    size_t n_names = 0;
+
+    if (tls)
+        names = tls_store_client_names(tls, &n_names);
+    json_write_key(writer, STR("tls"));
+    json_write_object(writer);
+    field_bool(writer, STR("enabled"), tls != NULL);
+    if (tls)
+        field_second(writer, STR("notAfter"), tls_store_expiry(tls));
+    else
+        json_write_member(writer, STR("notAfter"), STR_NULL);
+    field_texts(writer, STR("clientNames"), names, n_names);
+    json_write_end_object(writer);
+}
+
+static void write_callers(JsonWriter *writer, Callers *callers) {
+    Caller list[CALLERS_MAX + 1];
+    size_t n = callers_list(callers, list);
+
+    json_write_key(writer, STR("schedulers"));
+    json_write_array(writer);
+    for (size_t i = 0; i < n; i++) {
+        json_write_object(writer);
+        json_write_member(writer, STR("name"), list[i].name);
+        field_count(writer, STR("asked"), list[i].n_asked);
+        field_time(writer, STR("lastAskedTime"), list[i].asked_at_nsec);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+static void write_exempt(JsonWriter *writer, const Exemptions *exempt) {
+    json_write_key(writer, STR("exempt"));
+    json_write_array(writer);
+    for (size_t i = 0; i < exempt->n; i++)
+        json_write_string(writer, exempt->items[i].text);
+    json_write_end_array(writer);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static void write_itself(JsonWriter *writer, const StatusState *state) {
+    const StatusFixed *fixed = state->fixed;
+
+    json_write_member(writer, STR("version"), STR(BERTH_VERSION));
+    json_write_member(writer, STR("identity"), str_from_c(fixed->identity));
+    field_time(writer, STR("startTime"), fixed->started_at_sec * NSEC_PER_SEC);
+    field_time(writer, STR("time"), state->wall_nsec);
+    field_seconds(writer,
+        STR("uptimeSeconds"),
+        state->now_nsec - fixed->started_at_nsec,
+        /* is_known= */ true);
+    write_verbs(writer, fixed);
+    field_bool(writer, STR("nodeCacheCapable"), fixed->source != CLUSTER_NONE);
+    field_seconds(writer, STR("deadlineSeconds"), fixed->deadline_nsec, /* is_known= */ true);
+    field_count(writer, STR("maxScore"), program_wire_max(state->view->program));
+}
+
+void status_page(const StatusState *state, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+    const StatusFixed *fixed = state->fixed;
+    Digest digest;
+
+    if (table_fingerprint(state->view->table, &digest) < 0)
+        return;
+    json_write_object(&writer);
+    write_itself(&writer, state);
+    write_policies(&writer, state);
+    write_cluster(&writer, state, digest);
+    write_bind(&writer, state);
+    field_bool(&writer, STR("wakeUp"), fixed->may_touch);
+    field_bool(&writer, STR("events"), state->live && state->live->writes_events);
+    field_texts(&writer, STR("managedResources"), fixed->managed, fixed->n_managed);
+    write_exempt(&writer, fixed->exempt);
+    write_tls(&writer, state->tls);
+    field_count(&writer, STR("bypassed"), state->live ? state->live->n_bypassed : 0);
+    write_callers(&writer, state->callers);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+}

@@ -1,0 +1,61 @@
+#pragma once
+
+/*
+ * The page /api/v1/status: what this berth is, what it goes by, and who asks it.
+ *
+ * For people, for `berth check --live` and for whoever compares replicas. docs/operations.md has
+ * the fields; they are kept stable. Everything about policies and the cluster is of one view.
+ *
+ * Threads: any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "extender/view.h"
+#include "history/callers.h"
+#include "http/tls.h"
+#include "live/live.h"
+#include "monitor/metrics.h"
+#include "monitor/reload.h"
+
+/* Room that the buffer of the page should have: 1,000 policies with names of 253 bytes fit. */
+#define STATUS_PAGE_MAX ((size_t)4 * 1024 * 1024)
+
+typedef enum ClusterSource {
+    CLUSTER_NONE, /* only Node objects of requests are judged */
+    CLUSTER_WATCHED,
+    CLUSTER_FILE,
+    CLUSTER_PUBLISHED, /* by the program berth is part of */
+} ClusterSource;
+
+/* What does not change while it runs. Everything is borrowed. */
+typedef struct StatusFixed {
+    const char *identity;
+    int64_t started_at_sec;  /* since 1970 */
+    int64_t started_at_nsec; /* monotonic: how long ago that was, also if the clock was set */
+    int64_t deadline_nsec;   /* for policies to be evaluated in, of one request */
+    ClusterSource source;
+    bool may_bind, may_touch;
+    const Str *managed;
+    size_t n_managed;
+    const Exemptions *exempt;
+} StatusFixed;
+
+typedef struct StatusState {
+    const StatusFixed *fixed;
+    const View *view;
+    const LiveStatus *live; /* NULL: the cluster is not watched */
+    Reloads *reloads;
+    Metrics *metrics;
+    Callers *callers;
+    const TlsStore *tls; /* NULL: plain HTTP */
+    int64_t wall_nsec;   /* since 1970 */
+    int64_t now_nsec;    /* monotonic */
+} StatusState;
+
+/* Leaves @out empty when there is no memory. */
+void status_page(const StatusState *state, Buf *out);

@@ -1,0 +1,193 @@
+#include "api/nodes-sight.h"
+
+#include <math.h>
+
+#include "api/nodes-page.h"
+#include "api/test-stage.h"
+
+static const char scene_text[] =
+    "policy:\n"
+    "  metrics: [{name: load, prometheus: {query: load}}]\n"
+    "  filters: [{name: zone, nodeLabels: {zone: a}, reason: wrong zone}]\n"
+    "now: 2026-01-02T03:04:05Z\n"
+    "nodes:\n"
+    "  n10: {labels: {zone: a}, allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n"
+    "  n9: {labels: {zone: b}, allocatable: {cpu: 2}, ready: false}\n"
+    "  n1: {labels: {zone: b}, allocatable: {cpu: 4}, cordoned: true}\n"
+    "  b2: {labels: {zone: a}}\n"
+    "pods:\n"
+    "  - {on: n10, requests: {cpu: 1, memory: 8Gi}}\n"
+    "  - {on: n9, requests: {cpu: 3}}\n"
+    "measured: {load: {n10: 0.5, n1: 2}}\n";
+
+/* A stage that remembers decisions. */
+static void open_stage(ApiStage *stage, const char *text) {
+    api_stage_init(stage, text);
+    stage->api.decisions = decisions_new(5000, STAGE_ROOM);
+}
+
+static void ask(ApiStage *stage, const char *nodes) {
+    Str body = arena_printf(stage->base.arena, "{\"Pod\":{},\"NodeNames\":[%s]}", nodes);
+
+    stage_ask(stage->api.decisions,
+        stage->base.view,
+        VERB_FILTER,
+        body,
+        (PastTimes){.at_nsec = 1, .duration_nsec = -1});
+}
+
+static const NodeColumn *find(const NodesSight *sight, const char *name) {
+    for (size_t i = 0; i < sight->n_columns; i++)
+        if (str_is(sight->columns[i].name, name))
+            return &sight->columns[i];
+    fail_msg("no column %s", name);
+    return NULL;
+}
+
+#define ALL_NODES "\"n1\",\"n9\",\"n10\",\"b2\",\"ghost\""
+
+static void test_columns(void **state) {
+    static const char *const names[] = {"b2", "n1", "n9", "n10"};
+    static const struct {
+        const char *name;
+        double values[4], highest;
+        bool is_share;
+    } cases[] = {
+        {"used.cpu", {NAN, 0, 1.5, 0.25}, 1.5, true},
+        {"used.memory", {NAN, NAN, NAN, 1}, 1, true},
+        {"used.pods", {NAN, NAN, NAN, 0.1}, 0.1, true},
+        {"rejected", {0, 3, 2, 0}, 3, false},
+        {"metrics.load", {NAN, 2, NAN, 0.5}, 2, false},
+    };
+    NodesSight sight;
+    ApiStage stage;
+
+    (void)state;
+    open_stage(&stage, scene_text);
+    ask(&stage, ALL_NODES);
+    ask(&stage, ALL_NODES);
+    ask(&stage, "\"n1\"");
+    ask(&stage, "7"); /* has no outcomes */
+    assert_int_equal(nodes_sight_make(&stage.api, stage.base.arena, &sight), 0);
+    assert_int_equal(sight.n, ELEMENTS_OF(names));
+    assert_int_equal(sight.n_decisions, 3);
+    for (size_t i = 0; i < sight.n; i++) {
+        assert_text("node", sight.names[i], names[i]);
+        assert_int_equal(sight.is_ready[i], !str_is(sight.names[i], "n9"));
+        assert_int_equal(sight.is_cordoned[i], str_is(sight.names[i], "n1"));
+    }
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const NodeColumn *column = find(&sight, cases[i].name);
+
+        assert_case(cases[i].name, column->is_share == cases[i].is_share);
+        assert_case(cases[i].name, column->highest == cases[i].highest);
+        for (size_t j = 0; j < sight.n; j++)
+            assert_case(cases[i].name,
+                column->values[j] == cases[i].values[j] ||
+                    (isnan(column->values[j]) && isnan(cases[i].values[j])));
+    }
+    api_stage_done(&stage);
+}
+
+/* Numbers within names count by value. */
+static void test_order(void **state) {
+    static const char *const names[] = {"a",
+        "a-01",
+        "a-1",
+        "a-1-b",
+        "a-2",
+        "a-10",
+        "a-10-2",
+        "a-10-10",
+        "a-x",
+        "b3",
+        "ip-9",
+        "ip-99"};
+    NodesSight sight;
+    ApiStage stage;
+
+    (void)state;
+    open_stage(&stage,
+        "policy: {}\n"
+        "nodes: {ip-99: {}, a-10-10: {}, a-x: {}, a-2: {}, a-10: {}, a: {}, a-1-b: {}, ip-9: {},"
+        " a-10-2: {}, b3: {}, a-01: {}, a-1: {}}\n");
+    assert_int_equal(nodes_sight_make(&stage.api, stage.base.arena, &sight), 0);
+    assert_int_equal(sight.n, ELEMENTS_OF(names));
+    for (size_t i = 0; i < sight.n; i++)
+        assert_text("node", sight.names[i], names[i]);
+    api_stage_done(&stage);
+}
+
+/* No more filters are counted than the ceiling says. */
+static void test_many(void **state) {
+    NodesSight sight;
+    ApiStage stage;
+
+    (void)state;
+    open_stage(&stage, scene_text);
+    for (unsigned i = 0; i < NODES_SIGHT_DECISIONS_MAX + 10; i++)
+        ask(&stage, "\"n1\"");
+    assert_int_equal(nodes_sight_make(&stage.api, stage.base.arena, &sight), 0);
+    assert_int_equal(sight.n_decisions, NODES_SIGHT_DECISIONS_MAX);
+    assert_true(find(&sight, "rejected")->highest == NODES_SIGHT_DECISIONS_MAX);
+    api_stage_done(&stage);
+}
+
+static void test_no_decisions(void **state) {
+    Decisions *decisions;
+    NodesSight sight;
+    ApiStage stage;
+
+    (void)state;
+    open_stage(&stage, scene_text);
+    decisions = TAKE_PTR(stage.api.decisions);
+    assert_int_equal(nodes_sight_make(&stage.api, stage.base.arena, &sight), 0);
+    assert_true(find(&sight, "rejected")->highest == 0);
+    decisions_free(decisions);
+    api_stage_done(&stage);
+}
+
+static void test_page(void **state) {
+    static const struct {
+        const char *query;
+        unsigned status;
+        const char *page;
+    } cases[] = {
+        {"column=used.cpu",
+            200,
+            "{\"decisions\":0,\"names\":[\"b2\",\"n1\",\"n9\",\"n10\"],\"ready\":[1,1,0,1],"
+            "\"cordoned\":[0,1,0,0],\"columns\":[{\"name\":\"used.cpu\",\"label\":\"cpu asked "
+            "for\","
+            "\"share\":true,\"highest\":1.5,\"values\":[null,0,1.5,0.25]}]}\n"},
+        {"column=x",
+            404,
+            "{\"Error\":\"berth: there is no such column: /api/v1/nodes has all\"}\n"},
+        {"x=1", 400, NULL},
+        {"", 200, NULL},
+    };
+    ApiStage stage;
+
+    (void)state;
+    open_stage(&stage, scene_text);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(buf_done) Buf page = BUF_INIT(NODES_PAGE_MAX);
+        HttpRequest request = {.query = str_from_c(cases[i].query), .arena = stage.base.arena};
+
+        assert_case(cases[i].query, nodes_page(&stage.api, &request, &page) == cases[i].status);
+        if (cases[i].page)
+            assert_text(cases[i].query, buf_str(&page), cases[i].page);
+    }
+    api_stage_done(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_no_decisions),
+        cmocka_unit_test(test_page),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+#include "api/policies-sight.h"
+
+#include <math.h>
+
+#include "api/test-stage.h"
+
+/* A stage that remembers decisions. */
+static void open_stage(ApiStage *stage, const char *text) {
+    api_stage_init(stage, text);
+    stage->api.decisions = decisions_new(100, STAGE_ROOM);
+}
+
+/* Filters @pod, with label app=@app, over @nodes. */
+static void ask(
+    ApiStage *stage, const char *pod, const char *app, const char *nodes, int64_t at_nsec) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+    Str body = arena_printf(arena,
+        "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"uid-%s\","
+        "\"labels\":{\"app\":\"%s\"}}},\"NodeNames\":[%s]}",
+        pod,
+        pod,
+        app,
+        nodes);
+    Answer answer;
+
+    extender_filter(stage->base.view, /* moment= */ NULL, body, arena, &answer);
+    metrics_note_decision(
+        stage->api.metrics, VERB_FILTER, stage->base.view->program, &answer.decision);
+    decisions_note(stage->api.decisions,
+        stage->base.view,
+        VERB_FILTER,
+        &answer.decision,
+        (PastTimes){.at_nsec = at_nsec, .duration_nsec = -1});
+}
+
+static const PolicySight *find(const PoliciesSight *sight, const char *name) {
+    for (size_t i = 0; i < sight->n; i++)
+        if (str_is(sight->policies[i].name, name))
+            return &sight->policies[i];
+    fail_msg("no policy %s", name);
+    return NULL;
+}
+
+static const RuleSight *find_rule(const PolicySight *policy, const char *name) {
+    for (size_t i = 0; i < policy->n_rules; i++)
+        if (str_is(policy->rules[i].name, name))
+            return &policy->rules[i];
+    fail_msg("no rule %s", name);
+    return NULL;
+}
+
+/* n1 fails both policies; n2 zones alone, by one rule; n3 zones alone, by two; n4 nothing but what
+ * is only observed. */
+static const char scene_text[] =
+    "policies:\n"
+    "  zones:\n"
+    "    filters:\n"
+    "      - {name: zone, nodeLabels: {zone: a}, reason: wrong zone}\n"
+    "      - {name: area, nodeLabels: {area: x}, reason: wrong area}\n"
+    "    scores: [{name: near, expression: '50.0', weight: 3}]\n"
+    "  disks:\n"
+    "    filters:\n"
+    "      - {name: disk, nodeLabels: {disk: ssd}, reason: slow disk}\n"
+    "  trial:\n"
+    "    mode: Observe\n"
+    "    filters: [{name: none, expression: 'false', reason: never}]\n"
+    "  others:\n"
+    "    match: {podSelector: {matchLabels: {app: other}}}\n"
+    "    filters: [{name: none, expression: 'false', reason: never}]\n"
+    "nodes:\n"
+    "  n1: {labels: {zone: b, area: x, disk: hdd}}\n"
+    "  n2: {labels: {zone: b, area: x, disk: ssd}}\n"
+    "  n3: {labels: {zone: b, area: y, disk: ssd}}\n"
+    "  n4: {labels: {zone: a, area: x, disk: ssd}}\n";
+
+typedef struct Blockers {
+    size_t zones, zone, area, disks, trial;
+} Blockers;
+
+static void test_only_blocker(void **state) {
+    static const struct {
+        const char *nodes;
+        Blockers want;
+        size_t waiting;
+    } cases[] = {
+        {"\"n1\"", {0}, 1},                            /* two policies: neither alone */
+        {"\"n2\"", {.zones = 1, .zone = 1}, 1},        /* one rule */
+        {"\"n3\"", {.zones = 1}, 1},                   /* one policy, two rules */
+        {"\"n1\",\"n2\"", {.zones = 1, .zone = 1}, 1}, /* one such node is enough */
+        {"\"n4\"", {0}, 0},                            /* it passes: nobody waits */
+        {"\"gone\"", {0}, 1},                          /* there is no such node any more */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        PoliciesSight sight;
+        ApiStage stage;
+
+        open_stage(&stage, scene_text);
+        ask(&stage, "a", "web", cases[i].nodes, 1000);
+        assert_int_equal(policies_sight_make(&stage.api, NULL, NULL, stage.base.arena, &sight), 0);
+        assert_true(sight.is_whole);
+        assert_case(cases[i].nodes, sight.n_waiting == cases[i].waiting);
+        assert_case(cases[i].nodes, sight.n_looked_at == cases[i].waiting);
+        assert_case(cases[i].nodes, find(&sight, "zones")->n_only_blocker == cases[i].want.zones);
+        assert_case(cases[i].nodes,
+            find_rule(find(&sight, "zones"), "zone")->n_only_blocker == cases[i].want.zone);
+        assert_case(cases[i].nodes,
+            find_rule(find(&sight, "zones"), "area")->n_only_blocker == cases[i].want.area);
+        assert_case(cases[i].nodes, find(&sight, "disks")->n_only_blocker == cases[i].want.disks);
+        assert_case(cases[i].nodes, find(&sight, "trial")->n_only_blocker == 0);
+        assert_case(cases[i].nodes, find(&sight, "others")->n_only_blocker == 0);
+        api_stage_done(&stage);
+    }
+}
+
+/* Several pods, of which each counts once; and a policy that is for one of them. */
+static void test_pods(void **state) {
+    PoliciesSight sight;
+    ApiStage stage;
+
+    (void)state;
+    open_stage(&stage, scene_text);
+    ask(&stage, "a", "web", "\"n2\",\"n3\"", 1000);
+    ask(&stage, "b", "web", "\"n2\"", 2000);
+    ask(&stage, "b", "web", "\"n2\"", 3000);
+    ask(&stage, "c", "other", "\"n4\"", 4000);
+    ask(&stage, "d", "web", "\"n4\"", 5000);
+    assert_int_equal(policies_sight_make(&stage.api, NULL, NULL, stage.base.arena, &sight), 0);
+    assert_int_equal(sight.n_waiting, 3);
+    assert_int_equal(find(&sight, "zones")->n_only_blocker, 2);
+    assert_int_equal(find(&sight, "others")->n_only_blocker, 1);
+    assert_int_equal(find(&sight, "zones")->n_matched, 5);
+    assert_int_equal(find(&sight, "others")->n_matched, 1);
+    assert_int_equal(find(&sight, "others")->n_rejected_all, 1);
+    assert_int_equal(find(&sight, "zones")->n_rejected, 4);
+    assert_int_equal(find(&sight, "trial")->n_rejected, 6); /* would have */
+    assert_int_equal(find(&sight, "zones")->matched_nsec, 5000);
+    assert_int_equal(find(&sight, "others")->matched_nsec, 4000);
+    api_stage_done(&stage);
+}
+
+static void test_rules(void **state) {
+    const PolicySight *zones;
+    PoliciesSight sight;
+    ApiStage stage;
+
+    (void)state;
+    open_stage(&stage, scene_text);
+    assert_int_equal(policies_sight_make(&stage.api, NULL, NULL, stage.base.arena, &sight), 0);
+    zones = find(&sight, "zones");
+    assert_int_equal(zones->n_rules, 3);
+    assert_true(isnan(zones->cost_nsec)); /* nobody was asked about */
+    assert_int_equal(zones->matched_nsec, 0);
+    assert_text("kind", find_rule(zones, "zone")->kind, "nodeLabels");
+    assert_text("reason", find_rule(zones, "zone")->reason, "wrong zone");
+    assert_text("kind", find_rule(zones, "near")->kind, "expression");
+    assert_false(find_rule(zones, "near")->is_filter);
+    assert_true(find_rule(zones, "near")->weight == 3);
+    assert_true(find(&sight, "trial")->is_observed);
+    ask(&stage, "a", "web", "\"n1\"", 1000);
+    assert_int_equal(policies_sight_make(&stage.api, NULL, NULL, stage.base.arena, &sight), 0);
+    zones = find(&sight, "zones");
+    assert_true(zones->cost_nsec >= 0);
+    assert_true(find_rule(zones, "near")->cost_nsec >= 0);
+    assert_true(isnan(find(&sight, "others")->cost_nsec)); /* not for that pod */
+    assert_int_equal(find_rule(zones, "zone")->n_rejected, 1);
+    api_stage_done(&stage);
+}
+
+static bool at_once(void *context) {
+    (void)context;
+    return true;
+}
+
+static void test_no_time(void **state) {
+    PoliciesSight sight;
+    ApiStage stage;
+
+    (void)state;
+    open_stage(&stage, scene_text);
+    ask(&stage, "a", "web", "\"n2\"", 1000);
+    assert_int_equal(policies_sight_make(&stage.api, at_once, NULL, stage.base.arena, &sight), 0);
+    assert_false(sight.is_whole);
+    assert_int_equal(sight.n_waiting, 1);
+    assert_int_equal(sight.n_looked_at, 0);
+    assert_int_equal(find(&sight, "zones")->n_only_blocker, 0);
+    assert_int_equal(find(&sight, "zones")->n_matched, 1); /* counters are there all the same */
+    api_stage_done(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_blocker),
+        cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_no_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+#include "api/sentence.h"
+
+#include "api/sentence-facts.h"
+#include "base/nsec.h"
+#include "base/test-assert.h"
+
+#define DAYS(n) ((n)*INT64_C(86400) * NSEC_PER_SEC)
+
+static SentenceFacts fine(void) {
+    return (SentenceFacts){
+        .silence_nsec = NSEC_PER_SEC,
+        .has_certificate = true,
+        .certificate_nsec = DAYS(30),
+        .metrics_age_nsec = -1,
+        .n_requests = 1000,
+        .n_decided = 1000,
+        .p99_nsec = 2 * NSEC_PER_MSEC,
+        .deadline_nsec = 100 * NSEC_PER_MSEC,
+        .policy_digest = STR("0123456789ab"),
+    };
+}
+
+static void draining(SentenceFacts *facts) {
+    facts->is_draining = true;
+}
+
+static void unsynced(SentenceFacts *facts) {
+    facts->is_unsynced = true;
+}
+
+static void bypassed(SentenceFacts *facts) {
+    facts->is_bypassed = true;
+    facts->n_bypassed = 4203;
+}
+
+static void lost(SentenceFacts *facts) {
+    facts->is_watch_lost = true;
+    facts->silence_nsec = 42 * NSEC_PER_SEC;
+}
+
+static void policy_refused(SentenceFacts *facts) {
+    facts->is_refused[RELOAD_POLICY] = true;
+}
+
+static void certificate_soon(SentenceFacts *facts) {
+    facts->certificate_nsec = DAYS(6);
+}
+
+static void certificate_tomorrow(SentenceFacts *facts) {
+    facts->certificate_nsec = DAYS(2) - 1;
+}
+
+static void certificate_today(SentenceFacts *facts) {
+    facts->certificate_nsec = 5;
+}
+
+static void certificate_ended(SentenceFacts *facts) {
+    facts->certificate_nsec = -5;
+}
+
+static void certificate_refused(SentenceFacts *facts) {
+    facts->is_refused[RELOAD_CERTIFICATES] = true;
+}
+
+static void sources_refused(SentenceFacts *facts) {
+    facts->is_refused[RELOAD_SOURCES] = true;
+}
+
+static void stale(SentenceFacts *facts) {
+    facts->n_stale = 1;
+    facts->stale_metric = STR("load");
+    facts->stale_why = STR("its source does not answer");
+}
+
+static void stale_many(SentenceFacts *facts) {
+    facts->n_stale = 3;
+    facts->stale_metric = STR("load");
+}
+
+static void late(SentenceFacts *facts) {
+    facts->n_late = 25;
+}
+
+static void errors(SentenceFacts *facts) {
+    facts->n_errors = 11;
+}
+
+static void slow(SentenceFacts *facts) {
+    facts->p99_nsec = 51 * NSEC_PER_MSEC;
+}
+
+static const struct {
+    void (*spoil)(SentenceFacts *facts);
+    Health health;
+    const char *text;
+} cases[] = {
+    {draining, HEALTH_NOT_READY, "not ready because this berth is shutting down"},
+    {unsynced, HEALTH_NOT_READY, "not ready because the cluster has not been listed yet"},
+    {bypassed,
+        HEALTH_BYPASSED,
+        "bypassed because pods were placed without berth being asked, 4,203 since it started"},
+    {lost, HEALTH_DEGRADED, "degraded because the API server was not heard for 42 s"},
+    {policy_refused,
+        HEALTH_DEGRADED,
+        "degraded because the newest policy was refused and the last good one is in force"},
+    {certificate_soon, HEALTH_DEGRADED, "degraded because the certificate ends in 6 days"},
+    {certificate_tomorrow, HEALTH_DEGRADED, "degraded because the certificate ends in 1 day"},
+    {certificate_today, HEALTH_DEGRADED, "degraded because the certificate ends within a day"},
+    {certificate_ended, HEALTH_DEGRADED, "degraded because the certificate has ended"},
+    {certificate_refused,
+        HEALTH_DEGRADED,
+        "degraded because the newest certificate was refused and the last good one is used"},
+    {sources_refused,
+        HEALTH_DEGRADED,
+        "degraded because the newest file of metrics sources was refused and the last good one is "
+        "in force"},
+    {stale,
+        HEALTH_DEGRADED,
+        "degraded because the metric load has no value on any node: its source does not answer"},
+    {stale_many,
+        HEALTH_DEGRADED,
+        "degraded because 3 metrics have no value on any node, among them load"},
+    {late,
+        HEALTH_DEGRADED,
+        "degraded because 2.5 % of answers in the last five minutes ran out of time"},
+    {errors,
+        HEALTH_DEGRADED,
+        "degraded because 1.1 % of requests in the last five minutes were answered with an error"},
+    {slow,
+        HEALTH_DEGRADED,
+        "degraded because one filter in a hundred takes 51 ms or longer, and 100 ms is the "
+        "deadline"},
+};
+
+static void test_reasons(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        SentenceFacts facts = fine();
+        Sentence sentence;
+
+        cases[i].spoil(&facts);
+        assert_true(sentence_say(&facts, arena, &sentence));
+        assert_text(cases[i].text, sentence.text, cases[i].text);
+        assert_case(cases[i].text, sentence.health == cases[i].health);
+        assert_int_equal(sentence.n_reasons, 1);
+    }
+}
+
+static void test_healthy(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    SentenceFacts facts = fine();
+    Sentence sentence;
+
+    (void)state;
+    facts.n_errors = 10; /* at the rate, not over it */
+    facts.n_late = 10;
+    facts.p99_nsec = 50 * NSEC_PER_MSEC;
+    facts.certificate_nsec = DAYS(7);
+    assert_true(sentence_say(&facts, arena, &sentence));
+    assert_text("healthy", sentence.text, "healthy");
+    assert_int_equal(sentence.n_reasons, 0);
+    assert_true(sentence.error_rate > 0.0099 && sentence.error_rate < 0.0101);
+    assert_text("digest", sentence.policy_digest, "0123456789ab");
+}
+
+/* One of a few is no rate. */
+static void test_few(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    SentenceFacts facts = fine();
+    Sentence sentence;
+
+    (void)state;
+    facts.n_requests = facts.n_decided = 20;
+    facts.n_errors = facts.n_late = 1;
+    assert_true(sentence_say(&facts, arena, &sentence));
+    assert_int_equal(sentence.health, HEALTH_HEALTHY);
+    facts.n_errors = 2;
+    assert_true(sentence_say(&facts, arena, &sentence));
+    assert_int_equal(sentence.health, HEALTH_DEGRADED);
+}
+
+static void test_order(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
+    SentenceFacts facts = fine();
+    Sentence sentence;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
+        cases[i].spoil(&facts);
+    assert_true(sentence_say(&facts, arena, &sentence));
+    assert_int_equal(sentence.health, HEALTH_NOT_READY);
+    assert_int_equal(sentence.n_reasons, SENTENCE_REASONS_MAX);
+    assert_text("text", sentence.text, "not ready because this berth is shutting down; and 7 more");
+    assert_text("third",
+        sentence.reasons[2],
+        "pods were placed without berth being asked, 4,203 since it started");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_healthy),
+        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+/* A Stage (history/test-stage.h) with the ApiContext that pages are made from. */
+
+#include "api/context.h"
+#include "api/routes.h"
+#include "history/test-stage.h"
+
+typedef struct ApiStage {
+    Stage base;
+    Current current; /* with base.view in force */
+    ApiContext api;  /* no decisions unless a test gives it some, which api_stage_done() frees */
+} ApiStage;
+
+static inline void api_stage_init(ApiStage *stage, const char *text) {
+    *stage = (ApiStage){.current = CURRENT_INIT};
+    stage_init(&stage->base, text);
+    stage->current.view = stage->base.view;
+    stage->api.current = &stage->current;
+    stage->api.metrics = metrics_new(route_names, _ROUTE_MAX);
+    assert_non_null(stage->api.metrics);
+}
+
+static inline void api_stage_done(ApiStage *stage) {
+    metrics_free(stage->api.metrics);
+    decisions_free(stage->api.decisions);
+    stage_done(&stage->base);
+}

@@ -1,0 +1,76 @@
+#include "api/trial.h"
+
+#include <errno.h>
+
+#include "json/read.h"
+
+static bool is_over(const Moment *moment) {
+    return moment->is_over && moment->is_over(moment->context);
+}
+
+int trial_open(const View *view, const Moment *moment, Str text, const uint32_t *rows, size_t n,
+    Arena *arena, Trial *ret) {
+    Question question;
+    JsonReader reader;
+    int r;
+
+    *ret = (Trial){.sight = {.table = view->table, .facts = &view->facts}, .n = n};
+    json_reader_init(&reader, text);
+    pod_decode(&reader, arena, &ret->pod);
+    if (json_error(&reader))
+        return TRIAL_E_UNREADABLE;
+    r = n > 0 ? view_adjust(view, moment, &ret->pod, /* gone= */ NULL, 0, arena, &ret->sight) : 0;
+    if (r < 0)
+        return r;
+    if (ret->sight.facts->is_late)
+        return TRIAL_E_OVER;
+    question = view_question(view, moment, &ret->sight, &ret->pod, rows, n, arena);
+    return judge_open(&question, &ret->judge);
+}
+
+static bool fails(const Filter *filter, uint8_t state) {
+    switch (state) {
+    case COLUMN_TRUE:
+        return false;
+    case COLUMN_ERROR:
+        return filter->on_error == FALLBACK_REJECT;
+    case JUDGE_STATE_MISSING:
+        return filter->on_missing == FALLBACK_REJECT;
+    default:
+        return true;
+    }
+}
+
+int trial_filter(const Trial *trial, const Moment *moment, const Filter *filter, Arena *arena,
+    const bool **ret_fails) {
+    uint8_t *states = ARENA_RAW(arena, uint8_t, trial->n);
+    bool *found = ARENA_RAW(arena, bool, trial->n);
+    int r;
+
+    *ret_fails = NULL;
+    if (!states || !found)
+        return -ENOMEM;
+    if (is_over(moment))
+        return TRIAL_E_OVER;
+    r = judge_filter_states(trial->judge, filter, states);
+    if (r < 0) /* that time was up is an error to the judge, which has no answer then */
+        return is_over(moment) ? TRIAL_E_OVER : r;
+    for (size_t i = 0; i < trial->n; i++)
+        found[i] = fails(filter, states[i]);
+    *ret_fails = found;
+    return 0;
+}
+
+const uint32_t *trial_rows(const View *view, Arena *arena, size_t *ret_n) {
+    uint32_t *rows = ARENA_RAW(arena, uint32_t, view->table->n_rows);
+    size_t n = 0;
+
+    *ret_n = 0;
+    if (!rows)
+        return NULL;
+    for (uint32_t row = 0; row < view->table->n_rows; row++)
+        if (table_node(view->table, row))
+            rows[n++] = row;
+    *ret_n = n;
+    return rows;
+}

@@ -1,0 +1,277 @@
+/*
+ * The daemon's thread makes one text for all; each listener has a copy of it in the buffer of its
+ * stream (http/server.h), and who does not take it is dropped there. Listeners come from workers
+ * and go here.
+ */
+
+#include "api/updates.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "api/context.h"
+#include "api/page-field.h"
+#include "api/sentence.h"
+#include "base/clock.h"
+
+#define EVERY_NSEC NSEC_PER_SEC
+#define COMMENT_NSEC (15 * NSEC_PER_SEC)
+
+/* Of each listener's server (SERVER_STREAMS_MAX); there are two. */
+#define LISTENERS_MAX (2 * SERVER_STREAMS_MAX)
+
+#define DECISIONS_IN_UPDATE 20u
+#define RULES_IN_UPDATE 32u
+#define UPDATE_MAX ((size_t)64 * 1024)
+#define UPDATE_BUDGET ((size_t)1024 * 1024)
+
+/* What comes first: how long a browser waits before it asks again, in milliseconds. */
+#define GREETING "retry: 2000\n\n"
+#define COMMENT ": still here\n\n"
+
+struct Updates {
+    pthread_mutex_t mutex; /* guards the listeners */
+    HttpStream *listeners[LISTENERS_MAX];
+    size_t n;
+    bool has_newcomer; /* who has been told nothing yet, and is to hear of the last ones */
+
+    /* Of the thread that ticks. */
+    uint64_t id;
+    int64_t made_at_nsec; /* an update was; 0: never */
+    int64_t said_at_nsec; /* anything was */
+    uint64_t newest;      /* decision that was told */
+    Buf text;
+};
+
+Updates *updates_new(void) {
+    Updates *updates = calloc(1, sizeof(*updates));
+
+    if (!updates)
+        return NULL;
+    updates->text = BUF_INIT(UPDATE_MAX);
+    (void)pthread_mutex_init(&updates->mutex, NULL);
+    return updates;
+}
+
+Updates *updates_free(Updates *updates) {
+    if (!updates)
+        return NULL;
+    for (size_t i = 0; i < updates->n; i++)
+        stream_close(updates->listeners[i]);
+    buf_done(&updates->text);
+    (void)pthread_mutex_destroy(&updates->mutex);
+    free(updates);
+    return NULL;
+}
+
+bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
+    HttpStream *stream = NULL;
+
+    (void)pthread_mutex_lock(&updates->mutex);
+    if (updates->n < LISTENERS_MAX)
+        stream = server_stream(request, tag);
+    if (stream) {
+        (void)!stream_send(stream, STR(GREETING)); /* who has gone already is noticed later */
+        updates->listeners[updates->n++] = stream;
+        updates->has_newcomer = true;
+    }
+    (void)pthread_mutex_unlock(&updates->mutex);
+    return stream != NULL;
+}
+
+/* --- what is told ----------------------------------------------------------------------------- */
+
+static void write_sentence(JsonWriter *writer, const Sentence *sentence) {
+    json_write_key(writer, STR("sentence"));
+    json_write_object(writer);
+    json_write_member(writer, STR("health"), str_from_c(health_name(sentence->health)));
+    json_write_member(writer, STR("text"), sentence->text);
+    field_texts(writer, STR("reasons"), sentence->reasons, sentence->n_reasons);
+    json_write_end_object(writer);
+    json_write_key(writer, STR("errorRate"));
+    json_write_double(writer, sentence->error_rate);
+    field_seconds(writer, STR("p99Seconds"), sentence->p99_nsec, sentence->p99_nsec > 0);
+    field_seconds(writer,
+        STR("clusterAgeSeconds"),
+        sentence->cluster_age_nsec,
+        sentence->cluster_age_nsec >= 0);
+    field_seconds(writer,
+        STR("metricsAgeSeconds"),
+        sentence->metrics_age_nsec,
+        sentence->metrics_age_nsec >= 0);
+    json_write_member(writer, STR("policyDigest"), sentence->policy_digest);
+    field_count(writer, STR("nodes"), sentence->n_nodes);
+    field_count(writer, STR("waiting"), sentence->n_waiting);
+    field_count(writer, STR("bypassed"), sentence->n_bypassed);
+}
+
+static void write_counters(JsonWriter *writer, ApiContext *api) {
+    json_write_key(writer, STR("requests"));
+    json_write_object(writer);
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        field_count(writer, str_from_c(verb_name((Verb)i)), atomic_load(&api->counts.answered[i]));
+    json_write_end_object(writer);
+    field_count(writer, STR("rejectedNodes"), atomic_load(&api->counts.rejected_nodes));
+}
+
+typedef struct RuleTotal {
+    const Filter *filter;
+    uint64_t n_rejected;
+} RuleTotal;
+
+static int compare_totals(const void *a, const void *b) {
+    const RuleTotal *x = a, *y = b;
+
+    if (x->n_rejected != y->n_rejected)
+        return x->n_rejected < y->n_rejected ? 1 : -1;
+    return (x->filter->number > y->filter->number) - (x->filter->number < y->filter->number);
+}
+
+/* What the rules in force have rejected since the start, those that reject most. */
+static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    const Program *program = view->program;
+    RuleTotal *totals = ARENA_ARRAY(arena, RuleTotal, program->n_filters);
+
+    for (size_t i = 0; totals && i < program->n_filters; i++) {
+        const Filter *filter = program->filters[i];
+        RuleFigure figure = metrics_of_rule(api->metrics, filter->policy->name, filter->name);
+
+        totals[i] = (RuleTotal){.filter = filter, .n_rejected = figure.n_rejected};
+    }
+    if (totals)
+        qsort(totals, program->n_filters, sizeof(*totals), compare_totals);
+    json_write_key(writer, STR("rules"));
+    json_write_array(writer);
+    for (size_t i = 0; totals && i < program->n_filters && i < RULES_IN_UPDATE; i++) {
+        if (totals[i].n_rejected == 0)
+            break;
+        json_write_object(writer);
+        json_write_member(writer, STR("policy"), totals[i].filter->policy->name);
+        json_write_member(writer, STR("rule"), totals[i].filter->name);
+        field_count(writer, STR("rejected"), totals[i].n_rejected);
+        json_write_end_object(writer);
+    }
+    json_write_end_array(writer);
+}
+
+/* Why it found no node: what went wrong, or what the rule that rejects most says. */
+static Str reason_of(const PastDecision *past) {
+    const RuleNote *rule = past->verb == VERB_FILTER ? past_main_rule(past) : NULL;
+
+    if (!str_is_empty(past->error))
+        return past->error;
+    return rule ? rule->reason : STR_NULL;
+}
+
+static void write_decision(JsonWriter *writer, const PastDecision *past) {
+    json_write_object(writer);
+    field_count(writer, STR("id"), past->id);
+    field_time(writer, STR("time"), past->at_nsec);
+    json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
+    json_write_member(writer, STR("namespace"), past->pod_namespace);
+    json_write_member(writer, STR("name"), past->pod_name);
+    field_count(writer, STR("asked"), past->n_in);
+    field_count(writer, STR("passed"), past->n_out);
+    json_write_member(writer, STR("node"), past->node);
+    json_write_member(writer, STR("reason"), reason_of(past));
+    json_write_end_object(writer);
+}
+
+static bool take_newcomer(Updates *updates) {
+    bool has_newcomer;
+
+    (void)pthread_mutex_lock(&updates->mutex);
+    has_newcomer = updates->has_newcomer;
+    updates->has_newcomer = false;
+    (void)pthread_mutex_unlock(&updates->mutex);
+    return has_newcomer;
+}
+
+/* The newest of those that have not been told; to a newcomer all of them are new, and the others
+ * can tell by the id that they know them. */
+static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *decisions) {
+    FoundDecision found[DECISIONS_IN_UPDATE];
+    size_t n = decisions ? decisions_read(decisions, 0, found, ELEMENTS_OF(found)) : 0;
+    uint64_t told = take_newcomer(updates) ? 0 : updates->newest;
+
+    if (n > 0)
+        updates->newest = found[0].past->id;
+    field_count(writer, STR("newest"), updates->newest);
+    json_write_key(writer, STR("decisions"));
+    json_write_array(writer);
+    for (size_t i = 0; i < n; i++) {
+        if (found[i].past->id > told)
+            write_decision(writer, found[i].past);
+        found_done(&found[i]);
+    }
+    json_write_end_array(writer);
+}
+
+/* False: there is no memory for it. */
+static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(UPDATE_BUDGET);
+    JsonWriter writer = JSON_WRITER(&updates->text);
+    int64_t wall_nsec = clock_wall_nsec();
+    Sentence sentence;
+
+    if (!arena || !sentence_make(api, wall_nsec, now_nsec, arena, &sentence))
+        return false;
+    buf_reset(&updates->text);
+    buf_printf(&updates->text, "event: update\nid: %" PRIu64 "\ndata: ", ++updates->id);
+    json_write_object(&writer);
+    field_time(&writer, STR("time"), wall_nsec);
+    write_sentence(&writer, &sentence);
+    write_counters(&writer, api);
+    write_rules(&writer, api, arena);
+    write_decisions(updates, &writer, api->decisions);
+    json_write_end_object(&writer);
+    buf_append(&updates->text, STR("\n\n"));
+    return buf_error(&updates->text) == 0;
+}
+
+/* --- to whom ---------------------------------------------------------------------------------- */
+
+static size_t count_listeners(Updates *updates) {
+    size_t n;
+
+    (void)pthread_mutex_lock(&updates->mutex);
+    n = updates->n;
+    (void)pthread_mutex_unlock(&updates->mutex);
+    return n;
+}
+
+static void tell_all(Updates *updates, Str text) {
+    size_t n = 0;
+
+    (void)pthread_mutex_lock(&updates->mutex);
+    for (size_t i = 0; i < updates->n; i++) {
+        HttpStream *stream = updates->listeners[i];
+
+        if (stream_send(stream, text))
+            updates->listeners[n++] = stream;
+        else
+            stream_close(stream);
+    }
+    updates->n = n;
+    (void)pthread_mutex_unlock(&updates->mutex);
+}
+
+void updates_tick(Updates *updates, ApiContext *api, int64_t now_nsec) {
+    Str text;
+
+    if (updates->made_at_nsec != 0 && now_nsec - updates->made_at_nsec < EVERY_NSEC)
+        return;
+    if (count_listeners(updates) == 0)
+        return;
+    updates->made_at_nsec = now_nsec;
+    if (make_update(updates, api, now_nsec))
+        text = buf_str(&updates->text);
+    else if (now_nsec - updates->said_at_nsec >= COMMENT_NSEC)
+        text = STR(COMMENT);
+    else
+        return;
+    updates->said_at_nsec = now_nsec;
+    tell_all(updates, text);
+}

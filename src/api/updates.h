@@ -1,0 +1,32 @@
+#pragma once
+
+/*
+ * Updates: the event stream of the dashboard and of `berth top`.
+ *
+ * GET /api/v1/events. One update for all who listen, at most once a second, made only when somebody
+ * does: what the header of every page says (health in one sentence and its figures), counters, and
+ * the newest decisions. Each is an event "update" with a number as id and one line of JSON as data;
+ * docs/dashboard.md has the fields. While none can be made, for want of memory, a comment goes out
+ * every 15 s, so that proxies keep the stream open.
+ *
+ * Threads: the daemon's own ticks; streams are added by any.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "http/server.h"
+
+typedef struct ApiContext ApiContext;
+typedef struct Updates Updates;
+
+Updates *updates_new(void);              /* NULL when out of memory */
+Updates *updates_free(Updates *updates); /* ends all streams. Takes NULL */
+DEFINE_CLEANUP(Updates *, updates_free)
+
+/* Inside handle(): @request listens from now on. False: no more can. */
+bool updates_join(Updates *updates, const HttpRequest *request, int tag);
+
+/* About four times a second; sends when a second has gone by and somebody listens. */
+void updates_tick(Updates *updates, ApiContext *api, int64_t now_nsec);

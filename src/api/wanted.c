@@ -1,0 +1,166 @@
+#include "api/wanted.h"
+
+#include <stdio.h>
+
+/* --- the question ------------------------------------------------------------------------ */
+
+static bool read_outcome(Str value, int *ret, char *error) {
+    *ret = WANTED_ANY;
+    if (!value.ptr)
+        return true;
+    for (int i = 0; i < _OUTCOME_MAX; i++)
+        if (str_is(value, outcome_name((OutcomeKind)i)))
+            *ret = i;
+    if (str_is(value, "error"))
+        *ret = WANTED_ERROR;
+    if (str_is(value, "none-passed"))
+        *ret = WANTED_NONE_PASSED;
+    if (*ret != WANTED_ANY)
+        return true;
+    (void)snprintf(error,
+        QUERY_ERROR_MAX,
+        "\"outcome\" must be passed, rejected, unknown, narrowed, late, scored, not-asked, "
+        "none-passed or error");
+    return false;
+}
+
+static bool read_verb(Str value, int *ret, char *error) {
+    *ret = -1;
+    if (!value.ptr)
+        return true;
+    for (int i = 0; i < _VERB_MAX; i++)
+        if (str_is(value, verb_name((Verb)i)))
+            *ret = i;
+    if (*ret >= 0)
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX, "\"verb\" must be filter, prioritize, preempt or bind");
+    return false;
+}
+
+/* "FIRST/SECOND", or "SECOND" alone. */
+static bool read_pair(
+    Str value, Str *first, Str *second, const char *name, const char *wanted, char *error) {
+    size_t slash = str_find(value, '/');
+
+    *first = *second = STR_NULL;
+    if (!value.ptr)
+        return true;
+    if (slash != SIZE_MAX)
+        *first = str_take(value, slash);
+    *second = slash == SIZE_MAX ? value : str_skip(value, slash + 1);
+    if (!str_is_empty(*second) && !(first->ptr && str_is_empty(*first)) &&
+        str_find(*second, '/') == SIZE_MAX)
+        return true;
+    (void)snprintf(error, QUERY_ERROR_MAX, "\"%s\" must be %s", name, wanted);
+    return false;
+}
+
+static bool read_rule(const Query *query, Wanted *ret, char *error) {
+    return read_pair(query_get(query, STR("rule")),
+        &ret->policy,
+        &ret->rule,
+        "rule",
+        "POLICY/RULE, or RULE",
+        error);
+}
+
+bool wanted_read(const Query *query, Wanted *ret, char *error) {
+    *ret = (Wanted){.uid = query_get(query, STR("uid")), .node = query_get(query, STR("node"))};
+    if (!read_pair(query_get(query, STR("pod")),
+            &ret->namespace,
+            &ret->name,
+            "pod",
+            "NAMESPACE/NAME, or NAME",
+            error) ||
+        !read_rule(query, ret, error) ||
+        !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error) ||
+        !read_verb(query_get(query, STR("verb")), &ret->verb, error))
+        return false;
+    if (ret->outcome == OUTCOME_NOT_ASKED && !ret->node.ptr) {
+        (void)snprintf(error, QUERY_ERROR_MAX, "\"outcome=not-asked\" needs \"node\"");
+        return false;
+    }
+    return true;
+}
+
+bool wanted_read_nodes(const Query *query, Wanted *ret, char *error) {
+    *ret = (Wanted){.verb = -1, .node = query_get(query, STR("node"))};
+    if (!read_rule(query, ret, error) ||
+        !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error))
+        return false;
+    if (ret->outcome <= WANTED_ANY && ret->outcome != OUTCOME_NOT_ASKED)
+        return true;
+    (void)snprintf(error,
+        QUERY_ERROR_MAX,
+        "\"outcome\" of nodes must be passed, rejected, unknown, narrowed, late or scored");
+    return false;
+}
+
+/* --- which are meant ------------------------------------------------------------------------ */
+
+static bool fits(Str wanted, Str has) {
+    return !wanted.ptr || str_eq(wanted, has);
+}
+
+static bool rule_fits(const Wanted *wanted, const RuleNote *rule) {
+    return fits(wanted->policy, rule->policy) && fits(wanted->rule, rule->name);
+}
+
+/* Whether the headline alone says that some node came out so. */
+static bool has_outcome(const PastDecision *past, int outcome) {
+    bool is_good = str_is_empty(past->error);
+
+    switch (outcome) {
+    case WANTED_ANY:
+        return true;
+    case WANTED_ERROR:
+        return !is_good;
+    case WANTED_NONE_PASSED:
+        return is_good && past->verb == VERB_FILTER && past->n_in > 0 && past->n_out == 0;
+    case OUTCOME_PASSED:
+        return is_good && past->verb != VERB_PRIORITIZE && past->n_out > 0;
+    case OUTCOME_REJECTED:
+        return past_rejected(past) > 0;
+    case OUTCOME_UNKNOWN:
+        return past->n_unknown > 0;
+    case OUTCOME_NARROWED:
+        return past->n_narrowed > 0;
+    case OUTCOME_LATE:
+        return past->n_late > 0;
+    case OUTCOME_SCORED:
+        return is_good && past->verb == VERB_PRIORITIZE;
+    default:
+        return false;
+    }
+}
+
+static bool has_rule(const PastDecision *past, const Wanted *wanted) {
+    bool found = !wanted->rule.ptr;
+
+    for (size_t i = 0; !found && i < past->n_rules; i++)
+        found = rule_fits(wanted, past_rule(past, i));
+    return found;
+}
+
+bool wanted_fits(const Wanted *wanted, const PastDecision *past) {
+    bool by_node = wanted->node.ptr && wanted->outcome < _OUTCOME_MAX;
+
+    return (wanted->verb < 0 || (int)past->verb == wanted->verb) &&
+           fits(wanted->namespace, past->pod_namespace) && fits(wanted->name, past->pod_name) &&
+           fits(wanted->uid, past->pod_uid) && has_rule(past, wanted) &&
+           (by_node || has_outcome(past, wanted->outcome));
+}
+
+bool wanted_fits_outcome(const Wanted *wanted, const PastDecision *past, Outcome outcome) {
+    const RuleNote *rule = past_rule_of(past, outcome);
+
+    if (wanted->outcome < _OUTCOME_MAX ? (int)outcome.kind != wanted->outcome
+                                       : outcome.kind == OUTCOME_NOT_ASKED)
+        return false;
+    return !wanted->rule.ptr || (rule && rule_fits(wanted, rule));
+}
+
+bool wanted_fits_bind(const Wanted *wanted, const PastDecision *past) {
+    return !wanted->rule.ptr && str_eq(past->node, wanted->node) &&
+           (wanted->outcome >= _OUTCOME_MAX || has_outcome(past, wanted->outcome));
+}

@@ -1,0 +1,253 @@
+#include "api/what-if-page.h"
+
+#include <stdio.h>
+
+#include "api/context.h"
+#include "api/page-field.h"
+#include "api/query.h"
+#include "base/clock.h"
+#include "base/diag.h"
+#include "history/changes.h"
+#include "history/recorder.h"
+#include "input/policy-set.h"
+#include "replay/what-if.h"
+#include "json/read.h"
+
+#define POLICIES_MAX 256u
+
+/* What is asked: which policies, and what of them is to be otherwise. */
+typedef struct WhatIfQuestion {
+    int64_t last;
+    VEC(PolicySource) policies;
+    VEC(PolicySetting) settings;
+    bool has_policies;
+} WhatIfQuestion;
+
+static unsigned no_memory(Buf *out) {
+    return page_write_error(out,
+        503,
+        "there is not enough memory to make so many decisions again: ask for fewer (last=N)");
+}
+
+/* --- the question ------------------------------------------------------------------------ */
+
+static void read_policy(JsonReader *reader, Arena *arena, PolicySource *ret) {
+    Str key;
+
+    ret->file = STR("policy.yaml");
+    ret->text = STR("");
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("name")))
+            json_string(reader, arena, &ret->file);
+        else if (json_key_is(reader, key, STR("text")))
+            json_string(reader, arena, &ret->text);
+        else
+            json_fail(reader, JSON_E_TYPE, "a policy has a name and a text");
+    }
+}
+
+static void read_policies(JsonReader *reader, Arena *arena, WhatIfQuestion *question) {
+    question->has_policies = true;
+    json_array(reader);
+    while (json_element(reader)) {
+        PolicySource *policy =
+            question->policies.n < POLICIES_MAX ? VEC_PUSH(&question->policies, arena) : NULL;
+
+        if (policy)
+            read_policy(reader, arena, policy);
+        else
+            json_fail(reader, JSON_E_RANGE, "too many policies");
+    }
+}
+
+static void read_settings(JsonReader *reader, Arena *arena, WhatIfQuestion *question) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        PolicySetting *setting = question->settings.n < POLICY_SETTINGS_MAX
+                                     ? VEC_PUSH(&question->settings, arena)
+                                     : NULL;
+
+        if (!setting) {
+            json_fail(reader, JSON_E_RANGE, "too many settings");
+            return;
+        }
+        setting->path = reader->escaped ? json_unescape(key, arena) : key;
+        json_skip(reader, &setting->value);
+    }
+}
+
+/* False: @reader says what is wrong. */
+static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfQuestion *question) {
+    Str key;
+
+    json_reader_init(reader, body);
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("policies")))
+            read_policies(reader, arena, question);
+        else if (json_key_is(reader, key, STR("set")))
+            read_settings(reader, arena, question);
+        else
+            json_fail(reader, JSON_E_TYPE, "a question has policies and set");
+    }
+    json_end(reader);
+    return !json_error(reader);
+}
+
+/* "application/yaml" of "application/yaml; charset=utf-8". */
+static Str media_type(Str content_type) {
+    return str_trim(str_take(content_type, str_find(content_type, ';')));
+}
+
+static bool is_yaml(Str content_type) {
+    Str type = media_type(content_type);
+
+    return str_eq_nocase(type, STR("application/yaml")) || str_eq_nocase(type, STR("text/yaml"));
+}
+
+bool what_if_takes(Str content_type) {
+    return is_yaml(content_type) ||
+           str_eq_nocase(media_type(content_type), STR("application/json"));
+}
+
+/* 200: it was understood. */
+static unsigned read_question(
+    const HttpRequest *request, Arena *arena, WhatIfQuestion *question, Buf *out) {
+    static const Str names[] = {STR("last")};
+    char error[QUERY_ERROR_MAX], text[QUERY_ERROR_MAX];
+    JsonReader reader;
+    Query query;
+
+    if (!query_parse(request->query, names, ELEMENTS_OF(names), arena, &query, error) ||
+        !query_number(
+            &query, names[0], 1, RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT, &question->last, error))
+        return page_write_error(out, 400, error);
+    if (is_yaml(request->content_type)) {
+        PolicySource *policy = VEC_PUSH(&question->policies, arena);
+
+        question->has_policies = true;
+        if (policy)
+            *policy = (PolicySource){.file = STR("policy.yaml"), .text = request->body};
+        return policy ? 200 : no_memory(out);
+    }
+    if (str_is_empty(str_trim(request->body)) || read_json(&reader, request->body, arena, question))
+        return 200;
+    json_describe(&reader, text, sizeof(text));
+    (void)snprintf(error,
+        sizeof(error),
+        "the body is {\"policies\":[{\"name\",\"text\"}],\"set\":{PATH:VALUE}}, or YAML with that "
+        "Content-Type; %.100s",
+        text);
+    return page_write_error(out, 400, error);
+}
+
+/* --- policies ---------------------------------------------------------------------------- */
+
+static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+    char text[64];
+
+    (void)snprintf(text,
+        sizeof(text),
+        "berth: the policies have %zu error%s",
+        diags->n_errors,
+        diags->n_errors == 1 ? "" : "s");
+    json_write_object(&writer);
+    json_write_member(&writer, STR("Error"), str_from_c(text));
+    json_write_key(&writer, STR("diagnostics"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < diags->diags.n; i++) {
+        const Diag *diag = &diags->diags.items[i];
+
+        json_write_object(&writer);
+        json_write_member(
+            &writer, STR("level"), diag->level == DIAG_ERROR ? STR("error") : STR("warning"));
+        json_write_member(&writer, STR("file"), diag->place.file);
+        field_count(&writer, STR("line"), diag->place.line);
+        field_count(&writer, STR("column"), diag->place.column);
+        json_write_member(&writer, STR("message"), diag->text);
+        json_write_member(&writer, STR("hint"), diag->hint);
+        json_write_end_object(&writer);
+    }
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+    buf_append_char(out, '\n');
+    return 400;
+}
+
+/* 200: @ret is the program that is asked for. */
+static unsigned find_program(ApiContext *api, const View *view, const WhatIfQuestion *question,
+    Arena *arena, Buf *out, Program **ret) {
+    const PolicySource *sources = question->policies.items;
+    size_t n = question->policies.n;
+    DiagList diags = DIAG_LIST_IN(arena);
+    char error[POLICY_SET_ERROR_MAX];
+    PolicySource *changed;
+    int r;
+
+    if (!question->has_policies && question->settings.n == 0) {
+        *ret = program_ref(view->program);
+        return 200;
+    }
+    if (!question->has_policies &&
+        !changes_sources(api->changes, view->program->digest, arena, &sources, &n))
+        return page_write_error(
+            out, 503, "the texts of the policies in force are not kept: they are too large");
+    changed = ARENA_ARRAY(arena, PolicySource, n);
+    if (!changed)
+        return no_memory(out);
+    r = policy_set(
+        sources, n, question->settings.items, question->settings.n, arena, changed, error);
+    if (r > 0)
+        return page_write_error(out, 400, error);
+    if (r == 0)
+        r = program_compile(changed, n, &diags, ret);
+    if (r == PROGRAM_E_INVALID)
+        return write_diagnostics(&diags, out);
+    return r < 0 ? no_memory(out) : 200;
+}
+
+/* --- the answer -------------------------------------------------------------------------- */
+
+static bool is_over(void *context) {
+    return clock_monotonic_nsec() > *(const int64_t *)context;
+}
+
+static unsigned answer(ApiContext *api, const WhatIfQuestion *question, const View *view,
+    Program *program, Arena *arena, Buf *out) {
+    _cleanup_(recording_done) Recording recording = {0};
+    int64_t until = clock_monotonic_nsec() + WHAT_IF_PAGE_SEC * NSEC_PER_SEC;
+    WhatIfOptions options = {
+        .setting = {.zones = view->zones, .exemptions = view->exemptions},
+        .is_over = is_over,
+        .context = &until,
+    };
+    WhatIfReport report;
+
+    if (decisions_record(api->decisions, (size_t)question->last, arena, &recording) < 0 ||
+        what_if_run(&recording, program, &options, arena, &report) < 0)
+        return no_memory(out);
+    what_if_write(&report, out);
+    return buf_error(out) ? no_memory(out) : 200;
+}
+
+unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
+    _cleanup_(program_unrefp) Program *program = NULL;
+    WhatIfQuestion question = {0};
+    unsigned status;
+
+    if (!api->decisions)
+        return page_write_error(
+            out, 404, "no decisions are remembered: berth was started with --decisions 0");
+    if (!arena)
+        return no_memory(out);
+    status = read_question(request, arena, &question, out);
+    if (status == 200)
+        status = find_program(api, view, &question, arena, out, &program);
+    return status == 200 ? answer(api, &question, view, program, arena, out) : status;
+}

@@ -1,0 +1,267 @@
+/*
+ * Two lines, each over its own range, one whole and one dashed; marks above them, in as many rows
+ * as it takes to keep their numbers apart.
+ */
+
+#include "dashboard/changes-axis.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/nsec.h"
+#include "dashboard/hour.h"
+
+#define WIDTH 720
+#define ROWS 4 /* of numbers, above the lines */
+#define ROW_HEIGHT 16
+#define TOP (ROWS * ROW_HEIGHT + 6)
+#define BOTTOM (TOP + 110)
+#define HEIGHT (BOTTOM + 22)
+#define NUMBER_WIDTH 26.0 /* what a number takes, with room beside it */
+#define MARKS_MAX 100u
+
+/* Minutes that the axis may have: a berth that was started a moment ago has no hour to show. */
+static const unsigned spans_min[] = {10, 30, 60};
+
+typedef struct Axis {
+    const Sitting *sitting;
+    Html *html;
+    const LatencySlot *slots;
+    unsigned span_min;
+    size_t first; /* slot that is shown */
+} Axis;
+
+static int64_t span_nsec(const Axis *axis) {
+    return (int64_t)axis->span_min * 60 * NSEC_PER_SEC;
+}
+
+static int64_t uptime_nsec(const Sitting *sitting) {
+    return sitting->now_nsec - sitting->api->fixed.started_at_nsec;
+}
+
+/* The shortest in which all of its life fits; of a longer one the last hour. */
+static unsigned choose_span(int64_t uptime) {
+    size_t i = 0;
+
+    while (i + 1 < ELEMENTS_OF(spans_min) && uptime > spans_min[i] * 60 * NSEC_PER_SEC)
+        i++;
+    return spans_min[i];
+}
+
+static void attr_place(Html *html, const char *name, double value) {
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%.1f", value);
+    html_attr(html, name, str_from_c(text));
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static double rejected_of(const LatencySlot *slot) {
+    return (double)slot->n_rejected;
+}
+
+typedef struct AxisLine {
+    const char *class;
+    const char *label, *unit; /* "nodes rejected: highest 40 in ten seconds" */
+    double (*of)(const LatencySlot *slot);
+} AxisLine;
+
+static const AxisLine lines[] = {
+    {"rejected", "Whole line: nodes rejected by filters", "in ten seconds", rejected_of},
+    {"p99", "Dashed line: 99 of 100 filters within", "ms", hour_p99_msec},
+};
+
+/* NaN: nothing is known, also before the start. */
+static double value_of(const Axis *axis, const AxisLine *line, size_t slot) {
+    const LatencySlot *at = &axis->slots[slot];
+
+    return hour_was_there(axis->sitting, at) ? line->of(at) : (double)NAN;
+}
+
+static double highest_of(const Axis *axis, const AxisLine *line) {
+    double highest = 0;
+
+    for (size_t i = axis->first; i < HOUR_SLOTS; i++)
+        highest = fmax(highest, value_of(axis, line, i)); /* which passes NaN over */
+    return highest;
+}
+
+static void draw_line(const Axis *axis, const AxisLine *line) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(DASHBOARD_PAGE_MAX);
+    double highest = highest_of(axis, line);
+    bool is_open = false;
+
+    for (size_t i = axis->first; i < HOUR_SLOTS; i++) {
+        double value = value_of(axis, line, i);
+        double x = (double)(i + 1 - axis->first) * WIDTH / (double)(LATENCY_SLOTS - axis->first);
+        double y = BOTTOM - (highest > 0 ? value / highest * (BOTTOM - TOP - 4) : 0);
+
+        if (!isnan(value))
+            buf_printf(&path, is_open ? "L%.1f %.1f" : "M%.1f %.1fh1", x, y);
+        is_open = !isnan(value);
+    }
+    if (path.len == 0)
+        return;
+    html_open(axis->html, "path");
+    html_attr(axis->html, "class", str_from_c(line->class));
+    html_attr(axis->html, "fill", STR("none"));
+    html_attr(axis->html, "d", buf_str(&path));
+    if (line->of == hour_p99_msec)
+        html_attr(axis->html, "stroke-dasharray", STR("5 3"));
+    html_close(axis->html);
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+static void draw_text(const Axis *axis, double x, double y, const char *anchor, const char *text) {
+    html_open(axis->html, "text");
+    attr_place(axis->html, "x", x);
+    attr_place(axis->html, "y", y);
+    html_attr(axis->html, "text-anchor", str_from_c(anchor));
+    html_text(axis->html, str_from_c(text));
+    html_close(axis->html);
+}
+
+static void draw_stroke(
+    const Axis *axis, const char *class, double x, double y, double to_x, double to_y) {
+    html_open(axis->html, "line");
+    html_attr(axis->html, "class", str_from_c(class));
+    attr_place(axis->html, "x1", x);
+    attr_place(axis->html, "y1", y);
+    attr_place(axis->html, "x2", to_x);
+    attr_place(axis->html, "y2", to_y);
+    html_close(axis->html);
+}
+
+/* Quarters of an hour, halves of what is shorter. */
+static void draw_time(const Axis *axis) {
+    unsigned n = axis->span_min % 4 == 0 ? 4 : 2;
+    char text[32];
+
+    draw_stroke(axis, "time", 0, BOTTOM, WIDTH, BOTTOM);
+    for (unsigned i = 0; i <= n; i++) {
+        double x = (double)WIDTH * i / n;
+
+        (void)snprintf(
+            text, sizeof(text), "%u min%s", axis->span_min * (n - i) / n, i == 0 ? " ago" : "");
+        draw_stroke(axis, "time", x, BOTTOM, x, BOTTOM + 4);
+        draw_text(axis,
+            x,
+            HEIGHT - 4,
+            i == 0   ? "start"
+            : i == n ? "end"
+                     : "middle",
+            i == n ? "now" : text);
+    }
+}
+
+/* --- marks ------------------------------------------------------------------------------------ */
+
+/* A row in which the last number is far enough from @x, from the right to the left; ROWS: none. */
+static size_t find_row(double x, double taken[ROWS]) {
+    for (size_t row = 0; row < ROWS; row++) {
+        if (taken[row] - x < NUMBER_WIDTH)
+            continue;
+        taken[row] = x;
+        return row;
+    }
+    return ROWS;
+}
+
+static void draw_mark(const Axis *axis, const Change *change, double x, size_t row) {
+    bool is_bad = change_is_bad(change->kind);
+    double y = row < ROWS ? TOP - 6 - (double)row * ROW_HEIGHT : TOP;
+    char number[32];
+
+    draw_stroke(axis, is_bad ? "mark bad" : "mark", x, y, x, BOTTOM);
+    if (row == ROWS)
+        return;
+    (void)snprintf(
+        number, sizeof(number), "%llu%s", (unsigned long long)change->id, is_bad ? "!" : "");
+    draw_text(axis, x < 12 ? 12 : x > WIDTH - 12 ? WIDTH - 12 : x, y - 2, "middle", number);
+}
+
+static void draw_marks(const Axis *axis, const Change *changes, size_t n) {
+    double taken[ROWS] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    size_t n_drawn = 0;
+
+    for (size_t i = 0; i < n && n_drawn < MARKS_MAX; i++) {
+        int64_t ago_nsec = axis->sitting->wall_nsec - changes[i].at_nsec;
+        double x;
+
+        if (ago_nsec < 0 || ago_nsec > span_nsec(axis))
+            continue;
+        x = WIDTH * (1 - (double)ago_nsec / (double)span_nsec(axis));
+        draw_mark(axis, &changes[i], x, find_row(x, taken));
+        n_drawn++;
+    }
+}
+
+/* --- the figure ------------------------------------------------------------------------------- */
+
+static void draw_picture(const Axis *axis, const Change *changes, size_t n) {
+    char box[48];
+
+    (void)snprintf(box, sizeof(box), "0 0 %d %d", WIDTH, HEIGHT);
+    html_open(axis->html, "svg");
+    html_attr(axis->html, "class", STR("axis"));
+    html_attr(axis->html, "viewBox", str_from_c(box));
+    html_attr(axis->html, "aria-hidden", STR("true"));
+    html_attr(axis->html, "focusable", STR("false"));
+    draw_time(axis);
+    for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
+        draw_line(axis, &lines[i]);
+    draw_marks(axis, changes, n);
+    html_close(axis->html);
+}
+
+static void draw_caption(const Axis *axis) {
+    Html *html = axis->html;
+
+    html_open(html, "figcaption");
+    for (size_t i = 0; i < ELEMENTS_OF(lines); i++) {
+        double highest = highest_of(axis, &lines[i]);
+
+        html_text(html, str_from_c(lines[i].label));
+        html_text(html, STR(", highest "));
+        if (!(highest > 0))
+            html_text(html, STR("0"));
+        else if (highest == floor(highest))
+            html_count(html, (uint64_t)highest);
+        else
+            html_printf(html, "%.1f", highest);
+        html_text(html, STR(" "));
+        html_text(html, str_from_c(lines[i].unit));
+        html_text(html, STR(". "));
+    }
+    html_text(html, STR("Marks: the numbers of the table; with ! if it is bad news."));
+    html_close(html);
+}
+
+void changes_axis_draw(const Sitting *sitting, Html *html, const Change *changes, size_t n) {
+    const LatencySlot *slots = hour_read(sitting);
+    unsigned span_min = choose_span(uptime_nsec(sitting));
+    Axis axis = {
+        .sitting = sitting,
+        .html = html,
+        .slots = slots,
+        .span_min = span_min,
+        .first = LATENCY_SLOTS - (size_t)(span_min * 60 / LATENCY_SLOT_SEC),
+    };
+
+    if (!slots)
+        return;
+    html_open(html, "figure");
+    html_attr(html, "id", STR("axis"));
+    html_flag(html, "data-live");
+    html_open(html, "div");
+    html_attr(html, "class", STR("scroll"));
+    html_attr(html, "role", STR("region"));
+    html_attr(html, "aria-label", STR("Changes over time"));
+    html_attr(html, "tabindex", STR("0"));
+    draw_picture(&axis, changes, n);
+    html_close(html);
+    draw_caption(&axis);
+    html_close(html);
+}

@@ -1,0 +1,226 @@
+#include "dashboard/dashboard.h"
+
+#include <stdio.h>
+
+#include "base/calendar.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "dashboard/asset.h"
+#include "dashboard/frame.h"
+
+#define ASSETS "/assets/"
+
+/* In the order of the navigation. */
+static const DashboardPage *const pages[] = {
+    &page_overview,
+    &page_pods,
+    &page_pod,
+    &page_policies,
+    &page_nodes,
+    &page_node,
+    &page_sources,
+    &page_latency,
+    &page_changes,
+    &page_what_if,
+};
+
+/* Nothing but what berth itself serves is loaded, nothing inline is run or styled, nobody frames
+ * it, and no text becomes markup by a script's mistake. */
+static const HttpHeader headers[] = {
+    {"Content-Security-Policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Permissions-Policy",
+        "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"},
+};
+
+static const DashboardPage *find_page(Str path) {
+    for (size_t i = 0; i < ELEMENTS_OF(pages); i++)
+        if (str_is(path, pages[i]->path))
+            return pages[i];
+    return NULL;
+}
+
+static bool dashboard_has(Str path) {
+    return find_page(path) || str_has_prefix(path, STR(ASSETS));
+}
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+/* A form sends its empty fields, too: "q=&state=waiting" asks for a state only. */
+static Str drop_empty(Str text, Arena *arena) {
+    char *kept = arena_alloc(arena, text.len + 1);
+    size_t n = 0;
+    Str rest = text, part;
+
+    if (!kept)
+        return STR_NULL;
+    while (rest.len > 0 && str_split(&rest, '&', &part)) {
+        if (part.len > 0 && str_find(part, '=') == part.len - 1)
+            continue;
+        if (n > 0)
+            kept[n++] = '&';
+        for (size_t i = 0; i < part.len; i++)
+            kept[n++] = part.ptr[i];
+    }
+    return str_of(kept, n);
+}
+
+/* What @page takes, and the time. NULL when out of memory. */
+static const Str *parameters_of(const DashboardPage *page, Arena *arena, size_t *ret_n) {
+    Str *names = ARENA_ARRAY(arena, Str, DASHBOARD_PARAMETERS_MAX + 1);
+    size_t n = 0;
+
+    for (; names && page && n < DASHBOARD_PARAMETERS_MAX && page->parameters[n].len > 0; n++)
+        names[n] = page->parameters[n];
+    if (names)
+        names[n++] = STR("at");
+    *ret_n = n;
+    return names;
+}
+
+static bool read_at(const Query *query, int64_t *ret_nsec, char *error) {
+    Str text = query_get(query, STR("at"));
+    uint32_t nanos;
+    int64_t sec;
+
+    *ret_nsec = 0;
+    if (!text.ptr)
+        return true;
+    /* All of this second is meant. */
+    if (calendar_parse(text, &sec, &nanos) && sec > 0 && sec < INT64_MAX / NSEC_PER_SEC - 1) {
+        *ret_nsec = (sec + 1) * NSEC_PER_SEC - 1;
+        return true;
+    }
+    (void)snprintf(error, QUERY_ERROR_MAX, "at must be a time like 2026-01-02T03:04:05Z, in UTC");
+    return false;
+}
+
+/* --- a page ----------------------------------------------------------------------------------- */
+
+/* From a page that could not be shown. */
+static void draw_way_home(Html *html) {
+    html_open(html, "p");
+    html_link(html, "/", NULL, 0, STR("Back to the overview"));
+    html_close(html);
+}
+
+static void reply_short(HttpReply *reply, unsigned status) {
+    static const Str texts[] = {STR("berth: no such page; / is the first\n"),
+        STR("berth: no memory for this page now; try again\n")};
+
+    reply->status = status;
+    reply->content_type = "text/plain; charset=utf-8";
+    reply->slices = &texts[status == 404 ? 0 : 1];
+    reply->n_slices = 1;
+    reply->retry_after_sec = status == 503 ? 1 : 0;
+    reply->headers = headers;
+    reply->n_headers = ELEMENTS_OF(headers);
+}
+
+static void reply_page(
+    const HttpRequest *request, HttpReply *reply, unsigned status, const Html *html) {
+    Str *slice = ARENA_NEW(request->arena, Str);
+
+    if (slice && !buf_error(html->out))
+        *slice = arena_copy(request->arena, buf_str(html->out));
+    if (!slice || !slice->ptr) {
+        reply_short(reply, 503);
+        return;
+    }
+    reply->status = status;
+    reply->content_type = "text/html; charset=utf-8";
+    reply->headers = headers;
+    reply->n_headers = ELEMENTS_OF(headers);
+    reply->slices = slice;
+    reply->n_slices = 1;
+}
+
+/* @error: what was wrong with the question; empty: nothing. */
+static void show_page(const Sitting *sitting, const DashboardPage *page, const char *error,
+    const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(DASHBOARD_PAGE_MAX);
+    Html html = HTML(&out);
+    bool is_wrong = error[0] != '\0';
+    Frame frame = {
+        .page = is_wrong ? NULL : page,
+        .title = is_wrong ? "This page cannot be shown" : NULL,
+        .pages = pages,
+        .n_pages = ELEMENTS_OF(pages),
+        .sitting = sitting,
+    };
+    unsigned status = 400;
+
+    frame_begin(&frame, &html);
+    if (is_wrong)
+        html_element_c(&html, "p", "problem", error);
+    else
+        status = page->draw(sitting, &html);
+    if (status != 200)
+        draw_way_home(&html);
+    frame_end(&frame, &html);
+    reply_page(request, reply, status, &html);
+}
+
+static void show_found(
+    ApiContext *api, const DashboardPage *page, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    char error[QUERY_ERROR_MAX] = "";
+    Sentence sentence;
+    Query query = {0};
+    Sitting sitting = {
+        .api = api,
+        .view = view,
+        .query = &query,
+        .sentence = &sentence,
+        .wall_nsec = clock_wall_nsec(),
+        .now_nsec = clock_monotonic_nsec(),
+        .arena = request->arena,
+    };
+    size_t n_names;
+    const Str *names = parameters_of(page, request->arena, &n_names);
+
+    if (!names ||
+        !sentence_make(api, sitting.wall_nsec, sitting.now_nsec, sitting.arena, &sentence)) {
+        reply_short(reply, 503);
+        return;
+    }
+    if (query_parse(drop_empty(request->query, request->arena),
+            names,
+            n_names,
+            request->arena,
+            &query,
+            error))
+        (void)read_at(&query, &sitting.at_nsec, error);
+    show_page(&sitting, page, error, request, reply);
+}
+
+static void dashboard_show(
+    ApiContext *api, const HttpRequest *request, const Reader *reader, HttpReply *reply) {
+    const DashboardPage *page = find_page(request->path);
+    const Asset *asset;
+
+    (void)reader;
+    if (page) {
+        show_found(api, page, request, reply);
+        return;
+    }
+    asset = str_has_prefix(request->path, STR(ASSETS))
+                ? asset_find(str_skip(request->path, sizeof(ASSETS) - 1))
+                : NULL;
+    if (asset)
+        asset_show(asset, request, headers, ELEMENTS_OF(headers), reply);
+    else
+        reply_short(reply, 404);
+}
+
+const DashboardHook *dashboard_hook(void) {
+    static const DashboardHook hook = {.has = dashboard_has, .show = dashboard_show};
+
+    return &hook;
+}

@@ -1,0 +1,69 @@
+#pragma once
+
+/*
+ * Board: the dashboard: pages for people, drawn from what the daemon knows.
+ *
+ * A page is a function that draws a <main>; the board puts the frame around it: the sentence that
+ * says whether it is us, the navigation, the way to search. All of it is HTML that can be read
+ * without JavaScript; the modules under /assets make it live (they fetch the page again when the
+ * event stream says that something is new, and exchange the parts that differ).
+ *
+ * Paths have no names in them (a pod may be called "filter"): /pod?namespace=…&name=….
+ *
+ * Every page takes ?at=2026-01-02T03:04:05Z besides its own parameters: the links that the footer
+ * gives to hand on have it. Parameters without a value are as good as not given: forms send them.
+ *
+ * Everything is read-only. Threads: those of the hook.
+ */
+
+#include "api/context.h"
+#include "api/dashboard-hook.h"
+#include "api/query.h"
+#include "api/sentence.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "dashboard/html.h"
+#include "extender/view.h"
+
+/* The hook for DaemonOptions.dashboard. Static. */
+const DashboardHook *dashboard_hook(void);
+
+/* What a page is drawn from. Borrowed, and the same for all of one page. */
+typedef struct Sitting {
+    ApiContext *api;
+    const View *view; /* in force */
+    const Query *query;
+    const Sentence *sentence;
+    int64_t wall_nsec; /* since 1970 */
+    int64_t now_nsec;  /* monotonic */
+    int64_t at_nsec;   /* ?at=…: what was known then is wanted, as far as it is kept; 0: now */
+    Arena *arena;
+} Sitting;
+
+#define DASHBOARD_PAGE_MAX ((size_t)8 * 1024 * 1024)
+#define DASHBOARD_PARAMETERS_MAX 8u
+
+/* One page; the table of them is board.c's. */
+typedef struct DashboardPage {
+    const char *path;     /* "/policies" */
+    const char *label;    /* in the navigation; NULL: not there */
+    const char *title;    /* "Policies" */
+    const char *question; /* what it answers: "Which policy is hurting?" */
+    const char *json;     /* path of the same as JSON; NULL: none */
+    const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* that it takes; behind the last: empty */
+    /* Draws the inside of <main>, behind the heading. 200, 400, 404 or 503. */
+    unsigned (*draw)(const Sitting *sitting, Html *html);
+} DashboardPage;
+
+/* By page, in the order of the navigation: dashboard/page-NAME.c. */
+extern const DashboardPage page_overview; /* /            what is going on, the newest decisions */
+extern const DashboardPage page_pods; /* /pods        pods asked about lately; waiting ones first */
+extern const DashboardPage page_pod;  /* /pod         why pending, why here, why not there */
+extern const DashboardPage page_policies; /* /policies    which policy is hurting? */
+extern const DashboardPage page_nodes;    /* /nodes       is the cluster lopsided? */
+extern const DashboardPage page_node; /* /node        one of them: facts, policies, last verdicts */
+extern const DashboardPage page_sources; /* /sources     are the metrics real? */
+extern const DashboardPage page_latency; /* /latency     is the extender slowing my scheduler? */
+extern const DashboardPage page_changes; /* /changes     what changed? */
+extern const DashboardPage page_what_if; /* /what-if     what would happen if? */

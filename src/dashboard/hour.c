@@ -1,0 +1,22 @@
+#include "dashboard/hour.h"
+
+#include <math.h>
+
+#include "base/nsec.h"
+
+const LatencySlot *hour_read(const Sitting *sitting) {
+    LatencySlot *slots = ARENA_RAW(sitting->arena, LatencySlot, LATENCY_SLOTS);
+
+    if (slots)
+        latency_slots(sitting->api->latency, sitting->now_nsec, slots);
+    return slots;
+}
+
+bool hour_was_there(const Sitting *sitting, const LatencySlot *slot) {
+    return slot->ago_sec * NSEC_PER_SEC <= sitting->now_nsec - sitting->api->fixed.started_at_nsec;
+}
+
+double hour_p99_msec(const LatencySlot *slot) {
+    return slot->n[VERB_FILTER] > 0 ? (double)slot->p99_nsec[VERB_FILTER] / (double)NSEC_PER_MSEC
+                                    : (double)NAN;
+}

@@ -1,0 +1,315 @@
+#include "dashboard/html.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/calendar.h"
+#include "base/nsec.h"
+#include "base/url.h"
+#include "base/utf8.h"
+#include "base/visible.h"
+
+#define MINUTE_NSEC (60 * NSEC_PER_SEC)
+#define HOUR_NSEC (60 * MINUTE_NSEC)
+#define DAY_NSEC (24 * HOUR_NSEC)
+
+/* --- elements ------------------------------------------------------------------------------- */
+
+static bool is_void(const char *tag) {
+    static const char *const tags[] = {
+        "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"};
+
+    for (size_t i = 0; i < ELEMENTS_OF(tags); i++)
+        if (strcmp(tags[i], tag) == 0)
+            return true;
+    return false;
+}
+
+static void html_fail(Html *html) {
+    if (!html->out->error)
+        html->out->error = -EINVAL;
+}
+
+/* No attribute follows. */
+static void end_tag(Html *html) {
+    if (!html->is_in_tag)
+        return;
+    buf_append(html->out, html->is_void ? STR("/>") : STR(">"));
+    html->is_in_tag = false;
+}
+
+void html_open(Html *html, const char *tag) {
+    end_tag(html);
+    buf_append_char(html->out, '<');
+    buf_append(html->out, str_from_c(tag));
+    html->is_in_tag = true;
+    html->is_void = is_void(tag);
+    if (html->is_void)
+        return;
+    if (html->depth == HTML_DEPTH_MAX)
+        html_fail(html);
+    else
+        html->open[html->depth++] = tag;
+}
+
+void html_close(Html *html) {
+    if (html->depth == 0) {
+        html_fail(html);
+        return;
+    }
+    end_tag(html);
+    buf_append(html->out, STR("</"));
+    buf_append(html->out, str_from_c(html->open[--html->depth]));
+    buf_append_char(html->out, '>');
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+/* What a byte of markup is written as; NULL: it is none. */
+static const char *entity_of(unsigned char c) {
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+static bool is_plain(unsigned char c) {
+    return c >= 0x20 && c < 0x7f && !entity_of(c);
+}
+
+/* Of no meaning in text, and no part of XML. */
+static bool is_noncharacter(uint32_t c) {
+    return c == 0xfffe || c == 0xffff;
+}
+
+/* The character at the front of @text, which is not plain; how many bytes it takes. */
+static size_t escape_next(Buf *out, Str text, bool keeps_lines) {
+    unsigned char first = (unsigned char)text.ptr[0];
+    const char *entity = entity_of(first);
+    uint32_t c = 0;
+    size_t n = utf8_decode(text, &c);
+
+    if (entity)
+        buf_append(out, str_from_c(entity));
+    else if (keeps_lines && (first == '\n' || first == '\t'))
+        buf_append_char(out, (char)first);
+    else if (n > 0 && is_noncharacter(c))
+        buf_printf(out, "\\u%04x", (unsigned)c);
+    else
+        (void)visible_append(out, str_take(text, n > 0 ? n : 1));
+    return n > 0 ? n : 1;
+}
+
+static void escape(Buf *out, Str text, bool keeps_lines) {
+    while (text.len > 0) {
+        size_t plain = 0;
+
+        while (plain < text.len && is_plain((unsigned char)text.ptr[plain]))
+            plain++;
+        if (plain > 0) {
+            buf_append(out, str_take(text, plain));
+            text = str_skip(text, plain);
+        } else {
+            text = str_skip(text, escape_next(out, text, keeps_lines));
+        }
+    }
+}
+
+static bool keeps_lines(const Html *html) {
+    for (size_t i = 0; i < html->depth; i++)
+        if (strcmp(html->open[i], "pre") == 0 || strcmp(html->open[i], "textarea") == 0)
+            return true;
+    return false;
+}
+
+void html_attr(Html *html, const char *name, Str value) {
+    assert(html->is_in_tag);
+    buf_append_char(html->out, ' ');
+    buf_append(html->out, str_from_c(name));
+    buf_append(html->out, STR("=\""));
+    escape(html->out, value, /* keeps_lines= */ false);
+    buf_append_char(html->out, '"');
+}
+
+void html_attr_number(Html *html, const char *name, int64_t value) {
+    assert(html->is_in_tag);
+    buf_append_char(html->out, ' ');
+    buf_append(html->out, str_from_c(name));
+    buf_append(html->out, STR("=\""));
+    buf_append_int(html->out, value);
+    buf_append_char(html->out, '"');
+}
+
+void html_flag(Html *html, const char *name) {
+    html_attr(html, name, STR_NULL);
+}
+
+void html_text(Html *html, Str text) {
+    end_tag(html);
+    escape(html->out, text, keeps_lines(html));
+}
+
+void html_element(Html *html, const char *tag, const char *class, Str text) {
+    html_open(html, tag);
+    if (class)
+        html_attr(html, "class", str_from_c(class));
+    html_text(html, text);
+    html_close(html);
+}
+
+void html_element_c(Html *html, const char *tag, const char *class, const char *text) {
+    html_element(html, tag, class, str_from_c(text));
+}
+
+void html_printf(Html *html, const char *format, ...) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(html->out->ceiling);
+    va_list args, again;
+    char *room;
+    int n;
+
+    va_start(args, format);
+    va_copy(again, args);
+    n = vsnprintf(NULL, 0, format, args);
+    room = n < 0 ? NULL : buf_reserve(&text, (size_t)n + 1);
+    if (room) {
+        (void)vsnprintf(room, (size_t)n + 1, format, again);
+        buf_advance(&text, (size_t)n);
+        html_text(html, buf_str(&text));
+    } else if (!html->out->error) {
+        html->out->error = text.error ? text.error : -EINVAL;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+void html_count(Html *html, uint64_t n) {
+    end_tag(html);
+    buf_append_grouped(html->out, n);
+}
+
+/* @value in steps of one, or with one digit behind the point below ten. */
+static void append_amount(Buf *out, double value, const char *unit) {
+    buf_printf(out, value < 9.95 ? "%.1f %s" : "%.0f %s", value, unit);
+}
+
+/* "3 min 20 s": the second part is left out when it is 0. */
+static void append_parts(
+    Buf *out, int64_t whole, const char *unit, int64_t rest, const char *less) {
+    buf_append_int(out, whole);
+    buf_printf(out, " %s", unit);
+    if (rest > 0) {
+        buf_append_char(out, ' ');
+        buf_append_int(out, rest);
+        buf_printf(out, " %s", less);
+    }
+}
+
+static void append_duration(Buf *out, int64_t nsec) {
+    if (nsec < 1000)
+        buf_printf(out, "%d ns", (int)nsec);
+    else if (nsec < 999500)
+        append_amount(out, (double)nsec / 1e3, "µs");
+    else if (nsec < 999500 * INT64_C(1000))
+        append_amount(out, (double)nsec / 1e6, "ms");
+    else if (nsec < MINUTE_NSEC - NSEC_PER_SEC / 2)
+        append_amount(out, (double)nsec / 1e9, "s");
+    else if (nsec < HOUR_NSEC)
+        append_parts(out, nsec / MINUTE_NSEC, "min", nsec % MINUTE_NSEC / NSEC_PER_SEC, "s");
+    else if (nsec < DAY_NSEC)
+        append_parts(out, nsec / HOUR_NSEC, "h", nsec % HOUR_NSEC / MINUTE_NSEC, "min");
+    else
+        append_parts(out, nsec / DAY_NSEC, "d", nsec % DAY_NSEC / HOUR_NSEC, "h");
+}
+
+void html_duration(Html *html, int64_t nsec) {
+    end_tag(html);
+    if (nsec < 0)
+        buf_append(html->out, STR("–"));
+    else
+        append_duration(html->out, nsec);
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+/* "12 s": whole seconds, since a page that is drawn again should mostly be the same. */
+static void append_distance(Buf *out, int64_t nsec) {
+    int64_t sec = nsec / NSEC_PER_SEC;
+
+    if (sec < 60)
+        buf_printf(out, "%d s", (int)sec);
+    else
+        append_duration(out, sec * NSEC_PER_SEC);
+}
+
+static void append_ago(Buf *out, int64_t at_nsec, int64_t now_nsec) {
+    int64_t ago;
+
+    if (__builtin_sub_overflow(now_nsec, at_nsec, &ago) || ago == INT64_MIN) {
+        buf_append(out, STR("long ago"));
+    } else if (ago <= -NSEC_PER_SEC) {
+        buf_append(out, STR("in "));
+        append_distance(out, -ago);
+    } else {
+        append_distance(out, ago > 0 ? ago : 0);
+        buf_append(out, STR(" ago"));
+    }
+}
+
+void html_time(Html *html, int64_t at_nsec, int64_t now_nsec) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+    int64_t sec = at_nsec / NSEC_PER_SEC - (at_nsec % NSEC_PER_SEC < 0);
+
+    html_open(html, "time");
+    calendar_print(sec, 0, &text);
+    html_attr(html, "datetime", buf_str(&text));
+    if (text.data && text.len == sizeof("2026-01-02T03:04:05Z") - 1) {
+        text.data[10] = ' ';
+        text.len--;
+        buf_append(&text, STR(" UTC"));
+    }
+    html_attr(html, "title", buf_str(&text));
+    end_tag(html);
+    append_ago(html->out, at_nsec, now_nsec);
+    html_close(html);
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+void html_open_link(Html *html, const char *path, const HtmlParameter *parameters, size_t n) {
+    const char *separator = "?";
+
+    html_open(html, "a");
+    buf_append(html->out, STR(" href=\""));
+    escape(html->out, str_from_c(path), /* keeps_lines= */ false);
+    for (size_t i = 0; i < n; i++) {
+        if (!parameters[i].name)
+            continue;
+        buf_append(html->out, str_from_c(separator));
+        buf_append(html->out, str_from_c(parameters[i].name));
+        buf_append_char(html->out, '=');
+        url_escape(html->out, parameters[i].value); /* needs no other escaping */
+        separator = "&amp;";
+    }
+    buf_append_char(html->out, '"');
+}
+
+void html_link(Html *html, const char *path, const HtmlParameter *parameters, size_t n, Str text) {
+    html_open_link(html, path, parameters, n);
+    html_text(html, text);
+    html_close(html);
+}

@@ -1,0 +1,27 @@
+#pragma once
+
+/*
+ * The parts of a node's page (page-node.c).
+ */
+
+#include "dashboard/dashboard.h"
+#include "dashboard/piece.h"
+#include "history/pods-sight.h"
+
+/* A node, and the view that it is seen in: the one in force, or one of the past made again. */
+typedef struct NodeScene {
+    const Sitting *sitting;
+    const View *view;
+    bool is_past;
+    int64_t at_nsec; /* since 1970: of the view; or until when verdicts count */
+    const NodeTable *table;
+    const Node *node; /* NULL: not known */
+    Str name;
+    uint32_t row;
+} NodeScene;
+
+/* The rules that it fails for the last of @pods (node-rules.c). */
+void node_draw_failures(const NodeScene *scene, Html *html, const PodsSight *pods);
+
+/* What was said of it lately (node-verdicts.c); the node need not be known any more. */
+void node_draw_verdicts(const NodeScene *scene, Html *html);

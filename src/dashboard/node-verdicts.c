@@ -1,0 +1,145 @@
+/* The newest decisions that were about the node, among those that are remembered. */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "dashboard/node-part.h"
+
+#define VERDICTS_SHOWN 20u
+#define VERDICTS_LOOKED_AT 2000u
+#define READ_AT_ONCE 64u
+
+static void draw_outcome(Html *html, Outcome outcome) {
+    static const struct {
+        const char *class, *text;
+    } texts[_OUTCOME_MAX] = {
+        [OUTCOME_NOT_ASKED] = {"quiet", "not asked about"},
+        [OUTCOME_PASSED] = {"good", "✓ passed"},
+        [OUTCOME_REJECTED] = {"bad", "✗ rejected"},
+        [OUTCOME_UNKNOWN] = {"bad", "✗ berth did not know it"},
+        [OUTCOME_NARROWED] = {"warn", "passed, left out: others are better"},
+        [OUTCOME_LATE] = {"bad", "✗ not judged in time"},
+        [OUTCOME_SCORED] = {"good", "✓ scored"},
+    };
+
+    html_open(html, "td");
+    html_element_c(html, "span", texts[outcome.kind].class, texts[outcome.kind].text);
+    html_close(html);
+}
+
+static void draw_verdict_pod(const NodeScene *scene, Html *html, const PastDecision *past) {
+    char id[24];
+    const HtmlParameter parameters[] = {
+        {"namespace", past->pod_namespace},
+        {"name", past->pod_name},
+        {"id", (Str){id, (size_t)snprintf(id, sizeof(id), "%" PRIu64, past->id)}},
+        {"node", scene->name},
+    };
+
+    html_open(html, "td");
+    html_open_link(html, "/pod", parameters, ELEMENTS_OF(parameters));
+    html_attr(html, "class", STR("pod"));
+    html_text(html, past->pod_namespace);
+    html_text(html, STR("/"));
+    html_text(html, past->pod_name);
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_score(Html *html, Outcome outcome) {
+    piece_open_number(html);
+    if (outcome.has_score)
+        html_printf(html, "%u", outcome.score);
+    else
+        html_text(html, STR("–"));
+    if (outcome.rank > 0)
+        html_printf(html, ", rank %" PRIu32, outcome.rank);
+    html_close(html);
+}
+
+static void draw_verdict(
+    const NodeScene *scene, Html *html, const PastDecision *past, Outcome outcome) {
+    const RuleNote *rule = past_rule_of(past, outcome);
+
+    html_open(html, "tr");
+    html_open(html, "td");
+    html_time(html, past->at_nsec, scene->sitting->wall_nsec);
+    html_close(html);
+    draw_verdict_pod(scene, html, past);
+    html_element_c(html, "td", NULL, verb_name(past->verb));
+    draw_outcome(html, outcome);
+    html_open(html, "td");
+    if (rule) {
+        html_text(html, rule->policy);
+        html_text(html, STR("/"));
+        html_text(html, rule->name);
+    }
+    html_close(html);
+    html_element(html, "td", NULL, rule ? rule->reason : STR_NULL);
+    draw_score(html, outcome);
+    html_close(html);
+}
+
+/* The number of the node, which most decisions share. */
+typedef struct NodeNumber {
+    const Roll *roll;
+    uint32_t number;
+} NodeNumber;
+
+static Outcome outcome_of(const NodeScene *scene, const FoundDecision *found, NodeNumber *known) {
+    if (!found->outcomes || found->past->at_nsec > scene->at_nsec)
+        return (Outcome){.kind = OUTCOME_NOT_ASKED};
+    if (known->roll != outcomes_roll(found->outcomes)) {
+        known->roll = outcomes_roll(found->outcomes);
+        known->number =
+            decisions_number(scene->sitting->api->decisions, found->outcomes, scene->name);
+    }
+    return outcomes_find(found->outcomes, known->number);
+}
+
+/* How many of the decisions were about the node. */
+static size_t draw_verdict_rows(const NodeScene *scene, Html *html) {
+    FoundDecision some[READ_AT_ONCE];
+    NodeNumber known = {0};
+    size_t n = 0, n_read = 0, n_some = 0;
+    uint64_t below = 0;
+
+    do {
+        n_some = decisions_read(scene->sitting->api->decisions, below, some, READ_AT_ONCE);
+        for (size_t i = 0; i < n_some; i++) {
+            Outcome outcome = outcome_of(scene, &some[i], &known);
+
+            below = some[i].past->id;
+            if (outcome.kind != OUTCOME_NOT_ASKED && n < VERDICTS_SHOWN) {
+                draw_verdict(scene, html, some[i].past, outcome);
+                n++;
+            }
+        }
+        for (size_t i = 0; i < n_some; i++)
+            found_done(&some[i]);
+        known.roll = NULL; /* its address may be another's by now */
+        n_read += n_some;
+    } while (n_some > 0 && n < VERDICTS_SHOWN && n_read < VERDICTS_LOOKED_AT);
+    return n;
+}
+
+void node_draw_verdicts(const NodeScene *scene, Html *html) {
+    static const char *const columns[] = {
+        "When", "Pod", "Asked for", "Verdict", "Rule", "Reason", "#Score"};
+    size_t n = 0;
+
+    html_element_c(html, "h2", NULL, "Its last verdicts");
+    piece_table(html,
+        "node-verdicts",
+        "The last answers about it, 20 at most",
+        columns,
+        ELEMENTS_OF(columns));
+    if (scene->sitting->api->decisions)
+        n = draw_verdict_rows(scene, html);
+    piece_table_end(html);
+    if (n == 0)
+        piece_empty(html,
+            "Nothing that is remembered was about this node.",
+            "kube-scheduler asks only about nodes that its own filters let pass: kubectl describe "
+            "node says whether it is full, tainted or cordoned.");
+}

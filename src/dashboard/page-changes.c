@@ -1,0 +1,249 @@
+/*
+ * What changed? The last hour on one axis of time, and everything that is remembered as a table,
+ * the newest first, policies with how they differ from those before.
+ *
+ * For the modules: <p id="changes-verdict">, <figure id="axis">, the table in #changes with
+ * <details id="diff-N"> that hold <pre class="diff">.
+ */
+
+#include <stdio.h>
+
+#include "base/nsec.h"
+#include "dashboard/changes-axis.h"
+#include "dashboard/dashboard.h"
+#include "dashboard/piece.h"
+
+#define DIFF_MAX ((size_t)1024 * 1024)   /* of one, to be worked out */
+#define DIFF_LINES_MAX 400u              /* of one, to be shown */
+#define DIFF_SHOWN_MAX ((size_t)2 << 20) /* bytes of all, on one page */
+#define RECENT_NSEC (INT64_C(3600) * NSEC_PER_SEC)
+
+/* What happened, in words. */
+static const char *const words[] = {
+    [CHANGE_STARTED] = "berth started",
+    [CHANGE_POLICY] = "other policies are in force",
+    [CHANGE_POLICY_REFUSED] = "new policies were refused, the last good ones stay",
+    [CHANGE_CONFIG] = "a file was read anew",
+    [CHANGE_CONFIG_REFUSED] = "a file was refused, the last good one stays",
+    [CHANGE_WATCH_LOST] = "the API server is not heard any more",
+    [CHANGE_WATCH_BACK] = "the API server is heard again",
+    [CHANGE_RELIST] = "everything was listed anew",
+    [CHANGE_METRIC_OLD] = "a metric has grown too old",
+    [CHANGE_METRIC_BACK] = "a metric has values again",
+    [CHANGE_LEASE_TAKEN] = "this berth binds now",
+    [CHANGE_LEASE_LOST] = "this berth binds no more",
+    [CHANGE_BYPASSED] = "pods were placed without berth being asked",
+};
+
+typedef struct ChangesView {
+    const Sitting *sitting;
+    Html *html;
+    Change *changes;
+    size_t n;
+    size_t n_diff_bytes; /* shown so far */
+} ChangesView;
+
+/* Those that had happened by the time that is asked about. */
+static bool read_changes(ChangesView *view) {
+    const Sitting *sitting = view->sitting;
+    size_t n = 0;
+
+    view->changes = ARENA_RAW(sitting->arena, Change, CHANGES_MAX);
+    if (!view->changes)
+        return false;
+    view->n = changes_read(sitting->api->changes, sitting->arena, view->changes, CHANGES_MAX);
+    for (size_t i = 0; i < view->n; i++)
+        if (sitting->at_nsec == 0 || view->changes[i].at_nsec <= sitting->at_nsec)
+            view->changes[n++] = view->changes[i];
+    view->n = n;
+    return true;
+}
+
+/* --- the verdict ------------------------------------------------------------------------------ */
+
+static void say_last(const ChangesView *view, size_t n_recent, size_t n_bad) {
+    const Change *last = &view->changes[0];
+    Html *html = view->html;
+
+    html_count(html, n_recent);
+    html_text(html, n_recent == 1 ? STR(" change") : STR(" changes"));
+    html_text(html, STR(" in the last hour, "));
+    html_count(html, n_bad);
+    html_text(html, STR(" of them bad news. The last: "));
+    html_text(html, str_from_c(words[last->kind]));
+    html_text(html, STR(", "));
+    html_time(html, last->at_nsec, view->sitting->wall_nsec);
+    html_text(html, STR("."));
+}
+
+static void draw_verdict(const ChangesView *view) {
+    size_t n_recent = 0, n_bad = 0;
+
+    for (size_t i = 0; i < view->n; i++) {
+        bool is_recent = view->sitting->wall_nsec - view->changes[i].at_nsec < RECENT_NSEC;
+
+        n_recent += is_recent;
+        n_bad += is_recent && change_is_bad(view->changes[i].kind);
+    }
+    html_open(view->html, "p");
+    html_attr(view->html, "id", STR("changes-verdict"));
+    html_attr(view->html, "class", STR("answer"));
+    html_flag(view->html, "data-live");
+    if (n_recent > 0)
+        say_last(view, n_recent, n_bad);
+    else
+        html_text(view->html, STR("Nothing in the last hour: look elsewhere for the cause."));
+    html_close(view->html);
+}
+
+/* --- differences ------------------------------------------------------------------------------ */
+
+/* @is_name: it is one of the two lines with names that a file begins with. */
+static const char *line_tag(Str line, bool is_name) {
+    switch (is_name ? '@' : line.len > 0 ? line.ptr[0] : ' ') {
+    case '+':
+        return "ins";
+    case '-':
+        return "del";
+    case '@':
+        return "b";
+    default:
+        return "span";
+    }
+}
+
+/* Whether a file begins at @diff: its names, and its first hunk. */
+static bool begins_file(Str diff) {
+    Str first, second;
+
+    return str_split(&diff, '\n', &first) && str_split(&diff, '\n', &second) &&
+           str_has_prefix(first, STR("--- ")) && str_has_prefix(second, STR("+++ ")) &&
+           str_has_prefix(diff, STR("@@ "));
+}
+
+/* Each line has its sign in the text: it is not told by colour alone. Returns what is left. */
+static size_t draw_lines(Html *html, Str diff) {
+    size_t n = 0, n_names = 0;
+
+    html_open(html, "pre");
+    html_attr(html, "class", STR("diff"));
+    html_attr(html, "tabindex", STR("0"));
+    for (; diff.len > 0 && n < DIFF_LINES_MAX; n++) {
+        size_t end = str_find(diff, '\n');
+        Str line = str_take(diff, end);
+
+        n_names = begins_file(diff) ? 2 : n_names > 0 ? n_names - 1 : 0;
+        html_element(html, line_tag(line, n_names > 0), NULL, line);
+        html_text(html, STR("\n"));
+        diff = str_skip(diff, end == SIZE_MAX ? diff.len : end + 1);
+    }
+    html_close(html);
+    return diff.len;
+}
+
+static void draw_diff(ChangesView *view, const Change *change) {
+    _cleanup_(buf_done) Buf diff = BUF_INIT(DIFF_MAX);
+    Html *html = view->html;
+    char id[32], digest[DIGEST_TEXT_MAX];
+    HtmlParameter parameter = {"diff", str_from_c(digest_print(change->digest, digest))};
+    bool is_whole = view->n_diff_bytes < DIFF_SHOWN_MAX &&
+                    changes_diff(view->sitting->api->changes, change->digest, &diff) &&
+                    !buf_error(&diff);
+
+    (void)snprintf(id, sizeof(id), "diff-%llu", (unsigned long long)change->id);
+    html_open(html, "details");
+    html_attr(html, "id", str_from_c(id));
+    html_element_c(html, "summary", NULL, "What is different");
+    if (is_whole) {
+        view->n_diff_bytes += diff.len;
+        is_whole = draw_lines(html, buf_str(&diff)) == 0;
+    }
+    html_open(html, "p");
+    if (!is_whole)
+        html_text(html, STR("Not all of it is shown here. "));
+    html_link(html, "/api/v1/changes", &parameter, 1, STR("The difference as JSON"));
+    html_close(html);
+    html_close(html);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void draw_details(ChangesView *view, const Change *change) {
+    Html *html = view->html;
+    char digest[DIGEST_TEXT_MAX];
+
+    html_open(html, "td");
+    html_text(html, change->text);
+    if (change->kind == CHANGE_POLICY) {
+        html_text(html, str_is_empty(change->text) ? STR("now ") : STR("; now "));
+        html_element(html, "code", NULL, str_of(digest_print(change->digest, digest), 12));
+        if (change->has_diff)
+            draw_diff(view, change);
+    }
+    html_close(html);
+}
+
+static void draw_words(Html *html, ChangeKind kind) {
+    html_open(html, "td");
+    if (change_is_bad(kind))
+        html_element_c(html, "strong", "bad", "! ");
+    html_text(html, str_from_c(words[kind]));
+    html_close(html);
+}
+
+static void draw_change(ChangesView *view, const Change *change) {
+    Html *html = view->html;
+
+    html_open(html, "tr");
+    piece_count(html, change->id);
+    html_open(html, "td");
+    html_attr_number(html, "data-value", change->at_nsec / NSEC_PER_MSEC);
+    html_time(html, change->at_nsec, view->sitting->wall_nsec);
+    html_close(html);
+    draw_words(html, change->kind);
+    html_element(html, "td", NULL, change->what);
+    draw_details(view, change);
+    html_close(html);
+}
+
+static void draw_table(ChangesView *view) {
+    static const char *const columns[] = {"#No.", "When", "What happened", "To what", "Details"};
+
+    if (view->n == 0) {
+        piece_empty(view->html,
+            "Nothing is remembered.",
+            "What happened before this berth started is in its log: kubectl logs --previous.");
+        return;
+    }
+    piece_table(view->html,
+        "changes",
+        "What happened to this berth since it started, the newest first",
+        columns,
+        ELEMENTS_OF(columns));
+    for (size_t i = 0; i < view->n; i++)
+        draw_change(view, &view->changes[i]);
+    piece_table_end(view->html);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static unsigned draw(const Sitting *sitting, Html *html) {
+    ChangesView view = {.sitting = sitting, .html = html};
+
+    if (!read_changes(&view))
+        return piece_no_memory(html, "this page");
+    draw_verdict(&view);
+    changes_axis_draw(sitting, html, view.changes, view.n);
+    draw_table(&view);
+    piece_curl(html, sitting->api->server, "/api/v1/changes");
+    return 200;
+}
+
+const DashboardPage page_changes = {
+    .path = "/changes",
+    .label = "Changes",
+    .title = "Changes",
+    .question = "What changed?",
+    .json = "/api/v1/changes",
+    .draw = draw,
+};

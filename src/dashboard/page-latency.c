@@ -1,0 +1,359 @@
+/*
+ * Is the extender slowing my scheduler? kube-scheduler stands still while we answer, one pod at a
+ * time: so first a sentence that says whether that matters, then where the time goes.
+ *
+ * Percentiles of parts do not add up to that of the whole, so bars are of the mean.
+ *
+ * For the modules: <p id="latency-verdict">, tables #verbs and #parts, <section id="hour"> of
+ * lines.
+ */
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/nsec.h"
+#include "dashboard/hour.h"
+#include "dashboard/piece.h"
+
+#define WINDOW_DEFAULT_SEC 300
+#define WINDOW_MAX_SEC ((int64_t)LATENCY_SLOTS * LATENCY_SLOT_SEC)
+#define HTTP_TIMEOUT_NSEC (5 * NSEC_PER_SEC) /* kube-scheduler's, unless it is told otherwise */
+
+typedef struct LatencySight {
+    const Sitting *sitting;
+    Html *html;
+    unsigned window_sec;
+    LatencyVerb verbs[_VERB_MAX];
+    uint64_t n_requests, n_decided, n_late;
+} LatencySight;
+
+static void read_figures(LatencySight *sight) {
+    latency_read(
+        sight->sitting->api->latency, sight->window_sec, sight->sitting->now_nsec, sight->verbs);
+    for (size_t i = 0; i < _VERB_MAX; i++) {
+        sight->n_requests += sight->verbs[i].parts[LATENCY_TOTAL].n;
+        sight->n_decided += sight->verbs[i].n_decided;
+        sight->n_late += sight->verbs[i].n_late;
+    }
+}
+
+/* --- the verdict ------------------------------------------------------------------------------ */
+
+/* Which part of filters takes most of the time, and what can be done about it. */
+static const char *advice(const LatencyVerb *filter) {
+    const LatencySummary *parts = filter->parts;
+
+    if (parts[LATENCY_EVALUATE].sum_nsec * 2 > parts[LATENCY_TOTAL].sum_nsec)
+        return "Most of it is spent evaluating policies: the page of policies says what each "
+               "costs.";
+    if (parts[LATENCY_READ].sum_nsec > parts[LATENCY_WRITE].sum_nsec)
+        return "Most of it is spent reading what the scheduler sends: with nodeCacheCapable: true "
+               "it sends names in the place of whole nodes.";
+    return "Most of it is spent until the scheduler has taken the reply: look at its machine and "
+           "the network between.";
+}
+
+static bool is_slow(const LatencySight *sight) {
+    return sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec * 2 >
+           sight->sitting->api->fixed.deadline_nsec;
+}
+
+static void say_times(const LatencySight *sight) {
+    Html *html = sight->html;
+
+    html_text(html, STR("99 of 100 filters are answered within "));
+    html_open(html, "strong");
+    html_duration(html, sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
+    html_close(html);
+    if (sight->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0) {
+        html_text(html, STR(", and as many prioritizes within "));
+        html_open(html, "strong");
+        html_duration(html, sight->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
+        html_close(html);
+    }
+    html_text(html, STR("."));
+}
+
+static void say_verdict(const LatencySight *sight) {
+    Html *html = sight->html;
+    bool is_late = sight->n_late * 100 > sight->n_decided;
+
+    if (sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].n == 0) {
+        html_text(html, STR("No: nobody has asked us to filter in this time."));
+        return;
+    }
+    html_element_c(html,
+        "strong",
+        is_slow(sight) || is_late ? "bad" : "good",
+        is_slow(sight) || is_late ? "Yes, it may be: " : "No: ");
+    say_times(sight);
+    if (is_late)
+        html_printf(html,
+            " %.1f %% of decisions ran out of time.",
+            (double)sight->n_late * 100 / (double)sight->n_decided);
+    if (is_slow(sight) || is_late) {
+        html_text(html, STR(" "));
+        html_text(html, str_from_c(advice(&sight->verbs[VERB_FILTER])));
+    }
+}
+
+static void draw_verdict(const LatencySight *sight) {
+    Html *html = sight->html;
+
+    html_open(html, "p");
+    html_attr(html, "id", STR("latency-verdict"));
+    html_attr(html, "class", STR("answer"));
+    html_flag(html, "data-live");
+    say_verdict(sight);
+    html_close(html);
+    html_open(html, "p");
+    html_text(html, STR("To compare with: policies of one request may be evaluated for "));
+    html_duration(html, sight->sitting->api->fixed.deadline_nsec);
+    html_text(html, STR(" (--deadline); kube-scheduler waits for "));
+    html_duration(html, HTTP_TIMEOUT_NSEC);
+    html_text(html, STR(" unless the extender's httpTimeout says otherwise."));
+    html_close(html);
+}
+
+/* --- which time ------------------------------------------------------------------------------- */
+
+static void draw_windows(const LatencySight *sight) {
+    static const struct {
+        unsigned sec;
+        const char *text, *value;
+    } windows[] = {
+        {WINDOW_DEFAULT_SEC, "last five minutes", "300"},
+        {(unsigned)WINDOW_MAX_SEC, "last hour", "3600"},
+        {0, "since the start", "0"},
+    };
+    Html *html = sight->html;
+
+    html_open(html, "p");
+    html_text(html, STR("Figures of: "));
+    for (size_t i = 0; i < ELEMENTS_OF(windows); i++) {
+        HtmlParameter window = {"window", str_from_c(windows[i].value)};
+
+        html_text(html, i > 0 ? STR(" · ") : STR_NULL);
+        if (windows[i].sec == sight->window_sec)
+            html_element_c(html, "strong", NULL, windows[i].text);
+        else
+            html_link(html, "/latency", &window, 1, str_from_c(windows[i].text));
+    }
+    html_close(html);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+/* Of a row without requests there is no time. */
+static void draw_time(Html *html, int64_t nsec, bool is_known) {
+    piece_open_number(html);
+    if (is_known) {
+        html_attr_number(html, "data-value", nsec);
+        html_duration(html, nsec);
+    } else {
+        html_text(html, STR("–"));
+    }
+    html_close(html);
+}
+
+static double mean_usec(const LatencySummary *summary) {
+    return summary->n > 0 ? (double)summary->sum_nsec / (double)summary->n / 1000.0 : 0;
+}
+
+/* Which part took how much of a request, on average. */
+static void draw_split(Html *html, const LatencyVerb *verb) {
+    const PiecePart parts[] = {
+        {STR("µs reading"), round(mean_usec(&verb->parts[LATENCY_READ])), 1},
+        {STR("µs evaluating"), round(mean_usec(&verb->parts[LATENCY_EVALUATE])), 2},
+        {STR("µs writing"), round(mean_usec(&verb->parts[LATENCY_WRITE])), 3},
+    };
+    double whole = parts[0].value + parts[1].value + parts[2].value;
+
+    html_open(html, "td");
+    if (verb->parts[LATENCY_TOTAL].n > 0)
+        piece_bar(html, parts, ELEMENTS_OF(parts), whole);
+    html_close(html);
+}
+
+/* Of a request: as half of them have at most, and the most. */
+static void draw_nodes(Html *html, const LatencyVerb *verb) {
+    piece_open_number(html);
+    html_attr_number(html, "data-value", (int64_t)verb->n_nodes_p50);
+    if (verb->n_decided > 0) {
+        html_count(html, verb->n_nodes_p50);
+        html_text(html, STR(", "));
+        html_count(html, verb->n_nodes_max);
+    } else {
+        html_text(html, STR("–"));
+    }
+    html_close(html);
+}
+
+static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
+    const LatencySummary *total = &about->parts[LATENCY_TOTAL];
+    bool is_known = total->n > 0;
+
+    html_open(html, "tr");
+    piece_head(html, str_from_c(verb_name(verb)));
+    piece_count(html, total->n);
+    draw_time(html, total->p50_nsec, is_known);
+    draw_time(html, total->p99_nsec, is_known);
+    draw_time(html, total->max_nsec, is_known);
+    draw_split(html, about);
+    draw_nodes(html, about);
+    piece_count(html, about->n_late);
+    piece_count(html, about->n_errors);
+    html_close(html);
+}
+
+static void draw_verbs(const LatencySight *sight) {
+    static const char *const columns[] = {"Verb",
+        "#Requests",
+        "#Half within",
+        "#99 % within",
+        "#Longest",
+        "Mean, by what it is spent on",
+        "#Nodes: median, most",
+        "#Out of time",
+        "#Errors"};
+
+    piece_table(sight->html,
+        "verbs",
+        "Requests by verb, from their headers to the last byte of the reply",
+        columns,
+        ELEMENTS_OF(columns));
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        draw_verb(sight->html, (Verb)i, &sight->verbs[i]);
+    piece_table_end(sight->html);
+}
+
+static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySummary *summary) {
+    static const char *const names[] = {
+        [LATENCY_READ] = "read: until its body was here",
+        [LATENCY_EVALUATE] = "evaluate: until the reply was made",
+        [LATENCY_WRITE] = "write: until the reply was taken",
+        [LATENCY_TOTAL] = "all of it",
+    };
+
+    html_open(html, "tr");
+    piece_head(html, str_from_c(verb_name(verb)));
+    html_element_c(html, "td", NULL, names[part]);
+    draw_time(html, summary->p50_nsec, true);
+    draw_time(html, summary->p90_nsec, true);
+    draw_time(html, summary->p99_nsec, true);
+    draw_time(html, summary->max_nsec, true);
+    html_close(html);
+}
+
+static void draw_parts(const LatencySight *sight) {
+    static const char *const columns[] = {
+        "Verb", "Part", "#50 % within", "#90 % within", "#99 % within", "#Longest"};
+
+    if (sight->n_requests == 0)
+        return;
+    piece_table(sight->html, "parts", "Each part on its own", columns, ELEMENTS_OF(columns));
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        for (size_t part = 0; part < _LATENCY_PARTS; part++)
+            if (sight->verbs[i].parts[LATENCY_TOTAL].n > 0)
+                draw_part(sight->html, (Verb)i, (LatencyPart)part, &sight->verbs[i].parts[part]);
+    piece_table_end(sight->html);
+}
+
+/* --- the last hour ---------------------------------------------------------------------------- */
+
+static double requests_of(const LatencySlot *slot) {
+    double n = 0;
+
+    for (size_t verb = 0; verb < _VERB_MAX; verb++)
+        n += slot->n[verb];
+    return n / LATENCY_SLOT_SEC;
+}
+
+static double late_of(const LatencySlot *slot) {
+    return slot->n_late;
+}
+
+static void draw_line(const LatencySight *sight, const LatencySlot *slots, double *values,
+    double (*of)(const LatencySlot *), const char *label, const char *unit) {
+    PieceLine line = {
+        .label = label,
+        .unit = unit,
+        .values = values,
+        .n = HOUR_SLOTS,
+        .step_sec = LATENCY_SLOT_SEC,
+    };
+
+    for (size_t i = 0; i < HOUR_SLOTS; i++)
+        values[i] = hour_was_there(sight->sitting, &slots[i]) ? of(&slots[i]) : (double)NAN;
+    piece_line(sight->html, &line);
+}
+
+static void draw_hour(const LatencySight *sight) {
+    const LatencySlot *slots = hour_read(sight->sitting);
+    double *values = ARENA_RAW(sight->sitting->arena, double, HOUR_SLOTS);
+
+    if (!slots || !values)
+        return;
+    piece_section(sight->html, "hour", "The last hour");
+    draw_line(sight, slots, values, requests_of, "Requests", "a second");
+    draw_line(sight, slots, values, hour_p99_msec, "99 of 100 filters within", "ms");
+    draw_line(sight, slots, values, late_of, "Out of time", "in ten seconds");
+    html_close(sight->html);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static void draw_further(const LatencySight *sight) {
+    Html *html = sight->html;
+    char path[64];
+
+    html_element_c(html, "h2", NULL, "Further");
+    html_open(html, "p");
+    html_link(html, "/policies", NULL, 0, STR("What each policy costs"));
+    html_text(html, STR(" · "));
+    html_link(html, "/changes", NULL, 0, STR("what changed in the last hour"));
+    html_close(html);
+    (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", sight->window_sec);
+    piece_curl(html, sight->sitting->api->server, path);
+}
+
+static unsigned draw(const Sitting *sitting, Html *html) {
+    LatencySight sight = {.sitting = sitting, .html = html};
+    char error[QUERY_ERROR_MAX];
+    int64_t window_sec;
+
+    if (!query_number(sitting->query,
+            STR("window"),
+            0,
+            WINDOW_MAX_SEC,
+            WINDOW_DEFAULT_SEC,
+            &window_sec,
+            error)) {
+        html_element_c(html, "p", "problem", error);
+        return 400;
+    }
+    sight.window_sec = (unsigned)window_sec;
+    read_figures(&sight);
+    draw_verdict(&sight);
+    draw_windows(&sight);
+    if (sight.n_requests == 0)
+        piece_empty(html,
+            "No request came in this time.",
+            "Is berth listed as an extender in the scheduler's configuration? berth config prints "
+            "what belongs there, and berth check --live tries it out.");
+    draw_verbs(&sight);
+    draw_parts(&sight);
+    draw_hour(&sight);
+    draw_further(&sight);
+    return 200;
+}
+
+const DashboardPage page_latency = {
+    .path = "/latency",
+    .label = "Latency",
+    .title = "Latency",
+    .question = "Is the extender slowing my scheduler?",
+    .json = "/api/v1/latency",
+    .parameters = {STR("window")},
+    .draw = draw,
+};

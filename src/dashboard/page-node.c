@@ -1,0 +1,225 @@
+/*
+ * Why not this node? What berth knows of it, what the rules say of it for the last pods, and what
+ * was said of it lately. With ?at= the cluster of then is made again, if it is still kept.
+ *
+ * For the modules: #node-state, #node-failures, #node-verdicts and #node-facts are live; nothing
+ * else than what every page has.
+ */
+
+#include <inttypes.h>
+
+#include "base/nsec.h"
+#include "base/shell.h"
+#include "dashboard/node-facts.h"
+#include "dashboard/node-part.h"
+
+#define READ_AT_ONCE 64u
+#define PODS_SHOWN 50u
+
+/* --- drawing --------------------------------------------------------------------------------- */
+
+static void draw_commands(const NodeScene *scene, Html *html, const PodsSight *pods) {
+    _cleanup_(buf_done) Buf command = BUF_INIT(4096);
+
+    html_element_c(html, "h2", NULL, "As commands");
+    buf_append(&command, STR("kubectl describe node "));
+    shell_word(&command, scene->name);
+    piece_command(html, buf_str(&command));
+    if (pods->n == 0)
+        return;
+    buf_reset(&command);
+    buf_append(&command, STR("berth explain --last "));
+    shell_word(&command,
+        arena_printf(scene->sitting->arena,
+            "%.*s/%.*s",
+            STR_FMT(pods->pods[0].namespace),
+            STR_FMT(pods->pods[0].name)));
+    buf_append(&command, STR(" --node "));
+    shell_word(&command, scene->name);
+    piece_command(html, buf_str(&command));
+}
+
+/* Who runs on it, and since when it is there. */
+static void draw_pods(Html *html, const PodList *list) {
+    html_open(html, "details");
+    html_attr(html, "id", STR("node-pods"));
+    html_open(html, "summary");
+    html_printf(html, "%" PRIu32 " %s on it", list->n, list->n == 1 ? "pod" : "pods");
+    html_close(html);
+    html_open(html, "ul");
+    for (uint32_t i = 0; i < list->n && i < PODS_SHOWN; i++) {
+        html_open(html, "li");
+        piece_pod(html, list->items[i]->namespace, list->items[i]->name);
+        html_close(html);
+    }
+    if (list->n > PODS_SHOWN)
+        html_element_c(html, "li", NULL, "… and more");
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_facts(const NodeScene *scene, Html *html) {
+    const PodList *list = table_chunk(scene->table, scene->row)->pods[table_slot(scene->row)];
+
+    piece_section(
+        html, "node-facts", scene->is_past ? "As berth saw it then" : "As berth sees it now");
+    node_facts(html, scene->view, scene->row, scene->sitting->wall_nsec, "node");
+    if (list)
+        draw_pods(html, list);
+    if (scene->node->created_at > 0) {
+        html_open(html, "p");
+        html_text(html, STR("Created "));
+        html_time(html, scene->node->created_at * NSEC_PER_SEC, scene->sitting->wall_nsec);
+        html_text(html, STR("."));
+        html_close(html);
+    }
+    html_close(html);
+}
+
+static void draw_name(const NodeScene *scene, Html *html) {
+    html_open(html, "p");
+    html_attr(html, "id", STR("node-state"));
+    html_attr(html, "class", STR("subject"));
+    html_flag(html, "data-live");
+    html_text(html, STR("Node "));
+    html_element(html, "strong", "node", scene->name);
+    if (!scene->node->is_ready)
+        html_element_c(html, "strong", "bad", ": ✗ not ready");
+    if (scene->node->is_unschedulable)
+        html_element_c(html, "strong", "warn", ": cordoned");
+    html_close(html);
+}
+
+static void draw_found(const NodeScene *scene, Html *html, const PodsSight *pods) {
+    draw_name(scene, html);
+    node_draw_failures(scene, html, pods);
+    node_draw_verdicts(scene, html);
+    draw_facts(scene, html);
+    draw_commands(scene, html, pods);
+}
+
+static void draw_form(Html *html, Str name) {
+    html_open(html, "form");
+    html_attr(html, "class", STR("filter"));
+    html_attr(html, "action", STR("/node"));
+    html_attr(html, "method", STR("get"));
+    piece_label(html, "node-name", STR("Node"));
+    html_open(html, "input");
+    html_attr(html, "id", STR("node-name"));
+    html_attr(html, "name", STR("name"));
+    html_attr(html, "value", name);
+    html_attr(html, "autocomplete", STR("off"));
+    html_element_c(html, "button", NULL, "Show");
+    html_close(html);
+}
+
+/* --- the cluster of then ---------------------------------------------------------------------- */
+
+/* The newest decision up to @at_nsec whose scene is kept. False: there is none. */
+static bool find_then(Decisions *decisions, int64_t at_nsec, FoundDecision *ret) {
+    FoundDecision some[READ_AT_ONCE];
+    bool is_found = false;
+    uint64_t below = 0;
+    size_t n = 0;
+
+    do {
+        n = decisions ? decisions_read(decisions, below, some, READ_AT_ONCE) : 0;
+        for (size_t i = 0; i < n; i++) {
+            below = some[i].past->id;
+            if (!is_found && some[i].scene && some[i].past->at_nsec <= at_nsec) {
+                *ret = some[i];
+                is_found = true;
+            } else {
+                found_done(&some[i]);
+            }
+        }
+    } while (n > 0 && !is_found);
+    return is_found;
+}
+
+/* The view of then, a reference, for the policies of then if they are kept; NULL: it cannot be had.
+ */
+static View *view_then(const Sitting *sitting, int64_t *ret_at_nsec) {
+    const SceneSetting setting = {
+        .zones = sitting->view->zones,
+        .exemptions = sitting->view->exemptions,
+    };
+    FoundDecision found;
+    Program *program;
+    View *view = NULL;
+
+    if (sitting->at_nsec == 0 || !find_then(sitting->api->decisions, sitting->at_nsec, &found))
+        return NULL;
+    program = found.scene->program ? found.scene->program : sitting->view->program;
+    *ret_at_nsec = found.past->at_nsec;
+    if (scene_view(found.scene, program, &setting, /* before= */ NULL, &view, NULL) < 0)
+        view = NULL;
+    found_done(&found);
+    return view;
+}
+
+static void say_when(const NodeScene *scene, Html *html) {
+    if (scene->sitting->at_nsec == 0)
+        return;
+    html_open(html, "p");
+    html_attr(html, "class", STR("notice"));
+    if (scene->is_past) {
+        html_text(html, STR("The node as it was when berth decided "));
+        html_time(html, scene->at_nsec, scene->sitting->wall_nsec);
+        html_text(html, STR("."));
+    } else {
+        html_text(html, STR("The cluster of then is not kept any more: the node as it is now."));
+    }
+    html_close(html);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static unsigned draw_seen(NodeScene *scene, Html *html) {
+    PodsSight pods = {0};
+
+    scene->table = scene->view->table;
+    scene->row = table_find(scene->table, scene->name);
+    scene->node = scene->row < scene->table->n_rows ? table_node(scene->table, scene->row) : NULL;
+    say_when(scene, html);
+    if (!scene->node) {
+        piece_empty(html,
+            "berth knows no node of that name.",
+            "It may be gone, or not be listed yet: kubectl get nodes.");
+        node_draw_verdicts(scene, html);
+        return 404;
+    }
+    if (pods_sight_all(scene->sitting->api->decisions, scene->view, scene->sitting->arena, &pods) <
+        0)
+        piece_empty(html, "There is no memory to look at pods now.", "Try again in a while.");
+    draw_found(scene, html, &pods);
+    pods_sight_done(&pods);
+    return 200;
+}
+
+static unsigned draw(const Sitting *sitting, Html *html) {
+    int64_t at_nsec = sitting->at_nsec > 0 ? sitting->at_nsec : sitting->wall_nsec;
+    _cleanup_(view_unrefp) View *then = view_then(sitting, &at_nsec);
+    NodeScene scene = {
+        .sitting = sitting,
+        .view = then ? then : sitting->view,
+        .is_past = then != NULL,
+        .at_nsec = at_nsec,
+        .name = query_get(sitting->query, STR("name")),
+    };
+
+    draw_form(html, scene.name);
+    if (!scene.name.ptr) {
+        piece_empty(html, "Which node?", "Write its name above, or choose one of the page Nodes.");
+        return 400;
+    }
+    return draw_seen(&scene, html);
+}
+
+const DashboardPage page_node = {
+    .path = "/node",
+    .title = "Node",
+    .question = "Why not this node?",
+    .parameters = {STR("name")},
+    .draw = draw,
+};

@@ -1,0 +1,391 @@
+/*
+ * Is the cluster lopsided? One column of all nodes as a grid of colours, for eyes; the same as a
+ * table, a page at a time, for everybody.
+ *
+ * For the modules: <div id="heat" data-column="used.cpu" data-src="/api/v1/nodes?column=…"> is to
+ * be filled by heat.js; #nodes-summary and the table in #nodes are live.
+ */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/nodes-sight.h"
+#include "dashboard/dashboard.h"
+#include "dashboard/piece.h"
+
+#define PAGE_SIZE 200u
+#define HIGH_SHARE 0.9
+
+typedef enum NodesOrder {
+    ORDER_NAME,
+    ORDER_HIGHEST,
+    ORDER_LOWEST,
+} NodesOrder;
+
+static const struct {
+    const char *name, *label;
+} orders[] = {
+    [ORDER_NAME] = {"name", "name"},
+    [ORDER_HIGHEST] = {"highest", "highest first"},
+    [ORDER_LOWEST] = {"lowest", "lowest first"},
+};
+
+typedef struct NodesQuestion {
+    const NodeColumn *column;
+    NodesOrder order;
+    size_t page; /* from 1 */
+} NodesQuestion;
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static bool find_column(const NodesSight *sight, Str name, const NodeColumn **ret, char *error) {
+    *ret = &sight->columns[0];
+    if (!name.ptr)
+        return true;
+    for (size_t i = 0; i < sight->n_columns; i++) {
+        *ret = &sight->columns[i];
+        if (str_eq(name, sight->columns[i].name))
+            return true;
+    }
+    (void)snprintf(error, QUERY_ERROR_MAX, "there is no column of that name: choose one below");
+    *ret = &sight->columns[0];
+    return false;
+}
+
+static bool find_order(Str name, NodesOrder *ret, char *error) {
+    *ret = ORDER_NAME;
+    if (!name.ptr)
+        return true;
+    for (size_t i = 0; i < ELEMENTS_OF(orders); i++) {
+        *ret = (NodesOrder)i;
+        if (str_is(name, orders[i].name))
+            return true;
+    }
+    (void)snprintf(error, QUERY_ERROR_MAX, "order must be name, highest or lowest");
+    *ret = ORDER_NAME;
+    return false;
+}
+
+static bool read_question(
+    const Sitting *sitting, const NodesSight *sight, NodesQuestion *ret, char *error) {
+    int64_t page = 1;
+    bool is_fine =
+        find_column(sight, query_get(sitting->query, STR("column")), &ret->column, error) &&
+        find_order(query_get(sitting->query, STR("order")), &ret->order, error) &&
+        query_number(sitting->query, STR("page"), 1, 1000000, 1, &page, error);
+
+    ret->page = (size_t)page;
+    return is_fine;
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+static void open_select(Html *html, const char *name, const char *label) {
+    piece_label(html, name, str_from_c(label));
+    html_open(html, "select");
+    html_attr(html, "id", str_from_c(name));
+    html_attr(html, "name", str_from_c(name));
+}
+
+static void draw_form(Html *html, const NodesSight *sight, const NodesQuestion *question) {
+    html_open(html, "form");
+    html_attr(html, "class", STR("filter"));
+    html_attr(html, "action", STR("/nodes"));
+    html_attr(html, "method", STR("get"));
+    open_select(html, "column", "Colour by");
+    for (size_t i = 0; i < sight->n_columns; i++)
+        piece_option(html,
+            sight->columns[i].name,
+            sight->columns[i].label,
+            &sight->columns[i] == question->column);
+    html_close(html);
+    open_select(html, "order", "table by");
+    for (size_t i = 0; i < ELEMENTS_OF(orders); i++)
+        piece_option(html,
+            str_from_c(orders[i].name),
+            str_from_c(orders[i].label),
+            i == (size_t)question->order);
+    html_close(html);
+    html_element_c(html, "button", NULL, "Show");
+    html_close(html);
+}
+
+/* --- the sentence ----------------------------------------------------------------------------- */
+
+static void draw_value(Html *html, const NodeColumn *column, double value) {
+    if (isnan(value))
+        html_text(html, STR("–"));
+    else if (column->is_share)
+        html_printf(html, "%.0f %%", value * 100);
+    else if (value >= 0 && value < 1e15 && value == floor(value))
+        html_count(html, (uint64_t)value);
+    else
+        html_printf(html, "%.4g", value);
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The known values, sorted, in @arena; how many. */
+static size_t sort_values(
+    const NodeColumn *column, size_t n_nodes, Arena *arena, const double **ret) {
+    double *values = ARENA_RAW(arena, double, n_nodes);
+    size_t n = 0;
+
+    for (size_t i = 0; values && i < n_nodes; i++)
+        if (!isnan(column->values[i]))
+            values[n++] = column->values[i];
+    if (n > 1)
+        qsort(values, n, sizeof(*values), compare_doubles);
+    *ret = values;
+    return n;
+}
+
+static void say_value(Html *html, const char *what, const NodeColumn *column, double value) {
+    html_text(html, str_from_c(what));
+    html_open(html, "b");
+    draw_value(html, column, value);
+    html_close(html);
+}
+
+static void say_high(Html *html, const double *values, size_t n) {
+    size_t n_high = 0;
+
+    while (n_high < n && values[n - 1 - n_high] > HIGH_SHARE)
+        n_high++;
+    html_text(html, STR(" Above 90 %: "));
+    html_open(html, "b");
+    html_count(html, n_high);
+    html_close(html);
+    html_text(html, n_high == 1 ? STR(" node.") : STR(" nodes."));
+}
+
+static void say_states(Html *html, const NodesSight *sight) {
+    size_t n_not_ready = 0, n_cordoned = 0;
+
+    for (size_t i = 0; i < sight->n; i++) {
+        n_not_ready += !sight->is_ready[i];
+        n_cordoned += sight->is_cordoned[i];
+    }
+    if (n_not_ready > 0)
+        html_printf(html, " %zu not ready.", n_not_ready);
+    if (n_cordoned > 0)
+        html_printf(html, " %zu cordoned.", n_cordoned);
+}
+
+static void draw_summary(
+    const Sitting *sitting, Html *html, const NodesSight *sight, const NodeColumn *column) {
+    const double *values;
+    size_t n = sort_values(column, sight->n, sitting->arena, &values);
+
+    html_open(html, "p");
+    html_attr(html, "id", STR("nodes-summary"));
+    html_flag(html, "data-live");
+    html_count(html, sight->n);
+    html_text(html, sight->n == 1 ? STR(" node; ") : STR(" nodes; "));
+    html_text(html, column->label);
+    if (n == 0) {
+        html_text(html, STR(": not known of any."));
+    } else {
+        say_value(html, ": lowest ", column, values[0]);
+        say_value(html, ", median ", column, values[n / 2]);
+        say_value(html, ", highest ", column, values[n - 1]);
+        html_text(html, STR("."));
+        if (n < sight->n)
+            html_printf(html, " Not known of %zu.", sight->n - n);
+        if (column->is_share)
+            say_high(html, values, n);
+    }
+    say_states(html, sight);
+    if (str_is(column->name, "rejected"))
+        html_printf(html, " Counted over the last %zu filters.", sight->n_decisions);
+    html_close(html);
+}
+
+/* --- the grid --------------------------------------------------------------------------------- */
+
+static void draw_grid(const Sitting *sitting, Html *html, const NodeColumn *column) {
+    html_open(html, "div");
+    html_attr(html, "id", STR("heat"));
+    html_attr(html, "class", STR("heat"));
+    html_attr(html, "data-column", column->name);
+    html_attr(html,
+        "data-src",
+        arena_printf(sitting->arena, "/api/v1/nodes?column=%.*s", STR_FMT(column->name)));
+    html_open(html, "noscript");
+    html_element_c(
+        html, "p", "quiet", "The grid of colours needs JavaScript; the table has it all.");
+    html_close(html);
+    html_close(html);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* A node and what it is sorted by. */
+typedef struct NodeRank {
+    size_t place;
+    double key; /* ascending; NaN: last */
+} NodeRank;
+
+static int compare_ranks(const void *a, const void *b) {
+    const NodeRank *x = a, *y = b;
+
+    if (isnan(x->key) != isnan(y->key))
+        return isnan(x->key) ? 1 : -1;
+    if (x->key < y->key || x->key > y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static const NodeRank *rank_nodes(
+    const Sitting *sitting, const NodesSight *sight, const NodesQuestion *question) {
+    NodeRank *ranks = ARENA_ARRAY(sitting->arena, NodeRank, sight->n);
+    const double *values = question->column->values;
+
+    for (size_t i = 0; ranks && i < sight->n; i++)
+        ranks[i] = (NodeRank){
+            .place = i,
+            .key = question->order == ORDER_NAME      ? 0
+                   : question->order == ORDER_HIGHEST ? -values[i]
+                                                      : values[i],
+        };
+    if (ranks && sight->n > 1)
+        qsort(ranks, sight->n, sizeof(*ranks), compare_ranks);
+    return ranks;
+}
+
+static void draw_state(Html *html, const NodesSight *sight, size_t place) {
+    html_open(html, "td");
+    if (!sight->is_ready[place])
+        html_element_c(html, "strong", "bad", "✗ not ready");
+    else
+        html_element_c(html, "span", "good", "✓ ready");
+    if (sight->is_cordoned[place]) {
+        html_text(html, STR(", "));
+        html_element_c(html, "strong", "warn", "cordoned");
+    }
+    html_close(html);
+}
+
+static void draw_node(Html *html, const NodesSight *sight, size_t place) {
+    html_open(html, "tr");
+    piece_open_head(html);
+    piece_node(html, sight->names[place]);
+    html_close(html);
+    draw_state(html, sight, place);
+    for (size_t i = 0; i < sight->n_columns; i++) {
+        piece_open_number(html);
+        draw_value(html, &sight->columns[i], sight->columns[i].values[place]);
+        html_close(html);
+    }
+    html_close(html);
+}
+
+static bool draw_table(const Sitting *sitting, Html *html, const NodesSight *sight,
+    const NodeRank *ranks, size_t from) {
+    const char *columns[2 + NODES_SIGHT_COLUMNS_MAX] = {"Node", "State"};
+
+    for (size_t i = 0; i < sight->n_columns; i++) {
+        Str label = arena_printf(sitting->arena, "#%.*s", STR_FMT(sight->columns[i].label));
+
+        if (!label.ptr)
+            return false;
+        columns[2 + i] = label.ptr;
+    }
+    piece_table(html, "nodes", "Nodes", columns, 2 + sight->n_columns);
+    for (size_t i = from; i < sight->n && i < from + PAGE_SIZE; i++)
+        draw_node(html, sight, ranks[i].place);
+    piece_table_end(html);
+    return true;
+}
+
+static void draw_page_link(
+    Html *html, const NodesQuestion *question, size_t page, const char *text) {
+    char number[24];
+    const HtmlParameter parameters[] = {
+        {"column", question->column->name},
+        {question->order != ORDER_NAME ? "order" : NULL, str_from_c(orders[question->order].name)},
+        {"page", (Str){number, (size_t)snprintf(number, sizeof(number), "%zu", page)}},
+    };
+
+    html_link(html, "/nodes", parameters, ELEMENTS_OF(parameters), str_from_c(text));
+    html_text(html, STR(" "));
+}
+
+static void draw_paging(Html *html, const NodesQuestion *question, size_t n) {
+    size_t from = (question->page - 1) * PAGE_SIZE;
+    size_t to = from + PAGE_SIZE < n ? from + PAGE_SIZE : n;
+
+    if (n <= PAGE_SIZE)
+        return;
+    html_open(html, "nav");
+    html_attr(html, "id", STR("paging"));
+    html_attr(html, "aria-label", STR("More nodes"));
+    html_flag(html, "data-live");
+    html_count(html, from + 1);
+    html_text(html, STR(" to "));
+    html_count(html, to);
+    html_text(html, STR(" of "));
+    html_count(html, n);
+    html_text(html, STR(". "));
+    if (question->page > 1)
+        draw_page_link(html, question, question->page - 1, "Previous 200");
+    if (to < n)
+        draw_page_link(html, question, question->page + 1, "Next 200");
+    html_close(html);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static unsigned draw_found(
+    const Sitting *sitting, Html *html, const NodesSight *sight, const NodesQuestion *question) {
+    const NodeRank *ranks = rank_nodes(sitting, sight, question);
+    size_t from = (question->page - 1) * PAGE_SIZE;
+
+    draw_summary(sitting, html, sight, question->column);
+    draw_grid(sitting, html, question->column);
+    if (from >= sight->n) {
+        piece_empty(html, "There are not that many nodes.", "Go back to the first page.");
+        return 404;
+    }
+    if (!ranks || !draw_table(sitting, html, sight, ranks, from))
+        return piece_no_memory(html, "the table");
+    draw_paging(html, question, sight->n);
+    return 200;
+}
+
+static unsigned draw(const Sitting *sitting, Html *html) {
+    char error[QUERY_ERROR_MAX];
+    NodesQuestion question = {.order = ORDER_NAME};
+    NodesSight sight;
+
+    if (nodes_sight_make(sitting->api, sitting->arena, &sight) < 0)
+        return piece_no_memory(html, "this page");
+    if (sight.n == 0) {
+        piece_empty(html,
+            "berth knows no nodes.",
+            "It is not given a cluster: start berth serve with --kubeconfig or --cluster.");
+        return 200;
+    }
+    if (!read_question(sitting, &sight, &question, error)) {
+        html_element_c(html, "p", "problem", error);
+        draw_form(html, &sight, &question);
+        return 400;
+    }
+    draw_form(html, &sight, &question);
+    return draw_found(sitting, html, &sight, &question);
+}
+
+const DashboardPage page_nodes = {
+    .path = "/nodes",
+    .label = "Nodes",
+    .title = "Nodes",
+    .question = "Is the cluster lopsided?",
+    .json = "/api/v1/nodes",
+    .parameters = {STR("column"), STR("order"), STR("page")},
+    .draw = draw,
+};

@@ -1,0 +1,293 @@
+/*
+ * What is going on: figures of the last minutes, the newest decisions, who waits, and who makes
+ * them wait. Each leads on to the page that says more.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dashboard/dashboard.h"
+#include "dashboard/headline.h"
+#include "dashboard/hour.h"
+#include "dashboard/piece.h"
+#include "history/pods-sight.h"
+
+#define WINDOW_SEC 300
+#define NEWEST_SHOWN 30u
+#define WAITING_SHOWN 10u
+#define POLICIES_SHOWN 5u
+#define READ_AT_ONCE 64u
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+static void begin_tile(Html *html, const char *what) {
+    html_open(html, "div");
+    html_attr(html, "class", STR("tile"));
+    html_element_c(html, "dt", NULL, what);
+    html_open(html, "dd");
+}
+
+static void end_tile(Html *html) {
+    html_close(html);
+    html_close(html);
+}
+
+/* Nodes that filters rejected, of those that they were asked about. */
+static void draw_share(Html *html, const LatencySlot *slots) {
+    uint64_t n_nodes = 0, n_rejected = 0;
+
+    for (size_t i = LATENCY_SLOTS - WINDOW_SEC / LATENCY_SLOT_SEC; i < LATENCY_SLOTS; i++) {
+        n_nodes += slots[i].n_nodes;
+        n_rejected += slots[i].n_rejected;
+    }
+    begin_tile(html, "nodes rejected by filters");
+    if (n_nodes == 0)
+        html_text(html, STR("–"));
+    else
+        html_printf(html, "%.1f %%", (double)n_rejected / (double)n_nodes * 100);
+    end_tile(html);
+}
+
+static void draw_rate(Html *html, const LatencyVerb *verbs) {
+    uint64_t n = 0;
+
+    for (Verb verb = 0; verb < _VERB_MAX; verb++)
+        n += verbs[verb].parts[LATENCY_TOTAL].n;
+    begin_tile(html, "decisions");
+    html_printf(html, "%.1f a second", (double)n / WINDOW_SEC);
+    end_tile(html);
+}
+
+static void draw_waiting_tile(const Sitting *sitting, Html *html) {
+    static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
+
+    begin_tile(html, "pods waiting now");
+    html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
+    html_count(html, sitting->sentence->n_waiting);
+    html_close(html);
+    end_tile(html);
+}
+
+static void draw_p99(const Sitting *sitting, Html *html) {
+    begin_tile(html, "filters answered within, 99 of 100");
+    html_open_link(html, "/latency", NULL, 0);
+    if (sitting->sentence->p99_nsec > 0)
+        html_duration(html, sitting->sentence->p99_nsec);
+    else
+        html_text(html, STR("none yet"));
+    html_close(html);
+    end_tile(html);
+}
+
+static void draw_tiles(const Sitting *sitting, Html *html) {
+    const LatencySlot *slots = hour_read(sitting);
+    LatencyVerb verbs[_VERB_MAX];
+
+    if (!slots)
+        return;
+    latency_read(sitting->api->latency, WINDOW_SEC, sitting->now_nsec, verbs);
+    piece_section(html, "figures", "The last five minutes");
+    html_open(html, "dl");
+    html_attr(html, "class", STR("tiles"));
+    draw_rate(html, verbs);
+    draw_share(html, slots);
+    draw_waiting_tile(sitting, html);
+    draw_p99(sitting, html);
+    html_close(html);
+    html_close(html);
+}
+
+/* --- decisions -------------------------------------------------------------------------------- */
+
+/* The newest as of then; references. */
+static size_t read_newest(const Sitting *sitting, FoundDecision *ret, size_t max) {
+    FoundDecision some[READ_AT_ONCE];
+    uint64_t below = 0;
+    size_t n = 0, n_some;
+
+    if (!sitting->api->decisions)
+        return 0;
+    do {
+        n_some = decisions_read(sitting->api->decisions, below, some, READ_AT_ONCE);
+        for (size_t i = 0; i < n_some; i++) {
+            below = some[i].past->id;
+            if (n < max && (sitting->at_nsec == 0 || some[i].past->at_nsec <= sitting->at_nsec))
+                ret[n++] = some[i];
+            else
+                found_done(&some[i]);
+        }
+    } while (n_some > 0 && n < max);
+    return n;
+}
+
+static void draw_decision(const Sitting *sitting, Html *html, const PastDecision *past) {
+    html_open(html, "tr");
+    html_open(html, "td");
+    html_time(html, past->at_nsec, sitting->wall_nsec);
+    html_close(html);
+    html_open(html, "td");
+    piece_pod(html, past->pod_namespace, past->pod_name);
+    html_close(html);
+    html_open(html, "td");
+    headline_open_link(html, past);
+    html_text(html, str_from_c(verb_name(past->verb)));
+    html_close(html);
+    html_close(html);
+    piece_open_number(html);
+    headline_counts(html, past);
+    html_close(html);
+    html_open(html, "td");
+    headline_said(html, past);
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_newest(const Sitting *sitting, Html *html) {
+    static const char *const columns[] = {
+        "When", "Pod", "Verb", "#Nodes asked → passed", "What came of it"};
+    FoundDecision found[NEWEST_SHOWN];
+    size_t n = read_newest(sitting, found, NEWEST_SHOWN);
+
+    piece_section(html, "newest", "Newest decisions");
+    piece_table(html, "decisions", "The newest decisions", columns, ELEMENTS_OF(columns));
+    for (size_t i = 0; i < n; i++) {
+        draw_decision(sitting, html, found[i].past);
+        found_done(&found[i]);
+    }
+    piece_table_end(html);
+    if (n == 0)
+        piece_empty(html,
+            sitting->api->decisions ? "Nothing has been decided yet."
+                                    : "Decisions are not remembered here.",
+            sitting->api->decisions ? "Tell kube-scheduler about this berth (berth config "
+                                      "prints how), then create a pod."
+                                    : "Start berth serve without --decisions 0.");
+    html_close(html);
+}
+
+/* --- who waits -------------------------------------------------------------------------------- */
+
+static int compare_since(const void *a, const void *b) {
+    const PodSight *const *x = a, *const *y = b;
+
+    return ((*x)->first_nsec > (*y)->first_nsec) - ((*x)->first_nsec < (*y)->first_nsec);
+}
+
+static void draw_waiting_pod(const Sitting *sitting, Html *html, const PodSight *pod) {
+    html_open(html, "tr");
+    html_open(html, "td");
+    piece_pod(html, pod->namespace, pod->name);
+    html_close(html);
+    html_open(html, "td");
+    html_time(html, pod->first_nsec, sitting->wall_nsec);
+    html_close(html);
+    piece_count(html, pod->n_attempts);
+    html_element(html, "td", NULL, pod->reason);
+    html_close(html);
+}
+
+static void draw_waiting_rows(
+    const Sitting *sitting, Html *html, const PodSight **waiting, size_t n) {
+    static const char *const columns[] = {
+        "Pod", "First asked about", "#Attempts", "Mostly because"};
+
+    qsort(waiting, n, sizeof(*waiting), compare_since);
+    piece_table(html, "waiting", "Pods that wait longest", columns, ELEMENTS_OF(columns));
+    for (size_t i = 0; i < n && i < WAITING_SHOWN; i++)
+        draw_waiting_pod(sitting, html, waiting[i]);
+    piece_table_end(html);
+}
+
+static void draw_waiting(const Sitting *sitting, Html *html, const PodsSight *sight) {
+    const PodSight **waiting = ARENA_ARRAY(sitting->arena, const PodSight *, sight->n + 1);
+    size_t n = 0;
+
+    piece_section(html, "wait", "Pods that wait");
+    for (size_t i = 0; waiting && i < sight->n; i++)
+        if (sight->pods[i].is_waiting)
+            waiting[n++] = &sight->pods[i];
+    if (n > 0)
+        draw_waiting_rows(sitting, html, waiting, n);
+    else
+        piece_empty(html, "No pod waits because of berth.", NULL);
+    html_close(html);
+}
+
+/* --- who rejects ------------------------------------------------------------------------------ */
+
+typedef struct Rejecting {
+    Str policy;
+    uint64_t n_nodes;
+    PolicyFigure figure;
+} Rejecting;
+
+static int compare_rejecting(const void *a, const void *b) {
+    const Rejecting *x = a, *y = b;
+
+    return (x->n_nodes < y->n_nodes) - (x->n_nodes > y->n_nodes);
+}
+
+static Rejecting rejecting_of(Metrics *metrics, const Policy *policy) {
+    Rejecting rejecting = {
+        .policy = policy->name, .figure = metrics_of_policy(metrics, policy->name)};
+
+    for (size_t i = 0; i < policy->n_filters; i++)
+        rejecting.n_nodes +=
+            metrics_of_rule(metrics, policy->name, policy->filters[i].name).n_rejected;
+    return rejecting;
+}
+
+static void draw_rejecting(Html *html, const Rejecting *rejecting) {
+    html_open(html, "tr");
+    html_open(html, "td");
+    html_link(html, "/policies", NULL, 0, rejecting->policy);
+    html_close(html);
+    piece_count(html, rejecting->n_nodes);
+    piece_count(html, rejecting->figure.n_matched);
+    piece_count(html, rejecting->figure.n_rejected_all);
+    html_close(html);
+}
+
+static void draw_policies(const Sitting *sitting, Html *html) {
+    static const char *const columns[] = {
+        "Policy", "#Nodes rejected", "#Pods it was for", "#Of these, no node left"};
+    const Program *program = sitting->view->program;
+    Rejecting *all = ARENA_ARRAY(sitting->arena, Rejecting, program->n_policies + 1);
+
+    piece_section(html, "rejecting", "Policies that reject most");
+    if (program->n_policies == 0)
+        piece_empty(html,
+            "There are no policies: every node passes.",
+            "Start berth serve with --policy FILE.");
+    for (size_t i = 0; all && i < program->n_policies; i++)
+        all[i] = rejecting_of(sitting->api->metrics, &program->policies[i]);
+    if (all)
+        qsort(all, program->n_policies, sizeof(*all), compare_rejecting);
+    piece_table(html, "policies", "Since the start", columns, ELEMENTS_OF(columns));
+    for (size_t i = 0; all && i < program->n_policies && i < POLICIES_SHOWN; i++)
+        draw_rejecting(html, &all[i]);
+    piece_table_end(html);
+    html_close(html);
+}
+
+static unsigned draw(const Sitting *sitting, Html *html) {
+    PodsSight sight = {0};
+    int r = pods_sight_all(sitting->api->decisions, sitting->view, sitting->arena, &sight);
+
+    draw_tiles(sitting, html);
+    if (r == 0)
+        draw_waiting(sitting, html, &sight);
+    draw_newest(sitting, html);
+    draw_policies(sitting, html);
+    pods_sight_done(&sight);
+    return 200;
+}
+
+const DashboardPage page_overview = {
+    .path = "/",
+    .label = "Overview",
+    .title = "Overview",
+    .question = "What is going on?",
+    .json = "/api/v1/status",
+    .draw = draw,
+};

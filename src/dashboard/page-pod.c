@@ -1,0 +1,333 @@
+/*
+ * One pod: why it waits, why it went where it is, why not elsewhere. What is asked is found here,
+ * each part draws its own.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/shell.h"
+#include "dashboard/pod-part.h"
+#include "replay/hindsight.h"
+
+#define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
+
+/* --- what the parts share --------------------------------------------------------------------- */
+
+const NodeExplanation *pod_explained(const PodPage *page, Str node) {
+    uint32_t place = page->view ? map_find(&page->by_name, node) : MAP_NONE;
+
+    return place == MAP_NONE ? NULL : &page->explanation.nodes[place];
+}
+
+Outcome pod_outcome(const PodPage *page, Str node) {
+    Decisions *decisions = page->sitting->api->decisions;
+
+    if (!page->outcomes)
+        return (Outcome){.kind = OUTCOME_NOT_ASKED};
+    return outcomes_find(page->outcomes, decisions_number(decisions, page->outcomes, node));
+}
+
+Str pod_chosen(const PodPage *page) {
+    const PastDecision *bind = page->attempt->bind.past;
+
+    if (bind)
+        return str_is_empty(bind->error) ? bind->node : STR_NULL;
+    return page->attempt == &page->pod->attempts[0] ? page->pod->node : STR_NULL;
+}
+
+const PastDecision *pod_attempt_first(const Attempt *attempt) {
+    return attempt->filter.past       ? attempt->filter.past
+           : attempt->prioritize.past ? attempt->prioritize.past
+           : attempt->preempt.past    ? attempt->preempt.past
+                                      : attempt->bind.past;
+}
+
+static void draw_values(Html *html, const CelLeaf *values, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(4096);
+
+        probe_leaf_print(&values[i], &text);
+        if (i > 0)
+            html_text(html, STR(", "));
+        html_text(html, buf_str(&text));
+    }
+}
+
+void pod_draw_why(const PodPage *page, const NodeExplanation *node, const FailedRule *failed) {
+    CelLeaf values[PROBE_VALUES_MAX];
+    size_t n = 0;
+
+    if (!str_is_empty(failed->detail)) {
+        html_text(page->html, failed->detail);
+        return;
+    }
+    arena_reset(page->scratch);
+    if (explain_values(
+            &page->explanation, node, &failed->filter->test, page->scratch, values, &n) == 0)
+        draw_values(page->html, values, n);
+}
+
+void pod_draw_sum(const PodPage *page, const NodeExplanation *node) {
+    const Explanation *explanation = &page->explanation;
+
+    for (size_t i = 0; i < explanation->n_scores; i++) {
+        html_printf(page->html, "%s%.1f ", i > 0 ? " + " : "", node->parts[i].contribution);
+        html_text(page->html, explanation->scores[i]->name);
+    }
+}
+
+void pod_draw_rule(Html *html, Str policy, Str rule) {
+    html_open(html, "span");
+    html_attr(html, "class", STR("rule"));
+    html_text(html, STR("(policy "));
+    html_link(html, "/policies", NULL, 0, policy);
+    html_text(html, STR(", rule "));
+    html_text(html, rule);
+    html_text(html, STR(")"));
+    html_close(html);
+}
+
+/* --- the attempt ------------------------------------------------------------------------------ */
+
+static bool has_id(const Attempt *attempt, uint64_t id) {
+    const FoundDecision *const all[] = {
+        &attempt->filter, &attempt->prioritize, &attempt->preempt, &attempt->bind};
+
+    for (size_t i = 0; i < ELEMENTS_OF(all); i++)
+        if (all[i]->past && all[i]->past->id == id)
+            return true;
+    return false;
+}
+
+/* The one with a decision @id; or the newest as of then. SIZE_MAX: none is kept. */
+static size_t find_attempt(const PodSight *pod, int64_t id, int64_t at_nsec) {
+    for (size_t i = 0; i < pod->n_attempts; i++) {
+        const PastDecision *first = pod_attempt_first(&pod->attempts[i]);
+
+        if (!first)
+            continue;
+        if (id > 0 ? has_id(&pod->attempts[i], (uint64_t)id)
+                   : at_nsec == 0 || first->at_nsec <= at_nsec)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* The policies of then, which are mostly still those of now. */
+static Program *program_of(const PodPage *page, const Scene *scene) {
+    Program *now = page->sitting->view->program;
+
+    return scene && !scene->program && digest_equal(scene->policy, now->digest) ? now : NULL;
+}
+
+static int index_nodes(PodPage *page) {
+    page->by_name = MAP_INIT_IN(page->sitting->arena);
+    for (size_t i = 0; i < page->explanation.n_nodes; i++)
+        if (map_add(&page->by_name, page->explanation.nodes[i].node, (uint32_t)i) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+/* What became of the nodes that are explained. */
+static int note_kinds(PodPage *page) {
+    size_t size = page->outcomes ? outcomes_size(page->outcomes) : 0;
+
+    if (size == 0)
+        return 0;
+    page->kinds = ARENA_ARRAY(page->sitting->arena, uint8_t, page->explanation.n_nodes + 1);
+    for (size_t i = 0; page->kinds && i < size; i++) {
+        uint32_t number, place;
+        Outcome outcome = outcomes_at(page->outcomes, i, &number);
+
+        place = map_find(&page->by_name, page->names[number - 1]);
+        if (place != MAP_NONE)
+            page->kinds[place] = (uint8_t)outcome.kind;
+    }
+    return page->kinds ? 0 : -ENOMEM;
+}
+
+/* Everything that led to the answer, as of then. */
+static void look_back(PodPage *page) {
+    const FoundDecision *filter = &page->attempt->filter;
+    const SceneSetting setting = {
+        .zones = page->sitting->view->zones, .exemptions = page->sitting->view->exemptions};
+    Hindsight past = {
+        .scene = filter->scene,
+        .pod_text = pod_text_str(filter->pod_text),
+        .now_nsec = filter->past ? filter->past->at_nsec : 0,
+    };
+    int r = hindsight_explain(&past,
+        program_of(page, filter->scene),
+        &setting,
+        page->sitting->arena,
+        &page->view,
+        &page->as_sent,
+        &page->explanation);
+
+    if (r == 0 && index_nodes(page) == 0 && note_kinds(page) == 0)
+        return;
+    page->obstacle = r > 0 ? hindsight_error(r) : "there is no memory for it now";
+    page->view = view_unref(page->view);
+}
+
+static void open_attempt(PodPage *page, size_t place) {
+    page->attempt = &page->pod->attempts[place];
+    page->number = page->pod->n_attempts - place;
+    page->filter = page->attempt->filter.past;
+    page->outcomes = page->attempt->filter.outcomes;
+    if (page->outcomes)
+        page->names =
+            decisions_names(page->sitting->api->decisions, page->outcomes, page->sitting->arena);
+    if (!page->names)
+        page->outcomes = NULL;
+    if (page->filter)
+        look_back(page);
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+static void draw_command(const PodPage *page, const char *program) {
+    const ApiContext *api = page->sitting->api;
+    _cleanup_(buf_done) Buf command = BUF_INIT((size_t)64 * 1024);
+    _cleanup_(buf_done) Buf name = BUF_INIT((size_t)16 * 1024);
+    char url[SERVER_URL_MAX];
+
+    buf_printf(&command, "%s explain --last ", program);
+    buf_append(&name, page->namespace);
+    buf_append_char(&name, '/');
+    buf_append(&name, page->name);
+    shell_word(&command, buf_str(&name));
+    if (!str_is_empty(page->node)) {
+        buf_append(&command, STR(" --node "));
+        shell_word(&command, page->node);
+    }
+    if (api->server)
+        buf_printf(&command, " --server %s", server_url(api->server, url));
+    piece_command(page->html, buf_str(&command));
+}
+
+static void draw_json(const PodPage *page) {
+    const HtmlParameter parameters[] = {{"pod",
+        arena_printf(
+            page->sitting->arena, "%.*s/%.*s", STR_FMT(page->namespace), STR_FMT(page->name))}};
+    Html *html = page->html;
+    char path[64];
+
+    html_open(html, "p");
+    html_open_link(html, "/api/v1/decisions", parameters, ELEMENTS_OF(parameters));
+    html_attr(html, "id", STR("json"));
+    html_text(html, STR("All decisions about this pod as JSON"));
+    html_close(html);
+    if (page->filter) {
+        (void)snprintf(path, sizeof(path), "/api/v1/decisions/%" PRIu64, page->filter->id);
+        html_text(html, STR("; "));
+        html_link(html, path, NULL, 0, STR("this attempt's filter, node by node"));
+    }
+    html_close(html);
+}
+
+static void draw_commands(const PodPage *page) {
+    Html *html = page->html;
+
+    html_open(html, "section");
+    html_attr(html, "id", STR("commands"));
+    html_element_c(html, "h2", NULL, "The same as a command");
+    draw_command(page, "berth");
+    draw_command(page, "kubectl berth");
+    draw_json(page);
+    html_close(html);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static void draw_parts(PodPage *page) {
+    pod_story(page);
+    pod_attempts(page);
+    pod_attempt(page);
+    pod_ways(page);
+    pod_order(page);
+    pod_node(page);
+    draw_commands(page);
+}
+
+static unsigned draw_unknown(const PodPage *page) {
+    Html *html = page->html;
+
+    html_open(html, "p");
+    html_attr(html, "class", STR("problem"));
+    html_text(html, STR("Nothing is remembered of "));
+    html_element(html, "b", NULL, page->namespace);
+    html_text(html, STR("/"));
+    html_element(html, "b", NULL, page->name);
+    html_text(html, STR("."));
+    html_close(html);
+    piece_empty(html,
+        "Either kube-scheduler has not asked berth about it, or that was long ago.",
+        "kubectl describe pod says which scheduler it has, and what that one says.");
+    return 404;
+}
+
+static unsigned draw_found(PodPage *page, const PodsSight *sight, int64_t id) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    size_t place = SIZE_MAX;
+
+    if (sight->n == 0)
+        return draw_unknown(page);
+    page->pod = &sight->pods[0];
+    page->scratch = scratch;
+    if (scratch)
+        place = find_attempt(page->pod, id, page->sitting->at_nsec);
+    if (place == SIZE_MAX) {
+        piece_empty(page->html,
+            "That attempt is not remembered any more.",
+            "Leave id and at out of the address to see the newest one.");
+        return 404;
+    }
+    page->is_pinned = id > 0 || page->sitting->at_nsec > 0;
+    open_attempt(page, place);
+    draw_parts(page);
+    page->view = view_unref(page->view);
+    return 200;
+}
+
+static unsigned draw(const Sitting *sitting, Html *html) {
+    PodPage page = {
+        .sitting = sitting,
+        .html = html,
+        /* As they are remembered. */
+        .namespace = str_take(query_get(sitting->query, STR("namespace")), PAST_NAME_MAX),
+        .name = str_take(query_get(sitting->query, STR("name")), PAST_NAME_MAX),
+        .node = query_get(sitting->query, STR("node")),
+    };
+    char error[QUERY_ERROR_MAX] = "namespace and name say which pod: /pod?namespace=…&name=…";
+    PodsSight sight = {0};
+    unsigned status;
+    int64_t id;
+
+    if (!page.namespace.ptr || !page.name.ptr ||
+        !query_number(sitting->query, STR("id"), 1, INT64_MAX, 0, &id, error)) {
+        html_element_c(html, "p", "problem", error);
+        return 400;
+    }
+    if (pods_sight_one(sitting->api->decisions,
+            sitting->view,
+            page.namespace,
+            page.name,
+            /* uid= */ STR_NULL,
+            sitting->arena,
+            &sight) < 0)
+        return piece_no_memory(html, "this page");
+    status = draw_found(&page, &sight, id);
+    pods_sight_done(&sight);
+    return status;
+}
+
+const DashboardPage page_pod = {
+    .path = "/pod",
+    .title = "Pod",
+    .question = "Why is it pending? Why is it there?",
+    .parameters = {STR("namespace"), STR("name"), STR("id"), STR("node")},
+    .draw = draw,
+};

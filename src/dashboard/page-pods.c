@@ -1,0 +1,240 @@
+/*
+ * Pods that berth was asked about, the waiting ones first. What is searched for is looked for in
+ * what a row shows.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "dashboard/dashboard.h"
+#include "dashboard/piece.h"
+#include "history/pods-sight.h"
+
+#define PAGE_SIZE 100u
+
+typedef struct PodsQuestion {
+    Str text; /* empty: all */
+    bool only_waiting;
+    size_t page; /* from 1 */
+} PodsQuestion;
+
+static bool read_question(const Sitting *sitting, PodsQuestion *ret, char *error) {
+    Str state = query_get(sitting->query, STR("state"));
+    int64_t page;
+
+    ret->text = query_get(sitting->query, STR("q"));
+    ret->only_waiting = str_is(state, "waiting");
+    if (state.ptr && !ret->only_waiting && !str_is(state, "all")) {
+        (void)snprintf(error, QUERY_ERROR_MAX, "state must be waiting or all");
+        return false;
+    }
+    if (!query_number(sitting->query, STR("page"), 1, 1000000, 1, &page, error))
+        return false;
+    ret->page = (size_t)page;
+    return true;
+}
+
+/* --- which ------------------------------------------------------------------------------------ */
+
+/* "namespace/name" is one text for who searches. */
+static bool fits(const PodSight *pod, const PodsQuestion *question, Arena *scratch) {
+    Str text = question->text, full;
+
+    if (question->only_waiting && !pod->is_waiting)
+        return false;
+    if (str_is_empty(text))
+        return true;
+    arena_reset(scratch);
+    full = arena_printf(scratch, "%.*s/%.*s", STR_FMT(pod->namespace), STR_FMT(pod->name));
+    return str_contains_nocase(full, text) || str_contains_nocase(pod->node, text) ||
+           str_contains_nocase(pod->reason, text) || str_contains_nocase(pod->policy, text) ||
+           str_eq(pod->uid, text);
+}
+
+#define SCRATCH_BUDGET ((size_t)64 * 1024)
+
+static size_t choose(const PodsSight *sight, const PodsQuestion *question, const PodSight **ret) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    size_t n = 0;
+
+    for (size_t i = 0; scratch && i < sight->n; i++)
+        if (fits(&sight->pods[i], question, scratch))
+            ret[n++] = &sight->pods[i];
+    return n;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static void draw_form(Html *html, const PodsQuestion *question) {
+    html_open(html, "form");
+    html_attr(html, "class", STR("filter"));
+    html_attr(html, "action", STR("/pods"));
+    html_attr(html, "method", STR("get"));
+    piece_label(html, "q", STR("Pod, node, policy or reason with"));
+    html_open(html, "input");
+    html_attr(html, "id", STR("q"));
+    html_attr(html, "name", STR("q"));
+    html_attr(html, "value", question->text);
+    html_attr(html, "autocomplete", STR("off"));
+    piece_label(html, "state", STR("which"));
+    html_open(html, "select");
+    html_attr(html, "id", STR("state"));
+    html_attr(html, "name", STR("state"));
+    piece_option(html, STR(""), STR("all"), !question->only_waiting);
+    piece_option(html, STR("waiting"), STR("waiting"), question->only_waiting);
+    html_close(html);
+    html_element_c(html, "button", NULL, "Show");
+    html_close(html);
+}
+
+static void draw_state(Html *html, const PodSight *pod) {
+    if (pod->is_waiting) {
+        html_element_c(html, "strong", "warn", "◔ waiting");
+    } else if (!str_is_empty(pod->node)) {
+        html_element_c(html, "span", "good", "✓ on ");
+        piece_node(html, pod->node);
+    } else if (pod->is_exempt) {
+        html_text(html, STR("exempt: no policy is for it"));
+    } else if (pod->n_passed > 0) {
+        html_text(html, STR("passed; where it went is not known"));
+    } else {
+        html_text(html, STR("not known"));
+    }
+}
+
+static void draw_pod(const Sitting *sitting, Html *html, const PodSight *pod) {
+    html_open(html, "tr");
+    piece_open_head(html);
+    piece_pod(html, pod->namespace, pod->name);
+    html_close(html);
+    html_open(html, "td");
+    draw_state(html, pod);
+    html_close(html);
+    piece_open_number(html);
+    html_count(html, pod->n_passed);
+    html_text(html, STR(" of "));
+    html_count(html, pod->n_in);
+    html_close(html);
+    html_element(html, "td", NULL, pod->reason);
+    piece_count(html, pod->n_attempts);
+    html_open(html, "td");
+    html_time(html, pod->first_nsec, sitting->wall_nsec);
+    html_close(html);
+    html_open(html, "td");
+    html_time(html, pod->last_nsec, sitting->wall_nsec);
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_table(const Sitting *sitting, Html *html, const PodSight *const *pods, size_t n) {
+    static const char *const columns[] = {"Pod",
+        "State",
+        "#Nodes that passed last",
+        "Mostly rejected because",
+        "#Attempts",
+        "First",
+        "Last"};
+
+    piece_table(html, "pods", "Pods berth was asked about", columns, ELEMENTS_OF(columns));
+    for (size_t i = 0; i < n; i++)
+        draw_pod(sitting, html, pods[i]);
+    piece_table_end(html);
+}
+
+static void draw_page_link(
+    Html *html, const PodsQuestion *question, size_t page, const char *text) {
+    char number[24];
+    const HtmlParameter parameters[] = {
+        {question->text.len > 0 ? "q" : NULL, question->text},
+        {question->only_waiting ? "state" : NULL, STR("waiting")},
+        {"page", (Str){number, (size_t)snprintf(number, sizeof(number), "%zu", page)}},
+    };
+
+    html_link(html, "/pods", parameters, ELEMENTS_OF(parameters), str_from_c(text));
+    html_text(html, STR(" "));
+}
+
+static void draw_paging(Html *html, const PodsQuestion *question, size_t n) {
+    size_t from = (question->page - 1) * PAGE_SIZE;
+
+    html_open(html, "p");
+    html_attr(html, "id", STR("paging"));
+    html_flag(html, "data-live");
+    html_count(html, n);
+    html_text(html, n == 1 ? STR(" pod. ") : STR(" pods. "));
+    if (question->page > 1)
+        draw_page_link(html, question, question->page - 1, "Previous 100");
+    if (from + PAGE_SIZE < n)
+        draw_page_link(html, question, question->page + 1, "Next 100");
+    html_close(html);
+}
+
+static void draw_none(const Sitting *sitting, Html *html, const PodsQuestion *question) {
+    bool is_filtered = question->text.len > 0 || question->only_waiting;
+
+    html_open(html, "div");
+    html_attr(html, "id", STR("pods"));
+    html_flag(html, "data-live");
+    if (question->only_waiting && question->text.len == 0)
+        piece_empty(html,
+            "No pod waits because of berth.",
+            "Pods that wait for other reasons: kubectl get pods -A --field-selector "
+            "status.phase=Pending");
+    else if (is_filtered)
+        piece_empty(html,
+            "Nothing that is remembered fits.",
+            "berth knows pods that kube-scheduler has asked it about; kubectl describe pod says "
+            "who schedules another.");
+    else
+        piece_empty(html,
+            sitting->api->decisions ? "berth has not been asked about any pod yet."
+                                    : "Decisions are not remembered here.",
+            sitting->api->decisions ? "Tell kube-scheduler about this berth (berth config "
+                                      "prints how), then create a pod."
+                                    : "Start berth serve without --decisions 0.");
+    html_close(html);
+}
+
+static unsigned draw_found(
+    const Sitting *sitting, Html *html, const PodsQuestion *question, const PodsSight *sight) {
+    const PodSight **pods = ARENA_ARRAY(sitting->arena, const PodSight *, sight->n + 1);
+    size_t n = pods ? choose(sight, question, pods) : 0;
+    size_t from = (question->page - 1) * PAGE_SIZE;
+
+    if (n == 0) {
+        draw_none(sitting, html, question);
+        return 200;
+    }
+    draw_paging(html, question, n);
+    if (from < n)
+        draw_table(sitting, html, pods + from, n - from < PAGE_SIZE ? n - from : PAGE_SIZE);
+    return from < n ? 200 : 404;
+}
+
+static unsigned draw(const Sitting *sitting, Html *html) {
+    char error[QUERY_ERROR_MAX];
+    PodsQuestion question;
+    PodsSight sight = {0};
+    unsigned status;
+
+    if (!read_question(sitting, &question, error)) {
+        html_element_c(html, "p", "problem", error);
+        return 400;
+    }
+    draw_form(html, &question);
+    if (pods_sight_all(sitting->api->decisions, sitting->view, sitting->arena, &sight) < 0)
+        return piece_no_memory(html, "this list");
+    status = draw_found(sitting, html, &question, &sight);
+    pods_sight_done(&sight);
+    return status;
+}
+
+const DashboardPage page_pods = {
+    .path = "/pods",
+    .label = "Pods",
+    .title = "Pods",
+    .question = "Which pods wait, and why?",
+    .json = "/api/v1/decisions",
+    .parameters = {STR("q"), STR("state"), STR("page")},
+    .draw = draw,
+};

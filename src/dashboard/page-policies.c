@@ -1,0 +1,280 @@
+/*
+ * Which policy is hurting? The one that pods wait for because of nothing else comes first.
+ *
+ * For the modules: <p id="policies-verdict">, the table in #policies, a <section id="rules"> of
+ * <details id="policy-NAME"> each with a table; nothing but what every page has.
+ */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/policies-sight.h"
+#include "base/clock.h"
+#include "base/shell.h"
+#include "dashboard/dashboard.h"
+#include "dashboard/piece.h"
+
+/* A processor's time that one look may take; what is not known by then is left out. */
+#define TIME_MAX_NSEC (500 * NSEC_PER_MSEC)
+
+static bool is_over(void *context) {
+    return clock_thread_cpu_nsec() > *(const int64_t *)context;
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b) {
+    const PolicySight *x = a, *y = b;
+
+    if (x->n_only_blocker != y->n_only_blocker)
+        return x->n_only_blocker > y->n_only_blocker ? -1 : 1;
+    if (x->is_observed != y->is_observed)
+        return x->is_observed ? 1 : -1;
+    if (x->n_rejected != y->n_rejected)
+        return x->n_rejected > y->n_rejected ? -1 : 1;
+    return str_cmp(x->name, y->name);
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+static void draw_cost(Html *html, double nsec) {
+    piece_open_number(html);
+    if (isnan(nsec)) {
+        html_text(html, STR("–"));
+    } else {
+        char value[32];
+
+        (void)snprintf(value, sizeof(value), "%g", nsec);
+        html_attr(html, "data-value", str_from_c(value));
+        html_printf(html, nsec < 10 ? "%.1f ns" : "%.0f ns", nsec);
+    }
+    html_close(html);
+}
+
+static void draw_mode(Html *html, bool is_observed) {
+    html_open(html, "td");
+    if (is_observed)
+        html_element_c(html, "span", "quiet", "Observe: it only counts");
+    else
+        html_text(html, STR("Enforce"));
+    html_close(html);
+}
+
+static void draw_blocker(Html *html, const PoliciesSight *sight, const PolicySight *policy) {
+    static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
+
+    piece_open_number(html);
+    if (policy->n_only_blocker == 0) {
+        html_text(html, STR("0"));
+    } else {
+        html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
+        html_attr(html, "class", STR("bad"));
+        html_printf(html, "%zu of %zu waiting", policy->n_only_blocker, sight->n_looked_at);
+        html_close(html);
+    }
+    html_close(html);
+}
+
+/* --- what it comes to ------------------------------------------------------------------------- */
+
+static void say_blocker(Html *html, const PoliciesSight *sight, const PolicySight *policy) {
+    html_count(html, sight->n_waiting);
+    html_text(html, sight->n_waiting == 1 ? STR(" pod waits. ") : STR(" pods wait. "));
+    if (sight->n_looked_at < sight->n_waiting)
+        html_printf(html, "%zu of them were looked at. ", sight->n_looked_at);
+    if (policy->n_only_blocker > 0) {
+        html_text(html, STR("Without policy "));
+        html_element(html, "strong", NULL, policy->name);
+        html_printf(html,
+            " %zu of %zu waiting pods could be placed, as far as berth can say.",
+            policy->n_only_blocker,
+            sight->n_looked_at);
+    } else {
+        html_text(html, STR("No single policy keeps one of them from every node."));
+    }
+}
+
+static void draw_verdict(Html *html, const PoliciesSight *sight, const PolicySight *first) {
+    html_open(html, "p");
+    html_attr(html, "id", STR("policies-verdict"));
+    html_flag(html, "data-live");
+    if (sight->n_waiting == 0)
+        html_text(html, STR("No pod waits because of berth."));
+    else
+        say_blocker(html, sight, first);
+    if (!sight->is_whole)
+        html_text(html, STR(" There was no time to look at all of it: figures may be too low."));
+    html_close(html);
+}
+
+static void draw_policy(
+    const Sitting *sitting, Html *html, const PoliciesSight *sight, const PolicySight *policy) {
+    html_open(html, "tr");
+    piece_head(html, policy->name);
+    draw_mode(html, policy->is_observed);
+    draw_blocker(html, sight, policy);
+    piece_count(html, policy->n_matched);
+    piece_count(html, policy->n_rejected);
+    piece_count(html, policy->n_rejected_all);
+    draw_cost(html, policy->cost_nsec);
+    html_open(html, "td");
+    if (policy->matched_nsec > 0)
+        html_time(html, policy->matched_nsec, sitting->wall_nsec);
+    else
+        html_text(html, STR("not lately"));
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_table(const Sitting *sitting, Html *html, const PoliciesSight *sight) {
+    static const char *const columns[] = {"Policy",
+        "Mode",
+        "#Only blocker of",
+        "#Filters it was for",
+        "#Nodes rejected",
+        "#Rejected all nodes",
+        "#Cost a node",
+        "Last match"};
+
+    piece_table(html, "policies", "Policies in force", columns, ELEMENTS_OF(columns));
+    for (size_t i = 0; i < sight->n; i++)
+        draw_policy(sitting, html, sight, &sight->policies[i]);
+    piece_table_end(html);
+}
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+static void draw_rule(Html *html, const PolicySight *policy, const RuleSight *rule) {
+    html_open(html, "tr");
+    piece_head(html, rule->name);
+    html_open(html, "td");
+    html_text(html, rule->is_filter ? STR("filter, ") : STR("score, "));
+    html_element(html, "code", NULL, rule->kind);
+    if (!rule->is_filter)
+        html_printf(html, ", weight %g", rule->weight);
+    html_close(html);
+    html_element(html, "td", NULL, rule->reason);
+    piece_count(html, rule->n_only_blocker);
+    piece_count(html, policy->is_observed ? rule->n_observed : rule->n_rejected);
+    piece_count(html, rule->n_failed);
+    piece_count(html, rule->n_missing);
+    draw_cost(html, rule->cost_nsec);
+    html_close(html);
+}
+
+static void draw_command(const Sitting *sitting, Html *html, const PolicySight *policy) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(DASHBOARD_PAGE_MAX);
+
+    if (str_is_empty(policy->file))
+        return;
+    shell_word(&file, policy->file);
+    html_open(html, "p");
+    html_printf(html, "Its name stands in line %u of ", policy->line);
+    html_element(html, "code", NULL, policy->file);
+    html_text(html, STR(". Its rules as the CEL they stand for:"));
+    html_close(html);
+    piece_command(html,
+        arena_printf(sitting->arena, "berth check --print-cel %.*s", STR_FMT(buf_str(&file))));
+}
+
+static void draw_rules_of(const Sitting *sitting, Html *html, const PolicySight *policy) {
+    static const char *const columns[] = {"Rule",
+        "What it is",
+        "Reason",
+        "#Only blocker of",
+        "#Nodes rejected",
+        "#Failed on",
+        "#Metric missing on",
+        "#Cost a node"};
+    Str id = arena_printf(sitting->arena, "policy-%.*s", STR_FMT(policy->name));
+    Str table = arena_printf(sitting->arena, "rules-%.*s", STR_FMT(policy->name));
+    Str caption = arena_printf(sitting->arena, "Rules of %.*s", STR_FMT(policy->name));
+
+    if (!id.ptr || !table.ptr || !caption.ptr)
+        return;
+    html_open(html, "details");
+    html_attr(html, "id", id);
+    if (policy->n_only_blocker > 0)
+        html_flag(html, "open");
+    html_open(html, "summary");
+    html_element(html, "strong", NULL, policy->name);
+    html_printf(html, ": %zu %s", policy->n_rules, policy->n_rules == 1 ? "rule" : "rules");
+    html_close(html);
+    if (policy->n_rules > 0) {
+        piece_table(html, table.ptr, caption.ptr, columns, ELEMENTS_OF(columns));
+        for (size_t i = 0; i < policy->n_rules; i++)
+            draw_rule(html, policy, &policy->rules[i]);
+        piece_table_end(html);
+    }
+    draw_command(sitting, html, policy);
+    html_close(html);
+}
+
+static void draw_rules(const Sitting *sitting, Html *html, const PoliciesSight *sight) {
+    piece_section(html, "rules", "Rules");
+    for (size_t i = 0; i < sight->n; i++)
+        draw_rules_of(sitting, html, &sight->policies[i]);
+    html_close(html);
+}
+
+static void draw_meaning(Html *html) {
+    html_element_c(html, "h2", NULL, "What the columns mean");
+    html_open(html, "dl");
+    html_element_c(html, "dt", NULL, "Only blocker of");
+    html_element_c(html,
+        "dd",
+        NULL,
+        "Waiting pods that have a node which fails this policy and no other: without it they could "
+        "go there. Nodes are those kube-scheduler asked about last.");
+    html_element_c(html, "dt", NULL, "Nodes rejected");
+    html_element_c(html,
+        "dd",
+        NULL,
+        "Since berth was started. A node that several rules fail counts for the first of them; in "
+        "mode Observe: nodes that it would have rejected.");
+    html_element_c(html, "dt", NULL, "Cost a node");
+    html_element_c(html,
+        "dd",
+        NULL,
+        "Processor time of each rule by itself, for the last pods asked about. Rules that read the "
+        "node alone are worked out when the node changes, and cost next to nothing here.");
+    html_close(html);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static unsigned draw(const Sitting *sitting, Html *html) {
+    int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
+    PoliciesSight sight;
+
+    if (policies_sight_make(sitting->api, is_over, &end_nsec, sitting->arena, &sight) < 0)
+        return piece_no_memory(html, "this page");
+    if (sight.n == 0) {
+        piece_empty(html,
+            "No policy is in force: every node passes.",
+            "Write one (berth demo prints a file to begin with) and start berth serve --policy "
+            "FILE.");
+        return 200;
+    }
+    qsort(sight.policies, sight.n, sizeof(*sight.policies), compare);
+    draw_verdict(html, &sight, &sight.policies[0]);
+    draw_table(sitting, html, &sight);
+    draw_rules(sitting, html, &sight);
+    draw_meaning(html);
+    html_element_c(
+        html, "p", NULL, "What would happen without one of them, or with another limit:");
+    html_open(html, "p");
+    html_link(html, "/what-if", NULL, 0, STR("What if …?"));
+    html_close(html);
+    return 200;
+}
+
+const DashboardPage page_policies = {
+    .path = "/policies",
+    .label = "Policies",
+    .title = "Policies",
+    .question = "Which policy is hurting?",
+    .json = "/api/v1/policies",
+    .draw = draw,
+};

@@ -1,0 +1,292 @@
+/*
+ * What would happen if I changed …? A copy of the policies in force to play with, and a place for
+ * what would come of it. Nothing here changes anything: what is good is copied into a file.
+ *
+ * For the modules (whatif.js); nothing here is live, so that nobody's words are written over:
+ *
+ *     <form id="what-if-form">
+ *       <fieldset id="what-if-numbers">        not there if there are none
+ *         <input type="number" data-set="POLICY.params.NAME" data-was="0.8" value="0.8">
+ *         <input type="number" data-set="POLICY.RULE.weight" data-was="3" value="3">
+ *       <textarea class="policy" data-file="FILE">TEXT</textarea>, one for each file
+ *       <input type="number" id="what-if-last">  how many decisions
+ *       <button type="submit" id="what-if-run" hidden>  to be shown by the module
+ *     <section id="what-if-result" aria-live="polite">  to be filled
+ *
+ * What is changed is posted: inputs whose value is not their data-was as "set"; and, if one of the
+ * texts was edited, all of them as policies, since they take the place of all:
+ *
+ *     POST /api/v1/what-if?last=N
+ *     {"policies": [{"name": FILE, "text": TEXT}], "set": {KEY: VALUE}}
+ */
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/digest.h"
+#include "dashboard/dashboard.h"
+#include "dashboard/piece.h"
+#include "history/changes.h"
+#include "history/recorder.h"
+
+#define ROWS_MAX 30u
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* A number of a policy that can be changed: what `--set` calls it, and what it is. */
+typedef struct Knob {
+    Str key;   /* POLICY.params.NAME, POLICY.RULE.weight */
+    Str label; /* for people */
+    double value;
+    bool is_whole;
+    bool is_weight;
+} Knob;
+
+#define KNOBS_MAX 200u
+
+typedef struct Knobs {
+    Knob items[KNOBS_MAX];
+    size_t n;
+} Knobs;
+
+static void add_knob(Knobs *knobs, Knob knob) {
+    if (knobs->n < KNOBS_MAX && knob.key.ptr && knob.label.ptr)
+        knobs->items[knobs->n++] = knob;
+}
+
+static void add_param(
+    const Sitting *sitting, const Policy *policy, Str name, CelValue value, Knobs *knobs) {
+    if (value.kind != CEL_INT && value.kind != CEL_DOUBLE)
+        return;
+    add_knob(knobs,
+        (Knob){
+            .key = arena_printf(
+                sitting->arena, "%.*s.params.%.*s", STR_FMT(policy->name), STR_FMT(name)),
+            .label = arena_printf(
+                sitting->arena, "%.*s of policy %.*s", STR_FMT(name), STR_FMT(policy->name)),
+            .value = value.kind == CEL_INT ? (double)value.i : value.d,
+            .is_whole = value.kind == CEL_INT,
+        });
+}
+
+static void add_params(const Sitting *sitting, const Policy *policy, Knobs *knobs) {
+    const CelVariable *params = cel_env_variable(policy->scope->env, STR("params"));
+    const CelRecordType *type = &policy->scope->params_type;
+
+    if (!params || !params->is_constant || params->value.kind != CEL_RECORD)
+        return;
+    for (uint32_t i = 0; i < type->n_fields; i++)
+        add_param(sitting,
+            policy,
+            type->fields[i].name,
+            type->get(params->value.record, i, /* run= */ NULL),
+            knobs);
+}
+
+static void add_weights(const Sitting *sitting, const Policy *policy, Knobs *knobs) {
+    for (size_t i = 0; i < policy->n_scores; i++) {
+        const Score *score = &policy->scores[i];
+
+        add_knob(knobs,
+            (Knob){
+                .key = arena_printf(sitting->arena,
+                    "%.*s.%.*s.weight",
+                    STR_FMT(policy->name),
+                    STR_FMT(score->name)),
+                .label = arena_printf(sitting->arena,
+                    "weight of score %.*s of policy %.*s",
+                    STR_FMT(score->name),
+                    STR_FMT(policy->name)),
+                .value = score->weight,
+                .is_weight = true,
+            });
+    }
+}
+
+static void find_knobs(const Sitting *sitting, Knobs *ret) {
+    const Program *program = sitting->view->program;
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        add_params(sitting, &program->policies[i], ret);
+        add_weights(sitting, &program->policies[i], ret);
+    }
+}
+
+static void draw_knob(Html *html, const Knob *knob, size_t number) {
+    char id[48], value[48];
+
+    (void)snprintf(id, sizeof(id), "knob-%zu", number);
+    (void)snprintf(value, sizeof(value), "%.15g", knob->value);
+    html_open(html, "p");
+    html_attr(html, "class", STR("knob"));
+    piece_label(html, id, knob->label);
+    html_open(html, "input");
+    html_attr(html, "type", STR("number"));
+    html_attr(html, "id", str_from_c(id));
+    html_attr(html, "step", knob->is_whole ? STR("1") : STR("any"));
+    if (knob->is_weight)
+        html_attr(html, "min", STR("0"));
+    html_attr(html, "value", str_from_c(value));
+    html_attr(html, "data-was", str_from_c(value));
+    html_attr(html, "data-set", knob->key);
+    html_close(html);
+}
+
+static void draw_knobs(Html *html, const Knobs *knobs) {
+    if (knobs->n == 0)
+        return;
+    html_open(html, "fieldset");
+    html_attr(html, "id", STR("what-if-numbers"));
+    html_element_c(html, "legend", NULL, "Limits and weights");
+    for (size_t i = 0; i < knobs->n; i++)
+        draw_knob(html, &knobs->items[i], i);
+    html_close(html);
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static unsigned count_lines(Str text) {
+    unsigned n = 2;
+
+    for (size_t i = 0; i < text.len && n < ROWS_MAX; i++)
+        n += text.ptr[i] == '\n';
+    return n;
+}
+
+static void draw_text(Html *html, const PolicySource *source, size_t number) {
+    char id[48];
+
+    (void)snprintf(id, sizeof(id), "policy-text-%zu", number);
+    html_open(html, "p");
+    html_open(html, "label");
+    html_attr(html, "for", str_from_c(id));
+    html_text(html, STR("A copy of "));
+    html_element(html, "code", NULL, source->file);
+    html_close(html);
+    html_close(html);
+    html_open(html, "textarea");
+    html_attr(html, "id", str_from_c(id));
+    html_attr(html, "class", STR("policy"));
+    html_attr(html, "data-file", source->file);
+    html_attr(html, "spellcheck", STR("false"));
+    html_attr(html, "autocomplete", STR("off"));
+    html_attr_number(html, "rows", count_lines(source->text));
+    html_text(html, source->text);
+    html_close(html);
+}
+
+static void draw_texts(const Sitting *sitting, Html *html) {
+    const PolicySource *sources = NULL;
+    size_t n = 0;
+
+    if (!changes_sources(
+            sitting->api->changes, sitting->view->program->digest, sitting->arena, &sources, &n)) {
+        html_element_c(html,
+            "p",
+            NULL,
+            "The texts of these policies are not kept here: they are too large. The numbers above "
+            "can be changed all the same.");
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        draw_text(html, &sources[i], i);
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+static void draw_last(Html *html) {
+    html_open(html, "p");
+    piece_label(html, "what-if-last", STR("Decisions to make again, the newest"));
+    html_open(html, "input");
+    html_attr(html, "type", STR("number"));
+    html_attr(html, "id", STR("what-if-last"));
+    html_attr_number(html, "min", 1);
+    html_attr_number(html, "max", RECORDER_LAST_MAX);
+    html_attr_number(html, "value", RECORDER_LAST_DEFAULT);
+    html_close(html);
+}
+
+static void draw_form(const Sitting *sitting, Html *html, const Knobs *knobs) {
+    html_open(html, "form");
+    html_attr(html, "id", STR("what-if-form"));
+    html_attr(html, "action", STR("/what-if"));
+    html_attr(html, "method", STR("get"));
+    draw_knobs(html, knobs);
+    draw_texts(sitting, html);
+    draw_last(html);
+    html_open(html, "button");
+    html_attr(html, "type", STR("submit"));
+    html_attr(html, "id", STR("what-if-run"));
+    html_flag(html, "hidden");
+    html_text(html, STR("What if?"));
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_result(Html *html) {
+    html_open(html, "section");
+    html_attr(html, "id", STR("what-if-result"));
+    html_attr(html, "aria-live", STR("polite"));
+    html_attr(html, "aria-label", STR("What would happen"));
+    html_open(html, "noscript");
+    html_element_c(
+        html, "p", NULL, "Trying it here needs JavaScript. The commands below do the same.");
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_commands(const Sitting *sitting, Html *html, const Knobs *knobs) {
+    html_element_c(html, "h2", NULL, "As commands");
+    html_element_c(html,
+        "p",
+        NULL,
+        "The same from a terminal: with another number, or with a file that was changed.");
+    if (knobs->n > 0)
+        piece_command(html,
+            arena_printf(sitting->arena,
+                "berth what-if --set %.*s=%.15g --last %d",
+                STR_FMT(knobs->items[0].key),
+                knobs->items[0].value,
+                RECORDER_LAST_DEFAULT));
+    piece_command(html,
+        arena_printf(sitting->arena,
+            "berth what-if --policy new-policy.yaml --last %d",
+            RECORDER_LAST_DEFAULT));
+}
+
+static unsigned draw(const Sitting *sitting, Html *html) {
+    Knobs *knobs = ARENA_NEW(sitting->arena, Knobs);
+
+    if (!knobs)
+        return piece_no_memory(html, "this page");
+    if (!sitting->api->decisions) {
+        piece_empty(html,
+            "Decisions are not remembered here: there is nothing to make again.",
+            "Start berth serve without --decisions 0.");
+        return 200;
+    }
+    find_knobs(sitting, knobs);
+    html_element_c(html,
+        "p",
+        NULL,
+        "Change a copy of the policies; the last decisions are made again with it, on the cluster "
+        "and the metrics as they were, and compared. Nothing is applied: to keep a change, put it "
+        "into the policy file yourself.");
+    draw_form(sitting, html, knobs);
+    draw_result(html);
+    draw_commands(sitting, html, knobs);
+    html_element_c(html,
+        "p",
+        "quiet",
+        "Exact for berth's part. Which node kube-scheduler takes in the end is its own affair, and "
+        "each decision is taken by itself.");
+    return 200;
+}
+
+const DashboardPage page_what_if = {
+    .path = "/what-if",
+    .label = "What if",
+    .title = "What if",
+    .question = "What would happen if I changed …?",
+    .draw = draw,
+};

@@ -1,0 +1,373 @@
+#include "dashboard/piece.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/nsec.h"
+#include "base/shell.h"
+#include "base/visible.h"
+
+#define COMMAND_MAX ((size_t)64 * 1024)
+
+#define BAR_WIDTH 1000
+#define BAR_HEIGHT 40
+#define LINE_WIDTH 600
+#define LINE_HEIGHT 80
+
+/* --- paragraphs and sections ------------------------------------------------------------------ */
+
+void piece_section(Html *html, const char *id, const char *title) {
+    html_open(html, "section");
+    html_attr(html, "id", str_from_c(id));
+    html_flag(html, "data-live");
+    html_element_c(html, "h2", NULL, title);
+}
+
+void piece_command(Html *html, Str command) {
+    _cleanup_(buf_done) Buf shown = BUF_INIT(html->out->ceiling);
+
+    /* A line that is pasted must be one. */
+    (void)visible_append(&shown, command);
+    html_open(html, "div");
+    html_attr(html, "class", STR("command"));
+    html_open(html, "pre");
+    html_attr(html, "tabindex", STR("0"));
+    html_element(html, "code", NULL, buf_str(&shown));
+    html_close(html);
+    html_open(html, "button");
+    html_attr(html, "type", STR("button"));
+    html_attr(html, "class", STR("copy"));
+    html_flag(html, "data-copy");
+    html_flag(html, "hidden");
+    html_text(html, STR("Copy"));
+    html_close(html);
+    html_close(html);
+}
+
+void piece_curl(Html *html, const Server *server, const char *path) {
+    _cleanup_(buf_done) Buf url = BUF_INIT(COMMAND_MAX), command = BUF_INIT(COMMAND_MAX);
+    char base[SERVER_URL_MAX];
+
+    if (!server)
+        return;
+    buf_printf(&url, "%s%s", server_url(server, base), path);
+    buf_append(&command, STR("curl -s "));
+    shell_word(&command, buf_str(&url));
+    piece_command(html, buf_str(&command));
+}
+
+void piece_empty(Html *html, const char *what, const char *next) {
+    html_open(html, "div");
+    html_attr(html, "class", STR("empty"));
+    html_element_c(html, "p", NULL, what);
+    if (next)
+        html_element_c(html, "p", "next", next);
+    html_close(html);
+}
+
+unsigned piece_no_memory(Html *html, const char *what) {
+    char text[128];
+
+    (void)snprintf(text, sizeof(text), "There is no memory for %s now.", what);
+    piece_empty(html, text, "Try again in a while.");
+    return 503;
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+void piece_pod(Html *html, Str namespace, Str name) {
+    const HtmlParameter parameters[] = {{"namespace", namespace}, {"name", name}};
+
+    html_open_link(html, "/pod", parameters, ELEMENTS_OF(parameters));
+    html_attr(html, "class", STR("pod"));
+    html_text(html, namespace);
+    html_text(html, STR("/"));
+    html_text(html, name);
+    html_close(html);
+}
+
+void piece_node(Html *html, Str name) {
+    const HtmlParameter parameters[] = {{"name", name}};
+
+    html_open_link(html, "/node", parameters, ELEMENTS_OF(parameters));
+    html_attr(html, "class", STR("node"));
+    html_text(html, name);
+    html_close(html);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void open_region(Html *html, const char *id) {
+    char caption[128];
+
+    (void)snprintf(caption, sizeof(caption), "caption-%s", id);
+    html_open(html, "div");
+    html_attr(html, "class", STR("scroll"));
+    html_attr(html, "id", str_from_c(id));
+    html_flag(html, "data-live");
+    html_attr(html, "role", STR("region"));
+    html_attr(html, "aria-labelledby", str_from_c(caption));
+    html_attr(html, "tabindex", STR("0"));
+    html_open(html, "table");
+    html_attr(html, "class", STR("data"));
+    html_open(html, "caption");
+    html_attr(html, "id", str_from_c(caption));
+}
+
+void piece_table(
+    Html *html, const char *id, const char *caption, const char *const *columns, size_t n) {
+    open_region(html, id);
+    html_text(html, str_from_c(caption));
+    html_close(html);
+    html_open(html, "thead");
+    html_open(html, "tr");
+    for (size_t i = 0; i < n; i++) {
+        bool is_number = columns[i][0] == '#';
+
+        html_open(html, "th");
+        html_attr(html, "scope", STR("col"));
+        if (is_number)
+            html_attr(html, "class", STR("number"));
+        html_text(html, str_from_c(columns[i] + is_number));
+        html_close(html);
+    }
+    html_close(html);
+    html_close(html);
+    html_open(html, "tbody");
+}
+
+void piece_table_end(Html *html) {
+    html_close(html); /* tbody */
+    html_close(html); /* table */
+    html_close(html); /* region */
+}
+
+void piece_open_head(Html *html) {
+    html_open(html, "th");
+    html_attr(html, "scope", STR("row"));
+}
+
+void piece_open_number(Html *html) {
+    html_open(html, "td");
+    html_attr(html, "class", STR("number"));
+}
+
+void piece_head(Html *html, Str text) {
+    piece_open_head(html);
+    html_text(html, text);
+    html_close(html);
+}
+
+void piece_count(Html *html, uint64_t n) {
+    piece_open_number(html);
+    html_count(html, n);
+    html_close(html);
+}
+
+/* --- forms ------------------------------------------------------------------------------------ */
+
+void piece_label(Html *html, const char *id, Str text) {
+    html_open(html, "label");
+    html_attr(html, "for", str_from_c(id));
+    html_text(html, text);
+    html_close(html);
+}
+
+void piece_option(Html *html, Str value, Str text, bool is_selected) {
+    html_open(html, "option");
+    html_attr(html, "value", value);
+    if (is_selected)
+        html_flag(html, "selected");
+    html_text(html, text);
+    html_close(html);
+}
+
+/* --- bars ------------------------------------------------------------------------------------- */
+
+/* 87, 87.5: as a person would write it. */
+static void append_value(Html *html, double value) {
+    if (isfinite(value) && value >= 0 && value < 1e15 && value == floor(value))
+        html_count(html, (uint64_t)value);
+    else
+        html_printf(html, fabs(value) < 100 ? "%.1f" : "%.0f", value);
+}
+
+static void attr_fill(Html *html, unsigned colour) {
+    char fill[24];
+
+    (void)snprintf(
+        fill, sizeof(fill), "url(#fill-%u)", (colour + PIECE_COLOURS - 1) % PIECE_COLOURS + 1);
+    html_attr(html, "fill", str_from_c(fill));
+}
+
+static void attr_viewbox(Html *html, int width, int height) {
+    char box[48];
+
+    (void)snprintf(box, sizeof(box), "0 0 %d %d", width, height);
+    html_attr(html, "viewBox", str_from_c(box));
+    html_attr(html, "preserveAspectRatio", STR("none"));
+    html_attr(html, "aria-hidden", STR("true"));
+    html_attr(html, "focusable", STR("false"));
+}
+
+static void draw_rect(Html *html, int64_t x, int64_t width, int height, unsigned colour) {
+    html_open(html, "rect");
+    html_attr_number(html, "x", x);
+    html_attr_number(html, "y", 0);
+    html_attr_number(html, "width", width);
+    html_attr_number(html, "height", height);
+    attr_fill(html, colour);
+    html_close(html);
+}
+
+/* Where a part ends, on a bar of BAR_WIDTH. */
+static int64_t bar_place(double sum, double whole) {
+    double place = whole > 0 ? sum / whole * BAR_WIDTH : 0;
+
+    return place >= BAR_WIDTH ? BAR_WIDTH : place > 0 ? (int64_t)(place + 0.5) : 0;
+}
+
+static void draw_bar(Html *html, const PiecePart *parts, size_t n, double whole) {
+    double sum = 0;
+    int64_t from = 0;
+
+    html_open(html, "svg");
+    html_attr(html, "class", STR("bar"));
+    attr_viewbox(html, BAR_WIDTH, BAR_HEIGHT);
+    for (size_t i = 0; i < n; i++) {
+        int64_t to;
+
+        if (!(parts[i].value > 0))
+            continue;
+        sum += parts[i].value;
+        to = bar_place(sum, whole);
+        if (to > from)
+            draw_rect(html, from, to - from, BAR_HEIGHT, parts[i].colour);
+        from = to;
+    }
+    html_close(html);
+}
+
+static void draw_key(Html *html, const PiecePart *part) {
+    html_open(html, "li");
+    html_open(html, "svg");
+    html_attr(html, "class", STR("swatch"));
+    attr_viewbox(html, 20, 20);
+    draw_rect(html, 0, 20, 20, part->colour);
+    html_close(html);
+    html_text(html, STR(" "));
+    html_open(html, "b");
+    append_value(html, part->value);
+    html_close(html);
+    html_text(html, STR(" "));
+    html_text(html, part->label);
+    html_close(html);
+}
+
+void piece_bar(Html *html, const PiecePart *parts, size_t n, double whole) {
+    html_open(html, "div");
+    html_attr(html, "class", STR("bars"));
+    draw_bar(html, parts, n, whole);
+    html_open(html, "ul");
+    html_attr(html, "class", STR("legend"));
+    for (size_t i = 0; i < n; i++)
+        draw_key(html, &parts[i]);
+    if (n == 0)
+        html_element_c(html, "li", NULL, "nothing");
+    html_close(html);
+    html_close(html);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+typedef struct LineRange {
+    double highest, last; /* NaN: none */
+    size_t n_known;
+} LineRange;
+
+static LineRange line_range(const PieceLine *line) {
+    LineRange range = {.highest = (double)NAN, .last = (double)NAN};
+
+    for (size_t i = 0; i < line->n; i++) {
+        double value = line->values[i];
+
+        if (!isfinite(value))
+            continue;
+        range.n_known++;
+        range.last = value;
+        if (!(range.highest >= value))
+            range.highest = value;
+    }
+    return range;
+}
+
+static void append_point(Buf *out, const PieceLine *line, size_t i, double highest, bool is_first) {
+    double x = line->n > 1 ? (double)i / (double)(line->n - 1) * LINE_WIDTH : 0;
+    double share = highest > 0 && line->values[i] > 0 ? line->values[i] / highest : 0;
+
+    buf_printf(out, "%c%.1f %.1f", is_first ? 'M' : 'L', x, (1 - share) * (LINE_HEIGHT - 4) + 2);
+}
+
+/* A point alone between gaps is a short stroke, or nobody would see it. */
+static void append_path(Buf *out, const PieceLine *line, double highest) {
+    bool is_open = false;
+
+    for (size_t i = 0; i < line->n; i++) {
+        if (!isfinite(line->values[i])) {
+            is_open = false;
+            continue;
+        }
+        append_point(out, line, i, highest, !is_open);
+        if (!is_open)
+            buf_append(out, STR("h2"));
+        is_open = true;
+    }
+}
+
+static void draw_line(Html *html, const PieceLine *line, double highest) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(html->out->ceiling);
+
+    append_path(&path, line, highest);
+    html_open(html, "svg");
+    html_attr(html, "class", STR("line"));
+    attr_viewbox(html, LINE_WIDTH, LINE_HEIGHT);
+    html_open(html, "path");
+    html_attr(html, "d", buf_str(&path));
+    html_attr(html, "fill", STR("none"));
+    html_attr(html, "vector-effect", STR("non-scaling-stroke"));
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_figure(Html *html, const char *what, double value, const char *unit) {
+    html_text(html, str_from_c(what));
+    html_text(html, STR(" "));
+    html_open(html, "b");
+    append_value(html, value);
+    if (unit && unit[0]) {
+        html_text(html, STR(" "));
+        html_text(html, str_from_c(unit));
+    }
+    html_close(html);
+}
+
+void piece_line(Html *html, const PieceLine *line) {
+    LineRange range = line_range(line);
+
+    html_open(html, "figure");
+    html_attr(html, "class", STR("line"));
+    if (range.n_known > 0)
+        draw_line(html, line, range.highest);
+    html_open(html, "figcaption");
+    html_element_c(html, "span", "label", line->label);
+    if (range.n_known == 0) {
+        html_text(html, STR(": nothing yet"));
+    } else {
+        draw_figure(html, ": last", range.last, line->unit);
+        draw_figure(html, ", highest", range.highest, line->unit);
+        html_text(html, STR(" of the last "));
+        html_duration(html, (int64_t)line->n * line->step_sec * NSEC_PER_SEC);
+    }
+    html_close(html);
+    html_close(html);
+}

@@ -1,0 +1,285 @@
+/*
+ * One attempt: what became of the nodes as a bar of counts, then the reasons as kubectl describe
+ * groups them, each with its nodes, and the value and limit of each node while they can be found
+ * out.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "dashboard/pod-part.h"
+
+#define REASONS_MAX 240u
+#define NODES_SHOWN 100u
+
+/* --- what became of the nodes ----------------------------------------------------------------- */
+
+static size_t n_never_offered(const PastDecision *filter) {
+    return filter->n_known > filter->n_in ? filter->n_known - filter->n_in : 0;
+}
+
+static void draw_counts(const PodPage *page) {
+    const PastDecision *filter = page->filter;
+    const PiecePart all[] = {
+        {STR("passed"), (double)filter->n_out, 3},
+        {STR("narrowed away"), (double)filter->n_narrowed, 6},
+        {STR("rejected"), (double)past_rejected(filter), 7},
+        {STR("not known to berth"), (double)filter->n_unknown, 5},
+        {STR("not judged in time"), (double)filter->n_late, 2},
+        {STR("never offered"), (double)n_never_offered(filter), 8},
+    };
+    PiecePart parts[ELEMENTS_OF(all)];
+    double whole = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ELEMENTS_OF(all); i++) {
+        /* These three are always told: that none passed is what matters most. */
+        bool is_told = i == 0 || i == 2 || i == 5;
+
+        if (all[i].value > 0 || is_told)
+            parts[n++] = all[i];
+        whole += all[i].value;
+    }
+    piece_bar(page->html, parts, n, whole);
+}
+
+static void draw_never_offered(const PodPage *page) {
+    const PastDecision *filter = page->filter;
+    size_t n = n_never_offered(filter);
+    Html *html = page->html;
+
+    if (n == 0)
+        return;
+    html_open(html, "p");
+    html_text(html,
+        STR("Never offered: kube-scheduler's own filters come before berth, and it stops looking "
+            "when it has enough nodes (percentageOfNodesToScore). "));
+    html_count(html, n);
+    html_text(html, STR(" of "));
+    html_count(html, filter->n_known);
+    html_text(html, STR(" nodes were never offered to berth; "));
+    html_element_c(html, "code", NULL, "kubectl describe pod");
+    html_text(html, STR(" says why."));
+    html_close(html);
+}
+
+static void draw_narrowed(const PodPage *page) {
+    const PastDecision *filter = page->filter;
+    Html *html = page->html;
+
+    if (filter->n_narrowed == 0)
+        return;
+    html_open(html, "p");
+    html_text(html, STR("Narrowed away: "));
+    html_count(html, filter->n_narrowed);
+    html_text(html, STR(" nodes passed, but a policy offers the best "));
+    html_count(html, filter->n_out);
+    html_text(html, STR(" back only (narrow)."));
+    html_close(html);
+}
+
+/* --- reasons ---------------------------------------------------------------------------------- */
+
+/* As the event has it: "0/5000 nodes are available: 4203 node is too busy." */
+static void draw_event(const PodPage *page, const ReasonGroup *groups, size_t n) {
+    Html *html = page->html;
+
+    html_open(html, "p");
+    html_text(html, STR("kubectl describe pod shows berth's part as: "));
+    html_open(html, "samp");
+    for (size_t i = 0; i < n; i++) {
+        html_printf(html, "%s%zu ", i > 0 ? ", " : "", groups[i].n_nodes);
+        html_text(html, groups[i].reason);
+    }
+    html_text(html, STR("."));
+    html_close(html);
+    html_close(html);
+}
+
+/* Whether the node with this outcome is one of the group; through @ret_rule whose it is. */
+static bool is_of_group(
+    const PodPage *page, const ReasonGroup *group, Outcome outcome, const RuleNote **ret_rule) {
+    *ret_rule = past_rule_of(page->filter, outcome);
+    if (outcome.kind != group->kind)
+        return false;
+    return group->kind != OUTCOME_REJECTED ||
+           (*ret_rule && str_eq((*ret_rule)->reason, group->reason));
+}
+
+static const FailedRule *find_failed(const NodeExplanation *node, const RuleNote *rule) {
+    for (size_t i = 0; node && rule && i < node->n_failed; i++)
+        if (str_eq(node->failed[i].filter->name, rule->name) &&
+            str_eq(node->failed[i].filter->policy->name, rule->policy))
+            return &node->failed[i];
+    return NULL;
+}
+
+static void draw_others(Html *html, const NodeExplanation *node, const FailedRule *failed) {
+    const char *separator = "";
+
+    for (size_t i = 0; i < node->n_failed; i++) {
+        const Filter *filter = node->failed[i].filter;
+
+        if (&node->failed[i] == failed || filter->policy->is_observed)
+            continue;
+        html_text(html, str_from_c(separator));
+        html_text(html, filter->policy->name);
+        html_text(html, STR("/"));
+        html_text(html, filter->name);
+        separator = ", ";
+    }
+}
+
+static void draw_member(const PodPage *page, Str name, const RuleNote *rule) {
+    const NodeExplanation *node = pod_explained(page, name);
+    const FailedRule *failed = find_failed(node, rule);
+    Html *html = page->html;
+
+    html_open(html, "tr");
+    piece_open_head(html);
+    piece_node(html, name);
+    html_close(html);
+    html_open(html, "td");
+    if (failed)
+        pod_draw_why(page, node, failed);
+    else
+        html_text(html, page->view ? STR("–") : STR("no longer kept"));
+    html_close(html);
+    html_open(html, "td");
+    if (node)
+        draw_others(html, node, failed);
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_rest(const PodPage *page, const ReasonGroup *group) {
+    Str rule = arena_printf(
+        page->sitting->arena, "%.*s/%.*s", STR_FMT(group->policy), STR_FMT(group->rule));
+    const HtmlParameter parameters[] = {
+        {"outcome", str_from_c(outcome_name(group->kind))},
+        {group->policy.len > 0 ? "rule" : NULL, rule},
+        {"limit", STR("10000")},
+    };
+    char path[64];
+    Html *html = page->html;
+
+    (void)snprintf(path, sizeof(path), "/api/v1/decisions/%" PRIu64, page->filter->id);
+    html_open(html, "p");
+    html_link(html, path, parameters, ELEMENTS_OF(parameters), STR("All of them as JSON"));
+    html_close(html);
+}
+
+static void draw_members(const PodPage *page, const ReasonGroup *group, const char *id) {
+    static const char *const columns[] = {"Node", "Value and limit, as of then", "Also fails"};
+    size_t size = outcomes_size(page->outcomes), n = 0;
+    Str caption = arena_printf(page->sitting->arena,
+        "%s: %.*s",
+        group->n_nodes > NODES_SHOWN ? "The first 100 nodes" : "Nodes",
+        STR_FMT(group->reason));
+
+    if (!caption.ptr)
+        return;
+    piece_table(page->html, id, caption.ptr, columns, ELEMENTS_OF(columns));
+    for (size_t i = 0; i < size && n < NODES_SHOWN; i++) {
+        const RuleNote *rule;
+        uint32_t number;
+        Outcome outcome = outcomes_at(page->outcomes, i, &number);
+
+        if (!is_of_group(page, group, outcome, &rule))
+            continue;
+        draw_member(page, page->names[number - 1], rule);
+        n++;
+    }
+    piece_table_end(page->html);
+    if (group->n_nodes > n)
+        draw_rest(page, group);
+}
+
+static void draw_group(const PodPage *page, const ReasonGroup *group, size_t number) {
+    Html *html = page->html;
+    char id[48];
+
+    (void)snprintf(id, sizeof(id), "reason-%zu", number);
+    html_open(html, "details");
+    html_attr(html, "class", STR("reason"));
+    html_attr(html, "id", str_from_c(id));
+    html_open(html, "summary");
+    html_open(html, "b");
+    html_count(html, group->n_nodes);
+    html_close(html);
+    html_text(html, STR(" "));
+    html_text(html, group->reason);
+    if (group->policy.len > 0)
+        html_printf(
+            html, " (policy %.*s, rule %.*s)", STR_FMT(group->policy), STR_FMT(group->rule));
+    if (group->is_unresolvable)
+        html_text(html, STR(" – preemption cannot help"));
+    html_close(html);
+    (void)snprintf(id, sizeof(id), "reason-%zu-nodes", number);
+    if (page->outcomes)
+        draw_members(page, group, id);
+    else
+        html_element_c(html, "p", NULL, "Which nodes these were is no longer kept.");
+    html_close(html);
+}
+
+static void draw_reasons(const PodPage *page) {
+    ReasonGroup *groups = ARENA_ARRAY(page->sitting->arena, ReasonGroup, REASONS_MAX);
+    size_t n = groups ? attempt_reasons(&page->attempt->filter, groups, REASONS_MAX) : 0;
+
+    if (n == 0)
+        return;
+    html_element_c(page->html, "h3", NULL, "Reasons, as kubectl describe groups them");
+    draw_event(page, groups, n);
+    for (size_t i = 0; i < n; i++)
+        draw_group(page, &groups[i], i + 1);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static void draw_title(const PodPage *page) {
+    Html *html = page->html;
+    const HtmlParameter newest[] = {{"namespace", page->namespace}, {"name", page->name}};
+
+    html_open(html, "h2");
+    html_text(html, STR("Attempt "));
+    html_count(html, page->number);
+    html_text(html, STR(" of "));
+    html_count(html, page->pod->n_attempts);
+    html_close(html);
+    html_open(html, "p");
+    html_text(html, STR("Asked "));
+    html_time(html, pod_attempt_first(page->attempt)->at_nsec, page->sitting->wall_nsec);
+    html_text(html, page->is_pinned ? STR(". This one stays; ") : STR("; the newest."));
+    if (page->is_pinned)
+        html_link(html, "/pod", newest, ELEMENTS_OF(newest), STR("follow the newest"));
+    html_close(html);
+}
+
+void pod_attempt(const PodPage *page) {
+    Html *html = page->html;
+
+    html_open(html, "section");
+    html_attr(html, "id", STR("attempt"));
+    html_flag(html, "data-live");
+    draw_title(page);
+    if (!page->filter) {
+        html_element_c(html, "p", NULL, "Its filter is no longer kept.");
+    } else if (!str_is_empty(page->filter->error)) {
+        html_element(html, "p", "problem", page->filter->error);
+    } else {
+        draw_counts(page);
+        draw_never_offered(page);
+        draw_narrowed(page);
+        draw_reasons(page);
+    }
+    if (page->obstacle) {
+        html_open(html, "p");
+        html_attr(html, "class", STR("notice"));
+        html_text(html, STR("Values, limits and score parts cannot be shown: "));
+        html_text(html, str_from_c(page->obstacle));
+        html_text(html, STR("."));
+        html_close(html);
+    }
+    html_close(html);
+}

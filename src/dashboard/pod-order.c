@@ -1,0 +1,293 @@
+/*
+ * Why it went where it went: our order of the nodes that passed, with the parts of their scores,
+ * and where in it the chosen one is. The last word is kube-scheduler's, which adds its own scores;
+ * what can be said of those is how much they outweighed ours at least.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dashboard/pod-part.h"
+#include "extender/score.h"
+
+#define BEST_SHOWN 10u
+#define PARTS_MAX 64u
+
+/* kube-scheduler's weight for an extender unless its configuration says another. */
+#define WEIGHT 1
+
+typedef struct RankedNode {
+    Str node;
+    const NodeExplanation *explained; /* NULL: score parts are no longer known */
+    int wire;                         /* what kube-scheduler was told; -1: nothing, or not kept */
+    bool is_narrowed;
+    size_t rank; /* from 1; of equals the first */
+} RankedNode;
+
+typedef struct Order {
+    RankedNode *items; /* the best first */
+    size_t n;
+    const RankedNode *chosen; /* NULL: not known */
+} Order;
+
+/* --- who passed ------------------------------------------------------------------------------- */
+
+/* By our own score, where that is known, else by what was said over the wire; what the filter left
+ * out comes last. */
+static int compare_ranked(const void *a, const void *b) {
+    const RankedNode *x = a, *y = b;
+
+    if (x->is_narrowed != y->is_narrowed)
+        return x->is_narrowed ? 1 : -1;
+    if (x->explained && y->explained && x->explained->score != y->explained->score)
+        return x->explained->score > y->explained->score ? -1 : 1;
+    if (x->wire != y->wire)
+        return x->wire > y->wire ? -1 : 1;
+    return str_cmp(x->node, y->node);
+}
+
+static bool is_equal(const RankedNode *a, const RankedNode *b) {
+    if (a->is_narrowed != b->is_narrowed)
+        return false;
+    return a->explained && b->explained ? a->explained->score == b->explained->score
+                                        : a->wire == b->wire;
+}
+
+static int wire_of(const PodPage *page, Str node, const NodeExplanation *explained) {
+    const FoundDecision *asked = &page->attempt->prioritize;
+    Decisions *decisions = page->sitting->api->decisions;
+    Outcome outcome = {0};
+
+    if (asked->outcomes)
+        outcome =
+            outcomes_find(asked->outcomes, decisions_number(decisions, asked->outcomes, node));
+    if (outcome.has_score)
+        return outcome.score;
+    return explained && explained->is_scored ? (int)explained->wire_score : -1;
+}
+
+static size_t collect(const PodPage *page, RankedNode *ret) {
+    size_t size = outcomes_size(page->outcomes), n = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        uint32_t number;
+        Outcome outcome = outcomes_at(page->outcomes, i, &number);
+        const NodeExplanation *explained;
+        Str name;
+
+        if (outcome.kind != OUTCOME_PASSED && outcome.kind != OUTCOME_NARROWED)
+            continue;
+        name = page->names[number - 1];
+        explained = pod_explained(page, name);
+        ret[n++] = (RankedNode){
+            .node = name,
+            .explained = explained && explained->is_scored ? explained : NULL,
+            .wire = wire_of(page, name, explained),
+            .is_narrowed = outcome.kind == OUTCOME_NARROWED,
+        };
+    }
+    return n;
+}
+
+static bool make_order(const PodPage *page, Order *ret) {
+    Str chosen = pod_chosen(page);
+
+    *ret = (Order){
+        .items = ARENA_ARRAY(page->sitting->arena, RankedNode, outcomes_size(page->outcomes) + 1)};
+    if (!ret->items)
+        return false;
+    ret->n = collect(page, ret->items);
+    qsort(ret->items, ret->n, sizeof(*ret->items), compare_ranked);
+    for (size_t i = 0; i < ret->n; i++) {
+        RankedNode *item = &ret->items[i];
+
+        item->rank = i > 0 && is_equal(item, item - 1) ? (item - 1)->rank : i + 1;
+        if (chosen.len > 0 && str_eq(item->node, chosen))
+            ret->chosen = item;
+    }
+    return true;
+}
+
+/* --- one node's score ------------------------------------------------------------------------- */
+
+static size_t make_parts(const PodPage *page, const NodeExplanation *node, PiecePart *ret) {
+    const Explanation *explanation = &page->explanation;
+    size_t n = 0;
+
+    for (; n < explanation->n_scores && n < PARTS_MAX; n++)
+        ret[n] = (PiecePart){
+            .label = explanation->scores[n]->name,
+            .value = node->parts[n].contribution,
+            .colour = (unsigned)(n % PIECE_COLOURS) + 1,
+        };
+    return n;
+}
+
+/* "node-1: 87.0 = 50.0 spread + …, rank 1 of 312" */
+static void draw_score_line(const PodPage *page, const Order *order, const RankedNode *ranked) {
+    Html *html = page->html;
+
+    piece_node(html, ranked->node);
+    html_text(html, STR(": "));
+    if (ranked->explained) {
+        html_printf(html, "%.1f = ", ranked->explained->score);
+        pod_draw_sum(page, ranked->explained);
+    } else if (ranked->wire >= 0) {
+        html_printf(html, "%d on the wire", ranked->wire);
+    } else {
+        html_text(html, STR("no score"));
+    }
+    html_text(html, STR(", rank "));
+    html_count(html, ranked->rank);
+    html_text(html, STR(" of "));
+    html_count(html, order->n);
+}
+
+/* --- what was chosen -------------------------------------------------------------------------- */
+
+static void draw_outweighed(
+    const PodPage *page, const RankedNode *first, const RankedNode *chosen) {
+    Html *html = page->html;
+
+    html_open(html, "p");
+    html_text(html, STR("Our first was "));
+    piece_node(html, first->node);
+    html_text(html, STR(". "));
+    if (first->wire < 0 || chosen->wire < 0)
+        html_text(html, STR("What kube-scheduler was told of the two is no longer kept."));
+    else if (first->wire == chosen->wire)
+        html_printf(html,
+            "Over the wire both have %d: to kube-scheduler they are equal as far as we go, and its "
+            "own scores decided.",
+            first->wire);
+    else if (first->wire > chosen->wire)
+        html_printf(html,
+            "kube-scheduler's own scores outweighed ours by at least %" PRId64
+            " points (at weight %d).",
+            score_points((unsigned)(first->wire - chosen->wire), WEIGHT),
+            WEIGHT);
+    else
+        html_text(html, STR("Over the wire the chosen one has more."));
+    html_close(html);
+}
+
+static void draw_chosen(const PodPage *page, const Order *order) {
+    Html *html = page->html;
+
+    html_open(html, "p");
+    html_attr(html, "class", STR("answer"));
+    html_text(html, STR("Chosen: "));
+    draw_score_line(page, order, order->chosen);
+    html_text(html, order->chosen->rank == 1 ? STR(": our first.") : STR("."));
+    html_close(html);
+    if (order->chosen->rank > 1)
+        draw_outweighed(page, &order->items[0], order->chosen);
+}
+
+static void draw_verdict(const PodPage *page, const Order *order) {
+    Str chosen = pod_chosen(page);
+    Html *html = page->html;
+
+    if (order->chosen) {
+        draw_chosen(page, order);
+    } else if (chosen.len > 0) {
+        html_open(html, "p");
+        html_text(html, STR("It went to "));
+        piece_node(html, chosen);
+        html_text(html, STR(", which is not among the nodes that passed this attempt."));
+        html_close(html);
+    } else {
+        html_element_c(html, "p", NULL, "Which of these kube-scheduler took, berth has not seen.");
+    }
+    if (order->n == 1)
+        html_element_c(html,
+            "p",
+            NULL,
+            "One node was left: kube-scheduler takes it without asking for scores.");
+}
+
+static void draw_share(const PodPage *page) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(512);
+
+    if (!page->view || page->explanation.n_scores == 0)
+        return;
+    score_share_print(page->explanation.wire_max, WEIGHT, &text);
+    html_open(page->html, "p");
+    html_attr(page->html, "class", STR("quiet"));
+    html_text(page->html, STR("Our share of the total: "));
+    html_text(page->html, buf_str(&text));
+    html_text(page->html, STR("."));
+    html_close(page->html);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void draw_ranked(const PodPage *page, const Order *order, const RankedNode *ranked) {
+    PiecePart parts[PARTS_MAX];
+    Html *html = page->html;
+
+    html_open(html, "tr");
+    if (ranked == order->chosen)
+        html_attr(html, "class", STR("chosen"));
+    piece_count(html, ranked->rank);
+    piece_open_head(html);
+    piece_node(html, ranked->node);
+    if (ranked == order->chosen)
+        html_text(html, STR(" ← chosen"));
+    if (ranked->is_narrowed)
+        html_text(html, STR(" (not offered back)"));
+    html_close(html);
+    piece_open_number(html);
+    if (ranked->wire >= 0)
+        html_count(html, (uint64_t)ranked->wire);
+    html_close(html);
+    piece_open_number(html);
+    if (ranked->explained)
+        html_printf(html, "%.1f", ranked->explained->score);
+    html_close(html);
+    html_open(html, "td");
+    if (ranked->explained)
+        piece_bar(html, parts, make_parts(page, ranked->explained, parts), 100);
+    html_close(html);
+    html_close(html);
+}
+
+static void draw_table(const PodPage *page, const Order *order) {
+    static const char *const columns[] = {
+        "#Rank", "Node", "#On the wire", "#Score of 100", "Its parts"};
+    Html *html = page->html;
+
+    piece_table(html, "order-table", "Our order of nodes", columns, ELEMENTS_OF(columns));
+    for (size_t i = 0; i < order->n && i < BEST_SHOWN; i++)
+        draw_ranked(page, order, &order->items[i]);
+    if (order->chosen && order->chosen >= order->items + BEST_SHOWN)
+        draw_ranked(page, order, order->chosen);
+    piece_table_end(html);
+    if (order->n > BEST_SHOWN) {
+        html_open(html, "p");
+        html_text(html, STR("The best "));
+        html_count(html, BEST_SHOWN);
+        html_text(html, STR(" of "));
+        html_count(html, order->n);
+        html_text(html, STR(" that passed."));
+        html_close(html);
+    }
+}
+
+void pod_order(const PodPage *page) {
+    Html *html = page->html;
+    Order order;
+
+    if (!page->filter || page->filter->n_out == 0)
+        return;
+    piece_section(html, "order", "Why was this node chosen?");
+    if (!page->outcomes || !make_order(page, &order)) {
+        html_element_c(html, "p", NULL, "Which nodes passed is no longer kept.");
+    } else {
+        draw_verdict(page, &order);
+        draw_share(page);
+        draw_table(page, &order);
+    }
+    html_close(html);
+}

@@ -1,0 +1,73 @@
+#pragma once
+
+/*
+ * The parts of a pod's page: page-pod.c puts them together.
+ *
+ *   pod-story.c    what it comes to, the next retry, all attempts
+ *   pod-attempt.c  one attempt: what became of the nodes, reasons grouped
+ *   pod-ways.c     the least that would have to change
+ *   pod-order.c    our order of nodes, and the one that was chosen
+ *   pod-node.c     why not node X
+ *
+ * What is remembered of an attempt says which rule rejected a node; values, limits and score parts
+ * are found out anew from the scene it was made on (replay/hindsight.h), while that is kept.
+ */
+
+#include "base/map.h"
+#include "dashboard/dashboard.h"
+#include "dashboard/piece.h"
+#include "extender/explain.h"
+#include "history/pods-sight.h"
+
+typedef struct PodPage {
+    const Sitting *sitting;
+    Html *html;
+    Str namespace, name;
+    Str node;       /* "why not this one?"; empty: not asked */
+    bool is_pinned; /* the attempt was asked for by its id or its time; else it is the newest */
+
+    const PodSight *pod;
+    const Attempt *attempt;
+    size_t number;              /* of the attempt, from 1: the oldest that is kept */
+    const PastDecision *filter; /* of the attempt; NULL: not kept */
+    const Outcomes *outcomes;   /* of the filter; NULL: not kept */
+    const Str *names;           /* by number - 1; NULL: there are no outcomes */
+
+    View *view; /* as of then; NULL: it cannot be explained any more, because ... */
+    const char *obstacle;
+    Pod as_sent;
+    Explanation explanation;
+    Map by_name;    /* places in explanation.nodes */
+    uint8_t *kinds; /* by such a place: OutcomeKind of the filter; NULL: not kept */
+    Arena *scratch; /* reset again and again */
+} PodPage;
+
+void pod_story(const PodPage *page);    /* the headline */
+void pod_attempts(const PodPage *page); /* the timeline */
+void pod_attempt(const PodPage *page);
+void pod_ways(const PodPage *page);
+void pod_order(const PodPage *page);
+void pod_node(const PodPage *page);
+
+/* --- what they share (page-pod.c) ------------------------------------------------------------- */
+
+/* NULL: nothing more is known of that node than what is remembered. */
+const NodeExplanation *pod_explained(const PodPage *page, Str node);
+
+/* What became of @node. */
+Outcome pod_outcome(const PodPage *page, Str node);
+
+/* Where the pod went after this attempt; empty: not known. */
+Str pod_chosen(const PodPage *page);
+
+/* Any decision of the attempt, the first there is. */
+const PastDecision *pod_attempt_first(const Attempt *attempt);
+
+/* Which value against which limit: the rule's message, or the values it read. */
+void pod_draw_why(const PodPage *page, const NodeExplanation *node, const FailedRule *failed);
+
+/* "50.0 spread + 30.0 gpu + 7.0 cost": the parts of its score. */
+void pod_draw_sum(const PodPage *page, const NodeExplanation *node);
+
+/* "(policy busy, rule cool)" */
+void pod_draw_rule(Html *html, Str policy, Str rule);

@@ -1,0 +1,192 @@
+/*
+ * The least that would have to change for some node to take the pod: of the nodes that fail the
+ * fewest rules, for each rule that speaks, the one that is nearest to passing. Remedies are tried
+ * out before they are told (judge/remedy.h), which takes its time: as many nodes are looked at as
+ * there is time for.
+ */
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "dashboard/pod-part.h"
+
+#define WAYS_MAX 8u
+#define WAYS_NSEC (50 * NSEC_PER_MSEC)
+
+typedef struct Way {
+    const Filter *filter; /* that speaks against it */
+    const NodeExplanation *node;
+    size_t n_remedies;
+    double size; /* of a change: how much of the number has to change; 1 for others */
+    Str text;
+} Way;
+
+typedef struct Ways {
+    Way items[WAYS_MAX];
+    size_t n;
+    size_t n_looked_at, n_nodes;
+} Ways;
+
+static bool is_rejected(const PodPage *page, const NodeExplanation *node) {
+    return node->outcome == NODE_REJECTED && node->n_acting > 0 &&
+           page->kinds[node - page->explanation.nodes] == OUTCOME_REJECTED;
+}
+
+/* --- one node --------------------------------------------------------------------------------- */
+
+static bool as_number(CelValue value, double *ret) {
+    switch (value.kind) {
+    case CEL_INT:
+        *ret = (double)value.i;
+        return true;
+    case CEL_UINT:
+        *ret = (double)value.u;
+        return true;
+    case CEL_DOUBLE:
+        *ret = value.d;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static double remedy_size(const Remedy *remedy) {
+    double has, wanted, larger;
+
+    if (!as_number(remedy->has, &has) || !as_number(remedy->value, &wanted))
+        return 1;
+    larger = fmax(fabs(has), fabs(wanted));
+    return larger > 0 ? fmin(fabs(wanted - has) / larger, 1) : 0;
+}
+
+/* What it takes for @node to pass all rules that act. False: that is not known. */
+static bool find_way(const PodPage *page, const NodeExplanation *node, Way *ret, Buf *text) {
+    *ret = (Way){.filter = node->verdict, .node = node};
+    buf_reset(text);
+    for (size_t i = 0; i < node->n_failed; i++) {
+        FailureDetails details = {0};
+
+        if (node->failed[i].filter->policy->is_observed)
+            continue;
+        arena_reset(page->scratch);
+        if (explain_failure(&page->explanation, node, &node->failed[i], page->scratch, &details) <
+                0 ||
+            details.n_remedies == 0)
+            return false;
+        for (size_t j = 0; j < details.n_remedies; j++) {
+            buf_append(text, text->len > 0 ? STR(" and ") : STR_NULL);
+            buf_append(text, details.remedies[j].text);
+            ret->size += remedy_size(&details.remedies[j]);
+            ret->n_remedies++;
+        }
+    }
+    return ret->n_remedies > 0;
+}
+
+/* --- the best --------------------------------------------------------------------------------- */
+
+static bool is_smaller(const Way *a, const Way *b) {
+    return a->n_remedies != b->n_remedies ? a->n_remedies < b->n_remedies : a->size < b->size;
+}
+
+/* The place of the way past @filter; one more where there is none. */
+static size_t place_of(const Ways *ways, const Filter *filter) {
+    size_t i = 0;
+
+    while (i < ways->n && ways->items[i].filter != filter)
+        i++;
+    return i;
+}
+
+static void consider(const PodPage *page, Ways *ways, const NodeExplanation *node, Buf *text) {
+    size_t place = place_of(ways, node->verdict);
+    Way way;
+
+    ways->n_looked_at++;
+    if (place == WAYS_MAX || !find_way(page, node, &way, text))
+        return;
+    if (place < ways->n && !is_smaller(&way, &ways->items[place]))
+        return;
+    way.text = arena_copy(page->sitting->arena, buf_str(text));
+    if (!way.text.ptr)
+        return;
+    ways->items[place] = way;
+    ways->n += place == ways->n;
+}
+
+static int compare_ways(const void *a, const void *b) {
+    return is_smaller(b, a) - is_smaller(a, b);
+}
+
+static void find_ways(const PodPage *page, Ways *ways) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)64 * 1024);
+    const Explanation *explanation = &page->explanation;
+    int64_t end = clock_monotonic_nsec() + WAYS_NSEC;
+    size_t least = SIZE_MAX;
+
+    for (size_t i = 0; i < explanation->n_nodes; i++)
+        if (explanation->nodes[i].n_acting < least && is_rejected(page, &explanation->nodes[i]))
+            least = explanation->nodes[i].n_acting;
+    for (size_t i = 0; i < explanation->n_nodes; i++) {
+        const NodeExplanation *node = &explanation->nodes[i];
+
+        if (node->n_acting != least || !is_rejected(page, node))
+            continue;
+        ways->n_nodes++;
+        if (clock_monotonic_nsec() < end)
+            consider(page, ways, node, &text);
+    }
+    qsort(ways->items, ways->n, sizeof(*ways->items), compare_ways);
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static void draw_way(Html *html, const Way *way) {
+    html_open(html, "li");
+    html_element(html, "strong", NULL, way->text);
+    html_text(html, STR(": then "));
+    piece_node(html, way->node->node);
+    html_text(html, STR(" passes "));
+    pod_draw_rule(html, way->filter->policy->name, way->filter->name);
+    html_close(html);
+}
+
+static void draw_ways(const PodPage *page, const Ways *ways) {
+    Html *html = page->html;
+
+    html_element_c(html, "p", NULL, "Any one of these, with everything else as it was:");
+    html_open(html, "ul");
+    for (size_t i = 0; i < ways->n; i++)
+        draw_way(html, &ways->items[i]);
+    html_close(html);
+    if (ways->n_looked_at < ways->n_nodes) {
+        html_open(html, "p");
+        html_attr(html, "class", STR("quiet"));
+        html_text(html, STR("There was time to look at "));
+        html_count(html, ways->n_looked_at);
+        html_text(html, STR(" of the "));
+        html_count(html, ways->n_nodes);
+        html_text(html, STR(" nodes that fail the fewest rules."));
+        html_close(html);
+    }
+}
+
+void pod_ways(const PodPage *page) {
+    Ways ways = {0};
+    Html *html = page->html;
+
+    if (!page->view || !page->kinds || page->filter->n_out > 0)
+        return;
+    find_ways(page, &ways);
+    piece_section(html, "ways", "The smallest change that frees a node");
+    if (ways.n > 0)
+        draw_ways(page, &ways);
+    else
+        html_element_c(html,
+            "p",
+            NULL,
+            "berth cannot say: what the rules compare is nothing that one number, label or taint "
+            "would change. Ask about one node below.");
+    html_close(html);
+}

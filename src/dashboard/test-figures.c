@@ -1,0 +1,111 @@
+/* Pages of the time that answers take, and of what happened meanwhile. */
+
+#include "dashboard/test-stage.h"
+
+static const char scene_text[] = "policies: {}\nnodes: {n1: {}}\n";
+
+#define MSEC(n) ((int64_t)(n)*NSEC_PER_MSEC)
+
+static void answered(
+    Stage *stage, int64_t read_nsec, int64_t evaluate_nsec, int64_t write_nsec, int64_t ago_sec) {
+    const int64_t parts[_LATENCY_PARTS] = {
+        [LATENCY_READ] = read_nsec,
+        [LATENCY_EVALUATE] = evaluate_nsec,
+        [LATENCY_WRITE] = write_nsec,
+        [LATENCY_TOTAL] = read_nsec + evaluate_nsec + write_nsec,
+    };
+    int64_t at_nsec = clock_monotonic_nsec() - AT(ago_sec);
+
+    latency_note_request(stage->api.latency, VERB_FILTER, parts, at_nsec);
+    latency_note_decision(stage->api.latency, VERB_FILTER, 100, 40, 0, at_nsec);
+}
+
+/* Half of the deadline, which is a second, is slow; what to do depends on where the time goes. */
+static void test_is_it_slow(void **state) {
+    static const struct {
+        const char *name;
+        int64_t read_msec, evaluate_msec, write_msec;
+        const char *said, *not_said;
+    } cases[] = {
+        {"quick", 1, 2, 3, "\"good\">No: </strong>99 of 100", "Most of it"},
+        {"evaluating", 100, 500, 100, "Most of it is spent evaluating policies", ">No: "},
+        {"reading", 400, 100, 300, "nodeCacheCapable: true it sends names", ">No: "},
+        {"writing", 300, 100, 400, "look at its machine and the network between", ">No: "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *page;
+        Stage stage;
+
+        stage_init_text(&stage, scene_text);
+        assert_has(get(&stage, "/latency", "", 200), "No: nobody has asked us to filter");
+        answered(&stage,
+            MSEC(cases[i].read_msec),
+            MSEC(cases[i].evaluate_msec),
+            MSEC(cases[i].write_msec),
+            /* ago_sec= */ 1);
+        page = get(&stage, "/latency", "", 200);
+        assert_case(cases[i].name, strstr(page, cases[i].said) != NULL);
+        assert_case(cases[i].name, strstr(page, cases[i].not_said) == NULL);
+        stage_done(&stage);
+    }
+}
+
+static void test_out_of_time(void **state) {
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init_text(&stage, scene_text);
+    for (int i = 0; i < 8; i++)
+        answered(&stage, 1, 1, 1, /* ago_sec= */ 1);
+    for (int i = 0; i < 2; i++)
+        latency_note_decision(
+            stage.api.latency, VERB_FILTER, 10, 0, 5, clock_monotonic_nsec() - AT(1));
+    page = get(&stage, "/latency", "", 200);
+    assert_has(page, "\"bad\">Yes, it may be: ");
+    assert_has(page, " 20.0 % of decisions ran out of time. ");
+    stage_done(&stage);
+}
+
+/* The axis is as long as berth's life at least; nothing is drawn before it began. */
+static void test_hour(void **state) {
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init_text(&stage, scene_text);
+    answered(&stage, MSEC(1), MSEC(2), MSEC(3), /* ago_sec= */ 50);
+    answered(&stage, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ 30);
+    answered(&stage, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ UPTIME_SEC + 20); /* another's */
+    changes_note(
+        stage.api.changes, CHANGE_STARTED, clock_wall_nsec() - AT(UPTIME_SEC), STR("x"), STR_NULL);
+    changes_note(stage.api.changes,
+        CHANGE_WATCH_LOST,
+        clock_wall_nsec() - AT(60),
+        STR("nodes"),
+        STR("<refused>"));
+    page = get(&stage, "/changes", "", 200);
+    assert_has(page, ">10 min ago</text>");
+    assert_has(page, "<path class=\"rejected\" fill=\"none\" d=\"M");
+    assert_has(page, "Whole line: nodes rejected by filters, highest 40 in ten seconds.");
+    assert_has(page, "Dashed line: 99 of 100 filters within, highest 5."); /* of 6 ms, nearly */
+    assert_has(page, "class=\"mark bad\"");
+    assert_has(page, ">2!</text>");
+    assert_has(page, "2 changes in the last hour, 1 of them bad news.");
+    assert_has(page, "&lt;refused&gt;");
+    page = get(&stage, "/latency", "window=0", 200);
+    assert_has(page, "99 of 100 filters within</span>: last <b>2.");
+    stage_done(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_is_it_slow),
+        cmocka_unit_test(test_out_of_time),
+        cmocka_unit_test(test_hour),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

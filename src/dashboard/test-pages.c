@@ -1,0 +1,352 @@
+#include "dashboard/test-stage.h"
+
+/* n1 is best, n2 passes, n3 fails one rule and n4 both. Reasons are a stranger's text. */
+static const char scene_text[] =
+    "policies:\n"
+    "  disks:\n"
+    "    match: {expression: \"pod.metadata.name != 'free'\"}\n"
+    "    filters:\n"
+    "      - {name: zone, nodeLabels: {zone: a}, reason: 'wrong <b>zone</b>', unresolvable: true}\n"
+    "      - {name: disk, nodeLabels: {disk: ssd}, reason: slow & old}\n"
+    "    scores:\n"
+    "      - {name: near, expression: \"node.metadata.name == 'n1' ? 100 : 40\", weight: 3}\n"
+    "      - {name: flat, expression: '20', weight: 1}\n"
+    "nodes:\n"
+    "  n1: {labels: {zone: a, disk: ssd}, allocatable: {cpu: 4}}\n"
+    "  n2: {labels: {zone: a, disk: ssd}, taints: [{key: gpu, value: 'yes', effect: NoSchedule}]}\n"
+    "  n3: {labels: {zone: a, disk: hdd, note: '<i>'}}\n"
+    "  n4: {labels: {zone: b}}\n";
+
+static void stage_init(Stage *stage) {
+    stage_init_text(stage, scene_text);
+}
+
+#define ALL "\"n1\",\"n2\",\"n3\",\"n4\""
+#define BAD "\"n3\",\"n4\""
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+static void test_empty(void **state) {
+    static const char *const paths[] = {"/", "/pods", "/policies", "/nodes"};
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    for (size_t i = 0; i < ELEMENTS_OF(paths); i++) {
+        const char *page = get(&stage, paths[i], "", 200);
+
+        assert_has(page, "<!DOCTYPE html>\n<html lang=\"en\">");
+        assert_has(page, "id=\"sentence\"");
+        assert_has(page, "aria-current=\"page\"");
+        assert_has(page, "<h1>");
+        assert_has(page, "</body></html>\n");
+    }
+    assert_has(get(&stage, "/", "", 200), "Nothing has been decided yet.");
+    assert_has(get(&stage, "/pod", "namespace=a&name=b", 404), "Nothing is remembered of");
+    stage_done(&stage);
+}
+
+static void test_questions(void **state) {
+    static const struct {
+        const char *path, *query, *said;
+    } cases[] = {
+        {"/", "x=1", "x"},
+        {"/", "at=yesterday", "a time like"},
+        {"/pods", "state=odd", "waiting or all"},
+        {"/pods", "page=0", "page"},
+        {"/pods", "q=a&q=b", "q"},
+        {"/pods", "q=%zz", "q"},
+        {"/pod", "", "which pod"},
+        {"/pod", "namespace=a", "which pod"},
+        {"/pod", "namespace=a&name=b&id=x", "id"},
+    };
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *page = get(&stage, cases[i].path, cases[i].query, 400);
+
+        assert_has(page, cases[i].said);
+        assert_has(page, "href=\"/\"");
+    }
+    /* Fields of a form that were left empty are not given. */
+    (void)get(&stage, "/pods", "q=&state=&page=", 200);
+    (void)get(&stage, "/pods", "&&q=", 200);
+    (void)get(&stage, "/assets/none.js", "", 404);
+    stage_done(&stage);
+}
+
+static void test_waiting(void **state) {
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    ask(&stage, VERB_FILTER, "stuck", BAD);
+    ask(&stage, VERB_FILTER, "stuck", BAD);
+    assert_has(get(&stage, "/", "", 200), "wrong &lt;b&gt;zone&lt;/b&gt;");
+    assert_has(get(&stage, "/pods", "state=waiting", 200), "namespace=team&amp;name=stuck");
+    page = get(&stage, "/pod", "namespace=team&name=stuck", 200);
+    assert_has(page, " waiting</strong> since ");
+    assert_has(page, "0 of 2 nodes passed; 1 slow &amp; old");
+    assert_has(page, "kube-scheduler tries again when something changes, and by ");
+    assert_has(page, "<samp>1 slow &amp; old, 1 wrong &lt;b&gt;zone&lt;/b&gt;.</samp>");
+    assert_has(page, "2 of 4 nodes were never offered to berth");
+    assert_has(page, "Attempt 2");
+    assert_has(page, "label disk is &quot;hdd&quot;, must be &quot;ssd&quot;");
+    assert_has(page, "<strong>label disk=ssd on the node</strong>: then ");
+    assert_has(page, "berth explain --last team/stuck");
+    assert_has_not(page, "no longer kept");
+    assert_has_not(page, "Why was this node chosen?");
+    assert_has_not(page, "<b>zone</b>");
+    stage_done(&stage);
+}
+
+/* An attempt is found by the id of one of its decisions, or by the time. */
+static void test_attempts(void **state) {
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    ask(&stage, VERB_FILTER, "twice", BAD);
+    ask(&stage, VERB_FILTER, "twice", ALL);
+    page = get(&stage, "/pod", "namespace=team&name=twice", 200);
+    assert_has(page, "2 of 4 nodes passed; which of them kube-scheduler took, berth has not seen");
+    assert_has(page, "Attempt 2 of 2");
+    page = get(&stage, "/pod", "namespace=team&name=twice&id=1", 200);
+    assert_has(page, "Attempt 1 of 2");
+    assert_has(page, "follow the newest");
+    (void)get(&stage, "/pod", "namespace=team&name=twice&id=77", 404);
+    /* Before anything was decided. */
+    (void)get(&stage, "/pod", "namespace=team&name=twice&at=1970-01-01T00:00:07Z", 404);
+    page = get(&stage, "/pod", "namespace=team&name=twice&at=2999-01-01T00:00:00Z", 400);
+    assert_has(page, "a time like");
+    stage_done(&stage);
+}
+
+static void test_chosen(void **state) {
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    ask(&stage, VERB_FILTER, "placed", ALL);
+    ask(&stage, VERB_PRIORITIZE, "placed", "\"n1\",\"n2\"");
+    bind(&stage, "placed", "n2");
+    page = get(&stage, "/pod", "namespace=team&name=placed", 200);
+    assert_has(page, "✓ on node ");
+    assert_has(page, "Why was this node chosen?");
+    assert_has(page, ": 35.0 = 30.0 near + 5.0 flat, rank 2 of 2.");
+    assert_has(page, "outweighed ours by at least ");
+    assert_has(page, "← chosen");
+    assert_has(page, "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100)");
+    assert_has_not(page, "The smallest change");
+    stage_done(&stage);
+}
+
+static void test_why_not(void **state) {
+    static const struct {
+        const char *node, *said;
+    } cases[] = {
+        {"n1", "✓ it passed"},
+        {"n3", "<strong>label disk=ssd on the node</strong>"},
+        {"n4", "<strong>label zone=a on the node</strong>"},
+        {"n2", "⊘ never offered"},
+        {"n2", "gpu=yes:NoSchedule"},
+        {"n3", "note=&lt;i&gt;"},
+        {"%3Cscript%3E", "The cluster had no node of this name then."},
+    };
+    char query[128];
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    ask(&stage, VERB_FILTER, "p", "\"n1\",\"n3\",\"n4\"");
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const char *page;
+
+        (void)snprintf(query, sizeof(query), "namespace=team&name=p&node=%s", cases[i].node);
+        page = get(&stage, "/pod", query, 200);
+        assert_has(page, cases[i].said);
+        assert_has_not(page, "<script>");
+    }
+    assert_has(get(&stage, "/pod", "namespace=team&name=p&node=n4", 200), "label disk is absent");
+    stage_done(&stage);
+}
+
+/* What is left of the best is told apart from what was rejected. */
+static void test_narrowed(void **state) {
+    static const char text[] = "policies:\n"
+                               "  few:\n"
+                               "    scores:\n"
+                               "      - {name: low, expression: \"node.metadata.name == 'n2' ? 90 "
+                               ": node.metadata.name == 'n1' ? 50 : 10\"}\n"
+                               "    narrow: {to: 1}\n"
+                               "nodes: {n1: {}, n2: {}, n3: {}}\n";
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init_text(&stage, text);
+    ask(&stage, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
+    assert_has(get(&stage, "/", "", 200), "passed</span>, the best offered back");
+    page = get(&stage, "/pod", "namespace=team&name=p&node=n1", 200);
+    assert_has(page, "Narrowed away: 2 nodes passed, but a policy offers the best 1 back only");
+    assert_has(page, "⊘ it passed, and was not offered back</strong>: others were better");
+    assert_has(page, ">n1</a> (not offered back)");
+    assert_has(page, "; rank 2 of 3 among all nodes");
+    assert_has_not(page, ">n2</a> (not offered back)");
+    assert_has(get(&stage, "/node", "name=n3", 200), "passed, left out: others are better");
+    stage_done(&stage);
+}
+
+/* Of the nodes that fail as many rules the nearest is told, whatever order they come in. */
+static void test_smallest_change(void **state) {
+    static const char text[] = "policies:\n"
+                               "  room:\n"
+                               "    filters:\n"
+                               "      - {name: room, expression: \"node.allocatable.cpu >= 8.0\", "
+                               "reason: too small}\n"
+                               "nodes:\n"
+                               "  n1: {allocatable: {cpu: 2}}\n"
+                               "  n2: {allocatable: {cpu: 7}}\n"
+                               "  n3: {allocatable: {cpu: 4}}\n";
+    const char *page;
+    Stage stage;
+
+    (void)state;
+    stage_init_text(&stage, text);
+    ask(&stage, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
+    page = strstr(get(&stage, "/pod", "namespace=team&name=p", 200), "id=\"ways\"");
+    assert_non_null(page);
+    assert_has(page, "The smallest change that frees a node");
+    assert_has(page, "</strong>: then <a href=\"/node?name=n2\"");
+    assert_has_not(page, "then <a href=\"/node?name=n1\"");
+    stage_done(&stage);
+}
+
+/* Names of pods and nodes come from whoever may create them, and need not be names at all. */
+static void test_hostile(void **state) {
+    static const char *const pages[] = {"/", "/pods", "/policies", "/nodes"};
+    static const struct {
+        const char *json, *query, *shown;
+    } names[] = {
+        {"<script>alert(1)</script>",
+            "%3Cscript%3Ealert(1)%3C/script%3E",
+            "&lt;script&gt;alert(1)&lt;/script&gt;"},
+        {"\\\" onload=\\\"x", "%22%20onload=%22x", "&quot; onload=&quot;x"},
+        {"a\\u202eb", "a%E2%80%AEb", "a\\u202eb"},
+        {"--flag; rm -rf $HOME",
+            "--flag;%20rm%20-rf%20$HOME",
+            "&#39;team/--flag; rm -rf $HOME&#39;"},
+    };
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
+        char nodes[256], query[256];
+        const char *page;
+
+        (void)snprintf(nodes, sizeof(nodes), "\"n3\",\"%s\"", names[i].json);
+        ask(&stage, VERB_FILTER, names[i].json, nodes);
+        (void)snprintf(
+            query, sizeof(query), "namespace=team&name=%s&node=%s", names[i].query, names[i].query);
+        page = get(&stage, "/pod", query, 200);
+        assert_has(page, names[i].shown);
+        assert_has(page, "node is not known to berth");
+        assert_has_not(page, "<script>a");
+        assert_has_not(page, "\" onload=");
+    }
+    assert_has(get(&stage, "/pod", "namespace=%3Ci%3E&name=a%00b", 404), "a\\x00b");
+    for (size_t i = 0; i < ELEMENTS_OF(pages); i++) {
+        const char *page = get(&stage, pages[i], "", 200);
+
+        assert_has_not(page, "<script>a");
+        assert_has_not(page, "\" onload=");
+        assert_has_not(page, "\xe2\x80\xae");
+    }
+    stage_done(&stage);
+}
+
+/* --- many ------------------------------------------------------------------------------------- */
+
+static void test_paging(void **state) {
+    const char *page;
+    char name[16];
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    for (int i = 0; i < 250; i++) {
+        (void)snprintf(name, sizeof(name), "pod-%03d", i);
+        ask(&stage, VERB_FILTER, name, BAD);
+    }
+    page = get(&stage, "/pods", "", 200);
+    assert_has(page, "250 pods. ");
+    assert_has(page, "pod-249");
+    assert_has_not(page, "pod-149<");
+    assert_has(page, "href=\"/pods?page=2\"");
+    page = get(&stage, "/pods", "page=3", 200);
+    assert_has(page, "team/pod-000<");
+    assert_has_not(page, "page=4");
+    (void)get(&stage, "/pods", "page=4", 404);
+    page = get(&stage, "/pods", "q=POD-12", 200);
+    assert_has(page, "10 pods. ");
+    page = get(&stage, "/pods", "q=team/pod-123", 200);
+    assert_has(page, "1 pod. ");
+    page = get(&stage, "/pods", "q=wrong+%3Cb%3E&state=waiting&page=2", 200);
+    assert_has(page, "q=wrong%20%3Cb%3E&amp;state=waiting&amp;page=3");
+    assert_has(get(&stage, "/pods", "q=nothing", 200), "Nothing that is remembered fits.");
+    stage_done(&stage);
+}
+
+/* --- headers ---------------------------------------------------------------------------------- */
+
+static void test_headers(void **state) {
+    static const char *const names[] = {"Content-Security-Policy",
+        "X-Content-Type-Options",
+        "Referrer-Policy",
+        "Cross-Origin-Opener-Policy",
+        "Cross-Origin-Resource-Policy",
+        "Permissions-Policy"};
+    static const char *const paths[] = {"/", "/assets/board.css", "/assets/none"};
+    Stage stage;
+
+    (void)state;
+    stage_init(&stage);
+    for (size_t i = 0; i < ELEMENTS_OF(paths); i++) {
+        const HttpRequest request = {.path = str_from_c(paths[i]), .arena = stage.arena};
+        HttpReply reply = {0};
+
+        dashboard_hook()->show(&stage.api, &request, NULL, &reply);
+        for (size_t j = 0; j < ELEMENTS_OF(names); j++) {
+            size_t k = 0;
+
+            while (k < reply.n_headers && strcmp(reply.headers[k].name, names[j]) != 0)
+                k++;
+            assert_case(names[j], k < reply.n_headers);
+        }
+    }
+    stage_done(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_attempts),
+        cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_why_not),
+        cmocka_unit_test(test_narrowed),
+        cmocka_unit_test(test_smallest_change),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_paging),
+        cmocka_unit_test(test_headers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+#pragma once
+
+/*
+ * A berth that has decided, without a daemon, and its pages as text: for the tests of pages.
+ *
+ * Policies and nodes are a scene's text (policy/test-scene.h); times go on by a second with each
+ * decision, the last of which were some minutes ago.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/routes.h"
+#include "base/clock.h"
+#include "base/test-assert.h"
+#include "dashboard/dashboard.h"
+#include "policy/test-scene.h"
+
+#define ROOM ((size_t)16 * 1024 * 1024)
+#define BUDGET ((size_t)64 * 1024 * 1024)
+#define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
+
+typedef struct Stage {
+    TestScene scene;
+    View *view;
+    Current current; /* with that view in force */
+    Reloads reloads;
+    ApiContext api;
+    Arena *arena;
+    int64_t now;
+} Stage;
+
+#define UPTIME_SEC 100 /* less than any machine that has just built this is up */
+
+static inline void stage_init_text(Stage *stage, const char *text) {
+    *stage = (Stage){
+        .current = CURRENT_INIT, .reloads = RELOADS_INIT, .now = clock_wall_nsec() - AT(100)};
+    scene_init_text(&stage->scene, text);
+    assert_int_equal(
+        view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
+            /* before= */ NULL,
+            &stage->view),
+        0);
+    stage->current.view = stage->view;
+    stage->arena = arena_new(BUDGET);
+    stage->api = (ApiContext){
+        .current = &stage->current,
+        .reloads = &stage->reloads,
+        .decisions = decisions_new(1000, ROOM),
+        .metrics = metrics_new(route_names, _ROUTE_MAX),
+        .latency = latency_new(),
+        .changes = changes_new(),
+        .fixed = {.started_at_nsec = clock_monotonic_nsec() - AT(UPTIME_SEC),
+            .deadline_nsec = AT(1)},
+    };
+}
+
+static inline void stage_done(Stage *stage) {
+    changes_free(stage->api.changes);
+    latency_free(stage->api.latency);
+    metrics_free(stage->api.metrics);
+    decisions_free(stage->api.decisions);
+    arena_free(stage->arena);
+    view_unref(stage->view);
+    scene_done(&stage->scene);
+}
+
+static inline void note(Stage *stage, Verb verb, const Decision *decision) {
+    stage->now += AT(1);
+    metrics_note_decision(stage->api.metrics, verb, stage->view->program, decision);
+    decisions_note(stage->api.decisions,
+        stage->view,
+        verb,
+        decision,
+        (PastTimes){.at_nsec = stage->now, .duration_nsec = 1000});
+}
+
+/* @pod and @nodes as they stand in JSON. */
+static inline void ask(Stage *stage, Verb verb, const char *pod, const char *nodes) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    Str body = arena_printf(arena,
+        "{\"Pod\":{\"metadata\":{\"namespace\":\"team\",\"name\":\"%s\",\"uid\":\"uid-%s\"}},"
+        "\"NodeNames\":[%s]}",
+        pod,
+        pod,
+        nodes);
+    Answer answer;
+
+    if (verb == VERB_FILTER)
+        extender_filter(stage->view, /* moment= */ NULL, body, arena, &answer);
+    else
+        extender_prioritize(stage->view, /* moment= */ NULL, body, arena, &answer);
+    if (answer.status != 200)
+        print_error("%.*s\n", STR_FMT(body));
+    assert_int_equal(answer.status, 200);
+    note(stage, verb, &answer.decision);
+}
+
+static inline void bind(Stage *stage, const char *pod, const char *node) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    BindArgs args = {.pod_name = str_from_c(pod),
+        .pod_namespace = STR("team"),
+        .pod_uid = arena_printf(arena, "uid-%s", pod),
+        .node = str_from_c(node)};
+    Answer answer;
+
+    extender_bind_reply(&args, STR_NULL, arena, &answer);
+    note(stage, VERB_BIND, &answer.decision);
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+/* The page, NUL-terminated, in the stage's arena. */
+static inline const char *get(Stage *stage, const char *path, const char *query, unsigned want) {
+    const HttpRequest request = {
+        .method = STR("GET"),
+        .path = str_from_c(path),
+        .query = str_from_c(query),
+        .arena = stage->arena,
+    };
+    HttpReply reply = {0};
+
+    assert_true(dashboard_hook()->has(request.path));
+    dashboard_hook()->show(&stage->api, &request, /* reader= */ NULL, &reply);
+    if (reply.status != want)
+        print_error("%s?%s: %u\n", path, query, reply.status);
+    assert_int_equal(reply.status, want);
+    assert_int_equal(reply.n_slices, 1);
+    return arena_copy(stage->arena, reply.slices[0]).ptr;
+}
+
+static inline void assert_has(const char *page, const char *part) {
+    if (!strstr(page, part))
+        (void)fprintf(stderr, "no \"%s\" in\n%s\n", part, page);
+    assert_non_null(strstr(page, part));
+}
+
+static inline void assert_has_not(const char *page, const char *part) {
+    if (strstr(page, part))
+        (void)fprintf(stderr, "\"%s\" in\n%s\n", part, page);
+    assert_null(strstr(page, part));
+}

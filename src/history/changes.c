@@ -1,0 +1,396 @@
+/*
+ * A ring of entries, each of which owns its texts; and a short list of versions, the newest first,
+ * refcounted so that a difference is worked out without the lock.
+ */
+
+#include "history/changes.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/linediff.h"
+#include "base/ref.h"
+#include "base/utf8.h"
+
+#define DIFF_MAX (2 * CHANGES_VERSIONS_BYTES + ((size_t)1 << 20))
+
+/* The texts of all policy files at one time. */
+typedef struct Version {
+    Ref ref;
+    Arena *arena; /* of what follows */
+    Digest digest;
+    PolicySource *sources;
+    size_t n;
+    size_t bytes;
+} Version;
+
+typedef struct Entry {
+    ChangeKind kind;
+    int64_t at_nsec;
+    char *texts; /* @what, then @text */
+    size_t what_len, text_len;
+    Digest digest, before; /* CHANGE_POLICY only */
+} Entry;
+
+struct Changes {
+    pthread_mutex_t lock;
+    Entry entries[CHANGES_MAX];              /* a ring: id - 1, modulo its size */
+    uint64_t n;                              /* noted since the start */
+    Version *versions[CHANGES_VERSIONS_MAX]; /* the newest first, no two with the same digest */
+    size_t n_versions, bytes;
+    Digest digest;   /* of the policies in force */
+    bool has_digest; /* ... once they are known */
+};
+
+static const struct {
+    const char *name;
+    bool is_bad;
+} kinds[] = {
+    [CHANGE_STARTED] = {"started", false},
+    [CHANGE_POLICY] = {"policy", false},
+    [CHANGE_POLICY_REFUSED] = {"policy-refused", true},
+    [CHANGE_CONFIG] = {"config", false},
+    [CHANGE_CONFIG_REFUSED] = {"config-refused", true},
+    [CHANGE_WATCH_LOST] = {"watch-lost", true},
+    [CHANGE_WATCH_BACK] = {"watch-back", false},
+    [CHANGE_RELIST] = {"relist", false},
+    [CHANGE_METRIC_OLD] = {"metric-old", true},
+    [CHANGE_METRIC_BACK] = {"metric-back", false},
+    [CHANGE_LEASE_TAKEN] = {"lease-taken", false},
+    [CHANGE_LEASE_LOST] = {"lease-lost", true},
+    [CHANGE_BYPASSED] = {"bypassed", true},
+};
+
+const char *change_name(ChangeKind kind) {
+    return kinds[kind].name;
+}
+
+bool change_is_bad(ChangeKind kind) {
+    return kinds[kind].is_bad;
+}
+
+/* --- versions ----------------------------------------------------------------------------- */
+
+static Version *version_unref(Version *version) {
+    if (!version || !ref_drop(&version->ref))
+        return NULL;
+    arena_free(version->arena);
+    free(version);
+    return NULL;
+}
+DEFINE_CLEANUP(Version *, version_unref)
+
+static Version *version_ref(Version *version) {
+    ref_take(&version->ref);
+    return version;
+}
+
+static size_t sources_bytes(const PolicySource *sources, size_t n) {
+    size_t bytes = sizeof(Version);
+
+    for (size_t i = 0; i < n; i++)
+        bytes += sizeof(sources[i]) + sources[i].file.len + sources[i].text.len;
+    return bytes;
+}
+
+/* Into @arena; NULL when out of memory. */
+static PolicySource *copy_sources(Arena *arena, const PolicySource *sources, size_t n) {
+    PolicySource *copies = ARENA_ARRAY(arena, PolicySource, n);
+
+    for (size_t i = 0; copies && i < n; i++) {
+        copies[i].file = arena_copy(arena, sources[i].file);
+        copies[i].text = arena_copy(arena, sources[i].text);
+    }
+    return arena_has_failed(arena) ? NULL : copies;
+}
+
+/* NULL: too large to be kept, or out of memory. */
+static Version *version_new(Digest digest, const PolicySource *sources, size_t n) {
+    size_t bytes = sources_bytes(sources, n);
+    Version *version = bytes > CHANGES_VERSIONS_BYTES ? NULL : calloc(1, sizeof(*version));
+
+    if (!version)
+        return NULL;
+    *version = (Version){.ref = REF_ONE, .digest = digest, .n = n, .bytes = bytes};
+    version->arena = arena_new(2 * CHANGES_VERSIONS_BYTES);
+    version->sources = version->arena ? copy_sources(version->arena, sources, n) : NULL;
+    return version->sources ? version : version_unref(version);
+}
+
+/* With the lock, like the rest that takes a Changes here. Where it is in the list, or n_versions.
+ */
+static size_t find_version(const Changes *changes, Digest digest) {
+    size_t i = 0;
+
+    while (i < changes->n_versions && !digest_equal(changes->versions[i]->digest, digest))
+        i++;
+    return i;
+}
+
+static void drop_version(Changes *changes, size_t at) {
+    changes->bytes -= changes->versions[at]->bytes;
+    version_unref(changes->versions[at]);
+    changes->n_versions--;
+    for (size_t i = at; i < changes->n_versions; i++)
+        changes->versions[i] = changes->versions[i + 1];
+}
+
+/* Takes @version. One that is there already becomes the newest. */
+static void keep_version(Changes *changes, Version *version) {
+    size_t at = find_version(changes, version->digest);
+
+    if (at < changes->n_versions)
+        drop_version(changes, at);
+    while (changes->n_versions == CHANGES_VERSIONS_MAX ||
+           (changes->n_versions > 0 && changes->bytes + version->bytes > CHANGES_VERSIONS_BYTES))
+        drop_version(changes, changes->n_versions - 1);
+    for (size_t i = changes->n_versions; i > 0; i--)
+        changes->versions[i] = changes->versions[i - 1];
+    changes->versions[0] = version;
+    changes->n_versions++;
+    changes->bytes += version->bytes;
+}
+
+/* --- noting ------------------------------------------------------------------------------- */
+
+Changes *changes_new(void) {
+    Changes *changes = calloc(1, sizeof(*changes));
+
+    if (changes)
+        (void)pthread_mutex_init(&changes->lock, NULL);
+    return changes;
+}
+
+Changes *changes_free(Changes *changes) {
+    if (!changes)
+        return NULL;
+    for (size_t i = 0; i < CHANGES_MAX; i++)
+        free(changes->entries[i].texts);
+    for (size_t i = 0; i < changes->n_versions; i++)
+        version_unref(changes->versions[i]);
+    (void)pthread_mutex_destroy(&changes->lock);
+    free(changes);
+    return NULL;
+}
+
+/* The first line of @text, not longer than may be. */
+static Str cut(Str text) {
+    return utf8_take(str_take(text, str_find(text, '\n')), CHANGES_TEXT_MAX);
+}
+
+static void copy_text(char *to, Str from) {
+    if (from.len > 0)
+        memcpy(to, from.ptr, from.len);
+}
+
+/* With the lock. Without memory for texts it is noted without. */
+static void add(Changes *changes, const Entry *about, Str what, Str text) {
+    Entry *entry = &changes->entries[changes->n++ % CHANGES_MAX];
+    Str first = cut(what), second = cut(text);
+
+    free(entry->texts);
+    *entry = *about;
+    entry->texts = malloc(first.len + second.len + 1);
+    if (!entry->texts)
+        return;
+    entry->what_len = first.len;
+    entry->text_len = second.len;
+    copy_text(entry->texts, first);
+    copy_text(entry->texts + first.len, second);
+}
+
+void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text) {
+    if (!changes)
+        return;
+    (void)pthread_mutex_lock(&changes->lock);
+    add(changes, &(Entry){.kind = kind, .at_nsec = at_nsec}, what, text);
+    (void)pthread_mutex_unlock(&changes->lock);
+}
+
+/* --- differences -------------------------------------------------------------------------- */
+
+static Str text_of(const Version *version, Str file, bool *ret_is_there) {
+    for (size_t i = 0; i < version->n; i++)
+        if (str_eq(version->sources[i].file, file)) {
+            *ret_is_there = true;
+            return version->sources[i].text;
+        }
+    *ret_is_there = false;
+    return STR_NULL;
+}
+
+/* One file, which is in one of the two or in both. */
+static bool diff_file(
+    const Version *before, const Version *after, Str file, Buf *out, LinediffCounts *counts) {
+    bool was_there, is_there;
+    LinediffText old = {.text = text_of(before, file, &was_there)};
+    LinediffText new = {.text = text_of(after, file, &is_there)};
+
+    old.name = was_there ? file : STR("/dev/null");
+    new.name = is_there ? file : STR("/dev/null");
+    return linediff_write(&old, &new, LINEDIFF_CONTEXT, out, counts) == 0;
+}
+
+static bool diff_versions(
+    const Version *before, const Version *after, Buf *out, LinediffCounts *counts) {
+    bool is_fine = true, is_there;
+
+    for (size_t i = 0; i < after->n && is_fine; i++)
+        is_fine = diff_file(before, after, after->sources[i].file, out, counts);
+    for (size_t i = 0; i < before->n && is_fine; i++) {
+        (void)text_of(after, before->sources[i].file, &is_there);
+        if (!is_there)
+            is_fine = diff_file(before, after, before->sources[i].file, out, counts);
+    }
+    return is_fine;
+}
+
+/* "3 lines added, 1 removed" */
+static void describe(const LinediffCounts *counts, Buf *out) {
+    buf_printf(out,
+        "%zu line%s added, %zu removed",
+        counts->n_added,
+        counts->n_added == 1 ? "" : "s",
+        counts->n_removed);
+}
+
+/* A reference to the version of @digest; NULL: it is not kept. With the lock. */
+static Version *take_version(const Changes *changes, Digest digest) {
+    size_t at = find_version(changes, digest);
+
+    return at < changes->n_versions ? version_ref(changes->versions[at]) : NULL;
+}
+
+static const Entry *entry_at(const Changes *changes, uint64_t id) {
+    return &changes->entries[(id - 1) % CHANGES_MAX];
+}
+
+static uint64_t first_id(const Changes *changes) {
+    return changes->n > CHANGES_MAX ? changes->n - CHANGES_MAX + 1 : 1;
+}
+
+/* The newest change to @digest; NULL: none is remembered. With the lock. */
+static const Entry *change_to(const Changes *changes, Digest digest) {
+    for (uint64_t id = changes->n; id >= first_id(changes); id--) {
+        const Entry *entry = entry_at(changes, id);
+
+        if (entry->kind == CHANGE_POLICY && digest_equal(entry->digest, digest))
+            return entry;
+    }
+    return NULL;
+}
+
+void changes_note_policies(
+    Changes *changes, int64_t at_nsec, Digest digest, const PolicySource *sources, size_t n) {
+    _cleanup_(buf_done) Buf diff = BUF_INIT(DIFF_MAX);
+    _cleanup_(buf_done) Buf text = BUF_INIT(CHANGES_TEXT_MAX);
+    _cleanup_(version_unrefp) Version *before = NULL;
+    Version *version = changes ? version_new(digest, sources, n) : NULL;
+    LinediffCounts counts = {0};
+    Entry about = {.kind = CHANGE_POLICY, .at_nsec = at_nsec, .digest = digest};
+
+    if (!changes)
+        return;
+    (void)pthread_mutex_lock(&changes->lock);
+    about.before = changes->digest;
+    if (changes->has_digest && !digest_equal(about.before, digest))
+        before = take_version(changes, about.before);
+    (void)pthread_mutex_unlock(&changes->lock);
+
+    if (before && version && diff_versions(before, version, &diff, &counts))
+        describe(&counts, &text);
+
+    (void)pthread_mutex_lock(&changes->lock);
+    if (changes->has_digest && !digest_equal(changes->digest, digest))
+        add(changes, &about, STR("policy"), buf_str(&text));
+    changes->digest = digest;
+    changes->has_digest = true;
+    if (version)
+        keep_version(changes, version);
+    (void)pthread_mutex_unlock(&changes->lock);
+}
+
+bool changes_diff(Changes *changes, Digest digest, Buf *out) {
+    _cleanup_(version_unrefp) Version *before = NULL;
+    _cleanup_(version_unrefp) Version *after = NULL;
+    const Entry *entry;
+
+    if (!changes)
+        return false;
+    (void)pthread_mutex_lock(&changes->lock);
+    entry = change_to(changes, digest);
+    if (entry) {
+        before = take_version(changes, entry->before);
+        after = take_version(changes, digest);
+    }
+    (void)pthread_mutex_unlock(&changes->lock);
+    return before && after && diff_versions(before, after, out, /* counts= */ NULL);
+}
+
+bool changes_sources(
+    Changes *changes, Digest digest, Arena *arena, const PolicySource **ret, size_t *ret_n) {
+    _cleanup_(version_unrefp) Version *version = NULL;
+
+    *ret = NULL;
+    *ret_n = 0;
+    if (!changes)
+        return false;
+    (void)pthread_mutex_lock(&changes->lock);
+    version = take_version(changes, digest);
+    (void)pthread_mutex_unlock(&changes->lock);
+    if (!version)
+        return false;
+    *ret = copy_sources(arena, version->sources, version->n);
+    *ret_n = *ret ? version->n : 0;
+    return *ret != NULL;
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+/* With the lock. False: out of memory. */
+static bool read_entry(const Changes *changes, uint64_t id, Arena *arena, Change *ret) {
+    const Entry *entry = entry_at(changes, id);
+
+    *ret = (Change){
+        .id = id,
+        .kind = entry->kind,
+        .at_nsec = entry->at_nsec,
+        .what = arena_copy(arena, str_of(entry->texts, entry->what_len)),
+        .text = arena_copy(
+            arena, str_of(entry->texts ? entry->texts + entry->what_len : NULL, entry->text_len)),
+        .digest = entry->digest,
+    };
+    ret->has_diff = entry->kind == CHANGE_POLICY && change_to(changes, entry->digest) == entry &&
+                    find_version(changes, entry->digest) < changes->n_versions &&
+                    find_version(changes, entry->before) < changes->n_versions;
+    return ret->what.ptr && ret->text.ptr;
+}
+
+int64_t changes_last(Changes *changes, ChangeKind kind) {
+    int64_t at_nsec = 0;
+
+    if (!changes)
+        return 0;
+    (void)pthread_mutex_lock(&changes->lock);
+    for (uint64_t id = changes->n; id >= first_id(changes) && at_nsec == 0; id--)
+        if (entry_at(changes, id)->kind == kind)
+            at_nsec = entry_at(changes, id)->at_nsec;
+    (void)pthread_mutex_unlock(&changes->lock);
+    return at_nsec;
+}
+
+size_t changes_read(Changes *changes, Arena *arena, Change *ret, size_t n) {
+    size_t n_read = 0;
+
+    if (!changes)
+        return 0;
+    (void)pthread_mutex_lock(&changes->lock);
+    for (uint64_t id = changes->n; id >= first_id(changes) && n_read < n; id--) {
+        if (!read_entry(changes, id, arena, &ret[n_read]))
+            break;
+        n_read++;
+    }
+    (void)pthread_mutex_unlock(&changes->lock);
+    return n_read;
+}

@@ -1,0 +1,112 @@
+/*
+ * References to what is remembered are taken under the lock, a few at a time; whoever has them
+ * reads without it.
+ */
+
+#include "history/decisions-internal.h"
+
+/* How many names are copied under one hold of the lock. */
+#define NAMES_AT_ONCE 2048u
+
+static FoundDecision take_found(const Kept *kept) {
+    return (FoundDecision){
+        .past = past_ref(kept->past),
+        .outcomes = kept->outcomes ? outcomes_ref(kept->outcomes) : NULL,
+        .scene = kept->scene && kept->scene->scene ? scene_ref(kept->scene->scene) : NULL,
+        .pod_text = kept->pod_text ? pod_text_ref(kept->pod_text) : NULL,
+    };
+}
+
+void found_done(FoundDecision *found) {
+    found->past = past_unref(found->past);
+    found->outcomes = outcomes_unref(found->outcomes);
+    found->scene = scene_unref(found->scene);
+    found->pod_text = pod_text_unref(found->pod_text);
+}
+
+/* Where a walk from the newest on begins that goes below @below; 0: with all. */
+static uint64_t first_below(const Decisions *decisions, uint64_t below) {
+    return below == 0 || below > decisions->next ? decisions->next : below;
+}
+
+size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, size_t n) {
+    size_t n_found = 0;
+    uint64_t id;
+
+    (void)pthread_mutex_lock(&decisions->mutex);
+    id = first_below(decisions, below);
+    while (n_found < n && id > decisions_oldest(decisions))
+        ret[n_found++] = take_found(decisions_at(decisions, --id));
+    (void)pthread_mutex_unlock(&decisions->mutex);
+    return n_found;
+}
+
+size_t decisions_headlines(Decisions *decisions, uint64_t below, PastDecision **ret, size_t n) {
+    size_t n_found = 0;
+    uint64_t id;
+
+    (void)pthread_mutex_lock(&decisions->mutex);
+    id = first_below(decisions, below);
+    while (n_found < n && id > decisions_oldest(decisions))
+        ret[n_found++] = past_ref(decisions_at(decisions, --id)->past);
+    (void)pthread_mutex_unlock(&decisions->mutex);
+    return n_found;
+}
+
+bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret) {
+    bool is_kept;
+
+    (void)pthread_mutex_lock(&decisions->mutex);
+    is_kept = id >= decisions_oldest(decisions) && id < decisions->next;
+    if (is_kept)
+        *ret = take_found(decisions_at(decisions, id));
+    (void)pthread_mutex_unlock(&decisions->mutex);
+    return is_kept;
+}
+
+uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str node) {
+    uint32_t number;
+
+    (void)pthread_mutex_lock(&decisions->mutex);
+    number = roll_find(outcomes_roll(outcomes), node);
+    (void)pthread_mutex_unlock(&decisions->mutex);
+    return number;
+}
+
+static size_t count_names(Decisions *decisions, const Roll *roll) {
+    size_t n;
+
+    (void)pthread_mutex_lock(&decisions->mutex);
+    n = roll_size(roll);
+    (void)pthread_mutex_unlock(&decisions->mutex);
+    return n;
+}
+
+/* In turns: a roll may have a hundred thousand, and decisions wait for the lock. It only grows. */
+const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena) {
+    const Roll *roll = outcomes_roll(outcomes);
+    size_t n = count_names(decisions, roll);
+    Str *names = ARENA_RAW(arena, Str, n);
+
+    for (size_t i = 0; names && i < n;) {
+        size_t end = n - i > NAMES_AT_ONCE ? i + NAMES_AT_ONCE : n;
+
+        (void)pthread_mutex_lock(&decisions->mutex);
+        for (; i < end; i++)
+            names[i] = roll_name(roll, (uint32_t)i + 1);
+        (void)pthread_mutex_unlock(&decisions->mutex);
+    }
+    return names;
+}
+
+void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
+    (void)pthread_mutex_lock(&decisions->mutex);
+    *ret = decisions->figures;
+    ret->makings_bytes = decisions_makings_bytes(decisions);
+    ret->bytes += ret->makings_bytes;
+    ret->n_scenes = decisions->scenes.n;
+    ret->n = decisions->n;
+    ret->newest = decisions->n > 0 ? decisions->next - 1 : 0;
+    ret->oldest = decisions->n > 0 ? decisions_oldest(decisions) : 0;
+    (void)pthread_mutex_unlock(&decisions->mutex);
+}

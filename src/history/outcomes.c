@@ -1,0 +1,329 @@
+#include "history/outcomes.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* What the byte of an entry says: the place of a rule, or one of these. */
+enum {
+    CODE_REJECTED = OUTCOMES_RULES_MAX, /* by a rule that has no place */
+    CODE_LATE,
+    CODE_NARROWED,
+    CODE_UNKNOWN,
+    CODE_PASSED,
+    CODE_SCORED,
+    CODE_NOT_ASKED,
+};
+
+struct Outcomes {
+    Ref ref;
+    Roll *roll;
+    size_t bytes;
+    size_t n;
+    const uint32_t *numbers; /* by entry; NULL: entry i is of number i + 1 */
+    const uint16_t *places;  /* or NULL */
+    const uint8_t *codes;
+    const uint8_t *scores; /* or NULL */
+    uint32_t columns[];    /* all of the above */
+};
+
+const char *outcome_name(OutcomeKind kind) {
+    static const char *const names[] = {
+        [OUTCOME_NOT_ASKED] = "not-asked",
+        [OUTCOME_PASSED] = "passed",
+        [OUTCOME_REJECTED] = "rejected",
+        [OUTCOME_UNKNOWN] = "unknown",
+        [OUTCOME_NARROWED] = "narrowed",
+        [OUTCOME_LATE] = "late",
+        [OUTCOME_SCORED] = "scored",
+    };
+
+    return names[kind];
+}
+
+/* --- writing ------------------------------------------------------------------------- */
+
+/* By verdict: filters have the first numbers, special verdicts the last, and the low bits tell them
+ * all apart. No branch: verdicts come in no pattern that a processor could predict. */
+#define N_CODES 1024u
+
+typedef struct Codes {
+    uint8_t of[N_CODES];
+} Codes;
+
+static inline uint8_t code_of(const Codes *codes, uint16_t said) {
+    return codes->of[said % N_CODES];
+}
+
+static void fill_codes(Codes *codes, const RulePlaces *places) {
+    static_assert(VERDICT_LATE % N_CODES >= PROGRAM_FILTERS_MAX, "no filter has such a number");
+    for (size_t i = 0; i < PROGRAM_FILTERS_MAX; i++)
+        codes->of[i] = places->of[i] < OUTCOMES_RULES_MAX ? places->of[i] : CODE_REJECTED;
+    codes->of[VERDICT_PASS % N_CODES] = CODE_PASSED;
+    codes->of[VERDICT_UNKNOWN_NODE % N_CODES] = CODE_UNKNOWN;
+    codes->of[VERDICT_NARROWED % N_CODES] = CODE_NARROWED;
+    codes->of[VERDICT_LATE % N_CODES] = CODE_LATE;
+}
+
+static bool is_unknown(const FilterArgs *args, size_t i) {
+    return args->rows[i] == args->sight.table->n_rows;
+}
+
+/* The columns while they are filled; entry places[i] is of node i of the request. */
+typedef struct Columns {
+    uint32_t *numbers;
+    uint16_t *places;
+    uint8_t *codes, *scores;
+} Columns;
+
+/* Where node @i goes, or SIZE_MAX. */
+static inline size_t entry_of(const Columns *columns, const uint32_t *numbers, size_t i) {
+    return columns->numbers ? i : (size_t)numbers[i] - 1; /* ROLL_NONE is 0 */
+}
+
+static void fill_said(
+    const Columns *columns, const Decision *decision, const Codes *codes, const uint32_t *numbers) {
+    for (size_t i = 0; i < decision->args->n; i++) {
+        size_t entry = entry_of(columns, numbers, i);
+
+        if (entry != SIZE_MAX)
+            columns->codes[entry] = code_of(codes, decision->said[i]);
+    }
+}
+
+static void fill_asked(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
+    for (size_t i = 0; i < decision->args->n; i++) {
+        size_t entry = entry_of(columns, numbers, i);
+
+        if (entry != SIZE_MAX)
+            columns->codes[entry] = is_unknown(decision->args, i) ? CODE_UNKNOWN : CODE_SCORED;
+    }
+}
+
+static void fill_scores(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
+    for (size_t i = 0; i < decision->args->n; i++) {
+        size_t entry = entry_of(columns, numbers, i);
+
+        if (entry != SIZE_MAX)
+            columns->scores[entry] = decision->scores[i];
+    }
+}
+
+/* Scores of 0 to 100 as whole numbers, the best first, and behind them all those that were
+ * not offered back. Equal for what is nearly equal, which costs a rank its last digits. */
+#define PLACE_STEPS 0x7FFEu
+#define PLACE_NARROWED 0x8000u
+#define PLACE_NONE UINT16_MAX
+
+static inline uint16_t place_of(double score, bool is_narrowed) {
+    double lost = (100 - score) * (PLACE_STEPS / 100.0);
+
+    if (score < 0)
+        return PLACE_NONE;
+    lost = lost > 0 ? lost : 0; /* NaN too */
+    lost = lost < PLACE_STEPS ? lost : PLACE_STEPS;
+    return (uint16_t)((unsigned)lost | (is_narrowed ? PLACE_NARROWED : 0));
+}
+
+static void fill_places(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
+    for (size_t i = 0; i < decision->args->n; i++) {
+        size_t entry = entry_of(columns, numbers, i);
+        bool is_narrowed = decision->said && decision->said[i] == VERDICT_NARROWED;
+
+        if (entry != SIZE_MAX)
+            columns->places[entry] = place_of(decision->narrowed[i], is_narrowed);
+    }
+}
+
+/* Room for the columns, and where each is. */
+static Outcomes *make(const Decision *decision, Roll *roll, Columns *ret) {
+    size_t width = 1 + (decision->scores ? 1 : 0) + (decision->narrowed ? 2 : 0);
+    size_t n_all = roll_size(roll), n_asked = decision->args->n;
+    bool is_list = n_asked * (width + sizeof(uint32_t)) < n_all * width;
+    size_t n = is_list ? n_asked : n_all;
+    size_t bytes = sizeof(Outcomes) + n * (width + (is_list ? sizeof(uint32_t) : 0));
+    Outcomes *outcomes = malloc(bytes);
+    char *at;
+
+    if (!outcomes)
+        return NULL;
+    *outcomes = (Outcomes){.ref = REF_ONE, .roll = roll_ref(roll), .bytes = bytes, .n = n};
+    at = (char *)outcomes->columns; /* the widest first: each is aligned */
+    if (is_list) {
+        outcomes->numbers = ret->numbers = outcomes->columns;
+        at += n * sizeof(uint32_t);
+    }
+    if (decision->narrowed) {
+        outcomes->places = ret->places = (uint16_t *)(void *)at;
+        at += n * sizeof(uint16_t);
+    }
+    outcomes->codes = ret->codes = (uint8_t *)at;
+    if (decision->scores)
+        outcomes->scores = ret->scores = (uint8_t *)at + n;
+    return outcomes;
+}
+
+Outcomes *outcomes_new(
+    const Decision *decision, const RulePlaces *places, Roll *roll, const uint32_t *numbers) {
+    Columns columns = {0};
+    Outcomes *outcomes = make(decision, roll, &columns);
+    Codes codes;
+
+    if (!outcomes)
+        return NULL;
+    if (columns.numbers && outcomes->n > 0)
+        memcpy(columns.numbers, numbers, outcomes->n * sizeof(*numbers));
+    memset(columns.codes, CODE_NOT_ASKED, outcomes->n);
+    if (columns.scores)
+        memset(columns.scores, 0, outcomes->n);
+    if (columns.places)
+        memset(columns.places, 0xFF, outcomes->n * sizeof(*columns.places)); /* PLACE_NONE */
+    if (decision->said) {
+        fill_codes(&codes, places);
+        fill_said(&columns, decision, &codes, numbers);
+    } else {
+        fill_asked(&columns, decision, numbers);
+    }
+    if (columns.scores)
+        fill_scores(&columns, decision, numbers);
+    if (columns.places)
+        fill_places(&columns, decision, numbers);
+    return outcomes;
+}
+
+Outcomes *outcomes_ref(Outcomes *outcomes) {
+    ref_take(&outcomes->ref);
+    return outcomes;
+}
+
+Outcomes *outcomes_unref(Outcomes *outcomes) {
+    if (outcomes && ref_drop(&outcomes->ref)) {
+        roll_unref(outcomes->roll);
+        free(outcomes);
+    }
+    return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+Roll *outcomes_roll(const Outcomes *outcomes) {
+    return outcomes->roll;
+}
+
+size_t outcomes_bytes(const Outcomes *outcomes) {
+    return outcomes->bytes;
+}
+
+size_t outcomes_size(const Outcomes *outcomes) {
+    return outcomes->n;
+}
+
+static OutcomeKind kind_of(uint8_t code) {
+    static const OutcomeKind kinds[] = {
+        [CODE_REJECTED] = OUTCOME_REJECTED,
+        [CODE_LATE] = OUTCOME_LATE,
+        [CODE_NARROWED] = OUTCOME_NARROWED,
+        [CODE_UNKNOWN] = OUTCOME_UNKNOWN,
+        [CODE_PASSED] = OUTCOME_PASSED,
+        [CODE_SCORED] = OUTCOME_SCORED,
+        [CODE_NOT_ASKED] = OUTCOME_NOT_ASKED,
+    };
+
+    return code < CODE_REJECTED ? OUTCOME_REJECTED : kinds[code];
+}
+
+Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number) {
+    uint8_t code = outcomes->codes[i];
+    OutcomeKind kind = kind_of(code);
+
+    *ret_number = outcomes->numbers ? outcomes->numbers[i] : (uint32_t)i + 1;
+    if (*ret_number == ROLL_NONE)
+        kind = OUTCOME_NOT_ASKED; /* it was, but who it is cannot be told */
+    return (Outcome){
+        .kind = kind,
+        .rule = code < CODE_REJECTED ? code : OUTCOME_NO_RULE,
+        .has_score = outcomes->scores &&
+                     (kind == OUTCOME_SCORED || kind == OUTCOME_PASSED || kind == OUTCOME_NARROWED),
+        .score = outcomes->scores ? outcomes->scores[i] : 0,
+    };
+}
+
+static uint32_t rank_of(const Outcomes *outcomes, size_t entry) {
+    const uint16_t *places = outcomes->places;
+    uint32_t n_before = 0;
+
+    if (!places || places[entry] == PLACE_NONE)
+        return 0;
+    for (size_t i = 0; i < outcomes->n; i++)
+        n_before += places[i] < places[entry] || (places[i] == places[entry] && i < entry);
+    return n_before + 1;
+}
+
+Outcome outcomes_find(const Outcomes *outcomes, uint32_t number) {
+    static const Outcome none = {.kind = OUTCOME_NOT_ASKED, .rule = OUTCOME_NO_RULE};
+    Outcome outcome;
+    uint32_t found;
+    size_t i = 0;
+
+    if (number == ROLL_NONE)
+        return none;
+    if (outcomes->numbers)
+        while (i < outcomes->n && outcomes->numbers[i] != number)
+            i++;
+    else
+        i = number - 1;
+    if (i >= outcomes->n)
+        return none;
+    outcome = outcomes_at(outcomes, i, &found);
+    outcome.rank = rank_of(outcomes, i);
+    return outcome;
+}
+
+static int compare_keys(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret) {
+    uint32_t *ranks;
+    uint64_t *keys;
+
+    *ret = NULL;
+    if (!outcomes->places)
+        return 0;
+    ranks = ARENA_ARRAY(arena, uint32_t, outcomes->n);
+    keys = ARENA_RAW(arena, uint64_t, outcomes->n);
+    if (!ranks || !keys)
+        return -ENOMEM;
+    for (size_t i = 0; i < outcomes->n; i++)
+        keys[i] = (uint64_t)outcomes->places[i] << 32 | i;
+    if (outcomes->n > 0)
+        qsort(keys, outcomes->n, sizeof(*keys), compare_keys);
+    for (size_t i = 0; i < outcomes->n && keys[i] >> 32 != PLACE_NONE; i++)
+        ranks[(uint32_t)keys[i]] = (uint32_t)i + 1;
+    *ret = ranks;
+    return 0;
+}
+
+uint32_t outcomes_highest(const Outcomes *outcomes) {
+    uint32_t highest = ROLL_NONE;
+
+    if (!outcomes->numbers)
+        return (uint32_t)outcomes->n;
+    for (size_t i = 0; i < outcomes->n; i++)
+        highest = outcomes->numbers[i] > highest ? outcomes->numbers[i] : highest;
+    return highest;
+}
+
+void outcomes_add_rejected(const Outcomes *outcomes, uint32_t *counts) {
+    static_assert(CODE_REJECTED < CODE_LATE && CODE_LATE < CODE_NARROWED, "the first codes reject");
+    if (!outcomes->numbers) { /* a loop that the compiler can make wide */
+        for (size_t i = 0; i < outcomes->n; i++)
+            counts[i] += outcomes->codes[i] <= CODE_LATE;
+        return;
+    }
+    for (size_t i = 0; i < outcomes->n; i++)
+        if (outcomes->numbers[i] != ROLL_NONE)
+            counts[outcomes->numbers[i] - 1] += outcomes->codes[i] <= CODE_LATE;
+}

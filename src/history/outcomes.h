@@ -1,0 +1,88 @@
+#pragma once
+
+/*
+ * Outcomes: what became of each node in one decision, in few bytes.
+ *
+ * Columns over the numbers of a Roll: one byte says what was decided (one of the rules of
+ * the decision that spoke, or something else), one more the score, two how good it was
+ * where the filter narrowed. A request about most nodes has an entry for every number of the roll;
+ * one about a few lists their numbers. Whichever is smaller.
+ *
+ * Threads: reference and read from any; it does not change.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/ref.h"
+#include "extender/verbs.h"
+#include "history/roll.h"
+
+typedef enum OutcomeKind {
+    OUTCOME_NOT_ASKED, /* the request did not name it */
+    OUTCOME_PASSED,
+    OUTCOME_REJECTED,
+    OUTCOME_UNKNOWN,  /* berth did not know the node */
+    OUTCOME_NARROWED, /* passed, and was not offered back */
+    OUTCOME_LATE,     /* not judged in time, and so rejected */
+    OUTCOME_SCORED,   /* prioritize */
+    _OUTCOME_MAX,
+} OutcomeKind;
+
+/* "passed", "rejected", "unknown", "narrowed", "late", "scored", "not-asked". */
+const char *outcome_name(OutcomeKind kind);
+
+/* Rules of one decision that are told apart; nodes that others reject are rejected, by
+ * nobody in particular. */
+#define OUTCOMES_RULES_MAX 240u
+#define OUTCOME_NO_RULE UINT8_MAX
+
+typedef struct Outcome {
+    OutcomeKind kind;
+    uint8_t rule; /* of rejected ones: which of the decision's rules; or OUTCOME_NO_RULE */
+    bool has_score;
+    uint8_t score; /* as it went over the wire */
+    uint32_t rank; /* among those that passed, from 1; 0: none. Near enough: scores are kept in
+                      32,767 steps, and equals in the order of the entries */
+} Outcome;
+
+typedef struct Outcomes Outcomes;
+
+/* Numbers of filters to places among the rules of the decision, below OUTCOMES_RULES_MAX;
+ * OUTCOME_NO_RULE: none. */
+typedef struct RulePlaces {
+    uint8_t of[PROGRAM_FILTERS_MAX];
+} RulePlaces;
+
+/* Of a decision that has args; @numbers[i] is the number of its node i in @roll, or ROLL_NONE:
+ * that node is left out. Takes a reference to @roll. NULL when out of memory. */
+Outcomes *outcomes_new(
+    const Decision *decision, const RulePlaces *places, Roll *roll, const uint32_t *numbers);
+Outcomes *outcomes_ref(Outcomes *outcomes);
+Outcomes *outcomes_unref(Outcomes *outcomes); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Outcomes *, outcomes_unref)
+
+Roll *outcomes_roll(const Outcomes *outcomes); /* borrowed */
+size_t outcomes_bytes(const Outcomes *outcomes);
+
+/* Entries are below this; some may be of nodes that were not asked about. */
+size_t outcomes_size(const Outcomes *outcomes);
+
+/* Entry @i, without its rank, and through @ret_number whose it is. */
+Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number);
+
+/* Of the node with @number, which may be ROLL_NONE. */
+Outcome outcomes_find(const Outcomes *outcomes, uint32_t number);
+
+/* The ranks of all entries, in @arena: those that were offered back before those that were not,
+ * the better before the others. @ret NULL: there are none. 0, or -ENOMEM. */
+int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret) MUST_CHECK;
+
+/* The highest number that an entry is of; ROLL_NONE: there are none. */
+uint32_t outcomes_highest(const Outcomes *outcomes);
+
+/* One more at [number - 1] of @counts, which goes up to outcomes_highest(), for each node that was
+ * rejected, by a rule or for want of time. */
+void outcomes_add_rejected(const Outcomes *outcomes, uint32_t *counts);

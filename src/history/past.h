@@ -1,0 +1,98 @@
+#pragma once
+
+/*
+ * PastDecision: the headline of one answer, as it is remembered.
+ *
+ * Who was asked about, when, how many nodes passed, which rules spoke. It does not change
+ * and refers to nothing of the request or the policy. What became of each node is beside
+ * it (history/outcomes.h), for as long as there is room.
+ *
+ * Threads: reference and read from any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/ref.h"
+#include "base/str.h"
+#include "extender/verbs.h"
+#include "history/outcomes.h"
+#include "history/rulebook.h"
+
+/* What is longer is cut: the API server stores no longer names and UIDs. */
+#define PAST_NAME_MAX 253u
+#define PAST_UID_MAX 128u
+#define PAST_ERROR_MAX 1024u
+
+/* How often a rule spoke. */
+typedef struct RuleCount {
+    uint16_t number; /* of the filter, in the book */
+    uint32_t rejected;
+    uint32_t observed; /* mode Observe: would have rejected */
+    uint32_t failed;   /* nodes on which it could not be evaluated, and onError decided */
+    uint32_t missing;  /* the same where a metric that it reads is absent, and onMissing decided */
+} RuleCount;
+
+typedef struct PastDecision {
+    Ref ref;
+    uint64_t id; /* grows by one with every decision, from 1 */
+    Verb verb;
+    int64_t at_nsec;       /* since 1970: the time that rules were told */
+    int64_t duration_nsec; /* what answering took; -1: not known */
+
+    Str pod_namespace, pod_name, pod_uid;
+    Str node; /* bind */
+    Str error;
+    Digest pod_digest; /* of the pod as it was sent; all zero: it was not */
+    uint64_t generation;
+    size_t n_known; /* nodes of the cluster as it was; 0: none */
+    size_t n_in, n_out, n_unknown, n_narrowed;
+    size_t n_late;     /* rejected because time was up */
+    bool is_exempt;    /* no policy was for the pod: --exempt */
+    bool had_names;    /* it was about nodes by name; else they came whole, or none did */
+    size_t n_unjudged; /* not judged, or not scored, in time, whatever became of them */
+
+    RuleBook *book;
+    const RuleCount *rules; /* those that spoke, by number */
+    size_t n_rules;
+    size_t bytes; /* of itself; not the book */
+} PastDecision;
+
+typedef struct PastTimes {
+    int64_t at_nsec, duration_nsec;
+} PastTimes;
+
+/* Of @decision by @view; takes a reference to @book, which is of the view's program. The
+ * places of its rules go to @ret_places. NULL when out of memory. */
+PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision *decision,
+    PastTimes times, RuleBook *book, RulePlaces *ret_places);
+PastDecision *past_ref(PastDecision *past);
+PastDecision *past_unref(PastDecision *past); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(PastDecision *, past_unref)
+
+/* Nodes that a rule rejected. */
+static inline size_t past_rejected(const PastDecision *past) {
+    size_t others = past->n_out + past->n_unknown + past->n_narrowed + past->n_late;
+
+    return past->verb == VERB_FILTER && past->error.len == 0 && past->n_in > others
+               ? past->n_in - others
+               : 0;
+}
+
+/* The rule at @place among those that spoke. */
+static inline const RuleNote *past_rule(const PastDecision *past, size_t place) {
+    return &past->book->rules[past->rules[place].number];
+}
+
+/* The rule that rejected most nodes, of several the first; NULL: none did. */
+const RuleNote *past_main_rule(const PastDecision *past);
+
+/* The rule that rejected a node of it; NULL: none did, or it has no place of its own. */
+static inline const RuleNote *past_rule_of(const PastDecision *past, Outcome outcome) {
+    if (outcome.kind != OUTCOME_REJECTED || outcome.rule == OUTCOME_NO_RULE)
+        return NULL;
+    return past_rule(past, outcome.rule);
+}

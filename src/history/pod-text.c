@@ -1,0 +1,89 @@
+#include "history/pod-text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "cluster/object-text.h"
+#include "json/read.h"
+
+#define REDUCED_MAX ((size_t)64 * 1024 * 1024)
+
+static PodText *text_new(Str says, Digest digest, bool is_raw) {
+    PodText *text = malloc(sizeof(*text) + says.len);
+
+    if (!text)
+        return NULL;
+    *text = (PodText){.ref = REF_ONE, .digest = digest, .is_raw = is_raw, .len = says.len};
+    memcpy(text->text, says.ptr, says.len);
+    return text;
+}
+
+PodText *pod_text_reduce(const PodText *raw, Arena *arena) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(REDUCED_MAX);
+    JsonWriter writer = JSON_WRITER(&out);
+    JsonReader reader;
+    Pod pod;
+
+    arena_reset(arena);
+    json_reader_init(&reader, pod_text_str(raw));
+    pod_decode(&reader, arena, &pod);
+    json_end(&reader);
+    if (json_error(&reader))
+        return NULL;
+    object_write_pod(&writer, &pod, pod.node_name);
+    if (buf_error(&out))
+        return NULL;
+    return text_new(buf_str(&out), digest_of(buf_str(&out)), /* is_raw= */ false);
+}
+
+PodText *pod_text_ref(PodText *text) {
+    ref_take(&text->ref);
+    return text;
+}
+
+PodText *pod_text_unref(PodText *text) {
+    if (!text || !ref_drop(&text->ref))
+        return NULL;
+    if (text->is_raw)
+        explicit_bzero(text->text, text->len);
+    free(text);
+    return NULL;
+}
+
+static PodText **slot_of(PodTexts *texts, Digest digest) {
+    return &texts->slots[digest.low % POD_TEXTS_SLOTS];
+}
+
+/* Two texts with one digest can be made: who wants to have one pod shown for another must not. */
+static bool says(const PodText *text, Str wanted, Digest digest) {
+    return digest_equal(text->digest, digest) && str_eq(pod_text_str(text), wanted);
+}
+
+PodText *pod_texts_get(PodTexts *texts, Str wanted, Digest digest) {
+    PodText **slot = slot_of(texts, digest);
+    PodText *text = *slot;
+
+    if (text && says(text, wanted, digest))
+        return pod_text_ref(text);
+    text = text_new(wanted, digest, /* is_raw= */ true);
+    if (text)
+        *slot = text;
+    return text;
+}
+
+PodText *pod_texts_put(PodTexts *texts, PodText *reduced) {
+    PodText **slot = slot_of(texts, reduced->digest);
+
+    if (!*slot || !says(*slot, pod_text_str(reduced), reduced->digest))
+        *slot = reduced;
+    (*slot)->is_raw = false; /* who sends no more than that has no secrets in it */
+    return pod_text_ref(*slot);
+}
+
+void pod_texts_forget(PodTexts *texts, const PodText *text) {
+    PodText **slot = slot_of(texts, text->digest);
+
+    if (*slot == text)
+        *slot = NULL;
+}

@@ -1,0 +1,454 @@
+/*
+ * Decisions are walked once, the oldest first: a filter begins an attempt, what follows belongs to
+ * it, and what a pod is said to be is what its newest decisions say. Where pods run that were bound
+ * by somebody else is looked up afterwards, in one pass over the pods of the cluster.
+ */
+
+#include "history/pods-sight.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/nsec.h"
+
+/* How many decisions are taken between two takings of the lock that decisions wait for. */
+#define READ_AT_ONCE 64u
+
+/* Whose decisions are wanted. */
+typedef struct PodChoice {
+    bool is_one;
+    Str namespace, name, uid; /* of that one; an empty uid: any */
+} PodChoice;
+
+/* A pod while it is put together. */
+typedef struct Gathered {
+    PodSight sight;
+    uint64_t last_id;
+} Gathered;
+
+typedef struct Gathering {
+    Arena *arena;
+    const PodChoice *choice;
+    PodsSight *sight;
+    Map by_uid, by_name; /* to places in pods; the second of those without a UID */
+    Gathered *pods;      /* as many as there are decisions at most */
+    size_t n_pods;
+    size_t n_max; /* decisions that there is room for */
+} Gathering;
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool is_chosen(const PodChoice *choice, const PastDecision *past) {
+    if (str_is_empty(past->pod_name) && str_is_empty(past->pod_uid))
+        return false; /* a request that could not be read */
+    return !choice->is_one ||
+           (str_eq(past->pod_namespace, choice->namespace) &&
+               str_eq(past->pod_name, choice->name) &&
+               (str_is_empty(choice->uid) || str_eq(past->pod_uid, choice->uid)));
+}
+
+/* Up to READ_AT_ONCE more below @below; what is not chosen is given back. Returns how many there
+ * were at all, and through @below where to go on. */
+static size_t read_some(Gathering *gathering, Decisions *decisions, uint64_t *below) {
+    PodsSight *sight = gathering->sight;
+    size_t room = gathering->n_max - sight->n_decisions;
+    FoundDecision some[READ_AT_ONCE];
+    size_t n = decisions_read(decisions, *below, some, room < READ_AT_ONCE ? room : READ_AT_ONCE);
+
+    for (size_t i = 0; i < n; i++) {
+        *below = some[i].past->id;
+        if (is_chosen(gathering->choice, some[i].past))
+            sight->found[sight->n_found++] = some[i];
+        else
+            found_done(&some[i]);
+    }
+    sight->n_decisions += n;
+    return n;
+}
+
+static int read_decisions(Gathering *gathering, Decisions *decisions) {
+    PodsSight *sight = gathering->sight;
+    DecisionsFigures figures;
+    uint64_t below = 0;
+
+    decisions_figures(decisions, &figures);
+    gathering->n_max = figures.n + READ_AT_ONCE; /* some may come meanwhile */
+    if (gathering->n_max > PODS_SIGHT_DECISIONS_MAX)
+        gathering->n_max = PODS_SIGHT_DECISIONS_MAX;
+    sight->found = ARENA_RAW(gathering->arena, FoundDecision, gathering->n_max);
+    if (!sight->found)
+        return -ENOMEM;
+    while (read_some(gathering, decisions, &below) > 0)
+        ;
+    return 0;
+}
+
+/* --- pods ------------------------------------------------------------------------------------- */
+
+static Gathered *new_pod(Gathering *gathering) {
+    return &gathering->pods[gathering->n_pods++];
+}
+
+/* The pod at the key @key of @map, new or old. NULL when out of memory. */
+static Gathered *find_by(Gathering *gathering, Map *map, Str key) {
+    uint32_t place = map_find(map, key);
+
+    if (place != MAP_NONE)
+        return &gathering->pods[place];
+    if (map_add(map, key, (uint32_t)gathering->n_pods) < 0)
+        return NULL;
+    return new_pod(gathering);
+}
+
+static Str full_name(Arena *arena, Str namespace, Str name) {
+    return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
+}
+
+static Gathered *find_pod(Gathering *gathering, const PastDecision *past) {
+    Str name;
+
+    if (gathering->choice->is_one)
+        return gathering->n_pods > 0 ? &gathering->pods[0] : new_pod(gathering);
+    if (!str_is_empty(past->pod_uid))
+        return find_by(gathering, &gathering->by_uid, past->pod_uid);
+    name = full_name(gathering->arena, past->pod_namespace, past->pod_name);
+    return name.ptr ? find_by(gathering, &gathering->by_name, name) : NULL;
+}
+
+/* --- what a decision says of its pod ---------------------------------------------------------- */
+
+static void note_filter(Gathered *pod, const FoundDecision *found) {
+    const PastDecision *past = found->past;
+
+    pod->sight.filter = found;
+    pod->sight.n_passed = past->n_out;
+    pod->sight.n_in = past->n_in;
+    pod->sight.is_exempt = past->is_exempt;
+    pod->sight.is_waiting = past->n_out == 0 && str_is_empty(past->error);
+    pod->sight.node = STR_NULL; /* it is being placed anew */
+}
+
+static void note_bind(Gathered *pod, const PastDecision *past) {
+    if (!str_is_empty(past->error))
+        return;
+    pod->sight.is_waiting = false;
+    pod->sight.node = past->node;
+}
+
+/* Whether @past begins an attempt: a filter does, and whatever comes before the first that is
+ * kept. */
+static bool begins_attempt(const PodSight *sight, const PastDecision *past) {
+    return past->verb == VERB_FILTER || sight->n_attempts == 0;
+}
+
+static void note(Gathered *pod, const FoundDecision *found) {
+    const PastDecision *past = found->past;
+    PodSight *sight = &pod->sight;
+
+    if (pod->last_id == 0)
+        sight->first_nsec = past->at_nsec;
+    pod->last_id = past->id;
+    sight->last_nsec = past->at_nsec;
+    sight->namespace = past->pod_namespace;
+    sight->name = past->pod_name;
+    sight->uid = past->pod_uid;
+    sight->n_attempts += begins_attempt(sight, past);
+    if (past->verb == VERB_FILTER)
+        note_filter(pod, found);
+    else if (past->verb == VERB_BIND)
+        note_bind(pod, past);
+}
+
+/* The rule that speaks against most nodes. */
+static void find_rule(Gathered *pod) {
+    const FoundDecision *filter = pod->sight.filter;
+    const RuleNote *rule = filter ? past_main_rule(filter->past) : NULL;
+
+    if (!rule)
+        return;
+    pod->sight.policy = rule->policy;
+    pod->sight.rule = rule->name;
+    pod->sight.reason = rule->reason;
+}
+
+static int gather(Gathering *gathering) {
+    const PodsSight *sight = gathering->sight;
+
+    gathering->pods =
+        ARENA_ARRAY(gathering->arena, Gathered, gathering->choice->is_one ? 1 : sight->n_found);
+    if (!gathering->pods)
+        return -ENOMEM;
+    for (size_t i = sight->n_found; i-- > 0;) {
+        Gathered *pod = find_pod(gathering, sight->found[i].past);
+
+        if (!pod)
+            return -ENOMEM;
+        note(pod, &sight->found[i]);
+    }
+    for (size_t i = 0; i < gathering->n_pods; i++)
+        find_rule(&gathering->pods[i]);
+    return 0;
+}
+
+/* --- where pods run --------------------------------------------------------------------------- */
+
+/* Pods that are looked for in the cluster: by UID, or by name if they have none. There may be a
+ * hundred thousand to compare with, so nodes are passed over that no pod came to since the first of
+ * the decisions. */
+typedef struct Search {
+    Map by_uid, by_name;
+    int64_t since_sec; /* since 1970; INT64_MIN: whenever */
+    Arena *scratch;
+} Search;
+
+/* How far the clock of the API server may be behind ours. */
+#define CLOCK_SLACK_SEC 300
+
+/* One that was asked about with a single node may run there for long: it is to be resized. */
+static void search_since(Search *search, const PodSight *pod) {
+    int64_t at_sec = pod->first_nsec / NSEC_PER_SEC - CLOCK_SLACK_SEC;
+
+    if (pod->is_waiting && pod->n_in <= 1)
+        at_sec = INT64_MIN;
+    if (at_sec < search->since_sec)
+        search->since_sec = at_sec;
+}
+
+static int search_for(Gathering *gathering, Search *search) {
+    for (size_t i = 0; i < gathering->n_pods; i++) {
+        const PodSight *pod = &gathering->pods[i].sight;
+        bool has_uid = !str_is_empty(pod->uid);
+        Map *map = has_uid ? &search->by_uid : &search->by_name;
+        Str key = has_uid ? pod->uid : full_name(gathering->arena, pod->namespace, pod->name);
+
+        if (!str_is_empty(pod->node))
+            continue;
+        if (!key.ptr || map_add(map, key, (uint32_t)i) < 0)
+            return -ENOMEM;
+        search_since(search, pod);
+    }
+    return 0;
+}
+
+static uint32_t find_searched(const Search *search, const Pod *pod) {
+    uint32_t place = search->by_uid.n_used > 0 ? map_find(&search->by_uid, pod->uid) : MAP_NONE;
+    Str name;
+
+    if (place != MAP_NONE || search->by_name.n_used == 0)
+        return place;
+    arena_reset(search->scratch);
+    name = full_name(search->scratch, pod->namespace, pod->name);
+    return name.ptr ? map_find(&search->by_name, name) : MAP_NONE;
+}
+
+static void look_at_row(
+    Gathering *gathering, const Search *search, const NodeTable *table, uint32_t row) {
+    const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
+    int64_t placed_at = table_chunk(table, row)->placed_at[table_slot(row)];
+
+    if (placed_at != 0 && placed_at < search->since_sec)
+        return;
+    for (uint32_t i = 0; list && i < list->n; i++) {
+        uint32_t place = find_searched(search, list->items[i]);
+
+        if (place == MAP_NONE)
+            continue;
+        gathering->pods[place].sight.node = arena_copy(gathering->arena, table->names->names[row]);
+        gathering->pods[place].sight.is_waiting = false;
+    }
+}
+
+#define SCRATCH_BUDGET ((size_t)64 * 1024)
+
+static int look_up(Gathering *gathering, const View *view) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    Search search = {.by_uid = MAP_INIT_IN(gathering->arena),
+        .by_name = MAP_INIT_IN(gathering->arena),
+        .since_sec = INT64_MAX,
+        .scratch = scratch};
+    int r = scratch ? search_for(gathering, &search) : -ENOMEM;
+
+    if (r < 0)
+        return r;
+    if (search.by_uid.n_used + search.by_name.n_used == 0)
+        return 0;
+    for (uint32_t row = 0; row < view->table->n_rows; row++)
+        look_at_row(gathering, &search, view->table, row);
+    return arena_has_failed(gathering->arena) ? -ENOMEM : 0;
+}
+
+/* --- attempts --------------------------------------------------------------------------------- */
+
+static FoundDecision *attempt_field(Attempt *attempt, Verb verb) {
+    switch (verb) {
+    case VERB_FILTER:
+        return &attempt->filter;
+    case VERB_PRIORITIZE:
+        return &attempt->prioritize;
+    case VERB_PREEMPT:
+        return &attempt->preempt;
+    default:
+        return &attempt->bind;
+    }
+}
+
+/* Of what came twice within one attempt the newer counts. */
+static int list_attempts(Gathering *gathering) {
+    const PodsSight *sight = gathering->sight;
+    PodSight *pod = &gathering->pods[0].sight;
+    size_t place = pod->n_attempts;
+
+    pod->attempts = ARENA_ARRAY(gathering->arena, Attempt, pod->n_attempts);
+    if (!pod->attempts)
+        return -ENOMEM;
+    for (size_t i = sight->n_found; i-- > 0;) {
+        const FoundDecision *found = &sight->found[i];
+
+        if (found->past->verb == VERB_FILTER || place == pod->n_attempts)
+            place--;
+        *attempt_field(&pod->attempts[place], found->past->verb) = *found;
+    }
+    return 0;
+}
+
+/* --- all together ----------------------------------------------------------------------------- */
+
+static int compare_pods(const void *a, const void *b) {
+    const Gathered *x = a, *y = b;
+
+    if (x->sight.is_waiting != y->sight.is_waiting)
+        return x->sight.is_waiting ? -1 : 1;
+    return (x->last_id < y->last_id) - (x->last_id > y->last_id);
+}
+
+static int hand_out(Gathering *gathering) {
+    PodsSight *sight = gathering->sight;
+
+    sight->pods = ARENA_RAW(gathering->arena, PodSight, gathering->n_pods);
+    if (!sight->pods)
+        return -ENOMEM;
+    if (gathering->n_pods > 1)
+        qsort(gathering->pods, gathering->n_pods, sizeof(*gathering->pods), compare_pods);
+    sight->n = gathering->n_pods;
+    for (size_t i = 0; i < sight->n; i++) {
+        sight->pods[i] = gathering->pods[i].sight;
+        sight->n_waiting += sight->pods[i].is_waiting;
+    }
+    return 0;
+}
+
+static int make(
+    Decisions *decisions, const View *view, const PodChoice *choice, Arena *arena, PodsSight *ret) {
+    Gathering gathering = {
+        .arena = arena,
+        .choice = choice,
+        .sight = ret,
+        .by_uid = MAP_INIT_IN(arena),
+        .by_name = MAP_INIT_IN(arena),
+    };
+    int r;
+
+    *ret = (PodsSight){0};
+    if (!decisions)
+        return 0;
+    r = read_decisions(&gathering, decisions);
+    if (r == 0)
+        r = gather(&gathering);
+    if (r == 0)
+        r = look_up(&gathering, view);
+    if (r == 0 && choice->is_one && gathering.n_pods > 0)
+        r = list_attempts(&gathering);
+    if (r == 0)
+        r = hand_out(&gathering);
+    if (r < 0)
+        pods_sight_done(ret);
+    return r;
+}
+
+int pods_sight_all(Decisions *decisions, const View *view, Arena *arena, PodsSight *ret) {
+    const PodChoice choice = {.is_one = false};
+
+    return make(decisions, view, &choice, arena, ret);
+}
+
+int pods_sight_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
+    Arena *arena, PodsSight *ret) {
+    const PodChoice choice = {.is_one = true, .namespace = namespace, .name = name, .uid = uid};
+
+    return make(decisions, view, &choice, arena, ret);
+}
+
+void pods_sight_done(PodsSight *sight) {
+    for (size_t i = 0; i < sight->n_found; i++)
+        found_done(&sight->found[i]);
+    *sight = (PodsSight){0};
+}
+
+/* --- reasons ---------------------------------------------------------------------------------- */
+
+/* What filter says of nodes that no rule speaks of (extender/filter.c). */
+#define UNKNOWN_REASON STR("node is not known to berth")
+#define LATE_REASON STR("berth ran out of time to judge the node")
+
+static void add_group(ReasonGroup *groups, size_t *n, size_t max, ReasonGroup added) {
+    size_t i = 0;
+
+    if (added.n_nodes == 0)
+        return;
+    while (i < *n && !str_eq(groups[i].reason, added.reason))
+        i++;
+    if (i < *n)
+        groups[i].n_nodes += added.n_nodes;
+    else if (*n < max)
+        groups[(*n)++] = added;
+}
+
+/* kube-scheduler sorts "COUNT REASON" as text: 10 comes before 2. */
+static int compare_groups(const void *a, const void *b) {
+    const ReasonGroup *x = a, *y = b;
+    char first[32], second[32];
+    int order;
+
+    (void)snprintf(first, sizeof(first), "%zu ", x->n_nodes);
+    (void)snprintf(second, sizeof(second), "%zu ", y->n_nodes);
+    order = strcmp(first, second);
+    return order != 0 ? order : str_cmp(x->reason, y->reason);
+}
+
+size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max) {
+    const PastDecision *past = filter->past;
+    size_t n = 0;
+
+    for (size_t i = 0; past && i < past->n_rules; i++) {
+        const RuleNote *rule = past_rule(past, i);
+
+        add_group(ret,
+            &n,
+            max,
+            (ReasonGroup){
+                .reason = rule->reason,
+                .n_nodes = past->rules[i].rejected,
+                .policy = rule->policy,
+                .rule = rule->name,
+                .is_unresolvable = rule->is_unresolvable,
+                .kind = OUTCOME_REJECTED,
+            });
+    }
+    if (past) {
+        add_group(ret,
+            &n,
+            max,
+            (ReasonGroup){
+                .reason = UNKNOWN_REASON, .n_nodes = past->n_unknown, .kind = OUTCOME_UNKNOWN});
+        add_group(ret,
+            &n,
+            max,
+            (ReasonGroup){.reason = LATE_REASON, .n_nodes = past->n_late, .kind = OUTCOME_LATE});
+    }
+    if (n > 1)
+        qsort(ret, n, sizeof(*ret), compare_groups);
+    return n;
+}

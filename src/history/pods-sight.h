@@ -1,0 +1,70 @@
+#pragma once
+
+/*
+ * PodsSight: decisions put together by pod.
+ *
+ * What is remembered (history/decisions.h) is a row of answers; people ask about pods. A pod's
+ * attempts are its filters, each with the prioritize, preempt and bind that followed it. A pod
+ * waits when its last filter found no node and no bind followed; when kube-scheduler tries it again
+ * is not known, but it does within five minutes at the latest.
+ *
+ * Threads: any; nothing is held while it is used but references, given back by pods_sight_done().
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "history/decisions.h"
+
+#define PODS_SIGHT_DECISIONS_MAX 10000u /* that are looked at, the newest */
+#define PODS_SIGHT_RETRY_SEC 300        /* kube-scheduler's flush of what it has parked */
+
+typedef struct Attempt {
+    FoundDecision filter;     /* past NULL: it is not kept, or there was none */
+    FoundDecision prioritize; /* the same */
+    FoundDecision preempt, bind;
+} Attempt;
+
+typedef struct PodSight {
+    Str namespace, name, uid;      /* of the newest */
+    int64_t first_nsec, last_nsec; /* since 1970: of its decisions */
+    size_t n_attempts;
+    size_t n_passed, n_in; /* of the last filter */
+    bool is_waiting;
+    bool is_exempt;
+    Str node; /* where it was bound to, by us or as the cluster shows; empty: not known */
+    Str policy, rule, reason;    /* that rejects most nodes of the last filter; empty: none */
+    const FoundDecision *filter; /* the last one, borrowed; NULL: none is kept */
+    Attempt *attempts;           /* the newest first; only where they were asked for */
+} PodSight;
+
+typedef struct PodsSight {
+    PodSight *pods; /* waiting ones first, then by time, the newest first */
+    size_t n, n_waiting;
+    size_t n_decisions;   /* that were looked at */
+    FoundDecision *found; /* references; for pods_sight_done() */
+    size_t n_found;
+} PodsSight;
+
+/* All pods; @view tells where they run now. In @arena. 0, or -ENOMEM. */
+int pods_sight_all(Decisions *decisions, const View *view, Arena *arena, PodsSight *ret) MUST_CHECK;
+
+/* One of them with its attempts; ret->n is 0 when nothing is remembered of it. An empty @uid: of
+ * all that had this name. */
+int pods_sight_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
+    Arena *arena, PodsSight *ret) MUST_CHECK;
+void pods_sight_done(PodsSight *sight); /* takes a zeroed one */
+
+/* As kube-scheduler's event has it: reasons with how many nodes, equal texts together, sorted as
+ * `kubectl describe` shows them. How many, at most @max. */
+typedef struct ReasonGroup {
+    Str reason;
+    size_t n_nodes;
+    Str policy, rule; /* the first that has this reason */
+    bool is_unresolvable;
+    OutcomeKind kind; /* what became of these nodes: rejected, unknown or late */
+} ReasonGroup;
+size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max);

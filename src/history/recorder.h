@@ -1,0 +1,36 @@
+#pragma once
+
+/*
+ * Recorder: what is remembered as a Recording (replay/recording.h), for what-ifs and bundles.
+ *
+ * References are taken first, under the lock of the decisions and a few at a time; then everything
+ * is written down without it, from the oldest on. Pods go without their secrets (history/tidy.h).
+ *
+ * Threads: any.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "history/decisions.h"
+#include "replay/recording.h"
+
+/* What the arena of a recording may take: 10,000 decisions about 5,000 nodes, with the texts of
+ * their pods, take 400 MB. */
+#define RECORDER_BUDGET ((size_t)512 * 1024 * 1024)
+
+/* How many decisions a person may ask for at once, and gets without asking. */
+#define RECORDER_LAST_MAX 10000
+#define RECORDER_LAST_DEFAULT 1000
+
+/* The last @last filters and prioritizes with the preempts and binds between them and after them,
+ * oldest first (replay/recording.h). References to scenes are taken; everything else is copied into
+ * @arena, 8 bytes a decision and node. The lock is held only while references are taken. 0; or
+ * -ENOMEM, and @ret is zeroed. */
+int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording *ret) MUST_CHECK;
+
+/* The same of the one with this id; none (n is 0): it is not kept, or never was. */
+int decisions_record_one(Decisions *decisions, uint64_t id, Arena *arena, Recording *ret)
+    MUST_CHECK;

@@ -1,0 +1,241 @@
+#include "history/announcements.h"
+
+#include <stdio.h>
+
+#include "base/nsec.h"
+#include "base/test-assert.h"
+#include "policy/test-scene.h"
+
+#define BUDGET ((size_t)64 * 1024 * 1024)
+#define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
+
+static const char scene_text[] =
+    "policies:\n"
+    "  zones:\n"
+    "    filters:\n"
+    "      - {name: a, expression: \"node.metadata.name != 'n1'\", reason: not this one}\n"
+    "      - {name: b, expression: \"node.metadata.name != 'n2'\", reason: not this one}\n"
+    "      - {name: c, expression: \"node.metadata.name != 'n3'\", reason: too hot}\n"
+    "      - {name: d, expression: \"node.metadata.name != 'n4'\", reason: too cold}\n"
+    "      - {name: e, expression: \"node.metadata.name != 'n5'\", reason: too old}\n"
+    "nodes: {n1: {}, n2: {}, n3: {}, n4: {}, n5: {}, n6: {}}\n";
+
+static TestScene scene;
+static View *view;
+static Announcements *announcements;
+static size_t n_told;
+static char note[8192], head[512];
+static Arena *arena;
+
+static void on_announce(void *context, const Announcement *what) {
+    n_told++;
+    (void)snprintf(note, sizeof(note), "%.*s", STR_FMT(what->note));
+    (void)snprintf(head,
+        sizeof(head),
+        "%s %s %s %.*s/%.*s %.*s",
+        what->is_warning ? "Warning" : "Normal",
+        what->reason,
+        what->action,
+        STR_FMT(what->namespace),
+        STR_FMT(what->pod),
+        STR_FMT(what->uid));
+}
+
+static int set_up(void **state) {
+    static const AnnouncementsOptions options = {
+        .self = {.namespace = "berth-system", .name = "berth-0", .uid = "own"},
+        .announce = on_announce,
+    };
+
+    n_told = 0;
+    head[0] = note[0] = '\0';
+    arena = arena_new(BUDGET);
+    announcements = announcements_new(&options);
+    scene_init_text(&scene, scene_text);
+    return view_new(
+        &(ViewParts){.snapshot = scene.snapshot, .program = scene.program}, NULL, &view);
+}
+
+static int tear_down(void **state) {
+    view = view_unref(view);
+    scene_done(&scene);
+    announcements = announcements_free(announcements);
+    arena = arena_free(arena);
+    return 0;
+}
+
+/* @nodes: as JSON. */
+static void filter(const char *uid, const char *nodes, int64_t now) {
+    char body[1024];
+    Answer answer;
+
+    (void)snprintf(body,
+        sizeof(body),
+        "{\"Pod\":{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"uid\":\"%s\"}},"
+        "\"NodeNames\":[%s]}",
+        uid,
+        nodes);
+    extender_filter(view, NULL, arena_copy(arena, str_from_c(body)), arena, &answer);
+    assert_non_null(answer.decision.args);
+    announcements_note_filter(announcements, view, &answer.decision, now);
+}
+
+/* However long names and reasons are, the command stays, and no character is cut in two. */
+static void test_the_command_fits(void **state) {
+    char name[254], namespace[64], reason[1500] = "";
+    const Filter rule = {.reason = str_of(reason, sizeof(reason))};
+    const Filter *filters[] = {&rule};
+    Program program = {.filters = filters, .n_filters = 1};
+    const View odd = {.program = &program};
+    FilterArgs args = {.pod = {.uid = STR("u1")}};
+    uint32_t rejected[] = {7};
+    const Decision decision = {.args = &args, .n_in = 7, .rejected = rejected};
+    const char *end;
+
+    memset(name, 'p', sizeof(name) - 1);
+    memset(namespace, 'n', sizeof(namespace) - 1);
+    name[sizeof(name) - 1] = namespace[sizeof(namespace) - 1] = '\0';
+    args.pod.name = str_from_c(name);
+    args.pod.namespace = str_from_c(namespace);
+    for (size_t shift = 0; shift < 4; shift++) {
+        memset(reason, 'x', shift);
+        for (size_t at = shift; at + 3 <= sizeof(reason); at += 3)
+            memcpy(reason + at, "\xe2\x82\xac", 3);
+        announcements_note_filter(announcements, &odd, &decision, AT(1000 + 1000 * (int)shift));
+        assert_int_equal(n_told, shift + 1);
+        assert_in_range(strlen(note), 500, ANNOUNCE_NOTE_MAX);
+        end = strstr(note, ". See: berth explain --last n");
+        assert_non_null(end);
+        assert_int_equal(end[strlen(end) - 1], 'p');
+        assert_null(strstr(note, "\\x")); /* half a character would be shown by its bytes */
+    }
+    memset(reason, '\n', sizeof(reason)); /* each becomes four */
+    announcements_note_filter(announcements, &odd, &decision, AT(9000));
+    assert_non_null(strstr(note, ". See: berth explain --last n"));
+    assert_in_range(strlen(note), 500, ANNOUNCE_NOTE_MAX);
+}
+
+static void test_what_is_told(void **state) {
+    static const struct {
+        const char *nodes, *note; /* NULL: nothing */
+    } cases[] = {
+        {"", NULL},
+        {"\"n6\"", NULL},
+        {"\"n1\",\"n6\"", NULL},
+        {"\"n1\"", "0 of 1 nodes passed berth's policies: 1 not this one"},
+        {"\"n3\",\"n1\",\"n2\"", "0 of 3 nodes passed berth's policies: 2 not this one, 1 too hot"},
+        {"\"n5\",\"n3\",\"n4\",\"n2\",\"n1\"",
+            "0 of 5 nodes passed berth's policies: 2 not this one, 1 too hot, 1 too cold, 1 for "
+            "other reasons"},
+        {"\"x\",\"y\",\"n1\"",
+            "0 of 3 nodes passed berth's policies: 2 node is not known to berth, 1 not this one"},
+    };
+    char uid[16], want[512];
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        size_t before = n_told;
+
+        (void)snprintf(uid, sizeof(uid), "u%zu", i);
+        filter(uid, cases[i].nodes, AT(1000 + 10 * (int)i));
+        assert_int_equal(n_told - before, cases[i].note != NULL);
+        if (!cases[i].note)
+            continue;
+        (void)snprintf(want, sizeof(want), "%s. See: berth explain --last shop/web", cases[i].note);
+        assert_string_equal(note, want);
+        (void)snprintf(want, sizeof(want), "Warning NoNodePassed Filter shop/web %s", uid);
+        assert_string_equal(head, want);
+    }
+}
+
+static void test_one_pod_not_all_the_time(void **state) {
+    for (int sec = 0; sec <= 2 * ANNOUNCEMENTS_POD_SEC; sec += 10)
+        filter("u1", "\"n1\"", AT(1000 + sec));
+    assert_int_equal(n_told, 3);
+    assert_int_equal(announcements_dropped(announcements), 0);
+}
+
+static void test_all_pods_together(void **state) {
+    char uid[16];
+
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(uid, sizeof(uid), "u%d", i);
+        filter(uid, "\"n1\"", AT(1000));
+    }
+    assert_int_equal(n_told, ANNOUNCEMENTS_BURST);
+    assert_int_equal(announcements_dropped(announcements), 100 - ANNOUNCEMENTS_BURST);
+    for (int i = 0; i < 100; i++) { /* ten seconds: those that were dropped come later */
+        (void)snprintf(uid, sizeof(uid), "u%d", i);
+        filter(uid, "\"n1\"", AT(1000) + (i + 1) * NSEC_PER_SEC / 10);
+    }
+    assert_int_equal(n_told, ANNOUNCEMENTS_BURST + 10);
+}
+
+static void test_a_pod_without_a_uid(void **state) {
+    filter("", "\"n1\"", AT(1000)); /* nobody could find the Event */
+    assert_int_equal(n_told, 0);
+}
+
+static void test_bypassed(void **state) {
+    const Pod pod = {
+        .namespace = STR("shop"),
+        .name = STR("web"),
+        .uid = STR("u1"),
+        .node_name = STR("n1"),
+        .scheduler_name = STR("default\n-scheduler"),
+    };
+
+    announcements_note_bypassed(announcements, &pod, AT(1000));
+    assert_string_equal(head, "Warning Bypassed Bind shop/web u1");
+    assert_string_equal(note,
+        "Bound to n1 by default\\x0a-scheduler, which did not ask berth: no policy was looked at");
+}
+
+static void test_refused_policies(void **state) {
+    announcements_note_policy(announcements, STR(""), AT(1000));
+    assert_int_equal(n_told, 0);
+    for (int i = 0; i < 5; i++)
+        announcements_note_policy(announcements, STR("p.yaml:3:5: error: x"), AT(1001 + i));
+    assert_int_equal(n_told, 1);
+    assert_string_equal(head, "Warning PolicyRefused Reload berth-system/berth-0 own");
+    assert_string_equal(
+        note, "A policy was refused, the last good ones stay in force: p.yaml:3:5: error: x");
+    announcements_note_policy(announcements, STR("p.yaml:4:5: error: y"), AT(1010));
+    announcements_note_policy(announcements, STR(""), AT(1011)); /* mended */
+    announcements_note_policy(announcements, STR("p.yaml:4:5: error: y"), AT(1012));
+    assert_int_equal(n_told, 3);
+}
+
+static void test_stale_metrics(void **state) {
+    announcements_note_stale(announcements, STR("cool"), STR("load"), STR("default"), AT(1000));
+    assert_string_equal(head, "Warning MetricsStale Measure berth-system/berth-0 own");
+    assert_string_equal(note,
+        "Metric load of policy cool has no value any more, older than its maxAge; source default. "
+        "onMissing of each rule decides");
+}
+
+static void test_nobody_in_particular(void **state) {
+    _cleanup_(announcements_freep) Announcements *nobody =
+        announcements_new(&(AnnouncementsOptions){
+            .self = {.namespace = "berth-system", .name = "berth-0"}, .announce = on_announce});
+
+    announcements_note_stale(nobody, STR("cool"), STR("load"), STR("default"), AT(1000));
+    announcements_note_policy(nobody, STR("x"), AT(1000));
+    assert_int_equal(n_told, 0);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_is_told),
+        TEST(test_the_command_fits),
+        TEST(test_one_pod_not_all_the_time),
+        TEST(test_all_pods_together),
+        TEST(test_a_pod_without_a_uid),
+        TEST(test_bypassed),
+        TEST(test_refused_policies),
+        TEST(test_stale_metrics),
+        TEST(test_nobody_in_particular),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

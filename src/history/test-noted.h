@@ -1,0 +1,67 @@
+#pragma once
+
+/* Decisions about four nodes by two rules, for tests of what is remembered of them. */
+
+#include "history/test-stage.h"
+
+#define ROOM ((size_t)16 * 1024 * 1024)
+
+static const char scene_text[] =
+    "policies:\n"
+    "  zones:\n"
+    "    filters:\n"
+    "      - {name: zone, nodeLabels: {zone: {in: [a, b]}}, reason: wrong zone, unresolvable: "
+    "true}\n"
+    "      - {name: disk, nodeLabels: {disk: ssd}, reason: slow disk}\n"
+    "    scores:\n"
+    "      - {name: near, nodeLabelPreference: {key: zone, values: {a: 100}, otherwise: 0}}\n"
+    "nodes:\n"
+    "  n1: {labels: {zone: a, disk: ssd}}\n"
+    "  n2: {labels: {zone: b, disk: ssd}}\n"
+    "  n3: {labels: {zone: b, disk: hdd}}\n"
+    "  n4: {labels: {zone: c, disk: hdd}}\n";
+
+/* In no order, and one that is not known. */
+#define ALL_NAMES "\"NodeNames\":[\"n4\",\"n1\",\"n2\",\"n3\",\"gh\\u006fst\"]"
+
+/* Asks about pod default/@pod, with @rest behind it, and has the answer remembered. */
+static inline void note(
+    Decisions *decisions, const View *view, Verb verb, const char *pod, const char *rest) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+    Str body = arena_printf(arena,
+        "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"uid-%s\"}},%"
+        "s}",
+        pod,
+        pod,
+        rest);
+
+    stage_ask(decisions,
+        view,
+        verb,
+        body,
+        (PastTimes){.at_nsec = INT64_C(1700000000123456789), .duration_nsec = 42000});
+}
+
+static inline void note_bind(
+    Decisions *decisions, const View *view, const char *pod, const char *node) {
+    stage_bind(decisions, view, pod, node, /* error= */ "", (PastTimes){.duration_nsec = -1});
+}
+
+static inline DecisionsFigures figures_of(Decisions *decisions) {
+    DecisionsFigures figures;
+
+    decisions_figures(decisions, &figures);
+    return figures;
+}
+
+/* Bytes of everything but the decisions: the ring, the book, the roll. */
+static inline size_t fixed_bytes(const Stage *stage, size_t max, size_t *ret_one) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(max, ROOM);
+    size_t first;
+
+    note(decisions, stage->view, VERB_FILTER, "a", ALL_NAMES);
+    first = figures_of(decisions).bytes;
+    note(decisions, stage->view, VERB_FILTER, "a", ALL_NAMES);
+    *ret_one = figures_of(decisions).bytes - first;
+    return first - *ret_one;
+}

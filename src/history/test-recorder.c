@@ -1,0 +1,288 @@
+/*
+ * What is remembered can be recorded, and made again as it was: random worlds, through the real
+ * module. And what that takes is counted, and given back in time.
+ */
+
+#include "history/recorder.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "history/scenes.h"
+#include "history/test-play.h"
+
+#define SEEDS 8u
+
+static void test_equal(void **state) {
+    size_t n_narrowed = 0;
+
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+        WhatIfReport report;
+        FoundDecision found[1];
+        World world;
+        size_t n;
+
+        world_open(&world, seed, 100 + 20 * (unsigned)seed);
+        n = play_steps(decisions, &world, PLAY_STEPS);
+        play_again(decisions, world.program, 1000, arena, &report);
+        assert_int_equal(report.n, n);
+        assert_int_equal(report.n_changes[WHAT_IF_EQUAL], n);
+        assert_int_equal(report.n_pods, PLAY_STEPS / 2);
+        assert_int_equal(report.n_moved, 0);
+        assert_int_equal(report.n_cases, 0);
+        assert_int_equal(report.n_rules, 0);
+        assert_int_equal(report.n_nodes, 0);
+        assert_null(report.skipped_why);
+        assert_true(report.is_whole);
+        for (uint64_t below = 0; decisions_read(decisions, below, found, 1) == 1;) {
+            below = found[0].past->id;
+            n_narrowed += found[0].past->n_narrowed;
+            found_done(&found[0]);
+            if (below == 1)
+                break;
+        }
+        world_close(&world);
+    }
+    assert_true(n_narrowed > 100);
+}
+
+/* --- what is recorded ------------------------------------------------------------------------- */
+
+/* One pod's text and one view's scene are there once, and a reload does not lose them. */
+static void test_shared(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    FoundDecision found[4];
+    DecisionsFigures figures;
+    Recording recording;
+    World world;
+
+    world_open(&world, 1, 100);
+    (void)play_steps(decisions, &world, 2); /* of one pod, on two views, and perhaps a bind */
+    decisions_figures(decisions, &figures);
+    assert_int_equal(figures.n_scenes, 2);
+    assert_int_equal(figures.n_with_makings, 4);
+    assert_true(decisions_find(decisions, 1, &found[0]));
+    assert_true(decisions_find(decisions, 2, &found[1]));
+    assert_true(decisions_find(decisions, 3, &found[2]));
+    assert_ptr_equal(found[0].scene, found[1].scene);
+    assert_ptr_not_equal(found[0].scene, found[2].scene);
+    assert_ptr_equal(found[0].pod_text, found[1].pod_text);
+    assert_ptr_equal(found[0].pod_text, found[2].pod_text);
+    for (size_t i = 0; i < 3; i++)
+        found_done(&found[i]);
+    found_done(&found[0]); /* a zeroed one */
+
+    assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+    assert_int_equal(recording.n_scenes, 2);
+    assert_ptr_equal(recording.decisions[0].pod_text.ptr, recording.decisions[2].pod_text.ptr);
+    assert_ptr_equal(recording.decisions[0].scene, recording.scenes[0]);
+    assert_int_equal(recording.decisions[0].id, 1);
+    recording_done(&recording);
+    recording_done(&recording);
+    world_close(&world);
+}
+
+/* One by its id, and none for an id that nobody has. */
+static void test_record_one(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    Recording recording;
+    World world;
+
+    world_open(&world, 1, 80);
+    (void)play_steps(decisions, &world, 4);
+    assert_int_equal(decisions_record_one(decisions, 2, arena, &recording), 0);
+    assert_int_equal(recording.n, 1);
+    assert_int_equal(recording.n_scenes, 1);
+    assert_int_equal(recording.decisions[0].id, 2);
+    assert_null(recorded_obstacle(&recording.decisions[0]));
+    recording_done(&recording);
+    assert_int_equal(decisions_record_one(decisions, 1000, arena, &recording), 0);
+    assert_int_equal(recording.n, 0);
+    recording_done(&recording);
+    world_close(&world);
+}
+
+/* --- what it takes ---------------------------------------------------------------------------- */
+
+/* Whatever comes, the ceiling holds, the newest can be made again as long as anything can, and the
+ * books are right at the end (decisions_free() looks). */
+static void test_ceilings(void **state) {
+    static const size_t ceilings[] = {1, 4096, 65536, 300000, 1000000, 4000000};
+
+    for (size_t i = 0; i < ELEMENTS_OF(ceilings); i++) {
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(40, ceilings[i]);
+        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+        DecisionsFigures figures;
+        WhatIfReport report;
+        World world;
+
+        world_open(&world, 10 + i, 200);
+        for (unsigned round = 0; round < 10; round++) {
+            WorldPolicy policy = world_policy(&world);
+
+            (void)play_steps(decisions, &world, 4);
+            decisions_figures(decisions, &figures);
+            if (i >= 2)
+                assert_true(figures.bytes <= ceilings[i]);
+            assert_true(figures.n_scenes <= figures.n_with_makings);
+            use_policy(&world, &policy);
+        }
+        decisions_figures(decisions, &figures);
+        if (i + 1 == ELEMENTS_OF(ceilings))
+            assert_true(figures.n_with_makings > 10);
+        if (i == 0)
+            assert_int_equal(figures.n_with_makings, 0);
+        play_again(decisions, world.program, 1000, arena, &report);
+        assert_int_equal(report.n_changes[WHAT_IF_SKIPPED] > 0, figures.n_with_makings < report.n);
+        world_close(&world);
+    }
+}
+
+static size_t count_programs(Decisions *decisions) {
+    const Program *seen[64];
+    size_t n = 0;
+
+    for (uint64_t id = 1; id < 1000; id++) {
+        FoundDecision found;
+        size_t i = 0;
+
+        if (!decisions_find(decisions, id, &found))
+            break;
+        while (i < n && found.scene && seen[i] != found.scene->program)
+            i++;
+        if (found.scene && found.scene->program && i == n)
+            seen[n++] = found.scene->program;
+        found_done(&found);
+    }
+    return n;
+}
+
+/* Of many reloads the last few programs are kept; who reads an old scene keeps what it had. */
+static void test_programs(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    FoundDecision first = {0}, again = {0};
+    WhatIfReport report;
+    World world;
+
+    world_open(&world, 21, 80);
+    for (unsigned i = 0; i < 7; i++) {
+        WorldPolicy policy = world_policy(&world);
+
+        (void)play_steps(decisions, &world, 2);
+        if (i == 0)
+            assert_true(decisions_find(decisions, 1, &first));
+        use_policy(&world, &policy);
+    }
+    assert_int_equal(count_programs(decisions), SCENES_PROGRAMS_MAX);
+    assert_true(decisions_find(decisions, 1, &again));
+    assert_non_null(first.scene->program);
+    assert_null(again.scene->program);
+    assert_ptr_equal(first.scene->snapshot, again.scene->snapshot);
+    play_again(decisions, world.program, 1000, arena, &report);
+    assert_int_equal(report.n_changes[WHAT_IF_SKIPPED], 0);
+    play_again(decisions, first.scene->program, 1000, arena, &report);
+    assert_true(report.n_changes[WHAT_IF_EQUAL] >= 4);
+    found_done(&first);
+    found_done(&again);
+    world_close(&world);
+}
+
+/* A program that goes leaves what was measured for it behind once, however many scenes there are:
+ * whoever notes a decision meanwhile waits for it, and the room is that of other decisions. */
+static void test_what_programs_leave(void **state) {
+    enum { SCENES = 200 };
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    FoundDecision first = {0}, second = {0};
+    DecisionsFigures before, after;
+    World world;
+
+    world_open(&world, 22, 80);
+    (void)play_steps(decisions, &world, SCENES);
+    for (unsigned i = 0; i < SCENES_PROGRAMS_MAX; i++) {
+        WorldPolicy policy = world_policy(&world);
+
+        decisions_figures(decisions, &before);
+        use_policy(&world, &policy);
+        (void)play_steps(decisions, &world, 1);
+    }
+    decisions_figures(decisions, &after);
+    assert_int_equal(after.n_scenes, SCENES + SCENES_PROGRAMS_MAX);
+    assert_true(decisions_find(decisions, 1, &first));
+    assert_true(decisions_find(decisions, 3, &second));
+    assert_ptr_not_equal(first.scene, second.scene);
+    assert_null(first.scene->program);
+    assert_true(first.scene->n_gauges > 0);
+    assert_ptr_equal(first.scene->gauges, second.scene->gauges);
+    assert_true(after.makings_bytes < before.makings_bytes + SCENES * 1024u);
+    found_done(&first);
+    found_done(&second);
+    world_close(&world);
+}
+
+/* --- threads ------------------------------------------------------------------------------ */
+
+typedef struct Shared {
+    Decisions *decisions;
+    atomic_bool is_over;
+} Shared;
+
+static void *write_some(void *context) {
+    Shared *shared = context;
+    World world;
+
+    world_open(&world, 31, 80);
+    for (unsigned i = 0; i < 12; i++) {
+        WorldPolicy policy = world_policy(&world);
+
+        (void)play_steps(shared->decisions, &world, 4);
+        use_policy(&world, &policy);
+    }
+    world_close(&world);
+    return NULL;
+}
+
+static void *record_some(void *context) {
+    Shared *shared = context;
+    WorldPolicy policy = open_policy();
+    _cleanup_(program_unrefp) Program *program = world_compile(&policy);
+
+    while (!atomic_load(&shared->is_over)) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+        WhatIfReport report;
+
+        play_again(shared->decisions, program, 20, arena, &report);
+        assert_true(report.n <= 20);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    Shared shared = {.decisions = decisions_new(60, 400000)};
+    pthread_t writer, reader;
+
+    assert_int_equal(pthread_create(&writer, NULL, write_some, &shared), 0);
+    assert_int_equal(pthread_create(&reader, NULL, record_some, &shared), 0);
+    assert_int_equal(pthread_join(writer, NULL), 0);
+    atomic_store(&shared.is_over, true);
+    assert_int_equal(pthread_join(reader, NULL), 0);
+    decisions_free(shared.decisions);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_record_one),
+        cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_what_programs_leave),
+        cmocka_unit_test(test_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,352 @@
+/*
+ * What is remembered, made again with other policies (replay/what-if.h) and explained in hindsight
+ * (replay/hindsight.h).
+ */
+
+#include "history/test-play.h"
+#include "replay/hindsight.h"
+#include "json/read.h"
+
+#define SEEDS 8u
+
+/* --- other policies --------------------------------------------------------------------------- */
+
+static const WhatIfRule *find_rule(const WhatIfReport *report, const char *name) {
+    for (size_t i = 0; i < report->n_rules; i++)
+        if (str_is(report->rules[i].name, name))
+            return &report->rules[i];
+    return NULL;
+}
+
+/* Free CPU below the new limit: nobody may have the node any more, and that rule says so. */
+static void test_stricter(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    WorldPolicy policy = open_policy();
+    _cleanup_(program_unrefp) Program *stricter = NULL;
+    WhatIfReport report;
+    size_t n_bound = 0;
+    World world;
+
+    world_open(&world, 77, 100);
+    use_policy(&world, &policy);
+    (void)play_steps(decisions, &world, PLAY_STEPS);
+    for (uint64_t id = 1; id < 100; id++) {
+        FoundDecision found;
+
+        if (!decisions_find(decisions, id, &found))
+            break;
+        n_bound += found.past->verb == VERB_BIND;
+        found_done(&found);
+    }
+    assert_true(n_bound > 3);
+    policy.free_milli = 100000;
+    stricter = world_compile(&policy);
+    play_again(decisions, stricter, 1000, arena, &report);
+    assert_int_equal(report.n, 2 * PLAY_STEPS);
+    assert_int_equal(report.n_changes[WHAT_IF_NEWLY_REJECTED], PLAY_STEPS);
+    assert_int_equal(report.n_changes[WHAT_IF_EQUAL], PLAY_STEPS); /* scores are as they were */
+    assert_int_equal(report.n_moved, n_bound);
+    assert_int_equal(report.n_cases, PLAY_STEPS);
+    for (size_t i = 0; i < report.n_cases; i++) {
+        assert_text("rule", report.cases[i].rule, "room/free");
+        assert_true(report.cases[i].n_before > 0);
+        assert_int_equal(report.cases[i].n_after, 0);
+        assert_int_equal(report.cases[i].was_chosen, report.cases[i].chosen_lost);
+        assert_true(i == 0 || report.cases[i - 1].decision->id > report.cases[i].decision->id);
+    }
+    assert_int_equal(find_rule(&report, "free")->n_newly_rejected, PLAY_STEPS / 2);
+    assert_true(find_rule(&report, "free")->n_rejected_before <
+                find_rule(&report, "free")->n_rejected_after);
+    assert_null(find_rule(&report, "hot"));
+    world_close(&world);
+}
+
+/* The other way round: what only that rule held back may go. */
+static void test_laxer(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    WorldPolicy policy = open_policy();
+    _cleanup_(program_unrefp) Program *laxer = world_compile(&policy);
+    WhatIfReport report;
+    World world;
+
+    policy.free_milli = 100000;
+    world_open(&world, 78, 100);
+    use_policy(&world, &policy);
+    (void)play_steps(decisions, &world, PLAY_STEPS);
+    play_again(decisions, laxer, 1000, arena, &report);
+    assert_int_equal(report.n_changes[WHAT_IF_NEWLY_PASSING], PLAY_STEPS);
+    assert_int_equal(find_rule(&report, "free")->n_newly_passing, PLAY_STEPS / 2);
+    assert_int_equal(find_rule(&report, "free")->n_rejected_after, 0);
+    assert_text("rule", report.cases[0].rule, "room/free");
+    /* Only the newest: two of the same attempt. */
+    play_again(decisions, laxer, 3, arena, &report);
+    assert_int_equal(report.n, 3);
+    world_close(&world);
+}
+
+/* Scores: other bests, and pods that would have had a better node. */
+static void test_scores(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    _cleanup_(buf_done) Buf json = BUF_INIT((size_t)1 << 20);
+    WorldPolicy policy = open_policy();
+    _cleanup_(program_unrefp) Program *other = NULL;
+    size_t n_before = 0, n_after = 0;
+    JsonReader reader;
+    WhatIfReport report;
+    World world;
+
+    world_open(&world, 79, 100);
+    use_policy(&world, &policy);
+    (void)play_steps(decisions, &world, PLAY_STEPS);
+    policy.is_normalised = policy.has_other_metric = true;
+    other = world_compile(&policy);
+    play_again(decisions, other, 1000, arena, &report);
+    assert_int_equal(report.n_unmeasured, 1);
+    assert_int_equal(report.n_changes[WHAT_IF_EQUAL], PLAY_STEPS); /* filters */
+    assert_true(report.n_changes[WHAT_IF_BEST] > 0);
+    assert_int_equal(
+        report.n_changes[WHAT_IF_BEST] + report.n_changes[WHAT_IF_SCORES], report.n_cases);
+    for (size_t i = 0; i < report.n_nodes; i++) {
+        n_before += report.nodes[i].n_best_before;
+        n_after += report.nodes[i].n_best_after;
+    }
+    assert_int_equal(n_before, n_after);
+    what_if_write(&report, &json);
+    json_reader_init(&reader, buf_str(&json));
+    json_skip(&reader, NULL);
+    json_end(&reader);
+    assert_int_equal(json_error(&reader), JSON_OK);
+    assert_int_equal(buf_error(&json), 0);
+    world_close(&world);
+}
+
+/* Time is up when it has been asked for so often, and stays so. */
+typedef struct Patience {
+    size_t left, n_asked;
+} Patience;
+
+static bool is_over(void *context) {
+    Patience *patience = context;
+
+    patience->n_asked++;
+    patience->left -= patience->left > 0;
+    return patience->left == 0;
+}
+
+static size_t replay_in_time(
+    const Recording *recording, Program *program, size_t left, WhatIfReport *ret) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    Patience patience = {.left = left};
+    WhatIfOptions options = {.is_over = is_over, .context = &patience};
+
+    assert_int_equal(what_if_run(recording, program, &options, arena, ret), 0);
+    return patience.n_asked;
+}
+
+/* Time may be up between decisions, within one, and while a view is made. What is told then is
+ * about the newest, and as true as ever: one that was begun is not told at all. */
+static void test_time_is_up(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    size_t n, n_asked, n_last = 0, n_some = 0;
+    Recording recording;
+    WhatIfReport report;
+    World world;
+
+    world_open(&world, 80, 80);
+    n = play_steps(decisions, &world, PLAY_STEPS);
+    assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+    n_asked = replay_in_time(&recording, world.program, SIZE_MAX, &report);
+    assert_true(report.is_whole);
+    assert_int_equal(report.n, n);
+    assert_true(n_asked > 3 * n); /* also within each */
+    for (size_t left = 1; left < n_asked; left += 1 + n_asked / 200) {
+        assert_true(replay_in_time(&recording, world.program, left, &report) <= n_asked);
+        assert_false(report.is_whole);
+        assert_true(report.n >= n_last && report.n < n);
+        assert_int_equal(report.n_changes[WHAT_IF_EQUAL], report.n);
+        assert_int_equal(report.n_cases, 0);
+        n_last = report.n;
+        n_some += report.n > 0;
+    }
+    assert_true(n_some > 10);
+    recording_done(&recording);
+    world_close(&world);
+}
+
+/* --- what stands in the way, and what is asked ------------------------------------------------ */
+
+static void test_obstacles(void **state) {
+    static const RecordedNode node = {0};
+    static const Scene scene;
+    static const RecordedDecision good = {
+        .verb = VERB_FILTER,
+        .pod_text = {.ptr = "{}", .len = 2},
+        .scene = &scene,
+        .had_names = true,
+        .n_in = 1,
+        .nodes = &node,
+        .n_nodes = 1,
+    };
+    RecordedDecision cases[] = {good, good, good, good, good, good, good, good};
+
+    cases[0].verb = VERB_BIND;
+    cases[1].error = STR("x");
+    cases[2].is_late = true;
+    cases[3].nodes = NULL;
+    cases[4].had_names = false;
+    cases[5].n_in = 2;
+    cases[6].pod_text = STR_NULL;
+    cases[7].scene = NULL;
+    assert_null(recorded_obstacle(&good));
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        assert_non_null(recorded_obstacle(&cases[i]));
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(recorded_obstacle(&cases[i]), recorded_obstacle(&cases[j]));
+    }
+}
+
+static void test_request(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    const Str names[] = {STR("n1"), STR("a\"b\\"), STR("\xC3\xA4")};
+    const RecordedNode nodes[] = {
+        {.name = 2, .kind = RECORDED_NARROWED}, {.name = 0}, {.name = 1, .kind = RECORDED_UNKNOWN}};
+    Recording recording = {.names = names, .n_names = 3};
+    RecordedDecision decision = {.pod_text = STR("{}"), .nodes = nodes, .n_nodes = 3};
+
+    assert_text("request",
+        recorded_request(&recording, &decision, arena),
+        "{\"Pod\":{},\"NodeNames\":[\"n1\",\"a\\\"b\\\\\",\"\xC3\xA4\"]}");
+    decision.n_nodes = 0;
+    assert_text(
+        "request", recorded_request(&recording, &decision, arena), "{\"Pod\":{},\"NodeNames\":[]}");
+}
+
+/* --- hindsight -------------------------------------------------------------------------------- */
+
+/* Values, limits and score parts as of then, though the cluster is another by now. */
+static void test_hindsight(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    size_t n_rejected = 0;
+    World world;
+
+    world_open(&world, 4, 100);
+    (void)play_steps(decisions, &world, 4);
+    world_close(&world);
+    for (uint64_t id = 1; id <= 4; id++) {
+        _cleanup_(view_unrefp) View *view = NULL;
+        Explanation explanation;
+        FoundDecision found;
+        Hindsight past;
+        Pod pod;
+
+        assert_true(decisions_find(decisions, id, &found));
+        past = (Hindsight){
+            .scene = found.scene,
+            .pod_text = pod_text_str(found.pod_text),
+            .now_nsec = found.past->at_nsec,
+        };
+        if (found.past->verb == VERB_BIND) {
+            assert_int_equal(hindsight_explain(&past, NULL, NULL, arena, &view, &pod, &explanation),
+                HINDSIGHT_E_NO_SCENE);
+            found_done(&found);
+            continue;
+        }
+        assert_int_equal(hindsight_explain(&past, NULL, NULL, arena, &view, &pod, &explanation), 0);
+        assert_true(str_eq(pod.uid, found.past->pod_uid));
+        for (size_t i = 0; found.past->verb == VERB_FILTER && i < explanation.n_nodes; i++) {
+            const NodeExplanation *node = &explanation.nodes[i];
+            Outcome outcome = outcomes_find(
+                found.outcomes, decisions_number(decisions, found.outcomes, node->node));
+
+            if (outcome.kind != OUTCOME_REJECTED)
+                continue;
+            assert_true(str_eq(node->verdict->name, past_rule_of(found.past, outcome)->name));
+            n_rejected++;
+        }
+        view = view_unref(view);
+        past.pod_text = STR("{");
+        assert_int_equal(hindsight_explain(&past, NULL, NULL, arena, &view, &pod, &explanation),
+            HINDSIGHT_E_NO_POD);
+        assert_non_null(hindsight_error(HINDSIGHT_E_NO_POD));
+        found_done(&found);
+    }
+    assert_true(n_rejected > 20);
+}
+
+/* About the nodes that were asked about and known it says what the answer said, node by node. */
+static size_t check_asked(
+    const Recording *recording, const RecordedDecision *decision, Arena *arena) {
+    _cleanup_(view_unrefp) View *view = NULL;
+    const RecordedNode **order = recorded_order(decision, arena);
+    Str *names = ARENA_RAW(arena, Str, decision->n_nodes);
+    Hindsight past = {
+        .scene = decision->scene,
+        .pod_text = decision->pod_text,
+        .now_nsec = decision->now_nsec,
+        .nodes = names,
+        .n_nodes = decision->n_nodes,
+    };
+    size_t n = 0, n_narrowed = 0;
+    Explanation explanation;
+    Pod pod;
+
+    for (size_t i = 0; i < decision->n_nodes; i++)
+        names[i] = recording->names[order[i]->name];
+    assert_int_equal(hindsight_explain(&past, NULL, NULL, arena, &view, &pod, &explanation), 0);
+    for (size_t i = 0; i < decision->n_nodes; i++) {
+        static const uint8_t kinds[] = {
+            [NODE_PASSED] = RECORDED_PASSED,
+            [NODE_NARROWED] = RECORDED_NARROWED,
+            [NODE_REJECTED] = RECORDED_REJECTED,
+        };
+
+        if (order[i]->kind == RECORDED_UNKNOWN)
+            continue;
+        assert_true(str_eq(explanation.nodes[n].node, names[i]));
+        assert_int_equal(kinds[explanation.nodes[n++].outcome], order[i]->kind);
+        n_narrowed += order[i]->kind == RECORDED_NARROWED;
+    }
+    assert_int_equal(n, explanation.n_nodes);
+    return n_narrowed;
+}
+
+static void test_hindsight_of_asked(void **state) {
+    size_t n_narrowed = 0;
+
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+        Recording recording;
+        World world;
+
+        world_open(&world, seed, 100);
+        (void)play_steps(decisions, &world, 4);
+        world_close(&world);
+        assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+        for (size_t i = 0; i < recording.n; i++)
+            if (recording.decisions[i].verb == VERB_FILTER)
+                n_narrowed += check_asked(&recording, &recording.decisions[i], arena);
+        recording_done(&recording);
+    }
+    assert_true(n_narrowed > 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stricter),
+        cmocka_unit_test(test_laxer),
+        cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_time_is_up),
+        cmocka_unit_test(test_obstacles),
+        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_hindsight),
+        cmocka_unit_test(test_hindsight_of_asked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

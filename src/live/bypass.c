@@ -1,0 +1,74 @@
+#include "live/bypass.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/nsec.h"
+#include "history/asked.h"
+
+struct Bypass {
+    const Str *managed;
+    size_t n_managed;
+    const Exemptions *exempt;
+    Asked *asked;
+    _Atomic int64_t synced_at_nsec; /* 0: not yet */
+    _Atomic uint64_t n;
+};
+
+Bypass *bypass_new(const Str *managed, size_t n_managed, const Exemptions *exempt) {
+    _cleanup_(bypass_freep) Bypass *bypass = calloc(1, sizeof(*bypass));
+
+    if (!bypass)
+        return NULL;
+    bypass->managed = managed;
+    bypass->n_managed = n_managed;
+    bypass->exempt = exempt;
+    bypass->asked = asked_new(ASKED_MAX);
+    return bypass->asked ? TAKE_PTR(bypass) : NULL;
+}
+
+Bypass *bypass_free(Bypass *bypass) {
+    if (!bypass)
+        return NULL;
+    asked_free(bypass->asked);
+    free(bypass);
+    return NULL;
+}
+
+void bypass_note_synced(Bypass *bypass, int64_t now_nsec) {
+    int64_t never = 0;
+
+    (void)atomic_compare_exchange_strong(&bypass->synced_at_nsec, &never, now_nsec);
+}
+
+void bypass_note_asked(Bypass *bypass, const Pod *pod, int64_t now_nsec) {
+    asked_note(bypass->asked, pod->uid, pod->scheduler_name, now_nsec);
+}
+
+static bool is_managed(const Bypass *bypass, const Pod *pod) {
+    for (size_t i = 0; i < bypass->n_managed; i++)
+        if (resources_find(&pod->requests, bypass->managed[i]))
+            return true;
+    return bypass->n_managed == 0;
+}
+
+static bool is_early(const Bypass *bypass, int64_t now_nsec) {
+    int64_t synced_at = atomic_load(&bypass->synced_at_nsec);
+
+    return synced_at == 0 || now_nsec - synced_at < BYPASS_GRACE_SEC * NSEC_PER_SEC;
+}
+
+bool bypass_note_bound(Bypass *bypass, const Pod *pod, int64_t now_nsec) {
+    int64_t since_nsec = now_nsec - BYPASS_ASKED_SEC * NSEC_PER_SEC;
+
+    if (is_early(bypass, now_nsec) || !is_managed(bypass, pod) ||
+        !asked_has_scheduler(bypass->asked, pod->scheduler_name, since_nsec) ||
+        asked_knows(bypass->asked, pod->uid) || exemptions_cover(bypass->exempt, pod))
+        return false;
+    atomic_fetch_add(&bypass->n, 1);
+    return true;
+}
+
+uint64_t bypass_count(const Bypass *bypass) {
+    return atomic_load(&bypass->n);
+}

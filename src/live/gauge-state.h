@@ -1,0 +1,45 @@
+#pragma once
+
+/*
+ * GaugeState: how one gauge fares, from its last answer and from what is in force.
+ *
+ * What pages and figures have in common. Threads: any.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "cluster/loads.h"
+#include "extender/view.h"
+#include "live/measuring.h"
+#include "model/gauge.h"
+#include "policy/program.h"
+
+#define GAUGE_RESOURCES_NAME STR("metrics.k8s.io")
+
+typedef struct GaugeTime {
+    int64_t now_nsec;    /* since 1970 */
+    int64_t uptime_nsec; /* monotonic */
+} GaugeTime;
+
+typedef struct GaugeState {
+    const Gauge *gauge;
+    const PollStatus *poll; /* NULL: it is not asked for, or nothing is known yet */
+    const char *state;      /* a stable word: "ok" */
+    LoadsFigures figures;   /* values that count now */
+    int64_t at_nsec;  /* since 1970: the last good answer, or the oldest annotation; 0: none */
+    int64_t age_nsec; /* since then */
+} GaugeState;
+
+GaugeState gauge_state(
+    const View *view, const MeasuringStatus *status, size_t number, GaugeTime time);
+
+/* "prometheus", "resourceMetrics", "annotation": as a policy has it. */
+const char *gauge_kind_name(GaugeSource kind);
+
+/* "default", "metrics.k8s.io"; empty for annotations. */
+Str gauge_source_name(const Gauge *gauge);
+
+/* The policy that names gauge @number first: another may mean something else by that name. */
+Str gauge_policy(const Program *program, size_t number);

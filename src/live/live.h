@@ -1,0 +1,103 @@
+#pragma once
+
+/*
+ * Live: the daemon's side of a cluster that is watched.
+ *
+ * The Mirror (src/kube) keeps a copy of the cluster and posts Bindings; this connects it
+ * with the verbs. What it adds:
+ *
+ *   filter   is remembered: who was asked about, and with bind, which nodes passed
+ *   bind     only for pairs of pod and node that passed a filter a short while ago, and
+ *            judged once more with everything that was bound since; the connection waits
+ *            without holding up a worker
+ *   wake-up  when a node that a rule rejected would pass now, it is marked, so that
+ *            kube-scheduler tries again the pods it has parked because of us
+ *   bypass   pods that a scheduler which lists us bound without asking are counted
+ *   events   what a person should hear of is told as Kubernetes Events, if that is wanted
+ *
+ * Threads: functions are for any thread unless they say otherwise.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "extender/verbs.h"
+#include "extender/view.h"
+#include "history/announcements.h"
+#include "history/passes.h"
+#include "http/server.h"
+#include "kube/mirror.h"
+
+typedef struct Current Current; /* live/current.h */
+typedef struct Live Live;
+
+#define LIVE_BIND_WINDOW_SEC (PASSES_WINDOW_NSEC / NSEC_PER_SEC)
+#define LIVE_MANAGED_RESOURCES_MAX 32u /* names given by flags */
+
+typedef struct LiveOptions {
+    const char *kubeconfig; /* NULL: none */
+    const char *context;    /* NULL: the current one */
+    bool is_in_cluster;     /* the mounted service account */
+    bool may_bind;
+    unsigned bind_window_sec;
+    bool may_touch;     /* wake-ups */
+    OwnPod self;        /* with mirror.may_announce: whom Events about ourselves are about */
+    const Str *managed; /* bypass: only pods that ask for one of these; none: all */
+    size_t n_managed;
+    const Exemptions *exempt; /* bypass: pods that no policy is for; may be NULL */
+    MirrorOptions mirror;
+} LiveOptions;
+
+bool live_is_wanted(const LiveOptions *options);
+
+typedef struct LiveCallbacks {
+    void *context;
+    /* A bind has been decided, for figures and the log. */
+    void (*bound)(void *context, const Decision *decision);
+} LiveCallbacks;
+
+/* Finds out how to reach the API server, and begins: the cluster is put into @current, on the
+ * mirror's thread. @options and @current are borrowed. 0; or a negative errno with a message for a
+ * person in @error (of @size bytes). */
+int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *callbacks,
+    Live **ret, char *error, size_t size);
+Live *live_free(Live *live); /* after the server, whose workers use it. Takes NULL */
+DEFINE_CLEANUP(Live *, live_free)
+
+/* A filter begins, and takes its view after that; what was decided is noted; it ends. One about no
+ * nodes is no scheduler's, but of somebody who looks whether we answer: it is not noted. */
+void live_begin_filter(Live *live);
+void live_end_filter(Live *live);
+void live_note_filter(Live *live, const View *view, const Decision *decision);
+
+/* Answers a bind: at once through @reply, or later (server_defer()). */
+void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply);
+
+/* What Events may be written about (history/announcements.h); nothing where they are not wanted. */
+void live_note_policy(Live *live, Str error);
+void live_note_stale(Live *live, Str policy, Str metric, Str source);
+
+/* The view has changed from @before to @after; and time goes by: about once a second. One at a
+ * time, of both. */
+void live_note_view(Live *live, const View *before, const View *after);
+void live_tick(Live *live, int64_t now_nsec);
+
+/* Ends what is under way, in so much time; false: it has not ended (a credential plugin may
+ * hang), and live_free() would wait for it. */
+bool live_stop(Live *live, int64_t timeout_nsec);
+
+typedef struct LiveStatus {
+    MirrorStatus mirror;
+    bool is_synced;
+    uint64_t n_bypassed;
+    uint64_t n_bind_refused;                  /* by us: never passed, too long ago, or no longer */
+    PassesFigures passes;                     /* all zero without bind */
+    const char *lease_namespace, *lease_name; /* with mirror.has_lease; live as long as Live */
+    bool writes_events;
+    uint64_t n_events_dropped; /* before they were the mirror's, for being too many */
+} LiveStatus;
+
+void live_status(Live *live, LiveStatus *ret);

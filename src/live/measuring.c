@@ -1,0 +1,385 @@
+/*
+ * One lock guards the sources and the pointer to the poller; the poller has locks of its own, and
+ * none of ours is held while it calls back.
+ */
+
+#include "live/measuring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/diag.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "input/sources.h"
+#include "kube/access.h"
+
+#define SOURCES_BUDGET ((size_t)4 * 1024 * 1024)
+#define HASTENED_BUDGET ((size_t)16 * 1024 * 1024) /* of a list of gauges, for a moment */
+#define URL_SHOWN_MAX 512u
+#define QUERY_SHOWN_MAX 160u /* bytes of a query in a log line */
+
+/* What the operator has configured. */
+typedef struct Configured {
+    Arena *arena; /* of all below */
+    Sources sources;
+} Configured;
+
+struct Measuring {
+    MeasuringOptions options;
+    MeasuringCallbacks callbacks;
+    bool has_warned; /* that nothing can be joined */
+
+    pthread_mutex_t lock; /* guards what follows */
+    Configured configured;
+    Poller *poller;                 /* NULL: nothing was to be asked so far */
+    char api_server[URL_SHOWN_MAX]; /* that the poller may ask; empty: none */
+};
+
+static void configured_done(Configured *configured) {
+    configured->arena = arena_free(configured->arena);
+}
+
+/* --- the sources ------------------------------------------------------------------------- */
+
+/* All problems as text, for the log and for the person at the terminal. */
+static void describe(const DiagList *diags, char *error, size_t size) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(SOURCES_BUDGET);
+
+    diag_list_print(diags, /* colour= */ false, &text);
+    (void)snprintf(error, size, "%.*s", STR_FMT(str_trim(buf_str(&text))));
+}
+
+static void log_warnings(const DiagList *diags) {
+    for (size_t i = 0; i < diags->diags.n; i++)
+        log_warn("warning about a metrics source",
+            LOG_STR("file", diags->diags.items[i].place.file),
+            LOG_INT("line", diags->diags.items[i].place.line),
+            LOG_STR("warning", diags->diags.items[i].text));
+}
+
+static int read_sources(
+    const MeasuringOptions *options, Configured *ret, char *error, size_t size) {
+    _cleanup_(configured_done) Configured configured = {.arena = arena_new(SOURCES_BUDGET)};
+    DiagList diags = DIAG_LIST_IN(configured.arena);
+    int r;
+
+    (void)snprintf(error, size, "out of memory");
+    if (!configured.arena)
+        return -ENOMEM;
+    r = sources_gather(options->prometheus_url,
+        options->sources_path,
+        configured.arena,
+        &diags,
+        &configured.sources);
+    if (r > 0) {
+        describe(&diags, error, size);
+        return r == SOURCES_E_UNREADABLE ? -ENOENT : -EINVAL;
+    }
+    if (r < 0)
+        return r;
+    log_warnings(&diags);
+    *ret = configured;
+    configured.arena = NULL;
+    return 0;
+}
+
+/* What an operator should not get used to. */
+static void warn_of(const Sources *sources) {
+    for (size_t i = 0; i < sources->n; i++)
+        if (sources->items[i].is_insecure)
+            log_warn("THE CERTIFICATE OF A METRICS SOURCE IS NOT VERIFIED: whoever answers in its "
+                     "place is believed, and gets our credentials",
+                LOG_STR("source", sources->items[i].name));
+}
+
+int measuring_reload(Measuring *measuring, char *error, size_t size) {
+    _cleanup_(configured_done) Configured configured = {0};
+    Configured old;
+    char text[POLLER_ERROR_MAX] = "out of memory";
+    int r = read_sources(&measuring->options, &configured, error, size);
+
+    if (r < 0)
+        return r;
+    if (measuring->poller) { /* it appears in measuring_follow() only, which is not running */
+        r = poller_configure(measuring->poller, &configured.sources, text);
+        if (r < 0) {
+            (void)snprintf(error, size, "%s", text);
+            return r;
+        }
+    }
+    warn_of(&configured.sources);
+    (void)pthread_mutex_lock(&measuring->lock);
+    old = measuring->configured;
+    measuring->configured = configured;
+    (void)pthread_mutex_unlock(&measuring->lock);
+    configured = old;
+    return 0;
+}
+
+size_t measuring_n_sources(Measuring *measuring) {
+    size_t n;
+
+    (void)pthread_mutex_lock(&measuring->lock);
+    n = measuring->configured.sources.n;
+    (void)pthread_mutex_unlock(&measuring->lock);
+    return n;
+}
+
+/* --- what the poller tells ------------------------------------------------------------------ */
+
+static Snapshot *snapshot_of(void *context) {
+    Measuring *measuring = context;
+    _cleanup_(view_unrefp) View *view = measuring->callbacks.view(measuring->callbacks.context);
+
+    return view->snapshot ? snapshot_ref(view->snapshot) : NULL;
+}
+
+static void publish(void *context, Measurements *measurements) {
+    Measuring *measuring = context;
+
+    measuring->callbacks.publish(measuring->callbacks.context, measurements);
+}
+
+static void take_notice(void *context, const PollerNotice *notice) {
+    Str query = utf8_take(notice->query, QUERY_SHOWN_MAX);
+    size_t n_covered = notice->report ? notice->report->n_covered : 0;
+    size_t n_nodes = notice->report ? notice->report->n_nodes : 0;
+
+    (void)context;
+    switch (notice->is) {
+    case POLL_OK:
+        log_info("metrics source answers",
+            LOG_STR("metric", notice->gauge),
+            LOG_STR("source", notice->source),
+            LOG_STR("query", query),
+            LOG_INT("nodes_covered", n_covered),
+            LOG_INT("nodes", n_nodes),
+            LOG_CSTR("join", notice->report ? notice->report->how : ""),
+            /* without a key it is none */
+            notice->down_nsec > 0 ? LOG_INT("down_ms", notice->down_nsec / NSEC_PER_MSEC)
+                                  : (LogField){0});
+        break;
+    case POLL_FAILING:
+        log_warn("metrics source fails; values stay in force until they are too old",
+            LOG_STR("metric", notice->gauge),
+            LOG_STR("source", notice->source),
+            LOG_STR("query", query),
+            LOG_CSTR("error", notice->error));
+        break;
+    case POLL_UNJOINED:
+        log_warn("metrics source answers, but with nothing of any node",
+            LOG_STR("metric", notice->gauge),
+            LOG_STR("source", notice->source),
+            LOG_STR("query", query),
+            LOG_INT("series", notice->report ? notice->report->n_series : 0),
+            LOG_INT("nodes", n_nodes),
+            LOG_CSTR("error", notice->error));
+        break;
+    case POLL_NO_SOURCE:
+        log_warn("a metric has nobody who could be asked for it: absent",
+            LOG_STR("metric", notice->gauge),
+            LOG_STR("source", notice->source),
+            LOG_CSTR("error", notice->error));
+        break;
+    case POLL_WAITING:
+        break;
+    }
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+/* NULL in @ret when there is no API server to ask. */
+static int find_access(const MeasuringOptions *options, Access **ret, char *error, size_t size) {
+    const LiveOptions *live = options->live;
+    const Source instead = {.name = STR("metrics.k8s.io"), .url = options->resource_metrics_url};
+    char text[ACCESS_ERROR_MAX] = "";
+    int r;
+
+    *ret = NULL;
+    if (!instead.url && !live_is_wanted(live))
+        return 0;
+    r = instead.url ? source_access(&instead, ret, text)
+                    : access_find(live->kubeconfig, live->context, ret, text);
+    if (r < 0)
+        (void)snprintf(error, size, "%s", text);
+    return r;
+}
+
+static uint64_t make_seed(void) {
+    uint64_t seed = 0;
+
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+        seed = (uint64_t)clock_monotonic_nsec();
+    return seed;
+}
+
+static int start_poller(Measuring *measuring, char *error, size_t size) {
+    const PollerCallbacks callbacks = {
+        .context = measuring, .snapshot = snapshot_of, .publish = publish, .notice = take_notice};
+    PollerOptions options = {.sources = &measuring->configured.sources, .seed = make_seed()};
+    char text[POLLER_ERROR_MAX] = "out of memory", server[URL_SHOWN_MAX] = "";
+    Poller *poller = NULL;
+    int r = find_access(&measuring->options, &options.access, error, size);
+
+    if (r < 0)
+        return r;
+    if (options.access)
+        (void)snprintf(server, sizeof(server), "%s", access_server(options.access));
+    r = poller_new(&options, &callbacks, &poller, text);
+    if (r < 0) {
+        (void)snprintf(error, size, "%s", text);
+        return r;
+    }
+    (void)pthread_mutex_lock(&measuring->lock);
+    measuring->poller = poller;
+    memcpy(measuring->api_server, server, sizeof(server));
+    (void)pthread_mutex_unlock(&measuring->lock);
+    return 0;
+}
+
+int measuring_new(const MeasuringOptions *options, const MeasuringCallbacks *callbacks,
+    Measuring **ret, char *error, size_t size) {
+    _cleanup_(measuring_freep) Measuring *measuring = calloc(1, sizeof(*measuring));
+    int r;
+
+    (void)snprintf(error, size, "out of memory");
+    if (!measuring)
+        return -ENOMEM;
+    measuring->options = *options;
+    measuring->callbacks = *callbacks;
+    (void)pthread_mutex_init(&measuring->lock, NULL);
+    r = read_sources(options, &measuring->configured, error, size);
+    if (r < 0)
+        return r;
+    warn_of(&measuring->configured.sources);
+    *ret = TAKE_PTR(measuring);
+    return 0;
+}
+
+bool measuring_stop(Measuring *measuring, int64_t timeout_nsec) {
+    return !measuring->poller || poller_stop(measuring->poller, timeout_nsec);
+}
+
+Measuring *measuring_free(Measuring *measuring) {
+    if (!measuring)
+        return NULL;
+    poller_free(measuring->poller);
+    configured_done(&measuring->configured);
+    (void)pthread_mutex_destroy(&measuring->lock);
+    free(measuring);
+    return NULL;
+}
+
+/* --- what is followed ------------------------------------------------------------------------- */
+
+static void warn_without_cluster(Measuring *measuring) {
+    if (measuring->options.has_cluster || measuring->has_warned)
+        return;
+    measuring->has_warned = true;
+    log_warn("metrics cannot be joined to nodes: all are absent, for berth knows no cluster of its "
+             "own (--kubeconfig, --in-cluster or --cluster)");
+}
+
+/* The program's, each asked for often enough. NULL: out of memory. */
+static const Gauge *hasten(const Program *program, int64_t most_nsec, Arena *arena) {
+    Gauge *gauges = ARENA_ARRAY(arena, Gauge, program->n_gauges);
+
+    for (size_t i = 0; gauges && i < program->n_gauges; i++) {
+        gauges[i] = program->gauges[i];
+        if (gauges[i].interval_nsec > most_nsec)
+            gauges[i].interval_nsec = most_nsec;
+    }
+    return gauges;
+}
+
+static int follow(
+    Measuring *measuring, const Program *program, uint64_t owner, Measurements **ret) {
+    _cleanup_(arena_freep) Arena *arena = NULL;
+    const Gauge *gauges = program->gauges;
+    int64_t most_nsec = measuring->options.poll_nsec_max;
+
+    if (most_nsec > 0) {
+        arena = arena_new(HASTENED_BUDGET);
+        gauges = arena ? hasten(program, most_nsec, arena) : NULL;
+        if (!gauges)
+            return -ENOMEM;
+    }
+    return poller_follow(measuring->poller, gauges, program->n_gauges, owner, ret);
+}
+
+/* It is there from the first gauge, or source, on. */
+int measuring_follow(Measuring *measuring, const Program *program, uint64_t owner,
+    Measurements **ret, char *error, size_t size) {
+    int r = 0;
+
+    *ret = NULL;
+    if (!measuring->poller && program->n_gauges == 0 && measuring->configured.sources.n == 0)
+        return 0;
+    if (program->n_gauges > 0)
+        warn_without_cluster(measuring);
+    if (!measuring->poller)
+        r = start_poller(measuring, error, size);
+    if (r < 0)
+        return r;
+    (void)snprintf(error, size, "out of memory");
+    return follow(measuring, program, owner, ret);
+}
+
+/* --- for pages ----------------------------------------------------------------------------------
+ */
+
+/* Scheme, host, port and path; what else a URL may hold is not for everybody. */
+static Str strip_url(Str url, Arena *arena) {
+    size_t scheme = str_find(url, ':'), start = scheme == SIZE_MAX ? 0 : scheme + 3;
+    Str rest = str_skip(url, start), host;
+
+    rest = str_take(rest, str_find(rest, '?'));
+    host = str_take(rest, str_find(rest, '/'));
+    rest = str_skip(rest, str_find_last(host, '@') + 1);
+    return arena_printf(arena, "%.*s%.*s", STR_FMT(str_take(url, start)), STR_FMT(rest));
+}
+
+static void copy_sources(const Sources *sources, Arena *arena, MeasuringStatus *ret) {
+    SourceNote *notes = ARENA_ARRAY(arena, SourceNote, sources->n);
+
+    for (size_t i = 0; notes && i < sources->n; i++)
+        notes[i] = (SourceNote){
+            .name = arena_copy(arena, sources->items[i].name),
+            .url = strip_url(str_from_c(sources->items[i].url), arena),
+        };
+    ret->sources = notes;
+    ret->n_sources = sources->n;
+}
+
+bool measuring_status(Measuring *measuring, const View *view, Arena *arena, MeasuringStatus *ret) {
+    size_t n = view->program->n_gauges;
+    PollStatus *items;
+    uint64_t owner = 0;
+    Poller *poller;
+
+    *ret = (MeasuringStatus){0};
+    if (n > MEASURING_SHOWN_MAX)
+        n = MEASURING_SHOWN_MAX;
+    items = ARENA_ARRAY(arena, PollStatus, n);
+    (void)pthread_mutex_lock(&measuring->lock);
+    copy_sources(&measuring->configured.sources, arena, ret);
+    ret->api_server = arena_copy(arena, str_from_c(measuring->api_server));
+    poller = measuring->poller;
+    (void)pthread_mutex_unlock(&measuring->lock);
+    if (arena_has_failed(arena) || !items) {
+        *ret = (MeasuringStatus){0};
+        return false;
+    }
+    ret->items = items;
+    if (poller && n > 0 && poller_status(poller, items, n, &owner) >= n && view->measurements &&
+        view->measurements->owner == owner)
+        ret->n = n;
+    return true;
+}

@@ -1,0 +1,88 @@
+#pragma once
+
+/*
+ * Measuring: the daemon's side of what is measured of nodes.
+ *
+ * The Poller (src/load) asks sources for the gauges of the program in force; this knows which
+ * sources there are (--prometheus, --sources), starts it when it is first needed, tells people what
+ * became of it, and hands its Measurements to whoever makes views. A decision never waits for any
+ * of it.
+ *
+ * Threads: functions are for any thread unless they say otherwise.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cluster/sampling.h"
+#include "extender/view.h"
+#include "live/live.h"
+#include "load/poller.h"
+#include "load/source.h"
+#include "policy/program.h"
+
+typedef struct Measuring Measuring;
+
+/* Gauges whose figures are shown, in /metrics and pages: what is beyond is measured all the same.
+ */
+#define MEASURING_SHOWN_MAX 256u
+
+typedef struct MeasuringOptions {
+    const char *prometheus_url; /* the default source; NULL: none */
+    const char *sources_path;   /* a file of sources; NULL: none */
+    const LiveOptions *live;    /* for metrics.k8s.io: how the API server is reached, if it is */
+    const char *resource_metrics_url; /* who serves metrics.k8s.io instead; NULL: nobody */
+    int64_t poll_nsec_max;            /* no gauge is asked for less often; 0: as gauges say */
+    bool has_cluster;                 /* there will be nodes to join series to */
+} MeasuringOptions;
+
+typedef struct MeasuringCallbacks {
+    void *context;
+    View *(*view)(void *context); /* a reference to the view in force */
+    /* New numbers; borrowed. On the poller's thread. */
+    void (*publish)(void *context, Measurements *measurements);
+} MeasuringCallbacks;
+
+/* Reads the sources; asks nothing yet. What @options point to is borrowed. 0; or a negative errno
+ * with a message for a person in @error (of @size bytes). */
+int measuring_new(const MeasuringOptions *options, const MeasuringCallbacks *callbacks,
+    Measuring **ret, char *error, size_t size) MUST_CHECK;
+Measuring *measuring_free(Measuring *measuring); /* no callback after it. Takes NULL */
+DEFINE_CLEANUP(Measuring *, measuring_free)
+
+/* Ends what is under way, in so much time; false: it has not ended, and measuring_free() would
+ * wait for it. */
+bool measuring_stop(Measuring *measuring, int64_t timeout_nsec);
+
+/* The gauges of @program are asked for from now on; their Measurements carry @owner. What is
+ * known of them already is through @ret (the caller's reference; NULL: there is nothing to
+ * measure). One at a time, of this and the next. 0, or a negative errno with a message: as it was
+ * before. */
+int measuring_follow(Measuring *measuring, const Program *program, uint64_t owner,
+    Measurements **ret, char *error, size_t size) MUST_CHECK;
+
+/* Reads the sources again. 0; or a negative errno with a message: those of before
+ * stay. */
+int measuring_reload(Measuring *measuring, char *error, size_t size) MUST_CHECK;
+size_t measuring_n_sources(Measuring *measuring);
+
+/* A source as it may be shown. */
+typedef struct SourceNote {
+    Str name;
+    Str url; /* without credentials */
+} SourceNote;
+
+typedef struct MeasuringStatus {
+    const SourceNote *sources;
+    size_t n_sources;
+    Str api_server;          /* for metrics.k8s.io; empty: none */
+    const PollStatus *items; /* by number of the gauge, of @view's program; see n */
+    size_t n;                /* at most MEASURING_SHOWN_MAX; 0 while @view is being replaced */
+} MeasuringStatus;
+
+/* All in @arena. False: out of memory, and nothing is told. */
+bool measuring_status(Measuring *measuring, const View *view, Arena *arena, MeasuringStatus *ret);

@@ -1,0 +1,91 @@
+#include "live/bypass.h"
+
+#include "base/nsec.h"
+#include "base/test-assert.h"
+
+#define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
+
+static Pod pod_of(const char *uid, const char *scheduler) {
+    return (Pod){.uid = str_from_c(uid), .scheduler_name = str_from_c(scheduler)};
+}
+
+static void test_who_went_past(void **state) {
+    static const struct {
+        const char *uid, *scheduler;
+        int64_t sec; /* after the first list */
+        bool is_past;
+    } cases[] = {
+        {"new", "default-scheduler", BYPASS_GRACE_SEC - 1, false}, /* before our time, maybe */
+        {"new", "default-scheduler", BYPASS_GRACE_SEC, true},
+        {"asked", "default-scheduler", BYPASS_GRACE_SEC, false},
+        {"new", "another", BYPASS_GRACE_SEC, false}, /* it never asks us */
+        {"new", "", BYPASS_GRACE_SEC, false},
+        {"new", "default-scheduler", BYPASS_ASKED_SEC - 1, true},
+        {"new", "default-scheduler", BYPASS_ASKED_SEC, false}, /* it may ask another berth by now */
+    };
+    uint64_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(bypass_freep) Bypass *bypass = bypass_new(NULL, 0, NULL);
+        Pod asked = pod_of("asked", "default-scheduler");
+        Pod bound = pod_of(cases[i].uid, cases[i].scheduler);
+
+        bypass_note_asked(bypass, &asked, AT(999));
+        assert_false(bypass_note_bound(bypass, &bound, AT(1000))); /* nothing is listed yet */
+        bypass_note_synced(bypass, AT(1000));
+        bypass_note_synced(bypass, AT(2000)); /* only the first counts */
+        assert_int_equal(
+            bypass_note_bound(bypass, &bound, AT(1000 + cases[i].sec)), cases[i].is_past);
+        assert_int_equal(bypass_count(bypass), cases[i].is_past);
+        n += bypass_count(bypass);
+    }
+    assert_int_equal(n, 2);
+}
+
+static void test_managed_resources(void **state) {
+    static const Str managed[] = {STR("example.com/slot"), STR("example.com/gpu")};
+    Resource gpu = {.name = STR("example.com/gpu"), .amount = 0}; /* kube-scheduler asks then too */
+    _cleanup_(bypass_freep) Bypass *bypass = bypass_new(managed, 2, NULL);
+    Pod first = pod_of("a", "s"), plain = pod_of("b", "s"), wants = pod_of("c", "s");
+
+    (void)state;
+    wants.requests = (Resources){.items = &gpu, .n = 1};
+    bypass_note_asked(bypass, &first, AT(999));
+    bypass_note_synced(bypass, AT(1));
+    assert_false(bypass_note_bound(bypass, &plain, AT(1000)));
+    assert_true(bypass_note_bound(bypass, &wants, AT(1000)));
+}
+
+/* Policies would not have been looked at for them either. */
+static void test_exempt_pods(void **state) {
+    Exemption items[2];
+    const Exemptions exempt = {.items = items, .n = 2};
+    _cleanup_(bypass_freep) Bypass *bypass = bypass_new(NULL, 0, &exempt);
+    const Label own[] = {{STR("app.kubernetes.io/name"), STR("berth")}};
+    Pod asked = pod_of("a", "s"), system = pod_of("b", "s"), berth = pod_of("c", "s");
+    Pod plain = pod_of("d", "s");
+
+    (void)state;
+    assert_true(exemption_parse(STR("kube-system"), &items[0]));
+    assert_true(exemption_parse(STR("berth-system/" EXEMPTION_OWN), &items[1]));
+    system.namespace = STR("kube-system");
+    berth.namespace = plain.namespace = STR("berth-system");
+    berth.labels = (Labels){.items = own, .n = 1};
+    bypass_note_asked(bypass, &asked, AT(999));
+    bypass_note_synced(bypass, AT(1));
+    assert_false(bypass_note_bound(bypass, &system, AT(1000)));
+    assert_false(bypass_note_bound(bypass, &berth, AT(1000)));
+    assert_true(bypass_note_bound(bypass, &plain, AT(1000)));
+    assert_int_equal(bypass_count(bypass), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_went_past),
+        cmocka_unit_test(test_managed_resources),
+        cmocka_unit_test(test_exempt_pods),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+#include "live/wakeup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/nsec.h"
+#include "model/node.h"
+
+typedef struct Marked {
+    uint64_t name; /* hash of it; a collision costs one wake-up */
+    int64_t at_nsec;
+} Marked;
+
+struct Wakeup {
+    Parked *parked; /* borrowed */
+    Marked marked[WAKEUP_NODES_MAX];
+    size_t n_marked;     /* ever; the ring's next place is this modulo its size */
+    int64_t tokens_nsec; /* when the bucket was, or will be, full */
+    size_t owed_len;     /* 0: none */
+    char owed[NODE_NAME_MAX];
+};
+
+Wakeup *wakeup_new(Parked *parked) {
+    Wakeup *wakeup = calloc(1, sizeof(*wakeup));
+
+    if (wakeup)
+        wakeup->parked = parked;
+    return wakeup;
+}
+
+Wakeup *wakeup_free(Wakeup *wakeup) {
+    free(wakeup);
+    return NULL;
+}
+
+/* --- limits ---------------------------------------------------------------------------- */
+
+static bool was_marked(const Wakeup *wakeup, uint64_t name, int64_t now_nsec) {
+    size_t n = wakeup->n_marked < WAKEUP_NODES_MAX ? wakeup->n_marked : WAKEUP_NODES_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        if (wakeup->marked[i].name == name &&
+            now_nsec - wakeup->marked[i].at_nsec < WAKEUP_NODE_SEC * NSEC_PER_SEC)
+            return true;
+    return false;
+}
+
+/* A bucket of WAKEUP_BURST, kept as the time at which it will be full again. */
+static bool take_token(Wakeup *wakeup, int64_t now_nsec) {
+    const int64_t one = NSEC_PER_SEC / WAKEUP_PER_SEC;
+
+    if (wakeup->tokens_nsec < now_nsec)
+        wakeup->tokens_nsec = now_nsec;
+    if (wakeup->tokens_nsec - now_nsec > (WAKEUP_BURST - 1) * one)
+        return false;
+    wakeup->tokens_nsec += one;
+    return true;
+}
+
+static void owe(Wakeup *wakeup, Str node) {
+    if (node.len > sizeof(wakeup->owed))
+        return;
+    memcpy(wakeup->owed, node.ptr, node.len);
+    wakeup->owed_len = node.len;
+}
+
+static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch, void *context) {
+    uint64_t name = hash_str(node);
+
+    if (was_marked(wakeup, name, now_nsec) || !take_token(wakeup, now_nsec)) {
+        owe(wakeup, node);
+        return;
+    }
+    wakeup->marked[wakeup->n_marked++ % WAKEUP_NODES_MAX] =
+        (Marked){.name = name, .at_nsec = now_nsec};
+    wakeup->owed_len = 0; /* a later mark pays what was owed before */
+    touch(context, node);
+}
+
+/* Whether there may be somebody to wake. Else a debt is nobody's. */
+static bool has_sleepers(Wakeup *wakeup, int64_t now_nsec) {
+    if (parked_has(wakeup->parked, now_nsec))
+        return true;
+    wakeup->owed_len = 0;
+    return false;
+}
+
+void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *context) {
+    char node[NODE_NAME_MAX];
+    size_t len = wakeup->owed_len;
+
+    if (len == 0 || !has_sleepers(wakeup, now_nsec))
+        return;
+    memcpy(node, wakeup->owed, len);
+    mark(wakeup, str_of(node, len), now_nsec, touch, context);
+}
+
+/* --- who has turned ---------------------------------------------------------------------- */
+
+/* Whether what filter @filter asks of the node alone has become true. */
+static bool has_come_true(
+    const View *before, const View *after, const Filter *filter, uint32_t row) {
+    const Program *program = after->program;
+
+    return filter->part != UINT32_MAX && !filter->policy->is_observed &&
+           facts_state(program, &before->facts, filter->part, row) != COLUMN_TRUE &&
+           facts_state(program, &after->facts, filter->part, row) == COLUMN_TRUE;
+}
+
+static bool has_turned(const View *before, const View *after, uint32_t row) {
+    const Program *program = after->program;
+
+    for (size_t i = 0; i < program->n_policies; i++)
+        if (!program->policies[i].is_observed &&
+            facts_failing(&before->facts, i, row) != VERDICT_PASS &&
+            facts_failing(&after->facts, i, row) == VERDICT_PASS)
+            return true;
+    for (size_t i = 0; i < program->n_filters; i++)
+        if (has_come_true(before, after, program->filters[i], row))
+            return true;
+    return false;
+}
+
+static bool is_same_node(const View *before, const View *after, uint32_t row) {
+    const Node *was = row < before->table->n_rows ? table_node(before->table, row) : NULL;
+    const Node *is = row < after->table->n_rows ? table_node(after->table, row) : NULL;
+
+    return was && is && str_eq(was->name, is->name);
+}
+
+/* Any node does; one that is ready is likelier to be worth it. */
+static Str choose_one(const View *view) {
+    Str any = STR_NULL;
+
+    for (uint32_t row = 0; row < view->table->n_rows; row++) {
+        const Node *node = table_node(view->table, row);
+
+        if (node && node->is_ready && !node->is_unschedulable)
+            return node->name;
+        if (node && str_is_empty(any))
+            any = node->name;
+    }
+    return any;
+}
+
+void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
+    WakeupTouch *touch, void *context) {
+    if (!before->snapshot || !after->snapshot || !has_sleepers(wakeup, now_nsec))
+        return;
+    if (before->program != after->program) {
+        Str one = choose_one(after);
+
+        if (!str_is_empty(one))
+            mark(wakeup, one, now_nsec, touch, context);
+        return;
+    }
+    for (size_t i = 0; i < after->facts.n_chunks && i < before->facts.n_chunks; i++) {
+        if (after->facts.chunks[i] == before->facts.chunks[i])
+            continue;
+        for (uint32_t row = (uint32_t)(i * CHUNK_ROWS); row < (i + 1) * CHUNK_ROWS; row++)
+            if (is_same_node(before, after, row) && has_turned(before, after, row))
+                mark(wakeup, table_node(after->table, row)->name, now_nsec, touch, context);
+    }
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+/*
+ * Wakeup: which nodes should kube-scheduler look at again?
+ *
+ * A pod that an extender rejected is parked until something about the cluster changes, up
+ * to five minutes. When a rule of ours changes its mind about a node (policies were
+ * edited, pods left), nothing in the cluster need have changed: so the node is marked,
+ * which is a change (docs/operations.md, Wake-up).
+ *
+ * Only while a pod may be parked because of us (history/parked.h): a load that hovers at a
+ * threshold makes its rule change its mind again and again, and mostly nobody waits for that.
+ *
+ * Two limits keep a flapping rule from flooding the API server: a node is marked at most
+ * once in WAKEUP_NODE_SEC, and at most WAKEUP_BURST nodes at once, refilled at
+ * WAKEUP_PER_SEC. Of what is over, one node stays owed and is marked as soon as the limits
+ * allow: a pod that was parked after the last mark must not be forgotten, and mostly one
+ * marked node wakes them all. When nobody is parked any more nothing is owed.
+ *
+ * Threads: one at a time.
+ */
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "extender/view.h"
+#include "history/parked.h"
+
+#define WAKEUP_NODE_SEC 10
+#define WAKEUP_PER_SEC 2
+#define WAKEUP_BURST 10
+#define WAKEUP_NODES_MAX 1024u /* remembered; over it the oldest is forgotten */
+
+typedef struct Wakeup Wakeup;
+
+/* @parked is borrowed. NULL when out of memory. */
+Wakeup *wakeup_new(Parked *parked);
+Wakeup *wakeup_free(Wakeup *wakeup); /* takes NULL */
+DEFINE_CLEANUP(Wakeup *, wakeup_free)
+
+typedef void WakeupTouch(void *context, Str node);
+
+/* The view in force was @before and is @after now: calls @touch for the nodes that a filter
+ * rejected then and lets pass now, as far as that does not depend on the pod. When the
+ * policies are others nobody knows which pods that is good for: then one node stands for
+ * all. */
+void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
+    WakeupTouch *touch, void *context);
+
+/* Marks the node that is owed, when its time has come. About once a second. */
+void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *context);

@@ -1,0 +1,147 @@
+/*
+ * A gauge that has no value cannot lose it: what was seen at the last look is kept, by number, and
+ * taken along by gauge_equal() when a program takes the place of another.
+ */
+
+#include "monitor/expiry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/nsec.h"
+#include "cluster/loads.h"
+#include "live/gauge-state.h"
+#include "policy/program.h"
+
+typedef enum Presence {
+    PRESENCE_NONE, /* no value yet, or none any more for a reason that is told elsewhere */
+    PRESENCE_HAS,
+    PRESENCE_GONE, /* as was told */
+} Presence;
+
+struct Expiry {
+    Program *program; /* whose gauges: a reference; NULL: none yet */
+    Presence *items;  /* by number of the gauge */
+};
+
+Expiry *expiry_new(void) {
+    return calloc(1, sizeof(Expiry));
+}
+
+Expiry *expiry_free(Expiry *expiry) {
+    if (!expiry)
+        return NULL;
+    program_unref(expiry->program);
+    free(expiry->items);
+    free(expiry);
+    return NULL;
+}
+
+static Presence known(const Expiry *expiry, const Gauge *gauge) {
+    for (size_t i = 0; expiry->program && i < expiry->program->n_gauges; i++)
+        if (gauge_equal(&expiry->program->gauges[i], gauge))
+            return expiry->items[i];
+    return PRESENCE_NONE;
+}
+
+/* False: out of memory; there is another look soon. */
+static bool follow(Expiry *expiry, Program *program) {
+    Presence *items;
+
+    if (program == expiry->program)
+        return true;
+    items = calloc(program->n_gauges + 1, sizeof(*items));
+    if (!items)
+        return false;
+    for (size_t i = 0; i < program->n_gauges; i++)
+        items[i] = known(expiry, &program->gauges[i]);
+    free(expiry->items);
+    program_unref(expiry->program);
+    expiry->items = items;
+    expiry->program = program_ref(program);
+    return true;
+}
+
+/* Why does no node have a value? The last answer has some, of nodes that are there: too old. */
+static bool has_aged(const View *view, size_t gauge) {
+    const Measurements *measurements = view->measurements;
+    const Sampling *sampling =
+        measurements && gauge < measurements->n ? measurements->items[gauge] : NULL;
+
+    if (view->program->gauges[gauge].source == GAUGE_ANNOTATION)
+        return true;
+    for (size_t row = 0; sampling && row < sampling->names->n_rows; row++)
+        if (!isnan(sampling->values[row]) &&
+            table_find(view->table, sampling->names->names[row]) < view->table->n_rows)
+            return true;
+    return false;
+}
+
+static Presence look_at(const View *view, size_t gauge, Presence was) {
+    LoadsFigures figures;
+
+    loads_figures(view->table->loads, view->table, gauge, &figures);
+    if (figures.n_present > 0)
+        return PRESENCE_HAS;
+    if (figures.n_nodes == 0 || was != PRESENCE_HAS) /* nobody to have a value; as before */
+        return was;
+    return has_aged(view, gauge) ? PRESENCE_GONE : PRESENCE_NONE;
+}
+
+static ExpiryChange change_of(Presence was, Presence is) {
+    if (was == PRESENCE_GONE && is == PRESENCE_HAS)
+        return EXPIRY_BACK;
+    return was == PRESENCE_HAS && is == PRESENCE_GONE ? EXPIRY_GONE : EXPIRY_SAME;
+}
+
+void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *context) {
+    if (!follow(expiry, view->program))
+        return;
+    for (size_t i = 0; i < view->program->n_gauges; i++) {
+        Presence is = look_at(view, i, expiry->items[i]);
+        ExpiryChange change = change_of(expiry->items[i], is);
+
+        expiry->items[i] = is;
+        if (change != EXPIRY_SAME)
+            told(context, view, i, change);
+    }
+}
+
+void expiry_log(const View *view, size_t gauge, ExpiryChange change) {
+    const Gauge *about = &view->program->gauges[gauge];
+    Str policy = gauge_policy(view->program, gauge);
+
+    if (change == EXPIRY_GONE)
+        log_warn("metric has grown too old: absent from now on",
+            LOG_STR("policy", policy),
+            LOG_STR("metric", about->name),
+            LOG_STR("source", gauge_source_name(about)),
+            LOG_INT("max_age_ms", about->max_age_nsec / NSEC_PER_MSEC));
+    else
+        log_info("metric has values again",
+            LOG_STR("policy", policy),
+            LOG_STR("metric", about->name),
+            LOG_STR("source", gauge_source_name(about)));
+}
+
+void expiry_note(
+    Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec) {
+    const Gauge *about = &view->program->gauges[gauge];
+    Str policy = gauge_policy(view->program, gauge);
+    char what[CHANGES_TEXT_MAX], text[CHANGES_TEXT_MAX];
+
+    (void)snprintf(
+        what, sizeof(what), "metric %.*s of policy %.*s", STR_FMT(about->name), STR_FMT(policy));
+    (void)snprintf(text,
+        sizeof(text),
+        change == EXPIRY_GONE ? "older than %.0f s on every node: absent from now on"
+                              : "has values again that are younger than %.0f s",
+        (double)about->max_age_nsec / (double)NSEC_PER_SEC);
+    changes_note(changes,
+        change == EXPIRY_GONE ? CHANGE_METRIC_OLD : CHANGE_METRIC_BACK,
+        wall_nsec,
+        str_from_c(what),
+        str_from_c(text));
+}

@@ -1,0 +1,232 @@
+#include "monitor/health.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/nsec.h"
+
+#define HEALTH_NOTE_MAX (RELOAD_ERROR_MAX + 64u)
+
+typedef struct Check {
+    const char *name;
+    bool livez;     /* also part of /livez */
+    int config;     /* the ReloadKind it is about, or -1: passed over when there is none */
+    bool live;      /* only when the cluster is watched */
+    bool lease;     /* ... and a Lease says who binds */
+    bool measuring; /* also when there are metrics */
+    /* True when fine; @note may be filled either way. */
+    bool (*check)(const HealthState *state, char *note);
+} Check;
+
+static bool check_ping(const HealthState *state, char *note) {
+    (void)state;
+    (void)note;
+    return true;
+}
+
+/* A refused reload is no reason to take requests away: the last good one answers
+ * them. But it must be seen. */
+static void note_degraded(const HealthState *state, ReloadKind kind, char *note) {
+    ReloadState reload;
+
+    reloads_get(state->reloads, kind, &reload);
+    if (reload.is_used && !reload.is_good)
+        (void)snprintf(note, HEALTH_NOTE_MAX, "degraded: the newest was refused: %s", reload.error);
+}
+
+static bool check_policy(const HealthState *state, char *note) {
+    note_degraded(state, RELOAD_POLICY, note);
+    return true;
+}
+
+static bool check_cluster(const HealthState *state, char *note) {
+    note_degraded(state, RELOAD_CLUSTER, note);
+    return true;
+}
+
+static bool check_certificates(const HealthState *state, char *note) {
+    note_degraded(state, RELOAD_CERTIFICATES, note);
+    return true;
+}
+
+/* One kind of object: how many, and how old what we know of it is. */
+static void note_kind(
+    const MirrorKindStatus *kind, const char *name, size_t n, int64_t now, Buf *out) {
+    double age = (double)(now - kind->heard_at_nsec) / (double)NSEC_PER_SEC;
+
+    if (out->len > 0)
+        buf_append(out, STR("; "));
+    buf_printf(out, "%s: ", name);
+    if (kind->is_synced)
+        buf_printf(out, "%zu, ", n);
+    else
+        buf_append(out, STR("not listed yet, "));
+    if (kind->is_connected)
+        buf_printf(out, "heard %.1f s ago", age);
+    else if (kind->heard_at_nsec == 0)
+        buf_printf(out, "never heard: %s", kind->last_error);
+    else
+        buf_printf(out, "disconnected, heard %.1f s ago: %s", age, kind->last_error);
+}
+
+/* Ready once everything has been listed. A lost connection is no reason to take requests
+ * away, the last snapshot answers them; but it must be seen. */
+static bool check_sync(const HealthState *state, char *note) {
+    const MirrorStatus *mirror = &state->live->mirror;
+    _cleanup_(buf_done) Buf text = BUF_INIT(HEALTH_NOTE_MAX);
+
+    note_kind(&mirror->kinds[MIRROR_NODES], "nodes", mirror->n_nodes, state->now_nsec, &text);
+    note_kind(&mirror->kinds[MIRROR_PODS], "pods", mirror->n_pods, state->now_nsec, &text);
+    (void)snprintf(note, HEALTH_NOTE_MAX, "%.*s", STR_FMT(buf_str(&text)));
+    return state->live->is_synced;
+}
+
+/* Never a reason to take requests away: who does not bind decides as well as any other, and who
+ * is asked takes the lease. */
+static bool check_lease(const HealthState *state, char *note) {
+    const LeaseStatus *lease = &state->live->mirror.lease;
+
+    if (lease->is_held)
+        (void)snprintf(note, HEALTH_NOTE_MAX, "held");
+    else if (lease->error[0])
+        (void)snprintf(note, HEALTH_NOTE_MAX, "not held: %s", lease->error);
+    else if (lease->holder[0])
+        (void)snprintf(note, HEALTH_NOTE_MAX, "held by %s when last seen", lease->holder);
+    else
+        (void)snprintf(note, HEALTH_NOTE_MAX, "not held: nobody asks");
+    return true;
+}
+
+static const char *trouble_of(const PollStatus *poll) {
+    return poll->error[0] ? poll->error : poll_state_name(poll->state);
+}
+
+static bool is_answered(const MeasuringStatus *measuring, size_t gauge) {
+    return gauge < measuring->n && measuring->items[gauge].state == POLL_OK;
+}
+
+/* Never a reason to take requests away: rules say themselves what counts when a metric is
+ * absent. But it must be seen. */
+static bool check_sources(const HealthState *state, char *note) {
+    const MeasuringStatus *measuring = state->measuring;
+    size_t n = 0, n_answered = 0, failing = SIZE_MAX;
+
+    note_degraded(state, RELOAD_SOURCES, note);
+    for (size_t i = 0; i < state->program->n_gauges && i < MEASURING_SHOWN_MAX; i++) {
+        if (state->program->gauges[i].source == GAUGE_ANNOTATION)
+            continue;
+        n++;
+        n_answered += is_answered(measuring, i);
+        if (failing == SIZE_MAX && !is_answered(measuring, i))
+            failing = i;
+    }
+    if (note[0] || n == 0)
+        return true;
+    (void)snprintf(note,
+        HEALTH_NOTE_MAX,
+        "%zu of %zu metrics answered%s%.*s%s%s",
+        n_answered,
+        n,
+        failing != SIZE_MAX ? "; " : "",
+        STR_FMT(failing != SIZE_MAX ? state->program->gauges[failing].name : STR_NULL),
+        failing < measuring->n ? ": " : "",
+        failing < measuring->n ? trouble_of(&measuring->items[failing]) : "");
+    return true;
+}
+
+static bool check_shutdown(const HealthState *state, char *note) {
+    if (state->is_draining)
+        (void)snprintf(note, HEALTH_NOTE_MAX, "draining");
+    return !state->is_draining;
+}
+
+static bool check_pages_token(const HealthState *state, char *note) {
+    note_degraded(state, RELOAD_PAGES_TOKEN, note);
+    return true;
+}
+
+static const Check checks[] = {
+    {.name = "ping", .livez = true, .config = -1, .check = check_ping},
+    {.name = "policy", .config = RELOAD_POLICY, .check = check_policy},
+    {.name = "cluster", .config = RELOAD_CLUSTER, .check = check_cluster},
+    {.name = "sync", .config = -1, .live = true, .check = check_sync},
+    {.name = "lease", .config = -1, .live = true, .lease = true, .check = check_lease},
+    {.name = "certificates", .config = RELOAD_CERTIFICATES, .check = check_certificates},
+    {.name = "sources", .config = RELOAD_SOURCES, .measuring = true, .check = check_sources},
+    {.name = "pages-token", .config = RELOAD_PAGES_TOKEN, .check = check_pages_token},
+    {.name = "shutdown", .config = -1, .check = check_shutdown},
+};
+
+static bool is_used(const Check *check, const HealthState *state) {
+    ReloadState reload;
+
+    if (check->live)
+        return state->live && (!check->lease || state->live->mirror.has_lease);
+    if (check->measuring && state->program->n_gauges > 0)
+        return true;
+    if (check->config < 0)
+        return true;
+    reloads_get(state->reloads, (ReloadKind)check->config, &reload);
+    return reload.is_used;
+}
+
+static bool query_has(Str query, Str wanted) {
+    Str part;
+
+    while (!str_is_empty(query) && str_split(&query, '&', &part))
+        if (str_eq(part, wanted) || (str_has_prefix(part, wanted) && part.ptr[wanted.len] == '='))
+            return true;
+    return false;
+}
+
+static bool is_excluded(Str query, const char *name) {
+    Str part;
+
+    while (!str_is_empty(query) && str_split(&query, '&', &part))
+        if (str_has_prefix(part, STR("exclude=")) && str_is(str_skip(part, 8), name))
+            return true;
+    return false;
+}
+
+static void print_check(
+    Buf *out, const Check *check, bool ok, bool shows_reasons, const char *note) {
+    if (!shows_reasons)
+        note = ok ? "" : "reason withheld";
+    buf_printf(out,
+        "[%c]%s %s%s%s\n",
+        ok ? '+' : '-',
+        check->name,
+        ok ? "ok" : "failed",
+        note[0] ? ": " : "",
+        note);
+}
+
+unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf *out) {
+    static const char *const probe_names[] = {
+        [PROBE_LIVEZ] = "livez", [PROBE_READYZ] = "readyz", [PROBE_HEALTHZ] = "healthz"};
+    bool all_ok = true;
+    bool verbose;
+
+    for (size_t i = 0; i < ELEMENTS_OF(checks); i++) {
+        char note[HEALTH_NOTE_MAX] = "";
+        bool ok;
+
+        if ((probe == PROBE_LIVEZ && !checks[i].livez) || !is_used(&checks[i], state))
+            continue;
+        if (is_excluded(query, checks[i].name)) {
+            buf_printf(out, "[+]%s excluded: ok\n", checks[i].name);
+            continue;
+        }
+        ok = checks[i].check(state, note);
+        all_ok &= ok;
+        print_check(out, &checks[i], ok, state->shows_reasons, note);
+    }
+    verbose = query_has(query, STR("verbose"));
+    if (all_ok && !verbose) {
+        buf_reset(out);
+        buf_append(out, STR("ok"));
+    } else {
+        buf_printf(out, "%s check %s\n", probe_names[probe], all_ok ? "passed" : "failed");
+    }
+    return all_ok ? 200 : 500;
+}

@@ -1,0 +1,48 @@
+#pragma once
+
+/*
+ * Health: /livez, /readyz and /healthz in the text format of Kubernetes'
+ * components, with ?verbose and ?exclude=, so that habits and tools carry over.
+ *
+ *     [+]ping ok
+ *     [+]policy ok: degraded: the newest was refused: a.yaml:3:1: error: …
+ *     [+]sync ok: nodes: 5000, heard 0.4 s ago; pods: 9000, disconnected, heard 12.0 s ago: …
+ *     [+]sources ok: 1 of 2 metrics answered; load: connection refused
+ *     [-]shutdown failed: draining
+ *     readyz check failed
+ *
+ * Everybody may ask, but reasons name files, servers and lines of policies: they are for those who
+ * may see all other pages, too. Others read "reason withheld" where something failed.
+ *
+ * livez asks whether the process should be restarted: nothing but "does it
+ * answer". readyz asks whether it should get requests.
+ */
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "live/live.h"
+#include "live/measuring.h"
+#include "monitor/reload.h"
+#include "policy/program.h"
+
+typedef enum HealthProbe {
+    PROBE_LIVEZ,
+    PROBE_READYZ,
+    PROBE_HEALTHZ, /* the old name; same as readyz, as in kube components */
+} HealthProbe;
+
+typedef struct HealthState {
+    bool shows_reasons; /* false: who asks learns no more than what is fine and what is not */
+    bool is_draining;
+    Reloads *reloads;
+    const LiveStatus *live; /* NULL: the cluster is not watched */
+    const Program *program;
+    const MeasuringStatus *measuring; /* how the gauges of @program fare */
+    int64_t now_nsec;                 /* monotonic */
+} HealthState;
+
+/* Writes the page for @probe with the request's @query. Returns the status: 200
+ * or 500. */
+unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf *out);

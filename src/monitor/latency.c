@@ -1,0 +1,389 @@
+/*
+ * A value goes into a bucket by its first three bits: 8, 10, 12, 14, 16, 20, 24, … are where
+ * buckets begin, so each is a quarter of a doubling wide, and the first eight are exact. Times are
+ * counted in ticks of 256 ns.
+ */
+
+#include "monitor/latency.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/nsec.h"
+
+#define N_EXACT 8u
+#define TIME_BUCKETS 112u /* the last begins at 2^28 * 1.75 ticks: 120 s */
+#define NODE_BUCKETS 76u  /* ... at 917,504 nodes */
+#define TICK_SHIFT 8
+#define SLOT_NSEC (LATENCY_SLOT_SEC * NSEC_PER_SEC)
+
+typedef struct TimeCounts {
+    _Atomic uint32_t buckets[TIME_BUCKETS];
+    _Atomic int64_t sum_nsec, max_nsec;
+} TimeCounts;
+
+typedef struct VerbCounts {
+    TimeCounts parts[_LATENCY_PARTS];
+    _Atomic uint32_t nodes[NODE_BUCKETS];
+    _Atomic uint64_t n_nodes_max;
+    _Atomic uint32_t n_late, n_errors;
+} VerbCounts;
+
+typedef struct Slot {
+    _Atomic int64_t round; /* number of the ten seconds since the clock's beginning; 0: not used */
+    VerbCounts verbs[_VERB_MAX];
+    _Atomic uint64_t n_nodes, n_rejected; /* of filters */
+} Slot;
+
+/* What was counted more than an hour ago; 32 bits would not be enough for that. */
+typedef struct TotalTime {
+    _Atomic uint64_t buckets[TIME_BUCKETS];
+    _Atomic int64_t sum_nsec, max_nsec;
+} TotalTime;
+
+typedef struct TotalVerb {
+    TotalTime parts[_LATENCY_PARTS];
+    _Atomic uint64_t nodes[NODE_BUCKETS];
+    _Atomic uint64_t n_nodes_max, n_late, n_errors;
+} TotalVerb;
+
+struct Latency {
+    TotalVerb totals[_VERB_MAX];
+    Slot slots[LATENCY_SLOTS];
+};
+
+const char *latency_part_name(LatencyPart part) {
+    static const char *const names[] = {
+        [LATENCY_READ] = "read",
+        [LATENCY_EVALUATE] = "evaluate",
+        [LATENCY_WRITE] = "write",
+        [LATENCY_TOTAL] = "total",
+    };
+
+    return names[part];
+}
+
+/* Most of it is memory that is not touched before its time of the hour comes. */
+Latency *latency_new(void) {
+    return calloc(1, sizeof(Latency));
+}
+
+Latency *latency_free(Latency *latency) {
+    free(latency);
+    return NULL;
+}
+
+/* --- buckets ------------------------------------------------------------------------------ */
+
+static size_t bucket_of(uint64_t value, size_t n_buckets) {
+    unsigned exponent;
+    size_t bucket;
+
+    if (value < N_EXACT)
+        return (size_t)value;
+    exponent = 63u - (unsigned)__builtin_clzll(value);
+    bucket = N_EXACT + (size_t)(exponent - 3) * 4 + ((value >> (exponent - 2)) & 3);
+    return bucket < n_buckets ? bucket : n_buckets - 1;
+}
+
+static uint64_t bucket_begin(size_t bucket) {
+    if (bucket < N_EXACT)
+        return bucket;
+    return (4 + (bucket - N_EXACT) % 4) << (1 + (bucket - N_EXACT) / 4);
+}
+
+/* What a quantile is worked out from: sums of slots, or the totals. */
+typedef struct Spread {
+    uint64_t counts[TIME_BUCKETS];
+    size_t n_buckets;
+    uint64_t n;
+} Spread;
+
+/* The value that @percent of all do not exceed, as if those of a bucket were spread evenly over it;
+ * 0 when there are none. */
+static uint64_t spread_quantile(const Spread *spread, unsigned percent) {
+    uint64_t rank = (spread->n * percent + 99) / 100, before = 0;
+
+    for (size_t i = 0; i < spread->n_buckets && rank > 0; i++) {
+        uint64_t n = spread->counts[i];
+        uint64_t begin = bucket_begin(i), width = bucket_begin(i + 1) - begin;
+
+        if (before + n >= rank)
+            return begin + (uint64_t)((double)width * ((double)(rank - before) - 0.5) / (double)n);
+        before += n;
+    }
+    return 0;
+}
+
+/* --- counting ----------------------------------------------------------------------------- */
+
+#define ADD(counter, n) ((void)atomic_fetch_add_explicit((counter), (n), memory_order_relaxed))
+#define LOAD(counter) (atomic_load_explicit((counter), memory_order_relaxed))
+
+static void raise_nsec(_Atomic int64_t *most, int64_t value) {
+    int64_t was = LOAD(most);
+
+    while (was < value && !atomic_compare_exchange_weak_explicit(
+                              most, &was, value, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+static void raise_count(_Atomic uint64_t *most, uint64_t value) {
+    uint64_t was = LOAD(most);
+
+    while (was < value && !atomic_compare_exchange_weak_explicit(
+                              most, &was, value, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+/* What @from has goes to @to. */
+static void move_count(_Atomic uint32_t *from, _Atomic uint64_t *to) {
+    if (LOAD(from) != 0)
+        ADD(to, atomic_exchange_explicit(from, 0, memory_order_relaxed));
+}
+
+static void move_time(TimeCounts *from, TotalTime *to) {
+    for (size_t i = 0; i < TIME_BUCKETS; i++)
+        move_count(&from->buckets[i], &to->buckets[i]);
+    ADD(&to->sum_nsec, atomic_exchange_explicit(&from->sum_nsec, 0, memory_order_relaxed));
+    raise_nsec(&to->max_nsec, atomic_exchange_explicit(&from->max_nsec, 0, memory_order_relaxed));
+}
+
+static void move_verb(VerbCounts *from, TotalVerb *to) {
+    for (size_t part = 0; part < _LATENCY_PARTS; part++)
+        move_time(&from->parts[part], &to->parts[part]);
+    for (size_t i = 0; i < NODE_BUCKETS; i++)
+        move_count(&from->nodes[i], &to->nodes[i]);
+    raise_count(
+        &to->n_nodes_max, atomic_exchange_explicit(&from->n_nodes_max, 0, memory_order_relaxed));
+    move_count(&from->n_late, &to->n_late);
+    move_count(&from->n_errors, &to->n_errors);
+}
+
+/* The slot of now; whoever is its first moves what is in it, of an hour ago, to the totals. One
+ * that comes so late that its slot is another's already is counted there: nothing is lost. */
+static Slot *enter(Latency *latency, int64_t now_nsec) {
+    int64_t round = now_nsec / SLOT_NSEC;
+    Slot *slot = &latency->slots[(uint64_t)round % LATENCY_SLOTS];
+    int64_t was = LOAD(&slot->round);
+
+    if (was >= round || !atomic_compare_exchange_strong(&slot->round, &was, round) || was == 0)
+        return slot;
+    for (size_t verb = 0; verb < _VERB_MAX; verb++)
+        move_verb(&slot->verbs[verb], &latency->totals[verb]);
+    (void)atomic_exchange_explicit(&slot->n_nodes, 0, memory_order_relaxed);
+    (void)atomic_exchange_explicit(&slot->n_rejected, 0, memory_order_relaxed);
+    return slot;
+}
+
+void latency_note_request(
+    Latency *latency, Verb verb, const int64_t parts_nsec[_LATENCY_PARTS], int64_t now_nsec) {
+    VerbCounts *counts;
+
+    if (!latency)
+        return;
+    counts = &enter(latency, now_nsec)->verbs[verb];
+    for (size_t part = 0; part < _LATENCY_PARTS; part++) {
+        int64_t nsec = parts_nsec[part] > 0 ? parts_nsec[part] : 0;
+        size_t bucket = bucket_of((uint64_t)nsec >> TICK_SHIFT, TIME_BUCKETS);
+
+        ADD(&counts->parts[part].buckets[bucket], 1);
+        ADD(&counts->parts[part].sum_nsec, nsec);
+        raise_nsec(&counts->parts[part].max_nsec, nsec);
+    }
+}
+
+void latency_note_decision(Latency *latency, Verb verb, uint64_t n_nodes, uint64_t n_rejected,
+    uint64_t n_late, int64_t now_nsec) {
+    VerbCounts *counts;
+    Slot *slot;
+
+    if (!latency)
+        return;
+    slot = enter(latency, now_nsec);
+    counts = &slot->verbs[verb];
+    ADD(&counts->nodes[bucket_of(n_nodes, NODE_BUCKETS)], 1);
+    raise_count(&counts->n_nodes_max, n_nodes);
+    if (n_late > 0)
+        ADD(&counts->n_late, 1);
+    if (verb != VERB_FILTER)
+        return;
+    ADD(&slot->n_nodes, n_nodes);
+    ADD(&slot->n_rejected, n_rejected);
+}
+
+void latency_note_error(Latency *latency, Verb verb, int64_t now_nsec) {
+    if (latency)
+        ADD(&enter(latency, now_nsec)->verbs[verb].n_errors, 1);
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+typedef struct TimeSum {
+    Spread spread; /* in ticks */
+    int64_t sum_nsec, max_nsec;
+} TimeSum;
+
+typedef struct VerbSum {
+    TimeSum parts[_LATENCY_PARTS];
+    Spread nodes;
+} VerbSum;
+
+static void spread_add(Spread *spread, size_t bucket, uint64_t n) {
+    spread->counts[bucket] += n;
+    spread->n += n;
+}
+
+static void time_add(TimeSum *sum, int64_t sum_nsec, int64_t max_nsec) {
+    sum->sum_nsec += sum_nsec;
+    sum->max_nsec = max_nsec > sum->max_nsec ? max_nsec : sum->max_nsec;
+}
+
+static void add_totals(const TotalVerb *total, VerbSum *sum, LatencyVerb *ret) {
+    for (size_t part = 0; part < _LATENCY_PARTS; part++) {
+        for (size_t i = 0; i < TIME_BUCKETS; i++)
+            spread_add(&sum->parts[part].spread, i, LOAD(&total->parts[part].buckets[i]));
+        time_add(&sum->parts[part],
+            LOAD(&total->parts[part].sum_nsec),
+            LOAD(&total->parts[part].max_nsec));
+    }
+    for (size_t i = 0; i < NODE_BUCKETS; i++)
+        spread_add(&sum->nodes, i, LOAD(&total->nodes[i]));
+    ret->n_nodes_max = LOAD(&total->n_nodes_max);
+    ret->n_late = LOAD(&total->n_late);
+    ret->n_errors = LOAD(&total->n_errors);
+}
+
+static void add_slot(const VerbCounts *counts, VerbSum *sum, LatencyVerb *ret) {
+    uint64_t n_nodes_max = LOAD(&counts->n_nodes_max);
+
+    for (size_t part = 0; part < _LATENCY_PARTS; part++) {
+        for (size_t i = 0; i < TIME_BUCKETS; i++)
+            spread_add(&sum->parts[part].spread, i, LOAD(&counts->parts[part].buckets[i]));
+        time_add(&sum->parts[part],
+            LOAD(&counts->parts[part].sum_nsec),
+            LOAD(&counts->parts[part].max_nsec));
+    }
+    for (size_t i = 0; i < NODE_BUCKETS; i++)
+        spread_add(&sum->nodes, i, LOAD(&counts->nodes[i]));
+    ret->n_nodes_max = n_nodes_max > ret->n_nodes_max ? n_nodes_max : ret->n_nodes_max;
+    ret->n_late += LOAD(&counts->n_late);
+    ret->n_errors += LOAD(&counts->n_errors);
+}
+
+/* A quantile of a bucket may be more than there was. */
+static int64_t time_quantile(const TimeSum *sum, unsigned percent) {
+    int64_t nsec = (int64_t)(spread_quantile(&sum->spread, percent) << TICK_SHIFT);
+
+    return nsec < sum->max_nsec ? nsec : sum->max_nsec;
+}
+
+static LatencySummary summarise(const TimeSum *sum) {
+    return (LatencySummary){
+        .n = sum->spread.n,
+        .p50_nsec = time_quantile(sum, 50),
+        .p90_nsec = time_quantile(sum, 90),
+        .p99_nsec = time_quantile(sum, 99),
+        .max_nsec = sum->max_nsec,
+        .sum_nsec = sum->sum_nsec,
+    };
+}
+
+static void begin(VerbSum *sum) {
+    *sum = (VerbSum){.nodes.n_buckets = NODE_BUCKETS};
+    for (size_t part = 0; part < _LATENCY_PARTS; part++)
+        sum->parts[part].spread.n_buckets = TIME_BUCKETS;
+}
+
+static void finish(const VerbSum *sum, LatencyVerb *ret) {
+    for (size_t part = 0; part < _LATENCY_PARTS; part++)
+        ret->parts[part] = summarise(&sum->parts[part]);
+    ret->n_decided = sum->nodes.n;
+    ret->n_nodes_p50 = spread_quantile(&sum->nodes, 50);
+    if (ret->n_nodes_p50 > ret->n_nodes_max)
+        ret->n_nodes_p50 = ret->n_nodes_max;
+}
+
+/* The slot of @round; NULL: nothing was counted then. */
+static const Slot *slot_of(const Latency *latency, int64_t round) {
+    const Slot *slot = round < 0 ? NULL : &latency->slots[(uint64_t)round % LATENCY_SLOTS];
+
+    return slot && LOAD(&slot->round) == round ? slot : NULL;
+}
+
+static int64_t first_round(unsigned window_sec, int64_t now_nsec) {
+    int64_t oldest = now_nsec / SLOT_NSEC - (int64_t)(LATENCY_SLOTS - 1);
+    int64_t since = now_nsec - (int64_t)window_sec * NSEC_PER_SEC;
+    int64_t first = since < 0 ? 0 : since / SLOT_NSEC;
+
+    return first < oldest ? oldest : first;
+}
+
+static void add_window(const Latency *latency, Verb verb, int64_t first, int64_t last, VerbSum *sum,
+    LatencyVerb *ret) {
+    for (int64_t round = first; round <= last; round++) {
+        const Slot *slot = slot_of(latency, round);
+
+        if (slot)
+            add_slot(&slot->verbs[verb], sum, ret);
+    }
+}
+
+/* The totals, and whatever is in slots. */
+static void add_all(const Latency *latency, Verb verb, VerbSum *sum, LatencyVerb *ret) {
+    add_totals(&latency->totals[verb], sum, ret);
+    for (size_t i = 0; i < LATENCY_SLOTS; i++)
+        if (LOAD(&latency->slots[i].round) != 0)
+            add_slot(&latency->slots[i].verbs[verb], sum, ret);
+}
+
+void latency_read(
+    Latency *latency, unsigned window_sec, int64_t now_nsec, LatencyVerb ret[_VERB_MAX]) {
+    int64_t first = first_round(window_sec, now_nsec), last = now_nsec / SLOT_NSEC;
+
+    for (size_t verb = 0; verb < _VERB_MAX; verb++) {
+        VerbSum sum;
+
+        ret[verb] = (LatencyVerb){0};
+        begin(&sum);
+        if (latency && window_sec == 0)
+            add_all(latency, (Verb)verb, &sum, &ret[verb]);
+        else if (latency)
+            add_window(latency, (Verb)verb, first, last, &sum, &ret[verb]);
+        finish(&sum, &ret[verb]);
+    }
+}
+
+static void read_slot(const Slot *slot, LatencySlot *ret) {
+    for (size_t verb = 0; verb < _VERB_MAX; verb++) {
+        const VerbCounts *counts = &slot->verbs[verb];
+        TimeSum sum = {.spread.n_buckets = TIME_BUCKETS};
+
+        for (size_t i = 0; i < TIME_BUCKETS; i++)
+            spread_add(&sum.spread, i, LOAD(&counts->parts[LATENCY_TOTAL].buckets[i]));
+        sum.max_nsec = LOAD(&counts->parts[LATENCY_TOTAL].max_nsec);
+        ret->n[verb] = (uint32_t)sum.spread.n;
+        ret->p99_nsec[verb] = time_quantile(&sum, 99);
+        ret->n_late += LOAD(&counts->n_late);
+        ret->n_errors += LOAD(&counts->n_errors);
+    }
+    ret->n_nodes = LOAD(&slot->n_nodes);
+    ret->n_rejected = LOAD(&slot->n_rejected);
+}
+
+void latency_slots(Latency *latency, int64_t now_nsec, LatencySlot ret[LATENCY_SLOTS]) {
+    int64_t last = now_nsec / SLOT_NSEC;
+
+    for (size_t i = 0; i < LATENCY_SLOTS; i++) {
+        int64_t ago = (int64_t)(LATENCY_SLOTS - 1 - i);
+        const Slot *slot = latency ? slot_of(latency, last - ago) : NULL;
+        int64_t since_end_nsec = now_nsec - (last - ago + 1) * SLOT_NSEC;
+
+        ret[i] = (LatencySlot){
+            .ago_sec = since_end_nsec > 0 ? since_end_nsec / NSEC_PER_SEC : 0,
+        };
+        if (slot)
+            read_slot(slot, &ret[i]);
+    }
+}

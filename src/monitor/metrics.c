@@ -1,0 +1,375 @@
+#include "monitor/metrics.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "monitor/exposition.h"
+#include "monitor/live-figures.h"
+#include "monitor/process-figures.h"
+#include "monitor/rule-figures.h"
+#include "monitor/source-figures.h"
+#include "version.h"
+
+/* Statuses that berth sends; 0 is a connection that broke before the reply. */
+static const unsigned codes[] = {
+    200, 304, 400, 401, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
+#define N_CODES (sizeof(codes) / sizeof(codes[0]))
+
+/* Upper bounds in microseconds: what a decision takes, up to kube-scheduler's
+ * patience of 5 s. */
+static const int64_t bucket_usec[] = {
+    50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000, 5000000};
+#define N_BUCKETS (sizeof(bucket_usec) / sizeof(bucket_usec[0]))
+
+typedef struct RouteFigures {
+    _Atomic uint64_t requests[N_CODES];
+    _Atomic uint64_t buckets[N_BUCKETS + 1]; /* each its own; summed up when printed */
+    _Atomic uint64_t nsec;
+    _Atomic uint64_t bytes_in, bytes_out;
+    _Atomic uint64_t nodes_in;
+} RouteFigures;
+
+struct Metrics {
+    _Atomic uint64_t nodes_unknown, nodes_narrowed;
+    _Atomic uint64_t errors[_VERB_MAX];
+    _Atomic uint64_t late_requests[_VERB_MAX], late_nodes[_VERB_MAX];
+    _Atomic uint64_t late_rejected;
+    RuleFigures *rules;
+    const char *const *labels; /* by route */
+    size_t n_routes;
+    RouteFigures routes[];
+};
+
+Metrics *metrics_new(const char *const *labels, size_t n_routes) {
+    Metrics *metrics = calloc(1, sizeof(*metrics) + n_routes * sizeof(metrics->routes[0]));
+
+    if (!metrics)
+        return NULL;
+    metrics->labels = labels;
+    metrics->n_routes = n_routes;
+    metrics->rules = rule_figures_new();
+    return metrics->rules ? metrics : metrics_free(metrics);
+}
+
+Metrics *metrics_free(Metrics *metrics) {
+    if (!metrics)
+        return NULL;
+    rule_figures_free(metrics->rules);
+    free(metrics);
+    return NULL;
+}
+
+/* --- counting ---------------------------------------------------------------- */
+
+static void count(_Atomic uint64_t *counter, uint64_t n) {
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static uint64_t load(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static size_t code_index(unsigned status) {
+    for (size_t i = 0; i < N_CODES; i++)
+        if (codes[i] == status)
+            return i;
+    return N_CODES - 1;
+}
+
+void metrics_note_request(Metrics *metrics, size_t route, const HttpOutcome *outcome) {
+    RouteFigures *figures = &metrics->routes[route];
+    size_t bucket = 0;
+
+    while (bucket < N_BUCKETS && outcome->duration_nsec > bucket_usec[bucket] * 1000)
+        bucket++;
+    count(&figures->requests[code_index(outcome->status)], 1);
+    count(&figures->buckets[bucket], 1);
+    count(&figures->nsec, (uint64_t)outcome->duration_nsec);
+    count(&figures->bytes_in, outcome->bytes_in);
+    count(&figures->bytes_out, outcome->bytes_out);
+}
+
+static void note_late(Metrics *metrics, Verb verb, const Decision *decision) {
+    if (decision->notes.n_late == 0)
+        return;
+    count(&metrics->late_requests[verb], 1);
+    count(&metrics->late_nodes[verb], decision->notes.n_late);
+    count(&metrics->late_rejected, decision_count(decision, VERDICT_LATE));
+}
+
+void metrics_note_decision(
+    Metrics *metrics, Verb verb, Program *program, const Decision *decision) {
+    count(&metrics->routes[verb].nodes_in, decision->n_in);
+    count(&metrics->nodes_unknown, decision->n_unknown);
+    if (!str_is_empty(decision->error))
+        count(&metrics->errors[verb], 1);
+    if (decision->narrowed)
+        count(&metrics->nodes_narrowed, decision_count(decision, VERDICT_NARROWED));
+    note_late(metrics, verb, decision);
+    rule_figures_note(metrics->rules, program, decision);
+}
+
+PolicyFigure metrics_of_policy(Metrics *metrics, Str policy) {
+    return rule_figures_of_policy(metrics->rules, policy);
+}
+
+RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule) {
+    return rule_figures_of_rule(metrics->rules, policy, rule);
+}
+
+/* --- the page ------------------------------------------------------------------ */
+
+/* Routes that share a name ("health") are shown as one: the first prints all. */
+static bool is_first_of_name(const Metrics *metrics, size_t route) {
+    for (size_t i = 0; i < route; i++)
+        if (str_is(str_from_c(metrics->labels[i]), metrics->labels[route]))
+            return false;
+    return true;
+}
+
+/* The counter at @offset in RouteFigures, summed over routes of the same name. */
+static uint64_t sum_routes(const Metrics *metrics, size_t route, size_t offset) {
+    uint64_t sum = 0;
+
+    for (size_t i = route; i < metrics->n_routes; i++)
+        if (str_is(str_from_c(metrics->labels[i]), metrics->labels[route]))
+            sum += load((const _Atomic uint64_t *)(const void *)((const char *)&metrics->routes[i] +
+                                                                 offset));
+    return sum;
+}
+
+static void print_requests(const Metrics *metrics, Buf *out) {
+    exposition_head(
+        out, "berth_requests_total", "counter", "Requests answered, by what was asked and status.");
+    for (size_t i = 0; i < metrics->n_routes; i++) {
+        if (!is_first_of_name(metrics, i))
+            continue;
+        for (size_t c = 0; c < N_CODES; c++) {
+            uint64_t n = sum_routes(
+                metrics, i, offsetof(RouteFigures, requests) + c * sizeof(_Atomic uint64_t));
+
+            if (n == 0 && !(i < _VERB_MAX && codes[c] == 200))
+                continue; /* the series that matter exist from the start, others when seen */
+            buf_printf(out,
+                "berth_requests_total{verb=\"%s\",code=\"%u\"} %" PRIu64 "\n",
+                metrics->labels[i],
+                codes[c],
+                n);
+        }
+    }
+}
+
+static void print_durations(const Metrics *metrics, Buf *out) {
+    exposition_head(out,
+        "berth_request_duration_seconds",
+        "histogram",
+        "Time from complete headers to the reply sent.");
+    for (size_t i = 0; i < _VERB_MAX; i++) {
+        const RouteFigures *figures = &metrics->routes[i];
+        uint64_t n = 0;
+
+        for (size_t b = 0; b < N_BUCKETS; b++) {
+            n += load(&figures->buckets[b]);
+            buf_printf(out,
+                "berth_request_duration_seconds_bucket{verb=\"%s\",le=\"%g\"} %" PRIu64 "\n",
+                verb_name((Verb)i),
+                (double)bucket_usec[b] / 1e6,
+                n);
+        }
+        n += load(&figures->buckets[N_BUCKETS]);
+        buf_printf(out,
+            "berth_request_duration_seconds_bucket{verb=\"%s\",le=\"+Inf\"} %" PRIu64 "\n"
+            "berth_request_duration_seconds_sum{verb=\"%s\"} %.9f\n"
+            "berth_request_duration_seconds_count{verb=\"%s\"} %" PRIu64 "\n",
+            verb_name((Verb)i),
+            n,
+            verb_name((Verb)i),
+            (double)load(&figures->nsec) / 1e9,
+            verb_name((Verb)i),
+            n);
+    }
+}
+
+/* One counter per verb. */
+static void print_by_verb(
+    const Metrics *metrics, Buf *out, const char *name, const char *help, size_t offset) {
+    exposition_head(out, name, "counter", help);
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        buf_printf(out,
+            "%s{verb=\"%s\"} %" PRIu64 "\n",
+            name,
+            verb_name((Verb)i),
+            sum_routes(metrics, i, offset));
+}
+
+static void print_counters(
+    Buf *out, const char *name, const char *help, const _Atomic uint64_t counters[_VERB_MAX]) {
+    exposition_head(out, name, "counter", help);
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        buf_printf(
+            out, "%s{verb=\"%s\"} %" PRIu64 "\n", name, verb_name((Verb)i), load(&counters[i]));
+}
+
+/* What a filter does with nodes besides what its rules say. */
+static void print_nodes(const Metrics *metrics, Buf *out) {
+    exposition_count(out,
+        "berth_nodes_unknown_total",
+        "Nodes rejected because berth does not know them.",
+        load(&metrics->nodes_unknown));
+    exposition_count(out,
+        "berth_narrowed_nodes_total",
+        "Nodes that passed and were not offered back, for others were better.",
+        load(&metrics->nodes_narrowed));
+    print_counters(out,
+        "berth_late_requests_total",
+        "Requests that ran out of time (--deadline), by verb.",
+        metrics->late_requests);
+    print_counters(out,
+        "berth_late_nodes_total",
+        "Nodes that were not judged, or not scored, in time, by verb.",
+        metrics->late_nodes);
+    exposition_count(out,
+        "berth_late_rejected_nodes_total",
+        "Nodes that a filter rejected because time was up (onTimeout: reject).",
+        load(&metrics->late_rejected));
+}
+
+static void print_reloads(const MetricsState *state, Buf *out) {
+    ReloadState reloads[_RELOAD_MAX];
+
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        reloads_get(state->reloads, (ReloadKind)i, &reloads[i]);
+    exposition_head(out,
+        "berth_config_last_reload_success",
+        "gauge",
+        "1 when what is in force is what is on disk, 0 when the newest was refused.");
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        if (reloads[i].is_used)
+            buf_printf(out,
+                "berth_config_last_reload_success{config=\"%s\"} %d\n",
+                reload_kind_name((ReloadKind)i),
+                reloads[i].is_good);
+    exposition_head(out,
+        "berth_config_last_reload_success_timestamp_seconds",
+        "gauge",
+        "When the configuration in force was read.");
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        if (reloads[i].is_used)
+            buf_printf(out,
+                "berth_config_last_reload_success_timestamp_seconds{config=\"%s\"} %" PRId64 "\n",
+                reload_kind_name((ReloadKind)i),
+                reloads[i].good_at_sec);
+    exposition_head(
+        out, "berth_config_reloads_total", "counter", "Reads of configuration, by result.");
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        if (reloads[i].is_used)
+            buf_printf(out,
+                "berth_config_reloads_total{config=\"%s\",result=\"good\"} %" PRIu64 "\n"
+                "berth_config_reloads_total{config=\"%s\",result=\"refused\"} %" PRIu64 "\n",
+                reload_kind_name((ReloadKind)i),
+                reloads[i].n_good,
+                reload_kind_name((ReloadKind)i),
+                reloads[i].n_bad);
+}
+
+static void print_server(const MetricsState *state, Buf *out) {
+    ServerFigures figures = {0};
+
+    if (state->server)
+        server_figures(state->server, &figures);
+    exposition_gauge(out, "berth_connections", "Connections that are open.", figures.connections);
+    exposition_head(out, "berth_connections_total", "counter", "Connections accepted.");
+    buf_printf(out, "berth_connections_total %" PRIu64 "\n", figures.connections_total);
+    exposition_gauge(out,
+        "berth_request_memory_bytes",
+        "Memory held by requests: bodies and replies.",
+        (double)figures.memory);
+    exposition_head(
+        out, "berth_refused_total", "counter", "Requests and connections refused by a limit.");
+    for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)
+        buf_printf(out,
+            "berth_refused_total{cause=\"%s\"} %" PRIu64 "\n",
+            server_refusal_name((ServerRefusal)i),
+            figures.refused[i]);
+}
+
+static void print_state(const MetricsState *state, Buf *out) {
+    char digest[DIGEST_TEXT_MAX];
+
+    exposition_head(out, "berth_build_info", "gauge", "The build; always 1.");
+    buf_printf(out, "berth_build_info{version=\"%s\"} 1\n", BERTH_VERSION);
+    exposition_head(
+        out, "berth_policy_info", "gauge", "The policies in force, by digest; always 1.");
+    buf_printf(out,
+        "berth_policy_info{digest=\"%s\"} 1\n",
+        digest_print(state->view->program->digest, digest));
+    exposition_gauge(
+        out, "berth_policies", "Policies in force.", (double)state->view->program->n_policies);
+    exposition_gauge(out,
+        "berth_cluster_nodes",
+        "Nodes berth knows.",
+        (double)state->view->table->names->n_nodes);
+    if (state->certificate_expiry_sec != 0)
+        exposition_gauge(out,
+            "berth_certificate_expiry_timestamp_seconds",
+            "When the server certificate in use ends.",
+            (double)state->certificate_expiry_sec);
+}
+
+static void print_decisions(const DecisionsFigures *figures, Buf *out) {
+    exposition_gauge(
+        out, "berth_decisions_kept", "Decisions that are remembered.", (double)figures->n);
+    exposition_gauge(out,
+        "berth_decisions_with_nodes",
+        "Of these, those of which it is also known what became of each node.",
+        (double)figures->n_with_outcomes);
+    exposition_gauge(out,
+        "berth_decisions_bytes",
+        "Memory that remembered decisions take.",
+        (double)figures->bytes);
+    exposition_count(out,
+        "berth_decisions_nodes_dropped_total",
+        "Decisions of which the nodes were forgotten before their time, for room.",
+        figures->n_outcomes_dropped);
+    exposition_count(out,
+        "berth_decisions_dropped_total",
+        "Decisions that were forgotten altogether before their time, for room.",
+        figures->n_dropped);
+}
+
+void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
+    print_requests(metrics, out);
+    print_durations(metrics, out);
+    print_by_verb(metrics,
+        out,
+        "berth_request_bytes_total",
+        "Bytes of request bodies.",
+        offsetof(RouteFigures, bytes_in));
+    print_by_verb(metrics,
+        out,
+        "berth_reply_bytes_total",
+        "Bytes of reply bodies.",
+        offsetof(RouteFigures, bytes_out));
+    print_by_verb(metrics,
+        out,
+        "berth_nodes_in_total",
+        "Nodes asked about.",
+        offsetof(RouteFigures, nodes_in));
+    print_counters(
+        out, "berth_errors_total", "Answers that carried an error, by verb.", metrics->errors);
+    rule_figures_print(metrics->rules, state->view->program, out);
+    print_nodes(metrics, out);
+    print_server(state, out);
+    print_reloads(state, out);
+    print_state(state, out);
+    print_decisions(state->decisions, out);
+    if (state->live)
+        live_figures_print(state->live, state->now_nsec, out);
+    source_figures_print(state->view,
+        state->measuring,
+        (GaugeTime){.now_nsec = state->wall_nsec, .uptime_nsec = state->now_nsec},
+        state->arena,
+        out);
+    process_figures_print(state->started_at_sec, out);
+}

@@ -1,0 +1,59 @@
+#pragma once
+
+/*
+ * Metrics: what berth tells Prometheus about itself.
+ *
+ * Counting is atomic adds on the request path; what rules said is counted by their names
+ * (rule-figures.h). The number of series is bounded by the configuration: no label ever carries
+ * a pod's or node's name.
+ */
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "extender/verbs.h"
+#include "extender/view.h"
+#include "history/decisions.h"
+#include "http/server.h"
+#include "live/live.h"
+#include "live/measuring.h"
+#include "monitor/policy-figures.h"
+#include "monitor/reload.h"
+#include "monitor/rule-figures.h"
+
+typedef struct Metrics Metrics;
+
+/* Requests are counted by route. @labels, which must live as long, names each route; routes of one
+ * label are shown as one, and the first routes are the verbs. NULL when out of memory. */
+Metrics *metrics_new(const char *const *labels, size_t n_routes);
+Metrics *metrics_free(Metrics *metrics);
+DEFINE_CLEANUP(Metrics *, metrics_free)
+
+/* A request has ended. Any thread. */
+void metrics_note_request(Metrics *metrics, size_t route, const HttpOutcome *outcome);
+
+/* A verb has been answered. Any thread. */
+void metrics_note_decision(Metrics *metrics, Verb verb, Program *program, const Decision *decision);
+
+/* What was counted of a policy, and of a rule. Any thread. */
+PolicyFigure metrics_of_policy(Metrics *metrics, Str policy);
+RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule);
+
+/* What the page shows besides counters. */
+typedef struct MetricsState {
+    const View *view;
+    const Server *server;
+    Reloads *reloads;
+    const LiveStatus *live; /* NULL: the cluster is not watched */
+    const DecisionsFigures *decisions;
+    const MeasuringStatus *measuring; /* of the gauges of @view */
+    Arena *arena;                     /* for what is needed on the way */
+    int64_t wall_nsec;                /* since 1970 */
+    int64_t now_nsec;                 /* monotonic */
+    int64_t certificate_expiry_sec;   /* 0: no TLS */
+    int64_t started_at_sec;
+} MetricsState;
+
+/* The page, in Prometheus' text format. Any thread. */
+void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out);

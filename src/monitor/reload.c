@@ -1,0 +1,53 @@
+#include "monitor/reload.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+const char *reload_kind_name(ReloadKind kind) {
+    static const char *const names[] = {
+        [RELOAD_POLICY] = "policy",
+        [RELOAD_CLUSTER] = "cluster",
+        [RELOAD_CERTIFICATES] = "certificates",
+        [RELOAD_SOURCES] = "sources",
+        [RELOAD_PAGES_TOKEN] = "pages-token",
+    };
+
+    return names[kind];
+}
+
+void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec) {
+    ReloadState *state = &reloads->states[kind];
+
+    (void)pthread_mutex_lock(&reloads->lock);
+    state->is_used = true;
+    state->is_good = true;
+    state->good_at_sec = now_sec;
+    state->n_good++;
+    state->error[0] = '\0';
+    (void)pthread_mutex_unlock(&reloads->lock);
+}
+
+/* Pages show one line: the first, which says where and what. */
+static void copy_first_line(const char *error, char *ret) {
+    Str line = utf8_take(str_of(error, strcspn(error, "\n")), RELOAD_ERROR_MAX - 1);
+
+    memcpy(ret, line.ptr, line.len);
+    ret[line.len] = '\0';
+}
+
+void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error) {
+    ReloadState *state = &reloads->states[kind];
+
+    (void)pthread_mutex_lock(&reloads->lock);
+    state->is_good = false;
+    state->n_bad++;
+    copy_first_line(error, state->error);
+    (void)pthread_mutex_unlock(&reloads->lock);
+}
+
+void reloads_get(Reloads *reloads, ReloadKind kind, ReloadState *ret) {
+    (void)pthread_mutex_lock(&reloads->lock);
+    *ret = reloads->states[kind];
+    (void)pthread_mutex_unlock(&reloads->lock);
+}

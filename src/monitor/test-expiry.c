@@ -1,0 +1,208 @@
+#include "monitor/expiry.h"
+
+#include "base/nsec.h"
+#include "base/test-assert.h"
+#include "live/gauge-state.h"
+#include "policy/test-scene.h"
+
+#define METRIC(name, query, age)                                                                   \
+    "        - {name: " name ", prometheus: {query: " query "}, maxAge: " age "}\n"
+
+static const char text_of_two[] = "policies:\n"
+                                  "  warm:\n"
+                                  "    metrics:\n" METRIC("load", "a", "60s")
+                                      METRIC("quiet", "b", "60s") "nodes: {n1: {}, n2: {}}\n"
+                                                                  "measured: {load: {n1: 0.5}}\n";
+
+/* The gauge of load is the same, by another name and number. */
+static const char text_of_others[] = "policies:\n"
+                                     "  other:\n"
+                                     "    metrics:\n" METRIC("new", "c", "60s")
+                                         METRIC("heat", "a", "60s") "nodes: {n1: {}, n2: {}}\n";
+
+typedef struct Told {
+    size_t n;
+    size_t gauge;
+    ExpiryChange change;
+} Told;
+
+static void tell(void *context, const View *view, size_t gauge, ExpiryChange change) {
+    Told *told = context;
+
+    *told = (Told){.n = told->n + 1, .gauge = gauge, .change = change};
+}
+
+/* A look so many seconds after the measurement. */
+static Told look(
+    Expiry *expiry, const TestScene *scene, Measurements *measurements, int64_t after) {
+    ViewParts parts = {
+        .snapshot = scene->snapshot,
+        .program = scene->program,
+        .measurements = measurements,
+        .now_nsec = scene->now + after * NSEC_PER_SEC,
+        .uptime_nsec = SCENE_UPTIME + after * NSEC_PER_SEC,
+    };
+    _cleanup_(view_unrefp) View *view = NULL;
+    Told told = {0};
+
+    assert_int_equal(view_new(&parts, /* before= */ NULL, &view), 0);
+    expiry_look(expiry, view, tell, &told);
+    return told;
+}
+
+static void assert_told(Told told, size_t gauge, ExpiryChange change) {
+    assert_int_equal(told.n, 1);
+    assert_int_equal(told.gauge, gauge);
+    assert_int_equal(told.change, change);
+}
+
+static void test_once_each(void **state) {
+    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    TestScene scene;
+
+    assert_non_null(expiry);
+    scene_init_text(&scene, text_of_two);
+    assert_int_equal(look(expiry, &scene, /* measurements= */ NULL, 0).n, 0); /* none yet */
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(expiry, &scene, scene.measurements, 59).n, 0);
+    assert_told(look(expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    assert_int_equal(look(expiry, &scene, scene.measurements, 62).n, 0);
+    assert_told(look(expiry, &scene, scene.measurements, 1), 0, EXPIRY_BACK);
+    assert_int_equal(look(expiry, &scene, scene.measurements, 2).n, 0);
+    assert_told(look(expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    scene_done(&scene);
+}
+
+static void test_without_nodes(void **state) {
+    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    TestScene scene, empty;
+
+    assert_non_null(expiry);
+    scene_init_text(&scene, text_of_two);
+    empty = scene;
+    empty.snapshot = NULL;
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(expiry, &empty, scene.measurements, 0).n, 0);
+    scene_done(&scene);
+}
+
+/* An answer without series is the source's affair, and told there: nothing has grown too old. */
+static void test_empty_answer(void **state) {
+    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    _cleanup_(measurements_unrefp) Measurements *empty = NULL;
+    const Sampling *full;
+    TestScene scene;
+
+    assert_non_null(expiry);
+    scene_init_text(&scene, text_of_two);
+    full = scene.measurements->items[0];
+    empty = measurements_new(1, 2);
+    assert_non_null(empty);
+    empty->items[0] =
+        sampling_new(full->names, full->at_nsec + NSEC_PER_SEC, full->uptime_nsec + NSEC_PER_SEC);
+    assert_non_null(empty->items[0]);
+
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(expiry, &scene, empty, 1).n, 0);
+    assert_int_equal(look(expiry, &scene, empty, 100).n, 0); /* nor does nothing grow old */
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0); /* so nobody is told */
+    assert_told(look(expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    assert_int_equal(look(expiry, &scene, empty, 62).n, 0);
+    assert_told(look(expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
+    scene_done(&scene);
+}
+
+static const char text_of_new_nodes[] =
+    "policies:\n"
+    "  warm:\n"
+    "    metrics:\n" METRIC("load", "a", "60s") METRIC("quiet", "b", "60s") "nodes: {n3: {}}\n";
+
+/* The nodes that had a value are gone, which is no age. */
+static void test_other_nodes(void **state) {
+    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    TestScene scene, next;
+
+    assert_non_null(expiry);
+    scene_init_text(&scene, text_of_two);
+    scene_init_text(&next, text_of_new_nodes);
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(expiry, &next, scene.measurements, 1).n, 0);
+    assert_int_equal(look(expiry, &next, scene.measurements, 61).n, 0);
+    scene_done(&scene);
+    scene_done(&next);
+}
+
+static const char text_of_annotation[] =
+    "policies:\n"
+    "  noted:\n"
+    "    metrics: [{name: load, annotation: {key: example.com/load}, maxAge: 60s}]\n"
+    "now: 2026-01-02T03:04:05Z\n"
+    "nodes: {n1: {annotations: {example.com/load: '0.5,2026-01-02T03:04:05Z'}}}\n";
+
+/* Nobody else tells of annotations. */
+static void test_annotation(void **state) {
+    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    TestScene scene;
+
+    assert_non_null(expiry);
+    scene_init_text(&scene, text_of_annotation);
+    assert_int_equal(look(expiry, &scene, /* measurements= */ NULL, 0).n, 0);
+    assert_told(look(expiry, &scene, /* measurements= */ NULL, 61), 0, EXPIRY_GONE);
+    scene_done(&scene);
+}
+
+static const char text_of_namesakes[] =
+    "policies:\n"
+    "  one: {metrics: [{name: cpu, prometheus: {query: a}}]}\n"
+    "  two: {metrics: [{name: cpu, prometheus: {query: b}}, {name: x, prometheus: {query: a}}]}\n"
+    "nodes: {n1: {}}\n"
+    "measured: {cpu: {n1: 0.5}}\n";
+
+/* Policies may call different things by one name: lines about them must not be the same. */
+static void test_namesakes(void **state) {
+    const Program *program;
+    TestScene scene;
+
+    scene_init_text(&scene, text_of_namesakes);
+    program = scene.program;
+    assert_int_equal(program->n_gauges, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_text("name", program->gauges[i].name, "cpu");
+        assert_text("policy", gauge_policy(program, i), i == 0 ? "one" : "two");
+    }
+    scene_done(&scene);
+}
+
+/* What another program measures too is neither new nor gone with the old one. */
+static void test_reload(void **state) {
+    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    _cleanup_(measurements_unrefp) Measurements *taken = NULL;
+    TestScene scene, next;
+
+    assert_non_null(expiry);
+    scene_init_text(&scene, text_of_two);
+    scene_init_text(&next, text_of_others);
+    assert_int_equal(next.program->n_gauges, 2);
+    taken = measurements_new(1, 2);
+    assert_non_null(taken);
+    taken->items[1] = sampling_ref(scene.measurements->items[0]);
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
+    assert_told(look(expiry, &next, taken, 61), 1, EXPIRY_GONE);
+    assert_told(look(expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
+    scene_done(&scene);
+    scene_done(&next);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_once_each),
+        cmocka_unit_test(test_without_nodes),
+        cmocka_unit_test(test_empty_answer),
+        cmocka_unit_test(test_other_nodes),
+        cmocka_unit_test(test_annotation),
+        cmocka_unit_test(test_namesakes),
+        cmocka_unit_test(test_reload),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+#include "monitor/rule-figures.h"
+
+#include <stdio.h>
+
+#include "history/test-stage.h"
+
+#define PAGE_MAX ((size_t)4 * 1024 * 1024)
+
+static const char nodes_text[] = "nodes:\n"
+                                 "  n1: {labels: {zone: a}}\n"
+                                 "  n2: {labels: {zone: b}}\n"
+                                 "  n3: {}\n";
+
+static const char policies_text[] =
+    "policies:\n"
+    "  zones:\n"
+    "    filters:\n"
+    "      - {name: zone, expression: \"node.metadata.labels['zone'] == 'a'\"}\n"
+    "      - {name: lenient, expression: \"node.metadata.labels['zone'] != pod.metadata.name\","
+    "         onError: allow}\n"
+    "    scores:\n"
+    "      - {name: near, expression: \"node.metadata.labels['zone'] == 'a' ? 100 : 0\"}\n"
+    "  some:\n"
+    "    match: {expression: \"pod.metadata.labels['app'] == 'web'\"}\n"
+    "  trial:\n"
+    "    mode: Observe\n"
+    "    filters:\n"
+    "      - {name: far, expression: \"node.metadata.labels['zone'] == 'b'\"}\n";
+
+/* With nodes to judge. */
+static void open_stage(Stage *stage, const char *policies) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(PAGE_MAX);
+
+    buf_printf(&text, "%s%s", policies, nodes_text);
+    buf_append_char(&text, '\0');
+    stage_init(stage, text.data);
+}
+
+static void ask(RuleFigures *figures, const View *view, Verb verb) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+    Str body = STR("{\"Pod\":{},\"NodeNames\":[\"n1\",\"n2\",\"n3\",\"ghost\"]}");
+    Answer answer;
+
+    (verb == VERB_FILTER ? extender_filter : extender_prioritize)(
+        view, /* moment= */ NULL, body, arena, &answer);
+    rule_figures_note(figures, view->program, &answer.decision);
+}
+
+/* Whether the page has this line. */
+static void assert_line(RuleFigures *figures, const Program *program, const char *line, bool has) {
+    _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
+    bool found = false;
+    Str rest, next;
+
+    rule_figures_print(figures, program, &page);
+    assert_int_equal(buf_error(&page), 0);
+    for (rest = buf_str(&page); rest.len > 0; rest = next) {
+        size_t end = str_find(rest, '\n');
+
+        assert_int_not_equal(end, SIZE_MAX);
+        found |= str_is(str_take(rest, end), line);
+        next = str_skip(rest, end + 1);
+    }
+    if (found != has)
+        fail_msg("%s: %s\n%.*s", line, has ? "missing" : "there", STR_FMT(buf_str(&page)));
+}
+
+#define REJECTED "berth_nodes_rejected_total"
+#define OBSERVED "berth_nodes_observed_total"
+#define ERRORS "berth_rule_errors_total"
+#define MISSING "berth_rule_missing_total"
+
+static void test_before_anything(void **state) {
+    static const char *const there[] = {
+        REJECTED "{policy=\"zones\",rule=\"zone\"} 0",
+        OBSERVED "{policy=\"trial\",rule=\"far\"} 0",
+        ERRORS "{policy=\"zones\",rule=\"lenient\"} 0",
+        ERRORS "{policy=\"zones\",rule=\"near\"} 0",
+        ERRORS "{policy=\"some\",rule=\"(match)\"} 0",
+    };
+    static const char *const missing[] = {
+        REJECTED "{policy=\"zones\",rule=\"near\"} 0", /* a score rejects nothing */
+        REJECTED "{policy=\"some\",rule=\"(match)\"} 0",
+        ERRORS "{policy=\"zones\",rule=\"(match)\"} 0", /* it has none */
+    };
+    RuleFigures *figures = rule_figures_new();
+    Stage stage;
+
+    (void)state;
+    open_stage(&stage, policies_text);
+    for (size_t i = 0; i < ELEMENTS_OF(there); i++)
+        assert_line(figures, stage.scene.program, there[i], true);
+    for (size_t i = 0; i < ELEMENTS_OF(missing); i++)
+        assert_line(figures, stage.scene.program, missing[i], false);
+    stage_done(&stage);
+    rule_figures_free(figures);
+}
+
+static void test_counts(void **state) {
+    static const char *const lines[] = {
+        REJECTED "{policy=\"zones\",rule=\"zone\"} 4", /* n2, and n3 since it failed */
+        REJECTED "{policy=\"zones\",rule=\"lenient\"} 0",
+        OBSERVED "{policy=\"trial\",rule=\"far\"} 4", /* n1, and n3 since it failed */
+        ERRORS "{policy=\"zones\",rule=\"zone\"} 2",
+        ERRORS "{policy=\"zones\",rule=\"lenient\"} 2",
+        ERRORS "{policy=\"zones\",rule=\"near\"} 1",
+        ERRORS "{policy=\"some\",rule=\"(match)\"} 3", /* requests */
+        ERRORS "{policy=\"trial\",rule=\"far\"} 2",
+    };
+    RuleFigures *figures = rule_figures_new();
+    Stage stage, other;
+
+    (void)state;
+    open_stage(&stage, policies_text);
+    ask(figures, stage.view, VERB_FILTER);
+    ask(figures, stage.view, VERB_FILTER);
+    ask(figures, stage.view, VERB_PRIORITIZE);
+    for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
+        assert_line(figures, stage.scene.program, lines[i], true);
+
+    /* Other policies: what was counted stays. */
+    open_stage(&other, "policy: {filters: [{name: any, expression: 'true'}]}\n");
+    ask(figures, other.view, VERB_FILTER);
+    for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
+        assert_line(figures, other.scene.program, lines[i], true);
+    stage_done(&other);
+    stage_done(&stage);
+    rule_figures_free(figures);
+}
+
+/* What fails for want of a metric is no error. */
+static void test_missing(void **state) {
+    static const char *const lines[] = {
+        REJECTED "{policy=\"policy\",rule=\"strict\"} 3",
+        REJECTED "{policy=\"policy\",rule=\"lax\"} 0",
+        ERRORS "{policy=\"policy\",rule=\"strict\"} 0",
+        MISSING "{policy=\"policy\",rule=\"strict\"} 3",
+        MISSING "{policy=\"policy\",rule=\"lax\"} 3",
+        MISSING "{policy=\"policy\",rule=\"idle\"} 3",
+        ERRORS "{policy=\"policy\",rule=\"idle\"} 0",
+    };
+    RuleFigures *figures = rule_figures_new();
+    Stage stage;
+
+    (void)state;
+    open_stage(&stage,
+        "policy:\n"
+        "  metrics: [{name: load, prometheus: {query: load}}]\n"
+        "  filters:\n"
+        "    - {name: strict, expression: 'metrics.load < 0.8'}\n"
+        "    - {name: lax, expression: 'metrics.load < 0.7', onMissing: allow}\n"
+        "  scores: [{name: idle, expression: '100.0 - metrics.load', onMissing: 50}]\n");
+    ask(figures, stage.view, VERB_FILTER);
+    ask(figures, stage.view, VERB_PRIORITIZE);
+    for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
+        assert_line(figures, stage.scene.program, lines[i], true);
+    stage_done(&stage);
+    rule_figures_free(figures);
+}
+
+/* Filters each policy was for; those in which its rules spoke against all that berth knows. */
+static void test_policies(void **state) {
+    static const char strict_text[] = "policies:\n"
+                                      "  zones:\n"
+                                      "    filters: [{name: none, expression: 'false'}]\n"
+                                      "  trial:\n"
+                                      "    mode: Observe\n"
+                                      "    filters: [{name: none, expression: 'false'}]\n"
+                                      "  idle: {}\n";
+    static const struct {
+        const char *policy;
+        uint64_t matched, rejected_all;
+    } cases[] = {
+        {"zones", 4, 1}, /* the counts go on where they were */
+        {"trial", 4, 1},
+        {"some", 0, 0},
+        {"idle", 1, 0},
+        {"unheard-of", 0, 0},
+    };
+    RuleFigures *figures = rule_figures_new();
+    Stage stage;
+
+    (void)state;
+    open_stage(&stage, policies_text);
+    for (size_t i = 0; i < 3; i++)
+        ask(figures, stage.view, VERB_FILTER);
+    ask(figures, stage.view, VERB_PRIORITIZE);
+    stage_done(&stage);
+    open_stage(&stage, strict_text);
+    ask(figures, stage.view, VERB_FILTER);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        PolicyFigure figure = rule_figures_of_policy(figures, str_from_c(cases[i].policy));
+
+        assert_case(cases[i].policy, figure.n_matched == cases[i].matched);
+        assert_case(cases[i].policy, figure.n_rejected_all == cases[i].rejected_all);
+    }
+    stage_done(&stage);
+    rule_figures_free(figures);
+}
+
+/* More names than there is room for, over many reloads. */
+static void test_ceiling(void **state) {
+    RuleFigures *figures = rule_figures_new();
+    Policy policy = {.name = STR("p")};
+    Filter filter = {.policy = &policy};
+    const Filter *filters[] = {&filter};
+    Program program = {.filters = filters, .n_filters = 1};
+    uint32_t rejected[] = {7};
+    Decision decision = {.rejected = rejected};
+    char name[32];
+
+    (void)state;
+    for (unsigned i = 0; i < RULE_FIGURES_MAX + 100; i++) {
+        (void)snprintf(name, sizeof(name), "rule-%u", i);
+        filter.name = str_from_c(name);
+        rule_figures_note(figures, &program, &decision);
+    }
+    assert_line(figures, &program, REJECTED "{policy=\"p\",rule=\"rule-4095\"} 7", true);
+    assert_line(figures, &program, REJECTED "{policy=\"p\",rule=\"rule-4096\"} 7", false);
+    rule_figures_free(figures);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_before_anything),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_policies),
+        cmocka_unit_test(test_ceiling),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

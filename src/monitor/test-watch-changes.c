@@ -1,0 +1,140 @@
+#include "monitor/watch-changes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/nsec.h"
+#include "base/test-assert.h"
+
+#define BEGIN (1000 * NSEC_PER_SEC)
+
+typedef struct Fixture {
+    Changes *changes;
+    Arena *arena;
+    WatchChanges watch;
+    LiveStatus live;
+    int64_t now_nsec;
+    Change read[16];
+} Fixture;
+
+static int setup(void **state) {
+    Fixture *fixture = calloc(1, sizeof(*fixture));
+
+    assert_non_null(fixture);
+    fixture->changes = changes_new();
+    fixture->arena = arena_new(1 << 20);
+    fixture->now_nsec = BEGIN;
+    for (size_t i = 0; i < _MIRROR_KINDS; i++)
+        fixture->live.mirror.kinds[i] = (MirrorKindStatus){
+            .is_synced = true, .is_connected = true, .n_lists = 1, .heard_at_nsec = BEGIN};
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state) {
+    Fixture *fixture = *state;
+
+    changes_free(fixture->changes);
+    arena_free(fixture->arena);
+    free(fixture);
+    return 0;
+}
+
+/* After @sec of silence; how many changes there are by then. */
+static size_t look(Fixture *fixture, int64_t sec) {
+    fixture->now_nsec += sec * NSEC_PER_SEC;
+    watch_changes_look(
+        &fixture->watch, &fixture->live, fixture->changes, fixture->now_nsec, fixture->now_nsec);
+    return changes_read(
+        fixture->changes, fixture->arena, fixture->read, ELEMENTS_OF(fixture->read));
+}
+
+static void assert_newest(
+    const Fixture *fixture, ChangeKind kind, const char *what, const char *text) {
+    assert_string_equal(change_name(fixture->read[0].kind), change_name(kind));
+    assert_text("what", fixture->read[0].what, what);
+    assert_text("text", fixture->read[0].text, text);
+}
+
+static void test_connection(void **state) {
+    Fixture *fixture = *state;
+    MirrorKindStatus *pods = &fixture->live.mirror.kinds[MIRROR_PODS];
+
+    assert_int_equal(look(fixture, 0), 0);
+    assert_int_equal(look(fixture, 60), 0); /* a quiet cluster: bookmarks come once a minute */
+    fixture->live.mirror.kinds[MIRROR_NODES].heard_at_nsec = fixture->now_nsec;
+    pods->heard_at_nsec = fixture->now_nsec;
+    pods->is_connected = false;
+    (void)snprintf(pods->last_error, sizeof(pods->last_error), "connection refused");
+    assert_int_equal(look(fixture, 9), 0); /* it is opened again soon */
+    assert_int_equal(look(fixture, 2), 1);
+    assert_newest(fixture, CHANGE_WATCH_LOST, "API server", "connection refused");
+    assert_int_equal(look(fixture, 20), 1);
+    pods->is_connected = true;
+    pods->heard_at_nsec = fixture->now_nsec;
+    assert_int_equal(look(fixture, 1), 2);
+    assert_newest(fixture, CHANGE_WATCH_BACK, "API server", "after 32 s");
+}
+
+static void test_silence(void **state) {
+    Fixture *fixture = *state;
+
+    assert_int_equal(look(fixture, MIRROR_SILENCE_SEC), 0);
+    assert_int_equal(look(fixture, 1), 1);
+    assert_int_equal(fixture->read[0].kind, CHANGE_WATCH_LOST);
+}
+
+static void test_lists(void **state) {
+    Fixture *fixture = *state;
+    MirrorKindStatus *nodes = &fixture->live.mirror.kinds[MIRROR_NODES];
+
+    nodes->is_synced = false;
+    nodes->n_lists = 0;
+    assert_int_equal(look(fixture, 1), 0);
+    nodes->n_lists = 3; /* the first that was whole was the third */
+    nodes->is_synced = true;
+    assert_int_equal(look(fixture, 1), 0);
+    nodes->n_lists = 4;
+    assert_int_equal(look(fixture, 1), 1);
+    assert_newest(fixture, CHANGE_RELIST, "nodes", "listed anew");
+    assert_int_equal(look(fixture, 1), 1);
+}
+
+static void test_lease(void **state) {
+    Fixture *fixture = *state;
+
+    fixture->live.mirror.has_lease = true;
+    assert_int_equal(look(fixture, 1), 0);
+    fixture->live.mirror.lease.is_held = true;
+    assert_int_equal(look(fixture, 1), 1);
+    assert_newest(fixture, CHANGE_LEASE_TAKEN, "lease", "binds are ours");
+    fixture->live.mirror.lease.is_held = false;
+    assert_int_equal(look(fixture, 1), 2);
+    assert_newest(fixture, CHANGE_LEASE_LOST, "lease", "no longer ours");
+}
+
+static void test_bypass(void **state) {
+    Fixture *fixture = *state;
+
+    fixture->live.n_bypassed = 1;
+    assert_int_equal(look(fixture, 1), 1);
+    assert_newest(fixture, CHANGE_BYPASSED, "pods", "1 pod was placed without berth being asked");
+    fixture->live.n_bypassed = 4;
+    assert_int_equal(look(fixture, 1), 1); /* not every second */
+    for (size_t i = 0; i < _MIRROR_KINDS; i++)
+        fixture->live.mirror.kinds[i].heard_at_nsec = BEGIN + 60 * NSEC_PER_SEC;
+    assert_int_equal(look(fixture, 60), 2);
+    assert_newest(fixture, CHANGE_BYPASSED, "pods", "3 pods were placed without berth being asked");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_connection, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lease, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bypass, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+#include "monitor/watch-changes.h"
+
+#include <stdio.h>
+
+#include "base/nsec.h"
+
+typedef struct Look {
+    WatchChanges *watch;
+    const LiveStatus *live;
+    Changes *changes;
+    int64_t wall_nsec, now_nsec;
+} Look;
+
+static bool is_lost(const MirrorKindStatus *kind, int64_t now_nsec) {
+    int64_t silence_nsec = now_nsec - kind->heard_at_nsec;
+
+    if (!kind->is_synced)
+        return false;
+    if (silence_nsec > MIRROR_SILENCE_SEC * NSEC_PER_SEC)
+        return true;
+    return !kind->is_connected && silence_nsec > WATCH_LOST_SEC * NSEC_PER_SEC;
+}
+
+bool watch_is_lost(const MirrorStatus *mirror, int64_t now_nsec, int64_t *ret_heard_nsec) {
+    bool lost = false;
+
+    *ret_heard_nsec = mirror->kinds[0].heard_at_nsec;
+    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
+        int64_t heard = mirror->kinds[i].heard_at_nsec;
+
+        lost |= is_lost(&mirror->kinds[i], now_nsec);
+        *ret_heard_nsec = heard < *ret_heard_nsec ? heard : *ret_heard_nsec;
+    }
+    return lost;
+}
+
+static void tell(const Look *look, ChangeKind kind, const char *what, const char *text) {
+    changes_note(look->changes, kind, look->wall_nsec, str_from_c(what), str_from_c(text));
+}
+
+static const char *error_of(const MirrorStatus *mirror) {
+    for (size_t i = 0; i < _MIRROR_KINDS; i++)
+        if (mirror->kinds[i].last_error[0])
+            return mirror->kinds[i].last_error;
+    return "";
+}
+
+static void look_at_connection(const Look *look) {
+    WatchChanges *watch = look->watch;
+    const MirrorStatus *mirror = &look->live->mirror;
+    int64_t heard_nsec;
+    bool lost = watch_is_lost(mirror, look->now_nsec, &heard_nsec);
+    char text[CHANGES_TEXT_MAX];
+
+    if (lost == watch->is_lost)
+        return;
+    watch->is_lost = lost;
+    if (lost) {
+        watch->lost_at_nsec = heard_nsec;
+        tell(look, CHANGE_WATCH_LOST, "API server", error_of(mirror));
+        return;
+    }
+    (void)snprintf(text,
+        sizeof(text),
+        "after %lld s",
+        (long long)((look->now_nsec - watch->lost_at_nsec) / NSEC_PER_SEC));
+    tell(look, CHANGE_WATCH_BACK, "API server", text);
+}
+
+static void look_at_lists(const Look *look) {
+    static const char *const names[] = {[MIRROR_NODES] = "nodes", [MIRROR_PODS] = "pods"};
+    WatchChanges *watch = look->watch;
+
+    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
+        const MirrorKindStatus *kind = &look->live->mirror.kinds[i];
+
+        if (!kind->is_synced)
+            continue;
+        if (watch->is_known[i] && kind->n_lists > watch->n_lists[i])
+            tell(look, CHANGE_RELIST, names[i], "listed anew");
+        watch->is_known[i] = true;
+        watch->n_lists[i] = kind->n_lists;
+    }
+}
+
+static void look_at_lease(const Look *look) {
+    const LeaseStatus *lease = &look->live->mirror.lease;
+    bool is_held = look->live->mirror.has_lease && lease->is_held;
+
+    if (is_held == look->watch->is_held)
+        return;
+    look->watch->is_held = is_held;
+    if (is_held)
+        tell(look, CHANGE_LEASE_TAKEN, "lease", "binds are ours");
+    else
+        tell(look, CHANGE_LEASE_LOST, "lease", lease->error[0] ? lease->error : "no longer ours");
+}
+
+static void look_at_bypass(const Look *look) {
+    WatchChanges *watch = look->watch;
+    uint64_t n = look->live->n_bypassed - watch->n_bypassed;
+    char text[CHANGES_TEXT_MAX];
+
+    if (n == 0 || (watch->bypass_told_at_nsec != 0 && look->now_nsec - watch->bypass_told_at_nsec <
+                                                          WATCH_BYPASS_SEC * NSEC_PER_SEC))
+        return;
+    watch->n_bypassed = look->live->n_bypassed;
+    watch->bypass_told_at_nsec = look->now_nsec;
+    (void)snprintf(text,
+        sizeof(text),
+        "%llu pod%s placed without berth being asked",
+        (unsigned long long)n,
+        n == 1 ? " was" : "s were");
+    tell(look, CHANGE_BYPASSED, "pods", text);
+}
+
+void watch_changes_look(WatchChanges *watch, const LiveStatus *live, Changes *changes,
+    int64_t wall_nsec, int64_t now_nsec) {
+    const Look look = {watch, live, changes, wall_nsec, now_nsec};
+
+    look_at_connection(&look);
+    look_at_lists(&look);
+    look_at_lease(&look);
+    look_at_bypass(&look);
+}

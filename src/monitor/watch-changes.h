@@ -1,0 +1,42 @@
+#pragma once
+
+/*
+ * WatchChanges: what became of the watched cluster since the last look, as Changes.
+ *
+ * The mirror tells its state; what people ask for is when it changed. So somebody looks once a
+ * second: the API server is lost and back, everything was listed anew, the lease was taken and
+ * lost, pods were placed past us.
+ *
+ * A list that is begun anew before the first look after the first one was whole is not told.
+ *
+ * Threads: one at a time; watch_is_lost() any.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "history/changes.h"
+#include "live/live.h"
+
+/* A watch that ends is opened again at once; only what lasts is worth a word. */
+#define WATCH_LOST_SEC 10
+#define WATCH_BYPASS_SEC 60 /* pods past us: told at most so often */
+
+/* What was seen at the last look; all zero at the start. */
+typedef struct WatchChanges {
+    bool is_lost;
+    int64_t lost_at_nsec;            /* monotonic: when it was last heard */
+    bool is_known[_MIRROR_KINDS];    /* the first list has been seen, ... */
+    uint64_t n_lists[_MIRROR_KINDS]; /* ... and these since */
+    bool is_held;
+    uint64_t n_bypassed;         /* as told */
+    int64_t bypass_told_at_nsec; /* monotonic; 0: never */
+} WatchChanges;
+
+/* Whether the API server has not been heard for a while and not as it should be: without a
+ * connection, or on one that brings not even the bookmarks it should. @ret_heard_nsec: when it was,
+ * monotonic; 0: never. Before the first list is complete it is not lost, but not ready. */
+bool watch_is_lost(const MirrorStatus *mirror, int64_t now_nsec, int64_t *ret_heard_nsec);
+
+void watch_changes_look(WatchChanges *watch, const LiveStatus *live, Changes *changes,
+    int64_t wall_nsec, int64_t now_nsec);
