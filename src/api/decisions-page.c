@@ -40,19 +40,19 @@ static void write_counts(JsonWriter *writer, const PastDecision *past) {
     json_write_key(writer, STR("counts"));
     json_write_object(writer);
     field_count(writer, STR("known"), past->n_known);
-    field_count(writer, STR("asked"), past->n_in);
+    field_count(writer, STR("asked"), past->summary.n_in);
     if (past->verb == VERB_PRIORITIZE)
-        field_count(writer, STR("scored"), past->n_out);
+        field_count(writer, STR("scored"), past->summary.n_out);
     else
-        field_count(writer, STR("passed"), past->n_out);
+        field_count(writer, STR("passed"), past->summary.n_out);
     if (past->verb == VERB_FILTER) {
-        field_count(writer, STR("rejected"), past_rejected(past));
-        field_count(writer, STR("unknown"), past->n_unknown);
-        field_count(writer, STR("narrowed"), past->n_narrowed);
-        field_count(writer, STR("late"), past->n_late);
+        field_count(writer, STR("rejected"), past->summary.n_rejected);
+        field_count(writer, STR("unknown"), past->summary.n_unknown);
+        field_count(writer, STR("narrowed"), past->summary.n_narrowed);
+        field_count(writer, STR("late"), past->summary.n_late);
     }
     if (past->verb == VERB_FILTER || past->verb == VERB_PRIORITIZE)
-        field_count(writer, STR("unjudged"), past->n_unjudged);
+        field_count(writer, STR("unjudged"), past->summary.n_unjudged);
     json_write_end_object(writer);
 }
 

@@ -29,7 +29,7 @@ typedef struct Sighting {
     const View *view;
     Arena *arena;   /* of the result */
     Arena *scratch; /* of one trial */
-    Moment moment;
+    RequestTime time;
     PodsSight pods;
     RuleSight **rules; /* by policy: its filters, then its scores */
     PoliciesSight *result;
@@ -154,7 +154,7 @@ static int note_applied(Sighting *sighting, const PodSight *pod) {
         return 0;
     arena_reset(sighting->scratch);
     r = trial_open(
-        sighting->view, &sighting->moment, text, NULL, /* n= */ 0, sighting->scratch, &trial);
+        sighting->view, &sighting->time, text, NULL, /* n= */ 0, sighting->scratch, &trial);
     if (r != 0)
         return r;
     applied = judge_applied(trial.judge);
@@ -216,7 +216,7 @@ static const uint32_t *asked_rows(Sighting *sighting, const FoundDecision *filte
 static int note_blocked(
     Sighting *sighting, const Trial *trial, const Filter *filter, uint16_t policy, Blocked *rows) {
     const bool *fails;
-    int r = trial_filter(trial, &sighting->moment, filter, sighting->scratch, &fails);
+    int r = trial_filter(trial, &sighting->time, filter, sighting->scratch, &fails);
 
     for (size_t i = 0; r == 0 && i < trial->n; i++) {
         if (!fails[i])
@@ -287,7 +287,7 @@ static int look_at_waiting(Sighting *sighting, const FoundDecision *filter) {
     if (!rows || !blocked)
         return -ENOMEM;
     r = trial_open(sighting->view,
-        &sighting->moment,
+        &sighting->time,
         pod_text_str(filter->pod_text),
         rows,
         n,
@@ -348,7 +348,7 @@ static int run_rule(
     double *values;
 
     if (filter)
-        return trial_filter(trial, &sighting->moment, filter, arena, &fails);
+        return trial_filter(trial, &sighting->time, filter, arena, &fails);
     states = ARENA_RAW(arena, uint8_t, trial->n);
     values = ARENA_RAW(arena, double, 2 * trial->n);
     if (!states || !values)
@@ -394,7 +394,7 @@ static int measure_pod(Sighting *sighting, Str text, Costs *costs) {
         return -ENOMEM;
     if (n == 0)
         return 0;
-    r = trial_open(sighting->view, &sighting->moment, text, rows, n, sighting->scratch, &trial);
+    r = trial_open(sighting->view, &sighting->time, text, rows, n, sighting->scratch, &trial);
     for (size_t i = 0; r == 0 && i < program->n_policies; i++) {
         if (judge_applies(trial.judge, &program->policies[i]))
             r = measure_policy(sighting, &trial, &program->policies[i], costs);
@@ -462,7 +462,7 @@ int policies_sight_make(ApiContext *api, bool (*is_over)(void *context), void *c
         .view = view,
         .arena = arena,
         .scratch = scratch,
-        .moment = {.now_nsec = clock_wall_nsec(), .is_over = is_over, .context = context},
+        .time = {.now_nsec = clock_wall_nsec(), .is_over = is_over, .context = context},
         .result = ret,
     };
     int r;

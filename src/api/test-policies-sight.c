@@ -23,7 +23,7 @@ static void ask(
         nodes);
     Answer answer;
 
-    extender_filter(stage->base.view, /* moment= */ NULL, body, arena, &answer);
+    extender_filter(stage->base.view, /* time= */ NULL, body, arena, &answer);
     metrics_note_decision(
         stage->api.metrics, VERB_FILTER, stage->base.view->program, &answer.decision);
     decisions_note(stage->api.decisions,

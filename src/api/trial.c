@@ -4,27 +4,27 @@
 
 #include "json/read.h"
 
-static bool is_over(const Moment *moment) {
-    return moment->is_over && moment->is_over(moment->context);
+static bool is_over(const RequestTime *time) {
+    return time->is_over && time->is_over(time->context);
 }
 
-int trial_open(const View *view, const Moment *moment, Str text, const uint32_t *rows, size_t n,
+int trial_open(const View *view, const RequestTime *time, Str text, const uint32_t *rows, size_t n,
     Arena *arena, Trial *ret) {
     Question question;
     JsonReader reader;
     int r;
 
-    *ret = (Trial){.sight = {.table = view->table, .facts = &view->facts}, .n = n};
+    *ret = (Trial){.node_set = {.table = view->table, .facts = &view->facts}, .n = n};
     json_reader_init(&reader, text);
     pod_decode(&reader, arena, &ret->pod);
     if (json_error(&reader))
         return TRIAL_E_UNREADABLE;
-    r = n > 0 ? view_adjust(view, moment, &ret->pod, /* gone= */ NULL, 0, arena, &ret->sight) : 0;
+    r = n > 0 ? view_adjust(view, time, &ret->pod, /* gone= */ NULL, 0, arena, &ret->node_set) : 0;
     if (r < 0)
         return r;
-    if (ret->sight.facts->is_late)
+    if (ret->node_set.facts->is_late)
         return TRIAL_E_OVER;
-    question = view_question(view, moment, &ret->sight, &ret->pod, rows, n, arena);
+    question = view_question(view, time, &ret->node_set, &ret->pod, rows, n, arena);
     return judge_open(&question, &ret->judge);
 }
 
@@ -41,7 +41,7 @@ static bool fails(const Filter *filter, uint8_t state) {
     }
 }
 
-int trial_filter(const Trial *trial, const Moment *moment, const Filter *filter, Arena *arena,
+int trial_filter(const Trial *trial, const RequestTime *time, const Filter *filter, Arena *arena,
     const bool **ret_fails) {
     uint8_t *states = ARENA_RAW(arena, uint8_t, trial->n);
     bool *found = ARENA_RAW(arena, bool, trial->n);
@@ -50,11 +50,11 @@ int trial_filter(const Trial *trial, const Moment *moment, const Filter *filter,
     *ret_fails = NULL;
     if (!states || !found)
         return -ENOMEM;
-    if (is_over(moment))
+    if (is_over(time))
         return TRIAL_E_OVER;
     r = judge_filter_states(trial->judge, filter, states);
     if (r < 0) /* that time was up is an error to the judge, which has no answer then */
-        return is_over(moment) ? TRIAL_E_OVER : r;
+        return is_over(time) ? TRIAL_E_OVER : r;
     for (size_t i = 0; i < trial->n; i++)
         found[i] = fails(filter, states[i]);
     *ret_fails = found;

@@ -19,7 +19,7 @@
 
 typedef struct Trial {
     Pod pod;
-    Sight sight;
+    NodeSet node_set;
     Judge *judge;
     size_t n; /* rows */
 } Trial;
@@ -31,14 +31,14 @@ enum {
 };
 
 /* Of the pod that @text is, JSON, on @rows of @view, which must be there as long as the trial; so
- * must @text and @moment, of which is_over is asked. Lies in @arena. 0, one of the above, or
+ * must @text and @time, of which is_over is asked. Lies in @arena. 0, one of the above, or
  * -ENOMEM. */
-int trial_open(const View *view, const Moment *moment, Str text, const uint32_t *rows, size_t n,
+int trial_open(const View *view, const RequestTime *time, Str text, const uint32_t *rows, size_t n,
     Arena *arena, Trial *ret) MUST_CHECK;
 
 /* By row: whether @filter, of a policy that applies or not, fails it; onError and onMissing are
  * taken into account. 0, TRIAL_E_OVER or -ENOMEM. */
-int trial_filter(const Trial *trial, const Moment *moment, const Filter *filter, Arena *arena,
+int trial_filter(const Trial *trial, const RequestTime *time, const Filter *filter, Arena *arena,
     const bool **ret_fails) MUST_CHECK;
 
 /* All rows of @view that have a node, in @arena; how many through @ret_n. NULL when out of memory.

@@ -172,8 +172,8 @@ static void write_decision(JsonWriter *writer, const PastDecision *past) {
     json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
     json_write_member(writer, STR("namespace"), past->pod_namespace);
     json_write_member(writer, STR("name"), past->pod_name);
-    field_count(writer, STR("asked"), past->n_in);
-    field_count(writer, STR("passed"), past->n_out);
+    field_count(writer, STR("asked"), past->summary.n_in);
+    field_count(writer, STR("passed"), past->summary.n_out);
     json_write_member(writer, STR("node"), past->node);
     json_write_member(writer, STR("reason"), reason_of(past));
     json_write_end_object(writer);

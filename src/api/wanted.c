@@ -116,17 +116,18 @@ static bool has_outcome(const PastDecision *past, int outcome) {
     case WANTED_ERROR:
         return !is_good;
     case WANTED_NONE_PASSED:
-        return is_good && past->verb == VERB_FILTER && past->n_in > 0 && past->n_out == 0;
+        return is_good && past->verb == VERB_FILTER && past->summary.n_in > 0 &&
+               past->summary.n_out == 0;
     case OUTCOME_PASSED:
-        return is_good && past->verb != VERB_PRIORITIZE && past->n_out > 0;
+        return is_good && past->verb != VERB_PRIORITIZE && past->summary.n_out > 0;
     case OUTCOME_REJECTED:
-        return past_rejected(past) > 0;
+        return past->summary.n_rejected > 0;
     case OUTCOME_UNKNOWN:
-        return past->n_unknown > 0;
+        return past->summary.n_unknown > 0;
     case OUTCOME_NARROWED:
-        return past->n_narrowed > 0;
+        return past->summary.n_narrowed > 0;
     case OUTCOME_LATE:
-        return past->n_late > 0;
+        return past->summary.n_late > 0;
     case OUTCOME_SCORED:
         return is_good && past->verb == VERB_PRIORITIZE;
     default:

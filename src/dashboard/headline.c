@@ -9,27 +9,27 @@
 void headline_counts(Html *html, const PastDecision *past) {
     if (past->verb == VERB_BIND)
         return;
-    html_count(html, past->n_in);
+    html_count(html, past->summary.n_in);
     html_text(html, STR(" → "));
-    html_count(html, past->n_out);
+    html_count(html, past->summary.n_out);
 }
 
 /* Which nodes are left, and why others are not. */
 static void draw_filter(Html *html, const PastDecision *past) {
     const RuleNote *rule = past_main_rule(past);
 
-    if (past->n_out == 0)
+    if (past->summary.n_out == 0)
         html_element_c(html, "strong", "bad", "✗ no node passed");
     else if (past->is_exempt)
         html_text(html, STR("exempt: every node passes"));
     else
         html_element_c(html, "span", "good", "✓ passed");
-    if (past->n_narrowed > 0)
+    if (past->summary.n_narrowed > 0)
         html_text(html, STR(", the best offered back"));
     if (rule) {
         html_text(html, STR("; mostly: "));
         html_text(html, rule->reason);
-    } else if (past->n_late > 0) {
+    } else if (past->summary.n_late > 0) {
         html_text(html, STR("; time was up"));
     }
 }
@@ -48,7 +48,8 @@ void headline_said(Html *html, const PastDecision *past) {
         html_text(html, STR("scored"));
         break;
     case VERB_PREEMPT:
-        html_text(html, past->n_out > 0 ? STR("candidates kept") : STR("no candidate kept"));
+        html_text(
+            html, past->summary.n_out > 0 ? STR("candidates kept") : STR("no candidate kept"));
         break;
     default:
         html_element_c(html, "span", "good", "✓ bound to ");

@@ -10,7 +10,7 @@
 typedef struct Hearing {
     const NodeScene *scene;
     Html *html;
-    Moment moment;
+    RequestTime time;
     const PodSight *pod;
     Trial trial;
     Arena *arena; /* of one pod */
@@ -63,7 +63,7 @@ static int hear_policy(Hearing *hearing, const Policy *policy) {
         const bool *fails;
 
         r = trial_filter(
-            &hearing->trial, &hearing->moment, &policy->filters[i], hearing->arena, &fails);
+            &hearing->trial, &hearing->time, &policy->filters[i], hearing->arena, &fails);
         if (r == 0 && fails[0])
             draw_failure(hearing, &policy->filters[i]);
     }
@@ -90,7 +90,7 @@ static int hear(Hearing *hearing, const PodSight *pod) {
     hearing->pod = pod;
     hearing->n_failed = 0;
     r = trial_open(hearing->scene->view,
-        &hearing->moment,
+        &hearing->time,
         pod_text_str(pod->filter->pod_text),
         &hearing->scene->row,
         /* n= */ 1,
@@ -129,7 +129,7 @@ void node_draw_failures(const NodeScene *scene, Html *html, const PodsSight *pod
     Hearing hearing = {
         .scene = scene,
         .html = html,
-        .moment = {.now_nsec = scene->at_nsec, .is_over = is_over, .context = &end_nsec},
+        .time = {.now_nsec = scene->at_nsec, .is_over = is_over, .context = &end_nsec},
         .arena = arena,
     };
 

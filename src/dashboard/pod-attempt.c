@@ -15,17 +15,17 @@
 /* --- what became of the nodes ----------------------------------------------------------------- */
 
 static size_t n_never_offered(const PastDecision *filter) {
-    return filter->n_known > filter->n_in ? filter->n_known - filter->n_in : 0;
+    return filter->n_known > filter->summary.n_in ? filter->n_known - filter->summary.n_in : 0;
 }
 
 static void draw_counts(const PodPage *page) {
     const PastDecision *filter = page->filter;
     const PiecePart all[] = {
-        {STR("passed"), (double)filter->n_out, 3},
-        {STR("narrowed away"), (double)filter->n_narrowed, 6},
-        {STR("rejected"), (double)past_rejected(filter), 7},
-        {STR("not known to berth"), (double)filter->n_unknown, 5},
-        {STR("not judged in time"), (double)filter->n_late, 2},
+        {STR("passed"), (double)filter->summary.n_out, 3},
+        {STR("narrowed away"), (double)filter->summary.n_narrowed, 6},
+        {STR("rejected"), (double)filter->summary.n_rejected, 7},
+        {STR("not known to berth"), (double)filter->summary.n_unknown, 5},
+        {STR("not judged in time"), (double)filter->summary.n_late, 2},
         {STR("never offered"), (double)n_never_offered(filter), 8},
     };
     PiecePart parts[ELEMENTS_OF(all)];
@@ -67,13 +67,13 @@ static void draw_narrowed(const PodPage *page) {
     const PastDecision *filter = page->filter;
     Html *html = page->html;
 
-    if (filter->n_narrowed == 0)
+    if (filter->summary.n_narrowed == 0)
         return;
     html_open(html, "p");
     html_text(html, STR("Narrowed away: "));
-    html_count(html, filter->n_narrowed);
+    html_count(html, filter->summary.n_narrowed);
     html_text(html, STR(" nodes passed, but a policy offers the best "));
-    html_count(html, filter->n_out);
+    html_count(html, filter->summary.n_out);
     html_text(html, STR(" back only (narrow)."));
     html_close(html);
 }

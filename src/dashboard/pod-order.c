@@ -279,7 +279,7 @@ void pod_order(const PodPage *page) {
     Html *html = page->html;
     Order order;
 
-    if (!page->filter || page->filter->n_out == 0)
+    if (!page->filter || page->filter->summary.n_out == 0)
         return;
     piece_section(html, "order", "Why was this node chosen?");
     if (!page->outcomes || !make_order(page, &order)) {

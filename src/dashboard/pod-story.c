@@ -75,7 +75,7 @@ static int64_t waiting_since(const PodSight *pod) {
     for (size_t i = 0; i < pod->n_attempts; i++) {
         const PastDecision *filter = pod->attempts[i].filter.past;
 
-        if (!filter || filter->n_out > 0 || !str_eq(filter->pod_uid, pod->uid))
+        if (!filter || filter->summary.n_out > 0 || !str_eq(filter->pod_uid, pod->uid))
             break;
         since = filter->at_nsec;
     }

@@ -176,7 +176,7 @@ void pod_ways(const PodPage *page) {
     Ways ways = {0};
     Html *html = page->html;
 
-    if (!page->view || !page->kinds || page->filter->n_out > 0)
+    if (!page->view || !page->kinds || page->filter->summary.n_out > 0)
         return;
     find_ways(page, &ways);
     piece_section(html, "ways", "The smallest change that frees a node");

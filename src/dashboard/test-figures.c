@@ -2,6 +2,14 @@
 
 #include "dashboard/test-stage.h"
 
+static void note_decision(Latency *latency, Verb verb, size_t n_in, size_t n_rejected,
+    size_t n_unjudged, int64_t now_nsec) {
+    const DecisionSummary summary = {
+        .n_in = n_in, .n_rejected = n_rejected, .n_unjudged = n_unjudged};
+
+    latency_note_decision(latency, verb, &summary, now_nsec);
+}
+
 static const char scene_text[] = "policies: {}\nnodes: {n1: {}}\n";
 
 #define MSEC(n) ((int64_t)(n)*NSEC_PER_MSEC)
@@ -17,7 +25,7 @@ static void answered(
     int64_t at_nsec = clock_monotonic_nsec() - AT(ago_sec);
 
     latency_note_request(stage->api.latency, VERB_FILTER, parts, at_nsec);
-    latency_note_decision(stage->api.latency, VERB_FILTER, 100, 40, 0, at_nsec);
+    note_decision(stage->api.latency, VERB_FILTER, 100, 40, 0, at_nsec);
 }
 
 /* Half of the deadline, which is a second, is slow; what to do depends on where the time goes. */
@@ -61,8 +69,7 @@ static void test_out_of_time(void **state) {
     for (int i = 0; i < 8; i++)
         answered(&stage, 1, 1, 1, /* ago_sec= */ 1);
     for (int i = 0; i < 2; i++)
-        latency_note_decision(
-            stage.api.latency, VERB_FILTER, 10, 0, 5, clock_monotonic_nsec() - AT(1));
+        note_decision(stage.api.latency, VERB_FILTER, 10, 0, 5, clock_monotonic_nsec() - AT(1));
     page = get(&stage, "/latency", "", 200);
     assert_has(page, "\"bad\">Yes, it may be: ");
     assert_has(page, " 20.0 % of decisions ran out of time. ");

@@ -88,9 +88,9 @@ static inline void ask(Stage *stage, Verb verb, const char *pod, const char *nod
     Answer answer;
 
     if (verb == VERB_FILTER)
-        extender_filter(stage->view, /* moment= */ NULL, body, arena, &answer);
+        extender_filter(stage->view, /* time= */ NULL, body, arena, &answer);
     else
-        extender_prioritize(stage->view, /* moment= */ NULL, body, arena, &answer);
+        extender_prioritize(stage->view, /* time= */ NULL, body, arena, &answer);
     if (answer.status != 200)
         print_error("%.*s\n", STR_FMT(body));
     assert_int_equal(answer.status, 200);

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "extender/verbs-part.h"
+#include "extender/verbs-internal.h"
 #include "json/write.h"
 
 #define ERROR_TEXT_MAX ((size_t)8 * 1024)
@@ -26,19 +26,8 @@ void decision_init(Decision *decision, const Pod *pod, size_t n_in) {
         .pod_namespace = pod->namespace,
         .pod_name = pod->name,
         .pod_uid = pod->uid,
-        .n_in = n_in,
+        .summary.n_in = n_in,
     };
-}
-
-size_t decision_count(const Decision *decision, uint16_t said) {
-    size_t n = 0;
-
-    if ((said == VERDICT_NARROWED && !decision->narrowed) ||
-        (said == VERDICT_LATE && decision->notes.n_late == 0))
-        return 0; /* mostly: nobody need look */
-    for (size_t i = 0; decision->said && i < decision->args->n; i++)
-        n += decision->said[i] == said;
-    return n;
 }
 
 /* An error must not look like none, for want of memory to say which. */
@@ -56,7 +45,7 @@ static Decision undecided(const Decision *decision) {
         .pod_uid = decision->pod_uid,
         .pod_text = decision->pod_text,
         .node = decision->node,
-        .n_in = decision->n_in,
+        .summary.n_in = decision->summary.n_in,
     };
 }
 
@@ -87,7 +76,7 @@ void answer_no_memory(Answer *answer, Arena *arena, unsigned status) {
 
 /* --- filter and prioritize ------------------------------------------------------------------ */
 
-int answer_begin(const View *view, const Moment *moment, Str body, const NodeParts *parts,
+int answer_begin(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, Answer *ret, FilterArgs **ret_args) {
     FilterArgs *args = ARENA_NEW(arena, FilterArgs);
     char error[WIRE_ERROR_MAX];
@@ -96,11 +85,11 @@ int answer_begin(const View *view, const Moment *moment, Str body, const NodePar
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
     if (!args)
         return -ENOMEM;
-    r = filter_args_decode(view, moment, body, parts, arena, args, error);
+    r = filter_args_decode(view, time, body, parts, arena, args, error);
     if (r == WIRE_E_MALFORMED)
         answer_error(ret, arena, 400, str_from_c(error));
     if (r != 0)
-        return r < 0 ? r : r;
+        return r;
     decision_init(&ret->decision, &args->pod, args->n);
     ret->decision.pod_text = args->pod_text;
     *ret_args = args;

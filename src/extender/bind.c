@@ -3,7 +3,7 @@
  * server, a demo cluster); here is only the protocol around it.
  */
 
-#include "extender/verbs-part.h"
+#include "extender/verbs-internal.h"
 
 bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *ret) {
     char error[WIRE_ERROR_MAX];
@@ -18,19 +18,19 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 }
 
 /* Opens a judge about one node, as @pod sees the cluster. */
-static int open_judge(const View *view, const Moment *moment, const Pod *pod, const uint32_t *row,
-    Arena *arena, Judge **ret) {
-    Sight sight = {.table = view->table, .facts = &view->facts};
+static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
+    const uint32_t *row, Arena *arena, Judge **ret) {
+    NodeSet node_set = {.table = view->table, .facts = &view->facts};
     Question question;
-    int r = view_adjust(view, moment, pod, /* gone= */ NULL, 0, arena, &sight);
+    int r = view_adjust(view, time, pod, /* gone= */ NULL, 0, arena, &node_set);
 
     if (r < 0)
         return r;
-    question = view_question(view, moment, &sight, pod, row, 1, arena);
+    question = view_question(view, time, &node_set, pod, row, 1, arena);
     return judge_open(&question, ret);
 }
 
-bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, Str node,
+bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, Labels *ret_annotations, Str *ret_reason) {
     uint32_t row = table_find(view->table, node);
     uint16_t said = VERDICT_PASS;
@@ -44,7 +44,7 @@ bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, S
     if (row == view->table->n_rows)
         return false;
     *ret_reason = STR("out of time or memory");
-    r = open_judge(view, moment, pod, &row, arena, &judge);
+    r = open_judge(view, time, pod, &row, arena, &judge);
     if (r == 0)
         r = judge_filters(judge, &said);
     if (r == 0)
@@ -62,8 +62,7 @@ void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *
         .pod_name = args->pod_name,
         .pod_uid = args->pod_uid,
         .node = args->node,
-        .n_in = 1,
-        .n_out = str_is_empty(error) ? 1 : 0,
+        .summary = {.n_in = 1, .n_out = str_is_empty(error) ? 1 : 0},
         .error = ret->decision.error,
     };
 }

@@ -30,23 +30,23 @@ struct Explainer {
 
 static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows, size_t n,
     Arena *arena, Explainer *ret) {
-    const Moment moment = {.now_nsec = now_nsec};
-    Sight *sight = ARENA_NEW(arena, Sight);
+    const RequestTime time = {.now_nsec = now_nsec};
+    NodeSet *node_set = ARENA_NEW(arena, NodeSet);
     NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, n);
     int r;
 
     assert(!view->facts.is_late);
-    if (!sight || !nodes)
+    if (!node_set || !nodes)
         return -ENOMEM;
-    *sight = (Sight){.table = view->table, .facts = &view->facts};
+    *node_set = (NodeSet){.table = view->table, .facts = &view->facts};
     for (size_t i = 0; i < n; i++) {
         nodes[i].row = rows[i];
         nodes[i].node = view->table->names->names[rows[i]];
     }
-    r = view_adjust(view, &moment, pod, /* gone= */ NULL, 0, arena, sight);
+    r = view_adjust(view, &time, pod, /* gone= */ NULL, 0, arena, node_set);
     if (r < 0)
         return r;
-    ret->question = view_question(view, &moment, sight, pod, rows, n, arena);
+    ret->question = view_question(view, &time, node_set, pod, rows, n, arena);
     ret->result->nodes = nodes;
     ret->result->n_nodes = n;
     return judge_open(&ret->question, &ret->judge);

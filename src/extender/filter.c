@@ -8,133 +8,149 @@
 #include <errno.h>
 
 #include "base/bytes.h"
-#include "extender/verbs-part.h"
+#include "extender/verbs-internal.h"
 
-#define LATE_LITERAL "\"berth ran out of time to judge the node\""
+#define LATE_LITERAL "\"" LATE_NODE_REASON "\""
 #define UNKNOWN_NODE_LITERAL "\"" UNKNOWN_NODE_REASON "\""
 
-/* What was said of each node, and which ones were rejected. */
-typedef struct Verdicts {
-    uint16_t *said;     /* by node: number of a filter, or a VERDICT_… */
-    uint32_t *rejected; /* nodes that do not pass, in the order of the request */
-    size_t n_rejected;
-} Verdicts;
+/* The verdict of each node, and the nodes that do not pass. */
+typedef struct FilterResult {
+    uint16_t *verdicts; /* by node: number of a filter, or a VERDICT_… */
+    uint32_t *failed;   /* nodes that do not pass, in the order of the request */
+    size_t n_failed;
+} FilterResult;
 
 /* --- deciding --------------------------------------------------------------- */
 
-/* Finds the rejected nodes without branches: rejections come in no pattern that a
+/* Finds the nodes that do not pass without branches: rejections come in no pattern that a
  * processor could predict. */
-static int collect_rejected(Verdicts *verdicts, size_t n, Arena *arena) {
-    size_t n_rejected = 0;
+static int collect_failed(FilterResult *result, size_t n, Arena *arena) {
+    size_t n_failed = 0;
 
-    verdicts->rejected = ARENA_RAW(arena, uint32_t, n + 1);
-    if (!verdicts->rejected)
+    result->failed = ARENA_RAW(arena, uint32_t, n + 1);
+    if (!result->failed)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        verdicts->rejected[n_rejected] = (uint32_t)i;
-        n_rejected += verdicts->said[i] != VERDICT_PASS;
+        result->failed[n_failed] = (uint32_t)i;
+        n_failed += result->verdicts[i] != VERDICT_PASS;
     }
-    verdicts->n_rejected = n_rejected;
+    result->n_failed = n_failed;
     return 0;
 }
 
-/* How often each filter spoke. */
-static int count_rejected(
-    const Verdicts *verdicts, const Program *program, Arena *arena, const uint32_t **ret) {
-    uint32_t *counts = ARENA_ARRAY(arena, uint32_t, program->n_filters);
+/* Behind the filters come the special verdicts, from VERDICT_PASS down. */
+#define N_SPECIAL (VERDICT_PASS - VERDICT_LATE + 1)
 
-    if (!counts)
-        return -ENOMEM;
-    for (size_t i = 0; i < verdicts->n_rejected; i++) {
-        uint16_t said = verdicts->said[verdicts->rejected[i]];
-
-        if (said < program->n_filters)
-            counts[said]++;
-    }
-    *ret = counts;
-    return 0;
+static size_t count_place(const Program *program, uint16_t verdict) {
+    return verdict < program->n_filters ? verdict
+                                        : program->n_filters + (size_t)(VERDICT_PASS - verdict);
 }
 
-/* A node berth does not know cannot be vouched for. */
-static void mark_unknown(const FilterArgs *args, uint16_t *said) {
+/* How many nodes have each verdict, by count_place(); VERDICT_PASS is not counted. */
+static uint32_t *count_verdicts(const FilterResult *result, const Program *program, Arena *arena) {
+    uint32_t *counts = ARENA_ARRAY(arena, uint32_t, program->n_filters + N_SPECIAL);
+
+    for (size_t i = 0; counts && i < result->n_failed; i++)
+        counts[count_place(program, result->verdicts[result->failed[i]])]++;
+    return counts;
+}
+
+static DecisionSummary summarize(
+    const FilterResult *result, const Program *program, const uint32_t *counts, size_t n_in) {
+    DecisionSummary summary = {
+        .n_in = n_in,
+        .n_out = n_in - result->n_failed,
+        .n_unknown = counts[count_place(program, VERDICT_UNKNOWN_NODE)],
+        .n_narrowed = counts[count_place(program, VERDICT_NARROWED)],
+        .n_late = counts[count_place(program, VERDICT_LATE)],
+    };
+
+    summary.n_rejected = result->n_failed - summary.n_unknown - summary.n_narrowed - summary.n_late;
+    return summary;
+}
+
+/* A node that berth does not know fails. */
+static void mark_unknown(const FilterArgs *args, uint16_t *verdicts) {
     for (size_t i = 0; i < args->n; i++)
-        if (args->rows[i] == args->sight.table->n_rows)
-            said[i] = VERDICT_UNKNOWN_NODE;
+        if (args->rows[i] == args->node_set.table->n_rows)
+            verdicts[i] = VERDICT_UNKNOWN_NODE;
 }
 
-/* What policies in mode Observe would have said: counted, never acted upon. */
+/* Evaluates the policies in mode Observe: counted, never acted upon. */
 static int observe(
     Judge *judge, const View *view, const FilterArgs *args, Arena *arena, Decision *decision) {
-    Verdicts verdicts = {0};
+    FilterResult result = {0};
     int r;
 
     if (!judge_has_observed(judge))
         return 0;
-    verdicts.said = ARENA_RAW(arena, uint16_t, args->n);
-    r = verdicts.said ? judge_observed(judge, verdicts.said) : -ENOMEM;
+    result.verdicts = ARENA_RAW(arena, uint16_t, args->n);
+    r = result.verdicts ? judge_observed(judge, result.verdicts) : -ENOMEM;
     if (r < 0)
         return r;
     if (args->n_unknown > 0)
-        mark_unknown(args, verdicts.said); /* nor can anything be said against it */
-    r = collect_rejected(&verdicts, args->n, arena);
-    if (r == 0)
-        r = count_rejected(&verdicts, view->program, arena, &decision->observed);
-    return r;
+        mark_unknown(args, result.verdicts); /* no rule rejects such a node */
+    r = collect_failed(&result, args->n, arena);
+    if (r < 0)
+        return r;
+    decision->observed = count_verdicts(&result, view->program, arena);
+    return decision->observed ? 0 : -ENOMEM;
 }
 
-/* Leaves out what passes but is not among the best, if a policy wants that. Who knows none of
- * the nodes, or not yet what runs on them, cannot tell which those are. */
-static int narrow(Judge *judge, const View *view, const FilterArgs *args, Verdicts *verdicts,
+/* Leaves out nodes that pass but are not among the best, if a policy wants that. Where no node is
+ * known, or not yet what runs on them, the best are not known. */
+static int narrow(Judge *judge, const View *view, const FilterArgs *args, FilterResult *result,
     Decision *decision) {
     uint32_t to = judge_narrow_to(judge);
 
     if (to == 0 || args->n_unknown == args->n || view->awaits_cluster)
         return 0;
-    return judge_narrow(judge, to, verdicts->said, &decision->narrowed);
+    return judge_narrow(judge, to, result->verdicts, &decision->narrowed);
 }
 
 static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena *arena,
-    Verdicts *ret, Decision *decision) {
+    FilterResult *ret, Decision *decision) {
+    uint32_t *counts;
     int r;
 
-    ret->said = ARENA_RAW(arena, uint16_t, args->n);
-    if (!ret->said)
+    ret->verdicts = ARENA_RAW(arena, uint16_t, args->n);
+    if (!ret->verdicts)
         return -ENOMEM;
-    r = judge_filters(judge, ret->said);
-    if (r == 0 && args->n_unknown > 0 && judge_has_filters(judge)) {
-        mark_unknown(args, ret->said);
-        decision->n_unknown = args->n_unknown;
-    }
+    r = judge_filters(judge, ret->verdicts);
+    if (r == 0 && args->n_unknown > 0 && judge_has_filters(judge))
+        mark_unknown(args, ret->verdicts);
     if (r == 0)
         r = narrow(judge, view, args, ret, decision);
     if (r == 0)
-        r = collect_rejected(ret, args->n, arena);
-    if (r == 0)
-        r = count_rejected(ret, view->program, arena, &decision->rejected);
-    if (r == 0)
-        r = observe(judge, view, args, arena, decision);
+        r = collect_failed(ret, args->n, arena);
     if (r < 0)
         return r;
-    decision->n_out = args->n - ret->n_rejected;
+    counts = count_verdicts(ret, view->program, arena);
+    if (!counts)
+        return -ENOMEM;
+    decision->rejected = counts;
+    decision->summary = summarize(ret, view->program, counts, args->n);
+    r = observe(judge, view, args, arena, decision);
     decision->notes = judge_notes(judge);
+    decision->summary.n_unjudged = decision->notes.n_late;
     decision->applied = judge_applied(judge);
-    return 0;
+    return r;
 }
 
 /* --- answering -------------------------------------------------------------- */
 
 /* Where the run of survivors ends that is followed by rejected node @i. */
-static size_t run_end(const Verdicts *verdicts, size_t i, size_t n) {
-    return i < verdicts->n_rejected ? verdicts->rejected[i] : n;
+static size_t run_end(const FilterResult *result, size_t i, size_t n) {
+    return i < result->n_failed ? result->failed[i] : n;
 }
 
 /* Names are copied, so that the reply is one piece. */
-static void encode_names(const FilterArgs *args, const Verdicts *verdicts, Rope *out) {
+static void encode_names(const FilterArgs *args, const FilterResult *result, Rope *out) {
     Pen pen = pen_open(out, 1);
     bool needs_comma = false;
 
-    for (size_t i = 0, begin = 0; pen.at && i <= verdicts->n_rejected; i++) {
-        size_t end = run_end(verdicts, i, args->n);
+    for (size_t i = 0, begin = 0; pen.at && i <= result->n_failed; i++) {
+        size_t end = run_end(result, i, args->n);
 
         if (end > begin) {
             Str run = filter_args_run(args, begin, end);
@@ -154,11 +170,11 @@ static void encode_names(const FilterArgs *args, const Verdicts *verdicts, Rope 
 }
 
 /* Node objects are large and only referred to. */
-static void encode_nodes(const FilterArgs *args, const Verdicts *verdicts, Rope *out) {
+static void encode_nodes(const FilterArgs *args, const FilterResult *result, Rope *out) {
     bool needs_comma = false;
 
-    for (size_t i = 0, begin = 0; i <= verdicts->n_rejected; i++) {
-        size_t end = run_end(verdicts, i, args->n);
+    for (size_t i = 0, begin = 0; i <= result->n_failed; i++) {
+        size_t end = run_end(result, i, args->n);
 
         if (end > begin) {
             if (needs_comma)
@@ -170,26 +186,26 @@ static void encode_nodes(const FilterArgs *args, const Verdicts *verdicts, Rope 
     }
 }
 
-static Str reason_of(const View *view, uint16_t said) {
-    if (said == VERDICT_UNKNOWN_NODE)
+static Str reason_of(const View *view, uint16_t verdict) {
+    if (verdict == VERDICT_UNKNOWN_NODE)
         return STR(UNKNOWN_NODE_LITERAL);
-    return said == VERDICT_LATE ? STR(LATE_LITERAL) : view->reasons[said];
+    return verdict == VERDICT_LATE ? STR(LATE_LITERAL) : view->reasons[verdict];
 }
 
 /* One of the two maps: the nodes of which a filter below @limit spoke. */
 static void encode_rejected(
-    const View *view, const FilterArgs *args, const Verdicts *verdicts, size_t limit, Rope *out) {
+    const View *view, const FilterArgs *args, const FilterResult *result, size_t limit, Rope *out) {
     Pen pen = pen_open(out, 1);
     bool needs_comma = false;
 
-    for (size_t i = 0; pen.at && i < verdicts->n_rejected; i++) {
-        size_t node = verdicts->rejected[i];
+    for (size_t i = 0; pen.at && i < result->n_failed; i++) {
+        size_t node = result->failed[i];
         Str literal, reason;
 
-        if (verdicts->said[node] >= limit || verdicts->said[node] == VERDICT_NARROWED)
+        if (result->verdicts[node] >= limit || result->verdicts[node] == VERDICT_NARROWED)
             continue; /* what is left out as not good enough has failed nothing */
         literal = filter_args_literal(args, node, out->arena);
-        reason = reason_of(view, verdicts->said[node]);
+        reason = reason_of(view, result->verdicts[node]);
         pen = pen_room(pen, literal.len + reason.len + 2);
         if (!literal.ptr)
             out->error = -ENOMEM;
@@ -228,25 +244,25 @@ static void reserve_reply(
     names *= 3; /* passed, failed, and failed and unresolvable */
     for (size_t i = 0; i < view->program->n_filters; i++)
         names += 2 * decision->rejected[i] * (view->reasons[i].len + 2);
-    names += decision->notes.n_late * sizeof(LATE_LITERAL);
-    (void)rope_reserve(out, names + decision->n_unknown * sizeof(UNKNOWN_NODE_LITERAL));
+    names += decision->summary.n_late * sizeof(LATE_LITERAL);
+    (void)rope_reserve(out, names + decision->summary.n_unknown * sizeof(UNKNOWN_NODE_LITERAL));
 }
 
-static void encode(const View *view, const FilterArgs *args, const Verdicts *verdicts,
+static void encode(const View *view, const FilterArgs *args, const FilterResult *result,
     const Decision *decision, Rope *out) {
     reserve_reply(view, args, decision, out);
     if (args->has_names) {
         rope_copy(out, STR("{\"NodeNames\":["));
-        encode_names(args, verdicts, out);
+        encode_names(args, result, out);
         rope_copy(out, STR("],\"FailedNodes\":{"));
     } else {
         rope_copy(out, STR("{\"Nodes\":{\"items\":["));
-        encode_nodes(args, verdicts, out);
+        encode_nodes(args, result, out);
         rope_copy(out, STR("]},\"FailedNodes\":{"));
     }
-    encode_rejected(view, args, verdicts, VERDICT_PASS, out);
+    encode_rejected(view, args, result, VERDICT_PASS, out);
     rope_copy(out, STR("},\"FailedAndUnresolvableNodes\":{"));
-    encode_rejected(view, args, verdicts, count_unresolvable(view->program), out);
+    encode_rejected(view, args, result, count_unresolvable(view->program), out);
     rope_copy(out, STR("},\"Error\":\"\"}"));
 }
 
@@ -266,19 +282,20 @@ static Str find_missing(const View *view, const FilterArgs *args, const Judge *j
 
 /* --- the verb ---------------------------------------------------------------- */
 
-void extender_filter(const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret) {
+void extender_filter(
+    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
     const NodeParts *parts = &view->program->filter_parts;
     FilterArgs *args = NULL;
-    Verdicts verdicts = {0};
+    FilterResult result = {0};
     Question question;
     Judge *judge = NULL;
     Str missing;
-    int r = answer_begin(view, moment, body, parts, arena, ret, &args);
+    int r = answer_begin(view, time, body, parts, arena, ret, &args);
 
     if (r == WIRE_E_MALFORMED)
         return;
     if (r == 0) {
-        question = filter_args_question(view, moment, args, arena);
+        question = filter_args_question(view, time, args, arena);
         r = judge_open(&question, &judge);
     }
     if (r < 0) {
@@ -290,13 +307,13 @@ void extender_filter(const View *view, const Moment *moment, Str body, Arena *ar
         answer_error(ret, arena, 200, missing);
         return;
     }
-    r = decide(judge, view, args, arena, &verdicts, &ret->decision);
+    r = decide(judge, view, args, arena, &result, &ret->decision);
     if (r == 0)
-        encode(view, args, &verdicts, &ret->decision, &ret->body);
+        encode(view, args, &result, &ret->decision, &ret->body);
     if (r < 0 || rope_error(&ret->body)) {
         answer_no_memory(ret, arena, 200);
         return;
     }
     ret->decision.args = args;
-    ret->decision.said = verdicts.said;
+    ret->decision.verdicts = result.verdicts;
 }

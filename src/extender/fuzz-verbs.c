@@ -85,8 +85,8 @@ static void check_filter(const Answer *answer, Str body, Str text, Arena *arena)
         return;
     }
     require(reply_filter(text, arena, &reply) && str_is_empty(reply.error));
-    require(reply.passed.n + reply.failed.n == answer->decision.n_in);
-    require(reply.passed.n == answer->decision.n_out);
+    require(reply.passed.n + reply.failed.n == answer->decision.summary.n_in);
+    require(reply.passed.n == answer->decision.summary.n_out);
     require(is_subset(&reply.unresolvable, &reply.failed));
     for (size_t i = 0; i < reply.passed.n; i++)
         require(is_within(reply.passed.items[i].raw, body));
@@ -96,7 +96,7 @@ static void check_scores(const Answer *answer, Str text, Arena *arena) {
     ReplyScores reply;
 
     require(reply_scores(text, arena, &reply));
-    require(reply.n == answer->decision.n_out && reply.n <= answer->decision.n_in);
+    require(reply.n == answer->decision.summary.n_out && reply.n <= answer->decision.summary.n_in);
     for (size_t i = 0; i < reply.n; i++)
         require(reply.items[i].score >= 1 && reply.items[i].score <= 10);
 }
@@ -105,7 +105,7 @@ static void check_candidates(const Answer *answer, Str text, Arena *arena) {
     ReplyCandidates reply;
 
     require(reply_candidates(text, arena, &reply));
-    require(reply.n == answer->decision.n_out && reply.n <= answer->decision.n_in);
+    require(reply.n == answer->decision.summary.n_out && reply.n <= answer->decision.summary.n_in);
     for (size_t i = 0; i < reply.n; i++)
         require(reply.items[i].uids.n > 0 && reply.items[i].node.len > 0);
 }

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "extender/verbs-part.h"
+#include "extender/verbs-internal.h"
 #include "json/write.h"
 
 #define PREEMPT_REPLY_MAX ((size_t)64 * 1024 * 1024)
@@ -45,25 +45,25 @@ static int collect_gone(
 }
 
 /* Opens a judge who sees the cluster without the victims. */
-static int open_judge(const View *view, const Moment *moment, const PreemptArgs *args,
+static int open_judge(const View *view, const RequestTime *time, const PreemptArgs *args,
     const uint32_t *rows, Arena *arena, Judge **ret) {
-    Sight sight = {.table = view->table, .facts = &view->facts};
+    NodeSet node_set = {.table = view->table, .facts = &view->facts};
     PodChange *gone = NULL;
     size_t n_gone = 0;
     Question question;
     int r = collect_gone(args, rows, arena, &gone, &n_gone);
 
     if (r == 0)
-        r = view_adjust(view, moment, &args->pod, gone, n_gone, arena, &sight);
+        r = view_adjust(view, time, &args->pod, gone, n_gone, arena, &node_set);
     if (r < 0)
         return r;
-    question = view_question(view, moment, &sight, &args->pod, rows, args->candidates.n, arena);
+    question = view_question(view, time, &node_set, &args->pod, rows, args->candidates.n, arena);
     return judge_open(&question, ret);
 }
 
 /* ret_keep[i] = whether candidate i goes back. Without a cluster of its own berth
  * has no ground to drop any but the victimless. */
-static int choose(const View *view, const Moment *moment, const PreemptArgs *args, Arena *arena,
+static int choose(const View *view, const RequestTime *time, const PreemptArgs *args, Arena *arena,
     bool *ret_keep, JudgeNotes *ret_notes) {
     size_t n = args->candidates.n;
     uint32_t *rows = ARENA_ARRAY(arena, uint32_t, n);
@@ -76,7 +76,7 @@ static int choose(const View *view, const Moment *moment, const PreemptArgs *arg
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         rows[i] = table_find(view->table, args->candidates.items[i].node);
-    r = open_judge(view, moment, args, rows, arena, &judge);
+    r = open_judge(view, time, args, rows, arena, &judge);
     if (r == 0)
         r = judge_filters(judge, verdicts);
     if (r < 0)
@@ -118,7 +118,7 @@ static void encode(const PreemptArgs *args, const bool *keep, Answer *ret) {
         if (!keep[i])
             continue;
         encode_candidate(&args->candidates.items[i], &writer);
-        ret->decision.n_out++;
+        ret->decision.summary.n_out++;
     }
     json_write_end_object(&writer);
     json_write_end_object(&writer);
@@ -127,7 +127,8 @@ static void encode(const PreemptArgs *args, const bool *keep, Answer *ret) {
         ret->body.error = buf_error(&text);
 }
 
-void extender_preempt(const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret) {
+void extender_preempt(
+    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
     char error[WIRE_ERROR_MAX];
     PreemptArgs args;
     bool *keep;
@@ -142,7 +143,8 @@ void extender_preempt(const View *view, const Moment *moment, Str body, Arena *a
     if (r == 0) {
         decision_init(&ret->decision, &args.pod, args.candidates.n);
         keep = ARENA_ARRAY(arena, bool, args.candidates.n);
-        r = keep ? choose(view, moment, &args, arena, keep, &ret->decision.notes) : -ENOMEM;
+        r = keep ? choose(view, time, &args, arena, keep, &ret->decision.notes) : -ENOMEM;
+        ret->decision.summary.n_unjudged = ret->decision.notes.n_late;
         if (r == 0)
             encode(&args, keep, ret);
     }

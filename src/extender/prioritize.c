@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "extender/score.h"
-#include "extender/verbs-part.h"
+#include "extender/verbs-internal.h"
 
 #define HOST "{\"Host\":"
 #define SCORE ",\"Score\":"
@@ -48,7 +48,7 @@ static inline char *write_entry(char *at, Str literal, unsigned score, bool is_f
 /* Returns how many nodes have a score. */
 static size_t encode(const FilterArgs *args, const uint8_t *scores, Rope *out) {
     Pen pen = pen_open(out, reply_bound(args));
-    uint32_t unknown = (uint32_t)args->sight.table->n_rows;
+    uint32_t unknown = (uint32_t)args->node_set.table->n_rows;
     size_t n_scored = 0;
 
     if (!pen.at)
@@ -73,9 +73,9 @@ static size_t encode(const FilterArgs *args, const uint8_t *scores, Rope *out) {
 }
 
 /* The wire's score of each node; NULL through @ret when no rule applies. */
-static int score(const View *view, const Moment *moment, const FilterArgs *args, Arena *arena,
+static int score(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
     Decision *decision, const uint8_t **ret) {
-    Question question = filter_args_question(view, moment, args, arena);
+    Question question = filter_args_question(view, time, args, arena);
     double *scores = ARENA_RAW(arena, double, args->n);
     uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
     unsigned most;
@@ -88,6 +88,7 @@ static int score(const View *view, const Moment *moment, const FilterArgs *args,
     if (r < 0)
         return r;
     decision->notes = judge_notes(judge);
+    decision->summary.n_unjudged = decision->notes.n_late;
     if (!judge_has_scores(judge))
         return 0;
     most = judge_wire_max(judge);
@@ -98,18 +99,18 @@ static int score(const View *view, const Moment *moment, const FilterArgs *args,
 }
 
 void extender_prioritize(
-    const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret) {
+    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
     const NodeParts *parts = &view->program->score_parts;
     FilterArgs *args = NULL;
     const uint8_t *scores = NULL;
-    int r = answer_begin(view, moment, body, parts, arena, ret, &args);
+    int r = answer_begin(view, time, body, parts, arena, ret, &args);
 
     if (r == WIRE_E_MALFORMED)
         return;
     if (r == 0)
-        r = score(view, moment, args, arena, &ret->decision, &scores);
+        r = score(view, time, args, arena, &ret->decision, &scores);
     if (r == 0 && scores)
-        ret->decision.n_out = encode(args, scores, &ret->body);
+        ret->decision.summary.n_out = encode(args, scores, &ret->body);
     else if (r == 0)
         rope_copy(&ret->body, STR("[]")); /* no rule applies */
     if (r < 0 || rope_error(&ret->body)) {

@@ -62,13 +62,13 @@ static bool is_over(void *context) {
 
 static void check_filter(const Stage *stage, const char *body, size_t n_passing, bool is_late) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    const Moment late = {.is_over = is_over};
+    const RequestTime late = {.is_over = is_over};
     Answer answer;
 
     extender_filter(stage->view, is_late ? &late : NULL, str_from_c(body), arena, &answer);
     assert_int_equal(answer.status, 200);
     assert_case(body, str_is_empty(answer.decision.error));
-    assert_case(body, answer.decision.n_out == n_passing);
+    assert_case(body, answer.decision.summary.n_out == n_passing);
     assert_case(body, answer.decision.notes.is_exempt == (n_passing > 0));
     if (n_passing == 0)
         return;
@@ -102,7 +102,7 @@ static void test_filter_before_the_cluster_is_known(void **state) {
     view->awaits_cluster = true;
     extender_filter(view, NULL, STR("{" POD("free") NAMES), arena, &answer);
     assert_true(str_is_empty(answer.decision.error));
-    assert_int_equal(answer.decision.n_out, 3);
+    assert_int_equal(answer.decision.summary.n_out, 3);
     extender_filter(view, NULL, STR("{" POD("bound") NAMES), arena, &answer);
     assert_false(str_is_empty(answer.decision.error));
 }
@@ -113,10 +113,10 @@ static void test_prioritize(void **state) {
     Answer answer;
 
     extender_prioritize(stage->view, NULL, STR("{" POD("free") NAMES), arena, &answer);
-    assert_int_equal(answer.decision.n_out, 0);
+    assert_int_equal(answer.decision.summary.n_out, 0);
     assert_true(answer.decision.notes.is_exempt);
     extender_prioritize(stage->view, NULL, STR("{" POD("bound") NAMES), arena, &answer);
-    assert_int_equal(answer.decision.n_out, 2);
+    assert_int_equal(answer.decision.summary.n_out, 2);
 }
 
 static void test_preempt(void **state) {
@@ -126,10 +126,10 @@ static void test_preempt(void **state) {
     Answer answer;
 
     extender_preempt(stage->view, NULL, STR("{" POD("free") VICTIMS), arena, &answer);
-    assert_int_equal(answer.decision.n_out, 1);
+    assert_int_equal(answer.decision.summary.n_out, 1);
     assert_true(answer.decision.notes.is_exempt);
     extender_preempt(stage->view, NULL, STR("{" POD("bound") VICTIMS), arena, &answer);
-    assert_int_equal(answer.decision.n_out, 0);
+    assert_int_equal(answer.decision.summary.n_out, 0);
 }
 
 static void test_bind(void **state) {

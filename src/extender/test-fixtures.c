@@ -152,7 +152,7 @@ static void filter(const Fixture *fixture, const View *view, const char *name, F
     Str body = fixture_body(fixture, name);
     Answer answer;
 
-    extender_filter(view, /* moment= */ NULL, body, fixture->arena, &answer);
+    extender_filter(view, /* time= */ NULL, body, fixture->arena, &answer);
     assert_case(name, reply_filter(answer_text(fixture, &answer), fixture->arena, ret));
     assert_case(name, str_is_empty(ret->error));
     assert_case(name, ret->has_names == (memmem(name, strlen(name), "-true", 5) != NULL));
@@ -261,9 +261,9 @@ static void test_prioritize(void **state) {
         Str body = fixture_body(fixture, cases[i].name);
         Answer answer;
 
-        extender_prioritize(fixture->open, /* moment= */ NULL, body, fixture->arena, &answer);
+        extender_prioritize(fixture->open, /* time= */ NULL, body, fixture->arena, &answer);
         assert_text(cases[i].name, answer_text(fixture, &answer), "[]");
-        extender_prioritize(fixture->closed, /* moment= */ NULL, body, fixture->arena, &answer);
+        extender_prioritize(fixture->closed, /* time= */ NULL, body, fixture->arena, &answer);
         assert_text(cases[i].name, answer_text(fixture, &answer), cases[i].closed);
     }
 }
@@ -286,7 +286,7 @@ static void test_preempt(void **state) {
         ReplyCandidates candidates;
         Str text;
 
-        extender_preempt(fixture->open, /* moment= */ NULL, body, fixture->arena, &answer);
+        extender_preempt(fixture->open, /* time= */ NULL, body, fixture->arena, &answer);
         text = answer_text(fixture, &answer);
         if (cases[i].recorded)
             assert_text(cases[i].name, text, fixture_body(fixture, cases[i].recorded).ptr);
@@ -294,7 +294,7 @@ static void test_preempt(void **state) {
         assert_int_equal(candidates.n, 2);
 
         extender_preempt(
-            fixture->closed, /* moment= */ NULL, body, fixture->arena, &answer); /* zones a and b */
+            fixture->closed, /* time= */ NULL, body, fixture->arena, &answer); /* zones a and b */
         assert_true(reply_candidates(answer_text(fixture, &answer), fixture->arena, &candidates));
         assert_int_equal(candidates.n, 2);
         for (size_t k = 0; k < candidates.n; k++)

@@ -332,10 +332,10 @@ static void test_many_names(void **state) {
  * is, though. */
 static void assert_undecided(Verb verb, const Decision *decision) {
     assert_true(decision->error.len > 0);
-    assert_true(decision->n_out == 0 || verb == VERB_BIND);
-    assert_int_equal(decision->n_unknown, 0);
+    assert_true(decision->summary.n_out == 0 || verb == VERB_BIND);
+    assert_int_equal(decision->summary.n_unknown, 0);
     assert_null(decision->args);
-    assert_null(decision->said);
+    assert_null(decision->verdicts);
     assert_null(decision->scores);
     assert_null(decision->narrowed);
     assert_null(decision->rejected);

@@ -106,14 +106,28 @@ static bool runs_out(void *context) {
     return *left == 0;
 }
 
+/* Each node is counted under one outcome, in time or not. */
+static void check_summary(const Round *round, const Decision *decision) {
+    const DecisionSummary *summary = &decision->summary;
+    size_t n_rejected = 0;
+
+    for (size_t i = 0; decision->rejected && i < round->scene.program->n_filters; i++)
+        n_rejected += decision->rejected[i];
+    assert_int_equal(summary->n_rejected, n_rejected);
+    assert_int_equal(summary->n_in,
+        summary->n_out + n_rejected + summary->n_unknown + summary->n_narrowed + summary->n_late);
+    assert_true(summary->n_late <= summary->n_unjudged);
+}
+
 /* The reply of a filter that has @looks at the clock; how many nodes were late. */
 static Str ask_in_time(const Round *round, Str body, unsigned looks, size_t *ret_n_late) {
-    Moment moment = {.is_over = runs_out, .context = &looks};
+    RequestTime time = {.is_over = runs_out, .context = &looks};
     Answer answer;
 
-    extender_filter(round->view, &moment, body, round->arena, &answer);
+    extender_filter(round->view, &time, body, round->arena, &answer);
     assert_int_equal(answer.status, 200);
-    *ret_n_late = answer.decision.notes.n_late;
+    check_summary(round, &answer.decision);
+    *ret_n_late = answer.decision.summary.n_unjudged;
     return reply_text(&answer.body, round->arena);
 }
 

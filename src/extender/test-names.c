@@ -109,7 +109,7 @@ static int decode(Str body, Arena *arena, FilterArgs *ret) {
     char error[WIRE_ERROR_MAX];
 
     return filter_args_decode(
-        view, /* moment= */ NULL, body, &view->program->filter_parts, arena, ret, error);
+        view, /* time= */ NULL, body, &view->program->filter_parts, arena, ret, error);
 }
 
 static void check(const List *list, Style style) {

@@ -10,13 +10,13 @@ void reply_ask(const View *view, Verb verb, Str body, Str bind_error, Arena *are
 
     switch (verb) {
     case VERB_FILTER:
-        extender_filter(view, /* moment= */ NULL, body, arena, ret);
+        extender_filter(view, /* time= */ NULL, body, arena, ret);
         return;
     case VERB_PRIORITIZE:
-        extender_prioritize(view, /* moment= */ NULL, body, arena, ret);
+        extender_prioritize(view, /* time= */ NULL, body, arena, ret);
         return;
     case VERB_PREEMPT:
-        extender_preempt(view, /* moment= */ NULL, body, arena, ret);
+        extender_preempt(view, /* time= */ NULL, body, arena, ret);
         return;
     default:
         if (extender_bind_request(body, arena, &args, ret))

@@ -81,7 +81,7 @@ static void test_adjust_is_local(void **state) {
     _cleanup_(view_unrefp) View *view = NULL;
     Pod pod = {.name = STR("p"), .uid = STR("u"), .node_name = STR("n70")};
     Pod stranger = {.uid = STR("v")};
-    Sight sight;
+    NodeSet node_set;
     TestScene scene;
 
     (void)state;
@@ -91,15 +91,15 @@ static void test_adjust_is_local(void **state) {
     view = next_view(store, scene.program, NULL);
     assert_int_equal(failing(view, 70), 0);
 
-    sight = (Sight){.table = view->table, .facts = &view->facts};
-    assert_int_equal(view_adjust(view, /* moment= */ NULL, &stranger, NULL, 0, arena, &sight), 0);
-    assert_ptr_equal(sight.table, view->table); /* nothing to do */
-    assert_ptr_equal(sight.facts, &view->facts);
+    node_set = (NodeSet){.table = view->table, .facts = &view->facts};
+    assert_int_equal(view_adjust(view, /* time= */ NULL, &stranger, NULL, 0, arena, &node_set), 0);
+    assert_ptr_equal(node_set.table, view->table); /* nothing to do */
+    assert_ptr_equal(node_set.facts, &view->facts);
 
-    assert_int_equal(view_adjust(view, /* moment= */ NULL, &pod, NULL, 0, arena, &sight), 0);
-    assert_int_equal(facts_failing(sight.facts, 0, 70), VERDICT_PASS);
+    assert_int_equal(view_adjust(view, /* time= */ NULL, &pod, NULL, 0, arena, &node_set), 0);
+    assert_int_equal(facts_failing(node_set.facts, 0, 70), VERDICT_PASS);
     for (size_t i = 0; i < view->facts.n_chunks; i++)
-        assert_int_equal(sight.facts->chunks[i] == view->facts.chunks[i], i != 1);
+        assert_int_equal(node_set.facts->chunks[i] == view->facts.chunks[i], i != 1);
     scene_done(&scene);
 }
 
@@ -110,7 +110,7 @@ static void test_may_bind(void **state) {
     Pod first = {.name = STR("p"), .uid = STR("u")};
     Pod second = {.name = STR("q"), .uid = STR("v")};
     TestScene scene;
-    Sight sight;
+    NodeSet node_set;
     Labels annotations;
     Str reason;
 
@@ -118,27 +118,27 @@ static void test_may_bind(void **state) {
     scene_init_text(&scene, "policy: {filters: [{name: cap, maxPods: 1, reason: full}]}\n");
     add_nodes(store);
     view = next_view(store, scene.program, NULL);
+    assert_true(
+        extender_may_bind(view, /* time= */ NULL, &first, STR("n1"), arena, &annotations, &reason));
     assert_true(extender_may_bind(
-        view, /* moment= */ NULL, &first, STR("n1"), arena, &annotations, &reason));
-    assert_true(extender_may_bind(
-        view, /* moment= */ NULL, &second, STR("n1"), arena, &annotations, &reason));
+        view, /* time= */ NULL, &second, STR("n1"), arena, &annotations, &reason));
     assert_false(extender_may_bind(
-        view, /* moment= */ NULL, &first, STR("other"), arena, &annotations, &reason));
+        view, /* time= */ NULL, &first, STR("other"), arena, &annotations, &reason));
     assert_text("reason", reason, "node is not known to berth");
 
     assert_int_equal(store_assume(store, &first, STR("n1"), INT64_MAX), 0);
     later = next_view(store, scene.program, view);
     assert_false(extender_may_bind(
-        later, /* moment= */ NULL, &second, STR("n1"), arena, &annotations, &reason));
+        later, /* time= */ NULL, &second, STR("n1"), arena, &annotations, &reason));
     assert_text("reason", reason, "full");
     assert_true(extender_may_bind(
-        later, /* moment= */ NULL, &second, STR("n2"), arena, &annotations, &reason));
+        later, /* time= */ NULL, &second, STR("n2"), arena, &annotations, &reason));
     assert_true(extender_may_bind(
-        later, /* moment= */ NULL, &first, STR("n1"), arena, &annotations, &reason)); /* once more
-                                                                                       */
-    sight = (Sight){.table = later->table, .facts = &later->facts};
-    assert_int_equal(view_adjust(later, /* moment= */ NULL, &first, NULL, 0, arena, &sight), 0);
-    assert_int_equal(facts_failing(sight.facts, 0, 1), VERDICT_PASS); /* in filter, too */
+        later, /* time= */ NULL, &first, STR("n1"), arena, &annotations, &reason)); /* once more
+                                                                                     */
+    node_set = (NodeSet){.table = later->table, .facts = &later->facts};
+    assert_int_equal(view_adjust(later, /* time= */ NULL, &first, NULL, 0, arena, &node_set), 0);
+    assert_int_equal(facts_failing(node_set.facts, 0, 1), VERDICT_PASS); /* in filter, too */
     scene_done(&scene);
 }
 
@@ -163,7 +163,7 @@ static void test_may_bind_budgets(void **state) {
 
         assert_true(arena && budget < (size_t)1 << 20);
         may = extender_may_bind(
-            view, /* moment= */ NULL, &pod, STR("n1"), arena, &annotations, &reason);
+            view, /* time= */ NULL, &pod, STR("n1"), arena, &annotations, &reason);
         if (may)
             assert_int_equal(annotations.n, 1);
         else
@@ -189,10 +189,10 @@ static void test_awaits_cluster(void **state) {
         view_new(&(ViewParts){.program = scene.program}, /* before= */ NULL, &view), 0);
     view->awaits_cluster = true;
     for (size_t i = 0; i < ELEMENTS_OF(bodies); i++) {
-        extender_filter(view, /* moment= */ NULL, str_from_c(bodies[i]), arena, &answer);
+        extender_filter(view, /* time= */ NULL, str_from_c(bodies[i]), arena, &answer);
         assert_int_equal(answer.status, 200);
         assert_true(str_has_prefix(answer.decision.error, STR("berth: the cluster has not been")));
-        assert_null(answer.decision.said);
+        assert_null(answer.decision.verdicts);
     }
     scene_done(&scene);
 }
@@ -228,7 +228,7 @@ static void test_narrow_needs_nodes(void **state) {
                 &view),
             0);
         view->awaits_cluster = cases[i].awaits_cluster;
-        extender_filter(view, /* moment= */ NULL, STR(body), arena, &answer);
+        extender_filter(view, /* time= */ NULL, STR(body), arena, &answer);
         (void)snprintf(want,
             sizeof(want),
             "{\"NodeNames\":%s,\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},"
@@ -267,12 +267,12 @@ static void test_annotations_without_cluster(void **state) {
         0);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
-        Moment moment = {.now_nsec = cases[i].now_sec * 1000000000};
+        RequestTime time = {.now_nsec = cases[i].now_sec * 1000000000};
         Answer answer;
 
-        extender_filter(view, &moment, STR(body), arena, &answer);
+        extender_filter(view, &time, STR(body), arena, &answer);
         assert_int_equal(answer.status, 200);
-        assert_int_equal(answer.decision.n_out, cases[i].n_out);
+        assert_int_equal(answer.decision.summary.n_out, cases[i].n_out);
     }
     scene_done(&scene);
 }
@@ -288,7 +288,7 @@ static void test_unknown_zone(void **state) {
     static const CelZones nowhere = {.find = find_nothing};
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
     _cleanup_(view_unrefp) View *view = NULL;
-    Moment moment = {.now_nsec = INT64_C(1767323040) * 1000000000};
+    RequestTime time = {.now_nsec = INT64_C(1767323040) * 1000000000};
     Answer answer;
     TestScene scene;
 
@@ -302,13 +302,13 @@ static void test_unknown_zone(void **state) {
             &(ViewParts){.program = scene.program, .zones = &nowhere}, /* before= */ NULL, &view),
         0);
     extender_filter(view,
-        &moment,
+        &time,
         STR("{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"annotations\":"
             "{\"load\":\"0.5,2026-01-02T03:04:00\"}}}]}}"),
         arena,
         &answer);
     assert_int_equal(answer.status, 200);
-    assert_int_equal(answer.decision.n_out, 0);
+    assert_int_equal(answer.decision.summary.n_out, 0);
     assert_int_equal(answer.decision.notes.filter_missing[0], 1);
     scene_done(&scene);
 }
@@ -368,7 +368,7 @@ typedef struct Answers {
 
 static void ask(const View *view, const Pod *pod, Answers *ret) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)64 << 20);
-    Sight sight = {.table = view->table, .facts = &view->facts};
+    NodeSet node_set = {.table = view->table, .facts = &view->facts};
     uint32_t rows[NODES + 8];
     Judge *judge = NULL;
     Question question;
@@ -377,7 +377,7 @@ static void ask(const View *view, const Pod *pod, Answers *ret) {
     assert_true(ret->n <= NODES + 8);
     for (uint32_t i = 0; i < ret->n; i++)
         rows[i] = i;
-    question = view_question(view, /* moment= */ NULL, &sight, pod, rows, ret->n, arena);
+    question = view_question(view, /* time= */ NULL, &node_set, pod, rows, ret->n, arena);
     assert_int_equal(judge_open(&question, &judge), 0);
     assert_int_equal(judge_filters(judge, ret->said), 0);
     assert_int_equal(judge_scores(judge, ret->scores), 0);

@@ -109,9 +109,9 @@ static void check_decision(const Case *test) {
 
     if (!wanted)
         return;
-    assert_case(test->name, got->n_in == count_of(wanted, STR("in"), got->n_in));
-    assert_case(test->name, got->n_out == count_of(wanted, STR("out"), got->n_out));
-    assert_case(test->name, got->n_unknown == count_of(wanted, STR("unknown"), 0));
+    assert_case(test->name, got->summary.n_in == count_of(wanted, STR("in"), got->summary.n_in));
+    assert_case(test->name, got->summary.n_out == count_of(wanted, STR("out"), got->summary.n_out));
+    assert_case(test->name, got->summary.n_unknown == count_of(wanted, STR("unknown"), 0));
     check_counts(test, yaml_find(wanted, STR("rejected")), got->rejected);
     check_counts(test, yaml_find(wanted, STR("observed")), got->observed);
 }

@@ -3,7 +3,7 @@
 /*
  * The four verbs: bytes in, bytes out.
  *
- * Pure functions of (view, moment, body): no socket, no file, no clock but the caller's. An answer
+ * Pure functions of (view, time, body): no socket, no file, no clock but the caller's. An answer
  * is 200 with the protocol's own reply, also when the answer is an error that kube-scheduler can
  * read; 400 where the request is not the protocol at all; 500 for a shortage of ours that the
  * verb's reply has no field for.
@@ -19,6 +19,11 @@
 #include "extender/view.h"
 #include "extender/wire.h"
 
+/* Why a node failed a filter, where no rule's reason applies. Also the texts of Events and of the
+ * pages. */
+#define UNKNOWN_NODE_REASON "node is not known to berth"
+#define LATE_NODE_REASON "berth ran out of time to judge the node"
+
 typedef enum Verb {
     VERB_FILTER,
     VERB_PRIORITIZE,
@@ -29,28 +34,43 @@ typedef enum Verb {
 
 const char *verb_name(Verb verb);
 
-/* What was decided, for metrics, the log and who remembers it. Strings are of the request. */
+/*
+ * The nodes of a decision by outcome, counted once, by the verb. Every reader (metrics, latency,
+ * history, Events, log) takes its numbers from here.
+ *
+ * A filter that decided: n_in = n_out + n_rejected + n_unknown + n_narrowed + n_late. Other verbs
+ * have n_in, n_out and n_unjudged only; an error has n_in only.
+ */
+typedef struct DecisionSummary {
+    size_t n_in;       /* candidate nodes of the request */
+    size_t n_out;      /* passed, scored over 0, or kept as candidates */
+    size_t n_rejected; /* by a rule */
+    size_t n_unknown;  /* berth does not know the node */
+    size_t n_narrowed; /* passed, but others are better: left out */
+    size_t n_late;     /* rejected because time was up */
+    size_t n_unjudged; /* not judged or not scored in time, whatever their outcome is */
+} DecisionSummary;
+
+/* What was decided. Strings are of the request. */
 typedef struct Decision {
     Str pod_namespace, pod_name, pod_uid;
-    Str pod_text;             /* filter and prioritize: the pod as it was sent; else empty */
-    Str node;                 /* bind only: where to */
-    size_t n_in;              /* nodes asked about */
-    size_t n_out;             /* passed, scored over 0, or kept as candidates */
-    size_t n_unknown;         /* of n_in, those berth does not know */
+    Str pod_text; /* filter and prioritize: the pod as it was sent; else empty */
+    Str node;     /* bind only: the target */
+    DecisionSummary summary;
     const uint8_t *applied;   /* filter only: by policy, whether it is for the pod; or NULL */
-    const uint32_t *rejected; /* by number of the filter: nodes it spoke against; or NULL */
+    const uint32_t *rejected; /* by number of the filter: nodes it rejected; or NULL */
     const uint32_t *observed; /* the same for policies in mode Observe; or NULL */
-    JudgeNotes notes;         /* all but bind: rules that failed, nodes not judged */
-    const double *narrowed;   /* filter, when it left nodes out that pass: the score of each that
+    JudgeNotes notes;         /* all but bind: rules that failed */
+    const double *narrowed;   /* filter, when it left out nodes that pass: the score of each that
                                  passes, -1 for the others */
-    Str error;                /* what went wrong, or empty */
+    Str error;                /* empty: none */
 
-    /* filter and prioritize, and only when they have decided: what was asked. By node of it:
-     * said    filter only: VERDICT_PASS, it may take the pod; or what speaks against it
-     * scores  what went over the wire, or would have; NULL: no score rule was asked
+    /* filter and prioritize, and only when they have decided: the request. By node of it:
+     * verdicts  filter only: VERDICT_PASS, the number of a filter, or another VERDICT_…
+     * scores    as sent, or as they would have been; NULL: no score rule applied
      * In the request's arena. */
     const FilterArgs *args;
-    const uint16_t *said;
+    const uint16_t *verdicts;
     const uint8_t *scores;
 } Decision;
 
@@ -60,11 +80,13 @@ typedef struct Answer {
     Decision decision;
 } Answer;
 
-/* Each fills @ret with slices of @body and memory of @arena. @moment as for view_question(). */
-void extender_filter(const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret);
+/* Each fills @ret with slices of @body and memory of @arena. @time as for view_question(). */
+void extender_filter(
+    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
 void extender_prioritize(
-    const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret);
-void extender_preempt(const View *view, const Moment *moment, Str body, Arena *arena, Answer *ret);
+    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
+void extender_preempt(
+    const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
 
 /* Bind is not a pure function: something has to be done. Decodes the request into
  * @ret_args and returns true; or fills @ret with the refusal and returns false.
@@ -76,11 +98,8 @@ void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *
  * after filter; one that no policy is for may go anywhere. True, with what policies want the pod to
  * be annotated with; or false with the reason through @ret_reason (of the view, or static). -ENOMEM
  * counts as no. */
-bool extender_may_bind(const View *view, const Moment *moment, const Pod *pod, Str node,
+bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, Labels *ret_annotations, Str *ret_reason);
-
-/* Of how many nodes a filter said just @said. */
-size_t decision_count(const Decision *decision, uint16_t said);
 
 /* An answer without a decision: {"Error": text}. Of @answer->decision stays what was asked. */
 void answer_error(Answer *answer, Arena *arena, unsigned status, Str text);

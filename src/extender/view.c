@@ -152,11 +152,12 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     return 0;
 }
 
-FactsOptions view_facts_options(const View *view, const Moment *moment, const KnownFacts *known) {
+FactsOptions view_facts_options(
+    const View *view, const RequestTime *time, const KnownFacts *known) {
     FactsOptions options = {.zones = view->zones, .known = known};
 
-    if (moment)
-        options.clock = (PlanDeadline){.is_over = moment->is_over, .context = moment->context};
+    if (time)
+        options.clock = (PlanDeadline){.is_over = time->is_over, .context = time->context};
     return options;
 }
 
@@ -198,7 +199,7 @@ static size_t collect_changes(const NodeTable *table, const Pod *pod, Str home, 
     return n;
 }
 
-int view_measure(const View *view, const Moment *moment, const NodeTable *before, Arena *arena,
+int view_measure(const View *view, const RequestTime *time, const NodeTable *before, Arena *arena,
     NodeTable *table) {
     KnownLoads known = {.table = before, .loads = before ? before->loads : NULL};
     LoadsInput input = view->measured;
@@ -210,67 +211,67 @@ int view_measure(const View *view, const Moment *moment, const NodeTable *before
     loads = ARENA_NEW(arena, Loads);
     if (!loads)
         return -ENOMEM;
-    if (moment && !view->snapshot) /* nobody makes a new view when annotations grow old */
-        input.now_nsec = moment->now_nsec;
+    if (time && !view->snapshot) /* nobody makes a new view when annotations grow old */
+        input.now_nsec = time->now_nsec;
     r = loads_build(&input, table, &known, arena, loads);
     table->loads = loads;
     return r;
 }
 
-int view_adjust(const View *view, const Moment *moment, const Pod *pod, const PodChange *gone,
-    size_t n_gone, Arena *arena, Sight *sight) {
-    KnownFacts known = {.table = sight->table, .facts = sight->facts};
-    FactsOptions options = view_facts_options(view, moment, &known);
-    Str home = find_home(sight->table, pod);
-    size_t n_max = n_gone + 1 + sight->table->n_nominated;
+int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
+    size_t n_gone, Arena *arena, NodeSet *node_set) {
+    KnownFacts known = {.table = node_set->table, .facts = node_set->facts};
+    FactsOptions options = view_facts_options(view, time, &known);
+    Str home = find_home(node_set->table, pod);
+    size_t n_max = n_gone + 1 + node_set->table->n_nominated;
     PodChange *changes;
     NodeTable *table;
     Facts *facts;
     size_t n;
     int r;
 
-    if (sight->facts->is_late || (n_max == 1 && str_is_empty(home)))
+    if (node_set->facts->is_late || (n_max == 1 && str_is_empty(home)))
         return 0;
     changes = ARENA_RAW(arena, PodChange, n_max);
     table = ARENA_NEW(arena, NodeTable);
     facts = ARENA_NEW(arena, Facts);
     if (!changes || !table || !facts)
         return -ENOMEM;
-    n = collect_changes(sight->table, pod, home, changes);
+    n = collect_changes(node_set->table, pod, home, changes);
     if (n_gone > 0)
         memcpy(changes + n, gone, n_gone * sizeof(*changes));
     if (n + n_gone == 0)
         return 0;
-    r = table_change(sight->table, changes, n + n_gone, arena, table);
+    r = table_change(node_set->table, changes, n + n_gone, arena, table);
     if (r == 0)
-        r = view_measure(view, moment, /* before= */ sight->table, arena, table);
+        r = view_measure(view, time, /* before= */ node_set->table, arena, table);
     if (r == 0)
         r = facts_build(view->program, table, &options, arena, facts);
     if (r < 0)
         return r;
-    *sight = (Sight){.table = table, .facts = facts};
+    *node_set = (NodeSet){.table = table, .facts = facts};
     return 0;
 }
 
-Question view_question(const View *view, const Moment *moment, const Sight *sight, const Pod *pod,
-    const uint32_t *rows, size_t n, Arena *arena) {
-    static const Moment whenever;
+Question view_question(const View *view, const RequestTime *time, const NodeSet *node_set,
+    const Pod *pod, const uint32_t *rows, size_t n, Arena *arena) {
+    static const RequestTime whenever;
 
-    if (!moment)
-        moment = &whenever;
+    if (!time)
+        time = &whenever;
     return (Question){
         .program = view->program,
-        .table = sight->table,
-        .facts = sight->facts,
+        .table = node_set->table,
+        .facts = node_set->facts,
         .pod = pod,
         .is_exempt = exemptions_cover(view->exemptions, pod),
         .rows = rows,
         .n = n,
-        .now_nsec = moment->now_nsec,
+        .now_nsec = time->now_nsec,
         .zones = view->zones,
-        .is_over = moment->is_over,
-        .context = moment->context,
+        .is_over = time->is_over,
+        .context = time->context,
         .arena = arena,
-        .scratch = moment->scratch,
+        .scratch = time->scratch,
     };
 }

@@ -70,40 +70,40 @@ View *view_unref(View *view); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(View *, view_unref)
 
 /* A table and the facts that go with it. */
-typedef struct Sight {
+typedef struct NodeSet {
     const NodeTable *table;
     const Facts *facts;
-} Sight;
+} NodeSet;
 
 /* When a request is answered, how long that may take, and where. */
-typedef struct Moment {
+typedef struct RequestTime {
     int64_t now_nsec;               /* since 1970 */
     bool (*is_over)(void *context); /* whether its time is up; NULL: it has all the time */
     void *context;
     Arena *scratch; /* for its judge; NULL: none */
-} Moment;
+} RequestTime;
 
 /*
- * How @pod is to see the cluster, starting from @sight (the view's own, or that of a
+ * How @pod is to see the cluster, starting from @node_set (the view's own, or that of a
  * request's nodes), in place:
  *   - without itself, where it runs already (an in-place resize asks so) or was bound by us
  *     a moment ago: it must not be counted against itself;
  *   - with the pods that wait for a node they were promised and are at least as important:
  *     kube-scheduler keeps their room free too;
  *   - without the pods of @gone: what preemption would evict.
- * Mostly there is nothing to do. @moment as for view_question(): its clock runs. 0, or -ENOMEM.
+ * Mostly there is nothing to do. @time as for view_question(): its deadline holds. 0, or -ENOMEM.
  */
-int view_adjust(const View *view, const Moment *moment, const Pod *pod, const PodChange *gone,
-    size_t n_gone, Arena *arena, Sight *sight);
+int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
+    size_t n_gone, Arena *arena, NodeSet *node_set);
 
 /* Gives @table, a request's own or one that was changed, what was measured of its nodes, as the
  * view knows it. Chunks that @before has, too (NULL: none), share theirs. 0, or -ENOMEM. */
-int view_measure(const View *view, const Moment *moment, const NodeTable *before, Arena *arena,
+int view_measure(const View *view, const RequestTime *time, const NodeTable *before, Arena *arena,
     NodeTable *table) MUST_CHECK;
 
 /* What facts are made with, at that moment. */
-FactsOptions view_facts_options(const View *view, const Moment *moment, const KnownFacts *known);
+FactsOptions view_facts_options(const View *view, const RequestTime *time, const KnownFacts *known);
 
-/* What is asked of the program about @rows. @moment NULL: in 1970, and without hurry. */
-Question view_question(const View *view, const Moment *moment, const Sight *sight, const Pod *pod,
-    const uint32_t *rows, size_t n, Arena *arena);
+/* What is asked of the program about @rows. @time NULL: in 1970, and without hurry. */
+Question view_question(const View *view, const RequestTime *time, const NodeSet *node_set,
+    const Pod *pod, const uint32_t *rows, size_t n, Arena *arena);

@@ -110,11 +110,11 @@ static void decode_nodes(JsonReader *reader, Arena *arena, const NodeParts *part
 }
 
 /* The request's own nodes as a table, with the pods that the view knows on them. */
-static int build_own_table(
-    const View *view, const Moment *moment, const NodeList *nodes, Arena *arena, FilterArgs *ret) {
+static int build_own_table(const View *view, const RequestTime *time, const NodeList *nodes,
+    Arena *arena, FilterArgs *ret) {
     NodeTable *table = ARENA_NEW(arena, NodeTable);
     Facts *facts = ARENA_NEW(arena, Facts);
-    FactsOptions options = view_facts_options(view, moment, /* known= */ NULL);
+    FactsOptions options = view_facts_options(view, time, /* known= */ NULL);
     int r;
 
     if (!table || !facts)
@@ -123,10 +123,10 @@ static int build_own_table(
     if (r == 0 && view->snapshot)
         r = table_adopt_pods(table, view->table, arena);
     if (r == 0)
-        r = view_measure(view, moment, /* before= */ NULL, arena, table);
+        r = view_measure(view, time, /* before= */ NULL, arena, table);
     if (r == 0)
         r = facts_build(view->program, table, &options, arena, facts);
-    ret->sight = (Sight){.table = table, .facts = facts};
+    ret->node_set = (NodeSet){.table = table, .facts = facts};
     return r;
 }
 
@@ -160,13 +160,13 @@ static int decode_filter_body(const View *view, Str body, const NodeParts *parts
     return finish(&reader, error);
 }
 
-int filter_args_decode(const View *view, const Moment *moment, Str body, const NodeParts *parts,
+int filter_args_decode(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, FilterArgs *ret, char *error) {
     NodeList names = {0}, nodes = {0};
     const NodeList *used;
     int r;
 
-    *ret = (FilterArgs){.sight = {.table = view->table, .facts = &view->facts}, .body = body};
+    *ret = (FilterArgs){.node_set = {.table = view->table, .facts = &view->facts}, .body = body};
     if (body.len > WIRE_BODY_MAX) {
         (void)snprintf(error, WIRE_ERROR_MAX, "the request is larger than 4 GiB");
         return WIRE_E_MALFORMED;
@@ -185,21 +185,21 @@ int filter_args_decode(const View *view, const Moment *moment, Str body, const N
     ret->rows = used->rows;
     ret->n_unknown = used->n_unknown;
     if (!names.is_given && nodes.is_given) {
-        r = build_own_table(view, moment, &nodes, arena, ret);
+        r = build_own_table(view, time, &nodes, arena, ret);
         if (r < 0)
             return r;
     }
-    return view_adjust(view, moment, &ret->pod, /* gone= */ NULL, 0, arena, &ret->sight);
+    return view_adjust(view, time, &ret->pod, /* gone= */ NULL, 0, arena, &ret->node_set);
 }
 
 Question filter_args_question(
-    const View *view, const Moment *moment, const FilterArgs *args, Arena *arena) {
-    return view_question(view, moment, &args->sight, &args->pod, args->rows, args->n, arena);
+    const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena) {
+    return view_question(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
 }
 
 /* Mostly the name stands in the request as it is, between quotes. */
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena) {
-    Str name = args->sight.table->names->names[args->rows[i]];
+    Str name = args->node_set.table->names->names[args->rows[i]];
     _cleanup_(buf_done) Buf quoted = BUF_INIT(6 * name.len + 2); /* six bytes for one, at most */
 
     if (name.ptr > args->body.ptr && name.ptr < args->body.ptr + args->body.len)

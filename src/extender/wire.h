@@ -48,17 +48,17 @@ typedef struct FilterArgs {
     const Span *spans;    /* where each node stands in it: name with quotes, or object */
     const uint32_t *rows; /* each node's row in the table; n_rows: berth does not know it */
     size_t n_unknown;     /* how many of them berth does not know */
-    Sight sight;          /* the view's table, or one of the request's own nodes */
+    NodeSet node_set;     /* the view's table, or one of the request's own nodes */
 } FilterArgs;
 
 /* @body must outlive what is decoded; @parts of whole nodes are read. 0, WIRE_E_MALFORMED with
  * @error filled (WIRE_ERROR_MAX bytes), or -ENOMEM. */
-int filter_args_decode(const View *view, const Moment *moment, Str body, const NodeParts *parts,
+int filter_args_decode(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, FilterArgs *ret, char *error);
 
 /* What is asked of the program about these nodes. */
 Question filter_args_question(
-    const View *view, const Moment *moment, const FilterArgs *args, Arena *arena);
+    const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena);
 
 /* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);

@@ -149,8 +149,8 @@ static void collect_causes(const View *view, const Decision *decision, Causes *r
     *ret = (Causes){0};
     for (size_t i = 0; decision->rejected && i < view->program->n_filters; i++)
         add_cause(ret, view->program->filters[i]->reason, decision->rejected[i]);
-    add_cause(ret, STR("node is not known to berth"), decision->n_unknown);
-    add_cause(ret, STR("time was up before the node was judged"), decision->notes.n_late);
+    add_cause(ret, STR(UNKNOWN_NODE_REASON), decision->summary.n_unknown);
+    add_cause(ret, STR(LATE_NODE_REASON), decision->summary.n_late);
 }
 
 static void write_causes(const Causes *causes, Buf *out) {
@@ -175,7 +175,7 @@ static void write_filter_note(const View *view, const Decision *decision, Buf *o
         ". See: berth explain --last %.*s/%.*s",
         STR_FMT(str_take(pod->namespace, NODE_NAME_MAX)),
         STR_FMT(str_take(pod->name, NODE_NAME_MAX)));
-    buf_printf(out, "0 of %zu nodes passed berth's policies: ", decision->n_in);
+    buf_printf(out, "0 of %zu nodes passed berth's policies: ", decision->summary.n_in);
     buf_append(out, utf8_take(buf_str(&why), ANNOUNCE_NOTE_MAX - out->len - command.len));
     buf_append(out, buf_str(&command));
 }
@@ -185,7 +185,7 @@ void announcements_note_filter(
     _cleanup_(buf_done) Buf note = BUF_INIT(NOTE_MAX);
     const Pod *pod;
 
-    if (!decision->args || decision->n_in == 0 || decision->n_out > 0)
+    if (!decision->args || decision->summary.n_in == 0 || decision->summary.n_out > 0)
         return;
     pod = &decision->args->pod;
     if (str_is_empty(pod->uid) || !may_tell_pod(announcements, pod->uid, now_nsec))

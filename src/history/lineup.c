@@ -62,7 +62,7 @@ static uint32_t number_stranger(Roll *roll, const FilterArgs *args, size_t i, Ar
 }
 
 static bool number_names(Lineup *lineup, Roll *roll, const FilterArgs *args) {
-    const NodeNames *names = args->sight.table->names;
+    const NodeNames *names = args->node_set.table->names;
     uint32_t *numbers = lineup->numbers;
     _cleanup_(arena_freep) Arena *arena = NULL;
 
@@ -84,7 +84,7 @@ static bool number_names(Lineup *lineup, Roll *roll, const FilterArgs *args) {
 }
 
 const uint32_t *lineup_number(Lineup *lineup, Roll *roll, const FilterArgs *args) {
-    const NodeNames *names = args->sight.table->names;
+    const NodeNames *names = args->node_set.table->names;
 
     if (!reserve(&lineup->numbers, &lineup->numbers_size, args->n + 1)) /* one: never NULL */
         return NULL;

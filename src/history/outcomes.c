@@ -66,7 +66,7 @@ static void fill_codes(Codes *codes, const RulePlaces *places) {
 }
 
 static bool is_unknown(const FilterArgs *args, size_t i) {
-    return args->rows[i] == args->sight.table->n_rows;
+    return args->rows[i] == args->node_set.table->n_rows;
 }
 
 /* The columns while they are filled; entry places[i] is of node i of the request. */
@@ -87,7 +87,7 @@ static void fill_said(
         size_t entry = entry_of(columns, numbers, i);
 
         if (entry != SIZE_MAX)
-            columns->codes[entry] = code_of(codes, decision->said[i]);
+            columns->codes[entry] = code_of(codes, decision->verdicts[i]);
     }
 }
 
@@ -128,7 +128,7 @@ static inline uint16_t place_of(double score, bool is_narrowed) {
 static void fill_places(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
     for (size_t i = 0; i < decision->args->n; i++) {
         size_t entry = entry_of(columns, numbers, i);
-        bool is_narrowed = decision->said && decision->said[i] == VERDICT_NARROWED;
+        bool is_narrowed = decision->verdicts && decision->verdicts[i] == VERDICT_NARROWED;
 
         if (entry != SIZE_MAX)
             columns->places[entry] = place_of(decision->narrowed[i], is_narrowed);
@@ -178,7 +178,7 @@ Outcomes *outcomes_new(
         memset(columns.scores, 0, outcomes->n);
     if (columns.places)
         memset(columns.places, 0xFF, outcomes->n * sizeof(*columns.places)); /* PLACE_NONE */
-    if (decision->said) {
+    if (decision->verdicts) {
         fill_codes(&codes, places);
         fill_said(&columns, decision, &codes, numbers);
     } else {

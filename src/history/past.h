@@ -49,11 +49,9 @@ typedef struct PastDecision {
     Digest pod_digest; /* of the pod as it was sent; all zero: it was not */
     uint64_t generation;
     size_t n_known; /* nodes of the cluster as it was; 0: none */
-    size_t n_in, n_out, n_unknown, n_narrowed;
-    size_t n_late;     /* rejected because time was up */
-    bool is_exempt;    /* no policy was for the pod: --exempt */
-    bool had_names;    /* it was about nodes by name; else they came whole, or none did */
-    size_t n_unjudged; /* not judged, or not scored, in time, whatever became of them */
+    DecisionSummary summary;
+    bool is_exempt; /* no policy was for the pod: --exempt */
+    bool had_names; /* the request named nodes; else they came whole, or none did */
 
     RuleBook *book;
     const RuleCount *rules; /* those that spoke, by number */
@@ -72,15 +70,6 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
 PastDecision *past_ref(PastDecision *past);
 PastDecision *past_unref(PastDecision *past); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(PastDecision *, past_unref)
-
-/* Nodes that a rule rejected. */
-static inline size_t past_rejected(const PastDecision *past) {
-    size_t others = past->n_out + past->n_unknown + past->n_narrowed + past->n_late;
-
-    return past->verb == VERB_FILTER && past->error.len == 0 && past->n_in > others
-               ? past->n_in - others
-               : 0;
-}
 
 /* The rule at @place among those that spoke. */
 static inline const RuleNote *past_rule(const PastDecision *past, size_t place) {

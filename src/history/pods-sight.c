@@ -124,10 +124,10 @@ static void note_filter(Gathered *pod, const FoundDecision *found) {
     const PastDecision *past = found->past;
 
     pod->sight.filter = found;
-    pod->sight.n_passed = past->n_out;
-    pod->sight.n_in = past->n_in;
+    pod->sight.n_passed = past->summary.n_out;
+    pod->sight.n_in = past->summary.n_in;
     pod->sight.is_exempt = past->is_exempt;
-    pod->sight.is_waiting = past->n_out == 0 && str_is_empty(past->error);
+    pod->sight.is_waiting = past->summary.n_out == 0 && str_is_empty(past->error);
     pod->sight.node = STR_NULL; /* it is being placed anew */
 }
 
@@ -390,8 +390,6 @@ void pods_sight_done(PodsSight *sight) {
 /* --- reasons ---------------------------------------------------------------------------------- */
 
 /* What filter says of nodes that no rule speaks of (extender/filter.c). */
-#define UNKNOWN_REASON STR("node is not known to berth")
-#define LATE_REASON STR("berth ran out of time to judge the node")
 
 static void add_group(ReasonGroup *groups, size_t *n, size_t max, ReasonGroup added) {
     size_t i = 0;
@@ -441,12 +439,15 @@ size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max
         add_group(ret,
             &n,
             max,
-            (ReasonGroup){
-                .reason = UNKNOWN_REASON, .n_nodes = past->n_unknown, .kind = OUTCOME_UNKNOWN});
+            (ReasonGroup){.reason = STR(UNKNOWN_NODE_REASON),
+                .n_nodes = past->summary.n_unknown,
+                .kind = OUTCOME_UNKNOWN});
         add_group(ret,
             &n,
             max,
-            (ReasonGroup){.reason = LATE_REASON, .n_nodes = past->n_late, .kind = OUTCOME_LATE});
+            (ReasonGroup){.reason = STR(LATE_NODE_REASON),
+                .n_nodes = past->summary.n_late,
+                .kind = OUTCOME_LATE});
     }
     if (n > 1)
         qsort(ret, n, sizeof(*ret), compare_groups);

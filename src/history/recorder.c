@@ -221,10 +221,10 @@ static int record_headline(Recorder *recorder, const PastDecision *past, Recorde
         .error = past->error,
         .policy = past->book->digest,
         .had_names = past->had_names,
-        .is_late = past->n_late > 0 || past->n_unjudged > 0,
+        .is_late = past->summary.n_late > 0 || past->summary.n_unjudged > 0,
         .is_exempt = past->is_exempt,
-        .n_in = past->n_in,
-        .n_out = past->n_out,
+        .n_in = past->summary.n_in,
+        .n_out = past->summary.n_out,
     };
     if (!copy(recorder->arena, &into->pod_namespace) || !copy(recorder->arena, &into->pod_name) ||
         !copy(recorder->arena, &into->pod_uid) || !copy(recorder->arena, &into->target) ||

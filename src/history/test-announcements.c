@@ -89,7 +89,7 @@ static void test_the_command_fits(void **state) {
     const View odd = {.program = &program};
     FilterArgs args = {.pod = {.uid = STR("u1")}};
     uint32_t rejected[] = {7};
-    const Decision decision = {.args = &args, .n_in = 7, .rejected = rejected};
+    const Decision decision = {.args = &args, .summary.n_in = 7, .rejected = rejected};
     const char *end;
 
     memset(name, 'p', sizeof(name) - 1);
@@ -145,6 +145,46 @@ static void test_what_is_told(void **state) {
         (void)snprintf(want, sizeof(want), "Warning NoNodePassed Filter shop/web %s", uid);
         assert_string_equal(head, want);
     }
+}
+
+static bool is_over(void *context) {
+    (void)context;
+    return true;
+}
+
+/* Rules that depend on the node alone are known beforehand: time being up, they still reject, and
+ * such a node must not count as late, too. */
+static void test_counts_each_late_node_once(void **state) {
+    static const char text[] =
+        "policies:\n"
+        "  zones:\n"
+        "    onTimeout: reject\n"
+        "    filters:\n"
+        "      - {name: a, expression: \"node.metadata.name != 'n1'\", reason: not this one}\n"
+        "      - {name: b, expression: \"node.metadata.name != pod.metadata.name\", reason: own}\n"
+        "nodes: {n1: {}, n2: {}}\n";
+    const RequestTime none = {.is_over = is_over};
+    Str body =
+        STR("{\"Pod\":{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"uid\":\"u\"}},"
+            "\"NodeNames\":[\"n1\",\"n2\"]}");
+    TestScene late;
+    View *late_view = NULL;
+    Answer answer;
+
+    scene_init_text(&late, text);
+    assert_int_equal(
+        view_new(
+            &(ViewParts){.snapshot = late.snapshot, .program = late.program}, NULL, &late_view),
+        0);
+    extender_filter(late_view, &none, body, arena, &answer);
+    assert_int_equal(answer.decision.summary.n_unjudged, 2);
+    announcements_note_filter(announcements, late_view, &answer.decision, AT(1000));
+    assert_string_equal(note,
+        "0 of 2 nodes passed berth's policies: 1 not this one, 1 berth ran out of time to judge "
+        "the "
+        "node. See: berth explain --last shop/web");
+    view_unref(late_view);
+    scene_done(&late);
 }
 
 static void test_one_pod_not_all_the_time(void **state) {
@@ -228,6 +268,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_what_is_told),
         TEST(test_the_command_fits),
+        TEST(test_counts_each_late_node_once),
         TEST(test_one_pod_not_all_the_time),
         TEST(test_all_pods_together),
         TEST(test_a_pod_without_a_uid),

@@ -108,7 +108,7 @@ static void test_outcomes(void **state) {
 
 /* Verdicts that filter gives only with policies that narrow, or that are slow. */
 static void test_narrowed_and_late(void **state) {
-    static const uint16_t said[] = {VERDICT_NARROWED, VERDICT_PASS, VERDICT_LATE, 1};
+    static const uint16_t verdicts[] = {VERDICT_NARROWED, VERDICT_PASS, VERDICT_LATE, 1};
     static const double narrowed[] = {12.5, 12.4, -1, -1};
     static const uint8_t scores[] = {3, 9, 0, 0};
     static const uint32_t rows[] = {0, 1, 2, 3}, rejected[] = {0, 1};
@@ -123,36 +123,37 @@ static void test_narrowed_and_late(void **state) {
     };
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
     FilterArgs args = {.has_names = true, .n = 4, .rows = rows};
-    Decision decision = {.n_in = 4,
-        .n_out = 1,
+    Decision decision = {
+        .summary =
+            {.n_in = 4, .n_out = 1, .n_rejected = 1, .n_narrowed = 1, .n_late = 1, .n_unjudged = 3},
         .args = &args,
-        .said = said,
+        .verdicts = verdicts,
         .scores = scores,
         .narrowed = narrowed,
-        .notes = {.filter_errors = errors, .filter_missing = missing, .n_late = 3},
+        .notes = {.filter_errors = errors, .filter_missing = missing},
         .rejected = rejected};
     FoundDecision found;
     char text[128];
     Stage stage;
 
     stage_init(&stage, scene_text);
-    args.sight.table = stage.view->table;
+    args.node_set.table = stage.view->table;
     decisions_note(decisions, stage.view, VERB_FILTER, &decision, (PastTimes){0});
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_text(
             cases[i].node, str_from_c(look(decisions, 1, cases[i].node, text)), cases[i].want);
     assert_true(decisions_find(decisions, 1, &found));
-    assert_int_equal(found.past->n_narrowed, 1);
-    assert_int_equal(found.past->n_late, 1);
-    assert_int_equal(found.past->n_unjudged, 3);
+    assert_int_equal(found.past->summary.n_narrowed, 1);
+    assert_int_equal(found.past->summary.n_late, 1);
+    assert_int_equal(found.past->summary.n_unjudged, 3);
     assert_int_equal(found.past->n_rules, 2);
     assert_int_equal(found.past->rules[0].failed, 2);
     assert_int_equal(found.past->rules[1].missing, 3);
-    assert_int_equal(past_rejected(found.past), 1);
+    assert_int_equal(found.past->summary.n_rejected, 1);
     found_done(&found);
 
     /* A rule that let nodes pass of which a metric is missing has spoken, too. */
-    decision = (Decision){.n_in = 4, .n_out = 4, .notes = {.filter_missing = missing}};
+    decision = (Decision){.summary = {.n_in = 4, .n_out = 4}, .notes = {.filter_missing = missing}};
     decisions_note(decisions, stage.view, VERB_FILTER, &decision, (PastTimes){0});
     assert_true(decisions_find(decisions, 2, &found));
     assert_int_equal(found.past->n_rules, 1);
@@ -164,20 +165,21 @@ static void test_narrowed_and_late(void **state) {
 /* Ranks are those of the narrowing, whichever way they are asked for. */
 static void test_ranks(void **state) {
     static const uint32_t rows[] = {3, 1, 0, 2};
-    static const uint16_t said[] = {VERDICT_NARROWED, VERDICT_PASS, VERDICT_NARROWED, VERDICT_PASS};
+    static const uint16_t verdicts[] = {
+        VERDICT_NARROWED, VERDICT_PASS, VERDICT_NARROWED, VERDICT_PASS};
     static const double narrowed[] = {50, 99, 49.9, 50};
     static const uint32_t want[] = {4, 1, 2, 3}; /* by row */
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
     _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
     FilterArgs args = {.has_names = true, .rows = rows};
-    Decision decision = {.args = &args, .said = said, .narrowed = narrowed};
+    Decision decision = {.args = &args, .verdicts = verdicts, .narrowed = narrowed};
     const uint32_t *ranks;
     FoundDecision found;
     Stage stage;
 
     stage_init(&stage, scene_text);
-    args.sight.table = stage.view->table;
-    args.n = decision.n_in = 4;
+    args.node_set.table = stage.view->table;
+    args.n = decision.summary.n_in = 4;
     decisions_note(decisions, stage.view, VERB_FILTER, &decision, (PastTimes){0});
     assert_true(decisions_find(decisions, 1, &found));
     assert_int_equal(outcomes_ranks(found.outcomes, arena, &ranks), 0);

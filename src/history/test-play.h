@@ -44,8 +44,9 @@ static inline Str first_passed(const Answer *filter, Arena *arena) {
     const FilterArgs *args = filter->decision.args;
 
     for (size_t i = 0; i < args->n; i++)
-        if (filter->decision.said[i] == VERDICT_PASS && args->rows[i] < args->sight.table->n_rows)
-            return arena_copy(arena, args->sight.table->names->names[args->rows[i]]);
+        if (filter->decision.verdicts[i] == VERDICT_PASS &&
+            args->rows[i] < args->node_set.table->n_rows)
+            return arena_copy(arena, args->node_set.table->names->names[args->rows[i]]);
     return STR_NULL;
 }
 

@@ -38,7 +38,7 @@ static void test_equal(void **state) {
         assert_true(report.is_whole);
         for (uint64_t below = 0; decisions_read(decisions, below, found, 1) == 1;) {
             below = found[0].past->id;
-            n_narrowed += found[0].past->n_narrowed;
+            n_narrowed += found[0].past->summary.n_narrowed;
             found_done(&found[0]);
             if (below == 1)
                 break;

@@ -49,11 +49,11 @@ static inline void stage_ask(
     Answer answer;
 
     if (verb == VERB_FILTER)
-        extender_filter(view, /* moment= */ NULL, body, arena, &answer);
+        extender_filter(view, /* time= */ NULL, body, arena, &answer);
     else if (verb == VERB_PREEMPT)
-        extender_preempt(view, /* moment= */ NULL, body, arena, &answer);
+        extender_preempt(view, /* time= */ NULL, body, arena, &answer);
     else
-        extender_prioritize(view, /* moment= */ NULL, body, arena, &answer);
+        extender_prioritize(view, /* time= */ NULL, body, arena, &answer);
     decisions_note(decisions, view, verb, &answer.decision, times);
 }
 

@@ -14,8 +14,7 @@ static void note(Stage *stage, Verb verb, const char *uid, size_t n_out, const c
         .pod_namespace = STR("default"),
         .pod_name = STR("p"),
         .pod_uid = str_from_c(uid),
-        .n_in = 1,
-        .n_out = n_out,
+        .summary = {.n_in = 1, .n_out = n_out},
         .error = str_from_c(error),
     };
 

@@ -37,7 +37,8 @@ static bool note(Walk *walk, const PastDecision *past) {
         return false;
     if (map_find(&walk->seen, key) != MAP_NONE)
         return true;
-    walk->n_waiting += past->verb == VERB_FILTER && past->n_out == 0 && str_is_empty(past->error);
+    walk->n_waiting +=
+        past->verb == VERB_FILTER && past->summary.n_out == 0 && str_is_empty(past->error);
     key = arena_copy(walk->arena, key);
     return key.ptr && map_add(&walk->seen, key, 0) == 0;
 }

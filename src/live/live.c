@@ -91,7 +91,7 @@ static void take_notice(void *context, const MirrorNotice *notice) {
 static uint32_t row_in(const View *view, const FilterArgs *args, size_t i) {
     if (args->has_names)
         return args->rows[i];
-    return table_find(view->table, args->sight.table->names->names[args->rows[i]]);
+    return table_find(view->table, args->node_set.table->names->names[args->rows[i]]);
 }
 
 /* Which nodes passed, for the bind that may follow. */
@@ -100,7 +100,7 @@ static void keep_pass(Live *live, const View *view, const Decision *decision) {
     Pass *pass = pass_new(&args->pod, view->table->names);
 
     for (size_t i = 0; pass && i < args->n; i++)
-        if (decision->said[i] == VERDICT_PASS)
+        if (decision->verdicts[i] == VERDICT_PASS)
             pass_add(pass, row_in(view, args, i));
     passes_keep(live->passes, pass, clock_monotonic_nsec());
 }
@@ -117,14 +117,14 @@ void live_end_filter(Live *live) {
 
 /* Who is asked wants to bind soon: the lease is mostly there before the bind comes. */
 void live_note_filter(Live *live, const View *view, const Decision *decision) {
-    if (!decision->args || decision->n_in == 0)
+    if (!decision->args || decision->summary.n_in == 0)
         return;
     mirror_note_asked(live->mirror);
     bypass_note_asked(live->bypass, &decision->args->pod, clock_monotonic_nsec());
     if (live->parked)
         parked_note_filter(live->parked,
             decision->args->pod.uid,
-            /* is_rejected= */ decision->n_out < decision->n_in,
+            /* is_rejected= */ decision->summary.n_out < decision->summary.n_in,
             clock_monotonic_nsec());
     if (live->passes)
         keep_pass(live, view, decision);
@@ -192,7 +192,7 @@ static const char *find_pass(
 static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
     _cleanup_(view_unrefp) View *shown = current_view(bind->live->current), *view = NULL;
-    Moment moment = {.now_nsec = clock_wall_nsec()};
+    RequestTime time = {.now_nsec = clock_wall_nsec()};
     /* The view in force may not have the binds of this very turn yet. */
     ViewParts parts = {
         .snapshot = snapshot,
@@ -200,14 +200,14 @@ static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
         .zones = shown->zones,
         .exemptions = shown->exemptions,
         .measurements = shown->measurements,
-        .now_nsec = moment.now_nsec,
+        .now_nsec = time.now_nsec,
         .uptime_nsec = clock_monotonic_nsec(),
     };
     Str reason = STR("out of memory");
 
     if (view_new(&parts, shown, &view) == 0 &&
         extender_may_bind(
-            view, &moment, bind->pod, bind->args.node, bind->arena, &job->annotations, &reason))
+            view, &time, bind->pod, bind->args.node, bind->arena, &job->annotations, &reason))
         return true;
     atomic_fetch_add(&bind->live->n_bind_refused, 1);
     (void)snprintf(error,

@@ -194,8 +194,8 @@ void latency_note_request(
     }
 }
 
-void latency_note_decision(Latency *latency, Verb verb, uint64_t n_nodes, uint64_t n_rejected,
-    uint64_t n_late, int64_t now_nsec) {
+void latency_note_decision(
+    Latency *latency, Verb verb, const DecisionSummary *summary, int64_t now_nsec) {
     VerbCounts *counts;
     Slot *slot;
 
@@ -203,14 +203,14 @@ void latency_note_decision(Latency *latency, Verb verb, uint64_t n_nodes, uint64
         return;
     slot = enter(latency, now_nsec);
     counts = &slot->verbs[verb];
-    ADD(&counts->nodes[bucket_of(n_nodes, NODE_BUCKETS)], 1);
-    raise_count(&counts->n_nodes_max, n_nodes);
-    if (n_late > 0)
+    ADD(&counts->nodes[bucket_of(summary->n_in, NODE_BUCKETS)], 1);
+    raise_count(&counts->n_nodes_max, summary->n_in);
+    if (summary->n_unjudged > 0)
         ADD(&counts->n_late, 1);
     if (verb != VERB_FILTER)
         return;
-    ADD(&slot->n_nodes, n_nodes);
-    ADD(&slot->n_rejected, n_rejected);
+    ADD(&slot->n_nodes, summary->n_in);
+    ADD(&slot->n_rejected, summary->n_rejected);
 }
 
 void latency_note_error(Latency *latency, Verb verb, int64_t now_nsec) {

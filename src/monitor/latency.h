@@ -46,9 +46,9 @@ DEFINE_CLEANUP(Latency *, latency_free)
 void latency_note_request(
     Latency *latency, Verb verb, const int64_t parts_nsec[_LATENCY_PARTS], int64_t now_nsec);
 
-/* What was decided: how many nodes were asked about, were rejected, and were not judged in time. */
-void latency_note_decision(Latency *latency, Verb verb, uint64_t n_nodes, uint64_t n_rejected,
-    uint64_t n_late, int64_t now_nsec);
+/* Counts the nodes of a decision. */
+void latency_note_decision(
+    Latency *latency, Verb verb, const DecisionSummary *summary, int64_t now_nsec);
 
 /* A verb was answered with an error. */
 void latency_note_error(Latency *latency, Verb verb, int64_t now_nsec);

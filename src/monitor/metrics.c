@@ -63,7 +63,8 @@ Metrics *metrics_free(Metrics *metrics) {
 /* --- counting ---------------------------------------------------------------- */
 
 static void count(_Atomic uint64_t *counter, uint64_t n) {
-    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+    if (n > 0)
+        atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
 static uint64_t load(const _Atomic uint64_t *counter) {
@@ -90,23 +91,17 @@ void metrics_note_request(Metrics *metrics, size_t route, const HttpOutcome *out
     count(&figures->bytes_out, outcome->bytes_out);
 }
 
-static void note_late(Metrics *metrics, Verb verb, const Decision *decision) {
-    if (decision->notes.n_late == 0)
-        return;
-    count(&metrics->late_requests[verb], 1);
-    count(&metrics->late_nodes[verb], decision->notes.n_late);
-    count(&metrics->late_rejected, decision_count(decision, VERDICT_LATE));
-}
-
 void metrics_note_decision(
     Metrics *metrics, Verb verb, Program *program, const Decision *decision) {
-    count(&metrics->routes[verb].nodes_in, decision->n_in);
-    count(&metrics->nodes_unknown, decision->n_unknown);
-    if (!str_is_empty(decision->error))
-        count(&metrics->errors[verb], 1);
-    if (decision->narrowed)
-        count(&metrics->nodes_narrowed, decision_count(decision, VERDICT_NARROWED));
-    note_late(metrics, verb, decision);
+    const DecisionSummary *summary = &decision->summary;
+
+    count(&metrics->routes[verb].nodes_in, summary->n_in);
+    count(&metrics->nodes_unknown, summary->n_unknown);
+    count(&metrics->nodes_narrowed, summary->n_narrowed);
+    count(&metrics->errors[verb], !str_is_empty(decision->error));
+    count(&metrics->late_requests[verb], summary->n_unjudged > 0);
+    count(&metrics->late_nodes[verb], summary->n_unjudged);
+    count(&metrics->late_rejected, summary->n_late);
     rule_figures_note(metrics->rules, program, decision);
 }
 

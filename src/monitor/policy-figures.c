@@ -88,9 +88,10 @@ void policy_figures_note(PolicyFigures *figures, Program *program, const Decisio
     if (!decision->applied || !decision->args ||
         (figures->program != program && !set_program(figures, program)))
         return;
-    if (decision->n_in == 0) /* nobody asks that but `berth check`, to see whether we answer */
+    if (decision->summary.n_in ==
+        0) /* nobody asks that but `berth check`, to see whether we answer */
         return;
-    n_known = decision->n_in - decision->args->n_unknown;
+    n_known = decision->summary.n_in - decision->args->n_unknown;
     for (size_t i = 0; i < program->n_policies; i++) {
         PolicyFigure *item;
 

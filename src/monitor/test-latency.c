@@ -15,6 +15,14 @@ static void note(
     latency_note_request(latency, verb, parts, now_nsec);
 }
 
+static void note_decision(Latency *latency, Verb verb, size_t n_in, size_t n_rejected,
+    size_t n_unjudged, int64_t now_nsec) {
+    const DecisionSummary summary = {
+        .n_in = n_in, .n_rejected = n_rejected, .n_unjudged = n_unjudged};
+
+    latency_note_decision(latency, verb, &summary, now_nsec);
+}
+
 /* Off by at most a fifth. */
 static void assert_near(const char *name, int64_t got, int64_t want) {
     if (got >= want - want / 5 && got <= want + want / 4)
@@ -39,7 +47,7 @@ static void test_nothing(void **state) {
         assert_int_equal(slots[LATENCY_SLOTS - 1].n[VERB_FILTER], 0);
     }
     note(NULL, VERB_FILTER, 1, 1, 1, BEGIN);
-    latency_note_decision(NULL, VERB_FILTER, 1, 1, 1, BEGIN);
+    note_decision(NULL, VERB_FILTER, 1, 1, 1, BEGIN);
     latency_note_error(NULL, VERB_FILTER, BEGIN);
 }
 
@@ -120,9 +128,9 @@ static void test_decisions(void **state) {
 
     (void)state;
     for (uint64_t i = 0; i < 100; i++)
-        latency_note_decision(latency, VERB_FILTER, 5000, 10, i < 3 ? 40 : 0, BEGIN);
-    latency_note_decision(latency, VERB_FILTER, 7, 0, 0, BEGIN);
-    latency_note_decision(latency, VERB_PRIORITIZE, 3, 0, 0, BEGIN);
+        note_decision(latency, VERB_FILTER, 5000, 10, i < 3 ? 40 : 0, BEGIN);
+    note_decision(latency, VERB_FILTER, 7, 0, 0, BEGIN);
+    note_decision(latency, VERB_PRIORITIZE, 3, 0, 0, BEGIN);
     latency_note_error(latency, VERB_BIND, BEGIN);
     for (unsigned window_sec = 0; window_sec <= 300; window_sec += 300) {
         latency_read(latency, window_sec, BEGIN, verbs);
@@ -143,9 +151,9 @@ static void test_slots(void **state) {
 
     (void)state;
     note(latency, VERB_FILTER, USEC, USEC, 998 * USEC, BEGIN);
-    latency_note_decision(latency, VERB_FILTER, 100, 40, 1, BEGIN);
+    note_decision(latency, VERB_FILTER, 100, 40, 1, BEGIN);
     note(latency, VERB_BIND, 1, 1, 1, BEGIN + 25 * NSEC_PER_SEC);
-    latency_note_decision(latency, VERB_PRIORITIZE, 9, 0, 0, BEGIN + 25 * NSEC_PER_SEC);
+    note_decision(latency, VERB_PRIORITIZE, 9, 0, 0, BEGIN + 25 * NSEC_PER_SEC);
     latency_note_error(latency, VERB_BIND, BEGIN + 25 * NSEC_PER_SEC);
     latency_slots(latency, BEGIN + 26 * NSEC_PER_SEC, slots);
     assert_int_equal(before->n[VERB_FILTER], 1);
@@ -173,7 +181,7 @@ static void *count_many(void *context) {
         int64_t now = BEGIN + i * 2 * LATENCY_SLOTS * LATENCY_SLOT_SEC * NSEC_PER_SEC / ROUNDS;
 
         note(latency, VERB_FILTER, USEC, USEC, USEC, now);
-        latency_note_decision(latency, VERB_FILTER, 10, 1, 1, now);
+        note_decision(latency, VERB_FILTER, 10, 1, 1, now);
     }
     return NULL;
 }

@@ -42,7 +42,7 @@ static void ask(RuleFigures *figures, const View *view, Verb verb) {
     Answer answer;
 
     (verb == VERB_FILTER ? extender_filter : extender_prioritize)(
-        view, /* moment= */ NULL, body, arena, &answer);
+        view, /* time= */ NULL, body, arena, &answer);
     rule_figures_note(figures, view->program, &answer.decision);
 }
 

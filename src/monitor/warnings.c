@@ -65,15 +65,15 @@ static uint64_t count_late(Warnings *warnings, int64_t now_nsec) {
 }
 
 static void note_late(Warnings *warnings, Verb verb, const Decision *decision, int64_t now_nsec) {
-    uint64_t n = decision->notes.n_late > 0 ? count_late(warnings, now_nsec) : 0;
+    uint64_t n = decision->summary.n_unjudged > 0 ? count_late(warnings, now_nsec) : 0;
 
     if (n > 0)
         log_warn("time was up before all nodes were judged; onTimeout decides",
             LOG_CSTR("verb", verb_name(verb)),
             LOG_STR("namespace", decision->pod_namespace),
             LOG_STR("pod", decision->pod_name),
-            LOG_INT("nodes_in", decision->n_in),
-            LOG_INT("nodes_late", decision->notes.n_late),
+            LOG_INT("nodes_in", decision->summary.n_in),
+            LOG_INT("nodes_late", decision->summary.n_unjudged),
             LOG_INT("requests", n));
 }
 
@@ -146,7 +146,7 @@ static size_t find_node(
     r = failure->filter ? judge_filter_states(judge, failure->filter, states)
                         : judge_score_values(judge, failure->score, raw, states, values);
     for (size_t i = 0; r == 0 && i < args->n; i++)
-        if (states[i] == COLUMN_ERROR && args->rows[i] != args->sight.table->n_rows)
+        if (states[i] == COLUMN_ERROR && args->rows[i] != args->node_set.table->n_rows)
             return i;
     return SIZE_MAX;
 }
@@ -190,12 +190,12 @@ static void tell_match(const Failure *failure, const CelError *error) {
 }
 
 static void tell(const Failures *failures, const View *view, const Decision *decision,
-    const Moment *moment, Arena *arena) {
+    const RequestTime *time, Arena *arena) {
     Judge *judge = NULL;
     Question question;
 
-    if (decision->args && moment) {
-        question = filter_args_question(view, moment, decision->args, arena);
+    if (decision->args && time) {
+        question = filter_args_question(view, time, decision->args, arena);
         if (judge_open(&question, &judge) < 0)
             judge = NULL;
     }
@@ -215,7 +215,7 @@ static bool has_failures(const JudgeNotes *notes) {
 }
 
 void warnings_note(Warnings *warnings, const View *view, Verb verb, const Decision *decision,
-    const Moment *moment, Arena *arena, int64_t now_nsec) {
+    const RequestTime *time, Arena *arena, int64_t now_nsec) {
     Failures failures = {.n = 0};
 
     note_late(warnings, verb, decision, now_nsec);
@@ -226,5 +226,5 @@ void warnings_note(Warnings *warnings, const View *view, Verb verb, const Decisi
         collect_failures(warnings, &decision->notes, &failures);
     (void)pthread_mutex_unlock(&warnings->lock);
     if (failures.n > 0)
-        tell(&failures, view, decision, moment, arena);
+        tell(&failures, view, decision, time, arena);
 }

@@ -29,6 +29,6 @@ Warnings *warnings_free(Warnings *warnings);
 DEFINE_CLEANUP(Warnings *, warnings_free)
 
 /* A verb has been answered from @view. What an error says is found out by judging once more, in
- * what is left of @moment (NULL: is not found out) and in @arena. @now_nsec: monotonic. */
+ * what is left of @time (NULL: is not found out) and in @arena. @now_nsec: monotonic. */
 void warnings_note(Warnings *warnings, const View *view, Verb verb, const Decision *decision,
-    const Moment *moment, Arena *arena, int64_t now_nsec);
+    const RequestTime *time, Arena *arena, int64_t now_nsec);

@@ -31,8 +31,8 @@ static void assert_same_answers(
         world_ask(again, verbs[i], now, body, arena, &second);
         assert_true(str_eq(reply_text(&first.body, arena), reply_text(&second.body, arena)));
         if (verbs[i] == VERB_FILTER) {
-            seen->n_passed += first.decision.n_out;
-            seen->n_rejected += first.decision.n_in - first.decision.n_out;
+            seen->n_passed += first.decision.summary.n_out;
+            seen->n_rejected += first.decision.summary.n_in - first.decision.summary.n_out;
         }
     }
 }

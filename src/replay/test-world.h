@@ -312,12 +312,12 @@ static inline Str world_request(World *world, unsigned pod, Arena *arena) {
 
 static inline void world_ask(
     const View *view, Verb verb, int64_t now_nsec, Str body, Arena *arena, Answer *ret) {
-    const Moment moment = {.now_nsec = now_nsec};
+    const RequestTime time = {.now_nsec = now_nsec};
 
     if (verb == VERB_FILTER)
-        extender_filter(view, &moment, body, arena, ret);
+        extender_filter(view, &time, body, arena, ret);
     else
-        extender_prioritize(view, &moment, body, arena, ret);
+        extender_prioritize(view, &time, body, arena, ret);
     assert_int_equal(ret->status, 200);
     assert_non_null(ret->decision.args);
 }

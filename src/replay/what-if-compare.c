@@ -171,9 +171,9 @@ int compare_filter(Tallies *tallies, const RecordedDecision *decision, const Dec
         return -ENOMEM;
     for (size_t i = 0; i < decision->n_nodes; i++) {
         const RecordedNode *node = order[i];
-        bool passed = node->kind == RECORDED_PASSED, passes = answer->said[i] == VERDICT_PASS;
+        bool passed = node->kind == RECORDED_PASSED, passes = answer->verdicts[i] == VERDICT_PASS;
 
-        n_differ += !compare_node(&pair, node, answer->said[i], ret);
+        n_differ += !compare_node(&pair, node, answer->verdicts[i], ret);
         moves |= passed != passes;
         if (node->name == chosen && passed) {
             ret->has_chosen = true;

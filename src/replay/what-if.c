@@ -67,7 +67,7 @@ static int find_view(Run *run, const Scene *scene) {
 }
 
 static void answer(const Run *run, const RecordedDecision *decision, Str body, Answer *ret) {
-    Moment moment = {
+    RequestTime time = {
         .now_nsec = decision->now_nsec,
         .is_over = run->options->is_over,
         .context = run->options->context,
@@ -75,9 +75,9 @@ static void answer(const Run *run, const RecordedDecision *decision, Str body, A
     };
 
     if (decision->verb == VERB_FILTER)
-        extender_filter(run->view, &moment, body, run->request, ret);
+        extender_filter(run->view, &time, body, run->request, ret);
     else
-        extender_prioritize(run->view, &moment, body, run->request, ret);
+        extender_prioritize(run->view, &time, body, run->request, ret);
 }
 
 #define COMPARE_SKIPPED 1 /* there is none */
@@ -108,7 +108,7 @@ static int compare(Run *run, const RecordedDecision *decision, uint32_t chosen, 
                        : "berth had no cluster to look up its nodes in";
         return COMPARE_SKIPPED;
     }
-    if (again.decision.notes.n_late > 0)
+    if (again.decision.summary.n_unjudged > 0)
         return COMPARE_OVER;
     if (decision->verb == VERB_FILTER)
         return compare_filter(&run->tallies, decision, &again.decision, chosen, run->request, ret);

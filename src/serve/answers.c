@@ -40,30 +40,18 @@ static void log_decision(Answers *answers, Verb verb, const Decision *decision) 
             LOG_STR("namespace", decision->pod_namespace),
             LOG_STR("pod", decision->pod_name),
             LOG_STR("uid", decision->pod_uid),
-            LOG_INT("nodes_in", decision->n_in),
-            LOG_INT("nodes_out", decision->n_out),
-            LOG_INT("nodes_unknown", decision->n_unknown));
-}
-
-/* Nodes that rules have rejected. */
-static uint64_t count_rejected(Verb verb, const Decision *decision) {
-    size_t others = decision->n_out + decision->n_unknown + decision->notes.n_late;
-
-    if (verb != VERB_FILTER || !str_is_empty(decision->error))
-        return 0;
-    if (decision->narrowed)
-        others += decision_count(decision, VERDICT_NARROWED);
-    return decision->n_in > others ? decision->n_in - others : 0;
+            LOG_INT("nodes_in", decision->summary.n_in),
+            LOG_INT("nodes_out", decision->summary.n_out),
+            LOG_INT("nodes_unknown", decision->summary.n_unknown));
 }
 
 static void count_decision(Answers *answers, Verb verb, const Decision *decision, int64_t now) {
-    uint64_t n_rejected = count_rejected(verb, decision);
+    const DecisionSummary *summary = &decision->summary;
 
     atomic_fetch_add_explicit(&answers->api->counts.answered[verb], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(
-        &answers->api->counts.rejected_nodes, n_rejected, memory_order_relaxed);
-    latency_note_decision(
-        answers->api->latency, verb, decision->n_in, n_rejected, decision->notes.n_late, now);
+        &answers->api->counts.rejected_nodes, summary->n_rejected, memory_order_relaxed);
+    latency_note_decision(answers->api->latency, verb, summary, now);
     if (!str_is_empty(decision->error))
         latency_note_error(answers->api->latency, verb, now);
 }
@@ -131,7 +119,7 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
     int64_t begin = clock_monotonic_nsec();
     Allowance allowance = {.limit_nsec = answers->api->fixed.deadline_nsec};
-    Moment moment = {
+    RequestTime time = {
         .now_nsec = clock_wall_nsec(),
         .is_over = is_over,
         .context = &allowance,
@@ -141,30 +129,29 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
 
     switch (verb) {
     case VERB_FILTER:
-        extender_filter(view, &moment, request->body, request->arena, &answer);
+        extender_filter(view, &time, request->body, request->arena, &answer);
         if (answer.decision.args)
-            callers_note(
-                answers->api->callers, answer.decision.args->pod.scheduler_name, moment.now_nsec);
+            callers_note(answers->api->callers, answer.decision.args->pod.scheduler_name, time.now_nsec);
         if (answers->api->live)
             live_note_filter(answers->api->live, view, &answer.decision);
         break;
     case VERB_PRIORITIZE:
-        extender_prioritize(view, &moment, request->body, request->arena, &answer);
+        extender_prioritize(view, &time, request->body, request->arena, &answer);
         break;
     case VERB_PREEMPT:
-        extender_preempt(view, &moment, request->body, request->arena, &answer);
+        extender_preempt(view, &time, request->body, request->arena, &answer);
         break;
     default:
         answer_bind(answers, request->body, request->arena, &answer);
         break;
     }
-    note_decision(answers, verb, view, &answer.decision, moment.now_nsec, begin);
+    note_decision(answers, verb, view, &answer.decision, time.now_nsec, begin);
     if (!answers->is_quiet)
         warnings_note(answers->warnings,
             view,
             verb,
             &answer.decision,
-            &moment,
+            &time,
             request->arena,
             clock_monotonic_nsec());
     reply_with(reply, &answer);

@@ -153,10 +153,10 @@ const Program *berth_extender_program(const BerthExtender *berth) {
 /* Opens the judge as the verbs do. */
 static int open_judge(BerthExtender *berth, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, Judge **ret) {
-    Moment moment = {.now_nsec = now_nsec, .scratch = berth->scratch};
+    RequestTime time = {.now_nsec = now_nsec, .scratch = berth->scratch};
     uint32_t *own = ARENA_RAW(arena, uint32_t, n + 1);
     Question question;
-    Sight sight;
+    NodeSet node_set;
     int r = own ? refresh(berth) : -ENOMEM;
 
     if (r < 0)
@@ -164,11 +164,11 @@ static int open_judge(BerthExtender *berth, const Pod *pod, int64_t now_nsec, co
     assert(berth->view);
     for (size_t i = 0; i < n; i++)
         own[i] = berth->rows[rows[i]];
-    sight = (Sight){.table = berth->view->table, .facts = &berth->view->facts};
-    r = view_adjust(berth->view, &moment, pod, /* gone= */ NULL, 0, arena, &sight);
+    node_set = (NodeSet){.table = berth->view->table, .facts = &berth->view->facts};
+    r = view_adjust(berth->view, &time, pod, /* gone= */ NULL, 0, arena, &node_set);
     if (r < 0)
         return r;
-    question = view_question(berth->view, &moment, &sight, pod, own, n, arena);
+    question = view_question(berth->view, &time, &node_set, pod, own, n, arena);
     return judge_open(&question, ret);
 }
 

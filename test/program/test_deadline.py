@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from client import PATIENCE, USAGE, post, write_cluster
+from client import PATIENCE, USAGE, get, post, write_cluster
 
 NODES = 2000
 LATE = "berth ran out of time to judge the node"
@@ -35,7 +35,11 @@ def ask(start_berth, tmp_path, cluster, on_timeout, deadline):
     policy.write_text(SLOW % on_timeout)
     berth = start_berth("--policy", policy, "--cluster", cluster, "--deadline", deadline)
     pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {}}
-    return post(berth, "filter", {"Pod": pod, "NodeNames": [f"n{i}" for i in range(NODES)]}).json()
+    reply = post(berth, "filter", {"Pod": pod, "NodeNames": [f"n{i}" for i in range(NODES)]}).json()
+    slots = get(berth, "/api/v1/latency").json()["slots"]  # late nodes are not rejected by a rule
+    n_rejected = sum(reason != LATE for reason in reply["FailedNodes"].values())
+    assert [slot["rejected"] for slot in slots] == [n_rejected]
+    return reply
 
 
 def test_late_nodes_are_rejected(start_berth, tmp_path, cluster):
