@@ -1,5 +1,5 @@
 // Writes src/regex/unicode-table.c: the general categories, the scripts and the simple case folding
-// of Unicode as Go's package unicode has them, which is what Kubernetes' patterns mean.
+// of Unicode as Go's package unicode has them, because Kubernetes matches patterns with Go.
 //
 //	go run src/regex/unicode-table.go > src/regex/unicode-table.c
 package main
@@ -51,14 +51,15 @@ func canonical(name string) string {
 	return strings.ToUpper(name[:1]) + strings.ToLower(name[1:])
 }
 
-// A category of one letter is all those of two that begin with it; unicode.c says so too.
-func checkWhole(name string) {
+// unicode.c derives a category of one letter from those of two letters that begin with it, and Cn
+// (unassigned) from all others. Fails where that is wrong.
+func checkDerived(name string, isPart func(string) bool) {
 	for c := rune(0); c <= unicode.MaxRune; c++ {
 		in := false
 		for part, table := range unicode.Categories {
-			in = in || len(part) == 2 && part != "LC" && part[:1] == name && unicode.Is(table, c)
+			in = in || len(part) == 2 && part != "LC" && isPart(part) && unicode.Is(table, c)
 		}
-		if in != unicode.Is(unicode.Categories[name], c) {
+		if in != unicode.Is(unicode.Categories[name], c) != (name == "Cn") {
 			fmt.Fprintf(os.Stderr, "category %s is not the sum of its parts at U+%04X\n", name, c)
 			os.Exit(1)
 		}
@@ -90,57 +91,78 @@ func folds() []fold {
 	return all
 }
 
+// Writes items separated by spaces, in lines of at most 100 columns.
+func wrap(out *bufio.Writer, items []string) {
+	line := "   "
+	for _, item := range items {
+		if len(line)+1+len(item) > 100 {
+			fmt.Fprintln(out, line)
+			line = "   "
+		}
+		line += " " + item
+	}
+	fmt.Fprintln(out, line)
+}
+
 func main() {
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
-	fmt.Fprintf(out, "/* Written by src/regex/unicode-table.go. Unicode %s. */\n\n", unicode.Version)
-	fmt.Fprint(out, "/* clang-format off */\n\n#include \"regex/unicode.h\"\n\n#include \"base/cleanup.h\"\n\n")
-
-	type table struct {
-		name    string
-		from, n int
-	}
-	var tables []table
+	var data, tables, aliases, foldings []string
 	n := 0
-	fmt.Fprint(out, "static const RegexRange ranges[] = {\n")
-	list := func(names []string, of map[string]*unicode.RangeTable) {
-		for _, name := range names {
-			all := spans(of[name])
-			fmt.Fprintf(out, "    /* %s */\n", name)
-			for i := 0; i < len(all); i += 4 {
-				fmt.Fprint(out, "   ")
-				for _, s := range all[i:min(i+4, len(all))] {
-					fmt.Fprintf(out, " {0x%04x, 0x%04x},", s.lo, s.hi)
-				}
-				fmt.Fprint(out, "\n")
+	number := func(value rune) { // base 128, the lowest digit first; all but the last have bit 7
+		for ; value >= 128; value >>= 7 {
+			data = append(data, fmt.Sprintf("%d,", value&127|128))
+			n++
+		}
+		data = append(data, fmt.Sprintf("%d,", value))
+		n++
+	}
+	list := func(of map[string]*unicode.RangeTable) {
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			tables = append(tables, fmt.Sprintf("{\"%s\", %d},", canonical(name), n))
+			next := rune(0)
+			for _, s := range spans(of[name]) {
+				number(s.lo - next)
+				number(s.hi - s.lo)
+				next = s.hi + 1
 			}
-			tables = append(tables, table{canonical(name), n, len(all)})
-			n += len(all)
 		}
 	}
-	categories := slices.DeleteFunc(slices.Sorted(maps.Keys(unicode.Categories)), func(name string) bool {
+	categories := maps.Clone(unicode.Categories)
+	for name := range unicode.Categories {
 		if len(name) == 1 {
-			checkWhole(name)
+			checkDerived(name, func(part string) bool { return part[:1] == name })
+		} else if name == "Cn" {
+			checkDerived(name, func(part string) bool { return part != name })
 		}
-		return len(name) == 1 || name == "LC"
-	})
-	list(categories, unicode.Categories)
-	list(slices.Sorted(maps.Keys(unicode.Scripts)), unicode.Scripts)
-	fmt.Fprint(out, "};\n\nconst RegexUnicodeTable regex_unicode_tables[] = {\n")
-	for _, t := range tables {
-		fmt.Fprintf(out, "    {\"%s\", ranges + %d, %d},\n", t.name, t.from, t.n)
+		if len(name) == 1 || name == "LC" || name == "Cn" {
+			delete(categories, name)
+		}
 	}
-	fmt.Fprint(out, "};\nconst size_t regex_n_unicode_tables = ELEMENTS_OF(regex_unicode_tables);\n\n")
-	fmt.Fprint(out, "const RegexUnicodeAlias regex_unicode_aliases[] = {\n")
+	list(categories)
+	list(unicode.Scripts)
+	tables = append(tables, fmt.Sprintf("{\"\", %d},", n))
 	for _, name := range slices.Sorted(maps.Keys(unicode.CategoryAliases)) {
-		fmt.Fprintf(out, "    {\"%s\", \"%s\"},\n", canonical(name), canonical(unicode.CategoryAliases[name]))
+		aliases = append(aliases, fmt.Sprintf("{\"%s\", \"%s\"},", canonical(name), canonical(unicode.CategoryAliases[name])))
 	}
-	fmt.Fprint(out, "};\nconst size_t regex_n_unicode_aliases = ELEMENTS_OF(regex_unicode_aliases);\n\n")
-	fmt.Fprint(out, "const RegexFold regex_folds[] = {\n")
 	all := folds()
 	slices.SortFunc(all, func(a, b fold) int { return int(a.lo - b.lo) })
 	for _, f := range all {
-		fmt.Fprintf(out, "    {0x%04x, 0x%04x, %d, %d},\n", f.lo, f.hi, f.delta, f.step)
+		foldings = append(foldings, fmt.Sprintf("{0x%x, 0x%x, %d, %d},", f.lo, f.hi, f.delta, f.step))
 	}
+
+	fmt.Fprintf(out, "/* Written by src/regex/unicode-table.go. Unicode %s. */\n\n", unicode.Version)
+	fmt.Fprint(out, "/* clang-format off */\n\n#include \"regex/unicode.h\"\n\n#include \"base/cleanup.h\"\n\n")
+	fmt.Fprint(out, "const uint8_t regex_unicode_data[] = {\n")
+	wrap(out, data)
+	fmt.Fprint(out, "};\n\nconst RegexUnicodeTable regex_unicode_tables[] = {\n")
+	wrap(out, tables)
+	fmt.Fprint(out, "};\nconst size_t regex_n_unicode_tables = ELEMENTS_OF(regex_unicode_tables) - 1;\n")
+	fmt.Fprintf(out, "const size_t regex_n_unicode_categories = %d;\n\n", len(categories))
+	fmt.Fprint(out, "const RegexUnicodeAlias regex_unicode_aliases[] = {\n")
+	wrap(out, aliases)
+	fmt.Fprint(out, "};\nconst size_t regex_n_unicode_aliases = ELEMENTS_OF(regex_unicode_aliases);\n\n")
+	fmt.Fprint(out, "const RegexFold regex_folds[] = {\n")
+	wrap(out, foldings)
 	fmt.Fprint(out, "};\nconst size_t regex_n_folds = ELEMENTS_OF(regex_folds);\n")
 }

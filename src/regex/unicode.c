@@ -1,7 +1,7 @@
 /*
- * Names of properties are compared as Go does it: the first letter big, the others small,
- * what separates words left out. (Go 1.26 thereby no longer finds scripts of two words, such
- * as Old_Italic, though it documents them; here they are found.)
+ * Unicode: adds the code points of a property to a class. Names are compared as Go does: the first
+ * letter big, the others small, without separators. (Go 1.26 thereby no longer finds scripts of
+ * two words, such as Old_Italic, though it documents them; here they are found.)
  */
 
 #include "regex/unicode.h"
@@ -49,27 +49,60 @@ static bool is_part_of(const char *part, const char *whole) {
            (strcmp(part, "Lu") == 0 || strcmp(part, "Ll") == 0 || strcmp(part, "Lt") == 0);
 }
 
-static bool add_tables(RegexClass *class, const char *name) {
-    bool found = false;
+static uint32_t read_number(const uint8_t **at) {
+    uint32_t value = 0;
+    unsigned shift = 0;
+    uint8_t byte;
 
-    for (size_t i = 0; i < regex_n_unicode_tables; i++) {
-        const RegexUnicodeTable *table = &regex_unicode_tables[i];
+    do {
+        byte = *(*at)++;
+        value |= (uint32_t)(byte & 127) << shift;
+        shift += 7;
+    } while (byte & 128);
+    return value;
+}
 
-        if (!is_part_of(table->name, name))
-            continue;
-        regex_class_add_all(class, table->ranges, table->n);
-        found = true;
+static void add_table(RegexClass *class, const RegexUnicodeTable *table) {
+    const uint8_t *at = regex_unicode_data + table[0].from;
+    const uint8_t *end = regex_unicode_data + table[1].from;
+    uint32_t next = 0;
+
+    while (at < end) {
+        uint32_t lo = next + read_number(&at), hi = lo + read_number(&at);
+
+        regex_class_add(class, lo, hi);
+        next = hi + 1;
     }
-    return found;
 }
 
 static void add_assigned(RegexClass *class) {
-    RegexClass assigned = {.arena = class->arena};
+    for (size_t i = 0; i < regex_n_unicode_categories; i++)
+        add_table(class, &regex_unicode_tables[i]);
+}
 
-    (void)add_tables(&assigned, "Cn"); /* is in the table */
-    regex_class_negate(&assigned);
-    regex_class_add_all(class, assigned.ranges.items, assigned.ranges.n);
-    class->failed |= assigned.failed;
+/* Cn is what is in no other category. */
+static void add_unassigned(RegexClass *class) {
+    RegexClass others = {.arena = class->arena};
+
+    add_assigned(&others);
+    regex_class_negate(&others);
+    regex_class_add_all(class, others.ranges.items, others.ranges.n);
+    class->failed |= others.failed;
+}
+
+static bool add_tables(RegexClass *class, const char *name) {
+    bool found = false;
+
+    for (size_t i = 0; i < regex_n_unicode_tables; i++)
+        if (is_part_of(regex_unicode_tables[i].name, name)) {
+            add_table(class, &regex_unicode_tables[i]);
+            found = true;
+        }
+    if (is_part_of("Cn", name)) {
+        add_unassigned(class);
+        found = true;
+    }
+    return found;
 }
 
 bool regex_unicode_add(RegexClass *class, Str name) {

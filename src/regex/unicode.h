@@ -14,11 +14,12 @@
 #include "base/str.h"
 #include "regex/class.h"
 
-/* A general category of two letters, or a script. */
+/* A general category of two letters, or a script. Its ranges lie in regex_unicode_data from @from
+ * up to the next table's @from: code points to skip, length - 1, and so on. Each number is in base
+ * 128, the lowest digit first; all digits but the last have bit 7. */
 typedef struct RegexUnicodeTable {
     const char *name; /* as regex_unicode_add() compares: "Lu", "Olditalic" */
-    const RegexRange *ranges;
-    size_t n;
+    uint32_t from;
 } RegexUnicodeTable;
 
 typedef struct RegexUnicodeAlias {
@@ -33,8 +34,9 @@ typedef struct RegexFold {
     uint32_t step; /* 1 or 2 */
 } RegexFold;
 
-extern const RegexUnicodeTable regex_unicode_tables[];
-extern const size_t regex_n_unicode_tables;
+extern const uint8_t regex_unicode_data[];
+extern const RegexUnicodeTable regex_unicode_tables[]; /* categories (without Cn), then scripts */
+extern const size_t regex_n_unicode_tables, regex_n_unicode_categories;
 extern const RegexUnicodeAlias regex_unicode_aliases[];
 extern const size_t regex_n_unicode_aliases;
 extern const RegexFold regex_folds[]; /* in order of lo */
