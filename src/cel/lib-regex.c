@@ -1,13 +1,9 @@
 /*
- * Regex: matches() of the language, find() and findAll() of Kubernetes, and cel-go's regex.*.
+ * Library regex: matches() of the language, find() and findAll() of Kubernetes, cel-go's regex.*.
  *
- * A constant pattern is compiled with the expression and refused there when it is wrong; what
- * matching learns about it stays in the pool of the thread. One that is made while the
- * expression runs is compiled for the one call, with memory of its own, and pays for it.
- *
- * Fuel: matches() pays for text × pattern before it begins, by a formula, because what the
- * DFA really does depends on what it learned before, and the same evaluation has to end the
- * same way every time. Searches pay for the steps they make.
+ * A constant pattern is compiled with the expression and refused there when it is wrong. A pattern
+ * made while the expression runs is compiled for that call, with its own memory, and pays for it.
+ * matches() pays for text × pattern before it begins; searches pay for the steps they take.
  */
 #include <inttypes.h>
 
@@ -26,7 +22,6 @@
 /* A pattern that a call can use. */
 typedef struct Pattern {
     const Regex *regex; /* NULL: @error says why */
-    RegexPool *pool;    /* may be NULL */
     Arena *own;         /* of one compiled for this call; else NULL */
     CelValue error;
 } Pattern;
@@ -53,7 +48,7 @@ static const void *prepare_pattern(CelValue argument, Arena *arena, Str *ret_err
 
 /* The pattern of a call: prepared, or compiled now. @intro begins the error's text. */
 static Pattern pattern_of(CelRun *run, CelValue text, const void *prepared, const char *intro) {
-    Pattern pattern = {.regex = prepared, .pool = prepared ? run->regexes : NULL};
+    Pattern pattern = {.regex = prepared};
     RegexError error = {0};
     Str described;
 
@@ -82,7 +77,7 @@ CEL_FUNCTION(matches) {
         return pattern.error;
     if (!cel_charge(run, (1 + (uint64_t)args[0].len / 8) * (1 + regex_size(pattern.regex) / 8)))
         return cel_exhausted(run);
-    r = regex_matches(pattern.regex, cel_str(args[0]), pattern.pool);
+    r = regex_matches(pattern.regex, cel_str(args[0]));
     return r < 0 ? cel_no_memory(run) : cel_bool(r);
 }
 
@@ -121,7 +116,7 @@ static bool next_match(Search *search, RegexSpan *ret_spans) {
         return false;
     }
     r = regex_scan_next(search->scan, &work, ret_spans);
-    if (!cel_charge(search->run, (before - work) / STEPS_PER_FUEL + 1) || r == REGEX_TIRED) {
+    if (!cel_charge(search->run, (before - work) / STEPS_PER_FUEL + 1) || r == REGEX_LIMIT) {
         search->run->fuel = 0;
         search->error = cel_exhausted(search->run);
         return false;

@@ -21,15 +21,13 @@
 #include "cel/limits.h"
 #include "cel/value.h"
 
-typedef struct CelZones CelZones;   /* zone.h */
-typedef struct RegexPool RegexPool; /* regex/regex.h */
-typedef struct CelTrace CelTrace;   /* machine.h */
+typedef struct CelZones CelZones; /* zone.h */
+typedef struct CelTrace CelTrace; /* machine.h */
 
 struct CelRun {
     Arena *arena;
     int64_t fuel;
     const CelZones *zones; /* time zones by name; NULL: UTC and fixed offsets only */
-    RegexPool *regexes;    /* what patterns learned in earlier runs of this thread; may be NULL */
     CelTrace *trace;       /* NULL: nobody wants to know */
     const CelError *limit; /* why the run is over: out of fuel or memory */
     CelError over;         /* room for that error, as there may be no memory for one: it lives as

@@ -4,10 +4,7 @@
 
 #include "cli/terminal.h"
 
-#define PATTERNS_BUDGET ((size_t)8 * 1024 * 1024)
-
 void eval_scene_done(EvalScene *scene) {
-    regex_pool_free(scene->regexes);
     zones_free(scene->zones);
     arena_free(scene->made);
     arena_free(scene->arena);
@@ -18,15 +15,13 @@ int eval_scene_init(EvalScene *scene) {
         .made = arena_new(CEL_MEMORY_DEFAULT),
         .zones = zones_new()};
     scene->env = scene->arena ? cel_env_new(scene->arena) : NULL;
-    scene->regexes = regex_pool_new(PATTERNS_BUDGET);
-    return scene->env && scene->made && scene->zones && scene->regexes ? 0 : -ENOMEM;
+    return scene->env && scene->made && scene->zones ? 0 : -ENOMEM;
 }
 
 CelRun eval_scene_run(const EvalScene *scene) {
     CelRun run = CEL_RUN(scene->made);
 
     run.zones = zones_finder(scene->zones);
-    run.regexes = scene->regexes;
     return run;
 }
 

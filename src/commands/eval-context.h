@@ -7,7 +7,6 @@
 #include "cel/env.h"
 #include "cel/run.h"
 #include "input/zones.h"
-#include "regex/regex.h"
 
 #define EVAL_BUDGET ((size_t)256 * 1024 * 1024)  /* memory of data, trees and code */
 #define EVAL_TEXT_MAX ((size_t)64 * 1024 * 1024) /* a file, a printed value */
@@ -17,7 +16,6 @@ typedef struct EvalScene {
     Arena *made;  /* what an evaluation makes: its memory bound */
     CelEnv *env;
     Zones *zones;
-    RegexPool *regexes;
 } EvalScene;
 
 /* 0 or -ENOMEM; eval_scene_done() in either case. */

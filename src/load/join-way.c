@@ -49,7 +49,7 @@ static int extract(JoinWay *way, Str value, Str *ret) {
     n_spans = regex_n_groups(way->pattern) > 0 ? 2 : 1;
     scan = regex_scan_new(way->pattern, value, n_spans);
     r = scan ? regex_scan_next(scan, way->work, spans) : -ENOMEM;
-    if (r == REGEX_TIRED) {
+    if (r == REGEX_LIMIT) {
         *way->work = 0;
         return -E2BIG;
     }

@@ -1,12 +1,11 @@
 #pragma once
 
 /*
- * Program: a compiled pattern, as the matchers read it.
+ * Program: a compiled pattern, as the simulation reads it.
  *
- * Instructions are those of a machine that is in many places at once: SPLIT goes on in both,
- * the first with priority. They take code points, not bytes: a class is one instruction however
- * many bytes its members have, and a byte that is no UTF-8 is U+FFFD of length one, as in
- * Go. ASCII costs nothing for that: the table of classes is asked with the byte itself.
+ * The machine is at many instructions at once: SPLIT continues at both, the first with priority.
+ * Instructions take code points, not bytes: a class is one instruction however many bytes its
+ * members have, and an invalid byte is U+FFFD of length one, as in Go.
  */
 
 #include <stdbool.h>
@@ -45,20 +44,7 @@ typedef struct RegexSet {
     uint32_t n; /* ranges, in order */
 } RegexSet;
 
-/* Code points that no instruction tells apart are one letter of the DFA's alphabet. */
-typedef struct RegexAlphabet {
-    uint16_t n;           /* letters, at most REGEX_LETTERS_MAX; 0: too many, no DFA */
-    uint8_t ascii[128];   /* the letter of each */
-    uint32_t n_ranges;    /* from U+0080 on */
-    const uint32_t *from; /* where ranges begin, in order; the first is 0x80 */
-    const uint8_t *letters;
-    const uint32_t *members; /* one code point for each letter */
-} RegexAlphabet;
-
-#define REGEX_LETTERS_MAX 255
-
 struct Regex {
-    uint64_t number; /* no other has it while the process lives */
     const RegexInstruction *instructions;
     const RegexSet *sets;
     size_t n_instructions, n_sets, n_groups;
@@ -67,14 +53,11 @@ struct Regex {
     bool is_anchored; /* begins with ^ or \A: matches at 0 or nowhere */
     bool is_literal;  /* nothing but @prefix */
     Str prefix;       /* what every match begins with; may be empty */
-    RegexAlphabet alphabet;
 };
 
 /* 0; REGEX_MALFORMED (too large); -ENOMEM. @scratch holds what is only needed meanwhile. */
 int regex_emit(const RegexTree *tree, size_t max_instructions, Arena *arena, Arena *scratch,
     Regex *ret) MUST_CHECK;
-int regex_alphabet_make(const Regex *regex, Arena *arena, Arena *scratch, RegexAlphabet *ret)
-    MUST_CHECK;
 
 static inline bool regex_set_has(const RegexSet *set, uint32_t c) {
     size_t lo = 0, hi = set->n;
@@ -169,25 +152,7 @@ typedef struct RegexSimulation RegexSimulation;
 RegexSimulation *regex_simulation_new(const Regex *regex, size_t n_slots, Arena *arena) MUST_CHECK;
 
 /* The leftmost match that begins at or after @from. 1 with @ret_slots (SIZE_MAX: took no part), 0,
- * or REGEX_TIRED when it would take more than *@work steps, of which it takes what it
+ * or REGEX_LIMIT when it would take more than *@work steps, of which it takes what it
  * makes. */
 int regex_simulate(RegexSimulation *simulation, Str text, size_t from, uint64_t *work,
     size_t *ret_slots) MUST_CHECK;
-
-/* DFA (dfa.c): whether there is a match, by states learned on the way. */
-typedef struct RegexDfa RegexDfa;
-
-RegexDfa *regex_dfa_new(const Regex *regex, size_t budget) MUST_CHECK; /* NULL: no memory */
-RegexDfa *regex_dfa_free(RegexDfa *dfa); /* takes NULL, returns NULL */
-
-/* 1, 0, or REGEX_DFA_GAVE_UP when it does not do for this regex and text: simulate then. */
-#define REGEX_DFA_GAVE_UP 2
-int regex_dfa_matches(RegexDfa *dfa, const Regex *regex, Str text) MUST_CHECK;
-
-/* Bytes it holds, itself included. */
-size_t regex_dfa_size(const RegexDfa *dfa);
-
-/* The DFA of @regex (pool.c), or NULL: out of memory. */
-RegexDfa *regex_pool_dfa(RegexPool *pool, const Regex *regex) MUST_CHECK;
-/* The DFA asked for last may have grown: what others know may have to go for it. */
-void regex_pool_settle(RegexPool *pool);

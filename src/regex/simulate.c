@@ -194,7 +194,7 @@ int regex_simulate(RegexSimulation *s, Str text, size_t from, uint64_t *work, si
             return 1;
         if (s->n_steps > *work) {
             *work = 0;
-            return REGEX_TIRED;
+            return REGEX_LIMIT;
         }
         *work -= s->n_steps;
         if (at == text.len)
