@@ -3,7 +3,7 @@
 /*
  * The pages of /api/v1/decisions: what is remembered, as JSON.
  *
- * docs/operations.md has parameters and fields; they are kept stable. Pages are bounded:
+ * docs/api.md has parameters and fields; they are kept stable. Pages are bounded:
  * by `limit`, and before that by bytes; `next` says where to go on.
  *
  * Threads: any.

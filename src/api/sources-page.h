@@ -3,7 +3,7 @@
 /*
  * The page /api/v1/sources: what is measured, by whom, and how that goes.
  *
- * docs/operations.md has the fields; they are kept stable. Metrics beyond MEASURING_SHOWN_MAX are
+ * docs/api.md has the fields; they are kept stable. Metrics beyond MEASURING_SHOWN_MAX are
  * counted, not listed.
  *
  * Threads: any.

@@ -3,7 +3,7 @@
 /*
  * The page /api/v1/status: what this berth is, what it goes by, and who asks it.
  *
- * For people, for `berth check --live` and for whoever compares replicas. docs/operations.md has
+ * For people, for `berth check --live` and for whoever compares replicas. docs/api.md has
  * the fields; they are kept stable. Everything about policies and the cluster is of one view.
  *
  * Threads: any.

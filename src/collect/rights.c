@@ -47,7 +47,7 @@ typedef struct Right {
 #define CLUSTER_WHY "to know the cluster"
 #define NOBODY "berth never needs it"
 
-/* docs/operations.md and the roles that are shipped say the same. */
+/* docs/threat-model.md and the roles that are shipped say the same. */
 static const Right rights[] = {
     {DUTY_ALWAYS, false, STR("get"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
     {DUTY_ALWAYS, false, STR("list"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},

@@ -3,7 +3,7 @@
 /*
  * LastDecision: a decision as /api/v1/decisions shows it, read back.
  *
- * docs/operations.md has the fields. Those that are not known here are passed over, and are
+ * docs/api.md has the fields. Those that are not known here are passed over, and are
  * among @fields all the same.
  */
 

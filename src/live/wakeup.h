@@ -6,7 +6,7 @@
  * A pod that an extender rejected is parked until something about the cluster changes, up
  * to five minutes. When a rule of ours changes its mind about a node (policies were
  * edited, pods left), nothing in the cluster need have changed: so the node is marked,
- * which is a change (docs/operations.md, Wake-up).
+ * which is a change (docs/bind-and-replicas.md, Wake-up).
  *
  * Only while a pod may be parked because of us (history/parked.h): a load that hovers at a
  * threshold makes its rule change its mind again and again, and mostly nobody waits for that.

@@ -24,7 +24,7 @@ from apistate import NODES, PODS  # noqa: E402
 from client import get, wait_until  # noqa: E402
 from live import POLICY, Live, fill, node, pod  # noqa: E402
 
-NOTICED_WITHIN = 45  # seconds, says docs/operations.md
+NOTICED_WITHIN = 45  # seconds, says docs/flags.md
 BUSY = 15  # more, for a machine that has other things to do
 RESOURCES = ("nodes", "pods")
 

@@ -40,7 +40,7 @@ def test_what_goes_where(installed):
     assert {path.name for path in (share / "berth/policies").iterdir()} == wanted
     pages = {path.name for path in (REPOSITORY / "man").glob("*.[1-9]")}
     assert "berth.1" in pages and {path.name for path in share.glob("man/man*/*")} == pages
-    for name in ("README.md", "LICENSE", "docs/operations.md", "examples/kubeconfig.conf"):
+    for name in ("README.md", "LICENSE", "docs/flags.md", "examples/kubeconfig.conf"):
         assert (share / "doc/berth" / name).is_file()
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.single_thread
 FOLDER = ROOT / "deploy" / "monitoring"
 RULES = yaml.safe_load((FOLDER / "berth-rules.yaml").read_text())
 DASHBOARD = json.loads((FOLDER / "berth-dashboard.json").read_text())
-OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+PAGE = (ROOT / "docs" / "metrics-and-alerts.md").read_text()
 
 ALL_RULES = [rule for group in RULES["groups"] for rule in group["rules"]]
 ALERTS = [rule for rule in ALL_RULES if "alert" in rule]
@@ -28,8 +28,8 @@ QUERIES = {
 
 
 def find_documented():
-    """Names of the metrics in the table of docs/operations.md; histograms have more."""
-    rows = re.findall(r"^\| (`(?:berth|process)_.*?) \|", OPERATIONS, re.M)
+    """Names of the metrics in the table of docs/metrics-and-alerts.md; histograms have more."""
+    rows = re.findall(r"^\| (`(?:berth|process)_.*?) \|", PAGE, re.M)
     names = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)}
     return names | {f"{name}_bucket" for name in names}
 
@@ -44,8 +44,8 @@ def test_queries_name_figures_that_berth_has(title):
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert["alert"])
 def test_alerts_have_a_runbook(alert):
     name = alert["alert"]
-    assert alert["annotations"]["runbook"] == f"docs/operations.md#{name.lower()}"
-    assert re.search(rf"^#+ {name}$", OPERATIONS, re.M), f"docs/operations.md has no heading {name}"
+    assert alert["annotations"]["runbook"] == f"docs/metrics-and-alerts.md#{name.lower()}"
+    assert re.search(rf"^#+ {name}$", PAGE, re.M), f"docs/metrics-and-alerts.md has no heading {name}"
     assert alert["labels"]["severity"] in ("warning", "critical")
     assert alert["annotations"]["summary"] and alert["annotations"]["description"]
 
