@@ -190,7 +190,6 @@ static int run_policy(Simulation *simulation, Program *program) {
     MetricsSource metrics = {.file = simulation->settings->metrics};
     ClusterSource cluster = {.file = simulation->settings->files.cluster};
     BerthExtenderOptions parts = {
-        .table = simulation->input->table,
         .program = program,
         .zones = zones_finder(simulation->zones),
         .now_nsec = simulation->now_nsec,

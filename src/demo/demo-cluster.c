@@ -119,7 +119,7 @@ static int64_t share_of(const Resources *all, Str name, size_t percent) {
 static int load_node_with(DemoCluster *cluster, const DemoNode *node, const Workload *workload,
     size_t percent, int64_t *cpu) {
     const Resources *offered = &node->model.allocatable;
-    const Resources *asked = &pod_maker_template(&cluster->maker, workload, 0)->requests;
+    const Resources *asked = &pod_maker_template(&cluster->maker, workload, 0)->pod.requests;
     size_t n = dice_between(&cluster->dice, 0, workload->home_max);
     int64_t gpus = resources_get(offered, STR(DEMO_GPU));
 

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "demo/demo-cluster.h"
 #include "demo/demo-folder.h"
-#include "demo/driver.h"
+#include "demo/demo-scheduler.h"
 #include "extender/view.h"
 
 #define DEMO_FILES_PATH_MAX (DEMO_FOLDER_PATH_MAX + 32u)

@@ -1,6 +1,5 @@
 #include "demo/environment.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "base/deadline.h"
 #include "dashboard/dashboard.h"
 #include "history/decisions.h"
+#include "kube/blocking-client.h"
 
 /* A call that got no reply may be one that met the end of the daemon: who is asked
  * to stop hears of it within this time. */
@@ -21,8 +21,7 @@
 
 #define LOOK_MSEC 10u
 #define HEAR_MSEC 5000u
-#define FETCH_MAX ((size_t)4 * 1024 * 1024)
-#define FETCH_MSEC 5000L
+#define FETCH_SEC 5
 
 int64_t environment_now_sec(void) {
     return clock_wall_nsec() / NSEC_PER_SEC;
@@ -36,8 +35,6 @@ int environment_open(DemoEnvironment *environment, const EnvironmentOptions *opt
     environment->options = *options;
     (void)pthread_mutex_init(&environment->lock, NULL);
     deadline_cond_init(&environment->stopped);
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return -ENOMEM;
     daemon_block_signals();
     r = demo_cluster_new(
         options->n_nodes, options->seed, environment_now_sec(), &environment->cluster);
@@ -93,15 +90,6 @@ static bool has_cluster(const View *view, const void *context) {
     return n >= environment->options.n_nodes;
 }
 
-static int start_driver(DemoEnvironment *environment) {
-    environment->driver = driver_new(daemon_url(environment->daemon), environment->options.seed);
-    if (!environment->driver)
-        return -ENOMEM;
-    if (environment->api)
-        driver_bind_in(environment->driver, environment->cluster);
-    return 0;
-}
-
 /* Series are called as the policies expect it. */
 static void follow_rules(DemoEnvironment *environment) {
     _cleanup_(view_unrefp) View *view = daemon_view(environment->daemon);
@@ -134,7 +122,10 @@ int environment_start(
     if (r == 0 && !environment->api)
         r = environment_publish(environment, &snapshot);
     if (r == 0)
-        r = start_driver(environment);
+        r = demo_scheduler_new(daemon_url(environment->daemon),
+            environment->options.seed,
+            environment->api ? environment->cluster : NULL,
+            &environment->scheduler);
     if (r == 0)
         follow_rules(environment);
     if (r == 0 && environment->api)
@@ -176,7 +167,8 @@ static void *drive(void *context) {
     DemoEnvironment *environment = driving->environment;
 
     driving->drive(driving->context);
-    environment->driver = driver_free(environment->driver); /* its connection would be waited for */
+    environment->scheduler =
+        demo_scheduler_free(environment->scheduler); /* its connection would be waited for */
     daemon_stop(environment->daemon);
     return NULL;
 }
@@ -195,7 +187,7 @@ int environment_run(DemoEnvironment *environment, void (*function)(void *context
 }
 
 void environment_done(DemoEnvironment *environment) {
-    driver_free(environment->driver);
+    demo_scheduler_free(environment->scheduler);
     daemon_free(environment->daemon); /* before the world: its workers bind there */
     snapshot_unref(environment->seen);
     mock_api_server_free(environment->api);
@@ -268,7 +260,8 @@ int environment_place(DemoEnvironment *environment, const DemoPod *pod, Placemen
     r = environment_publish(environment, &environment->seen);
     if (r == 0) {
         let_berth_hear(environment, environment->seen);
-        r = driver_place(environment->driver, pod, snapshot_table(environment->seen), ret);
+        r = demo_scheduler_place(
+            environment->scheduler, pod, snapshot_table(environment->seen), ret);
     }
     if (r == 0 && ret->is_cut_off)
         (void)environment_wait(environment, CUT_OFF_MSEC);
@@ -277,29 +270,15 @@ int environment_place(DemoEnvironment *environment, const DemoPod *pod, Placemen
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-static size_t take_bytes(char *bytes, size_t size, size_t n, void *context) {
-    Buf *out = context;
-
-    buf_append(out, str_of(bytes, size * n));
-    return buf_error(out) < 0 ? 0 : size * n;
-}
-
 Str environment_fetch(const DemoEnvironment *environment, const char *path, Arena *arena) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(FETCH_MAX);
-    CURL *curl = curl_easy_init();
-    char url[SERVER_URL_MAX + 256];
-    CURLcode code = CURLE_FAILED_INIT;
+    const AccessServer server = {
+        .name = "the demo", .url = daemon_url(environment->daemon), .is_direct = true};
+    _cleanup_(access_freep) Access *access = NULL;
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply = {0};
 
-    (void)snprintf(url, sizeof(url), "%s%s", daemon_url(environment->daemon), path);
-    if (curl) {
-        (void)curl_easy_setopt(curl, CURLOPT_URL, url);
-        (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-        (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-        (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, FETCH_MSEC);
-        (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
-        (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, &out);
-        code = curl_easy_perform(curl);
-        curl_easy_cleanup(curl);
-    }
-    return code == CURLE_OK ? arena_copy(arena, buf_str(&out)) : STR_NULL;
+    if (access_for_server(&server, &access, error) == 0)
+        (void)blocking_client_request(
+            access, &(BlockingRequest){.path = path, .sec = FETCH_SEC}, arena, &reply, error);
+    return reply.body;
 }

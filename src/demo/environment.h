@@ -21,7 +21,7 @@
 #include "cluster/snapshot.h"
 #include "demo/demo-cluster.h"
 #include "demo/demo-folder.h"
-#include "demo/driver.h"
+#include "demo/demo-scheduler.h"
 #include "demo/mock-api-server.h"
 #include "demo/mock-metrics.h"
 #include "extender/view.h"
@@ -48,7 +48,7 @@ typedef struct DemoEnvironment {
     char kubeconfig[DEMO_FOLDER_PATH_MAX + 32];
     DaemonOptions daemon_options;
     Daemon *daemon;
-    Driver *driver;
+    DemoScheduler *scheduler;
     Snapshot *seen; /* by the driver at the last placement, whose node's name is of it */
 
     pthread_mutex_t lock; /* of is_stopped */

@@ -38,7 +38,7 @@ static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena
     if (buf_error(text) < 0 || !json.ptr)
         return -ENOMEM;
     json_reader_init(&reader, json);
-    pod_decode(&reader, arena, &maker->templates[number]);
+    pod_request_decode(&reader, arena, &maker->templates[number]);
     return json_error(&reader) == JSON_OK ? 0 : -ENOMEM;
 }
 
@@ -47,7 +47,7 @@ int pod_maker_init(PodMaker *maker, Arena *arena) {
     size_t n = n_workloads * WORKLOAD_PEOPLE;
     int r = 0;
 
-    *maker = (PodMaker){.templates = ARENA_ARRAY(arena, Pod, n)};
+    *maker = (PodMaker){.templates = ARENA_ARRAY(arena, PodRequest, n)};
     if (!maker->templates)
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < n; i++)
@@ -55,7 +55,8 @@ int pod_maker_init(PodMaker *maker, Arena *arena) {
     return r;
 }
 
-const Pod *pod_maker_template(const PodMaker *maker, const Workload *workload, unsigned person) {
+const PodRequest *pod_maker_template(
+    const PodMaker *maker, const Workload *workload, unsigned person) {
     return &maker->templates[(size_t)(workload - workloads) * WORKLOAD_PEOPLE + person];
 }
 
@@ -103,7 +104,8 @@ void pod_maker_make(
     pod_suffix(maker->n_made++, suffix);
     ret->workload = workload;
     ret->person = (unsigned)(low % WORKLOAD_PEOPLE);
-    ret->model = *pod_maker_template(maker, workload, ret->person);
+    ret->template = pod_maker_template(maker, workload, ret->person);
+    ret->model = ret->template->pod;
     ret->model.created_at = now_sec;
     (void)snprintf(ret->name, sizeof(ret->name), "%s-%s", workload->name, suffix);
     (void)snprintf(ret->uid,

@@ -17,15 +17,16 @@
 #include "base/arena.h"
 #include "base/dice.h"
 #include "demo/workload.h"
-#include "model/pod.h"
+#include "simulate/pod-request.h"
 #include "json/write.h"
 
 typedef struct DemoPod {
     const Workload *workload;
-    Pod model;           /* as the snapshot has it */
-    unsigned n_attempts; /* this one included; 1: the pod is new */
-    unsigned person;     /* whose it is; below WORKLOAD_PEOPLE */
-    uint64_t retry_at;   /* while pending */
+    const PodRequest *template; /* of all pods of this workload and owner */
+    Pod model;                  /* as the snapshot has it */
+    unsigned n_attempts;        /* this one included; 1: the pod is new */
+    unsigned person;            /* whose it is; below WORKLOAD_PEOPLE */
+    uint64_t retry_at;          /* while pending */
     uint64_t ends_at;
     char name[32], uid[40];
 } DemoPod;
@@ -34,7 +35,7 @@ typedef struct DemoPod {
 void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, JsonWriter *writer);
 
 typedef struct PodMaker {
-    Pod *templates;                         /* by workload and person */
+    PodRequest *templates;                  /* by workload and person */
     const Workload *queue[WORKLOAD_SHARES]; /* cards that are left */
     size_t n_queue;
     uint64_t n_made;
@@ -44,7 +45,8 @@ typedef struct PodMaker {
 int pod_maker_init(PodMaker *maker, Arena *arena);
 
 /* What all pods of @workload that are @person's have in common. */
-const Pod *pod_maker_template(const PodMaker *maker, const Workload *workload, unsigned person);
+const PodRequest *pod_maker_template(
+    const PodMaker *maker, const Workload *workload, unsigned person);
 
 /* The workload of the next pod. */
 const Workload *pod_maker_next(PodMaker *maker, Dice *dice);

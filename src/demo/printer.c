@@ -207,7 +207,7 @@ static void print_facts(
 
     (void)snprintf(
         pod, sizeof(pod), "%s/%s", placement->pod->workload->namespace, placement->pod->name);
-    (void)snprintf(passed, sizeof(passed), "%zu/%zu", placement->n_passed, placement->n_offered);
+    (void)snprintf(passed, sizeof(passed), "%zu/%zu", placement->n_passed, placement->n_candidates);
     if (placement->score >= 0)
         (void)snprintf(score, sizeof(score), "%lld", (long long)placement->score);
     buf_printf(out, "%-*s ", COLUMN_POD, pod);
@@ -227,7 +227,7 @@ static void print_why(const Placement *placement, size_t width, Buf *out) {
         buf_printf(out, "try %u%s", placement->pod->n_attempts, placement->n_reasons ? ": " : "");
     if (!str_is_empty(placement->error))
         buf_printf(out, "error: %.*s", STR_FMT(placement->error));
-    else if (placement->n_offered == 0)
+    else if (placement->n_candidates == 0)
         buf_append(out, STR("no node has enough cpu and memory left; berth was not asked"));
     else
         placement_print_reasons(placement, width, out);

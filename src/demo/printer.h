@@ -14,7 +14,7 @@
 #include "base/diag.h"
 #include "demo/console.h"
 #include "demo/demo-cluster.h"
-#include "demo/driver.h"
+#include "demo/demo-scheduler.h"
 #include "demo/panel.h"
 #include "demo/stats.h"
 #include "policy/program.h"

@@ -5,6 +5,7 @@
 
 #include "demo/scenario.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #define HOT_SHARE 0.87
@@ -20,39 +21,62 @@ static bool is_candidate(const Node *node) {
            str_has_prefix(node->name, STR("general-"));
 }
 
-/* The pods to come, as one. */
-static Pod all_of_them(const Pod *pod, Resource items[static RESOURCES_MAX]) {
-    Pod all = *pod;
+/* In place of the policy, which would reject the others. */
+static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
+    Arena *arena, const uint16_t **ret_verdicts) {
+    const NodeTable *const *table = context;
+    uint16_t *verdicts = ARENA_ARRAY(arena, uint16_t, n);
 
-    for (size_t i = 0; i < pod->requests.n && i < RESOURCES_MAX; i++) {
-        items[i] = pod->requests.items[i];
+    for (size_t i = 0; verdicts && i < n; i++)
+        verdicts[i] = is_candidate(table_node(*table, rows[i])) ? EXTENDER_PASSES : 0;
+    *ret_verdicts = verdicts;
+    return verdicts ? 0 : -ENOMEM;
+}
+
+/* All the pods to come, as one. */
+static PodRequest all_of_them(const DemoPod *pod, Resource items[static RESOURCES_MAX]) {
+    PodRequest all = *pod->template;
+
+    for (size_t i = 0; i < all.pod.requests.n && i < RESOURCES_MAX; i++) {
+        items[i] = all.pod.requests.items[i];
         items[i].amount *= N_PODS;
     }
-    all.requests.items = items;
+    all.pod.requests.items = items;
+    all.nonzero_cpu *= N_PODS;
+    all.nonzero_memory *= N_PODS;
     return all;
 }
 
-/* The node that kube-scheduler itself would like best even with all of them on it. */
-static void disturb(ScenarioRun *run) {
+/* The node that kube-scheduler itself would choose for all of them together; NO_ROW: none. */
+static uint32_t find_node(const ScenarioRun *run, const DemoPod *pod, const NodeTable *table) {
+    _cleanup_(cluster_state_freep) ClusterState *state = NULL;
+    _cleanup_(scheduler_freep) Scheduler *scheduler = NULL;
+    SchedulerOptions options = demo_scheduler_options(run->scenario->seed);
+    SchedulerExtender extender = {.context = &table, .filter = filter};
+    Resource items[RESOURCES_MAX];
+    PodRequest request = all_of_them(pod, items);
+    Choice choice = {.row = NO_ROW};
+
+    if (cluster_state_new(table, &state) < 0)
+        return NO_ROW;
+    cluster_state_add_table_pods(state);
+    if (scheduler_new(&options, state, extender, &scheduler) == 0)
+        (void)scheduler_choose(scheduler, &request, /* now_nsec= */ 0, NO_ROW, &choice);
+    return choice.row;
+}
+
+static void add_load(ScenarioRun *run) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     const DemoPod *pod = demo_cluster_sample_pod(run->environment.cluster, "web");
-    Resource items[RESOURCES_MAX];
-    const NodeTable *cluster;
-    int64_t most = -1;
-    Pod all;
+    const NodeTable *table;
+    uint32_t row;
 
     if (!pod || environment_publish(&run->environment, &snapshot) < 0)
         return;
-    all = all_of_them(&pod->model, items);
-    cluster = snapshot_table(snapshot);
-    for (uint32_t row = 0; row < cluster->n_rows; row++) {
-        int64_t points = driver_own_score(cluster, row, &all);
-
-        if (!is_candidate(table_node(cluster, row)) || points <= most)
-            continue;
-        most = points;
-        (void)snprintf(run->node, sizeof(run->node), "%.*s", STR_FMT(cluster->names->names[row]));
-    }
+    table = snapshot_table(snapshot);
+    row = find_node(run, pod, table);
+    if (row != NO_ROW)
+        (void)snprintf(run->node, sizeof(run->node), "%.*s", STR_FMT(table->names->names[row]));
     (void)mock_metrics_add_load(run->environment.metrics, str_from_c(run->node), HOT_SHARE);
 }
 
@@ -67,7 +91,7 @@ static bool is_hot(const View *view, const void *context) {
 static void build(ScenarioRun *run) {
     char node[RUN_NAME_MAX];
 
-    disturb(run);
+    add_load(run);
     (void)snprintf(node, sizeof(node), "%s", run->node);
     run_tell(run, "on %s somebody compiles a kernel, without a pod", node);
     run_await(run, "the load was measured", is_hot, node);

@@ -118,36 +118,7 @@ void run_note(ScenarioRun *run, const char *format, ...) {
     console_flush(&run->console);
 }
 
-static int by_text(const void *a, const void *b) {
-    return strcmp(a, b);
-}
-
-/* "2 Insufficient cpu", …: kube-scheduler sorts them as texts. */
-static void print_fit_error(const Placement *placement, size_t n_nodes, Buf *out) {
-    char parts[PLACEMENT_REASONS_MAX + 2][192];
-    size_t n = 0;
-
-    for (size_t i = 0; i < placement->n_reasons; i++)
-        (void)snprintf(parts[n++],
-            sizeof(parts[0]),
-            "%zu %.*s",
-            placement->reasons[i].n_nodes,
-            STR_FMT(placement->reasons[i].text));
-    if (placement->n_without_cpu > 0)
-        (void)snprintf(
-            parts[n++], sizeof(parts[0]), "%zu Insufficient cpu", placement->n_without_cpu);
-    if (placement->n_without_memory > 0)
-        (void)snprintf(
-            parts[n++], sizeof(parts[0]), "%zu Insufficient memory", placement->n_without_memory);
-    qsort(parts, n, sizeof(parts[0]), by_text);
-    buf_printf(out, "0/%zu nodes are available: ", n_nodes);
-    for (size_t i = 0; i < n; i++)
-        buf_printf(out, "%s%s", i > 0 ? ", " : "", parts[i]);
-    buf_append_char(out, '.');
-}
-
 void run_describe(ScenarioRun *run, const Placement *placement) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     const Workload *workload;
 
     if (!goes_on(run) || !placement->pod)
@@ -157,9 +128,8 @@ void run_describe(ScenarioRun *run, const Placement *placement) {
         "  $ kubectl describe pod -n %s %s\n",
         workload->namespace,
         placement->pod->name);
-    print_fit_error(placement, run->environment.options.n_nodes, &text);
     console_paragraph(&run->console, "  Status:   ", STR("Pending"));
-    console_paragraph(&run->console, "  Warning   FailedScheduling  ", buf_str(&text));
+    console_paragraph(&run->console, "  Warning   FailedScheduling  ", placement->fit_error);
     console_flush(&run->console);
 }
 
@@ -189,7 +159,7 @@ void run_show(ScenarioRun *run, const Placement *placement) {
     else
         console_painted(&run->console, STYLE_GOOD, COLUMN_NODE, placement->node);
     buf_printf(
-        &run->console.text, "  %zu of %zu nodes\n", placement->n_passed, placement->n_offered);
+        &run->console.text, "  %zu of %zu nodes\n", placement->n_passed, placement->n_candidates);
     console_flush(&run->console);
 }
 

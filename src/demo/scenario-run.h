@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "demo/console.h"
 #include "demo/demo-folder.h"
-#include "demo/driver.h"
+#include "demo/demo-scheduler.h"
 #include "demo/environment.h"
 #include "demo/workload.h"
 

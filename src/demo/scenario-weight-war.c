@@ -38,7 +38,7 @@ static size_t place_all(ScenarioRun *run) {
 }
 
 static void build(ScenarioRun *run) {
-    driver_set_weight(run->environment.driver, 1);
+    demo_scheduler_set_weight(run->environment.scheduler, 1);
     run->n_nodes_used = place_all(run);
     run_expect(run, run->pod, "all pods went where berth liked it most");
 }
@@ -74,7 +74,7 @@ static void solve(ScenarioRun *run) {
         "`berth config --weight 5` prints the file for kube-scheduler: our points are up to 500 "
         "of 1,700 then. The same Jobs again, on an empty cluster, asked with that weight:");
     if (run->status == 0)
-        driver_set_weight(run->environment.driver, 5);
+        demo_scheduler_set_weight(run->environment.scheduler, 5);
     n_after = place_all(run);
     run_expect(run, n_after < n_before, "the Jobs are not on fewer nodes");
     run_say(run, "On %zu nodes, instead of %zu.", n_after, n_before);

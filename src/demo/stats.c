@@ -15,7 +15,7 @@ static void add_calls(PlacementStats *stats, const Placement *placement) {
     }
 }
 
-static void add_reason(PlacementStats *stats, const Reason *reason) {
+static void add_reason(PlacementStats *stats, const NodeReason *reason) {
     size_t i = 0;
 
     while (i < stats->n_reasons && !str_is(reason->text, stats->reasons[i].text))
@@ -47,7 +47,7 @@ static void add_pending(PlacementStats *stats, const Placement *placement) {
     if (!pending)
         return;
     pending->n += placement->pod->n_attempts == 1;
-    if (placement->n_offered == 0)
+    if (placement->n_candidates == 0)
         buf_append(&why, STR("no node has enough cpu and memory left"));
     else if (!str_is_empty(placement->error))
         buf_append(&why, placement->error);

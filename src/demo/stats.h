@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "demo/driver.h"
+#include "demo/demo-scheduler.h"
 #include "extender/verbs.h"
 
 #define STATS_SAMPLES 4096u

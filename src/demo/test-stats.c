@@ -8,7 +8,7 @@ static void add(PlacementStats *stats, const DemoPod *pod, const char *node, con
     Placement placement = {
         .pod = pod,
         .node = str_from_c(node),
-        .n_offered = 10,
+        .n_candidates = 10,
         .n_reasons = reason != NULL,
         .reasons = {{str_from_c(reason), 4}},
     };

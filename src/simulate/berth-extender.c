@@ -1,3 +1,6 @@
+/* berth in this process: a Store of the simulated cluster, and the View that the verbs decide on.
+ */
+
 #include "simulate/berth-extender.h"
 
 #include <assert.h>
@@ -10,24 +13,25 @@
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 
 struct BerthExtender {
-    BerthExtenderOptions parts;
+    BerthExtenderOptions options;
+    const ClusterState *cluster;
     Store *store;
-    View *view; /* NULL, or older than the store, until somebody asks */
+    View *view; /* NULL or older than the store between calls */
     Arena *scratch;
     Arena *arena;
-    uint32_t *rows; /* by row of the parts' table: that of the view's */
+    uint32_t *rows; /* by row of the cluster's table: the row in the view's */
 };
 
 /* The view of the cluster as it is now. */
 static int refresh(BerthExtender *berth) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     ViewParts parts = {
-        .program = berth->parts.program,
-        .zones = berth->parts.zones,
-        .exemptions = berth->parts.exemptions,
-        .measurements = berth->parts.measurements,
-        .now_nsec = berth->parts.now_nsec,
-        .uptime_nsec = berth->parts.uptime_nsec,
+        .program = berth->options.program,
+        .zones = berth->options.zones,
+        .exemptions = berth->options.exemptions,
+        .measurements = berth->options.measurements,
+        .now_nsec = berth->options.now_nsec,
+        .uptime_nsec = berth->options.uptime_nsec,
     };
     View *view = NULL;
     int r;
@@ -54,9 +58,9 @@ static bool has_key(const NodeParts *parts, Str key) {
     return parts->all_labels;
 }
 
-/* Nodes have dozens of labels, policies read one or two: the others only make them hard to find. */
+/* Keeps only the labels that policies read: nodes have dozens of others. */
 static int add_node(BerthExtender *berth, const Node *from) {
-    const Program *program = berth->parts.program;
+    const Program *program = berth->options.program;
     Label *labels = ARENA_ARRAY(berth->scratch, Label, from->labels.n);
     Node node = *from;
     size_t n = 0;
@@ -75,7 +79,7 @@ static int add_node(BerthExtender *berth, const Node *from) {
 }
 
 static int find_rows(BerthExtender *berth) {
-    const NodeTable *table = berth->parts.table;
+    const NodeTable *table = berth->cluster->table;
 
     berth->rows = ARENA_ARRAY(berth->arena, uint32_t, table->n_rows + 1);
     if (!berth->rows)
@@ -86,25 +90,27 @@ static int find_rows(BerthExtender *berth) {
     return 0;
 }
 
-/* In the order in which they will be asked about: what is asked together lies together. */
+/* In the order of the scheduler, so that the nodes of one call lie together. */
 static int add_nodes(BerthExtender *berth) {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < berth->parts.n_order; i++)
-        r = add_node(berth, table_node(berth->parts.table, berth->parts.order[i]));
+    for (size_t i = 0; r == 0 && i < berth->cluster->n_order; i++)
+        r = add_node(berth, table_node(berth->cluster->table, berth->cluster->order[i]));
     return r;
 }
 
-int berth_extender_new(const BerthExtenderOptions *parts, BerthExtender **ret) {
+int berth_extender_new(
+    const BerthExtenderOptions *options, const ClusterState *cluster, BerthExtender **ret) {
     _cleanup_(berth_extender_freep) BerthExtender *berth = calloc(1, sizeof(*berth));
     int r;
 
     if (!berth)
         return -ENOMEM;
-    berth->parts = *parts;
-    program_ref(parts->program);
-    if (parts->measurements)
-        measurements_ref(parts->measurements);
+    berth->options = *options;
+    berth->cluster = cluster;
+    program_ref(options->program);
+    if (options->measurements)
+        measurements_ref(options->measurements);
     berth->store = store_new();
     berth->scratch = arena_new(SCRATCH_BUDGET);
     berth->arena = arena_new(SCRATCH_BUDGET);
@@ -128,8 +134,8 @@ BerthExtender *berth_extender_free(BerthExtender *berth) {
     store_free(berth->store);
     arena_free(berth->scratch);
     arena_free(berth->arena);
-    measurements_unref(berth->parts.measurements);
-    program_unref(berth->parts.program);
+    measurements_unref(berth->options.measurements);
+    program_unref(berth->options.program);
     free(berth);
     return NULL;
 }
@@ -144,13 +150,8 @@ void berth_extender_remove(BerthExtender *berth, const Pod *pod) {
     store_remove_pod(berth->store, pod->namespace, pod->name, STR_NULL);
 }
 
-const Program *berth_extender_program(const BerthExtender *berth) {
-    return berth->parts.program;
-}
+/* --- the verbs ---------------------------------------------------------- */
 
-/* --- asking ------------------------------------------------------------- */
-
-/* Opens the judge as the verbs do. */
 static int open_judge(BerthExtender *berth, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, Judge **ret) {
     RequestTime time = {.now_nsec = now_nsec, .scratch = berth->scratch};
@@ -172,29 +173,30 @@ static int open_judge(BerthExtender *berth, const Pod *pod, int64_t now_nsec, co
     return judge_open(&question, ret);
 }
 
-int berth_extender_filter(BerthExtender *berth, const Pod *pod, int64_t now_nsec,
-    const uint32_t *rows, size_t n, Arena *arena, const uint16_t **ret_said) {
-    uint16_t *said = ARENA_RAW(arena, uint16_t, n + 1);
+static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
+    Arena *arena, const uint16_t **ret_verdicts) {
+    uint16_t *verdicts = ARENA_RAW(arena, uint16_t, n + 1);
     Judge *judge = NULL;
     uint32_t narrow_to;
-    int r = said ? open_judge(berth, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
+    int r = verdicts ? open_judge(context, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
 
     if (r == 0)
-        r = judge_filters(judge, said);
+        r = judge_filters(judge, verdicts);
     narrow_to = r == 0 ? judge_narrow_to(judge) : 0;
     if (narrow_to > 0)
-        r = judge_narrow(judge, narrow_to, said, /* ret_scores= */ NULL);
-    *ret_said = said;
+        r = judge_narrow(judge, narrow_to, verdicts, /* ret_scores= */ NULL);
+    *ret_verdicts = verdicts;
     return r;
 }
+_Static_assert(VERDICT_PASS == EXTENDER_PASSES, "verdicts need no translation");
 
-int berth_extender_prioritize(BerthExtender *berth, const Pod *pod, int64_t now_nsec,
-    const uint32_t *rows, size_t n, Arena *arena, const uint8_t **ret) {
+static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, const uint8_t **ret) {
     double *scores = ARENA_RAW(arena, double, n + 1);
     uint8_t *wire = ARENA_RAW(arena, uint8_t, n + 1);
     Judge *judge = NULL;
     uint32_t most;
-    int r = scores && wire ? open_judge(berth, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
+    int r = scores && wire ? open_judge(context, pod, now_nsec, rows, n, arena, &judge) : -ENOMEM;
 
     *ret = NULL;
     if (r < 0)
@@ -209,4 +211,25 @@ int berth_extender_prioritize(BerthExtender *berth, const Pod *pod, int64_t now_
         wire[i] = (uint8_t)score_to_wire(scores[i], most);
     *ret = wire;
     return 0;
+}
+
+static void print_reason(const void *context, size_t number, Buf *out) {
+    const BerthExtender *berth = context;
+    const Filter *filter = berth->options.program->filters[number];
+
+    buf_printf(out,
+        "%.*s/%.*s: %.*s",
+        STR_FMT(filter->policy->name),
+        STR_FMT(filter->name),
+        STR_FMT(filter->reason));
+}
+
+SchedulerExtender berth_extender_verbs(BerthExtender *berth) {
+    return (SchedulerExtender){
+        .context = berth,
+        .n_reasons = berth->options.program->n_filters,
+        .filter = filter,
+        .prioritize = prioritize,
+        .print_reason = print_reason,
+    };
 }

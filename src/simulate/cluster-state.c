@@ -1,3 +1,5 @@
+/* Nodes in the order of kube-scheduler, and amounts that change as pods are added and removed. */
+
 #include "simulate/cluster-state.h"
 
 #include <errno.h>
@@ -16,8 +18,8 @@ static Str either_label(const Labels *labels, Str first, Str second) {
     return value ? *value : STR_NULL;
 }
 
-/* kube-scheduler keeps nodes by zone, and takes one of each in turn: zones in the order in which
- * the first node of each came. A zone is known by its region too; old labels go before new ones. */
+/* kube-scheduler takes one node of each zone in turn, zones by their first node. A zone is known by
+ * region and zone; the old labels win over the new ones. */
 static Str zone_of(const Node *node, Arena *arena) {
     Str region = either_label(&node->labels,
         STR("failure-domain.beta.kubernetes.io/region"),
@@ -35,12 +37,13 @@ typedef struct ZoneNumbers {
     uint32_t n;
 } ZoneNumbers;
 
-static int find_zones(ClusterState *cluster, ZoneNumbers *ret) {
+/* 0, or -ENOMEM. */
+static int number_zones(ClusterState *cluster, ZoneNumbers *ret) {
     Map numbers = MAP_INIT_IN(cluster->arena);
 
-    ret->zone = ARENA_ARRAY(cluster->arena, uint32_t, cluster->n_rows);
+    ret->zone = ARENA_ARRAY(cluster->arena, uint32_t, cluster->n_rows + 1);
     ret->size = ARENA_ARRAY(cluster->arena, uint32_t, cluster->n_rows + 1);
-    if (!ret->zone || !ret->size)
+    if (arena_has_failed(cluster->arena))
         return -ENOMEM;
     for (uint32_t row = 0; row < cluster->n_rows; row++) {
         const Node *node = table_node(cluster->table, row);
@@ -49,10 +52,10 @@ static int find_zones(ClusterState *cluster, ZoneNumbers *ret) {
 
         if (!node)
             continue;
-        number = zone.ptr ? map_find(&numbers, zone) : 0;
-        if (zone.ptr && number == MAP_NONE && map_add(&numbers, zone, number = ret->n++) < 0)
-            return -ENOMEM;
         if (!zone.ptr)
+            return -ENOMEM;
+        number = map_find(&numbers, zone);
+        if (number == MAP_NONE && map_add(&numbers, zone, number = ret->n++) < 0)
             return -ENOMEM;
         ret->zone[row] = number;
         ret->size[number]++;
@@ -60,62 +63,50 @@ static int find_zones(ClusterState *cluster, ZoneNumbers *ret) {
     return 0;
 }
 
-/* The place of the k-th node of zone z: behind the first k of every zone, and behind the (k+1)-th
- * of those zones before it. Counted round by round. */
+/* One node of each zone in turn: first the rows of each zone, then round by round. */
 static int find_order(ClusterState *cluster) {
     ZoneNumbers zones = {0};
-    uint32_t **rows, *at;
-    int r = find_zones(cluster, &zones);
+    uint32_t *rows, *start, *at;
+    int r = number_zones(cluster, &zones);
 
-    if (r < 0)
-        return r;
-    rows = ARENA_ARRAY(cluster->arena, uint32_t *, zones.n + 1);
+    rows = ARENA_ARRAY(cluster->arena, uint32_t, cluster->n_rows + 1);
+    start = ARENA_ARRAY(cluster->arena, uint32_t, zones.n + 1);
     at = ARENA_ARRAY(cluster->arena, uint32_t, zones.n + 1);
     cluster->order = ARENA_ARRAY(cluster->arena, uint32_t, cluster->n_rows + 1);
-    if (!rows || !at || !cluster->order)
+    if (r < 0 || arena_has_failed(cluster->arena))
         return -ENOMEM;
     for (uint32_t z = 0; z < zones.n; z++)
-        if (!(rows[z] = ARENA_ARRAY(cluster->arena, uint32_t, zones.size[z])))
-            return -ENOMEM;
+        start[z + 1] = start[z] + zones.size[z];
     for (uint32_t row = 0; row < cluster->n_rows; row++)
         if (table_node(cluster->table, row))
-            rows[zones.zone[row]][at[zones.zone[row]]++] = row;
-    for (uint32_t round = 0, left = 1; left > 0; round++) {
-        left = 0;
+            rows[start[zones.zone[row]] + at[zones.zone[row]]++] = row;
+    for (uint32_t round = 0; cluster->n_order < start[zones.n]; round++)
         for (uint32_t z = 0; z < zones.n; z++)
-            if (round < zones.size[z]) {
-                cluster->order[cluster->n_order++] = rows[z][round];
-                left++;
-            }
-    }
+            if (round < zones.size[z])
+                cluster->order[cluster->n_order++] = rows[start[z] + round];
     return 0;
 }
 
-/* --- making one ---------------------------------------------------------- */
+/* --- columns ------------------------------------------------------------ */
 
 static int make_columns(ClusterState *cluster) {
-    const NodeTable *table = cluster->table;
+    Arena *arena = cluster->arena;
     size_t n = cluster->n_rows + 1;
 
-    cluster->allocatable = ARENA_ARRAY(cluster->arena, int64_t *, cluster->n_resources);
-    cluster->requested = ARENA_ARRAY(cluster->arena, int64_t *, cluster->n_resources);
-    cluster->nonzero_cpu = ARENA_ARRAY(cluster->arena, int64_t, n);
-    cluster->nonzero_memory = ARENA_ARRAY(cluster->arena, int64_t, n);
-    cluster->ports = ARENA_ARRAY(cluster->arena, HostPorts, n);
-    cluster->n_own = ARENA_ARRAY(cluster->arena, uint32_t, n);
-    cluster->was_used = ARENA_ARRAY(cluster->arena, uint8_t, n);
-    if (!cluster->allocatable || !cluster->requested || !cluster->nonzero_cpu ||
-        !cluster->nonzero_memory || !cluster->ports || !cluster->n_own || !cluster->was_used)
-        return -ENOMEM;
-    for (size_t i = 0; i < cluster->n_resources; i++) {
-        cluster->allocatable[i] = ARENA_ARRAY(cluster->arena, int64_t, n);
-        cluster->requested[i] = ARENA_ARRAY(cluster->arena, int64_t, n);
-        if (!cluster->allocatable[i] || !cluster->requested[i])
-            return -ENOMEM;
-        for (uint32_t row = 0; row < cluster->n_rows; row++)
-            cluster->allocatable[i][row] = table_amount(table, row, i, AMOUNT_ALLOCATABLE);
+    cluster->allocatable = ARENA_ARRAY(arena, int64_t *, cluster->n_resources);
+    cluster->requested = ARENA_ARRAY(arena, int64_t *, cluster->n_resources);
+    cluster->nonzero_cpu = ARENA_ARRAY(arena, int64_t, n);
+    cluster->nonzero_memory = ARENA_ARRAY(arena, int64_t, n);
+    cluster->ports = ARENA_ARRAY(arena, HostPorts, n);
+    cluster->n_own = ARENA_ARRAY(arena, uint32_t, n);
+    cluster->was_used = ARENA_ARRAY(arena, uint8_t, n);
+    for (size_t i = 0; !arena_has_failed(arena) && i < cluster->n_resources; i++) {
+        cluster->allocatable[i] = ARENA_ARRAY(arena, int64_t, n);
+        cluster->requested[i] = ARENA_ARRAY(arena, int64_t, n);
+        for (uint32_t row = 0; cluster->allocatable[i] && row < cluster->n_rows; row++)
+            cluster->allocatable[i][row] = table_amount(cluster->table, row, i, AMOUNT_ALLOCATABLE);
     }
-    return 0;
+    return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
 int cluster_state_new(const NodeTable *table, ClusterState **ret) {
@@ -245,6 +236,16 @@ void cluster_state_remove(ClusterState *cluster, uint32_t row, const Footprint *
     cluster->n_own[row] -= footprint->is_own;
     if (cluster->n_own[row] > 0)
         count_use(cluster, row, 1);
+}
+
+void cluster_state_add_table_pods(ClusterState *cluster) {
+    for (size_t i = 0; i < cluster->n_resources; i++)
+        for (uint32_t row = 0; row < cluster->n_rows; row++)
+            cluster->requested[i][row] = table_amount(cluster->table, row, i, AMOUNT_REQUESTED);
+    memcpy(cluster->nonzero_cpu, cluster->requested[TABLE_CPU], cluster->n_rows * sizeof(int64_t));
+    memcpy(cluster->nonzero_memory,
+        cluster->requested[TABLE_MEMORY],
+        cluster->n_rows * sizeof(int64_t));
 }
 
 bool cluster_state_is_open(const ClusterState *cluster, uint32_t row) {

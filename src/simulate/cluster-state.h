@@ -3,11 +3,11 @@
 /*
  * ClusterState: the nodes as kube-scheduler's own plugins see them, while pods come and go.
  *
- * Columns by row of a NodeTable: what a node offers, what its pods ask for, ports in use. What does
- * not change (labels, taints, images) is read from the table.
+ * Columns by row of a NodeTable: allocatable and requested amounts, ports in use. Labels, taints
+ * and images do not change and are read from the table.
  *
- * A node is in use while a pod runs on it that is neither a DaemonSet's nor static: that is what
- * keeps an autoscaler from removing it.
+ * A node is in use while a pod runs on it that is neither a DaemonSet's nor static: such pods keep
+ * an autoscaler from removing it.
  */
 
 #include <stdbool.h>
@@ -34,7 +34,7 @@ typedef struct ClusterState {
     const NodeTable *table; /* borrowed: as it was at the start */
     size_t n_rows;
     size_t n_resources; /* the table's columns */
-    size_t pods;        /* one of them; SIZE_MAX: nobody offers it */
+    size_t pods;        /* one of them; SIZE_MAX: no node has it */
 
     uint32_t *order; /* rows with a node, as kube-scheduler goes through them */
     size_t n_order;
@@ -47,7 +47,7 @@ typedef struct ClusterState {
     ClusterUse use;
 } ClusterState;
 
-/* What a pod that is on a node counts for. */
+/* What a pod adds to the node it is on. */
 typedef struct Footprint {
     const Resources *requests; /* borrowed */
     int64_t nonzero_cpu, nonzero_memory;
@@ -55,22 +55,26 @@ typedef struct Footprint {
     bool is_own;     /* it makes its node used */
 } Footprint;
 
-/* With nothing on the nodes of @table, which must outlive it. 0, or -ENOMEM. */
+/* Without pods. @table must outlive it. 0, or -ENOMEM. */
 int cluster_state_new(const NodeTable *table, ClusterState **ret);
 ClusterState *cluster_state_free(ClusterState *cluster); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 
 Footprint footprint_of(const PodRequest *request);
 
+/* Adds the pods of the table, without their ports. As if each requested cpu and memory: the table
+ * does not know what nonzero requests would be. */
+void cluster_state_add_table_pods(ClusterState *cluster);
+
 /* 0, or -ENOMEM (only where there are ports). */
 int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *footprint);
 /* @footprint must have been added there. */
 void cluster_state_remove(ClusterState *cluster, uint32_t row, const Footprint *footprint);
 
-/* Whether pods without tolerations may come to the node of @row, as far as the node says. */
+/* Whether the node takes pods without tolerations: not cordoned, no such taints. */
 bool cluster_state_is_open(const ClusterState *cluster, uint32_t row);
 
-/* What is left of a resource there; below 0 when overcommitted. */
+/* Below 0 when overcommitted. */
 static inline int64_t cluster_state_free_amount(
     const ClusterState *cluster, size_t resource, uint32_t row) {
     return cluster->allocatable[resource][row] - cluster->requested[resource][row];

@@ -1,10 +1,12 @@
+/* The formulas of NodeResourcesFit and NodeResourcesBalancedAllocation. */
+
 #include "simulate/fit.h"
 
 #include <math.h>
 
 #define BEST 100
 
-Fit fit_of(const ClusterState *cluster, const PodRequest *request) {
+Fit fit_of(const ClusterState *cluster, const PodRequest *request, bool ignores_extended) {
     const Resources *requests = &request->pod.requests;
     Fit fit = {.nonzero_cpu = request->nonzero_cpu, .nonzero_memory = request->nonzero_memory};
 
@@ -13,6 +15,8 @@ Fit fit_of(const ClusterState *cluster, const PodRequest *request) {
         size_t column = table_find_resource(cluster->table, item->name);
 
         if (item->amount <= 0 || (column != SIZE_MAX && column == cluster->pods))
+            continue;
+        if (ignores_extended && str_find(item->name, '/') != SIZE_MAX)
             continue;
         if (column == SIZE_MAX) {
             fit.unknown_resource = item->name;

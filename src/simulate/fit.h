@@ -29,7 +29,9 @@ typedef struct Fit {
     int64_t cpu, memory, nonzero_cpu, nonzero_memory;
 } Fit;
 
-Fit fit_of(const ClusterState *cluster, const PodRequest *request);
+/* @ignores_extended: resources with a domain in their name, such as nvidia.com/gpu, do not count.
+ */
+Fit fit_of(const ClusterState *cluster, const PodRequest *request, bool ignores_extended);
 
 /* Whether the pod fits on @row, as far as pods and resources say. */
 static inline bool fit_is_room(const Fit *fit, const ClusterState *cluster, uint32_t row) {

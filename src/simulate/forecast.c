@@ -7,6 +7,7 @@
 #include "base/set.h"
 
 struct ForecastCache {
+    ForecastOptions options;
     const ClusterState *cluster;
     Arena *arena; /* of images and what is needed on the way */
     Arena *sorts; /* of the outlooks themselves */
@@ -60,7 +61,7 @@ static bool selects(const PodRequest *request, const Node *node) {
     return !request->required.is_given || terms_hold(&request->required, node->name, &node->labels);
 }
 
-static Rejection refuse(const PodRequest *request, const Node *node, bool admits) {
+static Rejection check_taints(const PodRequest *request, const Node *node, bool admits) {
     static const Taint cordon = {
         .key = {.ptr = "node.kubernetes.io/unschedulable", .len = 32},
         .effect = TAINT_NO_SCHEDULE,
@@ -68,12 +69,10 @@ static Rejection refuse(const PodRequest *request, const Node *node, bool admits
 
     if (node->is_unschedulable && !tolerates(&request->pod.tolerations, &cordon))
         return REJECTION_CORDONED;
-    if (!admits)
-        return REJECTION_TAINT;
-    return selects(request, node) ? REJECTION_NONE : REJECTION_AFFINITY;
+    return admits ? REJECTION_NONE : REJECTION_TAINT;
 }
 
-#define ADMITS 0x80 /* beside the number of those disliked */
+#define ADMITS 0x80 /* beside the number of untolerated ones */
 _Static_assert(TAINTS_MAX <= ADMITS, "the number fits beside the bit");
 
 /* Nodes have few different lists of taints. */
@@ -84,10 +83,9 @@ static void judge_taints(ForecastCache *cache, const PodRequest *request) {
         uint8_t n = count_untolerated(&request->pod.tolerations, &table->taint_sets[i]);
 
         n = n >= ADMITS ? ADMITS - 1 : n;
-        cache->by_set[i] =
-            (uint8_t)(n |
-                      (tolerations_admit(&request->pod.tolerations, &table->taint_sets[i]) ? ADMITS
-                                                                                           : 0));
+        if (tolerations_admit(&request->pod.tolerations, &table->taint_sets[i]))
+            n |= ADMITS;
+        cache->by_set[i] = n;
     }
 }
 
@@ -101,8 +99,12 @@ static void judge_rows(ForecastCache *cache, const PodRequest *request, Forecast
 
         if (!node)
             continue;
-        forecast->rejections[row] = (uint8_t)refuse(request, node, taints & ADMITS);
-        forecast->n_untolerated[row] = taints & (ADMITS - 1);
+        if (!cache->options.ignores_taints) {
+            forecast->rejections[row] = (uint8_t)check_taints(request, node, taints & ADMITS);
+            forecast->n_untolerated[row] = taints & (ADMITS - 1);
+        }
+        if (forecast->rejections[row] == REJECTION_NONE && !selects(request, node))
+            forecast->rejections[row] = REJECTION_AFFINITY;
         if (request->preferred.n > 0)
             forecast->preferred_weight[row] =
                 (uint16_t)terms_weigh(&request->preferred, node->name, &node->labels);
@@ -175,12 +177,13 @@ static int make_forecast(ForecastCache *cache, const PodRequest *request, Foreca
 
 /* --- all of them -------------------------------------------------------- */
 
-int forecast_cache_new(const ClusterState *cluster, ForecastCache **ret) {
+int forecast_cache_new(const ClusterState *cluster, ForecastOptions options, ForecastCache **ret) {
     _cleanup_(forecast_cache_freep) ForecastCache *cache = calloc(1, sizeof(*cache));
     int r;
 
     if (!cache)
         return -ENOMEM;
+    cache->options = options;
     cache->cluster = cluster;
     cache->arena = arena_new(CLUSTER_STATE_BUDGET);
     cache->sorts = arena_new(2 * FORECAST_CACHE_BUDGET);

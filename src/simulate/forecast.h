@@ -1,12 +1,11 @@
 #pragma once
 
 /*
- * Forecast: what kube-scheduler's plugins say of every node for pods of one sort, as far as it does
- * not depend on what runs there.
+ * Forecast: the answers of kube-scheduler's plugins for every node and pods of one kind, as far as
+ * they do not depend on the pods that run there.
  *
- * Pods come in sorts (PodRequest.place_key): the thousand pods of one Deployment ask the same of
- * nodes. What their selector, affinity, tolerations and images come to is worked out once a sort,
- * and kept while there is memory.
+ * The thousand pods of one Deployment require the same of nodes (PodRequest.place_key): selector,
+ * affinity, tolerations and images are evaluated once for all of them, and cached.
  */
 
 #include <stdbool.h>
@@ -18,7 +17,7 @@
 #include "simulate/images.h"
 #include "simulate/pod-request.h"
 
-/* When more than this is kept, all is dropped, and worked out anew. */
+/* Above this everything is dropped and evaluated again. */
 #define FORECAST_CACHE_BUDGET ((size_t)128 * 1024 * 1024)
 
 /* Why a node cannot take a pod. */
@@ -46,10 +45,15 @@ typedef struct Forecast {
     size_t n_named;
 } Forecast;
 
+/* Plugins that a profile of kube-scheduler disables. */
+typedef struct ForecastOptions {
+    bool ignores_taints; /* NodeUnschedulable and TaintToleration */
+} ForecastOptions;
+
 typedef struct ForecastCache ForecastCache;
 
 /* Borrows @cluster, whose table must not change. 0, or -ENOMEM. */
-int forecast_cache_new(const ClusterState *cluster, ForecastCache **ret);
+int forecast_cache_new(const ClusterState *cluster, ForecastOptions options, ForecastCache **ret);
 ForecastCache *forecast_cache_free(ForecastCache *cache); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(ForecastCache *, forecast_cache_free)
 

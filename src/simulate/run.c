@@ -19,6 +19,7 @@ typedef struct Run {
     SimulationResult *result;
     ClusterState *cluster;
     BerthExtender *berth; /* NULL: no policy */
+    SchedulerExtender verbs;
     Scheduler *scheduler;
     PendingQueue pending;
     PodEndQueue ends;
@@ -311,8 +312,7 @@ static PendingReason *find_reason(SimulationResult *result, Str text) {
 /* There are at most as many as there are numbers for them. */
 static int summarize_reasons(Run *run) {
     SimulationResult *result = run->result;
-    size_t n_max =
-        REASON_FILTER + (run->berth ? berth_extender_program(run->berth)->n_filters : 0) + 1;
+    size_t n_max = REASON_EXTENDER + run->verbs.n_reasons + 1;
     size_t *counts = ARENA_ARRAY(result->arena, size_t, n_max);
 
     result->reasons = ARENA_ARRAY(result->arena, PendingReason, n_max);
@@ -366,27 +366,24 @@ static void run_done(Run *run) {
     pod_end_queue_done(&run->ends);
 }
 
-int run_simulation(const SimulationInput *input, const BerthExtenderOptions *parts,
+int run_simulation(const SimulationInput *input, const BerthExtenderOptions *berth,
     const RunOptions *options, SimulationResult **ret) {
     _cleanup_(simulation_result_freep) SimulationResult *result =
         simulation_result_new(input->n_arrivals);
     _cleanup_(run_done) Run run = {.input = input, .options = options, .result = result};
-    BerthExtenderOptions own;
     int r;
 
     if (!result)
         return -ENOMEM;
     r = cluster_state_new(input->table, &run.cluster);
-    if (r == 0 && parts) {
-        own = *parts;
-        own.order = run.cluster->order;
-        own.n_order = run.cluster->n_order;
-        r = berth_extender_new(&own, &run.berth);
-    }
+    if (r == 0 && berth)
+        r = berth_extender_new(berth, run.cluster, &run.berth);
+    if (r == 0 && berth)
+        run.verbs = berth_extender_verbs(run.berth);
     if (r == 0)
         r = settle_existing(&run);
     if (r == 0)
-        r = scheduler_new(&options->scheduler, run.cluster, run.berth, &run.scheduler);
+        r = scheduler_new(&options->scheduler, run.cluster, run.verbs, &run.scheduler);
     if (r == 0)
         r = run_events(&run);
     if (r == 0)

@@ -38,6 +38,6 @@ typedef struct RunOptions {
     void *context;
 } RunOptions;
 
-/* @parts NULL: no policy. Its table is the scenario's. 0, or -ENOMEM. */
-int run_simulation(const SimulationInput *input, const BerthExtenderOptions *parts,
+/* @berth NULL: no policy. 0, or -ENOMEM. */
+int run_simulation(const SimulationInput *input, const BerthExtenderOptions *berth,
     const RunOptions *options, SimulationResult **ret);

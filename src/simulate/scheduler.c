@@ -1,8 +1,11 @@
+/* The scheduling cycle: filter, score, choose. */
+
 #include "simulate/scheduler.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/dice.h"
 #include "extender/sample.h"
 #include "simulate/fit.h"
 
@@ -17,23 +20,22 @@ enum {
 
 struct Scheduler {
     SchedulerOptions options;
+    SchedulerExtender extender;
     const ClusterState *cluster;
-    BerthExtender *berth;
-    ForecastCache *cache;
-    Dice chance;
-    size_t start; /* place in the order where the next cycle begins */
-    Arena *arena; /* of one cycle */
+    ForecastCache *forecasts;
+    Dice random;
+    size_t start; /* index in the order where the next cycle begins */
 
-    /* With room for all nodes. */
+    Arena *cycle;      /* of one cycle */
+    Arena *rows_arena; /* of the next two, with room for all nodes */
     uint32_t *rows;
     int64_t *scores;
-    uint32_t *counts; /* by SchedulingReason below REASON_FILTER */
-    uint32_t *filter_counts;
-    size_t n_filters;
 
-    Str unknown_resource[REASON_UNKNOWN_RESOURCE_MAX];
+    Arena *arena;     /* of what follows */
+    uint32_t *counts; /* nodes by SchedulingReason */
+    size_t n_counts;
+    Str unknown_resources[REASON_UNKNOWN_RESOURCE_MAX];
     size_t n_unknown_resources;
-    Arena *names;
 };
 
 /* One cycle. */
@@ -47,30 +49,45 @@ typedef struct Cycle {
     Choice *choice;
 } Cycle;
 
+int scheduler_set_cluster(Scheduler *scheduler, const ClusterState *cluster) {
+    ForecastCache *forecasts = NULL;
+    int r = forecast_cache_new(cluster, scheduler->options.plugins, &forecasts);
+
+    if (r < 0)
+        return r;
+    forecast_cache_free(scheduler->forecasts);
+    scheduler->forecasts = forecasts;
+    scheduler->cluster = cluster;
+    arena_reset(scheduler->rows_arena);
+    scheduler->rows = ARENA_ARRAY(scheduler->rows_arena, uint32_t, cluster->n_rows + 1);
+    scheduler->scores = ARENA_ARRAY(scheduler->rows_arena, int64_t, cluster->n_rows + 1);
+    return arena_has_failed(scheduler->rows_arena) ? -ENOMEM : 0;
+}
+
+void scheduler_set_weight(Scheduler *scheduler, int64_t weight) {
+    scheduler->options.weight = weight;
+}
+
 int scheduler_new(const SchedulerOptions *options, const ClusterState *cluster,
-    BerthExtender *berth, Scheduler **ret) {
+    SchedulerExtender extender, Scheduler **ret) {
     _cleanup_(scheduler_freep) Scheduler *scheduler = calloc(1, sizeof(*scheduler));
-    size_t n = cluster->n_rows + 1;
     int r;
 
     if (!scheduler)
         return -ENOMEM;
     scheduler->options = *options;
-    scheduler->cluster = cluster;
-    scheduler->berth = berth;
-    scheduler->chance.state = options->seed;
+    scheduler->extender = extender;
+    scheduler->random.state = options->seed;
+    scheduler->cycle = arena_new(SCRATCH_BUDGET);
+    scheduler->rows_arena = arena_new(SCRATCH_BUDGET);
     scheduler->arena = arena_new(SCRATCH_BUDGET);
-    scheduler->names = arena_new(SCRATCH_BUDGET);
-    if (!scheduler->arena || !scheduler->names)
+    if (!scheduler->cycle || !scheduler->rows_arena || !scheduler->arena)
         return -ENOMEM;
-    scheduler->n_filters = berth ? berth_extender_program(berth)->n_filters : 0;
-    scheduler->rows = ARENA_ARRAY(scheduler->names, uint32_t, n);
-    scheduler->scores = ARENA_ARRAY(scheduler->names, int64_t, n);
-    scheduler->counts = ARENA_ARRAY(scheduler->names, uint32_t, REASON_FILTER);
-    scheduler->filter_counts = ARENA_ARRAY(scheduler->names, uint32_t, scheduler->n_filters + 1);
-    if (!scheduler->rows || !scheduler->scores || !scheduler->counts || !scheduler->filter_counts)
+    scheduler->n_counts = REASON_EXTENDER + extender.n_reasons;
+    scheduler->counts = ARENA_ARRAY(scheduler->arena, uint32_t, scheduler->n_counts);
+    if (!scheduler->counts)
         return -ENOMEM;
-    r = forecast_cache_new(cluster, &scheduler->cache);
+    r = scheduler_set_cluster(scheduler, cluster);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(scheduler);
@@ -80,29 +97,30 @@ int scheduler_new(const SchedulerOptions *options, const ClusterState *cluster,
 Scheduler *scheduler_free(Scheduler *scheduler) {
     if (!scheduler)
         return NULL;
-    forecast_cache_free(scheduler->cache);
+    forecast_cache_free(scheduler->forecasts);
+    arena_free(scheduler->cycle);
+    arena_free(scheduler->rows_arena);
     arena_free(scheduler->arena);
-    arena_free(scheduler->names);
     free(scheduler);
     return NULL;
 }
 
 /* --- filters ------------------------------------------------------------ */
 
-/* A number for a resource that no node has, so that it can be told by its name. */
+/* A number for a resource that no node has, so that its name can be printed. */
 static SchedulingReason number_unknown_resource(Scheduler *scheduler, Str name) {
     size_t i = 0;
 
-    while (i < scheduler->n_unknown_resources && !str_eq(scheduler->unknown_resource[i], name))
+    while (i < scheduler->n_unknown_resources && !str_eq(scheduler->unknown_resources[i], name))
         i++;
     if (i == scheduler->n_unknown_resources && i < REASON_UNKNOWN_RESOURCE_MAX - 1) {
-        scheduler->unknown_resource[i] = arena_copy(scheduler->names, name);
-        scheduler->n_unknown_resources += scheduler->unknown_resource[i].ptr != NULL;
+        scheduler->unknown_resources[i] = arena_copy(scheduler->arena, name);
+        scheduler->n_unknown_resources += scheduler->unknown_resources[i].ptr != NULL;
     }
     return REASON_UNKNOWN_RESOURCE + (SchedulingReason)i;
 }
 
-/* A node may lack several things: each is counted. The last one found. */
+/* A node may lack several resources: each is counted. Returns the last one. */
 static SchedulingReason count_lacks(Scheduler *scheduler, const Fit *fit, uint32_t row) {
     const ClusterState *cluster = scheduler->cluster;
     SchedulingReason reason = REASON_NONE;
@@ -158,32 +176,33 @@ static void find_feasible(Scheduler *scheduler, Cycle *cycle) {
         scheduler->start = (scheduler->start + n_tried) % scheduler->cluster->n_order;
 }
 
-/* Leaves those that berth lets pass. */
+/* Keeps the nodes that pass the extender's filter. */
 static int filter_by_extender(Scheduler *scheduler, Cycle *cycle) {
-    const uint16_t *said = NULL;
+    const SchedulerExtender *extender = &scheduler->extender;
+    const uint16_t *verdicts = NULL;
     size_t n_left = 0;
     int r;
 
-    if (!scheduler->berth || cycle->n == 0)
+    if (!extender->filter || cycle->n == 0)
         return 0;
-    r = berth_extender_filter(scheduler->berth,
+    r = extender->filter(extender->context,
         &cycle->request->pod,
         cycle->now_nsec,
         scheduler->rows,
         cycle->n,
-        scheduler->arena,
-        &said);
-    if (r < 0)
+        scheduler->cycle,
+        &verdicts);
+    if (r != 0)
         return r;
     for (size_t i = 0; i < cycle->n; i++) {
         uint32_t row = scheduler->rows[i];
 
         scheduler->rows[n_left] = row;
-        n_left += said[i] == VERDICT_PASS;
-        if (said[i] < scheduler->n_filters)
-            scheduler->filter_counts[said[i]]++;
-        if (said[i] != VERDICT_PASS && row == cycle->inspected)
-            cycle->choice->inspected_reason = REASON_FILTER + said[i];
+        n_left += verdicts[i] == EXTENDER_PASSES;
+        if (verdicts[i] < extender->n_reasons)
+            scheduler->counts[REASON_EXTENDER + verdicts[i]]++;
+        if (verdicts[i] != EXTENDER_PASSES && row == cycle->inspected)
+            cycle->choice->inspected_reason = REASON_EXTENDER + verdicts[i];
     }
     cycle->n = n_left;
     return 0;
@@ -191,7 +210,7 @@ static int filter_by_extender(Scheduler *scheduler, Cycle *cycle) {
 
 /* --- scores ------------------------------------------------------------- */
 
-/* The most of both, which the others are measured by. */
+/* The largest values, which the plugins scale by. */
 typedef struct PluginMax {
     int64_t n_untolerated, preferred_weight;
 } PluginMax;
@@ -226,47 +245,43 @@ static int64_t score_node(
 }
 
 static int score_nodes(Scheduler *scheduler, Cycle *cycle) {
+    const SchedulerExtender *extender = &scheduler->extender;
     PluginMax max = find_plugin_max(scheduler, cycle);
-    const uint8_t *wire = NULL;
+    const uint8_t *scores = NULL;
     int r = 0;
 
-    if (scheduler->berth)
-        r = berth_extender_prioritize(scheduler->berth,
+    if (extender->prioritize)
+        r = extender->prioritize(extender->context,
             &cycle->request->pod,
             cycle->now_nsec,
             scheduler->rows,
             cycle->n,
-            scheduler->arena,
-            &wire);
+            scheduler->cycle,
+            &scores);
     if (r < 0)
         return r;
     for (size_t i = 0; i < cycle->n; i++) {
         scheduler->scores[i] = score_node(scheduler, cycle, &max, scheduler->rows[i]);
-        if (wire)
-            scheduler->scores[i] += wire[i] * scheduler->options.weight * POINTS_PER_SCORE;
+        if (scores)
+            scheduler->scores[i] += scores[i] * scheduler->options.weight * POINTS_PER_SCORE;
     }
     return 0;
 }
 
 /* --- choosing ----------------------------------------------------------- */
 
-/* What most nodes say; of equals the first in the order of plugins. */
+/* The most frequent reason; of equals the first in the order of plugins. */
 static SchedulingReason find_reason(const Scheduler *scheduler) {
     SchedulingReason reason = REASON_NO_NODES;
     uint32_t most = 0;
 
-    for (SchedulingReason i = 1; i < REASON_FILTER; i++)
+    for (SchedulingReason i = 1; i < scheduler->n_counts; i++)
         if (scheduler->counts[i] > most)
             most = scheduler->counts[reason = i];
-    for (size_t i = 0; i < scheduler->n_filters; i++)
-        if (scheduler->filter_counts[i] > most) {
-            most = scheduler->filter_counts[i];
-            reason = REASON_FILTER + (SchedulingReason)i;
-        }
     return reason;
 }
 
-/* One of the best, by chance. */
+/* One of the best, at random. */
 static void pick_best(Scheduler *scheduler, const Cycle *cycle) {
     Choice *choice = cycle->choice;
     int64_t best = INT64_MIN;
@@ -284,7 +299,7 @@ static void pick_best(Scheduler *scheduler, const Cycle *cycle) {
     }
     choice->score = best;
     choice->is_best = choice->is_feasible && choice->inspected_score == best;
-    pick = choice->n_best > 1 ? dice_pick(&scheduler->chance, choice->n_best) : 0;
+    pick = choice->n_best > 1 ? dice_pick(&scheduler->random, choice->n_best) : 0;
     for (size_t i = 0; i < cycle->n; i++) {
         if (cycle->n > 1 && scheduler->scores[i] != best)
             continue;
@@ -300,19 +315,20 @@ static void pick_best(Scheduler *scheduler, const Cycle *cycle) {
 int scheduler_choose(Scheduler *scheduler, const PodRequest *request, int64_t now_nsec,
     uint32_t inspected, Choice *ret) {
     Cycle cycle = {.request = request, .now_nsec = now_nsec, .inspected = inspected, .choice = ret};
-    int r = forecast_cache_find(scheduler->cache, request, &cycle.forecast);
+    int r = forecast_cache_find(scheduler->forecasts, request, &cycle.forecast);
 
     *ret = (Choice){.row = NO_ROW, .any_best = NO_ROW};
     if (r < 0)
         return r;
-    arena_reset(scheduler->arena);
-    memset(scheduler->counts, 0, REASON_FILTER * sizeof(*scheduler->counts));
-    memset(scheduler->filter_counts, 0, scheduler->n_filters * sizeof(*scheduler->filter_counts));
-    cycle.fit = fit_of(scheduler->cluster, request);
+    arena_reset(scheduler->cycle);
+    memset(scheduler->counts, 0, scheduler->n_counts * sizeof(*scheduler->counts));
+    cycle.fit = fit_of(scheduler->cluster, request, scheduler->options.ignores_extended_resources);
     find_feasible(scheduler, &cycle);
     r = filter_by_extender(scheduler, &cycle);
+    if (r != 0)
+        return r;
     ret->n_feasible = cycle.n;
-    if (r == 0 && cycle.n > 1)
+    if (cycle.n > 1)
         r = score_nodes(scheduler, &cycle);
     if (r < 0)
         return r;
@@ -323,37 +339,51 @@ int scheduler_choose(Scheduler *scheduler, const PodRequest *request, int64_t no
     return 0;
 }
 
-/* --- words -------------------------------------------------------------- */
-
-static void print_filter(const Scheduler *scheduler, size_t number, Buf *out) {
-    const Filter *filter = berth_extender_program(scheduler->berth)->filters[number];
-
-    buf_printf(out,
-        "%.*s/%.*s: %.*s",
-        STR_FMT(filter->policy->name),
-        STR_FMT(filter->name),
-        STR_FMT(filter->reason));
-}
+/* --- texts -------------------------------------------------------------- */
 
 void scheduling_reason_print(const Scheduler *scheduler, SchedulingReason reason, Buf *out) {
-    if (reason >= REASON_FILTER && reason - REASON_FILTER < scheduler->n_filters) {
-        print_filter(scheduler, reason - REASON_FILTER, out);
-    } else if (reason >= REASON_FILTER) {
+    Str resource = STR("other resources");
+
+    if (reason >= REASON_EXTENDER && reason - REASON_EXTENDER < scheduler->extender.n_reasons) {
+        scheduler->extender.print_reason(
+            scheduler->extender.context, reason - REASON_EXTENDER, out);
+    } else if (reason >= REASON_EXTENDER) {
         buf_append(out, STR("left out: others are better (narrowing)"));
     } else if (reason == REASON_NO_NODES) {
         buf_append(out, STR("no nodes available to schedule pods"));
-    } else if (reason >= REASON_UNKNOWN_RESOURCE) {
-        size_t i = reason - REASON_UNKNOWN_RESOURCE;
-
-        buf_printf(out,
-            "Insufficient %.*s",
-            STR_FMT(i < scheduler->n_unknown_resources ? scheduler->unknown_resource[i]
-                                                       : STR("other resources")));
     } else if (reason >= REASON_RESOURCE) {
-        buf_printf(out,
-            "Insufficient %.*s",
-            STR_FMT(scheduler->cluster->table->resources[reason - REASON_RESOURCE]));
+        if (reason < REASON_UNKNOWN_RESOURCE)
+            resource = scheduler->cluster->table->resources[reason - REASON_RESOURCE];
+        else if (reason - REASON_UNKNOWN_RESOURCE < scheduler->n_unknown_resources)
+            resource = scheduler->unknown_resources[reason - REASON_UNKNOWN_RESOURCE];
+        buf_printf(out, "Insufficient %.*s", STR_FMT(resource));
     } else {
         buf_append(out, str_from_c(rejection_text((Rejection)reason)));
     }
+}
+
+static int by_text(const void *a, const void *b) {
+    return str_cmp(*(const Str *)a, *(const Str *)b);
+}
+
+/* kube-scheduler sorts the reasons as texts, numbers included. */
+void scheduler_print_fit_error(const Scheduler *scheduler, Buf *out) {
+    Str *texts = ARENA_ARRAY(scheduler->cycle, Str, scheduler->n_counts);
+    size_t n = 0;
+
+    for (SchedulingReason i = 1; texts && i < scheduler->n_counts; i++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(4096);
+
+        if (scheduler->counts[i] == 0)
+            continue;
+        buf_printf(&text, "%u ", scheduler->counts[i]);
+        scheduling_reason_print(scheduler, i, &text);
+        texts[n++] = arena_copy(scheduler->cycle, buf_str(&text));
+    }
+    if (n > 0)
+        qsort(texts, n, sizeof(*texts), by_text);
+    buf_printf(out, "0/%zu nodes are available: ", scheduler->cluster->n_order);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s%.*s", i > 0 ? ", " : "", STR_FMT(texts[i]));
+    buf_append_char(out, '.');
 }

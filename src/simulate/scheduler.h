@@ -3,10 +3,10 @@
 /*
  * Scheduler: where kube-scheduler 1.36 would put a pod.
  *
- * One cycle as it goes there: from where the last cycle ended, nodes are tried in turn until enough
- * can take the pod (kube-scheduler stops at a share of a large cluster); berth is asked about
- * those; of what is left every plugin gives its points, weighed and added up, and berth's with
- * them; the best node wins, of equals one by chance.
+ * One cycle as in kube-scheduler: starting where the last cycle ended, it tries nodes in turn until
+ * enough can take the pod (it stops at a share of a large cluster); it calls the extender's filter
+ * with these; every plugin scores the nodes that are left, the scores are weighed and added up with
+ * the extender's; the best node wins, and among equals one at random.
  *
  *     plugin                            filter   score × weight
  *     NodeUnschedulable                 yes
@@ -16,9 +16,9 @@
  *     NodeResourcesFit                  yes      1, LeastAllocated of cpu and memory
  *     NodeResourcesBalancedAllocation            1, of cpu and memory
  *     ImageLocality                              1
- *     berth                             yes      its weight × 10
+ *     the extender                      yes      its weight × 10
  *
- * What is not modelled is in docs/simulate.md.
+ * docs/simulate.md lists what is not modelled.
  */
 
 #include <stdbool.h>
@@ -26,58 +26,82 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/dice.h"
-#include "simulate/berth-extender.h"
 #include "simulate/cluster-state.h"
 #include "simulate/forecast.h"
 #include "simulate/pod-request.h"
 
-/* Why a pod finds no node: numbers for what most of the nodes say. */
+/* Why nodes cannot take a pod, as a number: nodes are counted by it. */
 typedef uint32_t SchedulingReason;
 
-#define REASON_NONE 0u               /* up to REJECTION_MAX: refusals */
-#define REASON_RESOURCE 64u          /* and the column: too little of it */
-#define REASON_UNKNOWN_RESOURCE 512u /* and a number: of something that no node has */
+#define REASON_NONE 0u               /* up to _REJECTION_MAX: rejections */
+#define REASON_RESOURCE 64u          /* + column: too little of it */
+#define REASON_UNKNOWN_RESOURCE 512u /* + number: of a resource that no node has */
 #define REASON_UNKNOWN_RESOURCE_MAX 64u
 #define REASON_NO_NODES 1000u
-#define REASON_FILTER 1024u /* and the number of the filter */
-_Static_assert(
-    REASON_RESOURCE + TABLE_RESOURCES_MAX <= REASON_UNKNOWN_RESOURCE, "ranges are apart");
+#define REASON_EXTENDER 1024u /* + the extender's own number */
+_Static_assert(REASON_RESOURCE + TABLE_RESOURCES_MAX <= REASON_UNKNOWN_RESOURCE, "no overlap");
+
+#define EXTENDER_PASSES UINT16_MAX
+
+/* An extender: in this process, or somewhere behind HTTP. All zero: none. Its functions return 0;
+ * 1 when the call failed, which ends the cycle without a node; or -ENOMEM. */
+typedef struct SchedulerExtender {
+    void *context;
+    size_t n_reasons; /* larger numbers of filter() stand for "left out: others are better" */
+
+    /* For each of @rows EXTENDER_PASSES, or the number of the reason. In @arena. */
+    int (*filter)(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
+        Arena *arena, const uint16_t **ret_verdicts);
+    /* The scores, 0 to 10 or what the extender's policies allow; NULL: none. */
+    int (*prioritize)(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+        size_t n, Arena *arena, const uint8_t **ret_scores);
+    void (*print_reason)(const void *context, size_t reason, Buf *out);
+} SchedulerExtender;
 
 typedef struct SchedulerOptions {
-    int64_t weight;      /* berth's in kube-scheduler's configuration */
-    unsigned percentage; /* of nodes to score; 0: as many as kube-scheduler thinks fit */
+    int64_t weight;      /* the extender's in kube-scheduler's configuration */
+    unsigned percentage; /* percentageOfNodesToScore; 0: adaptive, as in kube-scheduler */
     uint64_t seed;
+    ForecastOptions plugins;
+    bool ignores_extended_resources; /* the extender manages them, with ignoredByScheduler */
 } SchedulerOptions;
 
 typedef struct Scheduler Scheduler;
 
-/* Borrows all; @berth NULL: no extender. 0, or -ENOMEM. */
+/* Borrows @cluster and copies the rest. 0, or -ENOMEM. */
 int scheduler_new(const SchedulerOptions *options, const ClusterState *cluster,
-    BerthExtender *berth, Scheduler **ret);
+    SchedulerExtender extender, Scheduler **ret);
 Scheduler *scheduler_free(Scheduler *scheduler); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Scheduler *, scheduler_free)
 
+/* Another state of the cluster, with other nodes even; borrowed. 0, or -ENOMEM. */
+int scheduler_set_cluster(Scheduler *scheduler, const ClusterState *cluster);
+void scheduler_set_weight(Scheduler *scheduler, int64_t weight);
+
 typedef struct Choice {
     uint32_t row;            /* NO_ROW: none */
-    SchedulingReason reason; /* then: what most nodes say */
+    SchedulingReason reason; /* then: the most frequent one */
     size_t n_feasible;
     size_t n_best;     /* nodes as good as this one, itself included */
     int64_t score;     /* its points; 0 where there was but one node */
     uint32_t any_best; /* the first of the best */
 
-    /* Of the row that was asked about. */
+    /* Of the row to inspect. */
     bool is_feasible, is_best;
     int64_t inspected_score;
     SchedulingReason inspected_reason; /* why it is not feasible */
 } Choice;
 
-/* Where @request would go at @now_nsec. @inspected: a row about which more is to be told, or
- * NO_ROW; then all nodes are tried, however many there are. Changes nothing but where the next
- * cycle begins. 0, or -ENOMEM. */
+/* Where @request would go at @now_nsec. @inspected: a row to describe in @ret, or NO_ROW; with one
+ * all nodes are tried. Changes only where the next cycle begins. 0; 1 when the extender's filter
+ * failed; or -ENOMEM. */
 int scheduler_choose(Scheduler *scheduler, const PodRequest *request, int64_t now_nsec,
     uint32_t inspected, Choice *ret);
 
-/* "Insufficient cpu". Into @out. */
+/* "Insufficient cpu". */
 void scheduling_reason_print(const Scheduler *scheduler, SchedulingReason reason, Buf *out);
+
+/* "0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods.": of the last choice. */
+void scheduler_print_fit_error(const Scheduler *scheduler, Buf *out);

@@ -16,7 +16,7 @@
     "10}}\n"
 
 static SimulationResult *play(const SimulationInput *input, uint64_t seed, Program *program) {
-    BerthExtenderOptions parts = {.table = input->table, .program = program};
+    BerthExtenderOptions parts = {.program = program};
     RunOptions options = {.scheduler = {.weight = 1, .seed = seed}, .until = -1};
     SimulationResult *result = NULL;
 

@@ -50,7 +50,10 @@ static inline void test_simulation_open(
         assert_int_equal(
             cluster_state_add(simulation->cluster, existing->row, &existing->footprint), 0);
     }
-    assert_int_equal(scheduler_new(&options, simulation->cluster, NULL, &simulation->scheduler), 0);
+    assert_int_equal(
+        scheduler_new(
+            &options, simulation->cluster, (SchedulerExtender){0}, &simulation->scheduler),
+        0);
 }
 
 static inline void test_simulation_done(TestSimulation *simulation) {

@@ -1,4 +1,4 @@
-#include "demo/driver.h"
+#include "demo/demo-scheduler.h"
 
 #include <stdio.h>
 
@@ -33,25 +33,25 @@ static void test_reasons(void **state) {
 
 /* Nobody listens there: that is said, and told apart from a refusal. */
 static void test_no_reply(void **state) {
-    Driver *driver = driver_new("http://127.0.0.1:1", 1);
+    DemoScheduler *scheduler = NULL;
     DemoCluster *cluster = NULL;
     Snapshot *snapshot = NULL;
     const DemoPod *pod;
     Placement placement;
 
     (void)state;
-    assert_non_null(driver);
+    assert_int_equal(demo_scheduler_new("http://127.0.0.1:1", 1, NULL, &scheduler), 0);
     assert_int_equal(demo_cluster_new(20, 1, /* now_sec= */ 0, &cluster), 0);
     assert_int_equal(demo_cluster_next_pod(cluster, /* now_sec= */ 0, &pod), 0);
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
-    assert_int_equal(driver_place(driver, pod, snapshot_table(snapshot), &placement), 0);
+    assert_int_equal(demo_scheduler_place(scheduler, pod, snapshot_table(snapshot), &placement), 0);
     assert_true(placement.is_cut_off);
-    assert_true(placement.n_offered > 0);
+    assert_true(placement.n_candidates > 0);
     assert_true(str_is_empty(placement.node));
     assert_false(str_is_empty(placement.error));
     snapshot_unref(snapshot);
     demo_cluster_free(cluster);
-    driver_free(driver);
+    demo_scheduler_free(scheduler);
 }
 
 int main(void) {

@@ -1,0 +1,438 @@
+/* The extender's verbs as HTTP requests, and binding. */
+
+#include "demo/demo-scheduler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "kube/blocking-client.h"
+#include "json/read.h"
+#include "json/write.h"
+
+#define SCHEDULER_BUDGET ((size_t)256 * 1024 * 1024)
+#define REQUEST_MAX ((size_t)16 * 1024 * 1024)
+#define CALL_SEC 5 /* kube-scheduler's default for httpTimeout */
+#define NO_VERDICT (EXTENDER_PASSES - 1)
+
+struct DemoScheduler {
+    Access *access;
+    Client *client;
+    uint64_t seed;
+    int64_t weight;
+    DemoCluster *cluster; /* where pods are bound; NULL: the extender binds */
+    ClusterState *state;  /* of the last placement */
+    Scheduler *scheduler; /* NULL: before the first placement */
+    Buf request;
+
+    /* Of one placement. */
+    Arena *arena;
+    const NodeTable *table;
+    uint8_t *scores; /* the extender's, by row; NULL: it was not called */
+    Placement *placement;
+};
+
+SchedulerOptions demo_scheduler_options(uint64_t seed) {
+    return (SchedulerOptions){
+        .weight = DEMO_SCHEDULER_WEIGHT,
+        .seed = seed,
+        .plugins = {.ignores_taints = true},
+        .ignores_extended_resources = true,
+    };
+}
+
+int demo_scheduler_new(const char *url, uint64_t seed, DemoCluster *cluster, DemoScheduler **ret) {
+    _cleanup_(demo_scheduler_freep) DemoScheduler *scheduler = calloc(1, sizeof(*scheduler));
+    const AccessServer server = {.name = "the demo", .url = url, .is_direct = true};
+    char error[ACCESS_ERROR_MAX];
+    int r;
+
+    if (!scheduler)
+        return -ENOMEM;
+    scheduler->seed = seed;
+    scheduler->weight = DEMO_SCHEDULER_WEIGHT;
+    scheduler->cluster = cluster;
+    scheduler->request = BUF_INIT(REQUEST_MAX);
+    scheduler->arena = arena_new(SCHEDULER_BUDGET);
+    r = access_for_server(&server, &scheduler->access, error);
+    if (r < 0)
+        return r;
+    scheduler->client = client_new(scheduler->access);
+    if (!scheduler->arena || !scheduler->client)
+        return -ENOMEM;
+    *ret = TAKE_PTR(scheduler);
+    return 0;
+}
+
+DemoScheduler *demo_scheduler_free(DemoScheduler *scheduler) {
+    if (!scheduler)
+        return NULL;
+    scheduler_free(scheduler->scheduler);
+    cluster_state_free(scheduler->state);
+    client_free(scheduler->client);
+    access_free(scheduler->access);
+    arena_free(scheduler->arena);
+    buf_done(&scheduler->request);
+    free(scheduler);
+    return NULL;
+}
+
+void demo_scheduler_set_weight(DemoScheduler *scheduler, int64_t weight) {
+    scheduler->weight = weight;
+}
+
+/* --- calls ------------------------------------------------------------------- */
+
+/* The call failed: the placement says why. */
+static int fail(DemoScheduler *scheduler, Str error) {
+    scheduler->placement->error = error;
+    return error.ptr ? 1 : -ENOMEM;
+}
+
+/* Sends scheduler->request. 0; 1 when the call failed; or -ENOMEM. */
+static int call(DemoScheduler *scheduler, Verb verb, Str *ret_reply) {
+    Str path = arena_printf(scheduler->arena, "/%s", verb_name(verb));
+    const BlockingRequest request = {
+        .method = "POST", .path = path.ptr, .body = buf_str(&scheduler->request), .sec = CALL_SEC};
+    int64_t start = clock_monotonic_nsec();
+    char error[BLOCKING_CLIENT_ERROR_MAX];
+    BlockingReply reply;
+    int r;
+
+    if (!path.ptr || buf_error(&scheduler->request) < 0)
+        return -ENOMEM;
+    r = blocking_client_request_with(scheduler->client, &request, scheduler->arena, &reply, error);
+    if (r < 0)
+        return r;
+    if (r > 0) {
+        scheduler->placement->is_cut_off = true;
+        return fail(scheduler, arena_copy(scheduler->arena, str_from_c(error)));
+    }
+    if (reply.status != 200)
+        return fail(scheduler,
+            arena_printf(scheduler->arena, "%s: status %u", verb_name(verb), reply.status));
+    scheduler->placement->nsec[verb] = clock_monotonic_nsec() - start;
+    *ret_reply = reply.body;
+    return 0;
+}
+
+/* At the end of a reply, whose field Error may have been set. */
+static int check_reply(DemoScheduler *scheduler, Verb verb, JsonReader *reader) {
+    char error[128];
+
+    json_end(reader);
+    if (json_error(reader) == JSON_OK)
+        return str_is_empty(scheduler->placement->error) ? 0 : 1;
+    json_describe(reader, error, sizeof(error));
+    return fail(
+        scheduler, arena_printf(scheduler->arena, "reply of %s: %s", verb_name(verb), error));
+}
+
+/* ExtenderArgs, keys in the order of the Go struct. */
+static void write_args(DemoScheduler *scheduler, const uint32_t *rows, size_t n) {
+    JsonWriter writer = JSON_WRITER(&scheduler->request);
+
+    buf_reset(&scheduler->request);
+    json_write_object(&writer);
+    json_write_key(&writer, STR("Pod"));
+    demo_pod_write(scheduler->placement->pod, /* node= */ STR_NULL, /* is_typed= */ false, &writer);
+    json_write_key(&writer, STR("Nodes"));
+    json_write_null(&writer);
+    json_write_key(&writer, STR("NodeNames"));
+    json_write_array(&writer);
+    for (size_t i = 0; i < n; i++)
+        json_write_string(&writer, scheduler->table->names->names[rows[i]]);
+    json_write_end_array(&writer);
+    json_write_end_object(&writer);
+}
+
+/* --- filter ------------------------------------------------------------------ */
+
+/* The number of the reason @text, with one node more. */
+static uint16_t count_reason(Placement *placement, Str text) {
+    size_t i = 0;
+
+    while (i < placement->n_reasons && !str_eq(placement->reasons[i].text, text))
+        i++;
+    if (i == PLACEMENT_REASONS_MAX)
+        i--;
+    else if (i == placement->n_reasons)
+        placement->reasons[placement->n_reasons++] = (NodeReason){.text = text};
+    placement->reasons[i].n_nodes++;
+    return (uint16_t)i;
+}
+
+static int by_count(const void *a, const void *b) {
+    const NodeReason *x = a, *y = b;
+
+    if (x->n_nodes != y->n_nodes)
+        return x->n_nodes > y->n_nodes ? -1 : 1;
+    return str_cmp(x->text, y->text);
+}
+
+static void read_passed(DemoScheduler *scheduler, JsonReader *reader, uint16_t *by_row) {
+    json_array(reader);
+    while (json_element(reader)) {
+        Str name = STR_NULL;
+        uint32_t row;
+
+        json_string(reader, scheduler->arena, &name);
+        row = table_find(scheduler->table, name);
+        by_row[row] = EXTENDER_PASSES;
+        scheduler->placement->n_passed++;
+        if (row == scheduler->table->n_rows)
+            json_fail(reader, JSON_E_TYPE, "a node that was not sent");
+    }
+}
+
+static void read_failed(DemoScheduler *scheduler, JsonReader *reader, uint16_t *by_row) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        Str text = STR_NULL, name = arena_copy(scheduler->arena, key);
+
+        json_string(reader, scheduler->arena, &text);
+        if (json_error(reader) == JSON_OK)
+            by_row[table_find(scheduler->table, name)] = count_reason(scheduler->placement, text);
+    }
+}
+
+static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
+    Arena *arena, const uint16_t **ret_verdicts) {
+    DemoScheduler *scheduler = context;
+    uint16_t *by_row = ARENA_ARRAY(arena, uint16_t, scheduler->table->n_rows + 1);
+    uint16_t *verdicts = ARENA_ARRAY(arena, uint16_t, n);
+    Str reply = STR_NULL, key;
+    JsonReader reader;
+    int r;
+
+    if (!by_row || !verdicts)
+        return -ENOMEM;
+    for (size_t row = 0; row <= scheduler->table->n_rows; row++)
+        by_row[row] = NO_VERDICT;
+    scheduler->placement->n_candidates = n;
+    write_args(scheduler, rows, n);
+    r = call(scheduler, VERB_FILTER, &reply);
+    if (r != 0)
+        return r;
+    json_reader_init(&reader, reply);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("NodeNames")))
+            read_passed(scheduler, &reader, by_row);
+        else if (json_key_is(&reader, key, STR("FailedNodes")))
+            read_failed(scheduler, &reader, by_row);
+        else if (json_key_is(&reader, key, STR("Error")))
+            json_string(&reader, scheduler->arena, &scheduler->placement->error);
+        else
+            json_skip(&reader, NULL);
+    }
+    for (size_t i = 0; i < n; i++)
+        verdicts[i] = by_row[rows[i]];
+    *ret_verdicts = verdicts;
+    return check_reply(scheduler, VERB_FILTER, &reader);
+}
+
+static void print_reason(const void *context, size_t reason, Buf *out) {
+    const DemoScheduler *scheduler = context;
+
+    buf_append(out, scheduler->placement->reasons[reason].text);
+}
+
+/* --- prioritize -------------------------------------------------------------- */
+
+static void read_host(JsonReader *reader, Arena *arena, Str *ret_host, int64_t *ret_score) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("Host")))
+            json_string(reader, arena, ret_host);
+        else if (json_key_is(reader, key, STR("Score")))
+            json_int64(reader, ret_score);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+/* Hosts that are left out get 0. kube-scheduler goes on without the scores if the call fails. */
+static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, const uint8_t **ret_scores) {
+    DemoScheduler *scheduler = context;
+    uint8_t *by_row = ARENA_ARRAY(scheduler->arena, uint8_t, scheduler->table->n_rows + 1);
+    uint8_t *scores = ARENA_ARRAY(arena, uint8_t, n);
+    Str reply = STR_NULL;
+    JsonReader reader;
+    int r;
+
+    if (!by_row || !scores)
+        return -ENOMEM;
+    write_args(scheduler, rows, n);
+    r = call(scheduler, VERB_PRIORITIZE, &reply);
+    if (r != 0)
+        return r;
+    json_reader_init(&reader, reply);
+    json_array(&reader);
+    while (json_element(&reader)) {
+        Str host = STR_NULL;
+        int64_t score = 0;
+
+        read_host(&reader, scheduler->arena, &host, &score);
+        by_row[table_find(scheduler->table, host)] = (uint8_t)(score > 0 ? score : 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        scores[i] = by_row[rows[i]];
+    r = check_reply(scheduler, VERB_PRIORITIZE, &reader);
+    *ret_scores = r == 0 ? scores : NULL;
+    scheduler->scores = by_row;
+    return r;
+}
+
+/* --- bind -------------------------------------------------------------------- */
+
+static int bind_in_cluster(DemoScheduler *scheduler, const BindArgs *args) {
+    char error[256];
+
+    demo_cluster_bind(scheduler->cluster, args, error, sizeof(error));
+    return error[0] == '\0' ? 0 : fail(scheduler, arena_copy(scheduler->arena, str_from_c(error)));
+}
+
+static int bind_by_extender(DemoScheduler *scheduler, const BindArgs *args) {
+    JsonWriter writer = JSON_WRITER(&scheduler->request);
+    const struct {
+        Str key, value;
+    } fields[] = {
+        {STR("PodName"), args->pod_name},
+        {STR("PodNamespace"), args->pod_namespace},
+        {STR("PodUID"), args->pod_uid},
+        {STR("Node"), args->node},
+    };
+    Str reply = STR_NULL;
+    JsonReader reader;
+    int r;
+
+    buf_reset(&scheduler->request);
+    json_write_object(&writer);
+    for (size_t i = 0; i < ELEMENTS_OF(fields); i++) {
+        json_write_key(&writer, fields[i].key);
+        json_write_string(&writer, fields[i].value);
+    }
+    json_write_end_object(&writer);
+    r = call(scheduler, VERB_BIND, &reply);
+    if (r != 0)
+        return r;
+    json_reader_init(&reader, reply);
+    json_string_member(&reader, scheduler->arena, STR("Error"), &scheduler->placement->error);
+    return check_reply(scheduler, VERB_BIND, &reader);
+}
+
+static int bind_to(DemoScheduler *scheduler, Str node) {
+    const Pod *pod = &scheduler->placement->pod->model;
+    const BindArgs args = {
+        .pod_name = pod->name,
+        .pod_namespace = pod->namespace,
+        .pod_uid = pod->uid,
+        .node = node,
+    };
+    int r =
+        scheduler->cluster ? bind_in_cluster(scheduler, &args) : bind_by_extender(scheduler, &args);
+
+    if (r == 0)
+        scheduler->placement->node = node;
+    return r;
+}
+
+/* --- an attempt -------------------------------------------------------------- */
+
+/* The nodes and pods as they are now. */
+static int update_cluster(DemoScheduler *scheduler) {
+    _cleanup_(cluster_state_freep) ClusterState *state = NULL, *old = NULL;
+    SchedulerOptions options = demo_scheduler_options(scheduler->seed);
+    SchedulerExtender extender = {
+        .context = scheduler,
+        .n_reasons = PLACEMENT_REASONS_MAX,
+        .filter = filter,
+        .prioritize = prioritize,
+        .print_reason = print_reason,
+    };
+    int r = cluster_state_new(scheduler->table, &state);
+
+    if (r < 0)
+        return r;
+    cluster_state_add_table_pods(state);
+    r = scheduler->scheduler ? scheduler_set_cluster(scheduler->scheduler, state)
+                             : scheduler_new(&options, state, extender, &scheduler->scheduler);
+    if (r < 0)
+        return r;
+    old = scheduler->state;
+    scheduler->state = TAKE_PTR(state);
+    scheduler_set_weight(scheduler->scheduler, scheduler->weight);
+    return 0;
+}
+
+static int note_failure(DemoScheduler *scheduler) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)64 * 1024);
+
+    scheduler_print_fit_error(scheduler->scheduler, &text);
+    scheduler->placement->fit_error = arena_copy(scheduler->arena, buf_str(&text));
+    return scheduler->placement->fit_error.ptr ? 0 : -ENOMEM;
+}
+
+static void note_scores(DemoScheduler *scheduler, uint32_t row) {
+    Placement *placement = scheduler->placement;
+
+    if (!scheduler->scores)
+        return;
+    placement->score = scheduler->scores[row];
+    for (size_t i = 0; i < scheduler->table->n_rows; i++)
+        if (scheduler->scores[i] > placement->best_score)
+            placement->best_score = scheduler->scores[i];
+}
+
+int demo_scheduler_place(
+    DemoScheduler *scheduler, const DemoPod *pod, const NodeTable *table, Placement *ret) {
+    PodRequest request = *pod->template;
+    Choice choice;
+    int r;
+
+    arena_reset(scheduler->arena);
+    *ret = (Placement){.pod = pod, .score = -1, .best_score = -1};
+    scheduler->placement = ret;
+    scheduler->table = table;
+    scheduler->scores = NULL;
+    request.pod = pod->model;
+    r = update_cluster(scheduler);
+    if (r == 0)
+        r = scheduler_choose(
+            scheduler->scheduler, &request, clock_wall_nsec(), /* inspected= */ NO_ROW, &choice);
+    if (r == 0 && choice.row == NO_ROW)
+        r = note_failure(scheduler);
+    else if (r == 0) {
+        note_scores(scheduler, choice.row);
+        r = bind_to(scheduler, table->names->names[choice.row]);
+    }
+    if (ret->n_reasons > 1)
+        qsort(ret->reasons, ret->n_reasons, sizeof(ret->reasons[0]), by_count);
+    return r < 0 ? r : 0;
+}
+
+void placement_print_reasons(const Placement *placement, size_t width, Buf *out) {
+    size_t start = out->len;
+
+    for (size_t i = 0; i < placement->n_reasons; i++) {
+        const NodeReason *reason = &placement->reasons[i];
+        size_t left = placement->n_reasons - i;
+        size_t size = (size_t)snprintf(NULL, 0, ", %zu ", reason->n_nodes) + reason->text.len;
+
+        if (left > 1)
+            size += strlen(", +10 more");
+        if (i > 0 && out->len - start + size > width) {
+            buf_printf(out, ", +%zu more", left);
+            return;
+        }
+        buf_printf(out, "%s%zu %.*s", i > 0 ? ", " : "", reason->n_nodes, STR_FMT(reason->text));
+    }
+}
