@@ -19,7 +19,7 @@
 #define SENTENCE_WINDOW_SEC 300     /* of figures */
 #define SENTENCE_BYPASS_SEC 600     /* so long after the last it is still told */
 #define SENTENCE_CERTIFICATE_DAYS 7 /* fewer are worth a word */
-#define SENTENCE_RATE_MAX 0.01      /* of late api, and of errors */
+#define SENTENCE_RATE_MAX 0.01      /* of late answers, and of errors */
 #define SENTENCE_FEW 100u /* with fewer requests one would be over the rate: it takes two */
 
 typedef struct SentenceFacts {

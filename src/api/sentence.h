@@ -21,7 +21,7 @@ typedef struct ApiContext ApiContext;
 
 typedef enum Health {
     HEALTH_HEALTHY,
-    HEALTH_DEGRADED, /* it api, but something is not as it should be */
+    HEALTH_DEGRADED, /* it answers, but something is not as it should be */
     HEALTH_BYPASSED, /* pods are placed without us being asked */
     HEALTH_NOT_READY,
     _HEALTH_MAX,

@@ -103,9 +103,7 @@ static void draw_line(const Axis *axis, const AxisLine *line) {
     }
     if (path.len == 0)
         return;
-    html_open(axis->html, "path");
-    html_attr(axis->html, "class", str_from_c(line->class));
-    html_attr(axis->html, "fill", STR("none"));
+    html_write(axis->html, "<path class='%s' fill='none'>", line->class);
     html_attr(axis->html, "d", buf_str(&path));
     if (line->of == hour_p99_msec)
         html_attr(axis->html, "stroke-dasharray", STR("5 3"));
@@ -125,8 +123,7 @@ static void draw_text(const Axis *axis, double x, double y, const char *anchor, 
 
 static void draw_stroke(
     const Axis *axis, const char *class, double x, double y, double to_x, double to_y) {
-    html_open(axis->html, "line");
-    html_attr(axis->html, "class", str_from_c(class));
+    html_write(axis->html, "<line class='%s'>", class);
     attr_place(axis->html, "x1", x);
     attr_place(axis->html, "y1", y);
     attr_place(axis->html, "x2", to_x);
@@ -204,11 +201,8 @@ static void draw_picture(const Axis *axis, const Change *changes, size_t n) {
     char box[48];
 
     (void)snprintf(box, sizeof(box), "0 0 %d %d", WIDTH, HEIGHT);
-    html_open(axis->html, "svg");
-    html_attr(axis->html, "class", STR("axis"));
-    html_attr(axis->html, "viewBox", str_from_c(box));
-    html_attr(axis->html, "aria-hidden", STR("true"));
-    html_attr(axis->html, "focusable", STR("false"));
+    html_write(
+        axis->html, "<svg class='axis' viewBox='%s' aria-hidden='true' focusable='false'>", box);
     draw_time(axis);
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         draw_line(axis, &lines[i]);
@@ -223,20 +217,16 @@ static void draw_caption(const Axis *axis) {
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++) {
         double highest = highest_of(axis, &lines[i]);
 
-        html_text(html, str_from_c(lines[i].label));
-        html_text(html, STR(", highest "));
+        html_write(html, "%s, highest ", lines[i].label);
         if (!(highest > 0))
-            html_text(html, STR("0"));
+            html_write(html, "0");
         else if (highest == floor(highest))
             html_count(html, (uint64_t)highest);
         else
-            html_printf(html, "%.1f", highest);
-        html_text(html, STR(" "));
-        html_text(html, str_from_c(lines[i].unit));
-        html_text(html, STR(". "));
+            html_write(html, "%.1f", highest);
+        html_write(html, " %s. ", lines[i].unit);
     }
-    html_text(html, STR("Marks: the numbers of the table; with ! if it is bad news."));
-    html_close(html);
+    html_write(html, "Marks: the numbers of the table; with ! if it is bad news.</figcaption>");
 }
 
 void changes_axis_draw(const Sitting *sitting, Html *html, const Change *changes, size_t n) {
@@ -252,14 +242,9 @@ void changes_axis_draw(const Sitting *sitting, Html *html, const Change *changes
 
     if (!slots)
         return;
-    html_open(html, "figure");
-    html_attr(html, "id", STR("axis"));
-    html_flag(html, "data-live");
-    html_open(html, "div");
-    html_attr(html, "class", STR("scroll"));
-    html_attr(html, "role", STR("region"));
-    html_attr(html, "aria-label", STR("Changes over time"));
-    html_attr(html, "tabindex", STR("0"));
+    html_write(html,
+        "<figure id='axis' data-live><div class='scroll' role='region' aria-label='Changes over "
+        "time' tabindex='0'>");
     draw_picture(&axis, changes, n);
     html_close(html);
     draw_caption(&axis);

@@ -105,9 +105,7 @@ static bool read_at(const Query *query, int64_t *ret_nsec, char *error) {
 
 /* From a page that could not be shown. */
 static void draw_way_home(Html *html) {
-    html_open(html, "p");
-    html_link(html, "/", NULL, 0, STR("Back to the overview"));
-    html_close(html);
+    html_write(html, "<p><a href='/'>Back to the overview</a></p>");
 }
 
 static void reply_short(HttpReply *reply, unsigned status) {
@@ -156,9 +154,10 @@ static void show_page(const Sitting *sitting, const DashboardPage *page, const c
     };
     unsigned status = 400;
 
+    html.now_nsec = sitting->wall_nsec;
     frame_begin(&frame, &html);
     if (is_wrong)
-        html_element_c(&html, "p", "problem", error);
+        html_write(&html, "<p class='problem'>%s</p>", error);
     else
         status = page->draw(sitting, &html);
     if (status != 200)

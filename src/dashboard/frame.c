@@ -25,42 +25,23 @@ static Str subject_of(const Frame *frame) {
 }
 
 static void draw_meta(Html *html, const char *name, const char *content) {
-    html_open(html, "meta");
-    html_attr(html, "name", str_from_c(name));
-    html_attr(html, "content", str_from_c(content));
+    html_write(html, "<meta name='%s' content='%s'>", name, content);
 }
 
 static void draw_head(const Frame *frame, Html *html) {
     Str subject = subject_of(frame);
 
-    html_open(html, "head");
-    html_open(html, "meta");
-    html_attr(html, "charset", STR("utf-8"));
-    html_open(html, "title");
-    if (subject.len > 0) {
-        html_text(html, subject);
-        html_text(html, STR(" · "));
-    }
-    html_text(html, str_from_c(frame_title(frame)));
-    html_text(html, STR(" · berth"));
-    html_close(html);
+    html_write(html, "<head><meta charset='utf-8'><title>");
+    if (subject.len > 0)
+        html_write(html, "%.*s · ", STR_FMT(subject));
+    html_write(html, "%s · berth</title>", frame_title(frame));
     draw_meta(html, "viewport", "width=device-width, initial-scale=1");
     draw_meta(html, "color-scheme", "light dark");
     draw_meta(html, "robots", "noindex");
-    html_open(html, "script"); /* not a module: it says light or dark before anything is painted */
-    html_attr(html, "src", STR("/assets/first.js"));
-    html_close(html);
-    html_open(html, "link");
-    html_attr(html, "rel", STR("stylesheet"));
-    html_attr(html, "href", STR("/assets/board.css"));
-    html_open(html, "link");
-    html_attr(html, "rel", STR("icon"));
-    html_attr(html, "href", STR("/assets/icon.svg"));
-    html_open(html, "script");
-    html_attr(html, "type", STR("module"));
-    html_attr(html, "src", STR("/assets/board.js"));
-    html_close(html);
-    html_close(html);
+    html_write(html,
+        "<script src='/assets/first.js'></script><link rel='stylesheet' "
+        "href='/assets/board.css'><link rel='icon' href='/assets/icon.svg'><script type='module' "
+        "src='/assets/board.js'></script></head>");
 }
 
 /* --- patterns --------------------------------------------------------------------------------- */
@@ -82,34 +63,20 @@ static void draw_pattern(Html *html, unsigned colour) {
 
     (void)snprintf(id, sizeof(id), "fill-%u", colour);
     (void)snprintf(class, sizeof(class), "colour-%u", colour);
-    html_open(html, "pattern");
-    html_attr(html, "id", str_from_c(id));
-    html_attr(html, "class", str_from_c(class));
-    html_attr(html, "patternUnits", STR("userSpaceOnUse"));
-    html_attr(html, "width", STR("12"));
-    html_attr(html, "height", STR("12"));
-    html_open(html, "rect");
-    html_attr(html, "width", STR("12"));
-    html_attr(html, "height", STR("12"));
-    html_close(html);
-    html_open(html, "path");
-    html_attr(html, "d", str_from_c(hatches[colour - 1]));
-    html_close(html);
-    html_close(html);
+    html_write(html,
+        "<pattern id='%s' class='%s' patternUnits='userSpaceOnUse' width='12' height='12'><rect "
+        "width='12' height='12'></rect><path d='%s'></path></pattern>",
+        id,
+        class,
+        hatches[colour - 1]);
 }
 
 static void draw_patterns(Html *html) {
-    html_open(html, "svg");
-    html_attr(html, "class", STR("patterns"));
-    html_attr(html, "width", STR("0"));
-    html_attr(html, "height", STR("0"));
-    html_attr(html, "aria-hidden", STR("true"));
-    html_attr(html, "focusable", STR("false"));
-    html_open(html, "defs");
+    html_write(html,
+        "<svg class='patterns' width='0' height='0' aria-hidden='true' focusable='false'><defs>");
     for (unsigned i = 1; i <= PIECE_COLOURS; i++)
         draw_pattern(html, i);
-    html_close(html);
-    html_close(html);
+    html_write(html, "</defs></svg>");
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
@@ -124,14 +91,11 @@ static const struct {
 };
 
 static void begin_figure(Html *html, const char *what) {
-    html_open(html, "div");
-    html_element_c(html, "dt", NULL, what);
-    html_open(html, "dd");
+    html_write(html, "<div><dt>%s</dt><dd>", what);
 }
 
 static void end_figure(Html *html) {
-    html_close(html);
-    html_close(html);
+    html_write(html, "</></>");
 }
 
 static void draw_age(Html *html, const char *what, int64_t nsec, const char *none) {
@@ -146,70 +110,56 @@ static void draw_age(Html *html, const char *what, int64_t nsec, const char *non
 static void draw_speed(const Sentence *sentence, Html *html) {
     begin_figure(html, "errors");
     if (sentence->n_requests == 0)
-        html_text(html, STR("no requests"));
+        html_write(html, "no requests");
     else
-        html_printf(html, "%.1f %%", sentence->error_rate * 100);
+        html_write(html, "%.1f %%", sentence->error_rate * 100);
     end_figure(html);
     begin_figure(html, "p99 of filters");
     if (sentence->p99_nsec == 0)
-        html_text(html, STR("none yet"));
+        html_write(html, "none yet");
     else
         html_duration(html, sentence->p99_nsec);
-    html_text(html, STR(" of "));
-    html_duration(html, sentence->deadline_nsec);
+    html_write(html, " of %jd", sentence->deadline_nsec);
     end_figure(html);
 }
 
 static void draw_figures(const Sentence *sentence, Html *html) {
     static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
 
-    html_open(html, "dl");
-    html_attr(html, "class", STR("figures"));
+    html_write(html, "<dl class='figures'>");
     draw_speed(sentence, html);
     draw_age(html, "cluster heard", sentence->cluster_age_nsec, "not watched");
     draw_age(html, "metrics", sentence->metrics_age_nsec, "none");
     begin_figure(html, "policy");
-    html_link(html, "/policies", NULL, 0, sentence->policy_digest);
+    html_write(html, "<a href='/policies'>%.*s</a>", STR_FMT(sentence->policy_digest));
     end_figure(html);
     begin_figure(html, "nodes");
     html_count(html, sentence->n_nodes);
     end_figure(html);
     begin_figure(html, "pods waiting");
     html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
-    html_count(html, sentence->n_waiting);
-    html_close(html);
+    html_write(html, "%zu</a>", sentence->n_waiting);
     end_figure(html);
     html_close(html);
 }
 
 static void draw_reasons(const Sentence *sentence, Html *html) {
-    html_open(html, "details");
-    html_attr(html, "id", STR("reasons"));
-    html_open(html, "summary");
-    html_printf(html, "%zu reason%s", sentence->n_reasons, sentence->n_reasons == 1 ? "" : "s");
-    html_close(html);
-    html_open(html, "ul");
+    html_write(html,
+        "<details id='reasons'><summary>%zu reason%s</summary><ul>",
+        sentence->n_reasons,
+        sentence->n_reasons == 1 ? "" : "s");
     for (size_t i = 0; i < sentence->n_reasons; i++)
-        html_element(html, "li", NULL, sentence->reasons[i]);
-    html_close(html);
-    html_close(html);
+        html_write(html, "<li>%.*s</li>", STR_FMT(sentence->reasons[i]));
+    html_write(html, "</ul></details>");
 }
 
 static void draw_sentence(const Sentence *sentence, Html *html) {
-    html_open(html, "section");
-    html_attr(html, "id", STR("sentence"));
-    html_attr(html, "class", str_from_c(healths[sentence->health].class));
-    html_attr(html, "aria-label", STR("Is it us?"));
-    html_flag(html, "data-live");
-    html_open(html, "p");
-    html_open(html, "span");
-    html_attr(html, "class", STR("symbol"));
-    html_attr(html, "aria-hidden", STR("true"));
-    html_text(html, str_from_c(healths[sentence->health].symbol));
-    html_close(html);
-    html_text(html, STR(" berth is "));
-    html_element(html, "strong", NULL, sentence->text);
-    html_close(html);
+    html_write(html,
+        "<section id='sentence' class='%s' aria-label='Is it us?' data-live><p><span "
+        "class='symbol' aria-hidden='true'>%s</span> berth is <strong>%.*s</strong></p>",
+        healths[sentence->health].class,
+        healths[sentence->health].symbol,
+        STR_FMT(sentence->text));
     if (sentence->n_reasons > 0)
         draw_reasons(sentence, html);
     draw_figures(sentence, html);
@@ -219,9 +169,7 @@ static void draw_sentence(const Sentence *sentence, Html *html) {
 /* --- ways ------------------------------------------------------------------------------------- */
 
 static void draw_nav(const Frame *frame, Html *html) {
-    html_open(html, "nav");
-    html_attr(html, "aria-label", STR("Pages"));
-    html_open(html, "ul");
+    html_write(html, "<nav aria-label='Pages'><ul>");
     for (size_t i = 0; i < frame->n_pages; i++) {
         const DashboardPage *page = frame->pages[i];
 
@@ -236,39 +184,25 @@ static void draw_nav(const Frame *frame, Html *html) {
         html_close(html);
         html_close(html);
     }
-    html_close(html);
-    html_close(html);
+    html_write(html, "</ul></nav>");
 }
 
 static void draw_search(Html *html) {
-    html_open(html, "form");
-    html_attr(html, "role", STR("search"));
-    html_attr(html, "action", STR("/pods"));
-    html_attr(html, "method", STR("get"));
-    piece_label(html, "search", STR("Find a pod"));
-    html_open(html, "input");
-    html_attr(html, "type", STR("search"));
-    html_attr(html, "id", STR("search"));
-    html_attr(html, "name", STR("q"));
-    html_attr(html, "placeholder", STR("Find a pod"));
-    html_attr(html, "autocomplete", STR("off"));
-    html_attr(html, "spellcheck", STR("false"));
-    html_element_c(html, "button", NULL, "Find");
-    html_close(html);
+    html_write(html,
+        "<form role='search' action='/pods' method='get'><label for='search'>Find a "
+        "pod</label><input type='search' id='search' name='q' placeholder='Find a pod' "
+        "autocomplete='off' spellcheck='false'><button>Find</button></form>");
 }
 
 static void draw_top(const Frame *frame, Html *html) {
-    html_open(html, "header");
-    html_attr(html, "class", STR("top"));
+    html_write(html, "<header class='top'>");
     html_open_link(html, "/", NULL, 0);
     html_attr(html, "class", STR("brand"));
     html_text(html, STR("berth"));
     html_close(html);
     draw_nav(frame, html);
     draw_search(html);
-    html_open(html, "div"); /* where modules put their buttons: pause, theme, keys */
-    html_attr(html, "id", STR("tools"));
-    html_close(html);
+    html_write(html, "<div id='tools'></div>");
     draw_sentence(frame->sitting->sentence, html);
     html_close(html);
 }
@@ -277,20 +211,16 @@ static void draw_top(const Frame *frame, Html *html) {
 static void draw_at(const Sitting *sitting, Html *html) {
     if (sitting->at_nsec == 0)
         return;
-    html_open(html, "p");
-    html_attr(html, "class", STR("notice"));
-    html_text(html, STR("This link was made for what was known "));
-    html_time(html, sitting->at_nsec, sitting->wall_nsec);
-    html_text(html,
-        STR(". The newest decisions and the attempts of a pod are shown as of then, as far as they "
-            "are still kept; everything else is of now."));
-    html_close(html);
+    html_write(html,
+        "<p class='notice'>This link was made for what was known %td. The newest decisions and the "
+        "attempts of a pod are shown as of then, as far as they are still kept; everything else is "
+        "of now.</p>",
+        sitting->at_nsec);
 }
 
 void frame_begin(const Frame *frame, Html *html) {
     buf_append(html->out, STR("<!DOCTYPE html>\n"));
-    html_open(html, "html");
-    html_attr(html, "lang", STR("en"));
+    html_write(html, "<html lang='en'>");
     draw_head(frame, html);
     html_open(html, "body");
     html_open_link(html, "#main", NULL, 0);
@@ -299,13 +229,9 @@ void frame_begin(const Frame *frame, Html *html) {
     html_close(html);
     draw_patterns(html);
     draw_top(frame, html);
-    html_open(html, "main");
-    html_attr(html, "id", STR("main"));
-    html_attr(html, "tabindex", STR("-1"));
-    html_open(html, "h1");
-    html_text(html, str_from_c(frame_title(frame)));
+    html_write(html, "<main id='main' tabindex='-1'><h1>%s", frame_title(frame));
     if (frame->page && frame->page->question)
-        html_element_c(html, "small", "question", frame->page->question);
+        html_write(html, "<small class='question'>%s</small>", frame->page->question);
     html_close(html);
     draw_at(frame->sitting, html);
 }
@@ -338,10 +264,7 @@ static void draw_permalink(const Frame *frame, Html *html) {
 static void draw_share(const Frame *frame, Html *html) {
     static const HtmlParameter anonymous[] = {{"anonymize", STR("true")}};
 
-    html_open(html, "section");
-    html_attr(html, "class", STR("share"));
-    html_attr(html, "aria-label", STR("Share"));
-    html_open(html, "ul");
+    html_write(html, "<section class='share' aria-label='Share'><ul>");
     if (frame->page) {
         html_open(html, "li");
         draw_permalink(frame, html);
@@ -361,20 +284,12 @@ static void draw_share(const Frame *frame, Html *html) {
         anonymous,
         ELEMENTS_OF(anonymous),
         STR("Bundle for somebody else, names hashed"));
-    html_text(html, STR(" or "));
-    html_element_c(html, "code", NULL, "berth bundle");
-    html_close(html);
-    html_close(html);
-    html_close(html);
+    html_write(html, " or <code>berth bundle</code></li></ul></section>");
 }
 
 void frame_end(const Frame *frame, Html *html) {
-    html_close(html); /* main */
-    html_open(html, "footer");
+    html_write(html, "</><footer>");
     draw_share(frame, html);
-    html_element_c(html, "p", "version", "berth " BERTH_VERSION);
-    html_close(html); /* footer */
-    html_close(html); /* body */
-    html_close(html); /* html */
+    html_write(html, "<p class='version'>%s</p></footer></></>", "berth " BERTH_VERSION);
     buf_append_char(html->out, '\n');
 }

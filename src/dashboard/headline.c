@@ -9,9 +9,7 @@
 void headline_counts(Html *html, const PastDecision *past) {
     if (past->verb == VERB_BIND)
         return;
-    html_count(html, past->summary.n_in);
-    html_text(html, STR(" → "));
-    html_count(html, past->summary.n_out);
+    html_write(html, "%zu → %zu", past->summary.n_in, past->summary.n_out);
 }
 
 /* Which nodes are left, and why others are not. */
@@ -19,25 +17,23 @@ static void draw_filter(Html *html, const PastDecision *past) {
     const RuleNote *rule = past_main_rule(past);
 
     if (past->summary.n_out == 0)
-        html_element_c(html, "strong", "bad", "✗ no node passed");
+        html_write(html, "<strong class='bad'>✗ no node passed</strong>");
     else if (past->is_exempt)
-        html_text(html, STR("exempt: every node passes"));
+        html_write(html, "exempt: every node passes");
     else
-        html_element_c(html, "span", "good", "✓ passed");
+        html_write(html, "<span class='good'>✓ passed</span>");
     if (past->summary.n_narrowed > 0)
-        html_text(html, STR(", the best offered back"));
+        html_write(html, ", the best offered back");
     if (rule) {
-        html_text(html, STR("; mostly: "));
-        html_text(html, rule->reason);
+        html_write(html, "; mostly: %.*s", STR_FMT(rule->reason));
     } else if (past->summary.n_late > 0) {
-        html_text(html, STR("; time was up"));
+        html_write(html, "; time was up");
     }
 }
 
 void headline_said(Html *html, const PastDecision *past) {
     if (!str_is_empty(past->error)) {
-        html_element_c(html, "strong", "bad", "✗ error: ");
-        html_text(html, past->error);
+        html_write(html, "<strong class='bad'>✗ error: </strong>%.*s", STR_FMT(past->error));
         return;
     }
     switch (past->verb) {
@@ -45,14 +41,14 @@ void headline_said(Html *html, const PastDecision *past) {
         draw_filter(html, past);
         break;
     case VERB_PRIORITIZE:
-        html_text(html, STR("scored"));
+        html_write(html, "scored");
         break;
     case VERB_PREEMPT:
         html_text(
             html, past->summary.n_out > 0 ? STR("candidates kept") : STR("no candidate kept"));
         break;
     default:
-        html_element_c(html, "span", "good", "✓ bound to ");
+        html_write(html, "<span class='good'>✓ bound to </span>");
         piece_node(html, past->node);
         break;
     }

@@ -1,10 +1,11 @@
+/* Markup with every text escaped: elements on a stack, and a template that opens and closes them.
+ */
+
 #include "dashboard/html.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/calendar.h"
 #include "base/nsec.h"
@@ -18,12 +19,19 @@
 
 /* --- elements ------------------------------------------------------------------------------- */
 
-static bool is_void(const char *tag) {
-    static const char *const tags[] = {
-        "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"};
+static bool is_void(Str tag) {
+    static const Str tags[] = {STR("br"),
+        STR("col"),
+        STR("hr"),
+        STR("img"),
+        STR("input"),
+        STR("link"),
+        STR("meta"),
+        STR("source"),
+        STR("wbr")};
 
     for (size_t i = 0; i < ELEMENTS_OF(tags); i++)
-        if (strcmp(tags[i], tag) == 0)
+        if (str_eq(tags[i], tag))
             return true;
     return false;
 }
@@ -41,10 +49,10 @@ static void end_tag(Html *html) {
     html->is_in_tag = false;
 }
 
-void html_open(Html *html, const char *tag) {
+static void open_tag(Html *html, Str tag) {
     end_tag(html);
     buf_append_char(html->out, '<');
-    buf_append(html->out, str_from_c(tag));
+    buf_append(html->out, tag);
     html->is_in_tag = true;
     html->is_void = is_void(tag);
     if (html->is_void)
@@ -55,6 +63,10 @@ void html_open(Html *html, const char *tag) {
         html->open[html->depth++] = tag;
 }
 
+void html_open(Html *html, const char *tag) {
+    open_tag(html, str_from_c(tag));
+}
+
 void html_close(Html *html) {
     if (html->depth == 0) {
         html_fail(html);
@@ -62,7 +74,7 @@ void html_close(Html *html) {
     }
     end_tag(html);
     buf_append(html->out, STR("</"));
-    buf_append(html->out, str_from_c(html->open[--html->depth]));
+    buf_append(html->out, html->open[--html->depth]);
     buf_append_char(html->out, '>');
 }
 
@@ -130,7 +142,7 @@ static void escape(Buf *out, Str text, bool keeps_lines) {
 
 static bool keeps_lines(const Html *html) {
     for (size_t i = 0; i < html->depth; i++)
-        if (strcmp(html->open[i], "pre") == 0 || strcmp(html->open[i], "textarea") == 0)
+        if (str_is(html->open[i], "pre") || str_is(html->open[i], "textarea"))
             return true;
     return false;
 }
@@ -160,39 +172,6 @@ void html_flag(Html *html, const char *name) {
 void html_text(Html *html, Str text) {
     end_tag(html);
     escape(html->out, text, keeps_lines(html));
-}
-
-void html_element(Html *html, const char *tag, const char *class, Str text) {
-    html_open(html, tag);
-    if (class)
-        html_attr(html, "class", str_from_c(class));
-    html_text(html, text);
-    html_close(html);
-}
-
-void html_element_c(Html *html, const char *tag, const char *class, const char *text) {
-    html_element(html, tag, class, str_from_c(text));
-}
-
-void html_printf(Html *html, const char *format, ...) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(html->out->ceiling);
-    va_list args, again;
-    char *room;
-    int n;
-
-    va_start(args, format);
-    va_copy(again, args);
-    n = vsnprintf(NULL, 0, format, args);
-    room = n < 0 ? NULL : buf_reserve(&text, (size_t)n + 1);
-    if (room) {
-        (void)vsnprintf(room, (size_t)n + 1, format, again);
-        buf_advance(&text, (size_t)n);
-        html_text(html, buf_str(&text));
-    } else if (!html->out->error) {
-        html->out->error = text.error ? text.error : -EINVAL;
-    }
-    va_end(again);
-    va_end(args);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -270,7 +249,7 @@ static void append_ago(Buf *out, int64_t at_nsec, int64_t now_nsec) {
     }
 }
 
-void html_time(Html *html, int64_t at_nsec, int64_t now_nsec) {
+void html_time(Html *html, int64_t at_nsec) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64);
     int64_t sec = at_nsec / NSEC_PER_SEC - (at_nsec % NSEC_PER_SEC < 0);
 
@@ -284,7 +263,7 @@ void html_time(Html *html, int64_t at_nsec, int64_t now_nsec) {
     }
     html_attr(html, "title", buf_str(&text));
     end_tag(html);
-    append_ago(html->out, at_nsec, now_nsec);
+    append_ago(html->out, at_nsec, html->now_nsec);
     html_close(html);
 }
 
@@ -312,4 +291,130 @@ void html_link(Html *html, const char *path, const HtmlParameter *parameters, si
     html_open_link(html, path, parameters, n);
     html_text(html, text);
     html_close(html);
+}
+
+/* --- templates -------------------------------------------------------------------------------- */
+
+/* Numbers in attributes are for programs: without separators. */
+static void write_count(Html *html, uint64_t n, bool is_attr) {
+    if (is_attr)
+        buf_append_int(html->out, (int64_t)n);
+    else
+        html_count(html, n);
+}
+
+/* Writes the argument of the conversion at the front of @format. Returns the length of the
+ * conversion. */
+static size_t write_argument(Html *html, Str format, bool is_attr, va_list *args) {
+    bool lines = !is_attr && keeps_lines(html);
+    Str text;
+
+    if (!is_attr)
+        end_tag(html);
+    if (str_has_prefix(format, STR("%%"))) {
+        buf_append_char(html->out, '%');
+        return 2;
+    }
+    if (str_has_prefix(format, STR("%s"))) {
+        escape(html->out, str_from_c(va_arg(*args, const char *)), lines);
+        return 2;
+    }
+    if (str_has_prefix(format, STR("%.*s"))) {
+        text.len = (size_t)va_arg(*args, int);
+        text.ptr = va_arg(*args, const char *);
+        escape(html->out, text, lines);
+        return 4;
+    }
+    if (str_has_prefix(format, STR("%zu"))) {
+        write_count(html, va_arg(*args, size_t), is_attr);
+        return 3;
+    }
+    if (str_has_prefix(format, STR("%u"))) {
+        write_count(html, va_arg(*args, unsigned), is_attr);
+        return 2;
+    }
+    if (str_has_prefix(format, STR("%d"))) {
+        buf_append_int(html->out, va_arg(*args, int));
+        return 2;
+    }
+    if (str_has_prefix(format, STR("%jd"))) {
+        html_duration(html, va_arg(*args, intmax_t));
+        return 3;
+    }
+    if (str_has_prefix(format, STR("%td"))) {
+        html_time(html, va_arg(*args, ptrdiff_t));
+        return 3;
+    }
+    if (format.len < 4 || format.ptr[1] != '.')
+        html_fail(html);
+    else if (format.ptr[3] == 'g')
+        buf_printf(html->out, "%.*g", format.ptr[2] - '0', va_arg(*args, double));
+    else
+        buf_printf(html->out, "%.*f", format.ptr[2] - '0', va_arg(*args, double));
+    return 4;
+}
+
+/* Attributes, up to the end of the tag. Returns the rest behind it. */
+static Str write_attributes(Html *html, Str format, va_list *args) {
+    bool is_quoted = false, is_name = false;
+
+    for (; format.len > 0; format = str_skip(format, 1)) {
+        char c = format.ptr[0];
+
+        if (c == '%') {
+            format = str_skip(format, write_argument(html, format, /* is_attr= */ true, args) - 1);
+            continue;
+        }
+        if (!is_quoted && is_name && (c == ' ' || c == '>'))
+            buf_append(html->out, STR("=\"\"")); /* XML wants a value */
+        if (!is_quoted && c == '>')
+            break;
+        buf_append_char(html->out, (char)(c == '\'' ? '"' : c));
+        is_quoted ^= c == '\'';
+        is_name = !is_quoted && c != ' ' && c != '=' && c != '\'';
+    }
+    return str_skip(format, 1);
+}
+
+/* The tag at the front of @format. Returns the rest behind it. */
+static Str write_tag(Html *html, Str format, va_list *args) {
+    bool is_end = str_has_prefix(format, STR("</"));
+    size_t n = 0;
+    Str name;
+
+    format = str_skip(format, is_end ? 2 : 1);
+    while (n < format.len && format.ptr[n] != ' ' && format.ptr[n] != '>')
+        n++;
+    name = str_take(format, n);
+    format = str_skip(format, n);
+    if (!is_end) {
+        open_tag(html, name);
+        return write_attributes(html, format, args);
+    }
+    if (name.len > 0 && html->depth > 0 && !str_eq(name, html->open[html->depth - 1]))
+        html_fail(html);
+    html_close(html);
+    return str_skip(format, 1);
+}
+
+void html_write(Html *html, const char *format, ...) {
+    Str rest = str_from_c(format);
+    va_list args;
+
+    va_start(args, format);
+    while (rest.len > 0) {
+        size_t n = 0;
+
+        if (rest.ptr[0] == '<') {
+            rest = write_tag(html, rest, &args);
+        } else if (rest.ptr[0] == '%') {
+            rest = str_skip(rest, write_argument(html, rest, /* is_attr= */ false, &args));
+        } else {
+            while (n < rest.len && rest.ptr[n] != '<' && rest.ptr[n] != '%')
+                n++;
+            html_text(html, str_take(rest, n));
+            rest = str_skip(rest, n);
+        }
+    }
+    va_end(args);
 }

@@ -20,56 +20,45 @@ static void draw_taint(Html *html, const Taint *taint) {
         [TAINT_UNKNOWN] = "an effect that is not known",
     };
 
-    html_open(html, "li");
-    html_text(html, taint->key);
-    if (taint->value.len > 0) {
-        html_text(html, STR("="));
-        html_text(html, taint->value);
-    }
-    html_text(html, STR(":"));
-    html_text(html, str_from_c(effects[taint->effect] ? effects[taint->effect] : "any"));
-    html_close(html);
+    html_write(html, "<li>%.*s", STR_FMT(taint->key));
+    if (taint->value.len > 0)
+        html_write(html, "=%.*s", STR_FMT(taint->value));
+    html_write(html, ":%s</li>", effects[taint->effect] ? effects[taint->effect] : "any");
 }
 
 static void draw_labels(Html *html, const Labels *labels) {
     html_open(html, "details");
     if (labels->n <= LABELS_OPEN)
         html_flag(html, "open");
-    html_open(html, "summary");
-    html_count(html, labels->n);
-    html_text(html, labels->n == 1 ? STR(" label") : STR(" labels"));
-    html_close(html);
-    html_open(html, "ul");
-    html_attr(html, "class", STR("labels"));
-    for (size_t i = 0; i < labels->n && i < LABELS_MAX; i++) {
-        html_open(html, "li");
-        html_text(html, labels->items[i].key);
-        html_text(html, STR("="));
-        html_text(html, labels->items[i].value);
-        html_close(html);
-    }
-    html_close(html);
-    html_close(html);
+    html_write(html,
+        "<summary>%zu%s</summary><ul class='labels'>",
+        labels->n,
+        labels->n == 1 ? " label" : " labels");
+    for (size_t i = 0; i < labels->n && i < LABELS_MAX; i++)
+        html_write(html,
+            "<li>%.*s=%.*s</li>",
+            STR_FMT(labels->items[i].key),
+            STR_FMT(labels->items[i].value));
+    html_write(html, "</ul></details>");
 }
 
 static void draw_state(Html *html, const Node *node) {
     html_open(html, "p");
     if (node->is_ready)
-        html_element_c(html, "span", "good", "✓ ready");
+        html_write(html, "<span class='good'>✓ ready</span>");
     else
-        html_element_c(html, "strong", "bad", "✗ not ready");
+        html_write(html, "<strong class='bad'>✗ not ready</strong>");
     if (node->is_unschedulable)
-        html_element_c(html, "strong", "warn", ", cordoned");
+        html_write(html, "<strong class='warn'>, cordoned</strong>");
     html_close(html);
 }
 
 static void draw_taints(Html *html, const Taints *taints) {
     if (taints->n == 0) {
-        html_element_c(html, "p", NULL, "No taints.");
+        html_write(html, "<p>No taints.</p>");
         return;
     }
-    html_open(html, "ul");
-    html_attr(html, "class", STR("taints"));
+    html_write(html, "<ul class='taints'>");
     for (size_t i = 0; i < taints->n; i++)
         draw_taint(html, &taints->items[i]);
     html_close(html);
@@ -79,19 +68,18 @@ static void draw_taints(Html *html, const Taints *taints) {
 static void draw_conditions(Html *html, const Node *node) {
     if (node->n_conditions == 0)
         return;
-    html_open(html, "ul");
-    html_attr(html, "class", STR("conditions"));
+    html_write(html, "<ul class='conditions'>");
     for (size_t i = 0; i < node->n_conditions; i++) {
         const Condition *condition = &node->conditions[i];
         bool is_fine =
             str_is(condition->status, str_is(condition->type, "Ready") ? "True" : "False");
 
-        html_open(html, "li");
-        html_element_c(html, "span", is_fine ? "good" : "bad", is_fine ? "✓ " : "✗ ");
-        html_text(html, condition->type);
-        html_text(html, STR(": "));
-        html_text(html, condition->status);
-        html_close(html);
+        html_write(html,
+            "<li><span class='%s'>%s</span>%.*s: %.*s</li>",
+            is_fine ? "good" : "bad",
+            is_fine ? "✓ " : "✗ ",
+            STR_FMT(condition->type),
+            STR_FMT(condition->status));
     }
     html_close(html);
 }
@@ -102,7 +90,7 @@ static void draw_amount(Html *html, Str resource, int64_t amount) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64);
 
     resource_amount_print(resource, amount, &text);
-    html_element(html, "td", "number", buf_str(&text));
+    html_write(html, "<td class='number'>%.*s</td>", STR_FMT(buf_str(&text)));
 }
 
 static void draw_share(Html *html, int64_t used, int64_t whole) {
@@ -124,8 +112,7 @@ static void draw_resources(Html *html, const NodeTable *table, uint32_t row, con
         if (table_amount(table, row, i, AMOUNT_ALLOCATABLE) == 0 &&
             table_amount(table, row, i, AMOUNT_REQUESTED) == 0)
             continue;
-        html_open(html, "tr");
-        piece_head(html, table->resources[i]);
+        html_write(html, "<tr><th scope='row'>%.*s</th>", STR_FMT(table->resources[i]));
         for (AmountKind kind = 0; kind < _AMOUNT_KINDS; kind++)
             draw_amount(html, table->resources[i], table_amount(table, row, i, kind));
         draw_share(html,
@@ -141,35 +128,26 @@ static void draw_number(Html *html, double value) {
 
     piece_open_number(html);
     if (isnan(value))
-        html_element_c(html, "strong", "warn", "absent");
+        html_write(html, "<strong class='warn'>absent</strong>");
     else
         html_text(html, str_of(digits, double_print(value, digits)));
     html_close(html);
 }
 
-static void draw_metric(
-    Html *html, const View *view, size_t gauge, uint32_t row, int64_t wall_nsec) {
+static void draw_metric(Html *html, const View *view, size_t gauge, uint32_t row) {
     double value = loads_value(&view->loads, gauge, LOAD_VALUE, row);
 
-    html_open(html, "tr");
-    piece_open_head(html);
-    html_text(html, STR("metrics."));
-    html_text(html, view->program->gauges[gauge].name);
-    html_close(html);
+    html_write(
+        html, "<tr><th scope='row'>metrics.%.*s</th>", STR_FMT(view->program->gauges[gauge].name));
     draw_number(html, value);
     draw_number(html, loads_value(&view->loads, gauge, LOAD_MEASURED, row));
     html_open(html, "td");
     if (!isnan(value))
-        html_time(html, loads_time(&view->loads, gauge, row), wall_nsec);
-    html_close(html);
-    html_open(html, "td");
-    html_duration(html, view->program->gauges[gauge].max_age_nsec);
-    html_close(html);
-    html_close(html);
+        html_time(html, loads_time(&view->loads, gauge, row));
+    html_write(html, "</td><td>%jd</td></tr>", view->program->gauges[gauge].max_age_nsec);
 }
 
-static void draw_metrics(
-    Html *html, const View *view, uint32_t row, int64_t wall_nsec, const char *id) {
+static void draw_metrics(Html *html, const View *view, uint32_t row, const char *id) {
     static const char *const columns[] = {
         "Metric", "#Value", "#Without pods just placed", "Measured", "Too old after"};
     char name[64];
@@ -179,11 +157,11 @@ static void draw_metrics(
     (void)snprintf(name, sizeof(name), "%s-metrics", id);
     piece_table(html, name, "What was measured", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < view->program->n_gauges; i++)
-        draw_metric(html, view, i, row, wall_nsec);
+        draw_metric(html, view, i, row);
     piece_table_end(html);
 }
 
-void node_facts(Html *html, const View *view, uint32_t row, int64_t wall_nsec, const char *id) {
+void node_facts(Html *html, const View *view, uint32_t row, const char *id) {
     const Node *node = table_node(view->table, row);
 
     if (!node)
@@ -193,5 +171,5 @@ void node_facts(Html *html, const View *view, uint32_t row, int64_t wall_nsec, c
     draw_conditions(html, node);
     draw_labels(html, &node->labels);
     draw_resources(html, view->table, row, id);
-    draw_metrics(html, view, row, wall_nsec, id);
+    draw_metrics(html, view, row, id);
 }

@@ -40,20 +40,16 @@ static void draw_pod_cell(Html *html, const PodSight *pod) {
 
 static void draw_failure(Hearing *hearing, const Filter *filter) {
     Html *html = hearing->html;
+    Str values = tell(hearing, filter);
 
     hearing->n_failed++;
     html_open(html, "tr");
     draw_pod_cell(html, hearing->pod);
-    html_open(html, "td");
-    html_text(html, filter->policy->name);
-    html_text(html, STR("/"));
-    html_text(html, filter->name);
+    html_write(html, "<td>%.*s/%.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name));
     if (filter->policy->is_observed)
-        html_text(html, STR(" (Observe: it only counts)"));
-    html_close(html);
-    html_element(html, "td", NULL, filter->reason);
-    html_element(html, "td", NULL, tell(hearing, filter));
-    html_close(html);
+        html_write(html, " (Observe: it only counts)");
+    html_write(
+        html, "</td><td>%.*s</td><td>%.*s</td></tr>", STR_FMT(filter->reason), STR_FMT(values));
 }
 
 static int hear_policy(Hearing *hearing, const Policy *policy) {
@@ -73,12 +69,8 @@ static int hear_policy(Hearing *hearing, const Policy *policy) {
 static void draw_passes(Hearing *hearing) {
     html_open(hearing->html, "tr");
     draw_pod_cell(hearing->html, hearing->pod);
-    html_open(hearing->html, "td");
-    html_element_c(hearing->html, "span", "good", "✓ passes every filter of berth");
-    html_close(hearing->html);
-    html_element(hearing->html, "td", NULL, STR_NULL);
-    html_element(hearing->html, "td", NULL, STR_NULL);
-    html_close(hearing->html);
+    html_write(hearing->html,
+        "<td><span class='good'>✓ passes every filter of berth</span></td><td></td><td></td></tr>");
 }
 
 /* 0, one of trial.h, or -ENOMEM. */
@@ -133,15 +125,10 @@ void node_draw_failures(const NodeScene *scene, Html *html, const PodsSight *pod
         .arena = arena,
     };
 
-    html_element_c(html,
-        "h2",
-        NULL,
+    html_write(html,
+        "<h2>%s</h2><p>Every rule by itself, for pods that wait and for the last that were asked "
+        "about. What kube-scheduler's own filters say is not berth's to know.</p>",
         scene->is_past ? "What the policies said of it" : "What the policies say of it");
-    html_element_c(html,
-        "p",
-        NULL,
-        "Every rule by itself, for pods that wait and for the last that were asked about. What "
-        "kube-scheduler's own filters say is not berth's to know.");
     piece_table(html, "node-failures", "Rules it fails", columns, ELEMENTS_OF(columns));
     if (arena)
         hear_pods(&hearing, pods);

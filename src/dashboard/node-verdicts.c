@@ -22,9 +22,10 @@ static void draw_outcome(Html *html, Outcome outcome) {
         [OUTCOME_SCORED] = {"good", "✓ scored"},
     };
 
-    html_open(html, "td");
-    html_element_c(html, "span", texts[outcome.kind].class, texts[outcome.kind].text);
-    html_close(html);
+    html_write(html,
+        "<td><span class='%s'>%s</span></td>",
+        texts[outcome.kind].class,
+        texts[outcome.kind].text);
 }
 
 static void draw_verdict_pod(const NodeScene *scene, Html *html, const PastDecision *past) {
@@ -49,11 +50,11 @@ static void draw_verdict_pod(const NodeScene *scene, Html *html, const PastDecis
 static void draw_score(Html *html, Outcome outcome) {
     piece_open_number(html);
     if (outcome.has_score)
-        html_printf(html, "%u", outcome.score);
+        html_write(html, "%u", outcome.score);
     else
-        html_text(html, STR("–"));
+        html_write(html, "–");
     if (outcome.rank > 0)
-        html_printf(html, ", rank %" PRIu32, outcome.rank);
+        html_write(html, ", rank %u", outcome.rank);
     html_close(html);
 }
 
@@ -61,21 +62,15 @@ static void draw_verdict(
     const NodeScene *scene, Html *html, const PastDecision *past, Outcome outcome) {
     const RuleNote *rule = past_rule_of(past, outcome);
 
-    html_open(html, "tr");
-    html_open(html, "td");
-    html_time(html, past->at_nsec, scene->sitting->wall_nsec);
-    html_close(html);
+    html_write(html, "<tr><td>%td</td>", past->at_nsec);
     draw_verdict_pod(scene, html, past);
-    html_element_c(html, "td", NULL, verb_name(past->verb));
+    html_write(html, "<td>%s</td>", verb_name(past->verb));
     draw_outcome(html, outcome);
     html_open(html, "td");
-    if (rule) {
-        html_text(html, rule->policy);
-        html_text(html, STR("/"));
-        html_text(html, rule->name);
-    }
+    if (rule)
+        html_write(html, "%.*s/%.*s", STR_FMT(rule->policy), STR_FMT(rule->name));
     html_close(html);
-    html_element(html, "td", NULL, rule ? rule->reason : STR_NULL);
+    html_write(html, "<td>%.*s</td>", STR_FMT(rule ? rule->reason : STR_NULL));
     draw_score(html, outcome);
     html_close(html);
 }
@@ -128,7 +123,7 @@ void node_draw_verdicts(const NodeScene *scene, Html *html) {
         "When", "Pod", "Asked for", "Verdict", "Rule", "Reason", "#Score"};
     size_t n = 0;
 
-    html_element_c(html, "h2", NULL, "Its last verdicts");
+    html_write(html, "<h2>Its last verdicts</h2>");
     piece_table(html,
         "node-verdicts",
         "The last answers about it, 20 at most",

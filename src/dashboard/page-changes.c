@@ -65,15 +65,13 @@ static void say_last(const ChangesView *view, size_t n_recent, size_t n_bad) {
     const Change *last = &view->changes[0];
     Html *html = view->html;
 
-    html_count(html, n_recent);
-    html_text(html, n_recent == 1 ? STR(" change") : STR(" changes"));
-    html_text(html, STR(" in the last hour, "));
-    html_count(html, n_bad);
-    html_text(html, STR(" of them bad news. The last: "));
-    html_text(html, str_from_c(words[last->kind]));
-    html_text(html, STR(", "));
-    html_time(html, last->at_nsec, view->sitting->wall_nsec);
-    html_text(html, STR("."));
+    html_write(html,
+        "%zu%s in the last hour, %zu of them bad news. The last: %s, %td.",
+        n_recent,
+        n_recent == 1 ? " change" : " changes",
+        n_bad,
+        words[last->kind],
+        last->at_nsec);
 }
 
 static void draw_verdict(const ChangesView *view) {
@@ -85,14 +83,11 @@ static void draw_verdict(const ChangesView *view) {
         n_recent += is_recent;
         n_bad += is_recent && change_is_bad(view->changes[i].kind);
     }
-    html_open(view->html, "p");
-    html_attr(view->html, "id", STR("changes-verdict"));
-    html_attr(view->html, "class", STR("answer"));
-    html_flag(view->html, "data-live");
+    html_write(view->html, "<p id='changes-verdict' class='answer' data-live>");
     if (n_recent > 0)
         say_last(view, n_recent, n_bad);
     else
-        html_text(view->html, STR("Nothing in the last hour: look elsewhere for the cause."));
+        html_write(view->html, "Nothing in the last hour: look elsewhere for the cause.");
     html_close(view->html);
 }
 
@@ -125,16 +120,14 @@ static bool begins_file(Str diff) {
 static size_t draw_lines(Html *html, Str diff) {
     size_t n = 0, n_names = 0;
 
-    html_open(html, "pre");
-    html_attr(html, "class", STR("diff"));
-    html_attr(html, "tabindex", STR("0"));
+    html_write(html, "<pre class='diff' tabindex='0'>");
     for (; diff.len > 0 && n < DIFF_LINES_MAX; n++) {
         size_t end = str_find(diff, '\n');
         Str line = str_take(diff, end);
 
         n_names = begins_file(diff) ? 2 : n_names > 0 ? n_names - 1 : 0;
-        html_element(html, line_tag(line, n_names > 0), NULL, line);
-        html_text(html, STR("\n"));
+        html_open(html, line_tag(line, n_names > 0));
+        html_write(html, "%.*s</>\n", STR_FMT(line));
         diff = str_skip(diff, end == SIZE_MAX ? diff.len : end + 1);
     }
     html_close(html);
@@ -151,19 +144,16 @@ static void draw_diff(ChangesView *view, const Change *change) {
                     !buf_error(&diff);
 
     (void)snprintf(id, sizeof(id), "diff-%llu", (unsigned long long)change->id);
-    html_open(html, "details");
-    html_attr(html, "id", str_from_c(id));
-    html_element_c(html, "summary", NULL, "What is different");
+    html_write(html, "<details id='%s'><summary>What is different</summary>", id);
     if (is_whole) {
         view->n_diff_bytes += diff.len;
         is_whole = draw_lines(html, buf_str(&diff)) == 0;
     }
     html_open(html, "p");
     if (!is_whole)
-        html_text(html, STR("Not all of it is shown here. "));
+        html_write(html, "Not all of it is shown here. ");
     html_link(html, "/api/v1/changes", &parameter, 1, STR("The difference as JSON"));
-    html_close(html);
-    html_close(html);
+    html_write(html, "</p></details>");
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -172,11 +162,10 @@ static void draw_details(ChangesView *view, const Change *change) {
     Html *html = view->html;
     char digest[DIGEST_TEXT_MAX];
 
-    html_open(html, "td");
-    html_text(html, change->text);
+    html_write(html, "<td>%.*s", STR_FMT(change->text));
     if (change->kind == CHANGE_POLICY) {
         html_text(html, str_is_empty(change->text) ? STR("now ") : STR("; now "));
-        html_element(html, "code", NULL, str_of(digest_print(change->digest, digest), 12));
+        html_write(html, "<code>%.*s</code>", 12, digest_print(change->digest, digest));
         if (change->has_diff)
             draw_diff(view, change);
     }
@@ -186,22 +175,18 @@ static void draw_details(ChangesView *view, const Change *change) {
 static void draw_words(Html *html, ChangeKind kind) {
     html_open(html, "td");
     if (change_is_bad(kind))
-        html_element_c(html, "strong", "bad", "! ");
-    html_text(html, str_from_c(words[kind]));
-    html_close(html);
+        html_write(html, "<strong class='bad'>! </strong>");
+    html_write(html, "%s</td>", words[kind]);
 }
 
 static void draw_change(ChangesView *view, const Change *change) {
     Html *html = view->html;
 
-    html_open(html, "tr");
-    piece_count(html, change->id);
-    html_open(html, "td");
+    html_write(html, "<tr><td class='number'>%zu</td><td>", change->id);
     html_attr_number(html, "data-value", change->at_nsec / NSEC_PER_MSEC);
-    html_time(html, change->at_nsec, view->sitting->wall_nsec);
-    html_close(html);
+    html_write(html, "%td</td>", change->at_nsec);
     draw_words(html, change->kind);
-    html_element(html, "td", NULL, change->what);
+    html_write(html, "<td>%.*s</td>", STR_FMT(change->what));
     draw_details(view, change);
     html_close(html);
 }

@@ -61,17 +61,14 @@ static bool is_slow(const LatencySight *sight) {
 static void say_times(const LatencySight *sight) {
     Html *html = sight->html;
 
-    html_text(html, STR("99 of 100 filters are answered within "));
-    html_open(html, "strong");
-    html_duration(html, sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
-    html_close(html);
-    if (sight->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0) {
-        html_text(html, STR(", and as many prioritizes within "));
-        html_open(html, "strong");
-        html_duration(html, sight->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
-        html_close(html);
-    }
-    html_text(html, STR("."));
+    html_write(html,
+        "99 of 100 filters are answered within <strong>%jd</strong>",
+        sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
+    if (sight->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0)
+        html_write(html,
+            ", and as many prioritizes within <strong>%jd</strong>",
+            sight->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
+    html_write(html, ".");
 }
 
 static void say_verdict(const LatencySight *sight) {
@@ -79,40 +76,32 @@ static void say_verdict(const LatencySight *sight) {
     bool is_late = sight->n_late * 100 > sight->n_decided;
 
     if (sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].n == 0) {
-        html_text(html, STR("No: nobody has asked us to filter in this time."));
+        html_write(html, "No: nobody has asked us to filter in this time.");
         return;
     }
-    html_element_c(html,
-        "strong",
+    html_write(html,
+        "<strong class='%s'>%s</strong>",
         is_slow(sight) || is_late ? "bad" : "good",
         is_slow(sight) || is_late ? "Yes, it may be: " : "No: ");
     say_times(sight);
     if (is_late)
-        html_printf(html,
+        html_write(html,
             " %.1f %% of decisions ran out of time.",
             (double)sight->n_late * 100 / (double)sight->n_decided);
-    if (is_slow(sight) || is_late) {
-        html_text(html, STR(" "));
-        html_text(html, str_from_c(advice(&sight->verbs[VERB_FILTER])));
-    }
+    if (is_slow(sight) || is_late)
+        html_write(html, " %s", advice(&sight->verbs[VERB_FILTER]));
 }
 
 static void draw_verdict(const LatencySight *sight) {
     Html *html = sight->html;
 
-    html_open(html, "p");
-    html_attr(html, "id", STR("latency-verdict"));
-    html_attr(html, "class", STR("answer"));
-    html_flag(html, "data-live");
+    html_write(html, "<p id='latency-verdict' class='answer' data-live>");
     say_verdict(sight);
-    html_close(html);
-    html_open(html, "p");
-    html_text(html, STR("To compare with: policies of one request may be evaluated for "));
-    html_duration(html, sight->sitting->api->fixed.deadline_nsec);
-    html_text(html, STR(" (--deadline); kube-scheduler waits for "));
-    html_duration(html, HTTP_TIMEOUT_NSEC);
-    html_text(html, STR(" unless the extender's httpTimeout says otherwise."));
-    html_close(html);
+    html_write(html,
+        "</p><p>To compare with: policies of one request may be evaluated for %jd (--deadline); "
+        "kube-scheduler waits for %jd unless the extender's httpTimeout says otherwise.</p>",
+        sight->sitting->api->fixed.deadline_nsec,
+        HTTP_TIMEOUT_NSEC);
 }
 
 /* --- which time ------------------------------------------------------------------------------- */
@@ -128,14 +117,13 @@ static void draw_windows(const LatencySight *sight) {
     };
     Html *html = sight->html;
 
-    html_open(html, "p");
-    html_text(html, STR("Figures of: "));
+    html_write(html, "<p>Figures of: ");
     for (size_t i = 0; i < ELEMENTS_OF(windows); i++) {
         HtmlParameter window = {"window", str_from_c(windows[i].value)};
 
         html_text(html, i > 0 ? STR(" · ") : STR_NULL);
         if (windows[i].sec == sight->window_sec)
-            html_element_c(html, "strong", NULL, windows[i].text);
+            html_write(html, "<strong>%s</strong>", windows[i].text);
         else
             html_link(html, "/latency", &window, 1, str_from_c(windows[i].text));
     }
@@ -151,7 +139,7 @@ static void draw_time(Html *html, int64_t nsec, bool is_known) {
         html_attr_number(html, "data-value", nsec);
         html_duration(html, nsec);
     } else {
-        html_text(html, STR("–"));
+        html_write(html, "–");
     }
     html_close(html);
 }
@@ -180,11 +168,9 @@ static void draw_nodes(Html *html, const LatencyVerb *verb) {
     piece_open_number(html);
     html_attr_number(html, "data-value", (int64_t)verb->n_nodes_p50);
     if (verb->n_decided > 0) {
-        html_count(html, verb->n_nodes_p50);
-        html_text(html, STR(", "));
-        html_count(html, verb->n_nodes_max);
+        html_write(html, "%zu, %zu", verb->n_nodes_p50, verb->n_nodes_max);
     } else {
-        html_text(html, STR("–"));
+        html_write(html, "–");
     }
     html_close(html);
 }
@@ -193,17 +179,17 @@ static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
     const LatencySummary *total = &about->parts[LATENCY_TOTAL];
     bool is_known = total->n > 0;
 
-    html_open(html, "tr");
-    piece_head(html, str_from_c(verb_name(verb)));
-    piece_count(html, total->n);
+    html_write(
+        html, "<tr><th scope='row'>%s</th><td class='number'>%zu</td>", verb_name(verb), total->n);
     draw_time(html, total->p50_nsec, is_known);
     draw_time(html, total->p99_nsec, is_known);
     draw_time(html, total->max_nsec, is_known);
     draw_split(html, about);
     draw_nodes(html, about);
-    piece_count(html, about->n_late);
-    piece_count(html, about->n_errors);
-    html_close(html);
+    html_write(html,
+        "<td class='number'>%zu</td><td class='number'>%zu</td></tr>",
+        about->n_late,
+        about->n_errors);
 }
 
 static void draw_verbs(const LatencySight *sight) {
@@ -235,9 +221,7 @@ static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySumm
         [LATENCY_TOTAL] = "all of it",
     };
 
-    html_open(html, "tr");
-    piece_head(html, str_from_c(verb_name(verb)));
-    html_element_c(html, "td", NULL, names[part]);
+    html_write(html, "<tr><th scope='row'>%s</th><td>%s</td>", verb_name(verb), names[part]);
     draw_time(html, summary->p50_nsec, true);
     draw_time(html, summary->p90_nsec, true);
     draw_time(html, summary->p99_nsec, true);
@@ -307,12 +291,9 @@ static void draw_further(const LatencySight *sight) {
     Html *html = sight->html;
     char path[64];
 
-    html_element_c(html, "h2", NULL, "Further");
-    html_open(html, "p");
-    html_link(html, "/policies", NULL, 0, STR("What each policy costs"));
-    html_text(html, STR(" · "));
-    html_link(html, "/changes", NULL, 0, STR("what changed in the last hour"));
-    html_close(html);
+    html_write(html,
+        "<h2>Further</h2><p><a href='/policies'>What each policy costs</a> · <a "
+        "href='/changes'>what changed in the last hour</a></p>");
     (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", sight->window_sec);
     piece_curl(html, sight->sitting->api->server, path);
 }
@@ -329,7 +310,7 @@ static unsigned draw(const Sitting *sitting, Html *html) {
             WINDOW_DEFAULT_SEC,
             &window_sec,
             error)) {
-        html_element_c(html, "p", "problem", error);
+        html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
     sight.window_sec = (unsigned)window_sec;

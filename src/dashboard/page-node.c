@@ -21,7 +21,7 @@
 static void draw_commands(const NodeScene *scene, Html *html, const PodsSight *pods) {
     _cleanup_(buf_done) Buf command = BUF_INIT(4096);
 
-    html_element_c(html, "h2", NULL, "As commands");
+    html_write(html, "<h2>As commands</h2>");
     buf_append(&command, STR("kubectl describe node "));
     shell_word(&command, scene->name);
     piece_command(html, buf_str(&command));
@@ -41,21 +41,17 @@ static void draw_commands(const NodeScene *scene, Html *html, const PodsSight *p
 
 /* Who runs on it, and since when it is there. */
 static void draw_pods(Html *html, const PodList *list) {
-    html_open(html, "details");
-    html_attr(html, "id", STR("node-pods"));
-    html_open(html, "summary");
-    html_printf(html, "%" PRIu32 " %s on it", list->n, list->n == 1 ? "pod" : "pods");
-    html_close(html);
-    html_open(html, "ul");
+    html_write(html, "<details id='node-pods'><summary>");
+    html_write(html, "%u %s on it", list->n, list->n == 1 ? "pod" : "pods");
+    html_write(html, "</summary><ul>");
     for (uint32_t i = 0; i < list->n && i < PODS_SHOWN; i++) {
         html_open(html, "li");
         piece_pod(html, list->items[i]->namespace, list->items[i]->name);
         html_close(html);
     }
     if (list->n > PODS_SHOWN)
-        html_element_c(html, "li", NULL, "… and more");
-    html_close(html);
-    html_close(html);
+        html_write(html, "<li>… and more</li>");
+    html_write(html, "</ul></details>");
 }
 
 static void draw_facts(const NodeScene *scene, Html *html) {
@@ -63,30 +59,22 @@ static void draw_facts(const NodeScene *scene, Html *html) {
 
     piece_section(
         html, "node-facts", scene->is_past ? "As berth saw it then" : "As berth sees it now");
-    node_facts(html, scene->view, scene->row, scene->sitting->wall_nsec, "node");
+    node_facts(html, scene->view, scene->row, "node");
     if (list)
         draw_pods(html, list);
-    if (scene->node->created_at > 0) {
-        html_open(html, "p");
-        html_text(html, STR("Created "));
-        html_time(html, scene->node->created_at * NSEC_PER_SEC, scene->sitting->wall_nsec);
-        html_text(html, STR("."));
-        html_close(html);
-    }
+    if (scene->node->created_at > 0)
+        html_write(html, "<p>Created %td.</p>", scene->node->created_at * NSEC_PER_SEC);
     html_close(html);
 }
 
 static void draw_name(const NodeScene *scene, Html *html) {
-    html_open(html, "p");
-    html_attr(html, "id", STR("node-state"));
-    html_attr(html, "class", STR("subject"));
-    html_flag(html, "data-live");
-    html_text(html, STR("Node "));
-    html_element(html, "strong", "node", scene->name);
+    html_write(html,
+        "<p id='node-state' class='subject' data-live>Node <strong class='node'>%.*s</strong>",
+        STR_FMT(scene->name));
     if (!scene->node->is_ready)
-        html_element_c(html, "strong", "bad", ": ✗ not ready");
+        html_write(html, "<strong class='bad'>: ✗ not ready</strong>");
     if (scene->node->is_unschedulable)
-        html_element_c(html, "strong", "warn", ": cordoned");
+        html_write(html, "<strong class='warn'>: cordoned</strong>");
     html_close(html);
 }
 
@@ -99,18 +87,11 @@ static void draw_found(const NodeScene *scene, Html *html, const PodsSight *pods
 }
 
 static void draw_form(Html *html, Str name) {
-    html_open(html, "form");
-    html_attr(html, "class", STR("filter"));
-    html_attr(html, "action", STR("/node"));
-    html_attr(html, "method", STR("get"));
-    piece_label(html, "node-name", STR("Node"));
-    html_open(html, "input");
-    html_attr(html, "id", STR("node-name"));
-    html_attr(html, "name", STR("name"));
-    html_attr(html, "value", name);
-    html_attr(html, "autocomplete", STR("off"));
-    html_element_c(html, "button", NULL, "Show");
-    html_close(html);
+    html_write(html,
+        "<form class='filter' action='/node' method='get'><label "
+        "for='node-name'>Node</label><input id='node-name' name='name' value='%.*s' "
+        "autocomplete='off'><button>Show</button></form>",
+        STR_FMT(name));
 }
 
 /* --- the cluster of then ---------------------------------------------------------------------- */
@@ -161,14 +142,11 @@ static View *view_then(const Sitting *sitting, int64_t *ret_at_nsec) {
 static void say_when(const NodeScene *scene, Html *html) {
     if (scene->sitting->at_nsec == 0)
         return;
-    html_open(html, "p");
-    html_attr(html, "class", STR("notice"));
+    html_write(html, "<p class='notice'>");
     if (scene->is_past) {
-        html_text(html, STR("The node as it was when berth decided "));
-        html_time(html, scene->at_nsec, scene->sitting->wall_nsec);
-        html_text(html, STR("."));
+        html_write(html, "The node as it was when berth decided %td.", scene->at_nsec);
     } else {
-        html_text(html, STR("The cluster of then is not kept any more: the node as it is now."));
+        html_write(html, "The cluster of then is not kept any more: the node as it is now.");
     }
     html_close(html);
 }

@@ -83,16 +83,11 @@ static bool read_question(
 
 static void open_select(Html *html, const char *name, const char *label) {
     piece_label(html, name, str_from_c(label));
-    html_open(html, "select");
-    html_attr(html, "id", str_from_c(name));
-    html_attr(html, "name", str_from_c(name));
+    html_write(html, "<select id='%s' name='%s'>", name, name);
 }
 
 static void draw_form(Html *html, const NodesSight *sight, const NodesQuestion *question) {
-    html_open(html, "form");
-    html_attr(html, "class", STR("filter"));
-    html_attr(html, "action", STR("/nodes"));
-    html_attr(html, "method", STR("get"));
+    html_write(html, "<form class='filter' action='/nodes' method='get'>");
     open_select(html, "column", "Colour by");
     for (size_t i = 0; i < sight->n_columns; i++)
         piece_option(html,
@@ -106,22 +101,20 @@ static void draw_form(Html *html, const NodesSight *sight, const NodesQuestion *
             str_from_c(orders[i].name),
             str_from_c(orders[i].label),
             i == (size_t)question->order);
-    html_close(html);
-    html_element_c(html, "button", NULL, "Show");
-    html_close(html);
+    html_write(html, "</><button>Show</button></>");
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
 
 static void draw_value(Html *html, const NodeColumn *column, double value) {
     if (isnan(value))
-        html_text(html, STR("–"));
+        html_write(html, "–");
     else if (column->is_share)
-        html_printf(html, "%.0f %%", value * 100);
+        html_write(html, "%.0f %%", value * 100);
     else if (value >= 0 && value < 1e15 && value == floor(value))
         html_count(html, (uint64_t)value);
     else
-        html_printf(html, "%.4g", value);
+        html_write(html, "%.4g", value);
 }
 
 static int compare_doubles(const void *a, const void *b) {
@@ -146,8 +139,7 @@ static size_t sort_values(
 }
 
 static void say_value(Html *html, const char *what, const NodeColumn *column, double value) {
-    html_text(html, str_from_c(what));
-    html_open(html, "b");
+    html_write(html, "%s<b>", what);
     draw_value(html, column, value);
     html_close(html);
 }
@@ -157,11 +149,7 @@ static void say_high(Html *html, const double *values, size_t n) {
 
     while (n_high < n && values[n - 1 - n_high] > HIGH_SHARE)
         n_high++;
-    html_text(html, STR(" Above 90 %: "));
-    html_open(html, "b");
-    html_count(html, n_high);
-    html_close(html);
-    html_text(html, n_high == 1 ? STR(" node.") : STR(" nodes."));
+    html_write(html, " Above 90 %%: <b>%zu</b>%s", n_high, n_high == 1 ? " node." : " nodes.");
 }
 
 static void say_states(Html *html, const NodesSight *sight) {
@@ -172,9 +160,9 @@ static void say_states(Html *html, const NodesSight *sight) {
         n_cordoned += sight->is_cordoned[i];
     }
     if (n_not_ready > 0)
-        html_printf(html, " %zu not ready.", n_not_ready);
+        html_write(html, " %zu not ready.", n_not_ready);
     if (n_cordoned > 0)
-        html_printf(html, " %zu cordoned.", n_cordoned);
+        html_write(html, " %zu cordoned.", n_cordoned);
 }
 
 static void draw_summary(
@@ -182,45 +170,39 @@ static void draw_summary(
     const double *values;
     size_t n = sort_values(column, sight->n, sitting->arena, &values);
 
-    html_open(html, "p");
-    html_attr(html, "id", STR("nodes-summary"));
-    html_flag(html, "data-live");
-    html_count(html, sight->n);
-    html_text(html, sight->n == 1 ? STR(" node; ") : STR(" nodes; "));
-    html_text(html, column->label);
+    html_write(html,
+        "<p id='nodes-summary' data-live>%zu%s%.*s",
+        sight->n,
+        sight->n == 1 ? " node; " : " nodes; ",
+        STR_FMT(column->label));
     if (n == 0) {
-        html_text(html, STR(": not known of any."));
+        html_write(html, ": not known of any.");
     } else {
         say_value(html, ": lowest ", column, values[0]);
         say_value(html, ", median ", column, values[n / 2]);
         say_value(html, ", highest ", column, values[n - 1]);
-        html_text(html, STR("."));
+        html_write(html, ".");
         if (n < sight->n)
-            html_printf(html, " Not known of %zu.", sight->n - n);
+            html_write(html, " Not known of %zu.", sight->n - n);
         if (column->is_share)
             say_high(html, values, n);
     }
     say_states(html, sight);
     if (str_is(column->name, "rejected"))
-        html_printf(html, " Counted over the last %zu filters.", sight->n_decisions);
+        html_write(html, " Counted over the last %zu filters.", sight->n_decisions);
     html_close(html);
 }
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
 static void draw_grid(const Sitting *sitting, Html *html, const NodeColumn *column) {
-    html_open(html, "div");
-    html_attr(html, "id", STR("heat"));
-    html_attr(html, "class", STR("heat"));
-    html_attr(html, "data-column", column->name);
+    html_write(html, "<div id='heat' class='heat' data-column='%.*s'>", STR_FMT(column->name));
     html_attr(html,
         "data-src",
         arena_printf(sitting->arena, "/api/v1/nodes?column=%.*s", STR_FMT(column->name)));
-    html_open(html, "noscript");
-    html_element_c(
-        html, "p", "quiet", "The grid of colours needs JavaScript; the table has it all.");
-    html_close(html);
-    html_close(html);
+    html_write(html,
+        "<noscript><p class='quiet'>The grid of colours needs JavaScript; the table has it "
+        "all.</p></noscript></div>");
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -261,19 +243,16 @@ static const NodeRank *rank_nodes(
 static void draw_state(Html *html, const NodesSight *sight, size_t place) {
     html_open(html, "td");
     if (!sight->is_ready[place])
-        html_element_c(html, "strong", "bad", "✗ not ready");
+        html_write(html, "<strong class='bad'>✗ not ready</strong>");
     else
-        html_element_c(html, "span", "good", "✓ ready");
-    if (sight->is_cordoned[place]) {
-        html_text(html, STR(", "));
-        html_element_c(html, "strong", "warn", "cordoned");
-    }
+        html_write(html, "<span class='good'>✓ ready</span>");
+    if (sight->is_cordoned[place])
+        html_write(html, ", <strong class='warn'>cordoned</strong>");
     html_close(html);
 }
 
 static void draw_node(Html *html, const NodesSight *sight, size_t place) {
-    html_open(html, "tr");
-    piece_open_head(html);
+    html_write(html, "<tr><th scope='row'>");
     piece_node(html, sight->names[place]);
     html_close(html);
     draw_state(html, sight, place);
@@ -313,7 +292,7 @@ static void draw_page_link(
     };
 
     html_link(html, "/nodes", parameters, ELEMENTS_OF(parameters), str_from_c(text));
-    html_text(html, STR(" "));
+    html_write(html, " ");
 }
 
 static void draw_paging(Html *html, const NodesQuestion *question, size_t n) {
@@ -322,16 +301,11 @@ static void draw_paging(Html *html, const NodesQuestion *question, size_t n) {
 
     if (n <= PAGE_SIZE)
         return;
-    html_open(html, "nav");
-    html_attr(html, "id", STR("paging"));
-    html_attr(html, "aria-label", STR("More nodes"));
-    html_flag(html, "data-live");
-    html_count(html, from + 1);
-    html_text(html, STR(" to "));
-    html_count(html, to);
-    html_text(html, STR(" of "));
-    html_count(html, n);
-    html_text(html, STR(". "));
+    html_write(html,
+        "<nav id='paging' aria-label='More nodes' data-live>%zu to %zu of %zu. ",
+        from + 1,
+        to,
+        n);
     if (question->page > 1)
         draw_page_link(html, question, question->page - 1, "Previous 200");
     if (to < n)
@@ -372,7 +346,7 @@ static unsigned draw(const Sitting *sitting, Html *html) {
         return 200;
     }
     if (!read_question(sitting, &sight, &question, error)) {
-        html_element_c(html, "p", "problem", error);
+        html_write(html, "<p class='problem'>%s</p>", error);
         draw_form(html, &sight, &question);
         return 400;
     }

@@ -21,15 +21,11 @@
 /* --- figures ---------------------------------------------------------------------------------- */
 
 static void begin_tile(Html *html, const char *what) {
-    html_open(html, "div");
-    html_attr(html, "class", STR("tile"));
-    html_element_c(html, "dt", NULL, what);
-    html_open(html, "dd");
+    html_write(html, "<div class='tile'><dt>%s</dt><dd>", what);
 }
 
 static void end_tile(Html *html) {
-    html_close(html);
-    html_close(html);
+    html_write(html, "</></>");
 }
 
 /* Nodes that filters rejected, of those that they were asked about. */
@@ -42,9 +38,9 @@ static void draw_share(Html *html, const LatencySlot *slots) {
     }
     begin_tile(html, "nodes rejected by filters");
     if (n_nodes == 0)
-        html_text(html, STR("–"));
+        html_write(html, "–");
     else
-        html_printf(html, "%.1f %%", (double)n_rejected / (double)n_nodes * 100);
+        html_write(html, "%.1f %%", (double)n_rejected / (double)n_nodes * 100);
     end_tile(html);
 }
 
@@ -54,7 +50,7 @@ static void draw_rate(Html *html, const LatencyVerb *verbs) {
     for (Verb verb = 0; verb < _VERB_MAX; verb++)
         n += verbs[verb].parts[LATENCY_TOTAL].n;
     begin_tile(html, "decisions");
-    html_printf(html, "%.1f a second", (double)n / WINDOW_SEC);
+    html_write(html, "%.1f a second", (double)n / WINDOW_SEC);
     end_tile(html);
 }
 
@@ -63,8 +59,7 @@ static void draw_waiting_tile(const Sitting *sitting, Html *html) {
 
     begin_tile(html, "pods waiting now");
     html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
-    html_count(html, sitting->sentence->n_waiting);
-    html_close(html);
+    html_write(html, "%zu</a>", sitting->sentence->n_waiting);
     end_tile(html);
 }
 
@@ -74,7 +69,7 @@ static void draw_p99(const Sitting *sitting, Html *html) {
     if (sitting->sentence->p99_nsec > 0)
         html_duration(html, sitting->sentence->p99_nsec);
     else
-        html_text(html, STR("none yet"));
+        html_write(html, "none yet");
     html_close(html);
     end_tile(html);
 }
@@ -86,15 +81,13 @@ static void draw_tiles(const Sitting *sitting, Html *html) {
     if (!slots)
         return;
     latency_read(sitting->api->latency, WINDOW_SEC, sitting->now_nsec, verbs);
-    piece_section(html, "figures", "The last five minutes");
-    html_open(html, "dl");
-    html_attr(html, "class", STR("tiles"));
+    html_write(
+        html, "<section id='figures' data-live><h2>The last five minutes</h2><dl class='tiles'>");
     draw_rate(html, verbs);
     draw_share(html, slots);
     draw_waiting_tile(sitting, html);
     draw_p99(sitting, html);
-    html_close(html);
-    html_close(html);
+    html_write(html, "</dl></section>");
 }
 
 /* --- decisions -------------------------------------------------------------------------------- */
@@ -121,25 +114,15 @@ static size_t read_newest(const Sitting *sitting, FoundDecision *ret, size_t max
 }
 
 static void draw_decision(const Sitting *sitting, Html *html, const PastDecision *past) {
-    html_open(html, "tr");
-    html_open(html, "td");
-    html_time(html, past->at_nsec, sitting->wall_nsec);
-    html_close(html);
-    html_open(html, "td");
+    html_write(html, "<tr><td>%td</td><td>", past->at_nsec);
     piece_pod(html, past->pod_namespace, past->pod_name);
-    html_close(html);
-    html_open(html, "td");
+    html_write(html, "</td><td>");
     headline_open_link(html, past);
-    html_text(html, str_from_c(verb_name(past->verb)));
-    html_close(html);
-    html_close(html);
-    piece_open_number(html);
+    html_write(html, "%s</a></td><td class='number'>", verb_name(past->verb));
     headline_counts(html, past);
-    html_close(html);
-    html_open(html, "td");
+    html_write(html, "</td><td>");
     headline_said(html, past);
-    html_close(html);
-    html_close(html);
+    html_write(html, "</td></tr>");
 }
 
 static void draw_newest(const Sitting *sitting, Html *html) {
@@ -174,16 +157,13 @@ static int compare_since(const void *a, const void *b) {
 }
 
 static void draw_waiting_pod(const Sitting *sitting, Html *html, const PodSight *pod) {
-    html_open(html, "tr");
-    html_open(html, "td");
+    html_write(html, "<tr><td>");
     piece_pod(html, pod->namespace, pod->name);
-    html_close(html);
-    html_open(html, "td");
-    html_time(html, pod->first_nsec, sitting->wall_nsec);
-    html_close(html);
-    piece_count(html, pod->n_attempts);
-    html_element(html, "td", NULL, pod->reason);
-    html_close(html);
+    html_write(html,
+        "</td><td>%td</td><td class='number'>%zu</td><td>%.*s</td></tr>",
+        pod->first_nsec,
+        pod->n_attempts,
+        STR_FMT(pod->reason));
 }
 
 static void draw_waiting_rows(
@@ -238,14 +218,13 @@ static Rejecting rejecting_of(Metrics *metrics, const Policy *policy) {
 }
 
 static void draw_rejecting(Html *html, const Rejecting *rejecting) {
-    html_open(html, "tr");
-    html_open(html, "td");
-    html_link(html, "/policies", NULL, 0, rejecting->policy);
-    html_close(html);
-    piece_count(html, rejecting->n_nodes);
-    piece_count(html, rejecting->figure.n_matched);
-    piece_count(html, rejecting->figure.n_rejected_all);
-    html_close(html);
+    html_write(html,
+        "<tr><td><a href='/policies'>%.*s</a></td><td class='number'>%zu</td><td "
+        "class='number'>%zu</td><td class='number'>%zu</td></tr>",
+        STR_FMT(rejecting->policy),
+        rejecting->n_nodes,
+        rejecting->figure.n_matched,
+        rejecting->figure.n_rejected_all);
 }
 
 static void draw_policies(const Sitting *sitting, Html *html) {

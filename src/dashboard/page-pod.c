@@ -50,7 +50,7 @@ static void draw_values(Html *html, const CelLeaf *values, size_t n) {
 
         probe_leaf_print(&values[i], &text);
         if (i > 0)
-            html_text(html, STR(", "));
+            html_write(html, ", ");
         html_text(html, buf_str(&text));
     }
 }
@@ -72,21 +72,19 @@ void pod_draw_why(const PodPage *page, const NodeExplanation *node, const Failed
 void pod_draw_sum(const PodPage *page, const NodeExplanation *node) {
     const Explanation *explanation = &page->explanation;
 
-    for (size_t i = 0; i < explanation->n_scores; i++) {
-        html_printf(page->html, "%s%.1f ", i > 0 ? " + " : "", node->parts[i].contribution);
-        html_text(page->html, explanation->scores[i]->name);
-    }
+    for (size_t i = 0; i < explanation->n_scores; i++)
+        html_write(page->html,
+            "%s%.1f %.*s",
+            i > 0 ? " + " : "",
+            node->parts[i].contribution,
+            STR_FMT(explanation->scores[i]->name));
 }
 
 void pod_draw_rule(Html *html, Str policy, Str rule) {
-    html_open(html, "span");
-    html_attr(html, "class", STR("rule"));
-    html_text(html, STR("(policy "));
-    html_link(html, "/policies", NULL, 0, policy);
-    html_text(html, STR(", rule "));
-    html_text(html, rule);
-    html_text(html, STR(")"));
-    html_close(html);
+    html_write(html,
+        "<span class='rule'>(policy <a href='/policies'>%.*s</a>, rule %.*s)</span>",
+        STR_FMT(policy),
+        STR_FMT(rule));
 }
 
 /* --- the attempt ------------------------------------------------------------------------------ */
@@ -222,7 +220,7 @@ static void draw_json(const PodPage *page) {
     html_close(html);
     if (page->filter) {
         (void)snprintf(path, sizeof(path), "/api/v1/decisions/%" PRIu64, page->filter->id);
-        html_text(html, STR("; "));
+        html_write(html, "; ");
         html_link(html, path, NULL, 0, STR("this attempt's filter, node by node"));
     }
     html_close(html);
@@ -231,9 +229,7 @@ static void draw_json(const PodPage *page) {
 static void draw_commands(const PodPage *page) {
     Html *html = page->html;
 
-    html_open(html, "section");
-    html_attr(html, "id", STR("commands"));
-    html_element_c(html, "h2", NULL, "The same as a command");
+    html_write(html, "<section id='commands'><h2>The same as a command</h2>");
     draw_command(page, "berth");
     draw_command(page, "kubectl berth");
     draw_json(page);
@@ -255,14 +251,10 @@ static void draw_parts(PodPage *page) {
 static unsigned draw_unknown(const PodPage *page) {
     Html *html = page->html;
 
-    html_open(html, "p");
-    html_attr(html, "class", STR("problem"));
-    html_text(html, STR("Nothing is remembered of "));
-    html_element(html, "b", NULL, page->namespace);
-    html_text(html, STR("/"));
-    html_element(html, "b", NULL, page->name);
-    html_text(html, STR("."));
-    html_close(html);
+    html_write(html,
+        "<p class='problem'>Nothing is remembered of <b>%.*s</b>/<b>%.*s</b>.</p>",
+        STR_FMT(page->namespace),
+        STR_FMT(page->name));
     piece_empty(html,
         "Either kube-scheduler has not asked berth about it, or that was long ago.",
         "kubectl describe pod says which scheduler it has, and what that one says.");
@@ -308,7 +300,7 @@ static unsigned draw(const Sitting *sitting, Html *html) {
 
     if (!page.namespace.ptr || !page.name.ptr ||
         !query_number(sitting->query, STR("id"), 1, INT64_MAX, 0, &id, error)) {
-        html_element_c(html, "p", "problem", error);
+        html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
     if (pods_sight_one(sitting->api->decisions,

@@ -66,64 +66,45 @@ static size_t choose(const PodsSight *sight, const PodsQuestion *question, const
 /* --- drawing ---------------------------------------------------------------------------------- */
 
 static void draw_form(Html *html, const PodsQuestion *question) {
-    html_open(html, "form");
-    html_attr(html, "class", STR("filter"));
-    html_attr(html, "action", STR("/pods"));
-    html_attr(html, "method", STR("get"));
-    piece_label(html, "q", STR("Pod, node, policy or reason with"));
-    html_open(html, "input");
-    html_attr(html, "id", STR("q"));
-    html_attr(html, "name", STR("q"));
-    html_attr(html, "value", question->text);
-    html_attr(html, "autocomplete", STR("off"));
-    piece_label(html, "state", STR("which"));
-    html_open(html, "select");
-    html_attr(html, "id", STR("state"));
-    html_attr(html, "name", STR("state"));
+    html_write(html,
+        "<form class='filter' action='/pods' method='get'><label for='q'>Pod, node, policy or "
+        "reason with</label><input id='q' name='q' value='%.*s' autocomplete='off'><label "
+        "for='state'>which</label><select id='state' name='state'>",
+        STR_FMT(question->text));
     piece_option(html, STR(""), STR("all"), !question->only_waiting);
     piece_option(html, STR("waiting"), STR("waiting"), question->only_waiting);
-    html_close(html);
-    html_element_c(html, "button", NULL, "Show");
-    html_close(html);
+    html_write(html, "</select><button>Show</button></form>");
 }
 
 static void draw_state(Html *html, const PodSight *pod) {
     if (pod->is_waiting) {
-        html_element_c(html, "strong", "warn", "◔ waiting");
+        html_write(html, "<strong class='warn'>◔ waiting</strong>");
     } else if (!str_is_empty(pod->node)) {
-        html_element_c(html, "span", "good", "✓ on ");
+        html_write(html, "<span class='good'>✓ on </span>");
         piece_node(html, pod->node);
     } else if (pod->is_exempt) {
-        html_text(html, STR("exempt: no policy is for it"));
+        html_write(html, "exempt: no policy is for it");
     } else if (pod->n_passed > 0) {
-        html_text(html, STR("passed; where it went is not known"));
+        html_write(html, "passed; where it went is not known");
     } else {
-        html_text(html, STR("not known"));
+        html_write(html, "not known");
     }
 }
 
 static void draw_pod(const Sitting *sitting, Html *html, const PodSight *pod) {
-    html_open(html, "tr");
-    piece_open_head(html);
+    html_write(html, "<tr><th scope='row'>");
     piece_pod(html, pod->namespace, pod->name);
-    html_close(html);
-    html_open(html, "td");
+    html_write(html, "</th><td>");
     draw_state(html, pod);
-    html_close(html);
-    piece_open_number(html);
-    html_count(html, pod->n_passed);
-    html_text(html, STR(" of "));
-    html_count(html, pod->n_in);
-    html_close(html);
-    html_element(html, "td", NULL, pod->reason);
-    piece_count(html, pod->n_attempts);
-    html_open(html, "td");
-    html_time(html, pod->first_nsec, sitting->wall_nsec);
-    html_close(html);
-    html_open(html, "td");
-    html_time(html, pod->last_nsec, sitting->wall_nsec);
-    html_close(html);
-    html_close(html);
+    html_write(html,
+        "</td><td class='number'>%zu of %zu</td><td>%.*s</td><td "
+        "class='number'>%zu</td><td>%td</td><td>%td</td></tr>",
+        pod->n_passed,
+        pod->n_in,
+        STR_FMT(pod->reason),
+        pod->n_attempts,
+        pod->first_nsec,
+        pod->last_nsec);
 }
 
 static void draw_table(const Sitting *sitting, Html *html, const PodSight *const *pods, size_t n) {
@@ -151,17 +132,13 @@ static void draw_page_link(
     };
 
     html_link(html, "/pods", parameters, ELEMENTS_OF(parameters), str_from_c(text));
-    html_text(html, STR(" "));
+    html_write(html, " ");
 }
 
 static void draw_paging(Html *html, const PodsQuestion *question, size_t n) {
     size_t from = (question->page - 1) * PAGE_SIZE;
 
-    html_open(html, "p");
-    html_attr(html, "id", STR("paging"));
-    html_flag(html, "data-live");
-    html_count(html, n);
-    html_text(html, n == 1 ? STR(" pod. ") : STR(" pods. "));
+    html_write(html, "<p id='paging' data-live>%zu%s", n, n == 1 ? " pod. " : " pods. ");
     if (question->page > 1)
         draw_page_link(html, question, question->page - 1, "Previous 100");
     if (from + PAGE_SIZE < n)
@@ -172,9 +149,7 @@ static void draw_paging(Html *html, const PodsQuestion *question, size_t n) {
 static void draw_none(const Sitting *sitting, Html *html, const PodsQuestion *question) {
     bool is_filtered = question->text.len > 0 || question->only_waiting;
 
-    html_open(html, "div");
-    html_attr(html, "id", STR("pods"));
-    html_flag(html, "data-live");
+    html_write(html, "<div id='pods' data-live>");
     if (question->only_waiting && question->text.len == 0)
         piece_empty(html,
             "No pod waits because of berth.",
@@ -218,7 +193,7 @@ static unsigned draw(const Sitting *sitting, Html *html) {
     unsigned status;
 
     if (!read_question(sitting, &question, error)) {
-        html_element_c(html, "p", "problem", error);
+        html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
     draw_form(html, &question);

@@ -41,13 +41,13 @@ static int compare(const void *a, const void *b) {
 static void draw_cost(Html *html, double nsec) {
     piece_open_number(html);
     if (isnan(nsec)) {
-        html_text(html, STR("–"));
+        html_write(html, "–");
     } else {
         char value[32];
 
         (void)snprintf(value, sizeof(value), "%g", nsec);
         html_attr(html, "data-value", str_from_c(value));
-        html_printf(html, nsec < 10 ? "%.1f ns" : "%.0f ns", nsec);
+        html_write(html, nsec < 10 ? "%.1f ns" : "%.0f ns", nsec);
     }
     html_close(html);
 }
@@ -55,9 +55,9 @@ static void draw_cost(Html *html, double nsec) {
 static void draw_mode(Html *html, bool is_observed) {
     html_open(html, "td");
     if (is_observed)
-        html_element_c(html, "span", "quiet", "Observe: it only counts");
+        html_write(html, "<span class='quiet'>Observe: it only counts</span>");
     else
-        html_text(html, STR("Enforce"));
+        html_write(html, "Enforce");
     html_close(html);
 }
 
@@ -66,11 +66,11 @@ static void draw_blocker(Html *html, const PoliciesSight *sight, const PolicySig
 
     piece_open_number(html);
     if (policy->n_only_blocker == 0) {
-        html_text(html, STR("0"));
+        html_write(html, "0");
     } else {
         html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
         html_attr(html, "class", STR("bad"));
-        html_printf(html, "%zu of %zu waiting", policy->n_only_blocker, sight->n_looked_at);
+        html_write(html, "%zu of %zu waiting", policy->n_only_blocker, sight->n_looked_at);
         html_close(html);
     }
     html_close(html);
@@ -79,52 +79,50 @@ static void draw_blocker(Html *html, const PoliciesSight *sight, const PolicySig
 /* --- what it comes to ------------------------------------------------------------------------- */
 
 static void say_blocker(Html *html, const PoliciesSight *sight, const PolicySight *policy) {
-    html_count(html, sight->n_waiting);
-    html_text(html, sight->n_waiting == 1 ? STR(" pod waits. ") : STR(" pods wait. "));
+    html_write(
+        html, "%zu%s", sight->n_waiting, sight->n_waiting == 1 ? " pod waits. " : " pods wait. ");
     if (sight->n_looked_at < sight->n_waiting)
-        html_printf(html, "%zu of them were looked at. ", sight->n_looked_at);
+        html_write(html, "%zu of them were looked at. ", sight->n_looked_at);
     if (policy->n_only_blocker > 0) {
-        html_text(html, STR("Without policy "));
-        html_element(html, "strong", NULL, policy->name);
-        html_printf(html,
-            " %zu of %zu waiting pods could be placed, as far as berth can say.",
+        html_write(html,
+            "Without policy <strong>%.*s</strong> %zu of %zu waiting pods could be placed, as far "
+            "as berth can say.",
+            STR_FMT(policy->name),
             policy->n_only_blocker,
             sight->n_looked_at);
     } else {
-        html_text(html, STR("No single policy keeps one of them from every node."));
+        html_write(html, "No single policy keeps one of them from every node.");
     }
 }
 
 static void draw_verdict(Html *html, const PoliciesSight *sight, const PolicySight *first) {
-    html_open(html, "p");
-    html_attr(html, "id", STR("policies-verdict"));
-    html_flag(html, "data-live");
+    html_write(html, "<p id='policies-verdict' data-live>");
     if (sight->n_waiting == 0)
-        html_text(html, STR("No pod waits because of berth."));
+        html_write(html, "No pod waits because of berth.");
     else
         say_blocker(html, sight, first);
     if (!sight->is_whole)
-        html_text(html, STR(" There was no time to look at all of it: figures may be too low."));
+        html_write(html, " There was no time to look at all of it: figures may be too low.");
     html_close(html);
 }
 
 static void draw_policy(
     const Sitting *sitting, Html *html, const PoliciesSight *sight, const PolicySight *policy) {
-    html_open(html, "tr");
-    piece_head(html, policy->name);
+    html_write(html, "<tr><th scope='row'>%.*s</th>", STR_FMT(policy->name));
     draw_mode(html, policy->is_observed);
     draw_blocker(html, sight, policy);
-    piece_count(html, policy->n_matched);
-    piece_count(html, policy->n_rejected);
-    piece_count(html, policy->n_rejected_all);
+    html_write(html,
+        "<td class='number'>%zu</td><td class='number'>%zu</td><td class='number'>%zu</td>",
+        policy->n_matched,
+        policy->n_rejected,
+        policy->n_rejected_all);
     draw_cost(html, policy->cost_nsec);
     html_open(html, "td");
     if (policy->matched_nsec > 0)
-        html_time(html, policy->matched_nsec, sitting->wall_nsec);
+        html_time(html, policy->matched_nsec);
     else
-        html_text(html, STR("not lately"));
-    html_close(html);
-    html_close(html);
+        html_write(html, "not lately");
+    html_write(html, "</td></tr>");
 }
 
 static void draw_table(const Sitting *sitting, Html *html, const PoliciesSight *sight) {
@@ -146,19 +144,21 @@ static void draw_table(const Sitting *sitting, Html *html, const PoliciesSight *
 /* --- rules ------------------------------------------------------------------------------------ */
 
 static void draw_rule(Html *html, const PolicySight *policy, const RuleSight *rule) {
-    html_open(html, "tr");
-    piece_head(html, rule->name);
-    html_open(html, "td");
-    html_text(html, rule->is_filter ? STR("filter, ") : STR("score, "));
-    html_element(html, "code", NULL, rule->kind);
+    html_write(html,
+        "<tr><th scope='row'>%.*s</th><td>%s<code>%.*s</code>",
+        STR_FMT(rule->name),
+        rule->is_filter ? "filter, " : "score, ",
+        STR_FMT(rule->kind));
     if (!rule->is_filter)
-        html_printf(html, ", weight %g", rule->weight);
-    html_close(html);
-    html_element(html, "td", NULL, rule->reason);
-    piece_count(html, rule->n_only_blocker);
-    piece_count(html, policy->is_observed ? rule->n_observed : rule->n_rejected);
-    piece_count(html, rule->n_failed);
-    piece_count(html, rule->n_missing);
+        html_write(html, ", weight %.6g", rule->weight);
+    html_write(html,
+        "</td><td>%.*s</td><td class='number'>%zu</td><td class='number'>%zu</td><td "
+        "class='number'>%zu</td><td class='number'>%zu</td>",
+        STR_FMT(rule->reason),
+        rule->n_only_blocker,
+        policy->is_observed ? rule->n_observed : rule->n_rejected,
+        rule->n_failed,
+        rule->n_missing);
     draw_cost(html, rule->cost_nsec);
     html_close(html);
 }
@@ -169,11 +169,11 @@ static void draw_command(const Sitting *sitting, Html *html, const PolicySight *
     if (str_is_empty(policy->file))
         return;
     shell_word(&file, policy->file);
-    html_open(html, "p");
-    html_printf(html, "Its name stands in line %u of ", policy->line);
-    html_element(html, "code", NULL, policy->file);
-    html_text(html, STR(". Its rules as the CEL they stand for:"));
-    html_close(html);
+    html_write(html,
+        "<p>Its name stands in line %u of <code>%.*s</code>. Its rules as the CEL they stand "
+        "for:</p>",
+        policy->line,
+        STR_FMT(policy->file));
     piece_command(html,
         arena_printf(sitting->arena, "berth check --print-cel %.*s", STR_FMT(buf_str(&file))));
 }
@@ -193,14 +193,14 @@ static void draw_rules_of(const Sitting *sitting, Html *html, const PolicySight 
 
     if (!id.ptr || !table.ptr || !caption.ptr)
         return;
-    html_open(html, "details");
-    html_attr(html, "id", id);
+    html_write(html, "<details id='%.*s'>", STR_FMT(id));
     if (policy->n_only_blocker > 0)
         html_flag(html, "open");
-    html_open(html, "summary");
-    html_element(html, "strong", NULL, policy->name);
-    html_printf(html, ": %zu %s", policy->n_rules, policy->n_rules == 1 ? "rule" : "rules");
-    html_close(html);
+    html_write(html,
+        "<summary><strong>%.*s</strong>: %zu %s</summary>",
+        STR_FMT(policy->name),
+        policy->n_rules,
+        policy->n_rules == 1 ? "rule" : "rules");
     if (policy->n_rules > 0) {
         piece_table(html, table.ptr, caption.ptr, columns, ELEMENTS_OF(columns));
         for (size_t i = 0; i < policy->n_rules; i++)
@@ -219,27 +219,14 @@ static void draw_rules(const Sitting *sitting, Html *html, const PoliciesSight *
 }
 
 static void draw_meaning(Html *html) {
-    html_element_c(html, "h2", NULL, "What the columns mean");
-    html_open(html, "dl");
-    html_element_c(html, "dt", NULL, "Only blocker of");
-    html_element_c(html,
-        "dd",
-        NULL,
-        "Waiting pods that have a node which fails this policy and no other: without it they could "
-        "go there. Nodes are those kube-scheduler asked about last.");
-    html_element_c(html, "dt", NULL, "Nodes rejected");
-    html_element_c(html,
-        "dd",
-        NULL,
-        "Since berth was started. A node that several rules fail counts for the first of them; in "
-        "mode Observe: nodes that it would have rejected.");
-    html_element_c(html, "dt", NULL, "Cost a node");
-    html_element_c(html,
-        "dd",
-        NULL,
-        "Processor time of each rule by itself, for the last pods asked about. Rules that read the "
-        "node alone are worked out when the node changes, and cost next to nothing here.");
-    html_close(html);
+    html_write(html,
+        "<h2>What the columns mean</h2><dl><dt>Only blocker of</dt><dd>Waiting pods that have a "
+        "node which fails this policy and no other: without it they could go there. Nodes are "
+        "those kube-scheduler asked about last.</dd><dt>Nodes rejected</dt><dd>Since berth was "
+        "started. A node that several rules fail counts for the first of them; in mode Observe: "
+        "nodes that it would have rejected.</dd><dt>Cost a node</dt><dd>Processor time of each "
+        "rule by itself, for the last pods asked about. Rules that read the node alone are worked "
+        "out when the node changes, and cost next to nothing here.</dd></dl>");
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -262,11 +249,9 @@ static unsigned draw(const Sitting *sitting, Html *html) {
     draw_table(sitting, html, &sight);
     draw_rules(sitting, html, &sight);
     draw_meaning(html);
-    html_element_c(
-        html, "p", NULL, "What would happen without one of them, or with another limit:");
-    html_open(html, "p");
-    html_link(html, "/what-if", NULL, 0, STR("What if …?"));
-    html_close(html);
+    html_write(html,
+        "<p>What would happen without one of them, or with another limit:</p><p><a "
+        "href='/what-if'>What if …?</a></p>");
     return 200;
 }
 

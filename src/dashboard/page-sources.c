@@ -1,6 +1,6 @@
 /*
  * Are the metrics real? A number that is old, absent or of another node looks like a bad policy: so
- * every metric with who api, for how many nodes, how old, and what was left out.
+ * every metric with who answers, for how many nodes, how old, and what was left out.
  *
  * For the modules: <p id="sources-verdict">, tables #metrics and #sources.
  */
@@ -50,7 +50,7 @@ static const char *why_none(const GaugeState *metric) {
                    ? "its source does not answer"
                    : "its source does not answer, and what it said last is too old";
     case POLL_UNJOINED:
-        return "the source api, but no series belongs to a node";
+        return "the source answers, but no series belongs to a node";
     case POLL_NO_SOURCE:
         return "no source of that name is configured";
     default:
@@ -61,28 +61,23 @@ static const char *why_none(const GaugeState *metric) {
 static void say_state(Html *html, const GaugeState *metric) {
     switch (fare_of(metric)) {
     case FARE_FINE:
-        html_element_c(html, "span", "good", "✓ every node has a value");
+        html_write(html, "<span class='good'>✓ every node has a value</span>");
         break;
     case FARE_WAITING:
-        html_element_c(html,
-            "span",
-            "quiet",
+        html_write(html,
+            "<span class='quiet'>%s</span>",
             metric->figures.n_nodes == 0 ? "there are no nodes yet" : "not answered yet");
         break;
     case FARE_PARTLY:
-        html_element_c(html,
-            "span",
-            "warn",
+        html_write(html,
+            "<span class='warn'>%s</span>",
             metric->poll && metric->poll->state == POLL_FAILING
                 ? "! the source does not answer; the last values are still young enough"
                 : "! some nodes have no value");
         break;
     case FARE_BAD:
-        html_open(html, "strong");
-        html_attr(html, "class", STR("bad"));
-        html_text(html, STR("✗ no node has a value: "));
-        html_text(html, str_from_c(why_none(metric)));
-        html_close(html);
+        html_write(
+            html, "<strong class='bad'>✗ no node has a value: %s</strong>", why_none(metric));
         break;
     }
 }
@@ -95,12 +90,9 @@ static void draw_verdict(const SourcesView *view) {
 
     for (size_t i = 0; i < view->n; i++)
         n_of[fare_of(&view->metrics[i])]++;
-    html_open(html, "p");
-    html_attr(html, "id", STR("sources-verdict"));
-    html_attr(html, "class", STR("answer"));
-    html_flag(html, "data-live");
+    html_write(html, "<p id='sources-verdict' class='answer' data-live>");
     if (n_of[FARE_BAD] > 0)
-        html_printf(html,
+        html_write(html,
             "No: %zu of %zu metrics %s no value on any node. Rules that read %s act by their "
             "onMissing.",
             n_of[FARE_BAD],
@@ -108,15 +100,15 @@ static void draw_verdict(const SourcesView *view) {
             n_of[FARE_BAD] == 1 ? "has" : "have",
             n_of[FARE_BAD] == 1 ? "it" : "them");
     else if (n_of[FARE_PARTLY] > 0)
-        html_printf(html,
+        html_write(html,
             "Mostly: %zu of %zu metrics %s no value on some nodes.",
             n_of[FARE_PARTLY],
             view->n,
             n_of[FARE_PARTLY] == 1 ? "has" : "have");
     else if (n_of[FARE_FINE] == view->n)
-        html_printf(html, "Yes: all %zu metrics have a value on every node.", view->n);
+        html_write(html, "Yes: all %zu metrics have a value on every node.", view->n);
     else
-        html_printf(html,
+        html_write(html,
             "Not known yet: %zu of %zu metrics were not answered yet.",
             n_of[FARE_WAITING],
             view->n);
@@ -131,10 +123,11 @@ static void say_uses_of(Html *html, const Policy *policy, size_t gauge, size_t *
     for (uint32_t i = 0; i < metrics->type.n_fields; i++) {
         if (metrics->gauges[i] != gauge)
             continue;
-        html_text(html, (*n)++ > 0 ? STR(", ") : STR("in policy "));
-        html_text(html, policy->name);
-        html_text(html, STR(" as "));
-        html_element(html, "code", NULL, metrics->fields[i].name);
+        html_write(html,
+            "%s%.*s as <code>%.*s</code>",
+            (*n)++ > 0 ? ", " : "in policy ",
+            STR_FMT(policy->name),
+            STR_FMT(metrics->fields[i].name));
     }
 }
 
@@ -142,14 +135,12 @@ static void draw_name(const SourcesView *view, size_t number) {
     Html *html = view->html;
     size_t n = 0;
 
-    piece_open_head(html);
-    html_text(html, view->metrics[number].gauge->name);
-    html_open(html, "div");
-    html_attr(html, "class", STR("quiet"));
+    html_write(html,
+        "<th scope='row'>%.*s<div class='quiet'>",
+        STR_FMT(view->metrics[number].gauge->name));
     for (size_t i = 0; i < view->program->n_policies; i++)
         say_uses_of(html, &view->program->policies[i], number, &n);
-    html_close(html);
-    html_close(html);
+    html_write(html, "</div></th>");
 }
 
 static void draw_question(Html *html, const Gauge *gauge) {
@@ -161,22 +152,19 @@ static void draw_question(Html *html, const Gauge *gauge) {
 
     html_open(html, "td");
     if (gauge->source == GAUGE_ANNOTATION)
-        html_text(html, STR("annotation "));
-    html_element(html, "code", NULL, questions[gauge->source]);
+        html_write(html, "annotation ");
+    html_write(html, "<code>%.*s</code>", STR_FMT(questions[gauge->source]));
     if (gauge->is_of_pods)
-        html_text(html, STR(" by pod"));
-    html_open(html, "div");
-    html_attr(html, "class", STR("quiet"));
+        html_write(html, " by pod");
+    html_write(html, "<div class='quiet'>");
     if (gauge->source == GAUGE_ANNOTATION) {
-        html_text(html, STR("read with the nodes"));
+        html_write(html, "read with the nodes");
     } else {
-        html_text(html, STR("asked of "));
+        html_write(html, "asked of ");
         html_text(html, gauge_source_name(gauge));
-        html_text(html, STR(" every "));
-        html_duration(html, gauge->interval_nsec);
+        html_write(html, " every %jd", gauge->interval_nsec);
     }
-    html_close(html);
-    html_close(html);
+    html_write(html, "</div></td>");
 }
 
 static void draw_coverage(Html *html, const GaugeState *metric) {
@@ -187,9 +175,7 @@ static void draw_coverage(Html *html, const GaugeState *metric) {
 
     html_open(html, "td");
     html_attr_number(html, "data-value", (int64_t)metric->figures.n_present);
-    html_count(html, metric->figures.n_present);
-    html_text(html, STR(" of "));
-    html_count(html, metric->figures.n_nodes);
+    html_write(html, "%zu of %zu", metric->figures.n_present, metric->figures.n_nodes);
     if (metric->figures.n_nodes > 0)
         piece_bar(html, parts, ELEMENTS_OF(parts), (double)metric->figures.n_nodes);
     html_close(html);
@@ -202,14 +188,12 @@ static void draw_age(Html *html, const GaugeState *metric) {
     piece_open_number(html);
     html_attr_number(html, "data-value", is_known ? metric->age_nsec : INT64_MAX);
     if (is_old)
-        html_element_c(html, "strong", "bad", "✗ ");
+        html_write(html, "<strong class='bad'>✗ </strong>");
     if (is_known)
         html_duration(html, metric->age_nsec);
     else
-        html_text(html, STR("never"));
-    html_text(html, STR(" of "));
-    html_duration(html, metric->gauge->max_age_nsec);
-    html_close(html);
+        html_write(html, "never");
+    html_write(html, " of %jd</td>", metric->gauge->max_age_nsec);
 }
 
 /* Series of the last answer that are not used, and why. */
@@ -228,15 +212,12 @@ static void draw_dropped(Html *html, const PollStatus *poll) {
     for (size_t i = 0; poll && i < _JOIN_DROPS; i++) {
         if (poll->report.n_dropped[i] == 0)
             continue;
-        html_text(html, n++ > 0 ? STR(", ") : STR_NULL);
-        html_count(html, poll->report.n_dropped[i]);
-        html_text(html, STR(" "));
-        html_text(html, str_from_c(why[i]));
+        html_write(html, "%s%zu %s", n++ > 0 ? ", " : "", poll->report.n_dropped[i], why[i]);
     }
     if (poll && n == 0)
         html_text(html, poll->report.n_series > 0 ? STR("nothing") : STR("–"));
     else if (!poll)
-        html_text(html, STR("–"));
+        html_write(html, "–");
     html_close(html);
 }
 
@@ -244,23 +225,16 @@ static void draw_examples(
     Html *html, const char *what, const char examples[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX]) {
     if (!examples[0][0])
         return;
-    html_open(html, "div");
-    html_attr(html, "class", STR("quiet"));
-    html_text(html, str_from_c(what));
-    for (size_t i = 0; i < JOIN_EXAMPLES_MAX && examples[i][0]; i++) {
-        html_text(html, i > 0 ? STR(", ") : STR(" "));
-        html_element(html, "code", NULL, str_from_c(examples[i]));
-    }
+    html_write(html, "<div class='quiet'>%s", what);
+    for (size_t i = 0; i < JOIN_EXAMPLES_MAX && examples[i][0]; i++)
+        html_write(html, "%s<code>%s</code>", i > 0 ? ", " : " ", examples[i]);
     html_close(html);
 }
 
 static void draw_error(Html *html, const char *what, const char *text) {
     if (!text[0])
         return;
-    html_open(html, "div");
-    html_text(html, str_from_c(what));
-    html_text(html, str_from_c(text));
-    html_close(html);
+    html_write(html, "<div>%s%s</div>", what, text);
 }
 
 static void draw_state(const SourcesView *view, const GaugeState *metric) {
@@ -270,11 +244,8 @@ static void draw_state(const SourcesView *view, const GaugeState *metric) {
     html_open(html, "td");
     say_state(html, metric);
     if (poll) {
-        if (poll->failing_since_nsec != 0) {
-            html_text(html, STR(" (first failed "));
-            html_time(html, poll->failing_since_nsec, view->sitting->wall_nsec);
-            html_text(html, STR(")"));
-        }
+        if (poll->failing_since_nsec != 0)
+            html_write(html, " (first failed %td)", poll->failing_since_nsec);
         draw_error(html, "Last error: ", poll->error);
         draw_error(html, "The source warns: ", poll->warning);
         draw_error(html, "", poll->report.error);
@@ -305,23 +276,18 @@ static void draw_metrics(const SourcesView *view) {
     }
     piece_table_end(view->html);
     if (view->program->n_gauges > view->n)
-        html_element_c(
-            view->html, "p", "notice", "There are more, which are measured but not shown.");
+        html_write(
+            view->html, "<p class='notice'>There are more, which are measured but not shown.</p>");
 }
 
 /* --- sources ---------------------------------------------------------------------------------- */
 
 static void draw_source(Html *html, Str name, GaugeSource kind, Str url) {
-    html_open(html, "tr");
-    piece_head(html, name);
-    html_element_c(html,
-        "td",
-        NULL,
-        kind == GAUGE_PROMETHEUS ? "Prometheus, or who speaks like it" : "metrics.k8s.io");
-    html_open(html, "td");
-    html_element(html, "code", NULL, url);
-    html_close(html);
-    html_close(html);
+    html_write(html,
+        "<tr><th scope='row'>%.*s</th><td>%s</td><td><code>%.*s</code></td></tr>",
+        STR_FMT(name),
+        kind == GAUGE_PROMETHEUS ? "Prometheus, or who speaks like it" : "metrics.k8s.io",
+        STR_FMT(url));
 }
 
 static void draw_sources(const SourcesView *view) {

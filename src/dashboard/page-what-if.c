@@ -117,13 +117,9 @@ static void draw_knob(Html *html, const Knob *knob, size_t number) {
 
     (void)snprintf(id, sizeof(id), "knob-%zu", number);
     (void)snprintf(value, sizeof(value), "%.15g", knob->value);
-    html_open(html, "p");
-    html_attr(html, "class", STR("knob"));
+    html_write(html, "<p class='knob'>");
     piece_label(html, id, knob->label);
-    html_open(html, "input");
-    html_attr(html, "type", STR("number"));
-    html_attr(html, "id", str_from_c(id));
-    html_attr(html, "step", knob->is_whole ? STR("1") : STR("any"));
+    html_write(html, "<input type='number' id='%s' step='%s'>", id, knob->is_whole ? "1" : "any");
     if (knob->is_weight)
         html_attr(html, "min", STR("0"));
     html_attr(html, "value", str_from_c(value));
@@ -135,9 +131,7 @@ static void draw_knob(Html *html, const Knob *knob, size_t number) {
 static void draw_knobs(Html *html, const Knobs *knobs) {
     if (knobs->n == 0)
         return;
-    html_open(html, "fieldset");
-    html_attr(html, "id", STR("what-if-numbers"));
-    html_element_c(html, "legend", NULL, "Limits and weights");
+    html_write(html, "<fieldset id='what-if-numbers'><legend>Limits and weights</legend>");
     for (size_t i = 0; i < knobs->n; i++)
         draw_knob(html, &knobs->items[i], i);
     html_close(html);
@@ -157,22 +151,15 @@ static void draw_text(Html *html, const PolicySource *source, size_t number) {
     char id[48];
 
     (void)snprintf(id, sizeof(id), "policy-text-%zu", number);
-    html_open(html, "p");
-    html_open(html, "label");
-    html_attr(html, "for", str_from_c(id));
-    html_text(html, STR("A copy of "));
-    html_element(html, "code", NULL, source->file);
-    html_close(html);
-    html_close(html);
-    html_open(html, "textarea");
-    html_attr(html, "id", str_from_c(id));
-    html_attr(html, "class", STR("policy"));
-    html_attr(html, "data-file", source->file);
-    html_attr(html, "spellcheck", STR("false"));
-    html_attr(html, "autocomplete", STR("off"));
+    html_write(html,
+        "<p><label for='%s'>A copy of <code>%.*s</code></label></p><textarea id='%s' "
+        "class='policy' data-file='%.*s' spellcheck='false' autocomplete='off'>",
+        id,
+        STR_FMT(source->file),
+        id,
+        STR_FMT(source->file));
     html_attr_number(html, "rows", count_lines(source->text));
-    html_text(html, source->text);
-    html_close(html);
+    html_write(html, "%.*s</textarea>", STR_FMT(source->text));
 }
 
 static void draw_texts(const Sitting *sitting, Html *html) {
@@ -181,11 +168,9 @@ static void draw_texts(const Sitting *sitting, Html *html) {
 
     if (!changes_sources(
             sitting->api->changes, sitting->view->program->digest, sitting->arena, &sources, &n)) {
-        html_element_c(html,
-            "p",
-            NULL,
-            "The texts of these policies are not kept here: they are too large. The numbers above "
-            "can be changed all the same.");
+        html_write(html,
+            "<p>The texts of these policies are not kept here: they are too large. The numbers "
+            "above can be changed all the same.</p>");
         return;
     }
     for (size_t i = 0; i < n; i++)
@@ -195,52 +180,33 @@ static void draw_texts(const Sitting *sitting, Html *html) {
 /* --- the rest --------------------------------------------------------------------------------- */
 
 static void draw_last(Html *html) {
-    html_open(html, "p");
-    piece_label(html, "what-if-last", STR("Decisions to make again, the newest"));
-    html_open(html, "input");
-    html_attr(html, "type", STR("number"));
-    html_attr(html, "id", STR("what-if-last"));
-    html_attr_number(html, "min", 1);
+    html_write(html,
+        "<p><label for='what-if-last'>Decisions to make again, the newest</label><input "
+        "type='number' id='what-if-last' min='1'>");
     html_attr_number(html, "max", RECORDER_LAST_MAX);
     html_attr_number(html, "value", RECORDER_LAST_DEFAULT);
     html_close(html);
 }
 
 static void draw_form(const Sitting *sitting, Html *html, const Knobs *knobs) {
-    html_open(html, "form");
-    html_attr(html, "id", STR("what-if-form"));
-    html_attr(html, "action", STR("/what-if"));
-    html_attr(html, "method", STR("get"));
+    html_write(html, "<form id='what-if-form' action='/what-if' method='get'>");
     draw_knobs(html, knobs);
     draw_texts(sitting, html);
     draw_last(html);
-    html_open(html, "button");
-    html_attr(html, "type", STR("submit"));
-    html_attr(html, "id", STR("what-if-run"));
-    html_flag(html, "hidden");
-    html_text(html, STR("What if?"));
-    html_close(html);
-    html_close(html);
+    html_write(html, "<button type='submit' id='what-if-run' hidden>What if?</button></form>");
 }
 
 static void draw_result(Html *html) {
-    html_open(html, "section");
-    html_attr(html, "id", STR("what-if-result"));
-    html_attr(html, "aria-live", STR("polite"));
-    html_attr(html, "aria-label", STR("What would happen"));
-    html_open(html, "noscript");
-    html_element_c(
-        html, "p", NULL, "Trying it here needs JavaScript. The commands below do the same.");
-    html_close(html);
-    html_close(html);
+    html_write(html,
+        "<section id='what-if-result' aria-live='polite' aria-label='What would "
+        "happen'><noscript><p>Trying it here needs JavaScript. The commands below do the "
+        "same.</p></noscript></section>");
 }
 
 static void draw_commands(const Sitting *sitting, Html *html, const Knobs *knobs) {
-    html_element_c(html, "h2", NULL, "As commands");
-    html_element_c(html,
-        "p",
-        NULL,
-        "The same from a terminal: with another number, or with a file that was changed.");
+    html_write(html,
+        "<h2>As commands</h2><p>The same from a terminal: with another number, or with a file that "
+        "was changed.</p>");
     if (knobs->n > 0)
         piece_command(html,
             arena_printf(sitting->arena,
@@ -266,20 +232,16 @@ static unsigned draw(const Sitting *sitting, Html *html) {
         return 200;
     }
     find_knobs(sitting, knobs);
-    html_element_c(html,
-        "p",
-        NULL,
-        "Change a copy of the policies; the last decisions are made again with it, on the cluster "
-        "and the metrics as they were, and compared. Nothing is applied: to keep a change, put it "
-        "into the policy file yourself.");
+    html_write(html,
+        "<p>Change a copy of the policies; the last decisions are made again with it, on the "
+        "cluster and the metrics as they were, and compared. Nothing is applied: to keep a change, "
+        "put it into the policy file yourself.</p>");
     draw_form(sitting, html, knobs);
     draw_result(html);
     draw_commands(sitting, html, knobs);
-    html_element_c(html,
-        "p",
-        "quiet",
-        "Exact for berth's part. Which node kube-scheduler takes in the end is its own affair, and "
-        "each decision is taken by itself.");
+    html_write(html,
+        "<p class='quiet'>Exact for berth's part. Which node kube-scheduler takes in the end is "
+        "its own affair, and each decision is taken by itself.</p>");
     return 200;
 }
 

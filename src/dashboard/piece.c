@@ -17,10 +17,7 @@
 /* --- paragraphs and sections ------------------------------------------------------------------ */
 
 void piece_section(Html *html, const char *id, const char *title) {
-    html_open(html, "section");
-    html_attr(html, "id", str_from_c(id));
-    html_flag(html, "data-live");
-    html_element_c(html, "h2", NULL, title);
+    html_write(html, "<section id='%s' data-live><h2>%s</h2>", id, title);
 }
 
 void piece_command(Html *html, Str command) {
@@ -28,20 +25,10 @@ void piece_command(Html *html, Str command) {
 
     /* A line that is pasted must be one. */
     (void)visible_append(&shown, command);
-    html_open(html, "div");
-    html_attr(html, "class", STR("command"));
-    html_open(html, "pre");
-    html_attr(html, "tabindex", STR("0"));
-    html_element(html, "code", NULL, buf_str(&shown));
-    html_close(html);
-    html_open(html, "button");
-    html_attr(html, "type", STR("button"));
-    html_attr(html, "class", STR("copy"));
-    html_flag(html, "data-copy");
-    html_flag(html, "hidden");
-    html_text(html, STR("Copy"));
-    html_close(html);
-    html_close(html);
+    html_write(html,
+        "<div class='command'><pre tabindex='0'><code>%.*s</code></pre>"
+        "<button type='button' class='copy' data-copy hidden>Copy</button></div>",
+        STR_FMT(buf_str(&shown)));
 }
 
 void piece_curl(Html *html, const Server *server, const char *path) {
@@ -57,11 +44,9 @@ void piece_curl(Html *html, const Server *server, const char *path) {
 }
 
 void piece_empty(Html *html, const char *what, const char *next) {
-    html_open(html, "div");
-    html_attr(html, "class", STR("empty"));
-    html_element_c(html, "p", NULL, what);
+    html_write(html, "<div class='empty'><p>%s</p>", what);
     if (next)
-        html_element_c(html, "p", "next", next);
+        html_write(html, "<p class='next'>%s</p>", next);
     html_close(html);
 }
 
@@ -97,89 +82,57 @@ void piece_node(Html *html, Str name) {
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void open_region(Html *html, const char *id) {
-    char caption[128];
-
-    (void)snprintf(caption, sizeof(caption), "caption-%s", id);
-    html_open(html, "div");
-    html_attr(html, "class", STR("scroll"));
-    html_attr(html, "id", str_from_c(id));
-    html_flag(html, "data-live");
-    html_attr(html, "role", STR("region"));
-    html_attr(html, "aria-labelledby", str_from_c(caption));
-    html_attr(html, "tabindex", STR("0"));
-    html_open(html, "table");
-    html_attr(html, "class", STR("data"));
-    html_open(html, "caption");
-    html_attr(html, "id", str_from_c(caption));
-}
-
 void piece_table(
     Html *html, const char *id, const char *caption, const char *const *columns, size_t n) {
-    open_region(html, id);
-    html_text(html, str_from_c(caption));
-    html_close(html);
-    html_open(html, "thead");
-    html_open(html, "tr");
+    html_write(html,
+        "<div class='scroll' id='%s' data-live role='region' aria-labelledby='caption-%s' "
+        "tabindex='0'><table class='data'><caption id='caption-%s'>%s</caption><thead><tr>",
+        id,
+        id,
+        id,
+        caption);
     for (size_t i = 0; i < n; i++) {
         bool is_number = columns[i][0] == '#';
 
-        html_open(html, "th");
-        html_attr(html, "scope", STR("col"));
+        html_write(html, "<th scope='col'>");
         if (is_number)
             html_attr(html, "class", STR("number"));
-        html_text(html, str_from_c(columns[i] + is_number));
-        html_close(html);
+        html_write(html, "%s</th>", columns[i] + is_number);
     }
-    html_close(html);
-    html_close(html);
-    html_open(html, "tbody");
+    html_write(html, "</tr></thead><tbody>");
 }
 
 void piece_table_end(Html *html) {
-    html_close(html); /* tbody */
-    html_close(html); /* table */
-    html_close(html); /* region */
+    html_write(html, "</tbody></table></div>");
 }
 
 void piece_open_head(Html *html) {
-    html_open(html, "th");
-    html_attr(html, "scope", STR("row"));
+    html_write(html, "<th scope='row'>");
 }
 
 void piece_open_number(Html *html) {
-    html_open(html, "td");
-    html_attr(html, "class", STR("number"));
+    html_write(html, "<td class='number'>");
 }
 
 void piece_head(Html *html, Str text) {
-    piece_open_head(html);
-    html_text(html, text);
-    html_close(html);
+    html_write(html, "<th scope='row'>%.*s</th>", STR_FMT(text));
 }
 
 void piece_count(Html *html, uint64_t n) {
-    piece_open_number(html);
-    html_count(html, n);
-    html_close(html);
+    html_write(html, "<td class='number'>%zu</td>", n);
 }
 
 /* --- forms ------------------------------------------------------------------------------------ */
 
 void piece_label(Html *html, const char *id, Str text) {
-    html_open(html, "label");
-    html_attr(html, "for", str_from_c(id));
-    html_text(html, text);
-    html_close(html);
+    html_write(html, "<label for='%s'>%.*s</label>", id, STR_FMT(text));
 }
 
 void piece_option(Html *html, Str value, Str text, bool is_selected) {
-    html_open(html, "option");
-    html_attr(html, "value", value);
+    html_write(html, "<option value='%.*s'>", STR_FMT(value));
     if (is_selected)
         html_flag(html, "selected");
-    html_text(html, text);
-    html_close(html);
+    html_write(html, "%.*s</option>", STR_FMT(text));
 }
 
 /* --- bars ------------------------------------------------------------------------------------- */
@@ -189,7 +142,7 @@ static void append_value(Html *html, double value) {
     if (isfinite(value) && value >= 0 && value < 1e15 && value == floor(value))
         html_count(html, (uint64_t)value);
     else
-        html_printf(html, fabs(value) < 100 ? "%.1f" : "%.0f", value);
+        html_write(html, fabs(value) < 100 ? "%.1f" : "%.0f", value);
 }
 
 static void attr_fill(Html *html, unsigned colour) {
@@ -231,8 +184,7 @@ static void draw_bar(Html *html, const PiecePart *parts, size_t n, double whole)
     double sum = 0;
     int64_t from = 0;
 
-    html_open(html, "svg");
-    html_attr(html, "class", STR("bar"));
+    html_write(html, "<svg class='bar'>");
     attr_viewbox(html, BAR_WIDTH, BAR_HEIGHT);
     for (size_t i = 0; i < n; i++) {
         int64_t to;
@@ -249,33 +201,23 @@ static void draw_bar(Html *html, const PiecePart *parts, size_t n, double whole)
 }
 
 static void draw_key(Html *html, const PiecePart *part) {
-    html_open(html, "li");
-    html_open(html, "svg");
-    html_attr(html, "class", STR("swatch"));
+    html_write(html, "<li><svg class='swatch'>");
     attr_viewbox(html, 20, 20);
     draw_rect(html, 0, 20, 20, part->colour);
-    html_close(html);
-    html_text(html, STR(" "));
-    html_open(html, "b");
+    html_write(html, "</svg> <b>");
     append_value(html, part->value);
-    html_close(html);
-    html_text(html, STR(" "));
-    html_text(html, part->label);
-    html_close(html);
+    html_write(html, "</b> %.*s</li>", STR_FMT(part->label));
 }
 
 void piece_bar(Html *html, const PiecePart *parts, size_t n, double whole) {
-    html_open(html, "div");
-    html_attr(html, "class", STR("bars"));
+    html_write(html, "<div class='bars'>");
     draw_bar(html, parts, n, whole);
-    html_open(html, "ul");
-    html_attr(html, "class", STR("legend"));
+    html_write(html, "<ul class='legend'>");
     for (size_t i = 0; i < n; i++)
         draw_key(html, &parts[i]);
     if (n == 0)
-        html_element_c(html, "li", NULL, "nothing");
-    html_close(html);
-    html_close(html);
+        html_write(html, "<li>nothing</li>");
+    html_write(html, "</ul></div>");
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -328,8 +270,7 @@ static void draw_line(Html *html, const PieceLine *line, double highest) {
     _cleanup_(buf_done) Buf path = BUF_INIT(html->out->ceiling);
 
     append_path(&path, line, highest);
-    html_open(html, "svg");
-    html_attr(html, "class", STR("line"));
+    html_write(html, "<svg class='line'>");
     attr_viewbox(html, LINE_WIDTH, LINE_HEIGHT);
     html_open(html, "path");
     html_attr(html, "d", buf_str(&path));
@@ -340,34 +281,26 @@ static void draw_line(Html *html, const PieceLine *line, double highest) {
 }
 
 static void draw_figure(Html *html, const char *what, double value, const char *unit) {
-    html_text(html, str_from_c(what));
-    html_text(html, STR(" "));
-    html_open(html, "b");
+    html_write(html, "%s <b>", what);
     append_value(html, value);
-    if (unit && unit[0]) {
-        html_text(html, STR(" "));
-        html_text(html, str_from_c(unit));
-    }
+    if (unit && unit[0])
+        html_write(html, " %s", unit);
     html_close(html);
 }
 
 void piece_line(Html *html, const PieceLine *line) {
     LineRange range = line_range(line);
 
-    html_open(html, "figure");
-    html_attr(html, "class", STR("line"));
+    html_write(html, "<figure class='line'>");
     if (range.n_known > 0)
         draw_line(html, line, range.highest);
-    html_open(html, "figcaption");
-    html_element_c(html, "span", "label", line->label);
+    html_write(html, "<figcaption><span class='label'>%s</span>", line->label);
     if (range.n_known == 0) {
-        html_text(html, STR(": nothing yet"));
+        html_write(html, ": nothing yet");
     } else {
         draw_figure(html, ": last", range.last, line->unit);
         draw_figure(html, ", highest", range.highest, line->unit);
-        html_text(html, STR(" of the last "));
-        html_duration(html, (int64_t)line->n * line->step_sec * NSEC_PER_SEC);
+        html_write(html, " of the last %jd", (int64_t)line->n * line->step_sec * NSEC_PER_SEC);
     }
-    html_close(html);
-    html_close(html);
+    html_write(html, "</figcaption></figure>");
 }

@@ -15,7 +15,9 @@
 /* --- what became of the nodes ----------------------------------------------------------------- */
 
 static size_t n_never_offered(const PastDecision *filter) {
-    return filter->n_known > filter->summary.n_in ? filter->n_known - filter->summary.n_in : 0;
+    return filter->n_known > filter->summary.n_in
+               ? filter->n_known - filter->summary.n_in
+               : 0;
 }
 
 static void draw_counts(const PodPage *page) {
@@ -50,17 +52,12 @@ static void draw_never_offered(const PodPage *page) {
 
     if (n == 0)
         return;
-    html_open(html, "p");
-    html_text(html,
-        STR("Never offered: kube-scheduler's own filters come before berth, and it stops looking "
-            "when it has enough nodes (percentageOfNodesToScore). "));
-    html_count(html, n);
-    html_text(html, STR(" of "));
-    html_count(html, filter->n_known);
-    html_text(html, STR(" nodes were never offered to berth; "));
-    html_element_c(html, "code", NULL, "kubectl describe pod");
-    html_text(html, STR(" says why."));
-    html_close(html);
+    html_write(html,
+        "<p>Never offered: kube-scheduler's own filters come before berth, and it stops looking "
+        "when it has enough nodes (percentageOfNodesToScore). %zu of %zu nodes were never offered "
+        "to berth; <code>kubectl describe pod</code> says why.</p>",
+        n,
+        filter->n_known);
 }
 
 static void draw_narrowed(const PodPage *page) {
@@ -69,13 +66,11 @@ static void draw_narrowed(const PodPage *page) {
 
     if (filter->summary.n_narrowed == 0)
         return;
-    html_open(html, "p");
-    html_text(html, STR("Narrowed away: "));
-    html_count(html, filter->summary.n_narrowed);
-    html_text(html, STR(" nodes passed, but a policy offers the best "));
-    html_count(html, filter->summary.n_out);
-    html_text(html, STR(" back only (narrow)."));
-    html_close(html);
+    html_write(html,
+        "<p>Narrowed away: %zu nodes passed, but a policy offers the best %zu back only "
+        "(narrow).</p>",
+        filter->summary.n_narrowed,
+        filter->summary.n_out);
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */
@@ -84,16 +79,11 @@ static void draw_narrowed(const PodPage *page) {
 static void draw_event(const PodPage *page, const ReasonGroup *groups, size_t n) {
     Html *html = page->html;
 
-    html_open(html, "p");
-    html_text(html, STR("kubectl describe pod shows berth's part as: "));
-    html_open(html, "samp");
-    for (size_t i = 0; i < n; i++) {
-        html_printf(html, "%s%zu ", i > 0 ? ", " : "", groups[i].n_nodes);
-        html_text(html, groups[i].reason);
-    }
-    html_text(html, STR("."));
-    html_close(html);
-    html_close(html);
+    html_write(html, "<p>kubectl describe pod shows berth's part as: <samp>");
+    for (size_t i = 0; i < n; i++)
+        html_write(
+            html, "%s%zu %.*s", i > 0 ? ", " : "", groups[i].n_nodes, STR_FMT(groups[i].reason));
+    html_write(html, ".</samp></p>");
 }
 
 /* Whether the node with this outcome is one of the group; through @ret_rule whose it is. */
@@ -122,10 +112,8 @@ static void draw_others(Html *html, const NodeExplanation *node, const FailedRul
 
         if (&node->failed[i] == failed || filter->policy->is_observed)
             continue;
-        html_text(html, str_from_c(separator));
-        html_text(html, filter->policy->name);
-        html_text(html, STR("/"));
-        html_text(html, filter->name);
+        html_write(
+            html, "%s%.*s/%.*s", separator, STR_FMT(filter->policy->name), STR_FMT(filter->name));
         separator = ", ";
     }
 }
@@ -135,21 +123,17 @@ static void draw_member(const PodPage *page, Str name, const RuleNote *rule) {
     const FailedRule *failed = find_failed(node, rule);
     Html *html = page->html;
 
-    html_open(html, "tr");
-    piece_open_head(html);
+    html_write(html, "<tr><th scope='row'>");
     piece_node(html, name);
-    html_close(html);
-    html_open(html, "td");
+    html_write(html, "</th><td>");
     if (failed)
         pod_draw_why(page, node, failed);
     else
         html_text(html, page->view ? STR("–") : STR("no longer kept"));
-    html_close(html);
-    html_open(html, "td");
+    html_write(html, "</td><td>");
     if (node)
         draw_others(html, node, failed);
-    html_close(html);
-    html_close(html);
+    html_write(html, "</td></tr>");
 }
 
 static void draw_rest(const PodPage *page, const ReasonGroup *group) {
@@ -200,26 +184,21 @@ static void draw_group(const PodPage *page, const ReasonGroup *group, size_t num
     char id[48];
 
     (void)snprintf(id, sizeof(id), "reason-%zu", number);
-    html_open(html, "details");
-    html_attr(html, "class", STR("reason"));
-    html_attr(html, "id", str_from_c(id));
-    html_open(html, "summary");
-    html_open(html, "b");
-    html_count(html, group->n_nodes);
-    html_close(html);
-    html_text(html, STR(" "));
-    html_text(html, group->reason);
+    html_write(html,
+        "<details class='reason' id='%s'><summary><b>%zu</b> %.*s",
+        id,
+        group->n_nodes,
+        STR_FMT(group->reason));
     if (group->policy.len > 0)
-        html_printf(
-            html, " (policy %.*s, rule %.*s)", STR_FMT(group->policy), STR_FMT(group->rule));
+        html_write(html, " (policy %.*s, rule %.*s)", STR_FMT(group->policy), STR_FMT(group->rule));
     if (group->is_unresolvable)
-        html_text(html, STR(" – preemption cannot help"));
+        html_write(html, " – preemption cannot help");
     html_close(html);
     (void)snprintf(id, sizeof(id), "reason-%zu-nodes", number);
     if (page->outcomes)
         draw_members(page, group, id);
     else
-        html_element_c(html, "p", NULL, "Which nodes these were is no longer kept.");
+        html_write(html, "<p>Which nodes these were is no longer kept.</p>");
     html_close(html);
 }
 
@@ -229,7 +208,7 @@ static void draw_reasons(const PodPage *page) {
 
     if (n == 0)
         return;
-    html_element_c(page->html, "h3", NULL, "Reasons, as kubectl describe groups them");
+    html_write(page->html, "<h3>Reasons, as kubectl describe groups them</h3>");
     draw_event(page, groups, n);
     for (size_t i = 0; i < n; i++)
         draw_group(page, &groups[i], i + 1);
@@ -241,16 +220,12 @@ static void draw_title(const PodPage *page) {
     Html *html = page->html;
     const HtmlParameter newest[] = {{"namespace", page->namespace}, {"name", page->name}};
 
-    html_open(html, "h2");
-    html_text(html, STR("Attempt "));
-    html_count(html, page->number);
-    html_text(html, STR(" of "));
-    html_count(html, page->pod->n_attempts);
-    html_close(html);
-    html_open(html, "p");
-    html_text(html, STR("Asked "));
-    html_time(html, pod_attempt_first(page->attempt)->at_nsec, page->sitting->wall_nsec);
-    html_text(html, page->is_pinned ? STR(". This one stays; ") : STR("; the newest."));
+    html_write(html,
+        "<h2>Attempt %zu of %zu</h2><p>Asked %td%s",
+        page->number,
+        page->pod->n_attempts,
+        pod_attempt_first(page->attempt)->at_nsec,
+        page->is_pinned ? ". This one stays; " : "; the newest.");
     if (page->is_pinned)
         html_link(html, "/pod", newest, ELEMENTS_OF(newest), STR("follow the newest"));
     html_close(html);
@@ -259,27 +234,21 @@ static void draw_title(const PodPage *page) {
 void pod_attempt(const PodPage *page) {
     Html *html = page->html;
 
-    html_open(html, "section");
-    html_attr(html, "id", STR("attempt"));
-    html_flag(html, "data-live");
+    html_write(html, "<section id='attempt' data-live>");
     draw_title(page);
     if (!page->filter) {
-        html_element_c(html, "p", NULL, "Its filter is no longer kept.");
+        html_write(html, "<p>Its filter is no longer kept.</p>");
     } else if (!str_is_empty(page->filter->error)) {
-        html_element(html, "p", "problem", page->filter->error);
+        html_write(html, "<p class='problem'>%.*s</p>", STR_FMT(page->filter->error));
     } else {
         draw_counts(page);
         draw_never_offered(page);
         draw_narrowed(page);
         draw_reasons(page);
     }
-    if (page->obstacle) {
-        html_open(html, "p");
-        html_attr(html, "class", STR("notice"));
-        html_text(html, STR("Values, limits and score parts cannot be shown: "));
-        html_text(html, str_from_c(page->obstacle));
-        html_text(html, STR("."));
-        html_close(html);
-    }
+    if (page->obstacle)
+        html_write(html,
+            "<p class='notice'>Values, limits and score parts cannot be shown: %s.</p>",
+            page->obstacle);
     html_close(html);
 }

@@ -12,35 +12,24 @@
 /* --- the question ----------------------------------------------------------------------------- */
 
 static void draw_hidden(Html *html, const char *name, Str value) {
-    html_open(html, "input");
-    html_attr(html, "type", STR("hidden"));
-    html_attr(html, "name", str_from_c(name));
-    html_attr(html, "value", value);
+    html_write(html, "<input type='hidden' name='%s' value='%.*s'>", name, STR_FMT(value));
 }
 
 static void draw_form(const PodPage *page) {
     Html *html = page->html;
     char id[24];
 
-    html_open(html, "form");
-    html_attr(html, "class", STR("filter"));
-    html_attr(html, "action", STR("/pod"));
-    html_attr(html, "method", STR("get"));
+    html_write(html, "<form class='filter' action='/pod' method='get'>");
     draw_hidden(html, "namespace", page->namespace);
     draw_hidden(html, "name", page->name);
     if (page->is_pinned) {
         (void)snprintf(id, sizeof(id), "%" PRIu64, pod_attempt_first(page->attempt)->id);
         draw_hidden(html, "id", str_from_c(id));
     }
-    piece_label(html, "node", STR("Node"));
-    html_open(html, "input");
-    html_attr(html, "id", STR("node"));
-    html_attr(html, "name", STR("node"));
-    html_attr(html, "value", page->node);
-    html_attr(html, "autocomplete", STR("off"));
-    html_attr(html, "spellcheck", STR("false"));
-    html_element_c(html, "button", NULL, "Why not?");
-    html_close(html);
+    html_write(html,
+        "<label for='node'>Node</label><input id='node' name='node' value='%.*s' "
+        "autocomplete='off' spellcheck='false'><button>Why not?</button></form>",
+        STR_FMT(page->node));
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
@@ -52,28 +41,29 @@ static void draw_verdict(const PodPage *page, Outcome outcome) {
 
     switch (outcome.kind) {
     case OUTCOME_PASSED:
-        html_element_c(html, "strong", "good", "✓ it passed");
+        html_write(html, "<strong class='good'>✓ it passed</strong>");
         break;
     case OUTCOME_NARROWED:
-        html_element_c(html, "strong", "warn", "⊘ it passed, and was not offered back");
-        html_text(html, STR(": others were better (narrow)"));
+        html_write(html,
+            "<strong class='warn'>⊘ it passed, and was not offered back</strong>: others were "
+            "better (narrow)");
         break;
     case OUTCOME_REJECTED:
-        html_element_c(html, "strong", "bad", "✗ rejected: ");
+        html_write(html, "<strong class='bad'>✗ rejected: </strong>");
         html_text(html, rule ? rule->reason : STR("by a rule that is no longer told apart"));
         break;
     case OUTCOME_UNKNOWN:
-        html_element_c(html, "strong", "bad", "✗ berth did not know it");
-        html_text(html, STR(": its view of the cluster had no such node"));
+        html_write(html,
+            "<strong class='bad'>✗ berth did not know it</strong>: its view of the cluster had no "
+            "such node");
         break;
     case OUTCOME_LATE:
-        html_element_c(html, "strong", "bad", "✗ not judged in time, and so rejected");
+        html_write(html, "<strong class='bad'>✗ not judged in time, and so rejected</strong>");
         break;
     default:
-        html_element_c(html, "strong", "warn", "⊘ never offered");
-        html_text(html,
-            STR(": kube-scheduler's own filters left it out before berth was asked; kubectl "
-                "describe pod says why"));
+        html_write(html,
+            "<strong class='warn'>⊘ never offered</strong>: kube-scheduler's own filters left it "
+            "out before berth was asked; kubectl describe pod says why");
         break;
     }
 }
@@ -86,14 +76,13 @@ static void draw_needs(const PodPage *page, const NodeExplanation *node, const F
     if (explain_failure(&page->explanation, node, failed, page->scratch, &details) < 0 ||
         details.n_remedies == 0)
         return;
-    html_open(html, "p");
-    html_text(html, STR("It needs "));
-    for (size_t i = 0; i < details.n_remedies; i++) {
-        html_text(html, i > 0 ? STR(" and ") : STR_NULL);
-        html_element(html, "strong", NULL, details.remedies[i].text);
-    }
-    html_text(html, STR("."));
-    html_close(html);
+    html_write(html, "<p>It needs ");
+    for (size_t i = 0; i < details.n_remedies; i++)
+        html_write(html,
+            "%s<strong>%.*s</strong>",
+            i > 0 ? " and " : "",
+            STR_FMT(details.remedies[i].text));
+    html_write(html, ".</p>");
 }
 
 static void draw_failed(
@@ -101,17 +90,14 @@ static void draw_failed(
     const Filter *filter = failed->filter;
     Html *html = page->html;
 
-    html_open(html, "li");
-    html_element_c(html, "span", "bad", "✗ ");
-    html_text(html, filter->reason);
-    html_text(html, STR(" "));
+    html_write(html, "<li><span class='bad'>✗ </span>%.*s ", STR_FMT(filter->reason));
     pod_draw_rule(html, filter->policy->name, filter->name);
     if (filter->policy->is_observed)
-        html_text(html, STR(" (Observe: not acted upon)"));
+        html_write(html, " (Observe: not acted upon)");
     if (failed->is_error)
-        html_text(html, STR(" (its expression failed, onError: reject)"));
+        html_write(html, " (its expression failed, onError: reject)");
     if (failed->is_missing)
-        html_text(html, STR(" (onMissing: reject)"));
+        html_write(html, " (onMissing: reject)");
     html_open(html, "p");
     pod_draw_why(page, node, failed);
     html_close(html);
@@ -123,12 +109,10 @@ static void draw_rules(const PodPage *page, const NodeExplanation *node) {
     Html *html = page->html;
 
     if (node->n_failed == 0) {
-        html_element_c(html, "p", NULL, "It fails no rule.");
+        html_write(html, "<p>It fails no rule.</p>");
         return;
     }
-    html_element_c(html, "h3", NULL, "Every rule it fails");
-    html_open(html, "ul");
-    html_attr(html, "class", STR("failed"));
+    html_write(html, "<h3>Every rule it fails</h3><ul class='failed'>");
     for (size_t i = 0; i < node->n_failed; i++)
         draw_failed(page, node, &node->failed[i]);
     html_close(html);
@@ -139,12 +123,12 @@ static void draw_score(const PodPage *page, const NodeExplanation *node) {
 
     if (!node->is_scored)
         return;
-    html_open(html, "p");
-    html_printf(html, "Score %.1f of 100 = ", node->score);
+    html_write(html, "<p>Score %.1f of 100 = ", node->score);
     pod_draw_sum(page, node);
-    html_printf(html, "; rank %u of %zu", node->rank, page->explanation.n_passed);
-    html_text(html, STR(" among all nodes of the cluster that pass."));
-    html_close(html);
+    html_write(html,
+        "; rank %u of %zu among all nodes of the cluster that pass.</p>",
+        node->rank,
+        page->explanation.n_passed);
 }
 
 static void draw_explained(const PodPage *page, const NodeExplanation *node) {
@@ -152,28 +136,26 @@ static void draw_explained(const PodPage *page, const NodeExplanation *node) {
 
     draw_rules(page, node);
     draw_score(page, node);
-    html_element_c(html, "h3", NULL, "The node as it was then");
-    node_facts(html, page->view, node->row, page->sitting->wall_nsec, "then");
+    html_write(html, "<h3>The node as it was then</h3>");
+    node_facts(html, page->view, node->row, "then");
 }
 
 static void draw_answer(const PodPage *page) {
     const NodeExplanation *node = pod_explained(page, page->node);
     Html *html = page->html;
 
-    html_open(html, "p");
-    html_attr(html, "class", STR("answer"));
+    html_write(html, "<p class='answer'>");
     piece_node(html, page->node);
-    html_text(html, STR(": "));
+    html_write(html, ": ");
     if (page->outcomes)
         draw_verdict(page, pod_outcome(page, page->node));
     else
-        html_text(html, STR("what became of it is no longer kept"));
-    html_text(html, STR("."));
-    html_close(html);
+        html_write(html, "what became of it is no longer kept");
+    html_write(html, ".</p>");
     if (node)
         draw_explained(page, node);
     else if (page->view)
-        html_element_c(html, "p", NULL, "The cluster had no node of this name then.");
+        html_write(html, "<p>The cluster had no node of this name then.</p>");
 }
 
 void pod_node(const PodPage *page) {

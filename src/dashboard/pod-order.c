@@ -129,19 +129,16 @@ static void draw_score_line(const PodPage *page, const Order *order, const Ranke
     Html *html = page->html;
 
     piece_node(html, ranked->node);
-    html_text(html, STR(": "));
+    html_write(html, ": ");
     if (ranked->explained) {
-        html_printf(html, "%.1f = ", ranked->explained->score);
+        html_write(html, "%.1f = ", ranked->explained->score);
         pod_draw_sum(page, ranked->explained);
     } else if (ranked->wire >= 0) {
-        html_printf(html, "%d on the wire", ranked->wire);
+        html_write(html, "%d on the wire", ranked->wire);
     } else {
-        html_text(html, STR("no score"));
+        html_write(html, "no score");
     }
-    html_text(html, STR(", rank "));
-    html_count(html, ranked->rank);
-    html_text(html, STR(" of "));
-    html_count(html, order->n);
+    html_write(html, ", rank %zu of %zu", ranked->rank, order->n);
 }
 
 /* --- what was chosen -------------------------------------------------------------------------- */
@@ -150,37 +147,32 @@ static void draw_outweighed(
     const PodPage *page, const RankedNode *first, const RankedNode *chosen) {
     Html *html = page->html;
 
-    html_open(html, "p");
-    html_text(html, STR("Our first was "));
+    html_write(html, "<p>Our first was ");
     piece_node(html, first->node);
-    html_text(html, STR(". "));
+    html_write(html, ". ");
     if (first->wire < 0 || chosen->wire < 0)
-        html_text(html, STR("What kube-scheduler was told of the two is no longer kept."));
+        html_write(html, "What kube-scheduler was told of the two is no longer kept.");
     else if (first->wire == chosen->wire)
-        html_printf(html,
+        html_write(html,
             "Over the wire both have %d: to kube-scheduler they are equal as far as we go, and its "
             "own scores decided.",
             first->wire);
     else if (first->wire > chosen->wire)
-        html_printf(html,
-            "kube-scheduler's own scores outweighed ours by at least %" PRId64
-            " points (at weight %d).",
-            score_points((unsigned)(first->wire - chosen->wire), WEIGHT),
+        html_write(html,
+            "kube-scheduler's own scores outweighed ours by at least %d points (at weight %d).",
+            (int)score_points((unsigned)(first->wire - chosen->wire), WEIGHT),
             WEIGHT);
     else
-        html_text(html, STR("Over the wire the chosen one has more."));
+        html_write(html, "Over the wire the chosen one has more.");
     html_close(html);
 }
 
 static void draw_chosen(const PodPage *page, const Order *order) {
     Html *html = page->html;
 
-    html_open(html, "p");
-    html_attr(html, "class", STR("answer"));
-    html_text(html, STR("Chosen: "));
+    html_write(html, "<p class='answer'>Chosen: ");
     draw_score_line(page, order, order->chosen);
-    html_text(html, order->chosen->rank == 1 ? STR(": our first.") : STR("."));
-    html_close(html);
+    html_write(html, "%s</p>", order->chosen->rank == 1 ? ": our first." : ".");
     if (order->chosen->rank > 1)
         draw_outweighed(page, &order->items[0], order->chosen);
 }
@@ -192,19 +184,15 @@ static void draw_verdict(const PodPage *page, const Order *order) {
     if (order->chosen) {
         draw_chosen(page, order);
     } else if (chosen.len > 0) {
-        html_open(html, "p");
-        html_text(html, STR("It went to "));
+        html_write(html, "<p>It went to ");
         piece_node(html, chosen);
-        html_text(html, STR(", which is not among the nodes that passed this attempt."));
-        html_close(html);
+        html_write(html, ", which is not among the nodes that passed this attempt.</p>");
     } else {
-        html_element_c(html, "p", NULL, "Which of these kube-scheduler took, berth has not seen.");
+        html_write(html, "<p>Which of these kube-scheduler took, berth has not seen.</p>");
     }
     if (order->n == 1)
-        html_element_c(html,
-            "p",
-            NULL,
-            "One node was left: kube-scheduler takes it without asking for scores.");
+        html_write(
+            html, "<p>One node was left: kube-scheduler takes it without asking for scores.</p>");
 }
 
 static void draw_share(const PodPage *page) {
@@ -213,12 +201,9 @@ static void draw_share(const PodPage *page) {
     if (!page->view || page->explanation.n_scores == 0)
         return;
     score_share_print(page->explanation.wire_max, WEIGHT, &text);
-    html_open(page->html, "p");
-    html_attr(page->html, "class", STR("quiet"));
-    html_text(page->html, STR("Our share of the total: "));
+    html_write(page->html, "<p class='quiet'>Our share of the total: ");
     html_text(page->html, buf_str(&text));
-    html_text(page->html, STR("."));
-    html_close(page->html);
+    html_write(page->html, ".</p>");
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -230,27 +215,22 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
     html_open(html, "tr");
     if (ranked == order->chosen)
         html_attr(html, "class", STR("chosen"));
-    piece_count(html, ranked->rank);
-    piece_open_head(html);
+    html_write(html, "<td class='number'>%zu</td><th scope='row'>", ranked->rank);
     piece_node(html, ranked->node);
     if (ranked == order->chosen)
-        html_text(html, STR(" ← chosen"));
+        html_write(html, " ← chosen");
     if (ranked->is_narrowed)
-        html_text(html, STR(" (not offered back)"));
-    html_close(html);
-    piece_open_number(html);
+        html_write(html, " (not offered back)");
+    html_write(html, "</th><td class='number'>");
     if (ranked->wire >= 0)
         html_count(html, (uint64_t)ranked->wire);
-    html_close(html);
-    piece_open_number(html);
+    html_write(html, "</td><td class='number'>");
     if (ranked->explained)
-        html_printf(html, "%.1f", ranked->explained->score);
-    html_close(html);
-    html_open(html, "td");
+        html_write(html, "%.1f", ranked->explained->score);
+    html_write(html, "</td><td>");
     if (ranked->explained)
         piece_bar(html, parts, make_parts(page, ranked->explained, parts), 100);
-    html_close(html);
-    html_close(html);
+    html_write(html, "</td></tr>");
 }
 
 static void draw_table(const PodPage *page, const Order *order) {
@@ -264,15 +244,8 @@ static void draw_table(const PodPage *page, const Order *order) {
     if (order->chosen && order->chosen >= order->items + BEST_SHOWN)
         draw_ranked(page, order, order->chosen);
     piece_table_end(html);
-    if (order->n > BEST_SHOWN) {
-        html_open(html, "p");
-        html_text(html, STR("The best "));
-        html_count(html, BEST_SHOWN);
-        html_text(html, STR(" of "));
-        html_count(html, order->n);
-        html_text(html, STR(" that passed."));
-        html_close(html);
-    }
+    if (order->n > BEST_SHOWN)
+        html_write(html, "<p>The best %u of %zu that passed.</p>", BEST_SHOWN, order->n);
 }
 
 void pod_order(const PodPage *page) {
@@ -283,7 +256,7 @@ void pod_order(const PodPage *page) {
         return;
     piece_section(html, "order", "Why was this node chosen?");
     if (!page->outcomes || !make_order(page, &order)) {
-        html_element_c(html, "p", NULL, "Which nodes passed is no longer kept.");
+        html_write(html, "<p>Which nodes passed is no longer kept.</p>");
     } else {
         draw_verdict(page, &order);
         draw_share(page);

@@ -17,10 +17,11 @@
 /* --- headline --------------------------------------------------------------------------------- */
 
 static void draw_passed(Html *html, const PodSight *pod) {
-    html_count(html, pod->n_passed);
-    html_text(html, STR(" of "));
-    html_count(html, pod->n_in);
-    html_text(html, pod->n_in == 1 ? STR(" node passed") : STR(" nodes passed"));
+    html_write(html,
+        "%zu of %zu%s",
+        pod->n_passed,
+        pod->n_in,
+        pod->n_in == 1 ? " node passed" : " nodes passed");
 }
 
 /* "; 4,203 node is too busy (policy busy, rule cool)" */
@@ -31,11 +32,11 @@ static void draw_reasons(const PodPage *page) {
     Html *html = page->html;
 
     for (size_t i = 0; i < n; i++) {
-        html_text(html, i == 0 ? STR("; ") : STR(", "));
-        html_count(html, groups[i].n_nodes);
-        html_text(html, STR(" "));
-        html_text(html, groups[i].reason);
-        html_text(html, STR(" "));
+        html_write(html,
+            "%s%zu %.*s ",
+            i == 0 ? "; " : ", ",
+            groups[i].n_nodes,
+            STR_FMT(groups[i].reason));
         if (!str_is_empty(groups[i].policy))
             pod_draw_rule(html, groups[i].policy, groups[i].rule);
     }
@@ -43,10 +44,13 @@ static void draw_reasons(const PodPage *page) {
 
 /* "03:04:05": the day is today's, or the next. */
 static void draw_clock(Html *html, int64_t nsec) {
+    char text[48];
     int second;
 
     (void)calendar_day_of(nsec / NSEC_PER_SEC, &second);
-    html_printf(html, "%02d:%02d:%02d UTC", second / 3600, second / 60 % 60, second % 60);
+    (void)snprintf(
+        text, sizeof(text), "%02d:%02d:%02d", second / 3600, second / 60 % 60, second % 60);
+    html_write(html, "%s UTC", text);
 }
 
 static void draw_retry(const PodPage *page) {
@@ -55,14 +59,14 @@ static void draw_retry(const PodPage *page) {
 
     html_open(html, "p");
     if (latest > page->sitting->wall_nsec) {
-        html_text(html, STR("kube-scheduler tries again when something changes, and by "));
+        html_write(html, "kube-scheduler tries again when something changes, and by ");
         draw_clock(html, latest);
-        html_text(html, STR(" at the latest."));
+        html_write(html, " at the latest.");
     } else {
-        html_text(html, STR("kube-scheduler should have tried again by "));
+        html_write(html, "kube-scheduler should have tried again by ");
         draw_clock(html, latest);
-        html_text(html,
-            STR(", but has not asked: look whether it runs, and whether the pod is still there."));
+        html_write(
+            html, ", but has not asked: look whether it runs, and whether the pod is still there.");
     }
     html_close(html);
 }
@@ -85,16 +89,12 @@ static int64_t waiting_since(const PodSight *pod) {
 static void draw_waiting(const PodPage *page) {
     Html *html = page->html;
 
-    html_open(html, "p");
-    html_attr(html, "class", STR("answer"));
-    html_element_c(html, "strong", "warn", "◔ waiting");
-    html_text(html, STR(" since "));
-    html_time(html, waiting_since(page->pod), page->sitting->wall_nsec);
-    html_text(html, STR(": "));
+    html_write(html,
+        "<p class='answer'><strong class='warn'>◔ waiting</strong> since %td: ",
+        waiting_since(page->pod));
     draw_passed(html, page->pod);
     draw_reasons(page);
-    html_text(html, STR("."));
-    html_close(html);
+    html_write(html, ".</p>");
     draw_retry(page);
 }
 
@@ -102,39 +102,33 @@ static void draw_settled(const PodPage *page) {
     const PodSight *pod = page->pod;
     Html *html = page->html;
 
-    html_open(html, "p");
-    html_attr(html, "class", STR("answer"));
+    html_write(html, "<p class='answer'>");
     if (!str_is_empty(pod->node)) {
-        html_element_c(html, "strong", "good", "✓ on node ");
+        html_write(html, "<strong class='good'>✓ on node </strong>");
         piece_node(html, pod->node);
-        html_text(html, STR(": "));
+        html_write(html, ": ");
     } else if (pod->is_exempt) {
-        html_text(html, STR("No policy is for this pod (--exempt): "));
+        html_write(html, "No policy is for this pod (--exempt): ");
     }
     if (pod->filter && !str_is_empty(pod->filter->past->error)) {
-        html_element_c(html, "strong", "bad", "✗ the last answer was an error: ");
-        html_text(html, pod->filter->past->error);
+        html_write(html,
+            "<strong class='bad'>✗ the last answer was an error: </strong>%.*s",
+            STR_FMT(pod->filter->past->error));
     } else {
         draw_passed(html, pod);
     }
     if (str_is_empty(pod->node) && pod->n_passed > 0)
-        html_text(html, STR("; which of them kube-scheduler took, berth has not seen"));
-    html_text(html, STR("."));
-    html_close(html);
+        html_write(html, "; which of them kube-scheduler took, berth has not seen");
+    html_write(html, ".</p>");
 }
 
 void pod_story(const PodPage *page) {
     Html *html = page->html;
 
-    html_open(html, "section");
-    html_attr(html, "id", STR("story"));
-    html_flag(html, "data-live");
-    html_open(html, "h2");
-    html_attr(html, "class", STR("subject"));
-    html_text(html, page->namespace);
-    html_text(html, STR("/"));
-    html_text(html, page->name);
-    html_close(html);
+    html_write(html,
+        "<section id='story' data-live><h2 class='subject'>%.*s/%.*s</h2>",
+        STR_FMT(page->namespace),
+        STR_FMT(page->name));
     if (page->pod->is_waiting)
         draw_waiting(page);
     else
@@ -152,8 +146,7 @@ static void draw_verbs(Html *html, const Attempt *attempt) {
     for (size_t i = 0; i < ELEMENTS_OF(all); i++) {
         if (!all[i]->past)
             continue;
-        html_text(html, str_from_c(separator));
-        html_text(html, str_from_c(verb_name(all[i]->past->verb)));
+        html_write(html, "%s%s", separator, verb_name(all[i]->past->verb));
         separator = ", ";
     }
 }
@@ -179,25 +172,17 @@ static void draw_attempt(const PodPage *page, const Attempt *attempt, size_t num
     headline_open_link(html, first);
     if (attempt == page->attempt)
         html_attr(html, "aria-current", STR("true"));
-    html_printf(html, "Attempt %zu", number);
-    html_close(html);
+    html_write(html, "Attempt %zu</a>", number);
     if (attempt == page->attempt)
-        html_text(html, STR(" ← shown below"));
-    html_close(html);
-    html_open(html, "td");
-    html_time(html, first->at_nsec, page->sitting->wall_nsec);
-    html_close(html);
-    piece_open_number(html);
+        html_write(html, " ← shown below");
+    html_write(html, "</th><td>%td</td><td class='number'>", first->at_nsec);
     if (attempt->filter.past)
         headline_counts(html, attempt->filter.past);
-    html_close(html);
-    html_open(html, "td");
+    html_write(html, "</td><td>");
     draw_verbs(html, attempt);
-    html_close(html);
-    html_open(html, "td");
+    html_write(html, "</td><td>");
     draw_outcome(html, attempt);
-    html_close(html);
-    html_close(html);
+    html_write(html, "</td></tr>");
 }
 
 void pod_attempts(const PodPage *page) {
@@ -210,10 +195,7 @@ void pod_attempts(const PodPage *page) {
     for (size_t i = 0; i < pod->n_attempts && i < ATTEMPTS_SHOWN; i++)
         draw_attempt(page, &pod->attempts[i], pod->n_attempts - i);
     piece_table_end(html);
-    if (pod->n_attempts > ATTEMPTS_SHOWN) {
-        html_open(html, "p");
-        html_count(html, pod->n_attempts - ATTEMPTS_SHOWN);
-        html_text(html, STR(" older ones are in the JSON."));
-        html_close(html);
-    }
+    if (pod->n_attempts > ATTEMPTS_SHOWN)
+        html_write(
+            html, "<p>%zu older ones are in the JSON.</p>", pod->n_attempts - ATTEMPTS_SHOWN);
 }

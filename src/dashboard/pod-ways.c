@@ -143,11 +143,9 @@ static void find_ways(const PodPage *page, Ways *ways) {
 /* --- drawing ---------------------------------------------------------------------------------- */
 
 static void draw_way(Html *html, const Way *way) {
-    html_open(html, "li");
-    html_element(html, "strong", NULL, way->text);
-    html_text(html, STR(": then "));
+    html_write(html, "<li><strong>%.*s</strong>: then ", STR_FMT(way->text));
     piece_node(html, way->node->node);
-    html_text(html, STR(" passes "));
+    html_write(html, " passes ");
     pod_draw_rule(html, way->filter->policy->name, way->filter->name);
     html_close(html);
 }
@@ -155,21 +153,16 @@ static void draw_way(Html *html, const Way *way) {
 static void draw_ways(const PodPage *page, const Ways *ways) {
     Html *html = page->html;
 
-    html_element_c(html, "p", NULL, "Any one of these, with everything else as it was:");
-    html_open(html, "ul");
+    html_write(html, "<p>Any one of these, with everything else as it was:</p><ul>");
     for (size_t i = 0; i < ways->n; i++)
         draw_way(html, &ways->items[i]);
     html_close(html);
-    if (ways->n_looked_at < ways->n_nodes) {
-        html_open(html, "p");
-        html_attr(html, "class", STR("quiet"));
-        html_text(html, STR("There was time to look at "));
-        html_count(html, ways->n_looked_at);
-        html_text(html, STR(" of the "));
-        html_count(html, ways->n_nodes);
-        html_text(html, STR(" nodes that fail the fewest rules."));
-        html_close(html);
-    }
+    if (ways->n_looked_at < ways->n_nodes)
+        html_write(html,
+            "<p class='quiet'>There was time to look at %zu of the %zu nodes that fail the fewest "
+            "rules.</p>",
+            ways->n_looked_at,
+            ways->n_nodes);
 }
 
 void pod_ways(const PodPage *page) {
@@ -183,10 +176,8 @@ void pod_ways(const PodPage *page) {
     if (ways.n > 0)
         draw_ways(page, &ways);
     else
-        html_element_c(html,
-            "p",
-            NULL,
-            "berth cannot say: what the rules compare is nothing that one number, label or taint "
-            "would change. Ask about one node below.");
+        html_write(html,
+            "<p>berth cannot say: what the rules compare is nothing that one number, label or "
+            "taint would change. Ask about one node below.</p>");
     html_close(html);
 }

@@ -112,7 +112,7 @@ static void test_long_names(void **state) {
     html_text(&html, str_of(name, sizeof(name)));
     assert_int_equal(out.len, sizeof(name));
     buf_reset(&out);
-    html_printf(&html, "%.*s!", (int)sizeof(name), name);
+    html_write(&html, "%.*s!", (int)sizeof(name), name);
     assert_int_equal(out.len, sizeof(name) + 1);
 }
 
@@ -122,8 +122,39 @@ static void test_ceiling(void **state) {
     Html html = HTML(&out);
 
     (void)state;
-    html_element_c(&html, "p", NULL, "longer than that");
+    html_write(&html, "<p>longer than that</p>");
     assert_int_equal(buf_error(&out), -EFBIG);
+}
+
+/* --- templates -------------------------------------------------------------------------------- */
+
+static void test_templates(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+    Html html = HTML(&out);
+
+    (void)state;
+    html.now_nsec = 12 * NSEC_PER_SEC;
+    html_write(&html,
+        "<tr id='%s-%zu' hidden><td class='number' data-live>%zu of %u: %d %%</td>",
+        "\"'<",
+        (size_t)12345,
+        (size_t)12345,
+        1000u,
+        5000);
+    html_write(&html, "<td>");
+    html_attr(&html, "title", STR("it's"));
+    html_write(&html, "%jd, %td, %.1f</td></>", INT64_C(3400000), INT64_C(0), 0.25);
+    html_write(&html, "<input name='q'>it's<br>%.*s", STR_FMT(STR("<b>")));
+    assert_text("templates",
+        buf_str(&out),
+        "<tr id=\"&quot;&#39;&lt;-12345\" hidden=\"\"><td class=\"number\" data-live=\"\">"
+        "12,345 of 1,000: 5000 %</td><td title=\"it&#39;s\">3.4 ms, "
+        "<time datetime=\"1970-01-01T00:00:00Z\" title=\"1970-01-01 00:00:00 UTC\">12 s "
+        "ago</time>, "
+        "0.2</td></tr><input name=\"q\"/>it&#39;s<br/>&lt;b&gt;");
+    assert_int_equal(html.depth, 0);
+    html_write(&html, "<p><b>x</p>");
+    assert_int_equal(buf_error(&out), -EINVAL);
 }
 
 /* --- elements --------------------------------------------------------------------------------- */
@@ -139,12 +170,11 @@ static void test_elements(void **state) {
     html_open(&html, "br");
     html_open(&html, "input");
     html_attr(&html, "name", STR("q"));
-    html_element_c(&html, "b", "c d", "x&y");
-    html_element(&html, "i", NULL, STR_NULL);
+    html_write(&html, "<b class='c d'>x&y</b><i>%.*s</i>", STR_FMT(STR_NULL));
     html_open(&html, "script");
     html_close(&html);
     html_open(&html, "hr");
-    html_printf(&html, "%s %d", "<", 5);
+    html_write(&html, "%s %d", "<", 5);
     html_close(&html);
     assert_text("elements",
         buf_str(&out),
@@ -165,7 +195,7 @@ static void test_lines(void **state) {
 
         html_open(&html, tags[i]);
         html_attr(&html, "title", STR("a\nb"));
-        html_element(&html, "code", NULL, STR("a\n\tb\r<\x1b"));
+        html_write(&html, "<code>%s</code>", "a\n\tb\r<\x1b");
         html_close(&html);
         html_text(&html, STR("\n"));
         (void)snprintf(want,
@@ -322,9 +352,11 @@ static void test_times(void **state) {
         _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
         Html html = HTML(&out);
 
-        html_time(&html, times[i].at, times[i].now);
+        html.now_nsec = times[i].now;
+        html_time(&html, times[i].at);
         assert_text(times[i].want, buf_str(&out), times[i].want);
-        html_time(&html, INT64_MIN, INT64_MAX); /* nothing overflows */
+        html.now_nsec = INT64_MAX;
+        html_time(&html, INT64_MIN); /* nothing overflows */
         assert_int_equal(buf_error(&out), 0);
     }
 }
@@ -335,6 +367,7 @@ int main(void) {
         cmocka_unit_test(test_every_byte),
         cmocka_unit_test(test_long_names),
         cmocka_unit_test(test_ceiling),
+        cmocka_unit_test(test_templates),
         cmocka_unit_test(test_elements),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_depth),
