@@ -47,7 +47,7 @@ typedef struct Subject {
     const Gauge *gauge;
     Buf texts[VERSIONS];
     JoinMemory *memory;
-    Sampling *sampling; /* the last one */
+    Measurement *measurement; /* the last one */
 } Subject;
 
 typedef struct Bench {
@@ -110,7 +110,7 @@ static void take_answer(Bench *bench, Subject *subject, size_t version) {
     const JoinTime time = {.asked_nsec = clock_wall_nsec(), .uptime_nsec = clock_monotonic_nsec()};
     char error[VECTOR_ERROR_MAX] = "";
     JoinReport report = {0};
-    Sampling *before = subject->sampling;
+    Measurement *before = subject->measurement;
     double start = cpu_nsec(), read;
     Vector vector;
 
@@ -125,9 +125,9 @@ static void take_answer(Bench *bench, Subject *subject, size_t version) {
             subject->memory,
             bench->scratch,
             &report,
-            &subject->sampling) < 0)
+            &subject->measurement) < 0)
         fail("join", "out of memory");
-    (void)sampling_unref(before);
+    (void)measurement_unref(before);
     bench->n_bytes += subject->texts[version].len;
     bench->n_series += vector.n;
     bench->n_covered += report.n_covered;
@@ -150,7 +150,7 @@ static void publish(Bench *bench) {
     View *before = bench->view;
 
     for (size_t i = 0; i < bench->n; i++)
-        measurements->items[i] = sampling_ref(bench->subjects[i].sampling);
+        measurements->items[i] = measurement_ref(bench->subjects[i].measurement);
     if (view_new(&(ViewParts){.snapshot = bench->snapshot,
                      .program = bench->program,
                      .measurements = measurements,
@@ -269,7 +269,7 @@ static void print_figures(Bench *bench, size_t measured, size_t view) {
 static void unload(Bench *bench) {
     (void)view_unref(bench->view);
     for (size_t i = 0; i < bench->n; i++) {
-        (void)sampling_unref(bench->subjects[i].sampling);
+        (void)measurement_unref(bench->subjects[i].measurement);
         (void)join_memory_free(bench->subjects[i].memory);
         for (size_t version = 0; version < VERSIONS; version++)
             buf_done(&bench->subjects[i].texts[version]);

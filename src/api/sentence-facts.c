@@ -19,7 +19,7 @@ static void look_at_cluster(
         return;
     live_status(api->live, &live);
     ret->is_unsynced = !live.is_synced;
-    ret->is_watch_lost = watch_is_lost(&live.mirror, now_nsec, &heard_nsec);
+    ret->is_watch_lost = watch_is_lost(&live.watcher, now_nsec, &heard_nsec);
     if (heard_nsec > 0)
         ret->silence_nsec = now_nsec - heard_nsec;
     ret->n_bypassed = live.n_bypassed;

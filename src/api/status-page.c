@@ -61,12 +61,12 @@ static size_t count_pods(const NodeTable *table) {
 
 /* Of nodes and pods what is worse. */
 static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_nsec) {
-    const MirrorKindStatus *kinds = live->mirror.kinds;
+    const WatcherKindStatus *kinds = live->watcher.kinds;
     int64_t heard_at = now_nsec;
     bool is_connected = true;
     const char *error = "";
 
-    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
+    for (size_t i = 0; i < _WATCHER_KINDS; i++) {
         heard_at = kinds[i].heard_at_nsec < heard_at ? kinds[i].heard_at_nsec : heard_at;
         is_connected &= kinds[i].is_connected;
         error = error[0] ? error : kinds[i].last_error;
@@ -78,7 +78,7 @@ static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_
         heard_at == 0 ? -NSEC_PER_SEC : now_nsec - heard_at,
         /* is_known= */ true);
     json_write_member(writer, STR("error"), str_from_c(error));
-    json_write_member(writer, STR("server"), str_from_c(live->mirror.server));
+    json_write_member(writer, STR("server"), str_from_c(live->watcher.server));
 }
 
 /* A file, or nothing, has nobody to lose. */
@@ -120,16 +120,16 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
 
 static void write_lease(JsonWriter *writer, const LiveStatus *live) {
     json_write_key(writer, STR("lease"));
-    if (!live || !live->mirror.has_lease) {
+    if (!live || !live->watcher.has_lease) {
         json_write_null(writer);
         return;
     }
     json_write_object(writer);
     json_write_member(writer, STR("namespace"), str_from_c(live->lease_namespace));
     json_write_member(writer, STR("name"), str_from_c(live->lease_name));
-    json_write_member(writer, STR("holder"), str_from_c(live->mirror.lease.holder));
-    field_bool(writer, STR("held"), live->mirror.lease.is_held);
-    json_write_member(writer, STR("error"), str_from_c(live->mirror.lease.error));
+    json_write_member(writer, STR("holder"), str_from_c(live->watcher.lease.holder));
+    field_bool(writer, STR("held"), live->watcher.lease.is_held);
+    json_write_member(writer, STR("error"), str_from_c(live->watcher.lease.error));
     json_write_end_object(writer);
 }
 

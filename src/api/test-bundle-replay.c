@@ -156,28 +156,28 @@ static void test_equal(void **state) {
 /* --- damage ------------------------------------------------------------------------------ */
 
 /* A few bytes are others, or gone, or there twice; never in the heads of the archive. */
-static void damage(World *dice, Str text, Buf *out) {
+static void damage(World *rng, Str text, Buf *out) {
     static const char bytes[] = "0129\"{}[],:-.x\\n\n\0";
 
     buf_append(out, text);
-    for (unsigned n = 1 + world_roll(dice, 4); n > 0; n--) {
-        size_t block = 1 + world_roll(dice, (unsigned)(text.len / TAR_BLOCK) - 1);
-        size_t at = block * TAR_BLOCK + world_roll(dice, TAR_BLOCK);
+    for (unsigned n = 1 + world_roll(rng, 4); n > 0; n--) {
+        size_t block = 1 + world_roll(rng, (unsigned)(text.len / TAR_BLOCK) - 1);
+        size_t at = block * TAR_BLOCK + world_roll(rng, TAR_BLOCK);
 
         if (memcmp(out->data + block * TAR_BLOCK + 257, "ustar", 5) != 0)
-            out->data[at] = bytes[world_roll(dice, sizeof(bytes))];
+            out->data[at] = bytes[world_roll(rng, sizeof(bytes))];
     }
 }
 
 /* What can be read after all is made again, and compared with itself. */
-static void try_damaged(World *dice, Str text, size_t *n_refused) {
+static void try_damaged(World *rng, Str text, size_t *n_refused) {
     _cleanup_(buf_done) Buf damaged = BUF_INIT(ROOM), file = BUF_INIT(ROOM);
     _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
     _cleanup_(bundle_done) Bundle bundle = {0};
     char error[BUNDLE_ERROR_MAX] = "";
     int r;
 
-    damage(dice, text, &damaged);
+    damage(rng, text, &damaged);
     assert_int_equal(gzip_write(gzip, buf_str(&damaged), &file), 0);
     assert_int_equal(gzip_end(gzip, &file), 0);
     r = bundle_read(buf_str(&file), &bundle, error);
@@ -196,7 +196,7 @@ static void test_damaged(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
     _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
     _cleanup_(buf_done) Buf file = BUF_INIT(ROOM), text = BUF_INIT(ROOM);
-    World dice = {.dice = {.state = 3}}, world;
+    World rng = {.rng = {.state = 3}}, world;
     size_t n_refused = 0;
     Recording recording;
 
@@ -208,7 +208,7 @@ static void test_damaged(void **state) {
     recording_done(&recording);
     assert_int_equal(gunzip(buf_str(&file), &text), 0);
     for (unsigned i = 0; i < N_DAMAGED; i++)
-        try_damaged(&dice, buf_str(&text), &n_refused);
+        try_damaged(&rng, buf_str(&text), &n_refused);
     assert_true(n_refused > N_DAMAGED / 4 && n_refused < N_DAMAGED);
 }
 

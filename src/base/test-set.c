@@ -1,4 +1,4 @@
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/set.h"
 
 #include <errno.h>
@@ -77,26 +77,26 @@ static void test_reserve(void **state) {
 /* Against flags in the objects; @spread is how many different hashes there are: few make long
  * runs, which go round the end of the table. */
 static void check_random(uint64_t spread, uint64_t seed) {
-    Dice dice = {.state = seed};
+    Rng rng = {.state = seed};
     _cleanup_(set_done) Set set = SET_INIT;
     Thing things[300] = {0};
     size_t n_in = 0;
 
     for (size_t i = 0; i < ELEMENTS_OF(things); i++)
-        things[i] = (Thing){.hash = dice_pick(&dice, spread) * UINT64_C(0x100000001), .id = i};
+        things[i] = (Thing){.hash = rng_pick(&rng, spread) * UINT64_C(0x100000001), .id = i};
     for (size_t step = 0; step < 20000; step++) {
-        Thing *thing = &things[dice_pick(&dice, ELEMENTS_OF(things))];
+        Thing *thing = &things[rng_pick(&rng, ELEMENTS_OF(things))];
 
         if (thing->is_in) {
             assert_true(set_remove(&set, thing->hash, thing));
             thing->is_in = false;
             n_in--;
-        } else if (dice_pick(&dice, 300) > n_in) {
+        } else if (rng_pick(&rng, 300) > n_in) {
             add(&set, thing);
             n_in++;
         }
         assert_int_equal(set.n_used, n_in);
-        thing = &things[dice_pick(&dice, ELEMENTS_OF(things))];
+        thing = &things[rng_pick(&rng, ELEMENTS_OF(things))];
         assert_ptr_equal(find(&set, thing), thing->is_in ? thing : NULL);
     }
     for (size_t i = 0; i < ELEMENTS_OF(things); i++)

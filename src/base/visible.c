@@ -5,18 +5,18 @@
 #include "base/utf8.h"
 
 /* One character as it is shown. */
-typedef struct Shown {
+typedef struct VisibleChar {
     char escape[8];
     Str text; /* may lie in @escape */
     size_t columns;
     size_t n; /* bytes it stands for */
-} Shown;
+} VisibleChar;
 
-static void show_next(Str text, Shown *ret) {
+static void show_next(Str text, VisibleChar *ret) {
     uint32_t c;
     size_t n = utf8_decode(text, &c);
 
-    *ret = (Shown){.text = str_take(text, n), .columns = 1, .n = n > 0 ? n : 1};
+    *ret = (VisibleChar){.text = str_take(text, n), .columns = 1, .n = n > 0 ? n : 1};
     if (n > 0 && !utf8_is_unsafe(c))
         return;
     c = n == 0 ? (unsigned char)text.ptr[0] : c;
@@ -28,7 +28,7 @@ static void show_next(Str text, Shown *ret) {
 /* @out NULL only measures. */
 static size_t show(Buf *out, Str text) {
     size_t width = 0;
-    Shown shown;
+    VisibleChar shown;
 
     for (; text.len > 0; text = str_skip(text, shown.n)) {
         show_next(text, &shown);
@@ -49,7 +49,7 @@ size_t visible_width(Str text) {
 
 Str visible_take(Str text, size_t width) {
     size_t len = 0;
-    Shown shown;
+    VisibleChar shown;
 
     while (len < text.len) {
         show_next(str_skip(text, len), &shown);

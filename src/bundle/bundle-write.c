@@ -13,7 +13,7 @@
 #include "cluster/fingerprint.h"
 #include "model/time.h"
 
-/* For numbers of pods, scenes and samplings. */
+/* For numbers of pods, scenes and measurements. */
 #define WRITE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define NAME_MAX_BYTES 64u /* of a policy's file, in the archive */
 

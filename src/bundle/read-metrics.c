@@ -1,4 +1,4 @@
-/* What was measured: gauges and samplings by number, and which of them each scene had. */
+/* What was measured: gauges and measurements by number, and which of them each scene had. */
 
 #include <errno.h>
 #include <math.h>
@@ -19,14 +19,14 @@ typedef struct MetricsRead {
     BundleRead *read;
     Arena *scratch; /* of a line */
     VEC(GaugeList) gauges;
-    VEC(Sampling *) samplings; /* references */
-    NodeNames *names;          /* of the last sampling; a reference */
-    size_t number;             /* of the line */
+    VEC(Measurement *) measurements; /* references */
+    NodeNames *names;                /* of the last measurement; a reference */
+    size_t number;                   /* of the line */
 } MetricsRead;
 
 static void metrics_done(MetricsRead *metrics) {
-    for (size_t i = 0; i < metrics->samplings.n; i++)
-        sampling_unref(metrics->samplings.items[i]);
+    for (size_t i = 0; i < metrics->measurements.n; i++)
+        measurement_unref(metrics->measurements.items[i]);
     names_unref(metrics->names);
     arena_free(metrics->scratch);
 }
@@ -41,11 +41,11 @@ typedef VEC(NamedNumber) NamedNumbers;
 
 /* Every kind of line; which it is, its first member says. */
 typedef struct MetricsLine {
-    int64_t gauges, sampling, scene, gauges_of;
+    int64_t gauges, measurement, scene, gauges_of;
     int64_t at_nsec, uptime_nsec;
     VEC(Gauge) items;
     NamedNumbers nodes, lags, workloads;
-    VEC(uint32_t) samplings;
+    VEC(uint32_t) measurements;
 } MetricsLine;
 
 /* --- lines ------------------------------------------------------------------------------- */
@@ -84,11 +84,11 @@ static void read_gauges(JsonReader *reader, Arena *arena, MetricsLine *line) {
 static void read_samplings(JsonReader *reader, Arena *arena, MetricsLine *line) {
     json_array(reader);
     while (json_element(reader)) {
-        uint32_t *number = VEC_PUSH(&line->samplings, arena);
+        uint32_t *number = VEC_PUSH(&line->measurements, arena);
         int64_t value = -1;
 
         if (!number) {
-            json_fail(reader, JSON_E_MEMORY, "too many samplings");
+            json_fail(reader, JSON_E_MEMORY, "too many measurements");
             return;
         }
         json_int64(reader, &value);
@@ -99,8 +99,8 @@ static void read_samplings(JsonReader *reader, Arena *arena, MetricsLine *line) 
 static bool read_head(JsonReader *reader, Str key, MetricsLine *line) {
     if (json_key_is(reader, key, STR("gauges")))
         json_int64(reader, &line->gauges);
-    else if (json_key_is(reader, key, STR("sampling")))
-        json_int64(reader, &line->sampling);
+    else if (json_key_is(reader, key, STR("measurement")))
+        json_int64(reader, &line->measurement);
     else if (json_key_is(reader, key, STR("scene")))
         json_int64(reader, &line->scene);
     else if (json_key_is(reader, key, STR("gaugesOf")))
@@ -129,7 +129,7 @@ static void read_line(MetricsRead *metrics, JsonReader *reader, MetricsLine *lin
             read_numbers(reader, metrics->scratch, &line->lags);
         else if (json_key_is(reader, key, STR("workloads")))
             read_numbers(reader, metrics->scratch, &line->workloads);
-        else if (json_key_is(reader, key, STR("samplings")))
+        else if (json_key_is(reader, key, STR("measurements")))
             read_samplings(reader, metrics->scratch, line);
         else
             json_skip(reader, NULL);
@@ -137,7 +137,7 @@ static void read_line(MetricsRead *metrics, JsonReader *reader, MetricsLine *lin
     json_end(reader);
 }
 
-/* --- samplings --------------------------------------------------------------------------- */
+/* --- measurements --------------------------------------------------------------------------- */
 
 static bool has_same_names(const NodeNames *names, const NamedNumbers *nodes) {
     if (!names || names->n_rows != nodes->n)
@@ -163,41 +163,41 @@ static int find_names(MetricsRead *metrics, const NamedNumbers *nodes) {
     return names_new(names, nodes->n, /* before= */ NULL, &metrics->names);
 }
 
-static int set_values(Sampling *sampling, const MetricsLine *line) {
+static int set_values(Measurement *measurement, const MetricsLine *line) {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < line->nodes.n; i++)
-        r = sampling_set(sampling, (uint32_t)i, line->nodes.items[i].value, 0);
+        r = measurement_set(measurement, (uint32_t)i, line->nodes.items[i].value, 0);
     for (size_t i = 0; r == 0 && i < line->lags.n; i++) {
-        uint32_t row = names_find(sampling->names, line->lags.items[i].name);
+        uint32_t row = names_find(measurement->names, line->lags.items[i].name);
         double lag = line->lags.items[i].value;
 
-        if (row < sampling->names->n_rows && lag > 0 && lag < 9e18)
-            r = sampling_set(sampling, row, sampling->values[row], (int64_t)lag);
+        if (row < measurement->names->n_rows && lag > 0 && lag < 9e18)
+            r = measurement_set(measurement, row, measurement->values[row], (int64_t)lag);
     }
     return r;
 }
 
-static int set_workloads(Sampling *sampling, const NamedNumbers *workloads) {
-    int r = workloads->n > 0 ? sampling_reserve_workloads(sampling, workloads->n) : 0;
+static int set_workloads(Measurement *measurement, const NamedNumbers *workloads) {
+    int r = workloads->n > 0 ? measurement_reserve_workloads(measurement, workloads->n) : 0;
 
     for (size_t i = 0; r == 0 && i < workloads->n; i++)
-        if (map_find(&sampling->workloads, workloads->items[i].name) == MAP_NONE)
-            r = sampling_set_workload(
-                sampling, workloads->items[i].name, workloads->items[i].value);
+        if (map_find(&measurement->workloads, workloads->items[i].name) == MAP_NONE)
+            r = measurement_set_workload(
+                measurement, workloads->items[i].name, workloads->items[i].value);
     return r;
 }
 
 static int add_sampling(MetricsRead *metrics, const MetricsLine *line) {
-    _cleanup_(sampling_unrefp) Sampling *sampling = NULL;
-    Sampling **added;
+    _cleanup_(measurement_unrefp) Measurement *measurement = NULL;
+    Measurement **added;
     int r;
 
-    if (line->sampling != (int64_t)metrics->samplings.n)
+    if (line->measurement != (int64_t)metrics->measurements.n)
         return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: sampling %zu was expected",
+            FILE_NAME ", line %zu: measurement %zu was expected",
             metrics->number,
-            metrics->samplings.n);
+            metrics->measurements.n);
     if (line->nodes.n > STORE_NODES_MAX)
         return bundle_wrong(metrics->read,
             FILE_NAME ", line %zu: more than %u nodes",
@@ -206,16 +206,16 @@ static int add_sampling(MetricsRead *metrics, const MetricsLine *line) {
     r = find_names(metrics, &line->nodes);
     if (r < 0)
         return r;
-    sampling = sampling_new(metrics->names, line->at_nsec, line->uptime_nsec);
-    if (!sampling)
+    measurement = measurement_new(metrics->names, line->at_nsec, line->uptime_nsec);
+    if (!measurement)
         return -ENOMEM;
-    r = set_values(sampling, line);
+    r = set_values(measurement, line);
     if (r == 0)
-        r = set_workloads(sampling, &line->workloads);
-    added = r == 0 ? VEC_PUSH(&metrics->samplings, metrics->read->arena) : NULL;
+        r = set_workloads(measurement, &line->workloads);
+    added = r == 0 ? VEC_PUSH(&metrics->measurements, metrics->read->arena) : NULL;
     if (!added)
         return -ENOMEM;
-    *added = TAKE_PTR(sampling);
+    *added = TAKE_PTR(measurement);
     return 0;
 }
 
@@ -237,17 +237,17 @@ static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
 }
 
 static int set_measurements(MetricsRead *metrics, Scene *scene, const MetricsLine *line) {
-    scene->measurements = measurements_new(/* owner= */ 0, line->samplings.n);
+    scene->measurements = measurements_new(/* owner= */ 0, line->measurements.n);
     if (!scene->measurements)
         return -ENOMEM;
-    for (size_t i = 0; i < line->samplings.n; i++) {
-        uint32_t number = line->samplings.items[i];
+    for (size_t i = 0; i < line->measurements.n; i++) {
+        uint32_t number = line->measurements.items[i];
 
-        if (number < metrics->samplings.n)
-            scene->measurements->items[i] = sampling_ref(metrics->samplings.items[number]);
+        if (number < metrics->measurements.n)
+            scene->measurements->items[i] = measurement_ref(metrics->measurements.items[number]);
         else if (number != UINT32_MAX)
             return bundle_wrong(metrics->read,
-                FILE_NAME ", line %zu: there is no sampling %u",
+                FILE_NAME ", line %zu: there is no measurement %u",
                 metrics->number,
                 number);
     }
@@ -267,16 +267,16 @@ static int add_scene(MetricsRead *metrics, const MetricsLine *line) {
             metrics->number);
     scene = recording->scenes[line->scene];
     gauges = &metrics->gauges.items[line->gauges_of];
-    if (scene->gauges || scene->measurements || gauges->n != line->samplings.n)
+    if (scene->gauges || scene->measurements || gauges->n != line->measurements.n)
         return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: a scene twice, or not a sampling for each gauge",
+            FILE_NAME ", line %zu: a scene twice, or not a measurement for each gauge",
             metrics->number);
     r = scene_copy_gauges(scene, gauges->items, gauges->n);
     return r == 0 ? set_measurements(metrics, scene, line) : r;
 }
 
 static int read_one(MetricsRead *metrics, Str text) {
-    MetricsLine line = {.gauges = -1, .sampling = -1, .scene = -1, .gauges_of = -1};
+    MetricsLine line = {.gauges = -1, .measurement = -1, .scene = -1, .gauges_of = -1};
     JsonReader reader;
 
     json_reader_init(&reader, text);
@@ -285,7 +285,7 @@ static int read_one(MetricsRead *metrics, Str text) {
         return bundle_bad_json(metrics->read, FILE_NAME, metrics->number, &reader);
     if (line.gauges >= 0)
         return add_gauges(metrics, &line);
-    return line.sampling >= 0 ? add_sampling(metrics, &line) : add_scene(metrics, &line);
+    return line.measurement >= 0 ? add_sampling(metrics, &line) : add_scene(metrics, &line);
 }
 
 int bundle_read_metrics(BundleRead *read) {

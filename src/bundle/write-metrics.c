@@ -1,7 +1,7 @@
 /*
- * What was measured: lines with the gauges of a program, lines with a sampling of one gauge, each
- * once, and a line for each scene that says which of these it had. Nodes by name: a sampling may be
- * older than the table it is used for.
+ * What was measured: lines with the gauges of a program, lines with a measurement of one gauge,
+ * each once, and a line for each scene that says which of these it had. Nodes by name: a
+ * measurement may be older than the table it is used for.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 typedef struct MetricsWrite {
     BundleWrite *write;
     VEC(Digest) programs; /* whose gauges are written */
-    VEC(const Sampling *) samplings;
+    VEC(const Measurement *) measurements;
 } MetricsWrite;
 
 static void fail_memory(MetricsWrite *metrics) {
@@ -59,30 +59,31 @@ static uint32_t gauges_of(MetricsWrite *metrics, const Scene *scene) {
     return (uint32_t)(metrics->programs.n - 1);
 }
 
-/* --- samplings --------------------------------------------------------------------------- */
+/* --- measurements --------------------------------------------------------------------------- */
 
-static void write_values(MetricsWrite *metrics, JsonWriter *writer, const Sampling *sampling) {
+static void write_values(
+    MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
     json_write_key(writer, STR("nodes"));
     json_write_object(writer);
-    for (size_t row = 0; row < sampling->names->n_rows; row++) {
-        if (sampling->names->names[row].len == 0)
+    for (size_t row = 0; row < measurement->names->n_rows; row++) {
+        if (measurement->names->names[row].len == 0)
             continue;
-        json_write_key(writer, bundle_name(metrics->write, sampling->names->names[row]));
-        json_write_double(writer, sampling->values[row]);
+        json_write_key(writer, bundle_name(metrics->write, measurement->names->names[row]));
+        json_write_double(writer, measurement->values[row]);
     }
     json_write_end_object(writer);
 }
 
-static void write_lags(MetricsWrite *metrics, JsonWriter *writer, const Sampling *sampling) {
-    if (!sampling->lags_nsec)
+static void write_lags(MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
+    if (!measurement->lags_nsec)
         return;
     json_write_key(writer, STR("lagsNsec"));
     json_write_object(writer);
-    for (size_t row = 0; row < sampling->names->n_rows; row++) {
-        if (sampling->names->names[row].len == 0 || sampling->lags_nsec[row] == 0)
+    for (size_t row = 0; row < measurement->names->n_rows; row++) {
+        if (measurement->names->names[row].len == 0 || measurement->lags_nsec[row] == 0)
             continue;
-        json_write_key(writer, bundle_name(metrics->write, sampling->names->names[row]));
-        json_write_int(writer, sampling->lags_nsec[row]);
+        json_write_key(writer, bundle_name(metrics->write, measurement->names->names[row]));
+        json_write_int(writer, measurement->lags_nsec[row]);
     }
     json_write_end_object(writer);
 }
@@ -92,58 +93,59 @@ static int compare_slots(const void *a, const void *b) {
 }
 
 /* By key: where they stand in a map is another matter in each process. */
-static void write_workloads(MetricsWrite *metrics, JsonWriter *writer, const Sampling *sampling) {
-    MapSlot *sorted = calloc(sampling->workloads.n_used + 1, sizeof(*sorted));
+static void write_workloads(
+    MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
+    MapSlot *sorted = calloc(measurement->workloads.n_used + 1, sizeof(*sorted));
     size_t n = 0;
 
     if (!sorted) {
         fail_memory(metrics);
         return;
     }
-    for (size_t i = 0; i < sampling->workloads.n_slots; i++)
-        if (sampling->workloads.slots[i].value != MAP_NONE)
-            sorted[n++] = sampling->workloads.slots[i];
+    for (size_t i = 0; i < measurement->workloads.n_slots; i++)
+        if (measurement->workloads.slots[i].value != MAP_NONE)
+            sorted[n++] = measurement->workloads.slots[i];
     qsort(sorted, n, sizeof(*sorted), compare_slots);
     json_write_key(writer, STR("workloads"));
     json_write_object(writer);
     for (size_t i = 0; i < n; i++) {
         json_write_key(writer, bundle_workload(metrics->write, sorted[i].key));
-        json_write_double(writer, sampling->workload_values[sorted[i].value]);
+        json_write_double(writer, measurement->workload_values[sorted[i].value]);
     }
     json_write_end_object(writer);
     free(sorted);
 }
 
-static void write_sampling(MetricsWrite *metrics, uint32_t number, const Sampling *sampling) {
+static void write_sampling(MetricsWrite *metrics, uint32_t number, const Measurement *measurement) {
     JsonWriter writer = bundle_line(metrics->write);
 
-    bundle_write_number(&writer, STR("sampling"), number);
-    bundle_write_number(&writer, STR("atNsec"), sampling->at_nsec);
-    bundle_write_number(&writer, STR("uptimeNsec"), sampling->uptime_nsec);
-    write_values(metrics, &writer, sampling);
-    write_lags(metrics, &writer, sampling);
-    if (sampling->n_workloads > 0)
-        write_workloads(metrics, &writer, sampling);
+    bundle_write_number(&writer, STR("measurement"), number);
+    bundle_write_number(&writer, STR("atNsec"), measurement->at_nsec);
+    bundle_write_number(&writer, STR("uptimeNsec"), measurement->uptime_nsec);
+    write_values(metrics, &writer, measurement);
+    write_lags(metrics, &writer, measurement);
+    if (measurement->n_workloads > 0)
+        write_workloads(metrics, &writer, measurement);
     bundle_end_line(metrics->write, &writer);
 }
 
 /* Its number; it is written if it is new. The newest are asked for most. */
-static uint32_t number_of(MetricsWrite *metrics, const Sampling *sampling) {
-    const Sampling **added;
+static uint32_t number_of(MetricsWrite *metrics, const Measurement *measurement) {
+    const Measurement **added;
 
-    if (!sampling)
+    if (!measurement)
         return NONE;
-    for (size_t i = metrics->samplings.n; i-- > 0;)
-        if (metrics->samplings.items[i] == sampling)
+    for (size_t i = metrics->measurements.n; i-- > 0;)
+        if (metrics->measurements.items[i] == measurement)
             return (uint32_t)i;
-    added = VEC_PUSH(&metrics->samplings, metrics->write->arena);
+    added = VEC_PUSH(&metrics->measurements, metrics->write->arena);
     if (!added) {
         fail_memory(metrics);
         return NONE;
     }
-    *added = sampling;
-    write_sampling(metrics, (uint32_t)(metrics->samplings.n - 1), sampling);
-    return (uint32_t)(metrics->samplings.n - 1);
+    *added = measurement;
+    write_sampling(metrics, (uint32_t)(metrics->measurements.n - 1), measurement);
+    return (uint32_t)(metrics->measurements.n - 1);
 }
 
 /* --- scenes ------------------------------------------------------------------------------ */
@@ -151,27 +153,27 @@ static uint32_t number_of(MetricsWrite *metrics, const Sampling *sampling) {
 static void write_scene(MetricsWrite *metrics, size_t number) {
     const Scene *scene = metrics->write->parts->recording->scenes[number];
     uint32_t gauges = gauges_of(metrics, scene);
-    uint32_t *samplings = ARENA_RAW(metrics->write->arena, uint32_t, scene->n_gauges);
+    uint32_t *measurements = ARENA_RAW(metrics->write->arena, uint32_t, scene->n_gauges);
     JsonWriter writer;
 
     if (gauges == NONE)
         return;
-    if (!samplings) {
+    if (!measurements) {
         fail_memory(metrics);
         return;
     }
     for (size_t i = 0; i < scene->n_gauges; i++)
-        samplings[i] = number_of(metrics, measurements_at(scene->measurements, i));
+        measurements[i] = number_of(metrics, measurements_at(scene->measurements, i));
     writer = bundle_line(metrics->write);
     bundle_write_number(&writer, STR("scene"), (int64_t)number);
     bundle_write_number(&writer, STR("gaugesOf"), gauges);
-    json_write_key(&writer, STR("samplings"));
+    json_write_key(&writer, STR("measurements"));
     json_write_array(&writer);
     for (size_t i = 0; i < scene->n_gauges; i++) {
-        if (samplings[i] == NONE)
+        if (measurements[i] == NONE)
             json_write_null(&writer);
         else
-            json_write_int(&writer, samplings[i]);
+            json_write_int(&writer, measurements[i]);
     }
     json_write_end_array(&writer);
     bundle_end_line(metrics->write, &writer);

@@ -12,14 +12,14 @@
 #include <ctype.h>
 
 #include "base/buf.h"
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/str.h"
 
 #define RANDOM_NAMES 4
 #define RANDOM_SCOPE_MAX 256
 
 typedef struct RandomText {
-    Dice dice;
+    Rng rng;
     Buf out;
     struct {
         char type; /* 'i' */
@@ -172,7 +172,7 @@ static inline bool random_variable(RandomText *text, char type) {
     for (size_t i = text->n_scope; i-- > 0;) {
         uint32_t name = text->scope[i].name;
 
-        if (text->scope[i].type == type && !is_hidden[name] && dice_pick(&text->dice, 3) > 0) {
+        if (text->scope[i].type == type && !is_hidden[name] && rng_pick(&text->rng, 3) > 0) {
             buf_printf(&text->out, "v%u", name);
             return true;
         }
@@ -188,8 +188,7 @@ static inline const char *random_template(RandomText *text, char type, bool is_l
         t++;
     while (n < RANDOM_TEMPLATES && random_types[t].templates[n])
         n++;
-    return random_types[t]
-        .templates[dice_pick(&text->dice, is_leaf ? random_types[t].n_leaves : n)];
+    return random_types[t].templates[rng_pick(&text->rng, is_leaf ? random_types[t].n_leaves : n)];
 }
 
 /* Recursive: @depth deep. The value of cel.bind() does not see its variable. */
@@ -210,7 +209,7 @@ static inline void random_fill(RandomText *text, char type, int depth) {
             text->n_scope += n_hidden;
             n_hidden = 0;
         } else {
-            uint32_t name = (uint32_t)dice_pick(&text->dice, RANDOM_NAMES);
+            uint32_t name = (uint32_t)rng_pick(&text->rng, RANDOM_NAMES);
 
             text->scope[text->n_scope].type = *at;
             text->scope[text->n_scope++].name = name;
@@ -225,6 +224,6 @@ static inline Str random_expression(RandomText *text, int depth) {
     static const char types[] = "IBLMO";
 
     buf_reset(&text->out);
-    random_fill(text, types[dice_pick(&text->dice, 5)], depth);
+    random_fill(text, types[rng_pick(&text->rng, 5)], depth);
     return buf_str(&text->out);
 }

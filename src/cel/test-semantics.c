@@ -365,7 +365,7 @@ static void fill(Fixture *f, uint32_t which) {
 
 static void test_random_expressions(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
-    RandomText text = {.dice = {1}, .out = BUF_INIT(1 << 16)};
+    RandomText text = {.rng = {1}, .out = BUF_INIT(1 << 16)};
     CelOptions options = {.mixed_literals = true, .lazy_literals = true};
     size_t n_run = 0, n_errors = 0;
     Fixture f;

@@ -65,7 +65,7 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
     _cleanup_(access_freep) Access *access = NULL;
     DiagList diags = DIAG_LIST_IN(arena);
     PollStatus *statuses = ret_statuses;
-    Sources sources = {0};
+    MetricSources sources = {0};
     int r;
 
     if (arena && !statuses)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "cli/cluster-source.h"
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "load/poller.h"
 #include "policy/program.h"
 

@@ -290,36 +290,36 @@ int delta_put_in_order(Delta *delta, Arena *arena) {
 /* --- applying ---------------------------------------------------------------------------- */
 
 /* Which rows of a store are taken, as far as it matters here. */
-typedef struct Rooms {
+typedef struct RowReservations {
     bool *is_taken;
     size_t n, first_free;
     VEC(uint32_t) held; /* rows that are held free for others */
     size_t *spare;
     Arena *arena;
-} Rooms;
+} RowReservations;
 
-static int rooms_init(
-    Rooms *rooms, const Delta *delta, const Store *store, const Snapshot *before) {
+static int reservations_init(
+    RowReservations *rows, const Delta *delta, const Store *store, const Snapshot *before) {
     const NodeNames *names = before ? snapshot_table(before)->names : NULL;
     size_t n_before = names ? names->n_rows : 0;
 
     /* Each new node takes one, and so does each row that is held. */
-    rooms->n = n_before + delta->nodes.n + *rooms->spare;
-    rooms->n = rooms->n < STORE_NODES_MAX ? rooms->n : STORE_NODES_MAX;
-    rooms->is_taken = ARENA_ARRAY(rooms->arena, bool, rooms->n + 1);
-    if (!rooms->is_taken)
+    rows->n = n_before + delta->nodes.n + *rows->spare;
+    rows->n = rows->n < STORE_NODES_MAX ? rows->n : STORE_NODES_MAX;
+    rows->is_taken = ARENA_ARRAY(rows->arena, bool, rows->n + 1);
+    if (!rows->is_taken)
         return -ENOMEM;
-    for (size_t row = 0; row < n_before && row < rooms->n; row++)
-        rooms->is_taken[row] =
+    for (size_t row = 0; row < n_before && row < rows->n; row++)
+        rows->is_taken[row] =
             names->names[row].len > 0 && store_find_node(store, names->names[row]);
     return 0;
 }
 
 /* The row that the store will give next. */
-static size_t rooms_next(Rooms *rooms) {
-    while (rooms->first_free < rooms->n && rooms->is_taken[rooms->first_free])
-        rooms->first_free++;
-    return rooms->first_free;
+static size_t reservations_next(RowReservations *rows) {
+    while (rows->first_free < rows->n && rows->is_taken[rows->first_free])
+        rows->first_free++;
+    return rows->first_free;
 }
 
 static Str holder_name(uint32_t row, char text[static HOLDER_MAX]) {
@@ -327,54 +327,54 @@ static Str holder_name(uint32_t row, char text[static HOLDER_MAX]) {
     return str_from_c(text);
 }
 
-/* What a store says, in our words. */
+/* What a store says, in our dictionary. */
 static int outcome(int r) {
     if (r < 0)
         return r;
     return r == STORE_FULL ? DELTA_E_FULL : 0;
 }
 
-static int hold_row(Rooms *rooms, Store *store, uint32_t row) {
-    uint32_t *held = VEC_PUSH(&rooms->held, rooms->arena);
+static int hold_row(RowReservations *rows, Store *store, uint32_t row) {
+    uint32_t *held = VEC_PUSH(&rows->held, rows->arena);
     char text[HOLDER_MAX];
     Node node = {.name = holder_name(row, text)};
 
     if (!held)
         return -ENOMEM;
     *held = row;
-    (*rooms->spare)--;
-    rooms->is_taken[row] = true;
+    (*rows->spare)--;
+    rows->is_taken[row] = true;
     return outcome(store_apply_node(store, &node));
 }
 
-static int apply_node(Rooms *rooms, Store *store, const DeltaNode *node) {
+static int apply_node(RowReservations *rows, Store *store, const DeltaNode *node) {
     bool is_new = !store_find_node(store, node->node.name);
     int r = 0;
 
-    while (r == 0 && is_new && node->row != DELTA_NO_ROW && node->row < rooms->n &&
-           rooms_next(rooms) < node->row && *rooms->spare > 0)
-        r = hold_row(rooms, store, (uint32_t)rooms->first_free);
+    while (r == 0 && is_new && node->row != DELTA_NO_ROW && node->row < rows->n &&
+           reservations_next(rows) < node->row && *rows->spare > 0)
+        r = hold_row(rows, store, (uint32_t)rows->first_free);
     if (r == 0)
         r = outcome(store_apply_node(store, &node->node));
-    if (is_new && rooms_next(rooms) < rooms->n)
-        rooms->is_taken[rooms->first_free] = true;
+    if (is_new && reservations_next(rows) < rows->n)
+        rows->is_taken[rows->first_free] = true;
     return r;
 }
 
 static int apply_nodes(
     const Delta *delta, Store *store, const Snapshot *before, Arena *arena, size_t *spare) {
-    Rooms rooms = {.arena = arena, .spare = spare};
+    RowReservations rows = {.arena = arena, .spare = spare};
     int r;
 
     if (delta->nodes.n == 0)
         return 0;
-    r = rooms_init(&rooms, delta, store, before);
+    r = reservations_init(&rows, delta, store, before);
     for (size_t i = 0; r == 0 && i < delta->nodes.n; i++)
-        r = apply_node(&rooms, store, &delta->nodes.items[i]);
-    for (size_t i = 0; i < rooms.held.n; i++) {
+        r = apply_node(&rows, store, &delta->nodes.items[i]);
+    for (size_t i = 0; i < rows.held.n; i++) {
         char text[HOLDER_MAX];
 
-        store_remove_node(store, holder_name(rooms.held.items[i], text));
+        store_remove_node(store, holder_name(rows.held.items[i], text));
     }
     return r < 0 ? r : r;
 }

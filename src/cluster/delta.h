@@ -12,8 +12,8 @@
  *   "nodes":        [{"row":3,"node":{…}}, …]   new, or changed: then without a row
  *   "pods":         [{"pod":{…}}, {"assumed":true,"pod":{…}}, …]
  *
- * in the order in which they are to be applied. Rows, and the order of pods on a node, come out as
- * they were: sums of fractions depend on the order in which they are made.
+ * in the order in which they are to be applied. NodeRows, and the order of pods on a node, come out
+ * as they were: sums of fractions depend on the order in which they are made.
  *
  * The first snapshot is a dump (cluster/dump.h), which is sorted by name, and
  *

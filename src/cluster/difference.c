@@ -7,7 +7,7 @@
 #include "model/time.h"
 
 /* What a field holds on one side. */
-typedef struct Value {
+typedef struct FieldValue {
     enum {
         VALUE_ABSENT,
         VALUE_TEXT,
@@ -22,33 +22,33 @@ typedef struct Value {
     Str text;
     int64_t number;
     const Node *node;
-} Value;
+} FieldValue;
 
-#define ABSENT ((Value){.kind = VALUE_ABSENT})
-#define TEXT(str) ((Value){.kind = VALUE_TEXT, .text = (str)})
+#define ABSENT ((FieldValue){.kind = VALUE_ABSENT})
+#define TEXT(str) ((FieldValue){.kind = VALUE_TEXT, .text = (str)})
 #define FIELD(str) (str_is_empty(str) ? ABSENT : TEXT(str)) /* empty and absent are alike */
 #define AMOUNT(name, amount)                                                                       \
-    ((Value){.kind = VALUE_AMOUNT, .text = (name), .number = (int64_t)(amount)})
-#define NUMBER(value) ((Value){.kind = VALUE_NUMBER, .number = (int64_t)(value)})
-#define TIME(sec) ((sec) == 0 ? ABSENT : (Value){.kind = VALUE_TIME, .number = (sec)})
-#define BOOL(value) ((Value){.kind = VALUE_BOOL, .number = (value)})
-#define TAINTS(of) ((Value){.kind = VALUE_TAINTS, .node = (of)})
-#define IMAGES(of) ((Value){.kind = VALUE_IMAGES, .node = (of)})
-#define ADDRESSES(of) ((Value){.kind = VALUE_ADDRESSES, .node = (of)})
+    ((FieldValue){.kind = VALUE_AMOUNT, .text = (name), .number = (int64_t)(amount)})
+#define NUMBER(value) ((FieldValue){.kind = VALUE_NUMBER, .number = (int64_t)(value)})
+#define TIME(sec) ((sec) == 0 ? ABSENT : (FieldValue){.kind = VALUE_TIME, .number = (sec)})
+#define BOOL(value) ((FieldValue){.kind = VALUE_BOOL, .number = (value)})
+#define TAINTS(of) ((FieldValue){.kind = VALUE_TAINTS, .node = (of)})
+#define IMAGES(of) ((FieldValue){.kind = VALUE_IMAGES, .node = (of)})
+#define ADDRESSES(of) ((FieldValue){.kind = VALUE_ADDRESSES, .node = (of)})
 
 /* Lines as they come, and what they are about. */
-typedef struct Report {
+typedef struct DiffReport {
     Buf *out;
     size_t max_lines;
     Difference *counts;
     const char *kind; /* "node", "pod" */
     Str namespace, name;
-} Report;
+} DiffReport;
 
 /* --- lines -------------------------------------------------------------------- */
 
 /* Where the next line goes, or NULL: it is only counted. */
-static Buf *begin_line(Report *report) {
+static Buf *begin_line(DiffReport *report) {
     if (report->counts->n_lines++ >= report->max_lines)
         return NULL;
     buf_printf(report->out, "%s ", report->kind);
@@ -102,7 +102,7 @@ static void print_addresses(Buf *out, const Node *node) {
     buf_append_char(out, ']');
 }
 
-static void print_value(Buf *out, Value value) {
+static void print_value(Buf *out, FieldValue value) {
     switch (value.kind) {
     case VALUE_ABSENT:
         buf_append(out, STR("absent"));
@@ -139,7 +139,7 @@ static void print_value(Buf *out, Value value) {
 
 /* --- fields ------------------------------------------------------------------- */
 
-static bool value_equal(Value a, Value b) {
+static bool value_equal(FieldValue a, FieldValue b) {
     if (a.kind != b.kind)
         return false;
     if (a.kind == VALUE_TEXT)
@@ -154,7 +154,8 @@ static bool value_equal(Value a, Value b) {
 }
 
 /* A line when the two are not the same: "label zone is "a" here, "b" there". */
-static void check(Report *report, const char *what, Str key, Value here, Value there) {
+static void check(
+    DiffReport *report, const char *what, Str key, FieldValue here, FieldValue there) {
     Buf *out = value_equal(here, there) ? NULL : begin_line(report);
 
     if (!out)
@@ -173,7 +174,7 @@ static void check(Report *report, const char *what, Str key, Value here, Value t
 
 /* Both are sorted by key. */
 static void check_labels(
-    Report *report, const char *what, const Labels *here, const Labels *there) {
+    DiffReport *report, const char *what, const Labels *here, const Labels *there) {
     size_t i = 0, j = 0;
 
     while (i < here->n || j < there->n) {
@@ -194,14 +195,14 @@ static void check_labels(
     }
 }
 
-static Value amount_of(const Resources *resources, Str name) {
+static FieldValue amount_of(const Resources *resources, Str name) {
     const Resource *found = resources_find(resources, name);
 
     return found ? AMOUNT(name, found->amount) : ABSENT;
 }
 
 static void check_resources(
-    Report *report, const char *what, const Resources *here, const Resources *there) {
+    DiffReport *report, const char *what, const Resources *here, const Resources *there) {
     for (size_t i = 0; i < here->n; i++)
         check(report,
             what,
@@ -219,14 +220,14 @@ static void check_resources(
 
 /* --- nodes -------------------------------------------------------------------- */
 
-static Value status_of(const Node *node, Str type) {
+static FieldValue status_of(const Node *node, Str type) {
     for (size_t i = 0; i < node->n_conditions; i++)
         if (str_eq(node->conditions[i].type, type))
             return TEXT(node->conditions[i].status);
     return ABSENT;
 }
 
-static void check_conditions(Report *report, const Node *here, const Node *there) {
+static void check_conditions(DiffReport *report, const Node *here, const Node *there) {
     for (size_t i = 0; i < here->n_conditions; i++) {
         Str type = here->conditions[i].type;
 
@@ -240,7 +241,7 @@ static void check_conditions(Report *report, const Node *here, const Node *there
     }
 }
 
-static void check_node(Report *report, const Node *here, const Node *there) {
+static void check_node(DiffReport *report, const Node *here, const Node *there) {
     size_t before = report->counts->n_lines;
 
     check(report, "uid", STR_NULL, FIELD(here->uid), FIELD(there->uid));
@@ -276,7 +277,7 @@ static int64_t requested(const NodeTable *table, uint32_t row, Str resource) {
 }
 
 /* The sums as the tables have them, where they do, not as they would have to be. */
-static void check_sums(Report *report, const NodeTable *here, uint32_t here_row,
+static void check_sums(DiffReport *report, const NodeTable *here, uint32_t here_row,
     const NodeTable *there, uint32_t there_row) {
     size_t before = report->counts->n_lines;
 
@@ -308,7 +309,7 @@ static void check_sums(Report *report, const NodeTable *here, uint32_t here_row,
 }
 
 /* @pod is NULL for nodes. */
-static void say_only(Report *report, const char *where, const InventoryPod *pod) {
+static void say_only(DiffReport *report, const char *where, const InventoryPod *pod) {
     Buf *out = begin_line(report);
 
     if (!out)
@@ -323,19 +324,19 @@ static void say_only(Report *report, const char *where, const InventoryPod *pod)
     buf_append_char(out, '\n');
 }
 
-typedef struct Side {
+typedef struct DiffSide {
     const NodeTable *table;
     Inventory inventory;
     size_t at; /* the next node, or pod, to compare */
-} Side;
+} DiffSide;
 
-static const Node *next_node(const Side *side) {
+static const Node *next_node(const DiffSide *side) {
     return side->at < side->inventory.n_rows
                ? table_node(side->table, side->inventory.rows[side->at])
                : NULL;
 }
 
-static void compare_nodes(Report *report, Side *here, Side *there) {
+static void compare_nodes(DiffReport *report, DiffSide *here, DiffSide *there) {
     report->kind = "node";
     here->at = there->at = 0;
     for (;;) {
@@ -366,14 +367,14 @@ static void compare_nodes(Report *report, Side *here, Side *there) {
 
 /* --- pods --------------------------------------------------------------------- */
 
-static void check_place(Report *report, const InventoryPod *here, const InventoryPod *there) {
+static void check_place(DiffReport *report, const InventoryPod *here, const InventoryPod *there) {
     size_t before = report->counts->n_lines;
 
     check(report, "node", STR_NULL, FIELD(here->node), FIELD(there->node));
     report->counts->n_pods_moved += report->counts->n_lines > before;
 }
 
-static void check_pod(Report *report, const Pod *here, const Pod *there) {
+static void check_pod(DiffReport *report, const Pod *here, const Pod *there) {
     size_t before = report->counts->n_lines;
 
     check(report, "uid", STR_NULL, FIELD(here->uid), FIELD(there->uid));
@@ -396,7 +397,7 @@ static void check_pod(Report *report, const Pod *here, const Pod *there) {
     report->counts->n_pods_differ += report->counts->n_lines > before;
 }
 
-static const InventoryPod *next_pod(const Side *side) {
+static const InventoryPod *next_pod(const DiffSide *side) {
     return side->at < side->inventory.n_pods ? &side->inventory.pods[side->at] : NULL;
 }
 
@@ -407,7 +408,7 @@ static int compare_names(const Pod *a, const Pod *b) {
     return r != 0 ? r : str_cmp(a->name, b->name);
 }
 
-static void compare_pods(Report *report, Side *here, Side *there) {
+static void compare_pods(DiffReport *report, DiffSide *here, DiffSide *there) {
     report->kind = "pod";
     here->at = there->at = 0;
     for (;;) {
@@ -435,8 +436,8 @@ static void compare_pods(Report *report, Side *here, Side *there) {
 
 int difference_find(
     const Snapshot *here, const Snapshot *there, size_t max_lines, Buf *out, Difference *ret) {
-    Side ours = {.table = snapshot_table(here)}, theirs = {.table = snapshot_table(there)};
-    Report report = {.out = out, .max_lines = max_lines, .counts = ret};
+    DiffSide ours = {.table = snapshot_table(here)}, theirs = {.table = snapshot_table(there)};
+    DiffReport report = {.out = out, .max_lines = max_lines, .counts = ret};
     int r;
 
     *ret = (Difference){0};

@@ -12,16 +12,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         .n_pods = 9,
         .nodes_max = 4,
         .pods_max = 8,
-        .ledger_max = 3,
+        .assumed_max = 3,
         .publish_every = 4,
         .n_events = 20000};
-    ModelDice dice = {.data = data, .n_left = size};
+    ModelRng rng = {.data = data, .n_left = size};
     const char *problem;
 
     if (size == 0)
         return 0;
     hash_set_key(1); /* the order of a walk depends on it: findings must repeat */
-    problem = model_run(&options, &dice, NULL);
+    problem = model_run(&options, &rng, NULL);
     if (problem) {
         (void)fprintf(stderr, "%s\n", problem);
         abort();

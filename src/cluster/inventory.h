@@ -3,7 +3,7 @@
 /*
  * Inventory: what is in a table, in an order that does not depend on how it came there.
  *
- * Rows and lists of pods keep the order in which things happened; two clusters that
+ * NodeRows and lists of pods keep the order in which things happened; two clusters that
  * are the same are told to be so, and written the same, only once they are sorted.
  */
 

@@ -1,8 +1,8 @@
 /*
- * A chunk of loads is a function of the chunk of the table, of the samplings and of the time; and
- * of the time only in that numbers grow too old. So it knows until when it holds, as a whole and
- * gauge by gauge (behind its columns), and a gauge of it is copied if nothing that it is made of
- * has changed by then.
+ * A chunk of loads is a function of the chunk of the table, of the measurements and of the time;
+ * and of the time only in that numbers grow too old. So it knows until when it holds, as a whole
+ * and gauge by gauge (behind its columns), and a gauge of it is copied if nothing that it is made
+ * of has changed by then.
  */
 
 #include "cluster/load-chunk.h"
@@ -17,7 +17,7 @@
 #define AHEAD_NSEC_MAX (INT64_C(300) * 1000 * 1000 * 1000)
 
 /* One chunk while it is made. */
-typedef struct Work {
+typedef struct ChunkBuild {
     const LoadBuild *build;
     size_t index;
     const NodeChunk *nodes;
@@ -26,7 +26,7 @@ typedef struct Work {
     const LoadChunk *before;
     const NodeNames *names; /* which names @rows are of; NULL: of none yet */
     uint32_t rows[CHUNK_ROWS];
-} Work;
+} ChunkBuild;
 
 static size_t chunk_bytes(size_t n_gauges) {
     return sizeof(LoadChunk) + (LOAD_COLUMN(n_gauges, LOAD_VALUE) + n_gauges) * sizeof(double);
@@ -103,29 +103,29 @@ size_t load_by_gauge(const LoadsInput *input, size_t i) {
 
 /* --- what was measured ------------------------------------------------------------------- */
 
-/* Which row of @sampling each row of the chunk is. Samplings mostly have the names of the one
+/* Which row of @measurement each row of the chunk is. Samplings mostly have the names of the one
  * before, and those the names of the table. */
-static const uint32_t *rows_in(Work *work, const Sampling *sampling) {
-    const NodeNames *now = work->build->table->names;
+static const uint32_t *rows_in(ChunkBuild *chunk, const Measurement *measurement) {
+    const NodeNames *now = chunk->build->table->names;
 
-    if (work->names == sampling->names)
-        return work->rows;
+    if (chunk->names == measurement->names)
+        return chunk->rows;
     for (size_t slot = 0; slot < CHUNK_ROWS; slot++) {
-        uint32_t row = (uint32_t)(work->index * CHUNK_ROWS + slot);
-        const Node *node = work->nodes->nodes[slot];
+        uint32_t row = (uint32_t)(chunk->index * CHUNK_ROWS + slot);
+        const Node *node = chunk->nodes->nodes[slot];
 
-        work->rows[slot] = sampling_row(sampling, now, row, node ? node->name : STR_NULL);
+        chunk->rows[slot] = measurement_row(measurement, now, row, node ? node->name : STR_NULL);
     }
-    work->names = sampling->names;
-    return work->rows;
+    chunk->names = measurement->names;
+    return chunk->rows;
 }
 
 /* Until when it holds. */
-static int64_t read_sampling(Work *work, size_t i, const Sampling *sampling) {
-    const LoadsInput *input = work->build->input;
-    double *measured = column_of(work->into, i, LOAD_MEASURED);
-    int64_t *times = times_of(work->into, i), until = INT64_MAX;
-    const uint32_t *rows = rows_in(work, sampling);
+static int64_t read_sampling(ChunkBuild *chunk, size_t i, const Measurement *measurement) {
+    const LoadsInput *input = chunk->build->input;
+    double *measured = column_of(chunk->into, i, LOAD_MEASURED);
+    int64_t *times = times_of(chunk->into, i), until = INT64_MAX;
+    const uint32_t *rows = rows_in(chunk, measurement);
 
     for (size_t slot = 0; slot < CHUNK_ROWS; slot++) {
         uint32_t row = rows[slot];
@@ -133,14 +133,14 @@ static int64_t read_sampling(Work *work, size_t i, const Sampling *sampling) {
 
         measured[slot] = NAN;
         times[slot] = 0;
-        if (row >= sampling->names->n_rows || isnan(sampling->values[row]))
+        if (row >= measurement->names->n_rows || isnan(measurement->values[row]))
             continue;
-        lag = sampling->lags_nsec ? sampling->lags_nsec[row] : 0;
-        end = load_end(num_sub_sat(sampling->uptime_nsec, lag), input->gauges[i].max_age_nsec);
+        lag = measurement->lags_nsec ? measurement->lags_nsec[row] : 0;
+        end = load_end(num_sub_sat(measurement->uptime_nsec, lag), input->gauges[i].max_age_nsec);
         if (input->uptime_nsec >= end)
             continue;
-        measured[slot] = sampling->values[row];
-        times[slot] = num_sub_sat(sampling->at_nsec, lag);
+        measured[slot] = measurement->values[row];
+        times[slot] = num_sub_sat(measurement->at_nsec, lag);
         until = load_earlier(until, end);
     }
     return until;
@@ -149,13 +149,13 @@ static int64_t read_sampling(Work *work, size_t i, const Sampling *sampling) {
 /* Of the same node as before, while that holds: it is not read again. @until becomes earlier: it
  * may have been ahead of its time. */
 static bool find_before(
-    const Work *work, size_t i, size_t slot, double *ret, int64_t *ret_at, int64_t *until) {
-    const LoadsInput *input = work->build->input;
-    const LoadChunk *before = work->before;
+    const ChunkBuild *chunk, size_t i, size_t slot, double *ret, int64_t *ret_at, int64_t *until) {
+    const LoadsInput *input = chunk->build->input;
+    const LoadChunk *before = chunk->before;
     size_t place = LOAD_COLUMN(i, LOAD_MEASURED) + slot;
     int64_t end;
 
-    if (!before || work->nodes_before->nodes[slot] != work->nodes->nodes[slot] ||
+    if (!before || chunk->nodes_before->nodes[slot] != chunk->nodes->nodes[slot] ||
         isnan(before->columns[place]))
         return false;
     end = until_of(before, input->n_gauges, i);
@@ -168,15 +168,15 @@ static bool find_before(
 }
 
 static bool find_annotation(
-    const Work *work, size_t i, size_t slot, double *ret, int64_t *ret_at, int64_t *until) {
-    const LoadsInput *input = work->build->input;
+    const ChunkBuild *chunk, size_t i, size_t slot, double *ret, int64_t *ret_at, int64_t *until) {
+    const LoadsInput *input = chunk->build->input;
     const Gauge *gauge = &input->gauges[i];
-    const Node *node = work->nodes->nodes[slot];
+    const Node *node = chunk->nodes->nodes[slot];
     const Str *text;
 
     if (!node)
         return false;
-    if (find_before(work, i, slot, ret, ret_at, until))
+    if (find_before(chunk, i, slot, ret, ret_at, until))
         return true;
     text = labels_find(&node->annotations, gauge->annotation);
     return text && annotation_read(*text, gauge->zone, input->zones, ret, ret_at);
@@ -184,17 +184,17 @@ static bool find_annotation(
 
 /* Until when it holds. Times are others': what is ahead of ours is as good as now until that time
  * has come, and what is too far ahead is looked at again when it is no longer. */
-static int64_t read_annotations(Work *work, size_t i) {
-    const LoadsInput *input = work->build->input;
-    double *measured = column_of(work->into, i, LOAD_MEASURED), number;
-    int64_t *times = times_of(work->into, i), until = INT64_MAX, at;
+static int64_t read_annotations(ChunkBuild *chunk, size_t i) {
+    const LoadsInput *input = chunk->build->input;
+    double *measured = column_of(chunk->into, i, LOAD_MEASURED), number;
+    int64_t *times = times_of(chunk->into, i), until = INT64_MAX, at;
 
     for (size_t slot = 0; slot < CHUNK_ROWS; slot++) {
         int64_t ahead, left;
 
         measured[slot] = NAN;
         times[slot] = 0;
-        if (!find_annotation(work, i, slot, &number, &at, &until))
+        if (!find_annotation(chunk, i, slot, &number, &at, &until))
             continue;
         ahead = num_sub_sat(at, input->now_nsec);
         if (ahead > AHEAD_NSEC_MAX) {
@@ -215,42 +215,42 @@ static int64_t read_annotations(Work *work, size_t i) {
     return until;
 }
 
-static int64_t read_nothing(Work *work, size_t i) {
-    double *measured = column_of(work->into, i, LOAD_MEASURED);
+static int64_t read_nothing(ChunkBuild *chunk, size_t i) {
+    double *measured = column_of(chunk->into, i, LOAD_MEASURED);
 
     for (size_t slot = 0; slot < CHUNK_ROWS; slot++)
         measured[slot] = NAN;
-    memset(times_of(work->into, i), 0, CHUNK_ROWS * sizeof(int64_t));
+    memset(times_of(chunk->into, i), 0, CHUNK_ROWS * sizeof(int64_t));
     return INT64_MAX;
 }
 
-static int64_t read_measured(Work *work, size_t i) {
-    const LoadsInput *input = work->build->input;
-    const Sampling *sampling = measurements_at(input->measurements, i);
+static int64_t read_measured(ChunkBuild *chunk, size_t i) {
+    const LoadsInput *input = chunk->build->input;
+    const Measurement *measurement = measurements_at(input->measurements, i);
 
     if (input->gauges[i].source == GAUGE_ANNOTATION)
-        return read_annotations(work, i);
-    return sampling ? read_sampling(work, i, sampling) : read_nothing(work, i);
+        return read_annotations(chunk, i);
+    return measurement ? read_sampling(chunk, i, measurement) : read_nothing(chunk, i);
 }
 
 /* --- a gauge of a chunk ------------------------------------------------------------------ */
 
 /* Until when it holds: what a pod's workload uses may grow too old too. */
-static int64_t add_placements(Work *work, size_t i) {
-    const LoadsInput *input = work->build->input;
-    const Placements *placements = &work->build->placements[i];
-    const double *measured = column_of(work->into, i, LOAD_MEASURED);
-    double *values = column_of(work->into, i, LOAD_VALUE);
-    const int64_t *times = times_of(work->into, i);
+static int64_t add_placements(ChunkBuild *chunk, size_t i) {
+    const LoadsInput *input = chunk->build->input;
+    const Placements *placements = &chunk->build->placements[i];
+    const double *measured = column_of(chunk->into, i, LOAD_MEASURED);
+    double *values = column_of(chunk->into, i, LOAD_VALUE);
+    const int64_t *times = times_of(chunk->into, i);
     int64_t until = INT64_MAX;
 
     for (size_t slot = 0; slot < CHUNK_ROWS; slot++) {
         double sum;
 
         if (isnan(measured[slot]) ||
-            !placements_are_there(placements, work->nodes, slot, times[slot]))
+            !placements_are_there(placements, chunk->nodes, slot, times[slot]))
             continue;
-        sum = measured[slot] + placements_sum(placements, work->nodes, slot, times[slot]);
+        sum = measured[slot] + placements_sum(placements, chunk->nodes, slot, times[slot]);
         if (isfinite(sum))
             values[slot] = sum;
         if (placements->by)
@@ -266,35 +266,35 @@ static bool has_same_sampling(const LoadBuild *build, size_t gauge) {
 }
 
 /* Whether gauge @i of the chunk is what it was before. */
-static bool is_unchanged(const Work *work, size_t i) {
-    const LoadBuild *build = work->build;
+static bool is_unchanged(const ChunkBuild *chunk, size_t i) {
+    const LoadBuild *build = chunk->build;
 
-    return work->before && work->nodes_before == work->nodes &&
-           build->input->uptime_nsec < until_of(work->before, build->input->n_gauges, i) &&
+    return chunk->before && chunk->nodes_before == chunk->nodes &&
+           build->input->uptime_nsec < until_of(chunk->before, build->input->n_gauges, i) &&
            has_same_sampling(build, i) && has_same_sampling(build, load_by_gauge(build->input, i));
 }
 
-static void make_gauge(Work *work, size_t i) {
-    size_t n_gauges = work->build->input->n_gauges;
-    double *values = column_of(work->into, i, LOAD_VALUE);
+static void make_gauge(ChunkBuild *chunk, size_t i) {
+    size_t n_gauges = chunk->build->input->n_gauges;
+    double *values = column_of(chunk->into, i, LOAD_VALUE);
     int64_t until;
 
-    if (is_unchanged(work, i)) {
+    if (is_unchanged(chunk, i)) {
         memcpy(values,
-            work->before->columns + LOAD_COLUMN(i, LOAD_VALUE),
+            chunk->before->columns + LOAD_COLUMN(i, LOAD_VALUE),
             (size_t)_LOAD_KINDS * CHUNK_ROWS * sizeof(*values));
-        set_until(work->into, n_gauges, i, until_of(work->before, n_gauges, i));
+        set_until(chunk->into, n_gauges, i, until_of(chunk->before, n_gauges, i));
         return;
     }
-    until = read_measured(work, i);
-    memcpy(values, column_of(work->into, i, LOAD_MEASURED), CHUNK_ROWS * sizeof(*values));
-    if (work->build->input->gauges[i].placements.is_counted)
-        until = load_earlier(until, add_placements(work, i));
-    set_until(work->into, n_gauges, i, until);
+    until = read_measured(chunk, i);
+    memcpy(values, column_of(chunk->into, i, LOAD_MEASURED), CHUNK_ROWS * sizeof(*values));
+    if (chunk->build->input->gauges[i].placements.is_counted)
+        until = load_earlier(until, add_placements(chunk, i));
+    set_until(chunk->into, n_gauges, i, until);
 }
 
 void load_chunk_fill(const LoadBuild *build, size_t i, const LoadChunk *before, LoadChunk *into) {
-    Work work = {
+    ChunkBuild chunk = {
         .build = build,
         .index = i,
         .nodes = build->table->chunks[i],
@@ -304,5 +304,5 @@ void load_chunk_fill(const LoadBuild *build, size_t i, const LoadChunk *before, 
     };
 
     for (size_t gauge = 0; gauge < build->input->n_gauges; gauge++)
-        make_gauge(&work, gauge);
+        make_gauge(&chunk, gauge);
 }

@@ -16,13 +16,13 @@
 #define CLOCK_STEP_NSEC (INT64_C(1000) * 1000 * 1000)
 
 /* What is known of workloads by gauge @i; NULL: nothing, or it is too old. */
-static const Sampling *workloads_of(const LoadsInput *input, size_t i) {
-    const Sampling *sampling = measurements_at(input->measurements, i);
+static const Measurement *workloads_of(const LoadsInput *input, size_t i) {
+    const Measurement *measurement = measurements_at(input->measurements, i);
 
-    if (!sampling || sampling->n_workloads == 0 ||
-        input->uptime_nsec >= load_end(sampling->uptime_nsec, input->gauges[i].max_age_nsec))
+    if (!measurement || measurement->n_workloads == 0 ||
+        input->uptime_nsec >= load_end(measurement->uptime_nsec, input->gauges[i].max_age_nsec))
         return NULL;
-    return sampling;
+    return measurement;
 }
 
 static const LoadChunk *find_before_chunk(const LoadBuild *build, size_t i) {
@@ -75,7 +75,7 @@ static int find_placements(LoadBuild *build, Arena *arena) {
 
 /* Which gauges know what workloads use. That can grow too old too, without any row. */
 static int find_workloads(const LoadsInput *input, Arena *arena, Loads *ret) {
-    ret->workloads = ARENA_ARRAY(arena, const Sampling *, input->n_gauges);
+    ret->workloads = ARENA_ARRAY(arena, const Measurement *, input->n_gauges);
     if (!ret->workloads)
         return -ENOMEM;
     for (size_t i = 0; i < input->n_gauges; i++) {
@@ -166,7 +166,7 @@ int64_t loads_time(const Loads *loads, size_t gauge, uint32_t row) {
 double loads_workload(const Loads *loads, size_t gauge, Str key) {
     if (!loads || gauge >= loads->n_gauges || !loads->workloads[gauge])
         return NAN;
-    return sampling_workload(loads->workloads[gauge], key);
+    return measurement_workload(loads->workloads[gauge], key);
 }
 
 void loads_figures(const Loads *loads, const NodeTable *table, size_t gauge, LoadsFigures *ret) {

@@ -3,11 +3,11 @@
 /*
  * Loads: the gauges of a program as columns beside a table.
  *
- * A chunk of loads for each chunk of the table. Made of the last samplings, of the nodes'
+ * A chunk of loads for each chunk of the table. Made of the last measurements, of the nodes'
  * annotations and of the pods that were placed a moment ago (model/gauge.h: placements), for one
  * moment: what is older than its gauge allows is absent. Where neither the chunk nor the
- * samplings have changed and nothing has grown too old meanwhile, chunks are shared with the loads
- * before.
+ * measurements have changed and nothing has grown too old meanwhile, chunks are shared with the
+ * loads before.
  *
  * Pure functions: time is an argument. Threads: read from any.
  */
@@ -19,7 +19,7 @@
 
 #include "base/arena.h"
 #include "base/ref.h"
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "cluster/table.h"
 #include "model/gauge.h"
 
@@ -44,13 +44,13 @@ struct Loads {
     size_t n_gauges;
     const LoadChunk **chunks; /* as many as the table has */
     size_t n_chunks;
-    Measurements *measurements; /* a reference if is_counted; may be NULL */
-    const Sampling **workloads; /* by gauge: what it knows of workloads; NULL: nothing, or nothing
-                                   that is not too old. Borrowed from @measurements */
-    int64_t until_nsec;         /* monotonic: when to build again */
-    int64_t clock_nsec;         /* the wall clock was so far ahead of the monotonic one */
-    bool reads_clock;           /* there are annotations: their ages go by the wall clock */
-    bool is_counted;            /* chunks are on the heap, shared and counted; else an arena's */
+    Measurements *measurements;    /* a reference if is_counted; may be NULL */
+    const Measurement **workloads; /* by gauge: what it knows of workloads; NULL: nothing, or
+                                   nothing that is not too old. Borrowed from @measurements */
+    int64_t until_nsec;            /* monotonic: when to build again */
+    int64_t clock_nsec;            /* the wall clock was so far ahead of the monotonic one */
+    bool reads_clock;              /* there are annotations: their ages go by the wall clock */
+    bool is_counted;               /* chunks are on the heap, shared and counted; else an arena's */
 };
 
 /* Local time to UTC, for gauges with a zone. Seconds since 1970 as if local time were UTC. False:
@@ -74,9 +74,9 @@ typedef struct KnownLoads {
     const Loads *loads;
 } KnownLoads;
 
-/* For @table, whose nodes the samplings know by name. Chunks outlive the arena by references: for a
- * view. loads_release() ends it, also after a failure. @known, and its loads, may be NULL. 0 or
- * -ENOMEM. */
+/* For @table, whose nodes the measurements know by name. Chunks outlive the arena by references:
+ * for a view. loads_release() ends it, also after a failure. @known, and its loads, may be NULL. 0
+ * or -ENOMEM. */
 int loads_build_counted(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) MUST_CHECK;
 

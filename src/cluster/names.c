@@ -59,8 +59,8 @@ static int copy_names(NodeNames *ret, const Str *names) {
         /* Node names are DNS labels; quotes around them make them JSON. One that is not is
          * never guessed, only looked up. */
         if (node_name_is_valid(names[row])) {
-            ret->guesses[row].literal = at;
-            ret->guesses[row].len = (uint32_t)len + 3;
+            ret->hints[row].literal = at;
+            ret->hints[row].len = (uint32_t)len + 3;
         }
         at += len + 3;
     }
@@ -79,7 +79,7 @@ static void set_since(NodeNames *names, const NodeNames *before) {
 }
 
 /* What followed a node last time, where both are still there; else the next row that is
- * taken: until a request has shown its order, the cluster's own is the best guess. The
+ * taken: until a request has shown its order, the cluster's own is the best hint. The
  * unknown node has no literal, so nothing ever matches it. */
 static void set_followers(NodeNames *names, const NodeNames *before) {
     uint32_t next = (uint32_t)names->n_rows;
@@ -88,14 +88,13 @@ static void set_followers(NodeNames *names, const NodeNames *before) {
         uint32_t follower = next;
 
         if (row < names->n_rows && had_row(before, row, names->names[row])) {
-            uint32_t was =
-                atomic_load_explicit(&before->guesses[row].follower, memory_order_relaxed);
+            uint32_t was = atomic_load_explicit(&before->hints[row].follower, memory_order_relaxed);
 
             if (was < names->n_rows && had_row(before, was, names->names[was]))
                 follower = was;
         }
-        atomic_init(&names->guesses[row].follower, follower);
-        if (row < names->n_rows && names->guesses[row].len > 0)
+        atomic_init(&names->hints[row].follower, follower);
+        if (row < names->n_rows && names->hints[row].len > 0)
             next = (uint32_t)row;
     }
 }
@@ -112,10 +111,10 @@ int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeName
         return -ENOMEM;
     copy->n_rows = n_rows;
     copy->since = ARENA_ARRAY(copy->arena, uint64_t, n_rows);
-    copy->guesses = ARENA_ARRAY(copy->arena, Guess, n_rows + 1);
+    copy->hints = ARENA_ARRAY(copy->arena, NameHint, n_rows + 1);
     copy->sequence = ARENA_NEW(copy->arena, NameSequence * _Atomic);
     copy->index = MAP_INIT_IN(copy->arena);
-    if (!copy->since || !copy->guesses || !copy->sequence)
+    if (!copy->since || !copy->hints || !copy->sequence)
         return -ENOMEM;
     r = copy_names(copy, names);
     if (r == 0)
@@ -140,9 +139,9 @@ void names_learn(const NodeNames *names, const uint32_t *rows, size_t n) {
     if (!names->sequence || n < LEARN_MIN)
         return;
     before = atomic_load_explicit(names->sequence, memory_order_acquire);
-    if (before && !is_worth_it(before, sequence_count_missing(before, names->guesses, rows, n)))
+    if (before && !is_worth_it(before, sequence_count_missing(before, names->hints, rows, n)))
         return;
-    made = sequence_new(names->guesses, names->n_rows, before, rows, n);
+    made = sequence_new(names->hints, names->n_rows, before, rows, n);
     if (!made)
         return; /* it goes without */
     if (!is_worth_it(before, made->n - (before ? before->n : 0)) ||

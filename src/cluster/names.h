@@ -7,8 +7,8 @@
  * row while it exists; the row of one that is gone is empty until another takes it.
  *
  * Guesses: kube-scheduler asks for nodes in much the same order every time, so the
- * name that followed last time mostly follows again. A guess is no state: a wrong one
- * costs time, never correctness. What guesses got right in a long request becomes a
+ * name that followed last time mostly follows again. A hint is no state: a wrong one
+ * costs time, never correctness. What hints got right in a long request becomes a
  * sequence (cluster/sequence.h), which is faster still.
  *
  * Threads: reference and read from any; followers and sequences are written by any.
@@ -25,9 +25,9 @@
 #include "base/str.h"
 #include "cluster/sequence.h"
 
-struct Guess {
+struct NameHint {
     const char *literal;       /* a comma and the name as a JSON string, quotes included */
-    uint32_t len;              /* 0: no guess */
+    uint32_t len;              /* 0: no hint */
     _Atomic uint32_t follower; /* row of the node that followed this one */
 };
 
@@ -39,7 +39,7 @@ typedef struct NodeNames {
     const Str *names; /* by row; empty: nobody's */
     uint64_t *since;  /* by row: the version in which this name got it */
     uint64_t version; /* grows with every change of the set */
-    Guess *guesses;   /* by row, the unknown node included; NULL in a request's own table */
+    NameHint *hints;  /* by row, the unknown node included; NULL in a request's own table */
     Map index;        /* name to row; of equal names the first */
 
     /* Holds the newest, or NULL; itself NULL in a request's own table. */
@@ -50,7 +50,7 @@ typedef struct NodeNames {
  * this one follows, for since and followers; NULL: none. 0, or -ENOMEM. */
 int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeNames **ret);
 
-/* In @arena, with strings borrowed and no guesses. 0, or -ENOMEM. */
+/* In @arena, with strings borrowed and no hints. 0, or -ENOMEM. */
 int names_init_in(Arena *arena, const Str *names, size_t n_rows, NodeNames *ret);
 
 NodeNames *names_ref(NodeNames *names);

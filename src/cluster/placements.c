@@ -51,7 +51,7 @@ static bool is_shown(const Gauge *gauge, const Pod *pod) {
 }
 
 /* NaN: nobody knows. */
-static double use_of_workload(const Sampling *by, const Pod *pod) {
+static double use_of_workload(const Measurement *by, const Pod *pod) {
     char text[WORKLOAD_TEXT_MAX];
     WorkloadName workload;
     size_t len;
@@ -59,7 +59,7 @@ static double use_of_workload(const Sampling *by, const Pod *pod) {
     if (!by || !workload_find(pod, &workload))
         return NAN;
     len = workload_print(&workload, text, sizeof(text));
-    return len <= sizeof(text) ? sampling_workload(by, str_of(text, len)) : NAN;
+    return len <= sizeof(text) ? measurement_workload(by, str_of(text, len)) : NAN;
 }
 
 /* In cores, bytes, units. */

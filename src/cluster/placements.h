@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "cluster/table.h"
 #include "model/gauge.h"
 
 typedef struct Placements {
     const Gauge *gauge;
-    size_t column;      /* of its resource in the table; SIZE_MAX: it has none */
-    const Sampling *by; /* what pods use, by workload; NULL: what they request counts */
+    size_t column;         /* of its resource in the table; SIZE_MAX: it has none */
+    const Measurement *by; /* what pods use, by workload; NULL: what they request counts */
 } Placements;
 
 /* Whether @chunk's row @slot has a pod that a number of @measured_nsec (since 1970) does not show

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/ref.h"
-#include "cluster/pool.h"
+#include "cluster/record-pool.h"
 
 /* A record and everything of its own are one allocation: arrays first, then bytes. */
 typedef struct NodeRecord {
@@ -49,7 +49,7 @@ static Str carve_text(char **at, Str text) {
     return str_of(copy, text.len);
 }
 
-static bool take_labels(Pool *pool, const Labels *from, Label *to) {
+static bool take_labels(RecordPool *pool, const Labels *from, Label *to) {
     for (size_t i = 0; i < from->n; i++)
         if (!text_take(pool, from->items[i].key, &to[i].key) ||
             !text_take(pool, from->items[i].value, &to[i].value))
@@ -64,7 +64,7 @@ static void drop_labels(const Label *labels, size_t n) {
     }
 }
 
-static bool take_resources(Pool *pool, const Resources *from, Resource *to) {
+static bool take_resources(RecordPool *pool, const Resources *from, Resource *to) {
     for (size_t i = 0; i < from->n; i++) {
         to[i].amount = from->items[i].amount;
         if (!text_take(pool, from->items[i].name, &to[i].name))
@@ -92,7 +92,7 @@ static void release_strings(void *block, size_t size) {
 }
 
 /* Many nodes have pulled the same image. */
-static bool take_image(Pool *pool, const Image *from, Image *to) {
+static bool take_image(RecordPool *pool, const Image *from, Image *to) {
     Str *names = block_new(from->n_names * sizeof(Str), release_strings);
 
     if (!names)
@@ -107,7 +107,7 @@ static bool take_image(Pool *pool, const Image *from, Image *to) {
     return to->names;
 }
 
-static bool take_images(Pool *pool, const Node *from, Image *to) {
+static bool take_images(RecordPool *pool, const Node *from, Image *to) {
     for (size_t i = 0; i < from->n_images; i++)
         if (!take_image(pool, &from->images[i], &to[i]))
             return false;
@@ -115,7 +115,7 @@ static bool take_images(Pool *pool, const Node *from, Image *to) {
 }
 
 /* Values of annotations are rarely the same on two nodes. */
-static bool take_annotations(Pool *pool, const Labels *from, Label *to, char **at) {
+static bool take_annotations(RecordPool *pool, const Labels *from, Label *to, char **at) {
     for (size_t i = 0; i < from->n; i++) {
         to[i].value = carve_text(at, from->items[i].value);
         if (!text_take(pool, from->items[i].key, &to[i].key))
@@ -131,7 +131,7 @@ static void carve_addresses(const Node *from, Address *to, char **at) {
             .type = from->addresses[i].type, .text = carve_text(at, from->addresses[i].text)};
 }
 
-static bool take_taints(Pool *pool, const Taints *from, Taint *to) {
+static bool take_taints(RecordPool *pool, const Taints *from, Taint *to) {
     for (size_t i = 0; i < from->n; i++) {
         to[i].effect = from->items[i].effect;
         if (!text_take(pool, from->items[i].key, &to[i].key) ||
@@ -141,7 +141,7 @@ static bool take_taints(Pool *pool, const Taints *from, Taint *to) {
     return true;
 }
 
-static bool take_conditions(Pool *pool, const Node *from, Condition *to) {
+static bool take_conditions(RecordPool *pool, const Node *from, Condition *to) {
     for (size_t i = 0; i < from->n_conditions; i++)
         if (!text_take(pool, from->conditions[i].type, &to[i].type) ||
             !text_take(pool, from->conditions[i].status, &to[i].status))
@@ -166,7 +166,7 @@ static size_t node_record_size(const Node *node) {
     return size;
 }
 
-const Node *node_record_new(Pool *pool, const Node *from) {
+const Node *node_record_new(RecordPool *pool, const Node *from) {
     NodeRecord *record = calloc(1, node_record_size(from));
     char *at;
     Label *labels, *annotations;
@@ -286,7 +286,7 @@ static void release_shape(void *block, size_t size) {
 }
 
 /* Field by field: padding stays zero, so that equal shapes are equal bytes. */
-static bool take_tolerations(Pool *pool, const Toleration *from, size_t n, Toleration *to) {
+static bool take_tolerations(RecordPool *pool, const Toleration *from, size_t n, Toleration *to) {
     for (size_t i = 0; i < n; i++) {
         to[i].exists = from[i].exists;
         to[i].effect = from[i].effect;
@@ -297,7 +297,7 @@ static bool take_tolerations(Pool *pool, const Toleration *from, size_t n, Toler
     return true;
 }
 
-static bool shape_fill(PodShape *shape, Pool *pool, const Pod *pod) {
+static bool shape_fill(PodShape *shape, RecordPool *pool, const Pod *pod) {
     shape->priority = pod->priority;
     return text_take(pool, pod->namespace, &shape->namespace) &&
            text_take(pool, pod->owner_kind, &shape->owner_kind) &&
@@ -310,7 +310,7 @@ static bool shape_fill(PodShape *shape, Pool *pool, const Pod *pod) {
                pool, pod->tolerations.items, shape->n_tolerations, shape_tolerations(shape));
 }
 
-static PodShape *shape_new(Pool *pool, const Pod *pod) {
+static PodShape *shape_new(RecordPool *pool, const Pod *pod) {
     PodShape *shape =
         block_new(sizeof(PodShape) + pod->labels.n * sizeof(Label) +
                       pod->requests.n * sizeof(Resource) + pod->tolerations.n * sizeof(Toleration),
@@ -340,7 +340,7 @@ static void wear_shape(Pod *pod, PodShape *shape) {
     pod->tolerations = (Tolerations){.items = shape_tolerations(shape), .n = shape->n_tolerations};
 }
 
-const Pod *pod_record_new(Pool *pool, const Pod *from) {
+const Pod *pod_record_new(RecordPool *pool, const Pod *from) {
     size_t n_bytes = from->name.len + from->uid.len + from->resource_version.len;
     PodRecord *record = calloc(1, sizeof(*record) + n_bytes);
     char *at;

@@ -9,7 +9,7 @@
  *
  * Much is the same for many objects: the pods of one ReplicaSet differ in name, UID
  * and node only, nodes list the same images, labels and resources. Records that are made
- * with one Pool have such parts once.
+ * with one RecordPool have such parts once.
  *
  * Threads: reference and read records from any; make them where the pool is at home.
  */
@@ -20,12 +20,12 @@
 #include "model/node.h"
 #include "model/pod.h"
 
-typedef struct Pool Pool; /* cluster/pool.h */
+typedef struct RecordPool RecordPool; /* cluster/record-pool.h */
 
 /* A copy of what is kept (of a pod all but its details). @pool NULL: the record shares nothing.
  * NULL when out of memory. */
-const Node *node_record_new(Pool *pool, const Node *node);
-const Pod *pod_record_new(Pool *pool, const Pod *pod);
+const Node *node_record_new(RecordPool *pool, const Node *node);
+const Pod *pod_record_new(RecordPool *pool, const Pod *pod);
 
 /* @node and @pod must come from the functions above. */
 const Node *node_record_ref(const Node *node);

@@ -6,7 +6,7 @@
  * A large cluster's requests bring mostly the same names in the same order, all or some of
  * them. Where a stretch of a request is byte for byte a stretch of the sequence, the rows of
  * all its names are known after one comparison; where some are left out, the next name is
- * not far. Like a guess (cluster/names.h) it is no state: what differs costs time, never
+ * not far. Like a hint (cluster/names.h) it is no state: what differs costs time, never
  * correctness.
  *
  * Threads: made by one, never changed, read from any.
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct Guess Guess;
+typedef struct NameHint NameHint;
 
 #define SEQUENCE_NOWHERE UINT32_MAX
 
@@ -29,12 +29,12 @@ typedef struct NameSequence {
 } NameSequence;
 
 /* That of @earlier (NULL: none), and the nodes of @rows that it lacks, each behind the one that it
- * follows there. @guesses has the names of @n_rows nodes and of the unknown one; who has no
+ * follows there. @hints has the names of @n_rows nodes and of the unknown one; who has no
  * literal is left out. One block, for free(); NULL when out of memory. */
 NameSequence *sequence_new(
-    const Guess *guesses, size_t n_rows, NameSequence *earlier, const uint32_t *rows, size_t n);
+    const NameHint *hints, size_t n_rows, NameSequence *earlier, const uint32_t *rows, size_t n);
 
 /* How many of @rows it lacks that sequence_new() would take in; one that comes twice counts
  * twice. */
 size_t sequence_count_missing(
-    const NameSequence *sequence, const Guess *guesses, const uint32_t *rows, size_t n);
+    const NameSequence *sequence, const NameHint *hints, const uint32_t *rows, size_t n);

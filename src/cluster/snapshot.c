@@ -8,7 +8,7 @@
 
 struct Snapshot {
     Ref ref;
-    const Words *words;
+    const TableDictionary *dictionary;
     NodeTable table;
     const void *pointers[]; /* the table's chunks, its nominated pods, its assumed pods */
 };
@@ -19,17 +19,17 @@ Snapshot *snapshot_ref(Snapshot *snapshot) {
 }
 
 /* Drops the references of snapshot_new(). */
-static void drop_parts(const NodeTable *table, const Words *words) {
+static void drop_parts(const NodeTable *table, const TableDictionary *dictionary) {
     for (size_t i = 0; i < table->n_chunks; i++)
         chunk_unref(table->chunks[i]);
     names_unref((NodeNames *)(uintptr_t)table->names);
-    words_unref(words);
+    table_dictionary_unref(dictionary);
 }
 
 Snapshot *snapshot_unref(Snapshot *snapshot) {
     if (!snapshot || !ref_drop(&snapshot->ref))
         return NULL;
-    drop_parts(&snapshot->table, snapshot->words);
+    drop_parts(&snapshot->table, snapshot->dictionary);
     for (size_t i = 0; i < snapshot->table.n_nominated; i++)
         pod_record_unref(snapshot->table.nominated[i]);
     for (size_t i = 0; i < snapshot->table.n_assumed; i++)
@@ -42,21 +42,21 @@ const NodeTable *snapshot_table(const Snapshot *snapshot) {
     return &snapshot->table;
 }
 
-const Words *snapshot_words(const Snapshot *snapshot) {
-    return snapshot->words;
+const TableDictionary *snapshot_dictionary(const Snapshot *snapshot) {
+    return snapshot->dictionary;
 }
 
-int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret) {
+int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snapshot **ret) {
     size_t n_pointers = table->n_chunks + table->n_nominated + table->n_assumed;
     Snapshot *snapshot = malloc(sizeof(*snapshot) + n_pointers * sizeof(snapshot->pointers[0]));
     const void **nominated, **assumed;
 
     if (!snapshot) {
-        drop_parts(table, words);
+        drop_parts(table, dictionary);
         return -ENOMEM;
     }
     snapshot->ref = REF_ONE;
-    snapshot->words = words;
+    snapshot->dictionary = dictionary;
     snapshot->table = *table;
     snapshot->table.loads = NULL;
     snapshot->table.chunks = (const NodeChunk *const *)snapshot->pointers;
@@ -64,10 +64,10 @@ int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret) {
     assumed = nominated + table->n_nominated;
     snapshot->table.nominated = (const Pod *const *)nominated;
     snapshot->table.assumed = (const Pod *const *)assumed;
-    snapshot->table.resources = words->resources;
-    snapshot->table.n_resources = words->n_resources;
-    snapshot->table.taint_sets = words->taint_sets;
-    snapshot->table.n_taint_sets = words->n_taint_sets;
+    snapshot->table.resources = dictionary->resources;
+    snapshot->table.n_resources = dictionary->n_resources;
+    snapshot->table.taint_sets = dictionary->taint_sets;
+    snapshot->table.n_taint_sets = dictionary->n_taint_sets;
     for (size_t i = 0; i < table->n_chunks; i++)
         snapshot->pointers[i] = table->chunks[i];
     for (size_t i = 0; i < table->n_nominated; i++)

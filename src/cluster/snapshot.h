@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "cluster/table-dictionary.h"
 #include "cluster/table.h"
-#include "cluster/words.h"
 
 typedef struct Snapshot Snapshot;
 
@@ -28,11 +28,11 @@ const NodeTable *snapshot_table(const Snapshot *snapshot);
 
 /* --- for the store -------------------------------------------------------------- */
 
-/* Takes the references that @table's names and chunks, and @words, stand for, also on
- * failure. Resources and taint sets are those of @words, whatever @table says; the other
+/* Takes the references that @table's names and chunks, and @dictionary, stand for, also on
+ * failure. Resources and taint sets are those of @dictionary, whatever @table says; the other
  * arrays are copied, nominated and assumed pods (records) referenced; there are no loads. 0, or
  * -ENOMEM. */
-int snapshot_new(const NodeTable *table, const Words *words, Snapshot **ret);
+int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snapshot **ret);
 
 /* Borrowed. */
-const Words *snapshot_words(const Snapshot *snapshot);
+const TableDictionary *snapshot_dictionary(const Snapshot *snapshot);

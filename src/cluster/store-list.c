@@ -2,7 +2,7 @@
  * Relists: what a list says is staged beside what is there, and at its end takes its place.
  */
 
-#include "cluster/store-part.h"
+#include "cluster/store-internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -15,13 +15,13 @@
 static void unstage_nodes(Store *store, bool is_open) {
     for (size_t i = 0; i < store->staged_nodes.n; i++)
         node_record_unref(store->staged_nodes.items[i]);
-    staging_reset(&store->staged_nodes, is_open);
+    staged_list_reset(&store->staged_nodes, is_open);
 }
 
 static void unstage_pods(Store *store, bool is_open) {
     for (size_t i = 0; i < store->staged_pods.n; i++)
         pod_record_unref(store->staged_pods.items[i]);
-    staging_reset(&store->staged_pods, is_open);
+    staged_list_reset(&store->staged_pods, is_open);
 }
 
 void store_unstage(Store *store) {
@@ -59,7 +59,8 @@ int store_list_node(Store *store, const Node *node) {
     record = node_record_for(store, store_find_node(store, node->name), node);
     if (!record)
         return -ENOMEM;
-    r = staging_add(&store->staged_nodes, hash_str(record->name), is_node, &record->name, record);
+    r = staged_list_add(
+        &store->staged_nodes, hash_str(record->name), is_node, &record->name, record);
     if (r < 0)
         return r;
     TAKE_PTR(record);
@@ -76,7 +77,7 @@ int store_list_pod(Store *store, const Pod *pod) {
     record = store_pod_record(store, pods_find(&store->pods, pod), pod);
     if (!record)
         return -ENOMEM;
-    r = staging_add(&store->staged_pods, pods_hash(record), pods_match, record, record);
+    r = staged_list_add(&store->staged_pods, pods_hash(record), pods_match, record, record);
     if (r < 0)
         return r;
     TAKE_PTR(record);
@@ -150,16 +151,16 @@ static int make_room_for_nodes(Store *store) {
 static int end_nodes(Store *store) {
     int r;
 
-    staging_compact(&store->staged_nodes, hash_listed_node, drop_listed_node);
+    staged_list_compact(&store->staged_nodes, hash_listed_node, drop_listed_node);
     r = make_room_for_nodes(store);
     if (r < 0)
         return r;
     for (size_t row = store->rows.n_rows; row-- > 0;) {
-        Site *site = row < store->rows.n_rows ? store->rows.by_row[row] : NULL;
+        NodeEntry *entry = row < store->rows.n_rows ? store->rows.by_row[row] : NULL;
 
-        if (site &&
-            !set_find(&store->staged_nodes.current, hash_str(site->name), is_node, &site->name))
-            rows_remove_node(&store->rows, site);
+        if (entry &&
+            !set_find(&store->staged_nodes.current, hash_str(entry->name), is_node, &entry->name))
+            rows_remove_node(&store->rows, entry);
     }
     for (size_t i = 0; i < store->staged_nodes.n; i++) {
         const Node *node = listed_node(store, i);
@@ -222,7 +223,7 @@ static void drop_unlisted_pods(Store *store) {
 static int end_pods(Store *store) {
     int r;
 
-    staging_compact(&store->staged_pods, hash_listed_pod, drop_listed_pod);
+    staged_list_compact(&store->staged_pods, hash_listed_pod, drop_listed_pod);
     r = make_room_for_pods(store);
     if (r < 0)
         return r;

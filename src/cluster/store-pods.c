@@ -5,7 +5,7 @@
  * then what cannot fail.
  */
 
-#include "cluster/store-part.h"
+#include "cluster/store-internal.h"
 
 #include <assert.h>
 
@@ -29,7 +29,7 @@ const Pod *pods_find(const Set *pods, const Pod *pod) {
 
 /* --- what a pod does -------------------------------------------------------------- */
 
-static bool is_same_site(const Pod *a, const Pod *b) {
+static bool is_same_node(const Pod *a, const Pod *b) {
     return pod_is_counted(a) && pod_is_counted(b) && str_eq(a->node_name, b->node_name);
 }
 
@@ -55,14 +55,14 @@ const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) {
 }
 
 /* Nominated pods are shown while their node is known and they do not count yet. A change of
- * nodes is a change of rows; one of the ledger is not, when nobody knows the node. */
+ * nodes is a change of rows; one of the assumed is not, when nobody knows the node. */
 void store_touch_nominated(Store *store) {
     if (store->nominated.n_used > 0)
         store->has_nominated_changed = true;
 }
 
 void store_settle(Store *store, Str uid) {
-    const Pod *assumed = ledger_take(&store->ledger, uid);
+    const Pod *assumed = assumed_pods_take(&store->assumed, uid);
 
     if (!assumed)
         return;
@@ -74,7 +74,7 @@ void store_settle(Store *store, Str uid) {
 /* --- changing a pod ---------------------------------------------------------------- */
 
 bool store_needs_room(const Pod *old, const Pod *record) {
-    return pod_is_counted(record) && !(old && is_same_site(old, record));
+    return pod_is_counted(record) && !(old && is_same_node(old, record));
 }
 
 void store_withdraw_room(Store *store, const Pod *old, const Pod *record) {
@@ -124,7 +124,7 @@ void store_drop_pod(Store *store, const Pod *pod) {
 }
 
 static void move_pod(Store *store, const Pod *old, const Pod *record) {
-    if (old && is_same_site(old, record)) {
+    if (old && is_same_node(old, record)) {
         rows_replace_pod(&store->rows, old, record);
         return;
     }
@@ -134,7 +134,7 @@ static void move_pod(Store *store, const Pod *old, const Pod *record) {
         rows_add_pod(&store->rows, record);
 }
 
-/* The ledger's entry goes in the same step in which the pod itself starts to count. */
+/* The assumed's entry goes in the same step in which the pod itself starts to count. */
 void store_put_pod(Store *store, const Pod *old, const Pod *record) {
     if (old && !pod_is_same(old, record))
         store_settle(store, old->uid);

@@ -1,10 +1,10 @@
-#include "cluster/store-part.h"
+#include "cluster/store-internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cluster/edition.h"
 #include "cluster/record.h"
+#include "cluster/snapshot-build.h"
 
 /* So many parts more than twice those left by the last sweep make the next one worth it. */
 #define SWEEP_SPARE 1024u
@@ -14,8 +14,8 @@ Store *store_new(void) {
 
     if (!store)
         return NULL;
-    store_limit(store, STORE_NODES_MAX, STORE_PODS_MAX, STORE_LEDGER_MAX);
-    store->pool = pool_new();
+    store_limit(store, STORE_NODES_MAX, STORE_PODS_MAX, STORE_ASSUMED_MAX);
+    store->pool = record_pool_new();
     return store->pool ? store : store_free(store);
 }
 
@@ -26,27 +26,27 @@ Store *store_free(Store *store) {
         return NULL;
     store_unstage(store);
     rows_done(&store->rows);
-    ledger_done(&store->ledger);
+    assumed_pods_done(&store->assumed);
     set_done(&store->nominated);
     for (size_t i = 0; (pod = set_next(&store->pods, &i)); i++)
         pod_record_unref(pod);
     set_done(&store->pods);
     snapshot_unref(store->published);
-    pool_free(store->pool);
+    record_pool_free(store->pool);
     free(store);
     return NULL;
 }
 
-void store_limit(Store *store, size_t nodes_max, size_t pods_max, size_t ledger_max) {
+void store_limit(Store *store, size_t nodes_max, size_t pods_max, size_t assumed_max) {
     store->nodes_max = nodes_max;
     store->pods_max = pods_max;
-    store->ledger_max = ledger_max;
+    store->assumed_max = assumed_max;
 }
 
 const Node *store_find_node(const Store *store, Str name) {
-    const Site *site = rows_find(&store->rows, name);
+    const NodeEntry *entry = rows_find(&store->rows, name);
 
-    return site ? site->node : NULL;
+    return entry ? entry->node : NULL;
 }
 
 const Pod *store_find_pod(const Store *store, Str namespace, Str name) {
@@ -77,10 +77,10 @@ int store_apply_node(Store *store, const Node *node) {
 }
 
 void store_remove_node(Store *store, Str name) {
-    Site *site = rows_find(&store->rows, name);
+    NodeEntry *entry = rows_find(&store->rows, name);
 
-    if (site && site->node)
-        rows_remove_node(&store->rows, site);
+    if (entry && entry->node)
+        rows_remove_node(&store->rows, entry);
 }
 
 int store_apply_pod(Store *store, const Pod *pod) {
@@ -117,18 +117,18 @@ void store_remove_pod(Store *store, Str namespace, Str name, Str uid) {
         store_drop_pod(store, pod);
 }
 
-/* --- the ledger ------------------------------------------------------------------ */
+/* --- the assumed ------------------------------------------------------------------ */
 
 /* Takes the reference to @pod, for which there is room at its place. */
-static int enter(Store *store, LedgerEntry *entry, const Pod *pod, int64_t until_nsec) {
+static int enter(Store *store, AssumedPod *entry, const Pod *pod, int64_t until_nsec) {
     int r;
 
     if (entry) {
         rows_remove_pod(&store->rows, entry->pod);
         pod_record_unref(entry->pod);
-        *entry = (LedgerEntry){.pod = pod, .until_nsec = until_nsec};
+        *entry = (AssumedPod){.pod = pod, .until_nsec = until_nsec};
     } else {
-        r = ledger_add(&store->ledger, pod, until_nsec);
+        r = assumed_pods_add(&store->assumed, pod, until_nsec);
         if (r < 0) {
             rows_withdraw(&store->rows, pod->node_name);
             pod_record_unref(pod);
@@ -142,14 +142,14 @@ static int enter(Store *store, LedgerEntry *entry, const Pod *pod, int64_t until
 
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec) {
     const Pod *known = pods_find(&store->pods, pod);
-    LedgerEntry *entry = ledger_find(&store->ledger, pod->uid);
+    AssumedPod *entry = assumed_pods_find(&store->assumed, pod->uid);
     _cleanup_(pod_record_unrefp) const Pod *record = NULL;
     Pod assumed = *pod;
     int r;
 
     if (str_is_empty(node) || (known && pod_is_same(known, pod) && pod_is_counted(known)))
         return 0;
-    if (!entry && ledger_count(&store->ledger) >= store->ledger_max)
+    if (!entry && assumed_pods_count(&store->assumed) >= store->assumed_max)
         return STORE_FULL;
     assumed.node_name = node;
     assumed.is_terminal = false;
@@ -171,7 +171,7 @@ void store_forget(Store *store, Str uid) {
 }
 
 const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec) {
-    const LedgerEntry *entry = ledger_find(&store->ledger, uid);
+    const AssumedPod *entry = assumed_pods_find(&store->assumed, uid);
 
     if (!entry)
         return NULL;
@@ -183,14 +183,14 @@ size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next) {
     size_t n = 0, i = 0;
     const Pod *pod;
 
-    while ((pod = ledger_take_expired(&store->ledger, now_nsec, &i))) {
+    while ((pod = assumed_pods_take_expired(&store->assumed, now_nsec, &i))) {
         rows_remove_pod(&store->rows, pod);
         pod_record_unref(pod);
         n++;
     }
     if (n > 0)
         store_touch_nominated(store);
-    *ret_next = ledger_next(&store->ledger);
+    *ret_next = assumed_pods_next(&store->assumed);
     return n;
 }
 
@@ -221,7 +221,7 @@ static size_t collect_nominated(const Store *store, const Pod **pods) {
 
     for (size_t i = 0; (pod = set_next(&store->nominated, &i)); i++)
         if (store_find_node(store, pod->nominated_node_name) &&
-            !ledger_find(&store->ledger, pod->uid))
+            !assumed_pods_find(&store->assumed, pod->uid))
             pods[n++] = pod;
     if (n > 0)
         qsort(pods, n, sizeof(*pods), compare_nominated);
@@ -229,10 +229,10 @@ static size_t collect_nominated(const Store *store, const Pod **pods) {
 }
 
 static size_t collect_assumed(const Store *store, const Pod **pods) {
-    const LedgerEntry *entry;
+    const AssumedPod *entry;
     size_t n = 0;
 
-    for (size_t i = 0; (entry = set_next(&store->ledger.entries, &i)); i++)
+    for (size_t i = 0; (entry = set_next(&store->assumed.entries, &i)); i++)
         pods[n++] = entry->pod;
     if (n > 0)
         qsort(pods, n, sizeof(*pods), compare_uids);
@@ -240,14 +240,14 @@ static size_t collect_assumed(const Store *store, const Pod **pods) {
 }
 
 void store_sweep(Store *store) {
-    if (pool_size(store->pool) <= 2 * store->n_parts_swept + SWEEP_SPARE)
+    if (record_pool_size(store->pool) <= 2 * store->n_parts_swept + SWEEP_SPARE)
         return;
-    (void)pool_sweep(store->pool);
-    store->n_parts_swept = pool_size(store->pool);
+    (void)record_pool_sweep(store->pool);
+    store->n_parts_swept = record_pool_size(store->pool);
 }
 
 static int publish_new(Store *store) {
-    size_t n_max = store->nominated.n_used + ledger_count(&store->ledger);
+    size_t n_max = store->nominated.n_used + assumed_pods_count(&store->assumed);
     const Pod **nominated = malloc((n_max + 1) * sizeof(*nominated));
     const Pod **assumed;
     Snapshot *snapshot = NULL;
@@ -257,9 +257,9 @@ static int publish_new(Store *store) {
     if (!nominated)
         return -ENOMEM;
     assumed = nominated + store->nominated.n_used;
-    r = edition_make(&store->rows,
+    r = snapshot_build(&store->rows,
         store->published,
-        &(Waiting){
+        &(SnapshotPods){
             .nominated = nominated,
             .n_nominated = collect_nominated(store, nominated),
             .assumed = assumed,
@@ -292,9 +292,10 @@ void store_figures(const Store *store, StoreFigures *ret) {
     *ret = (StoreFigures){
         .n_nodes = store->rows.n_nodes,
         .n_pods = store->pods.n_used,
-        .n_assumed = ledger_count(&store->ledger),
+        .n_assumed = assumed_pods_count(&store->assumed),
         .n_chunks_copied = store->n_chunks_copied,
-        .n_parts = pool_size(store->pool),
-        .n_resources_left_out = store->published ? snapshot_words(store->published)->n_left_out : 0,
+        .n_parts = record_pool_size(store->pool),
+        .n_resources_left_out =
+            store->published ? snapshot_dictionary(store->published)->n_left_out : 0,
     };
 }

@@ -10,16 +10,16 @@
  * Nodes keep their row as long as they exist, also over a relist. A pod is known by
  * namespace and name; a new UID under the same name is a new pod. Requested amounts
  * count every pod that has a node and is not finished, as kube-scheduler does
- * (model/pod.h: pod_decode), and the pods of the ledger.
+ * (model/pod.h: pod_decode), and the pods of the assumed.
  *
  * A relist is staged: store_list_begin(), any number of objects, store_list_end().
  * Until the end nothing of it is to be seen; then objects that it did not name are
  * gone, all at once. Objects that say nothing new share the record that is there, so
- * that staging a whole cluster takes little memory. (By content, not resourceVersion:
+ * that staged a whole cluster takes little memory. (By content, not resourceVersion:
  * heartbeats change that one all the time. A record keeps the resourceVersion with which
  * its content came.)
  *
- * The ledger: store_assume() counts a pod on a node before any watch shows it there,
+ * The assumed: store_assume() counts a pod on a node before any watch shows it there,
  * until the watch does, the pod is gone, store_forget(), or its time is over.
  *
  * Everything here is a pure function of what was applied; time is an argument.
@@ -39,7 +39,7 @@
  * make us hold. */
 #define STORE_NODES_MAX 50000u
 #define STORE_PODS_MAX 1000000u
-#define STORE_LEDGER_MAX 65536u
+#define STORE_ASSUMED_MAX 65536u
 
 typedef struct Store Store;
 
@@ -110,4 +110,4 @@ typedef struct StoreFigures {
 void store_figures(const Store *store, StoreFigures *ret);
 
 /* For tests: lower ceilings. */
-void store_limit(Store *store, size_t nodes_max, size_t pods_max, size_t ledger_max);
+void store_limit(Store *store, size_t nodes_max, size_t pods_max, size_t assumed_max);

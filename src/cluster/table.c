@@ -14,7 +14,7 @@ size_t table_find_resource(const NodeTable *table, Str name) {
 
 /* --- a request's own table -------------------------------------------------------- */
 
-typedef struct Building {
+typedef struct TableBuild {
     const Node *nodes;
     size_t n_nodes;
     Arena *arena;
@@ -22,55 +22,55 @@ typedef struct Building {
     size_t guesses[RESOURCES_MAX]; /* by position in an object's list: the column */
     VEC(Taints) taint_sets;
     NodeChunk **chunks;
-} Building;
+} TableBuild;
 
 /* The column of @name, made if it is new. @position is its place in the object's list:
  * nodes of one cluster list their resources in the same order, so the column is mostly
  * that of the object before. What is over the ceiling gets none. */
-static int add_resource(Building *building, Str name, size_t position) {
-    size_t *guess = &building->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
+static int add_resource(TableBuild *build, Str name, size_t position) {
+    size_t *guess = &build->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
     Str *added;
 
-    if (*guess < building->resources.n && str_eq(building->resources.items[*guess], name))
+    if (*guess < build->resources.n && str_eq(build->resources.items[*guess], name))
         return 0;
-    for (size_t i = 0; i < building->resources.n; i++) {
-        if (str_eq(building->resources.items[i], name)) {
+    for (size_t i = 0; i < build->resources.n; i++) {
+        if (str_eq(build->resources.items[i], name)) {
             *guess = i;
             return 0;
         }
     }
-    if (building->resources.n >= TABLE_RESOURCES_MAX)
+    if (build->resources.n >= TABLE_RESOURCES_MAX)
         return 0;
-    added = VEC_PUSH(&building->resources, building->arena);
+    added = VEC_PUSH(&build->resources, build->arena);
     if (!added)
         return -ENOMEM;
     *added = name;
     return 0;
 }
 
-static int collect_resources(Building *building) {
-    int r = add_resource(building, STR("cpu"), 0);
+static int collect_resources(TableBuild *build) {
+    int r = add_resource(build, STR("cpu"), 0);
 
     if (r == 0)
-        r = add_resource(building, STR("memory"), 1);
-    for (size_t row = 0; r == 0 && row < building->n_nodes; row++) {
-        const Resources *allocatable = &building->nodes[row].allocatable;
+        r = add_resource(build, STR("memory"), 1);
+    for (size_t row = 0; r == 0 && row < build->n_nodes; row++) {
+        const Resources *allocatable = &build->nodes[row].allocatable;
 
         for (size_t i = 0; r == 0 && i < allocatable->n; i++)
-            r = add_resource(building, allocatable->items[i].name, i);
+            r = add_resource(build, allocatable->items[i].name, i);
     }
     return r;
 }
 
-static int add_chunks(Building *building) {
-    size_t n = building->n_nodes / CHUNK_ROWS + 1;
+static int add_chunks(TableBuild *build) {
+    size_t n = build->n_nodes / CHUNK_ROWS + 1;
 
-    building->chunks = ARENA_ARRAY(building->arena, NodeChunk *, n);
-    if (!building->chunks)
+    build->chunks = ARENA_ARRAY(build->arena, NodeChunk *, n);
+    if (!build->chunks)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        building->chunks[i] = chunk_new_in(building->arena, (uint32_t)building->resources.n);
-        if (!building->chunks[i])
+        build->chunks[i] = chunk_new_in(build->arena, (uint32_t)build->resources.n);
+        if (!build->chunks[i])
             return -ENOMEM;
     }
     return 0;
@@ -81,19 +81,19 @@ static int add_chunks(Building *building) {
  * TAINT_SETS_SEARCHED only. */
 #define TAINT_SETS_SEARCHED 64u
 
-static int set_taints(Building *building, const Taints *taints, uint32_t *ret) {
-    size_t n = building->taint_sets.n;
+static int set_taints(TableBuild *build, const Taints *taints, uint32_t *ret) {
+    size_t n = build->taint_sets.n;
     Taints *set;
 
     if (taints->n == 0)
         return 0;
     for (size_t i = n; i > 1 && n - i < TAINT_SETS_SEARCHED; i--) {
-        if (taints_equal(&building->taint_sets.items[i - 1], taints)) {
+        if (taints_equal(&build->taint_sets.items[i - 1], taints)) {
             *ret = (uint32_t)(i - 1);
             return 0;
         }
     }
-    set = VEC_PUSH(&building->taint_sets, building->arena);
+    set = VEC_PUSH(&build->taint_sets, build->arena);
     if (!set)
         return -ENOMEM;
     *set = *taints;
@@ -101,52 +101,52 @@ static int set_taints(Building *building, const Taints *taints, uint32_t *ret) {
     return 0;
 }
 
-static int add_node(Building *building, size_t row) {
-    NodeChunk *chunk = building->chunks[row / CHUNK_ROWS];
-    const Node *node = &building->nodes[row];
+static int add_node(TableBuild *build, size_t row) {
+    NodeChunk *chunk = build->chunks[row / CHUNK_ROWS];
+    const Node *node = &build->nodes[row];
     size_t slot = row % CHUNK_ROWS;
 
     chunk->nodes[slot] = node;
     chunk->is_ready[slot] = node->is_ready;
     chunk->is_unschedulable[slot] = node->is_unschedulable;
-    chunk_set_allocatable(chunk, slot, &node->allocatable, building->resources.items);
-    chunk_count_pods(chunk, slot, building->resources.items);
-    return set_taints(building, &node->taints, &chunk->taint_set[slot]);
+    chunk_set_allocatable(chunk, slot, &node->allocatable, build->resources.items);
+    chunk_count_pods(chunk, slot, build->resources.items);
+    return set_taints(build, &node->taints, &chunk->taint_set[slot]);
 }
 
-static int build_names(const Building *building, NodeTable *ret) {
-    NodeNames *index = ARENA_NEW(building->arena, NodeNames);
-    Str *names = ARENA_RAW(building->arena, Str, building->n_nodes);
+static int build_names(const TableBuild *build, NodeTable *ret) {
+    NodeNames *index = ARENA_NEW(build->arena, NodeNames);
+    Str *names = ARENA_RAW(build->arena, Str, build->n_nodes);
 
     if (!index || !names)
         return -ENOMEM;
-    for (size_t row = 0; row < building->n_nodes; row++)
-        names[row] = building->nodes[row].name;
+    for (size_t row = 0; row < build->n_nodes; row++)
+        names[row] = build->nodes[row].name;
     ret->names = index;
-    return names_init_in(building->arena, names, building->n_nodes, index);
+    return names_init_in(build->arena, names, build->n_nodes, index);
 }
 
 int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret) {
-    Building building = {.nodes = nodes, .n_nodes = n_nodes, .arena = arena};
-    int r = collect_resources(&building);
+    TableBuild build = {.nodes = nodes, .n_nodes = n_nodes, .arena = arena};
+    int r = collect_resources(&build);
 
     if (r == 0)
-        r = add_chunks(&building);
-    if (r == 0 && !VEC_PUSH(&building.taint_sets, arena)) /* number 0: no taints */
+        r = add_chunks(&build);
+    if (r == 0 && !VEC_PUSH(&build.taint_sets, arena)) /* number 0: no taints */
         r = -ENOMEM;
     for (size_t row = 0; r == 0 && row < n_nodes; row++)
-        r = add_node(&building, row);
+        r = add_node(&build, row);
     *ret = (NodeTable){
         .n_rows = n_nodes,
-        .chunks = (const NodeChunk *const *)building.chunks,
+        .chunks = (const NodeChunk *const *)build.chunks,
         .n_chunks = n_nodes / CHUNK_ROWS + 1,
-        .resources = building.resources.items,
-        .n_resources = building.resources.n,
-        .taint_sets = building.taint_sets.items,
-        .n_taint_sets = building.taint_sets.n,
+        .resources = build.resources.items,
+        .n_resources = build.resources.n,
+        .taint_sets = build.taint_sets.items,
+        .n_taint_sets = build.taint_sets.n,
     };
     if (r == 0)
-        r = build_names(&building, ret);
+        r = build_names(&build, ret);
     return r;
 }
 

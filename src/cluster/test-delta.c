@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/test-assert.h"
 #include "cluster/difference.h"
 #include "cluster/dump.h"
@@ -15,10 +15,10 @@
 #define N_SNAPSHOTS 40u
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
 
-static Dice dice;
+static Rng rng;
 
 static unsigned roll(unsigned n) {
-    return (unsigned)dice_pick(&dice, n);
+    return (unsigned)rng_pick(&rng, n);
 }
 
 static void apply_node(Store *store, unsigned i) {
@@ -213,7 +213,7 @@ static void test_histories(void **state) {
         Snapshot *before = NULL, *shown = NULL;
         size_t spare = 100000;
 
-        dice = (Dice){run};
+        rng = (Rng){run};
         change(store, 600);
         remove_nodes(store, 0, 20); /* rows that nobody has, from the beginning */
         for (unsigned i = 0; i < N_SNAPSHOTS; i++) {

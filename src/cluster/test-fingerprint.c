@@ -45,7 +45,7 @@ static bool is_same(Digest a, Digest b) {
     return a.high == b.high && a.low == b.low;
 }
 
-/* Rows and columns have another order, and a column of nobody's comes besides. */
+/* NodeRows and columns have another order, and a column of nobody's comes besides. */
 static void test_order_does_not_matter(void **state) {
     const Node forth[] = {one, two}, back[] = {two, one};
 

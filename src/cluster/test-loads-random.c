@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "cluster/test-measured.h"
 #include "model/time.h"
 
@@ -15,7 +15,7 @@
 #define STEPS 1500u
 
 typedef struct Random {
-    Dice dice;
+    Rng rng;
     Lab lab;
     Snapshot *before; /* of lab.loads; NULL: there are none */
     size_t n_shared, n_present, n_placed, n_future;
@@ -27,7 +27,7 @@ typedef struct Random {
 } Random;
 
 static unsigned roll(Random *random, unsigned n) {
-    return (unsigned)dice_pick(&random->dice, n);
+    return (unsigned)rng_pick(&random->rng, n);
 }
 
 static Str name_of(char *out, unsigned i) {
@@ -37,7 +37,7 @@ static Str name_of(char *out, unsigned i) {
 /* --- what happens ------------------------------------------------------------------------ */
 
 static void open_random(Random *random, uint64_t seed) {
-    *random = (Random){.dice = {seed}};
+    *random = (Random){.rng = {seed}};
     lab_open(&random->lab);
     random->lab.gauges[0].placements =
         (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = 20 * SEC};
@@ -108,21 +108,22 @@ static void change_pod(Random *random) {
 
 static void sample(Random *random) {
     static const size_t polled[] = {0, 1, 3};
-    Sampling *sampling = lab_sample(&random->lab, polled[roll(random, 3)]);
+    Measurement *measurement = lab_sample(&random->lab, polled[roll(random, 3)]);
     bool has_lags = roll(random, 2);
     char key[32], name[16];
 
-    for (uint32_t row = 0; row < sampling->names->n_rows; row++)
-        if (!str_is_empty(sampling->names->names[row]) && roll(random, 5))
-            assert_int_equal(sampling_set(sampling,
+    for (uint32_t row = 0; row < measurement->names->n_rows; row++)
+        if (!str_is_empty(measurement->names->names[row]) && roll(random, 5))
+            assert_int_equal(measurement_set(measurement,
                                  row,
                                  roll(random, 9) ? roll(random, 100) : NAN,
                                  has_lags ? (int64_t)roll(random, 30) * SEC : 0),
                 0);
-    assert_int_equal(sampling_reserve_workloads(sampling, WORKLOADS), 0);
+    assert_int_equal(measurement_reserve_workloads(measurement, WORKLOADS), 0);
     for (unsigned i = 0; i < WORKLOADS; i++) {
         (void)snprintf(key, sizeof(key), "shop/Job/%s", name_of(name, i).ptr);
-        assert_int_equal(sampling_set_workload(sampling, str_from_c(key), roll(random, 1000)), 0);
+        assert_int_equal(
+            measurement_set_workload(measurement, str_from_c(key), roll(random, 1000)), 0);
     }
 }
 
@@ -147,7 +148,7 @@ typedef struct Want {
     bool is_future; /* its time is not known exactly */
 } Want;
 
-static const Sampling *sampling_at(const Random *random, size_t i) {
+static const Measurement *measurement_at(const Random *random, size_t i) {
     const Measurements *measurements = random->lab.input.measurements;
 
     return measurements ? measurements->items[i] : NULL;
@@ -155,16 +156,16 @@ static const Sampling *sampling_at(const Random *random, size_t i) {
 
 static void want_polled(const Random *random, size_t i, Str name, Want *want) {
     const LoadsInput *input = &random->lab.input;
-    const Sampling *sampling = sampling_at(random, i);
+    const Measurement *measurement = measurement_at(random, i);
 
-    for (uint32_t row = 0; sampling && row < sampling->names->n_rows; row++) {
-        int64_t lag = sampling->lags_nsec ? sampling->lags_nsec[row] : 0;
+    for (uint32_t row = 0; measurement && row < measurement->names->n_rows; row++) {
+        int64_t lag = measurement->lags_nsec ? measurement->lags_nsec[row] : 0;
 
-        if (!str_eq(sampling->names->names[row], name) || isnan(sampling->values[row]) ||
-            input->uptime_nsec - sampling->uptime_nsec + lag > input->gauges[i].max_age_nsec)
+        if (!str_eq(measurement->names->names[row], name) || isnan(measurement->values[row]) ||
+            input->uptime_nsec - measurement->uptime_nsec + lag > input->gauges[i].max_age_nsec)
             continue;
-        want->measured = sampling->values[row];
-        want->at = sampling->at_nsec - lag;
+        want->measured = measurement->values[row];
+        want->at = measurement->at_nsec - lag;
     }
 }
 
@@ -182,15 +183,15 @@ static void want_noted(const Random *random, Str name, Want *want) {
 
 static double want_use(const Random *random, size_t i, const Pod *pod) {
     const GaugePlacements *how = &random->lab.gauges[i].placements;
-    const Sampling *by = sampling_at(random, 3);
+    const Measurement *by = measurement_at(random, 3);
     bool is_cpu = str_is(how->resource, "cpu");
     char key[64];
 
     if (how->by.len > 0 && by &&
         random->lab.input.uptime_nsec - by->uptime_nsec <= random->lab.gauges[3].max_age_nsec) {
         (void)snprintf(key, sizeof(key), "shop/Job/%.*s", STR_FMT(pod->owner_name));
-        if (!isnan(sampling_workload(by, str_from_c(key))))
-            return sampling_workload(by, str_from_c(key));
+        if (!isnan(measurement_workload(by, str_from_c(key))))
+            return measurement_workload(by, str_from_c(key));
     }
     for (size_t j = 0; j < pod->requests.n; j++)
         if (str_eq(pod->requests.items[j].name, how->resource))

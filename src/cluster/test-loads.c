@@ -199,7 +199,7 @@ static void test_shared_chunks(void **state) {
     lab_publish(&lab);
     assert_int_equal(build_next(&lab, before, &next), 3);
     loads_release(&next);
-    lab_renew(&lab); /* the same samplings, but who knows */
+    lab_renew(&lab); /* the same measurements, but who knows */
     assert_int_equal(build_next(&lab, before, &next), 0);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 64), 2);
     loads_release(&next);

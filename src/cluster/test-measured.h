@@ -75,7 +75,7 @@ static inline void lab_annotate(Lab *lab, const char *name, const char *text) {
     assert_int_equal(store_apply_node(lab->store, &node), 0);
 }
 
-/* Another list of samplings, those of before in it. */
+/* Another list of measurements, those of before in it. */
 static inline void lab_renew(Lab *lab) {
     Measurements *before = lab->input.measurements;
     Measurements *made = measurements_new(1, LAB_GAUGES);
@@ -83,28 +83,29 @@ static inline void lab_renew(Lab *lab) {
     assert_non_null(made);
     for (size_t i = 0; before && i < LAB_GAUGES; i++)
         if (before->items[i])
-            made->items[i] = sampling_ref(before->items[i]);
+            made->items[i] = measurement_ref(before->items[i]);
     measurements_unref(before);
     lab->input.measurements = made;
 }
 
-/* A new sampling of gauge @i, of now, borrowed; empty. */
-static inline Sampling *lab_sample(Lab *lab, size_t i) {
-    Sampling *sampling = sampling_new(
+/* A new measurement of gauge @i, of now, borrowed; empty. */
+static inline Measurement *lab_sample(Lab *lab, size_t i) {
+    Measurement *measurement = measurement_new(
         (NodeNames *)(uintptr_t)lab_table(lab)->names, lab->input.now_nsec, lab->input.uptime_nsec);
 
-    assert_non_null(sampling);
+    assert_non_null(measurement);
     lab_renew(lab);
-    sampling_unref(lab->input.measurements->items[i]);
-    lab->input.measurements->items[i] = sampling;
-    return sampling;
+    measurement_unref(lab->input.measurements->items[i]);
+    lab->input.measurements->items[i] = measurement;
+    return measurement;
 }
 
 static inline void lab_set(Lab *lab, size_t i, const char *name, double value, int64_t lag) {
-    Sampling *sampling = lab->input.measurements->items[i];
+    Measurement *measurement = lab->input.measurements->items[i];
 
     assert_int_equal(
-        sampling_set(sampling, names_find(sampling->names, str_from_c(name)), value, lag), 0);
+        measurement_set(measurement, names_find(measurement->names, str_from_c(name)), value, lag),
+        0);
 }
 
 static inline void lab_pass(Lab *lab, int64_t nsec) {

@@ -208,7 +208,7 @@ typedef struct Kept {
 
 typedef struct Model {
     const ModelOptions *options;
-    ModelDice *dice;
+    ModelRng *rng;
     Store *store;
     ModelTally tally;
     unsigned noise;
@@ -231,19 +231,19 @@ typedef struct Model {
 #define WRONG(model, ...)                                                                          \
     ((void)snprintf((model)->problem, sizeof((model)->problem), __VA_ARGS__), (model)->problem)
 
-static unsigned roll(ModelDice *dice, unsigned n) {
+static unsigned roll(ModelRng *rng, unsigned n) {
     unsigned value = 0;
 
-    if (!dice->data)
-        return (unsigned)dice_pick(&dice->dice, n);
-    for (unsigned reach = 1; reach < n && dice->n_left > 0; reach *= 256, dice->n_left--)
-        value = value * 256 + *dice->data++;
+    if (!rng->data)
+        return (unsigned)rng_pick(&rng->rng, n);
+    for (unsigned reach = 1; reach < n && rng->n_left > 0; reach *= 256, rng->n_left--)
+        value = value * 256 + *rng->data++;
     return value % n;
 }
 
 static bool is_over(const Model *model) {
     return model->tally.n_events >= model->options->n_events ||
-           (model->dice->data && model->dice->n_left == 0);
+           (model->rng->data && model->rng->n_left == 0);
 }
 
 static void drop_entry(Model *model, unsigned pod, unsigned generation) {
@@ -577,7 +577,7 @@ static const char *check_table(Model *model, const NodeTable *table) {
 
 static void arm(Model *model) {
     if (model->options->arm)
-        model->options->arm(roll(model->dice, 64));
+        model->options->arm(roll(model->rng, 64));
 }
 
 static bool has_failed(Model *model, int r) {
@@ -628,26 +628,26 @@ static const char *publish(Model *model) {
 /* --- operations ------------------------------------------------------------------- */
 
 static unsigned any_node(Model *model) {
-    return roll(model->dice, model->options->n_nodes);
+    return roll(model->rng, model->options->n_nodes);
 }
 
 static unsigned any_pod(Model *model) {
-    return roll(model->dice, model->options->n_pods);
+    return roll(model->rng, model->options->n_pods);
 }
 
 static NodeFacts roll_node(Model *model) {
-    return (NodeFacts){.is_there = true, .variant = (uint8_t)roll(model->dice, 256)};
+    return (NodeFacts){.is_there = true, .variant = (uint8_t)roll(model->rng, 256)};
 }
 
 static PodFacts roll_pod(Model *model) {
     PodFacts facts = {.is_there = true,
-        .is_terminal = roll(model->dice, 12) == 0,
-        .generation = (uint8_t)roll(model->dice, GENERATIONS),
-        .variant = (uint8_t)roll(model->dice, 256)};
+        .is_terminal = roll(model->rng, 12) == 0,
+        .generation = (uint8_t)roll(model->rng, GENERATIONS),
+        .variant = (uint8_t)roll(model->rng, 256)};
 
-    if (roll(model->dice, 4) > 0)
+    if (roll(model->rng, 4) > 0)
         facts.node = (uint16_t)(any_node(model) + 1);
-    if (roll(model->dice, 8) == 0)
+    if (roll(model->rng, 8) == 0)
         facts.nominated = (uint16_t)(any_node(model) + 1);
     return facts;
 }
@@ -709,7 +709,7 @@ static const char *do_new_event(Model *model, bool is_node) {
 static const char *do_old_event(Model *model) {
     size_t n = model->n_history < HISTORY ? model->n_history : HISTORY;
 
-    return n == 0 ? NULL : do_event(model, &model->history[roll(model->dice, (unsigned)n)]);
+    return n == 0 ? NULL : do_event(model, &model->history[roll(model->rng, (unsigned)n)]);
 }
 
 /* What is there, with another resourceVersion: nobody must notice. */
@@ -737,7 +737,7 @@ static const char *do_remove_node(Model *model) {
 }
 
 static const char *do_remove_pod(Model *model) {
-    unsigned index = any_pod(model), generation = roll(model->dice, GENERATIONS + 1);
+    unsigned index = any_pod(model), generation = roll(model->rng, GENERATIONS + 1);
     const PodFacts *pod = &model->pods[index];
     bool is_any = generation == GENERATIONS;
     MadePod made;
@@ -756,11 +756,11 @@ static const char *do_assume(Model *model) {
     unsigned index = any_pod(model);
     PodFacts facts = roll_pod(model);
     uint16_t node = (uint16_t)(any_node(model) + 1);
-    int64_t until = model->now + 1 + roll(model->dice, 50);
+    int64_t until = model->now + 1 + roll(model->rng, 50);
     EntryFacts *entry = &model->entries[index][facts.generation];
     const PodFacts *pod = &model->pods[index];
     bool is_bound = pod->is_there && pod->generation == facts.generation && pod->node;
-    bool is_full = !is_bound && !entry->is_there && model->n_entries >= model->options->ledger_max;
+    bool is_full = !is_bound && !entry->is_there && model->n_entries >= model->options->assumed_max;
     Texts texts = {0};
     MadePod made;
     int r;
@@ -785,7 +785,7 @@ static const char *do_assume(Model *model) {
 }
 
 static const char *do_forget(Model *model) {
-    unsigned index = any_pod(model), generation = roll(model->dice, GENERATIONS);
+    unsigned index = any_pod(model), generation = roll(model->rng, GENERATIONS);
     Texts texts = {0};
 
     store_forget(model->store, pod_uid(&texts, index, generation));
@@ -797,7 +797,7 @@ static const char *do_expire(Model *model) {
     int64_t next = INT64_MAX, got_next = 0;
     size_t n = 0, got;
 
-    model->now += roll(model->dice, 30);
+    model->now += roll(model->rng, 30);
     got = store_expire(model->store, model->now, &got_next);
     for (unsigned i = 0; i < model->options->n_pods; i++) {
         for (unsigned g = 0; g < GENERATIONS; g++) {
@@ -862,7 +862,7 @@ static const char *stage_nodes(Model *model, unsigned changes) {
     const char *problem = NULL;
 
     for (unsigned i = 0; !problem && i < model->options->n_nodes; i++)
-        if (roll(model->dice, changes) == 0)
+        if (roll(model->rng, changes) == 0)
             problem = stage_node(model, any_node(model), roll_node(model));
         else if (model->nodes[i].is_there)
             problem = stage_node(model, i, model->nodes[i]);
@@ -873,7 +873,7 @@ static const char *stage_pods(Model *model, unsigned changes) {
     const char *problem = NULL;
 
     for (unsigned i = 0; !problem && i < model->options->n_pods; i++)
-        if (roll(model->dice, changes) == 0)
+        if (roll(model->rng, changes) == 0)
             problem = stage_pod(model, any_pod(model), roll_pod(model));
         else if (model->pods[i].is_there)
             problem = stage_pod(model, i, model->pods[i]);
@@ -935,9 +935,9 @@ static const char *end_list(Model *model, StoreKind kind) {
 }
 
 static const char *do_list(Model *model) {
-    StoreKind kind = roll(model->dice, 2) ? STORE_PODS : STORE_NODES;
+    StoreKind kind = roll(model->rng, 2) ? STORE_PODS : STORE_NODES;
     Staged *staged = kind == STORE_NODES ? &model->staged_nodes : &model->staged_pods;
-    unsigned step = roll(model->dice, 8);
+    unsigned step = roll(model->rng, 8);
 
     if (!staged->is_open || step == 0) {
         store_list_begin(model->store, kind);
@@ -956,9 +956,9 @@ static const char *do_list(Model *model) {
 }
 
 static const char *step(Model *model) {
-    unsigned what = roll(model->dice, 64);
+    unsigned what = roll(model->rng, 64);
 
-    if (roll(model->dice, model->options->publish_every) == 0)
+    if (roll(model->rng, model->options->publish_every) == 0)
         return publish(model);
     if (what < 24)
         return do_new_event(model, false);
@@ -988,13 +988,13 @@ static void model_free(Model *model) {
     free(model);
 }
 
-static Model *model_new(const ModelOptions *options, ModelDice *dice) {
+static Model *model_new(const ModelOptions *options, ModelRng *rng) {
     Model *model = calloc(1, sizeof(*model));
 
     if (!model)
         return NULL;
     model->options = options;
-    model->dice = dice;
+    model->rng = rng;
     for (size_t row = 0; row < MODEL_NODES_MAX; row++)
         model->rows[row] = NOBODY;
     model->store = store_new();
@@ -1002,13 +1002,13 @@ static Model *model_new(const ModelOptions *options, ModelDice *dice) {
         model_free(model);
         return NULL;
     }
-    store_limit(model->store, options->nodes_max, options->pods_max, options->ledger_max);
+    store_limit(model->store, options->nodes_max, options->pods_max, options->assumed_max);
     return model;
 }
 
-const char *model_run(const ModelOptions *options, ModelDice *dice, ModelTally *tally) {
+const char *model_run(const ModelOptions *options, ModelRng *rng, ModelTally *tally) {
     static _Thread_local char problem[512];
-    Model *model = model_new(options, dice);
+    Model *model = model_new(options, rng);
     const char *found = NULL;
 
     if (!model)

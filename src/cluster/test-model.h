@@ -12,22 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 
 #define MODEL_NODES_MAX 256u
 #define MODEL_PODS_MAX 1024u
 
-/* Where choices come from: bytes of a fuzzer, or dice. */
-typedef struct ModelDice {
-    const uint8_t *data; /* NULL: the dice, without end */
+/* Where choices come from: bytes of a fuzzer, or rng. */
+typedef struct ModelRng {
+    const uint8_t *data; /* NULL: random numbers, without end */
     size_t n_left;
-    Dice dice;
-} ModelDice;
+    Rng rng;
+} ModelRng;
 
 typedef struct ModelOptions {
-    unsigned n_nodes, n_pods;                 /* in the universe */
-    unsigned nodes_max, pods_max, ledger_max; /* the store's ceilings */
-    unsigned publish_every;                   /* events, about */
+    unsigned n_nodes, n_pods;                  /* in the universe */
+    unsigned nodes_max, pods_max, assumed_max; /* the store's ceilings */
+    unsigned publish_every;                    /* events, about */
     size_t n_events;
     /* Around each call of the store; NULL: nothing. With them -ENOMEM is an outcome. */
     void (*arm)(unsigned roll);
@@ -40,4 +40,4 @@ typedef struct ModelTally {
 } ModelTally;
 
 /* NULL, or what is wrong (static). @tally may be NULL. */
-const char *model_run(const ModelOptions *options, ModelDice *dice, ModelTally *tally);
+const char *model_run(const ModelOptions *options, ModelRng *rng, ModelTally *tally);

@@ -7,24 +7,24 @@
 
 #define N_MAX 4u
 
-static NodeNames *names_of(const char *const *words, size_t n, const NodeNames *before) {
+static NodeNames *names_of(const char *const *dictionary, size_t n, const NodeNames *before) {
     Str names[N_MAX];
     NodeNames *made = NULL;
 
     for (size_t i = 0; i < n; i++)
-        names[i] = str_from_c(words[i]);
+        names[i] = str_from_c(dictionary[i]);
     assert_int_equal(names_new(names, n, before, &made), 0);
     return made;
 }
 
 static uint32_t follower(const NodeNames *names, size_t row) {
-    return atomic_load(&names->guesses[row].follower);
+    return atomic_load(&names->hints[row].follower);
 }
 
 /* Until a request has shown its order: the next row that is taken. */
 static void test_first_guess(void **state) {
-    static const char *const words[] = {"a", "", "c", "d"};
-    _cleanup_(names_unrefp) NodeNames *names = names_of(words, 4, NULL);
+    static const char *const dictionary[] = {"a", "", "c", "d"};
+    _cleanup_(names_unrefp) NodeNames *names = names_of(dictionary, 4, NULL);
 
     (void)state;
     assert_int_equal(follower(names, 0), 2);
@@ -36,9 +36,9 @@ static void test_first_guess(void **state) {
 
 /* What was learnt holds for two nodes that are both still where they were. */
 static void test_learnt_guess(void **state) {
-    static const char *const words[] = {"a", "b", "c", "d"};
+    static const char *const dictionary[] = {"a", "b", "c", "d"};
     static const struct {
-        const char *words[N_MAX];
+        const char *dictionary[N_MAX];
         uint32_t of_first; /* what follows row 0; row 2 was learnt */
         uint64_t since;    /* of row 0 */
     } cases[] = {
@@ -48,12 +48,12 @@ static void test_learnt_guess(void **state) {
         {{"a", "b", "", "d"}, 1, 1},
         {{"x", "b", "c", "d"}, 1, 2}, /* another node: what followed the old one says nothing */
     };
-    _cleanup_(names_unrefp) NodeNames *before = names_of(words, 4, NULL);
+    _cleanup_(names_unrefp) NodeNames *before = names_of(dictionary, 4, NULL);
 
     (void)state;
-    atomic_store(&before->guesses[0].follower, 2);
+    atomic_store(&before->hints[0].follower, 2);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(names_unrefp) NodeNames *names = names_of(cases[i].words, 4, before);
+        _cleanup_(names_unrefp) NodeNames *names = names_of(cases[i].dictionary, 4, before);
 
         assert_int_equal(follower(names, 0), cases[i].of_first);
         assert_int_equal(names->since[0], cases[i].since);
@@ -93,10 +93,10 @@ static void check_sequence(const NodeNames *names, const NameSequence *sequence)
     size_t n_placed = 0;
 
     for (size_t place = 0; place < sequence->n; place++) {
-        const Guess *guess = &names->guesses[sequence->rows[place]];
+        const NameHint *hint = &names->hints[sequence->rows[place]];
 
-        assert_int_equal(sequence->at[place + 1] - sequence->at[place], guess->len);
-        assert_memory_equal(sequence->text + sequence->at[place], guess->literal, guess->len);
+        assert_int_equal(sequence->at[place + 1] - sequence->at[place], hint->len);
+        assert_memory_equal(sequence->text + sequence->at[place], hint->literal, hint->len);
         assert_int_equal(sequence->places[sequence->rows[place]], place);
     }
     for (size_t row = 0; row <= names->n_rows; row++)
@@ -167,7 +167,7 @@ static void test_learn_odd(void **state) {
     size_t n = rows_of(0, 1, rows);
 
     (void)state;
-    names->guesses[5].len = 0; /* as of a name that is not valid */
+    names->hints[5].len = 0; /* as of a name that is not valid */
     rows[n++] = 17;
     rows[n++] = MANY; /* the unknown node */
     names_learn(names, rows, n);
@@ -190,7 +190,7 @@ static void test_learn_no_more(void **state) {
     uint32_t rows[MANY];
 
     (void)state;
-    names->guesses[5].len = 0;
+    names->hints[5].len = 0;
     for (uint32_t i = 0; i < MANY; i++)
         rows[i] = i % 2 ? i : MANY; /* half of them unknown */
     for (size_t i = 0; i < 50; i++)

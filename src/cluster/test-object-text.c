@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/test-assert.h"
 #include "cluster/object-text.h"
 #include "cluster/record.h"
@@ -11,10 +11,10 @@
 #define ROOM ((size_t)1 << 24)
 #define N_PODS 2000u
 
-static Dice dice = {.state = 7};
+static Rng rng = {.state = 7};
 
 static unsigned roll(unsigned n) {
-    return (unsigned)dice_pick(&dice, n);
+    return (unsigned)rng_pick(&rng, n);
 }
 
 static const char *pick(const char *const *list, unsigned n) {

@@ -109,9 +109,9 @@ static void test_amounts(void **state) {
         lab_sample(&lab, 0);
         lab_set(&lab, 0, "a", 1, 0);
         lab_sample(&lab, 3);
-        assert_int_equal(sampling_reserve_workloads(lab.input.measurements->items[3], 1), 0);
+        assert_int_equal(measurement_reserve_workloads(lab.input.measurements->items[3], 1), 0);
         assert_int_equal(
-            sampling_set_workload(
+            measurement_set_workload(
                 lab.input.measurements->items[3], STR("shop/StatefulSet/web"), cases[i].by),
             0);
         lab_build(&lab);
@@ -136,9 +136,9 @@ static void build_by_use(Lab *lab) {
     lab_sample(lab, 0);
     lab_set(lab, 0, "a", 1, 0);
     lab_sample(lab, 3);
-    assert_int_equal(sampling_reserve_workloads(lab->input.measurements->items[3], 1), 0);
-    assert_int_equal(
-        sampling_set_workload(lab->input.measurements->items[3], STR("shop/StatefulSet/web"), 1.5),
+    assert_int_equal(measurement_reserve_workloads(lab->input.measurements->items[3], 1), 0);
+    assert_int_equal(measurement_set_workload(
+                         lab->input.measurements->items[3], STR("shop/StatefulSet/web"), 1.5),
         0);
     lab_build(lab);
 }

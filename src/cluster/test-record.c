@@ -1,4 +1,4 @@
-#include "cluster/pool.h"
+#include "cluster/record-pool.h"
 #include "cluster/record.h"
 
 #include <stdio.h>
@@ -90,7 +90,7 @@ static Str on_heap(Str text, char **at) {
     return moved;
 }
 
-static void check_node_copy(Pool *pool) {
+static void check_node_copy(RecordPool *pool) {
     char *heap = malloc(256), *at = heap;
     FullNode full, same;
     const Node *record;
@@ -110,13 +110,13 @@ static void check_node_copy(Pool *pool) {
     record = node_record_new(pool, &full.node);
     free(heap);
     memset(&full, 0, sizeof(full));
-    pool_free(pool); /* nor is the pool needed */
+    record_pool_free(pool); /* nor is the pool needed */
     assert_true(node_record_equal(record, &same.node));
     assert_text("version", record->resource_version, "7");
     assert_null(node_record_unref(record));
 }
 
-static void check_pod_copy(Pool *pool) {
+static void check_pod_copy(RecordPool *pool) {
     char *heap = malloc(256), *at = heap;
     FullPod full, same;
     const Pod *record;
@@ -135,7 +135,7 @@ static void check_pod_copy(Pool *pool) {
     record = pod_record_new(pool, &full.pod);
     free(heap);
     memset(&full, 0, sizeof(full));
-    pool_free(pool);
+    record_pool_free(pool);
     assert_true(pod_record_equal(record, &same.pod));
     assert_null(record->details); /* nobody reads them of a pod that runs */
     assert_text("version", record->resource_version, "7");
@@ -145,13 +145,13 @@ static void check_pod_copy(Pool *pool) {
 static void test_copies(void **state) {
     (void)state;
     check_node_copy(NULL);
-    check_node_copy(pool_new());
+    check_node_copy(record_pool_new());
     check_pod_copy(NULL);
-    check_pod_copy(pool_new());
+    check_pod_copy(record_pool_new());
 }
 
 static void test_empty(void **state) {
-    _cleanup_(pool_freep) Pool *pool = pool_new();
+    _cleanup_(record_pool_freep) RecordPool *pool = record_pool_new();
     const Node *node = node_record_new(pool, &(Node){0});
     const Pod *pod = pod_record_new(pool, &(Pod){0});
 
@@ -162,13 +162,13 @@ static void test_empty(void **state) {
     pod_record_unref(pod);
     assert_null(node_record_unref(NULL));
     assert_null(pod_record_unref(NULL));
-    assert_null(pool_free(NULL));
+    assert_null(record_pool_free(NULL));
 }
 
 /* --- sharing ---------------------------------------------------------------------- */
 
 static void test_pods_of_one_template(void **state) {
-    _cleanup_(pool_freep) Pool *pool = pool_new();
+    _cleanup_(record_pool_freep) RecordPool *pool = record_pool_new();
     FullPod full;
     const Pod *a, *b, *other;
     size_t n_parts;
@@ -176,18 +176,18 @@ static void test_pods_of_one_template(void **state) {
     (void)state;
     fill_pod(&full);
     a = pod_record_new(pool, &full.pod);
-    n_parts = pool_size(pool);
+    n_parts = record_pool_size(pool);
     full.pod.name = STR("pod-b");
     full.pod.uid = STR("uid-b");
     b = pod_record_new(pool, &full.pod);
-    assert_int_equal(pool_size(pool), n_parts);
+    assert_int_equal(record_pool_size(pool), n_parts);
     assert_ptr_equal(a->labels.items, b->labels.items);
     assert_ptr_equal(a->requests.items, b->requests.items);
     assert_ptr_equal(a->tolerations.items, b->tolerations.items);
     assert_ptr_equal(a->node_name.ptr, b->node_name.ptr);
     full.pod.priority++;
     other = pod_record_new(pool, &full.pod);
-    assert_int_equal(pool_size(pool), n_parts + 1); /* another shape of the same texts */
+    assert_int_equal(record_pool_size(pool), n_parts + 1); /* another shape of the same texts */
     assert_ptr_equal(a->labels.items[0].key.ptr, other->labels.items[0].key.ptr);
     assert_true(a->labels.items != other->labels.items);
     pod_record_unref(a);
@@ -196,7 +196,7 @@ static void test_pods_of_one_template(void **state) {
 }
 
 static void test_nodes_of_one_kind(void **state) {
-    _cleanup_(pool_freep) Pool *pool = pool_new();
+    _cleanup_(record_pool_freep) RecordPool *pool = record_pool_new();
     FullNode full;
     const Node *a, *b;
     size_t n_parts;
@@ -204,12 +204,12 @@ static void test_nodes_of_one_kind(void **state) {
     (void)state;
     fill_node(&full);
     a = node_record_new(pool, &full.node);
-    n_parts = pool_size(pool);
+    n_parts = record_pool_size(pool);
     full.node.name = STR("node-b");
     full.annotations[0].value = STR("other");
     full.images[0].size++;
     b = node_record_new(pool, &full.node);
-    assert_int_equal(pool_size(pool), n_parts);
+    assert_int_equal(record_pool_size(pool), n_parts);
     assert_ptr_equal(a->images[0].names, b->images[0].names);
     assert_ptr_equal(a->labels.items[0].value.ptr, b->labels.items[0].value.ptr);
     assert_true(a->images[0].names != a->images[1].names);
@@ -218,7 +218,7 @@ static void test_nodes_of_one_kind(void **state) {
 }
 
 static void test_sweep(void **state) {
-    _cleanup_(pool_freep) Pool *pool = pool_new();
+    _cleanup_(record_pool_freep) RecordPool *pool = record_pool_new();
     const Pod *kept, *gone[100];
     FullPod full;
     size_t n_parts;
@@ -226,7 +226,7 @@ static void test_sweep(void **state) {
     (void)state;
     fill_pod(&full);
     kept = pod_record_new(pool, &full.pod);
-    n_parts = pool_size(pool);
+    n_parts = record_pool_size(pool);
     for (size_t i = 0; i < ELEMENTS_OF(gone); i++) {
         char text[16];
 
@@ -234,17 +234,17 @@ static void test_sweep(void **state) {
         full.labels[0].value = str_from_c(text);
         gone[i] = pod_record_new(pool, &full.pod);
     }
-    assert_int_equal(pool_size(pool), n_parts + 200); /* a text and a shape each */
-    assert_int_equal(pool_sweep(pool), 0);
+    assert_int_equal(record_pool_size(pool), n_parts + 200); /* a text and a shape each */
+    assert_int_equal(record_pool_sweep(pool), 0);
     for (size_t i = 0; i < ELEMENTS_OF(gone); i++)
         pod_record_unref(gone[i]);
-    assert_int_equal(pool_size(pool), n_parts + 200);
-    assert_int_equal(pool_sweep(pool), 200);
-    assert_int_equal(pool_size(pool), n_parts);
+    assert_int_equal(record_pool_size(pool), n_parts + 200);
+    assert_int_equal(record_pool_sweep(pool), 200);
+    assert_int_equal(record_pool_size(pool), n_parts);
     assert_text("label", kept->labels.items[0].value, "web");
     pod_record_unref(kept);
-    assert_int_equal(pool_sweep(pool), n_parts);
-    assert_int_equal(pool_size(pool), 0);
+    assert_int_equal(record_pool_sweep(pool), n_parts);
+    assert_int_equal(record_pool_size(pool), 0);
 }
 
 static void test_references(void **state) {

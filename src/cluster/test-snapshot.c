@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 #include "base/test-assert.h"
-#include "cluster/pool.h"
+#include "cluster/record-pool.h"
 #include "cluster/record.h"
 
 typedef struct Scene {
-    Pool *pool;
+    RecordPool *pool;
     const Node *node;
     const Pod *waiting;
     Snapshot *snapshot;
@@ -27,7 +27,7 @@ static int make_scene(void **state) {
     const Pod *nominated[1];
     NodeTable table = {.n_rows = 1, .chunks = chunks, .n_chunks = 1, .n_nominated = 1};
 
-    scene->pool = pool_new();
+    scene->pool = record_pool_new();
     scene->node =
         node_record_new(scene->pool, &(Node){.name = name, .labels = {.items = &label, .n = 1}});
     scene->waiting =
@@ -39,7 +39,7 @@ static int make_scene(void **state) {
     table.names = names;
     table.nominated = nominated;
     assert_int_equal(
-        snapshot_new(&table, words_new(resources, 3, 0, sets, 2), &scene->snapshot), 0);
+        snapshot_new(&table, table_dictionary_new(resources, 3, 0, sets, 2), &scene->snapshot), 0);
     taint.value = label.value = resources[2] = STR("overwritten");
     *state = scene;
     return 0;
@@ -51,7 +51,7 @@ static int drop_scene(void **state) {
     snapshot_unref(scene->snapshot);
     node_record_unref(scene->node);
     pod_record_unref(scene->waiting);
-    pool_free(scene->pool);
+    record_pool_free(scene->pool);
     free(scene);
     return 0;
 }
@@ -78,7 +78,7 @@ static void test_owns_everything(void **state) {
 
     scene->node = node_record_unref(scene->node);
     scene->waiting = pod_record_unref(scene->waiting);
-    scene->pool = pool_free(scene->pool);
+    scene->pool = record_pool_free(scene->pool);
     check_content(scene->snapshot);
 }
 

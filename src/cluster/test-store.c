@@ -221,7 +221,7 @@ static void test_list_without_news(void **state) {
     assert_int_equal(figures.n_pods, 1);
 }
 
-/* --- the ledger -------------------------------------------------------------------- */
+/* --- the assumed -------------------------------------------------------------------- */
 
 /* What ends an entry, and who counts then; the pod never counts twice on the way. */
 static void test_assumed(void **state) {

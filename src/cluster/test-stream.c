@@ -27,9 +27,9 @@ static void test_streams(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        ModelDice dice = {.dice = {cases[i].seed + more}};
+        ModelRng rng = {.rng = {cases[i].seed + more}};
         ModelTally tally;
-        const char *problem = model_run(&cases[i].options, &dice, &tally);
+        const char *problem = model_run(&cases[i].options, &rng, &tally);
 
         if (problem)
             print_error(

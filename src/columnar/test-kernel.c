@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "cel/test-fixture.h"
 #include "columnar/kernel.h"
 
@@ -198,11 +198,11 @@ typedef struct Scene {
     Fixture f;
     uint32_t slots[ELEMENTS_OF(variables)];
     TestColumn columns[3], out;
-    Dice dice;
+    Rng rng;
 } Scene;
 
 static uint64_t next(Scene *s) {
-    return dice_roll(&s->dice);
+    return rng_next(&s->rng);
 }
 
 static int64_t random_int(Scene *s) {
@@ -595,7 +595,7 @@ static void test_lanes(void **state) {
 static int setup(void **state) {
     static Scene s;
 
-    s.dice = (Dice){1};
+    s.rng = (Rng){1};
     fixture_init(&s.f);
     s.f.env = cel_env_extend(cel_env_new(s.f.arena), s.f.arena);
     for (size_t i = 0; i < ELEMENTS_OF(variables); i++)

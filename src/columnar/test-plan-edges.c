@@ -28,16 +28,16 @@ static void test_groups_alone(void **state) {
         "row.domain('zone').items.size() + cluster.domains('rack').map(d, 1).sum()",
     };
     TestSchema *s = *state;
-    Dice dice = {.state = 21};
+    Rng rng = {.state = 21};
 
     for (size_t i = 0; i < ELEMENTS_OF(sources); i++) {
         for (size_t n = 0; n < 200; n = n * 4 + 1) {
-            TestTable *table = test_random_table(s, &dice, n, 3);
+            TestTable *table = test_random_table(s, &rng, n, 3);
             TestPlan p;
 
             test_plan_init(&p, s, &sources[i], 1);
             test_table_check(
-                &p, table, test_blocks(&p, table), test_random_variables(s, &dice, table), &dice);
+                &p, table, test_blocks(&p, table), test_random_variables(s, &rng, table), &rng);
         }
     }
 }
@@ -54,14 +54,14 @@ static void test_own_function(void **state) {
         .name = "sum", .signature = "(list(int)) -> int", .fn = own_sum};
     static const char *const source = "sum(row.items.map(i, i.n + pod.n))";
     TestSchema *s = *state;
-    Dice dice = {.state = 25};
-    TestTable *table = test_random_table(s, &dice, 20, 3);
+    Rng rng = {.state = 25};
+    TestTable *table = test_random_table(s, &rng, 20, 3);
     TestPlan p;
 
     assert_int_equal(cel_env_add_overload(s->env, &spec), 0);
     test_plan_init(&p, s, &source, 1);
     test_table_check(
-        &p, table, test_blocks(&p, table), test_random_variables(s, &dice, table), &dice);
+        &p, table, test_blocks(&p, table), test_random_variables(s, &rng, table), &rng);
 }
 
 /* Roots are bools, ints and doubles. */
@@ -104,14 +104,14 @@ static void test_longer_than_a_block_takes(void **state) {
     static const char *const sources[] = {
         "row.numbers.exists(n, n > 3 + pod.n)", "row.numbers.filter(n, n > 3).size()"};
     TestSchema *s = *state;
-    Dice dice = {.state = 27};
-    TestTable *table = test_random_table(s, &dice, 70, 3);
+    Rng rng = {.state = 27};
+    TestTable *table = test_random_table(s, &rng, 70, 3);
     TestPlan p;
 
     table->rows[3].record.fields[ROW_NUMBERS] = cel_list(&endless);
     test_plan_init(&p, s, sources, ELEMENTS_OF(sources));
     test_table_check(
-        &p, table, test_blocks(&p, table), test_random_variables(s, &dice, table), &dice);
+        &p, table, test_blocks(&p, table), test_random_variables(s, &rng, table), &rng);
 }
 
 /* A row with @n items, whose names are numbers from @first on. */
@@ -135,9 +135,9 @@ static void test_many_strings(void **state) {
     static const char *const source = "row.items.exists(i, i.name == pod.name)";
     enum { N_ITEMS = 40000 };
     TestSchema *s = *state;
-    Dice dice = {.state = 31};
-    TestTable *table = test_random_table(s, &dice, 2, 3);
-    CelValue *variables = test_random_variables(s, &dice, table);
+    Rng rng = {.state = 31};
+    TestTable *table = test_random_table(s, &rng, 2, 3);
+    CelValue *variables = test_random_variables(s, &rng, table);
     TestRecord pod = *(const TestRecord *)variables[s->pod_slot].record;
     TestPlan p;
 
@@ -147,7 +147,7 @@ static void test_many_strings(void **state) {
     test_plan_init(&p, s, &source, 1);
     for (uint32_t name = 0; name < 3 * N_ITEMS; name += N_ITEMS - 1) {
         pod.fields[ITEM_NAME] = cel_string(arena_printf(s->arena, "%u", name));
-        test_table_check(&p, table, test_blocks(&p, table), variables, &dice);
+        test_table_check(&p, table, test_blocks(&p, table), variables, &rng);
     }
 }
 
@@ -156,8 +156,8 @@ static void test_splice_of_many_strings(void **state) {
     static const char *const source = "row.items.exists(i, i.name == pod.name)";
     static const uint32_t rows[] = {1};
     TestSchema *s = *state;
-    Dice dice = {.state = 33};
-    TestTable *old = test_random_table(s, &dice, 2, 3), *new = test_random_table(s, &dice, 1, 3);
+    Rng rng = {.state = 33};
+    TestTable *old = test_random_table(s, &rng, 2, 3), *new = test_random_table(s, &rng, 1, 3);
     _cleanup_(arena_freep) Arena *scratch = arena_new(TEST_BUDGET);
     const PlanBlock *spliced;
     TestPlan p;
@@ -188,13 +188,13 @@ static void test_long_chain(void **state) {
         ".filter(i, i.ok).filter(i, i.w > 0.0).filter(i, i.n != 5).filter(i, i.n != 6)"
         ".filter(i, i.n + pod.n > 0).filter(i, i.name != 'x').size()";
     TestSchema *s = *state;
-    Dice dice = {.state = 29};
-    TestTable *table = test_random_table(s, &dice, 90, 4);
+    Rng rng = {.state = 29};
+    TestTable *table = test_random_table(s, &rng, 90, 4);
     TestPlan p;
 
     test_plan_init(&p, s, &source, 1);
     test_table_check(
-        &p, table, test_blocks(&p, table), test_random_variables(s, &dice, table), &dice);
+        &p, table, test_blocks(&p, table), test_random_variables(s, &rng, table), &rng);
 }
 
 static const char *const mixed[] = {
@@ -210,15 +210,15 @@ static const char *const mixed[] = {
 static void test_rows_again(void **state) {
     enum { N_ROWS = 130 };
     TestSchema *s = *state;
-    Dice dice = {.state = 23};
-    TestTable *table = test_random_table(s, &dice, N_ROWS, 4);
+    Rng rng = {.state = 23};
+    TestTable *table = test_random_table(s, &rng, N_ROWS, 4);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET),
                                  *machine = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
     PlanSessionOptions options = {
         .table = &table->head,
         .n_rows = table->n,
-        .variables = test_random_variables(s, &dice, table),
+        .variables = test_random_variables(s, &rng, table),
         .run = &run,
         .fuel = CEL_FUEL_DEFAULT,
         .scratch = scratch,

@@ -127,13 +127,13 @@ static int judge(const Scene *scene) {
 static void test_failing(void **state) {
     static TestSchema s;
     static Scene scene;
-    Dice dice = {.state = 31};
+    Rng rng = {.state = 31};
     size_t n_all, n_refused = 0;
 
     (void)state;
     test_schema_init(&s);
-    scene.table = test_random_table(&s, &dice, N_ROWS, 3);
-    scene.variables = test_random_variables(&s, &dice, scene.table);
+    scene.table = test_random_table(&s, &rng, N_ROWS, 3);
+    scene.variables = test_random_variables(&s, &rng, scene.table);
     test_plan_init(&scene.plan, &s, sources, N_SOURCES);
     for (size_t root = 0; root < N_SOURCES; root++)
         for (uint32_t i = 0; i < N_ROWS; i++)

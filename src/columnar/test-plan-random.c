@@ -221,27 +221,27 @@ static const Templates *templates_of(char type) {
 }
 
 /* Recursive: @depth deep. */
-static void fill(Dice *dice, char type, int depth, Buf *out) {
+static void fill(Rng *rng, char type, int depth, Buf *out) {
     const Templates *templates = templates_of(type);
     size_t n = templates->n_leaves;
     const char *at;
 
     while (depth > 0 && n < TEMPLATES_MAX && templates->texts[n])
         n++;
-    for (at = templates->texts[dice_pick(dice, n)]; *at; at++) {
+    for (at = templates->texts[rng_pick(rng, n)]; *at; at++) {
         if (*at == '@')
-            fill(dice, *++at, depth - 1, out);
+            fill(rng, *++at, depth - 1, out);
         else
             buf_append_char(out, *at);
     }
 }
 
-static const char *random_source(Dice *dice, Arena *arena) {
+static const char *random_source(Rng *rng, Arena *arena) {
     static const char types[] = "BBBIID";
     Buf out = BUF_INIT(1 << 20);
     Str copy;
 
-    fill(dice, types[dice_pick(dice, 6)], DEPTH, &out);
+    fill(rng, types[rng_pick(rng, 6)], DEPTH, &out);
     copy = arena_copy(arena, buf_str(&out));
     buf_done(&out);
     assert_non_null(copy.ptr);
@@ -263,7 +263,7 @@ static void count(const TestPlan *p, Counts *counts) {
 }
 
 /* Roots of one plan share what is equal in them; so do rows of several tables their blocks. */
-static void check_round(Dice *dice, Counts *counts) {
+static void check_round(Rng *rng, Counts *counts) {
     const char *sources[ROOTS];
     const PlanBlock **blocks;
     TestTable *table;
@@ -271,25 +271,25 @@ static void check_round(Dice *dice, Counts *counts) {
     TestPlan p;
 
     test_schema_init(&s);
-    s.has_leaves = dice_pick(dice, 2) == 0;
+    s.has_leaves = rng_pick(rng, 2) == 0;
     for (size_t i = 0; i < ROOTS; i++)
-        sources[i] = random_source(dice, s.arena);
+        sources[i] = random_source(rng, s.arena);
     test_plan_init(&p, &s, sources, ROOTS);
     count(&p, counts);
-    table = test_random_table(&s, dice, 1 + (uint32_t)dice_pick(dice, 150), 4);
+    table = test_random_table(&s, rng, 1 + (uint32_t)rng_pick(rng, 150), 4);
     blocks = test_blocks(&p, table);
     for (int i = 0; i < 2; i++)
-        test_table_check(&p, table, blocks, test_random_variables(&s, dice, table), dice);
+        test_table_check(&p, table, blocks, test_random_variables(&s, rng, table), rng);
     test_schema_done(&s);
 }
 
 static void test_agreement(void **state) {
-    Dice dice = {.state = UINT64_C(20240229)};
+    Rng rng = {.state = UINT64_C(20240229)};
     Counts counts = {0};
 
     (void)state;
     for (int i = 0; i < ROUNDS; i++)
-        check_round(&dice, &counts);
+        check_round(&rng, &counts);
     for (int i = 0; i < 3; i++)
         assert_true(counts.times[i] > counts.n_roots / 50);
     assert_true(counts.n_slow > counts.n_roots / 20);

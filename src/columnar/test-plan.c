@@ -213,8 +213,8 @@ static void test_print(void **state) {
 /* --- results ----------------------------------------------------------------------------- */
 
 static void check_alone(TestSchema *s, bool has_leaves) {
-    Dice dice = {.state = 7};
-    TestTable *table = test_random_table(s, &dice, 150, 5);
+    Rng rng = {.state = 7};
+    TestTable *table = test_random_table(s, &rng, 150, 5);
 
     s->has_leaves = has_leaves;
     for (size_t i = 0; i < N_CASES; i++) {
@@ -224,7 +224,7 @@ static void check_alone(TestSchema *s, bool has_leaves) {
         test_plan_init(&p, s, &cases[i].source, 1);
         blocks = test_blocks(&p, table);
         for (int round = 0; round < 4; round++)
-            test_table_check(&p, table, blocks, test_random_variables(s, &dice, table), &dice);
+            test_table_check(&p, table, blocks, test_random_variables(s, &rng, table), &rng);
     }
     s->has_leaves = true;
 }
@@ -240,7 +240,7 @@ static void test_results_without_leaves(void **state) {
 /* All in one plan: columns are shared. */
 static void test_together(void **state) {
     TestSchema *s = *state;
-    Dice dice = {.state = 11};
+    Rng rng = {.state = 11};
     const char *sources[N_CASES];
     TestPlan p;
 
@@ -248,10 +248,10 @@ static void test_together(void **state) {
         sources[i] = cases[i].source;
     test_plan_init(&p, s, sources, N_CASES);
     for (size_t n = 0; n < 1200; n = n * 3 + 1) {
-        TestTable *table = test_random_table(s, &dice, n, 3);
+        TestTable *table = test_random_table(s, &rng, n, 3);
 
         test_table_check(
-            &p, table, test_blocks(&p, table), test_random_variables(s, &dice, table), &dice);
+            &p, table, test_blocks(&p, table), test_random_variables(s, &rng, table), &rng);
     }
 }
 
@@ -264,20 +264,20 @@ static void test_long_lists(void **state) {
         "row.items.exists(i, i.name == row.name && i.app == pod.app)",
     };
     TestSchema *s = *state;
-    Dice dice = {.state = 3};
-    TestTable *table = test_random_table(s, &dice, 6, 9000);
+    Rng rng = {.state = 3};
+    TestTable *table = test_random_table(s, &rng, 6, 9000);
     TestPlan p;
 
     test_plan_init(&p, s, sources, 4);
     test_table_check(
-        &p, table, test_blocks(&p, table), test_random_variables(s, &dice, table), &dice);
+        &p, table, test_blocks(&p, table), test_random_variables(s, &rng, table), &rng);
 }
 
 /* Blocks of an older table serve for rows that did not change. */
 static void test_kept_again(void **state) {
     TestSchema *s = *state;
-    Dice dice = {.state = 5};
-    TestTable *old = test_random_table(s, &dice, 200, 4), *new;
+    Rng rng = {.state = 5};
+    TestTable *old = test_random_table(s, &rng, 200, 4), *new;
     const PlanBlock **blocks, **changed;
     const char *sources[N_CASES];
     TestPlan p;
@@ -285,7 +285,7 @@ static void test_kept_again(void **state) {
     for (size_t i = 0; i < N_CASES; i++)
         sources[i] = cases[i].source;
     test_plan_init(&p, s, sources, N_CASES);
-    new = test_random_table(s, &dice, 200, 4);
+    new = test_random_table(s, &rng, 200, 4);
     for (size_t i = 0; i < 200; i++) {
         if (i / PLAN_BLOCK_ROWS != 1)
             new->rows[i] = old->rows[i];
@@ -294,7 +294,7 @@ static void test_kept_again(void **state) {
     blocks = test_blocks(&p, old);
     changed = test_blocks(&p, new);
     blocks[1] = changed[1];
-    test_table_check(&p, new, blocks, test_random_variables(s, &dice, new), &dice);
+    test_table_check(&p, new, blocks, test_random_variables(s, &rng, new), &rng);
 }
 
 /* --- time -------------------------------------------------------------------------------- */
@@ -315,15 +315,15 @@ static void test_deadline(void **state) {
     static const char *const sources[] = {
         "row.labels == pod.labels", "row.items.exists(i, i.labels == pod.labels)"};
     TestSchema *s = *state;
-    Dice dice = {.state = 9};
-    TestTable *table = test_random_table(s, &dice, 640, 3);
+    Rng rng = {.state = 9};
+    TestTable *table = test_random_table(s, &rng, 640, 3);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET);
     Clock clock = {0};
     CelRun run = CEL_RUN(arena);
     PlanSessionOptions options = {
         .table = &table->head,
         .n_rows = table->n,
-        .variables = test_random_variables(s, &dice, table),
+        .variables = test_random_variables(s, &rng, table),
         .run = &run,
         .fuel = CEL_FUEL_DEFAULT,
         .scratch = scratch,
@@ -360,15 +360,15 @@ static void test_deadline_of_few(void **state) {
     static const char *const sources[] = {"lists.range(300).exists(i, lists.range(300).exists(j, i "
                                           "+ j == row.items.size() - size(pod.name) - 9))"};
     TestSchema *s = *state;
-    Dice dice = {.state = 9};
-    TestTable *table = test_random_table(s, &dice, 8, 3);
+    Rng rng = {.state = 9};
+    TestTable *table = test_random_table(s, &rng, 8, 3);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET);
     Clock clock = {.n_left = 1000000};
     CelRun run = CEL_RUN(arena);
     PlanSessionOptions options = {
         .table = &table->head,
         .n_rows = table->n,
-        .variables = test_random_variables(s, &dice, table),
+        .variables = test_random_variables(s, &rng, table),
         .run = &run,
         .fuel = CEL_FUEL_DEFAULT,
         .scratch = scratch,
@@ -414,12 +414,12 @@ static void test_fuel(void **state) {
     static const char *const sources[] = {
         "row.numbers.exists(n, row.numbers.exists(m, m - n == pod.n))"};
     TestSchema *s = *state;
-    Dice dice = {.state = 13};
-    TestTable *table = test_random_table(s, &dice, PLAN_BLOCK_ROWS, 3);
+    Rng rng = {.state = 13};
+    TestTable *table = test_random_table(s, &rng, PLAN_BLOCK_ROWS, 3);
     PlanSessionOptions options = {
         .table = &table->head,
         .n_rows = table->n,
-        .variables = test_random_variables(s, &dice, table),
+        .variables = test_random_variables(s, &rng, table),
     };
     uint32_t n_errors;
     TestPlan p;

@@ -177,7 +177,7 @@ static inline void test_others(const TestPlan *p, const TestTable *table, const 
 
 /* All roots for all rows: in order, in batches of any length, and some of them in no order. */
 static inline void test_table_check(const TestPlan *p, const TestTable *table,
-    const PlanBlock *const *blocks, const CelValue *variables, Dice *dice) {
+    const PlanBlock *const *blocks, const CelValue *variables, Rng *rng) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET),
                                  *own = arena_new(TEST_BUDGET), *machine = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(own);
@@ -200,17 +200,17 @@ static inline void test_table_check(const TestPlan *p, const TestTable *table,
     for (size_t from = 0, n; from < table->n; from += n) {
         size_t rest = table->n - from < PLAN_BATCH_ROWS ? table->n - from : PLAN_BATCH_ROWS;
 
-        n = dice_pick(dice, 2) == 0 ? rest : 1 + (uint32_t)dice_pick(dice, (uint32_t)rest);
+        n = rng_pick(rng, 2) == 0 ? rest : 1 + (uint32_t)rng_pick(rng, (uint32_t)rest);
         for (size_t i = 0; i < n; i++)
             rows[i] = (uint32_t)(from + i);
-        if (dice_pick(dice, 3) == 0)
+        if (rng_pick(rng, 3) == 0)
             plan_session_set_rows(session, rows, n);
         else
             plan_session_set_range(session, (uint32_t)from, n);
         test_batch(p, table, variables, session, rows, n, machine);
     }
     for (size_t i = 0; table->n > 0 && i < 40; i++)
-        rows[i] = (uint32_t)dice_pick(dice, (uint32_t)table->n);
+        rows[i] = (uint32_t)rng_pick(rng, (uint32_t)table->n);
     if (table->n > 0) {
         plan_session_set_rows(session, rows, 40);
         test_batch(p, table, variables, session, rows, 40, machine);

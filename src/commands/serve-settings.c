@@ -115,7 +115,7 @@ static int set_lease(ServeSettings *settings, const char *value) {
             "lease", value, "expected NAMESPACE/NAME or NAME, as berth-system/berth");
     (void)snprintf(
         settings->lease_namespace, sizeof(settings->lease_namespace), "%.*s", STR_FMT(namespace));
-    settings->daemon.live.mirror.lease_name = name.ptr;
+    settings->daemon.live.watcher.lease_name = name.ptr;
     return 0;
 }
 
@@ -189,7 +189,7 @@ static bool *switch_of(DaemonOptions *daemon, ServeOption option) {
     case OPTION_WAKE_UP:
         return &daemon->live.may_touch;
     case OPTION_EVENTS:
-        return &daemon->live.mirror.may_announce;
+        return &daemon->live.watcher.posts_events;
     case OPTION_INSECURE_HTTP:
         return &daemon->insecure_http;
     case OPTION_NO_DASHBOARD:
@@ -210,7 +210,7 @@ static int set_checked(
     case OPTION_POLICY:
         return policy_paths_add(&settings->policies, "serve", value);
     case OPTION_WATCH_SILENCE:
-        return set_number(name, value, 1, 3600, &daemon->live.mirror.silence_sec);
+        return set_number(name, value, 1, 3600, &daemon->live.watcher.silence_sec);
     case OPTION_BIND_WINDOW:
         return set_number(name, value, 1, 86400, &daemon->live.bind_window_sec);
     case OPTION_MANAGED_RESOURCE:
@@ -288,9 +288,9 @@ static const char *check_cluster(const DaemonOptions *daemon) {
         return "--context needs --kubeconfig";
     if (live->may_bind && !live_is_wanted(live))
         return "--bind needs --kubeconfig or --in-cluster: something to bind through";
-    if (live->mirror.lease_name && !live->may_bind)
+    if (live->watcher.lease_name && !live->may_bind)
         return "--lease needs --bind: it says which of several berths binds";
-    if (live->mirror.may_announce && !live_is_wanted(live))
+    if (live->watcher.posts_events && !live_is_wanted(live))
         return "--events needs --kubeconfig or --in-cluster: somebody to write them to";
     if (live->may_touch && !live_is_wanted(live))
         return "--wake-up needs --kubeconfig or --in-cluster";
@@ -344,7 +344,7 @@ static void place_lease(ServeSettings *settings) {
     if (settings->lease_namespace[0] == '\0' &&
         !own_namespace(live->is_in_cluster, settings->lease_namespace))
         (void)snprintf(settings->lease_namespace, sizeof(settings->lease_namespace), "default");
-    live->mirror.lease_namespace = settings->lease_namespace;
+    live->watcher.lease_namespace = settings->lease_namespace;
 }
 
 /* As the downward API gives it to a container; without it there is nobody to write Events about. */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/dice.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/rng.h"
 #include "cluster/store.h"
 #include "demo/demo-node.h"
 #include "model/node.h"
@@ -31,7 +31,7 @@
 
 typedef struct DemoNode {
     Str name;
-    Dice dice;    /* as they were when it was made */
+    Rng rng;      /* as they were when it was made */
     Arena *arena; /* of what follows, once it was marked; NULL: the world's */
     Str json;
     Node model;
@@ -40,7 +40,7 @@ typedef struct DemoNode {
 struct DemoCluster {
     pthread_mutex_t lock; /* of all below that a bind touches: pods and figures */
     Arena *arena;         /* nodes, samples, and what pods are copied from */
-    Dice dice;
+    Rng rng;
     DemoNode *nodes;
     size_t n_nodes;
     Store *store; /* nodes, and the pods that have one: what a scheduler sees */
@@ -72,7 +72,7 @@ static DemoPod *add_pod(DemoCluster *cluster, const Workload *workload) {
     pod = calloc(1, sizeof(*pod));
     if (!pod)
         return NULL;
-    pod_maker_make(&cluster->maker, workload, cluster->now_sec, &cluster->dice, pod);
+    pod_maker_make(&cluster->maker, workload, cluster->now_sec, &cluster->rng, pod);
     cluster->pods[cluster->n_pods++] = pod;
     return pod;
 }
@@ -84,13 +84,13 @@ static bool pod_is_pending(const DemoPod *pod) {
 /* --- the beginning ----------------------------------------------------------- */
 
 /* Writes a node and reads it back: what is served and what is dumped are the same. */
-static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Dice *dice,
+static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Rng *rng,
     Buf *text, Arena *arena, DemoNode *node) {
     JsonWriter writer = JSON_WRITER(text);
     JsonReader reader;
 
     buf_reset(text);
-    demo_node_write(number, cluster->begun_sec, changes, dice, &writer);
+    demo_node_write(number, cluster->begun_sec, changes, rng, &writer);
     node->json = arena_copy(arena, buf_str(text));
     if (buf_error(text) < 0 || !node->json.ptr)
         return -ENOMEM;
@@ -103,8 +103,8 @@ static int make_node(DemoCluster *cluster, size_t number, Buf *text) {
     DemoNode *node = &cluster->nodes[number];
     int r;
 
-    node->dice = cluster->dice;
-    r = write_node(cluster, number, (NodeChanges){0}, &cluster->dice, text, cluster->arena, node);
+    node->rng = cluster->rng;
+    r = write_node(cluster, number, (NodeChanges){0}, &cluster->rng, text, cluster->arena, node);
     if (r < 0)
         return r;
     node->name = node->model.name;
@@ -120,7 +120,7 @@ static int load_node_with(DemoCluster *cluster, const DemoNode *node, const Work
     size_t percent, int64_t *cpu) {
     const Resources *offered = &node->model.allocatable;
     const Resources *asked = &pod_maker_template(&cluster->maker, workload, 0)->pod.requests;
-    size_t n = dice_between(&cluster->dice, 0, workload->home_max);
+    size_t n = rng_between(&cluster->rng, 0, workload->home_max);
     int64_t gpus = resources_get(offered, STR(DEMO_GPU));
 
     for (size_t i = 0; i < n; i++) {
@@ -134,14 +134,14 @@ static int load_node_with(DemoCluster *cluster, const DemoNode *node, const Work
         if (!pod)
             return -ENOMEM;
         pod->model.node_name = node->name;
-        pod->model.created_at -= (int64_t)dice_between(&cluster->dice, AGE_MIN_SEC, AGE_MAX_SEC);
+        pod->model.created_at -= (int64_t)rng_between(&cluster->rng, AGE_MIN_SEC, AGE_MAX_SEC);
         pod->model.scheduled_at = pod->model.created_at;
     }
     return 0;
 }
 
 static int load_node(DemoCluster *cluster, size_t number) {
-    size_t percent = dice_between(&cluster->dice, LOAD_MIN, LOAD_MAX);
+    size_t percent = rng_between(&cluster->rng, LOAD_MIN, LOAD_MAX);
     int64_t cpu = 0;
     int r;
 
@@ -160,7 +160,7 @@ static int load_node(DemoCluster *cluster, size_t number) {
 static void set_ends(DemoCluster *cluster) {
     cluster->life_span = cluster->n_pods < 50 ? 50 : cluster->n_pods;
     for (size_t i = 0; i < cluster->n_pods; i++)
-        cluster->pods[i]->ends_at = dice_between(&cluster->dice,
+        cluster->pods[i]->ends_at = rng_between(&cluster->rng,
             1,
             (size_t)(cluster->life_span * 2 * cluster->pods[i]->workload->life_span / 100));
 }
@@ -202,7 +202,7 @@ int demo_cluster_new(size_t n_nodes, uint64_t seed, int64_t now_sec, DemoCluster
     if (!cluster)
         return -ENOMEM;
     (void)pthread_mutex_init(&cluster->lock, NULL);
-    cluster->dice = (Dice){.state = seed};
+    cluster->rng = (Rng){.state = seed};
     cluster->now_sec = cluster->begun_sec = now_sec;
     cluster->index = MAP_INIT;
     cluster->store = store_new();
@@ -267,12 +267,12 @@ static DemoPod *find_due(DemoCluster *cluster) {
 }
 
 static DemoPod *create_pod(DemoCluster *cluster) {
-    const Workload *workload = pod_maker_next(&cluster->maker, &cluster->dice);
+    const Workload *workload = pod_maker_next(&cluster->maker, &cluster->rng);
     uint64_t most = cluster->life_span * 2 * workload->life_span / 100;
     DemoPod *pod = add_pod(cluster, workload);
 
     if (pod)
-        pod->ends_at = cluster->now + dice_between(&cluster->dice, (size_t)most / 4, (size_t)most);
+        pod->ends_at = cluster->now + rng_between(&cluster->rng, (size_t)most / 4, (size_t)most);
     return pod;
 }
 
@@ -343,7 +343,7 @@ const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name) {
     DemoPod *pod = workload ? ARENA_NEW(cluster->arena, DemoPod) : NULL;
 
     if (pod)
-        pod_maker_make(&cluster->maker, workload, cluster->now_sec, &cluster->dice, pod);
+        pod_maker_make(&cluster->maker, workload, cluster->now_sec, &cluster->rng, pod);
     return pod;
 }
 
@@ -412,12 +412,12 @@ static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes)
     _cleanup_(buf_done) Buf text = BUF_INIT(OBJECT_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(OBJECT_MAX * 4);
     DemoNode *node = &cluster->nodes[number], marked = *node;
-    Dice dice = node->dice;
+    Rng rng = node->rng;
     int r;
 
     if (!arena)
         return -ENOMEM;
-    r = write_node(cluster, number, changes, &dice, &text, arena, &marked);
+    r = write_node(cluster, number, changes, &rng, &text, arena, &marked);
     if (r == 0)
         r = error_fold(store_apply_node(cluster->store, &marked.model));
     if (r < 0)

@@ -95,42 +95,42 @@ typedef struct Machine {
     bool stays, is_candidate, is_leaving; /* to the autoscaler */
 } Machine;
 
-static void roll_workspace(Machine *machine, Dice *dice) {
-    size_t headless = dice_pick(dice, 100);
+static void roll_workspace(Machine *machine, Rng *rng) {
+    size_t headless = rng_pick(rng, 100);
 
-    machine->has_daemon = !dice_percent(dice, DAEMON_MISSING_PERCENT);
-    machine->is_pressed = dice_percent(dice, DISK_PRESSURE_PERCENT);
-    machine->has_image = dice_percent(dice, IMAGE_PERCENT);
+    machine->has_daemon = !rng_percent(rng, DAEMON_MISSING_PERCENT);
+    machine->is_pressed = rng_percent(rng, DISK_PRESSURE_PERCENT);
+    machine->has_image = rng_percent(rng, IMAGE_PERCENT);
     machine->takes_headless = headless < HEADLESS_PERCENT;
     machine->takes_regular = headless >= HEADLESS_ONLY_PERCENT;
 }
 
-static void roll_general(Machine *machine, Dice *dice) {
-    machine->has_volumes = dice_percent(dice, VOLUMES_PERCENT);
-    machine->is_broken = dice_percent(dice, VOLUMES_BROKEN_PERCENT);
-    machine->volume_bytes = ((UINT64_C(1) << dice_between(dice, 31, 40)) / 3) & ~UINT64_C(0xfffff);
-    machine->is_candidate = dice_percent(dice, CANDIDATE_PERCENT);
-    machine->is_leaving = dice_percent(dice, LEAVING_PERCENT);
+static void roll_general(Machine *machine, Rng *rng) {
+    machine->has_volumes = rng_percent(rng, VOLUMES_PERCENT);
+    machine->is_broken = rng_percent(rng, VOLUMES_BROKEN_PERCENT);
+    machine->volume_bytes = ((UINT64_C(1) << rng_between(rng, 31, 40)) / 3) & ~UINT64_C(0xfffff);
+    machine->is_candidate = rng_percent(rng, CANDIDATE_PERCENT);
+    machine->is_leaving = rng_percent(rng, LEAVING_PERCENT);
 }
 
-static void roll_machine(size_t index, int64_t now_sec, Dice *dice, Machine *ret) {
+static void roll_machine(size_t index, int64_t now_sec, Rng *rng, Machine *ret) {
     static const char *const zones[] = {"a", "b", "c"};
     NodePool pool = demo_node_pool(index);
 
     *ret = (Machine){
         .pool = pool,
-        .zone = zones[dice_pick(dice, ELEMENTS_OF(zones))],
-        .type = &pool_kinds[pool].types[dice_pick(dice, pool_kinds[pool].n_types)],
+        .zone = zones[rng_pick(rng, ELEMENTS_OF(zones))],
+        .type = &pool_kinds[pool].types[rng_pick(rng, pool_kinds[pool].n_types)],
     };
-    ret->is_ready = !dice_percent(dice, NOT_READY_PERCENT);
-    ret->is_cordoned = dice_percent(dice, CORDONED_PERCENT);
-    ret->created_at = now_sec - (int64_t)dice_between(dice, 3600, AGE_MAX_SEC);
-    ret->generation = dice_between(dice, GENERATION_MIN, GENERATION_MAX);
-    ret->stays = dice_percent(dice, STAYING_PERCENT);
+    ret->is_ready = !rng_percent(rng, NOT_READY_PERCENT);
+    ret->is_cordoned = rng_percent(rng, CORDONED_PERCENT);
+    ret->created_at = now_sec - (int64_t)rng_between(rng, 3600, AGE_MAX_SEC);
+    ret->generation = rng_between(rng, GENERATION_MIN, GENERATION_MAX);
+    ret->stays = rng_percent(rng, STAYING_PERCENT);
     if (pool == POOL_WORKSPACE)
-        roll_workspace(ret, dice);
+        roll_workspace(ret, rng);
     if (pool == POOL_GENERAL)
-        roll_general(ret, dice);
+        roll_general(ret, rng);
     (void)snprintf(
         ret->name, sizeof(ret->name), "%s-%s-%03zu", pool_kinds[pool].name, ret->zone, index);
     (void)snprintf(ret->address,
@@ -334,10 +334,10 @@ static void write_status(const Machine *machine, JsonWriter *writer) {
 }
 
 void demo_node_write(
-    size_t index, int64_t now_sec, NodeChanges changes, Dice *dice, JsonWriter *writer) {
+    size_t index, int64_t now_sec, NodeChanges changes, Rng *rng, JsonWriter *writer) {
     Machine machine;
 
-    roll_machine(index, now_sec, dice, &machine);
+    roll_machine(index, now_sec, rng, &machine);
     json_write_object(writer);
     write_pair(writer, "apiVersion", "v1");
     write_pair(writer, "kind", "Node");

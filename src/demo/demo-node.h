@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "json/write.h"
 
 typedef enum NodePool {
@@ -50,10 +50,10 @@ typedef struct NodeChanges {
     Str daemon; /* what the label DEMO_DAEMON says now; empty: as the node was made */
 } NodeChanges;
 
-/* Writes node number @index as it is at @now_sec. Rolls the dice for all that is left open: with
- * the same ones it is the same node. */
+/* Writes node number @index as it is at @now_sec. Draws random numbers for all that is left open:
+ * with the same ones it is the same node. */
 void demo_node_write(
-    size_t index, int64_t now_sec, NodeChanges changes, Dice *dice, JsonWriter *writer);
+    size_t index, int64_t now_sec, NodeChanges changes, Rng *rng, JsonWriter *writer);
 
 /* The field creationTimestamp of nodes and pods. */
 void demo_write_created(int64_t sec, JsonWriter *writer);

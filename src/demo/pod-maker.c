@@ -62,12 +62,12 @@ const PodRequest *pod_maker_template(
 
 /* --- new pods --------------------------------------------------------------------------------- */
 
-static void fill_queue(PodMaker *maker, Dice *dice) {
+static void fill_queue(PodMaker *maker, Rng *rng) {
     for (size_t i = 0; i < n_workloads; i++)
         for (unsigned j = 0; j < workloads[i].share && maker->n_queue < WORKLOAD_SHARES; j++)
             maker->queue[maker->n_queue++] = &workloads[i];
     for (size_t i = maker->n_queue; i > 1; i--) {
-        size_t other = dice_pick(dice, i);
+        size_t other = rng_pick(rng, i);
         const Workload *card = maker->queue[other];
 
         maker->queue[other] = maker->queue[i - 1];
@@ -75,9 +75,9 @@ static void fill_queue(PodMaker *maker, Dice *dice) {
     }
 }
 
-const Workload *pod_maker_next(PodMaker *maker, Dice *dice) {
+const Workload *pod_maker_next(PodMaker *maker, Rng *rng) {
     if (maker->n_queue == 0)
-        fill_queue(maker, dice);
+        fill_queue(maker, rng);
     return maker->queue[--maker->n_queue];
 }
 
@@ -97,8 +97,8 @@ static void pod_suffix(uint64_t number, char suffix[6]) {
 }
 
 void pod_maker_make(
-    PodMaker *maker, const Workload *workload, int64_t now_sec, Dice *dice, DemoPod *ret) {
-    uint64_t high = dice_roll(dice), low = dice_roll(dice);
+    PodMaker *maker, const Workload *workload, int64_t now_sec, Rng *rng, DemoPod *ret) {
+    uint64_t high = rng_next(rng), low = rng_next(rng);
     char suffix[6];
 
     pod_suffix(maker->n_made++, suffix);

@@ -7,7 +7,7 @@
  * that may own one, as the API server's would be; a new pod is a copy of that with a name, a UID
  * and a time of its own. Which workload comes next is dealt like cards.
  *
- * The same dice give the same pods. One thread at a time.
+ * The same random numbers give the same pods. One thread at a time.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/dice.h"
+#include "base/rng.h"
 #include "demo/workload.h"
 #include "simulate/pod-request.h"
 #include "json/write.h"
@@ -49,9 +49,9 @@ const PodRequest *pod_maker_template(
     const PodMaker *maker, const Workload *workload, unsigned person);
 
 /* The workload of the next pod. */
-const Workload *pod_maker_next(PodMaker *maker, Dice *dice);
+const Workload *pod_maker_next(PodMaker *maker, Rng *rng);
 
 /* A new pod at @now_sec since 1970, into @ret, which is all zero and stays where it is: the pod's
  * model points into it. */
 void pod_maker_make(
-    PodMaker *maker, const Workload *workload, int64_t now_sec, Dice *dice, DemoPod *ret);
+    PodMaker *maker, const Workload *workload, int64_t now_sec, Rng *rng, DemoPod *ret);

@@ -47,8 +47,8 @@ typedef struct Scene {
     MockMetrics *metrics;
     Snapshot *snapshot;
     Program *rules;
-    Source source;
-    Sources sources;
+    MetricSource source;
+    MetricSources sources;
     Zones *zones;
 } Scene;
 
@@ -76,8 +76,8 @@ static void scene_init(Scene *scene) {
     scene->rules = compile(policy);
     scene->zones = zones_new();
     assert_non_null(scene->zones);
-    scene->source = (Source){.name = STR("default"), .url = mock_metrics_url(scene->metrics)};
-    scene->sources = (Sources){.items = &scene->source, .n = 1};
+    scene->source = (MetricSource){.name = STR("default"), .url = mock_metrics_url(scene->metrics)};
+    scene->sources = (MetricSources){.items = &scene->source, .n = 1};
 }
 
 static void scene_done(Scene *scene) {

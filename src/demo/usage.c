@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-#include "base/dice.h"
 #include "base/nsec.h"
+#include "base/rng.h"
 #include "policy/metric-guess.h"
 #include "policy/promql-text.h"
 
@@ -47,7 +47,7 @@ static const ShareRange stranger_range = {.least = 0.25, .most = 0.75};
 /* --- numbers of names ------------------------------------------------------------------------- */
 
 /* FNV-1a: the same on every machine, unlike base/hash.h. */
-static Dice dice_of(Str name, Str more) {
+static Rng rng_of(Str name, Str more) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
     for (size_t i = 0; i < name.len + more.len; i++) {
@@ -55,21 +55,21 @@ static Dice dice_of(Str name, Str more) {
 
         hash = (hash ^ (unsigned char)c) * UINT64_C(0x100000001b3);
     }
-    return (Dice){.state = hash};
+    return (Rng){.state = hash};
 }
 
-static double dice_share(Dice *dice) {
-    return (double)dice_pick(dice, 1000001) / 1e6;
+static double rng_share(Rng *rng) {
+    return (double)rng_pick(rng, 1000001) / 1e6;
 }
 
-static double range_pick(const ShareRange *range, Dice *dice) {
-    return range->least + (range->most - range->least) * dice_share(dice);
+static double range_pick(const ShareRange *range, Rng *rng) {
+    return range->least + (range->most - range->least) * rng_share(rng);
 }
 
 /* -1 to 1, up and down as time goes. */
-static double wave(Dice *dice, size_t least_sec, size_t most_sec, int64_t now_nsec) {
-    double period = (double)dice_between(dice, least_sec, most_sec);
-    double turns = (double)now_nsec / NSEC_PER_SEC / period + dice_share(dice);
+static double wave(Rng *rng, size_t least_sec, size_t most_sec, int64_t now_nsec) {
+    double period = (double)rng_between(rng, least_sec, most_sec);
+    double turns = (double)now_nsec / NSEC_PER_SEC / period + rng_share(rng);
 
     return sin(2 * M_PI * (turns - floor(turns)));
 }
@@ -178,9 +178,9 @@ static double shown(const Pod *pod, int64_t range_nsec, int64_t now_nsec) {
 
 double usage_measure_pod(const Usage *usage, const Pod *pod, int64_t now_nsec) {
     const ShareRange *range = &share_ranges[usage->resource];
-    Dice of_workload = dice_of(str_is_empty(pod->owner_name) ? pod->name : pod->owner_name,
+    Rng of_workload = rng_of(str_is_empty(pod->owner_name) ? pod->name : pod->owner_name,
         usage->resource == TABLE_CPU ? STR("/cpu") : STR("/memory"));
-    Dice of_pod = dice_of(pod->name, pod->namespace);
+    Rng of_pod = rng_of(pod->name, pod->namespace);
     double drift = wave(&of_pod, POD_PERIOD_MIN_SEC, POD_PERIOD_MAX_SEC, now_nsec);
 
     return requested(pod, usage->resource) * range_pick(range, &of_workload) *
@@ -208,13 +208,13 @@ static double sum_pods(
 /* 0 to FULL. @busy: how busy its minute is, -1 to 1. */
 static double share_used(const Usage *usage, const NodeTable *cluster, uint32_t row,
     int64_t now_nsec, double *ret_busy) {
-    Dice dice = dice_of(cluster->names->names[row], STR_NULL);
+    Rng rng = rng_of(cluster->names->names[row], STR_NULL);
     double all = allocatable(cluster, row, usage->resource);
-    double busy = wave(&dice, NODE_PERIOD_MIN_SEC, NODE_PERIOD_MAX_SEC, now_nsec);
-    double share = range_pick(&system_range, &dice);
+    double busy = wave(&rng, NODE_PERIOD_MIN_SEC, NODE_PERIOD_MAX_SEC, now_nsec);
+    double share = range_pick(&system_range, &rng);
 
-    if (dice_percent(&dice, STRANGER_PERCENT) && usage->resource == TABLE_CPU)
-        share += range_pick(&stranger_range, &dice);
+    if (rng_percent(&rng, STRANGER_PERCENT) && usage->resource == TABLE_CPU)
+        share += range_pick(&stranger_range, &rng);
     *ret_busy = busy;
     if (all <= 0)
         return 0;

@@ -88,7 +88,7 @@ static bool add_other_name(const View *view, JsonReader *reader, Arena *arena, N
         return false;
     list->n_unknown += row == unknown;
     if (row != unknown && last != unknown)
-        atomic_store_explicit(&view->guesses[last].follower, row, memory_order_relaxed);
+        atomic_store_explicit(&view->hints[last].follower, row, memory_order_relaxed);
     return node_list_add(reader, arena, list, raw, row);
 }
 
@@ -139,7 +139,7 @@ static void take_stretches(const View *view, JsonReader *reader, NodeList *list)
  * the one that followed its predecessor last time. The loop keeps its place in local
  * variables; reader and list learn of it at the end. */
 static void take_expected(const View *view, JsonReader *reader, NodeList *list) {
-    const Guess *guesses = view->guesses;
+    const NameHint *hints = view->hints;
     Str ahead = json_ahead(reader);
     const char *body = reader->data, *at = ahead.ptr, *end = at + ahead.len;
     uint32_t *rows = list->rows, row = last_row(view, list);
@@ -147,16 +147,16 @@ static void take_expected(const View *view, JsonReader *reader, NodeList *list) 
     size_t n = list->n, limit = n + STRETCH < list->size ? n + STRETCH : list->size;
 
     while (n < limit) {
-        const Guess *guess;
+        const NameHint *hint;
 
-        row = atomic_load_explicit(&guesses[row].follower, memory_order_relaxed);
-        guess = &guesses[row];
-        if (guess->len == 0 || guess->len > (size_t)(end - at) ||
-            !bytes_equal(at, guess->literal, guess->len))
+        row = atomic_load_explicit(&hints[row].follower, memory_order_relaxed);
+        hint = &hints[row];
+        if (hint->len == 0 || hint->len > (size_t)(end - at) ||
+            !bytes_equal(at, hint->literal, hint->len))
             break;
-        spans[n] = (Span){(uint32_t)(at + 1 - body), guess->len - 1};
+        spans[n] = (Span){(uint32_t)(at + 1 - body), hint->len - 1};
         rows[n++] = row;
-        at += guess->len;
+        at += hint->len;
     }
     list->n_expected += n - list->n;
     note_taken(reader, list, n, at);

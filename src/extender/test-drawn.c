@@ -8,11 +8,11 @@
 #define PODS_MAX 20u
 #define TEXT_MAX ((size_t)1 << 20)
 
-static unsigned roll(Dice *dice, unsigned sides) {
-    return (unsigned)dice_pick(dice, sides);
+static unsigned roll(Rng *rng, unsigned sides) {
+    return (unsigned)rng_pick(rng, sides);
 }
 
-#define ONE_OF(dice, array) ((array)[dice_pick((dice), ELEMENTS_OF(array))])
+#define ONE_OF(rng, array) ((array)[rng_pick((rng), ELEMENTS_OF(array))])
 
 static const char *const filters[] = {
     "nodeLabels: {pool: a}",
@@ -74,17 +74,17 @@ static void draw_metrics(unsigned number, Buf *out) {
 #pragma GCC diagnostic pop
 }
 
-static void draw_policy(Dice *dice, unsigned number, Buf *out) {
-    unsigned n_filters = roll(dice, 5), n_scores = roll(dice, 4);
+static void draw_policy(Rng *rng, unsigned number, Buf *out) {
+    unsigned n_filters = roll(rng, 5), n_scores = roll(rng, 4);
 
     buf_printf(out,
         "  p%u: {mode: %s, %s",
         number,
-        roll(dice, 4) ? "Enforce" : "Observe",
-        ONE_OF(dice, matches));
-    if (roll(dice, 4) == 0)
-        buf_printf(out, "narrow: {to: %u}, ", 1 + roll(dice, 4));
-    buf_printf(out, "onTimeout: %s, ", roll(dice, 2) ? "allow" : "reject");
+        roll(rng, 4) ? "Enforce" : "Observe",
+        ONE_OF(rng, matches));
+    if (roll(rng, 4) == 0)
+        buf_printf(out, "narrow: {to: %u}, ", 1 + roll(rng, 4));
+    buf_printf(out, "onTimeout: %s, ", roll(rng, 2) ? "allow" : "reject");
     draw_metrics(number, out);
     buf_append(out, STR("filters: ["));
     for (unsigned i = 0; i < n_filters; i++)
@@ -92,24 +92,24 @@ static void draw_policy(Dice *dice, unsigned number, Buf *out) {
             "%s{name: f%u, %s, reason: \"p%u f%u\", unresolvable: %s, onMissing: %s}",
             i ? ", " : "",
             i,
-            ONE_OF(dice, filters),
+            ONE_OF(rng, filters),
             number,
             i,
-            roll(dice, 3) ? "false" : "true",
-            roll(dice, 2) ? "allow" : "reject");
+            roll(rng, 3) ? "false" : "true",
+            roll(rng, 2) ? "allow" : "reject");
     buf_append(out, STR("], scores: ["));
     for (unsigned i = 0; i < n_scores; i++)
         buf_printf(out,
             "%s{name: s%u, %s, weight: %u, onMissing: %u}",
             i ? ", " : "",
             i,
-            ONE_OF(dice, scores),
-            1 + roll(dice, 9),
-            roll(dice, 101));
+            ONE_OF(rng, scores),
+            1 + roll(rng, 9),
+            roll(rng, 101));
     buf_append(out, STR("]}\n"));
 }
 
-static void draw_node(Dice *dice, unsigned number, Buf *out) {
+static void draw_node(Rng *rng, unsigned number, Buf *out) {
     static const char *const labels[] = {"pool: a", "pool: b", "pool: c", "pool: a, gpu: ''"};
     static const char *const taints[] = {"",
         "",
@@ -120,55 +120,55 @@ static void draw_node(Dice *dice, unsigned number, Buf *out) {
     buf_printf(out,
         "  n%u: {labels: {%s, gen: '%u'}, taints: [%s], ready: %s, cordoned: %s",
         number,
-        ONE_OF(dice, labels),
-        roll(dice, 6),
-        ONE_OF(dice, taints),
-        roll(dice, 6) ? "true" : "false",
-        roll(dice, 6) ? "false" : "true");
-    if (roll(dice, 3))
+        ONE_OF(rng, labels),
+        roll(rng, 6),
+        ONE_OF(rng, taints),
+        roll(rng, 6) ? "true" : "false",
+        roll(rng, 6) ? "false" : "true");
+    if (roll(rng, 3))
         buf_printf(out,
             ", annotations: {written: '%u,2026-01-02T03:0%u:%02uZ'}",
-            roll(dice, 100),
-            3 + roll(dice, 2),
-            roll(dice, 20));
+            roll(rng, 100),
+            3 + roll(rng, 2),
+            roll(rng, 20));
     buf_printf(out,
         ", allocatable: {cpu: %u, memory: %uGi%s}}\n",
-        roll(dice, 9),
-        roll(dice, 9),
-        roll(dice, 3) ? "" : ", example.com/dev: 2");
+        roll(rng, 9),
+        roll(rng, 9),
+        roll(rng, 3) ? "" : ", example.com/dev: 2");
 }
 
 #define NOWHERE UINT_MAX
 
-static void draw_pod(Dice *dice, unsigned number, unsigned node, Buf *out) {
+static void draw_pod(Rng *rng, unsigned number, unsigned node, Buf *out) {
     static const char *const labels[] = {"", "app: web", "app: db"};
     static const char *const tolerations[] = {
         "", "{operator: Exists}", "{key: gpu, operator: Exists}", "{key: x, value: y}"};
     static const char *const phases[] = {"Running", "Pending", "Succeeded"};
 
     buf_printf(
-        out, "{name: pod%u, uid: u%u, namespace: %s", number, number, roll(dice, 2) ? "x" : "z");
+        out, "{name: pod%u, uid: u%u, namespace: %s", number, number, roll(rng, 2) ? "x" : "z");
     buf_printf(
-        out, ", labels: {%s}, tolerations: [%s]", ONE_OF(dice, labels), ONE_OF(dice, tolerations));
+        out, ", labels: {%s}, tolerations: [%s]", ONE_OF(rng, labels), ONE_OF(rng, tolerations));
     buf_printf(out,
         ", requests: {cpu: %um, memory: %uMi%s}",
-        roll(dice, 3000),
-        roll(dice, 3000),
-        roll(dice, 4) ? "" : ", example.com/dev: 1");
-    if (roll(dice, 3))
-        buf_printf(out, ", owner: w%u", roll(dice, 3));
+        roll(rng, 3000),
+        roll(rng, 3000),
+        roll(rng, 4) ? "" : ", example.com/dev: 1");
+    if (roll(rng, 3))
+        buf_printf(out, ", owner: w%u", roll(rng, 3));
     if (node != NOWHERE)
         buf_printf(out,
             ", on: n%u, phase: %s, scheduled: 2026-01-02T03:0%u:%02uZ",
             node,
-            ONE_OF(dice, phases),
-            3 + roll(dice, 2),
-            roll(dice, 60));
+            ONE_OF(rng, phases),
+            3 + roll(rng, 2),
+            roll(rng, 60));
     buf_append(out, STR("}"));
 }
 
 /* Of some nodes, and of some workloads: numbers, and such that are none. */
-static void draw_measured(Dice *dice, unsigned n_nodes, Buf *out) {
+static void draw_measured(Rng *rng, unsigned n_nodes, Buf *out) {
     static const char *const measured[] = {"load", "used", "podCpu"};
     static const char *const numbers[] = {
         "0.0", "-0.0", "1.0e-310", "0.4", "0.75", "0.9", "1.5", "-2.0", "1.0e+300", ".nan"};
@@ -177,40 +177,39 @@ static void draw_measured(Dice *dice, unsigned n_nodes, Buf *out) {
     for (size_t i = 0; i < ELEMENTS_OF(measured); i++) {
         buf_printf(out, "  %s: {", measured[i]);
         for (unsigned node = 0; node < n_nodes; node++)
-            if (roll(dice, 4))
-                buf_printf(out, "n%u: %s, ", node, ONE_OF(dice, numbers));
+            if (roll(rng, 4))
+                buf_printf(out, "n%u: %s, ", node, ONE_OF(rng, numbers));
         buf_append(out, STR("}\n"));
     }
     buf_append(out, STR("workloads: {podCpu: {"));
     for (unsigned i = 0; i < 2; i++)
-        buf_printf(out, "x/ReplicaSet/w%u: %s, ", i, ONE_OF(dice, numbers));
+        buf_printf(out, "x/ReplicaSet/w%u: %s, ", i, ONE_OF(rng, numbers));
     buf_append(out, STR("}}\n"));
 }
 
-Str drawn_scene(Dice *dice, Arena *arena, unsigned *ret_n_nodes) {
+Str drawn_scene(Rng *rng, Arena *arena, unsigned *ret_n_nodes) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    unsigned n_policies = roll(dice, 4), n_pods = roll(dice, PODS_MAX),
-             asked = roll(dice, PODS_MAX);
+    unsigned n_policies = roll(rng, 4), n_pods = roll(rng, PODS_MAX), asked = roll(rng, PODS_MAX);
     unsigned homes[PODS_MAX];
 
-    *ret_n_nodes = 1 + roll(dice, DRAWN_NODES_MAX);
+    *ret_n_nodes = 1 + roll(rng, DRAWN_NODES_MAX);
     buf_append(&text, n_policies ? STR("policies:\n") : STR_NULL);
     for (unsigned i = 0; i < n_policies; i++)
-        draw_policy(dice, i, &text);
+        draw_policy(rng, i, &text);
     buf_append(&text, STR("nodes:\n"));
     for (unsigned i = 0; i < *ret_n_nodes; i++)
-        draw_node(dice, i, &text);
+        draw_node(rng, i, &text);
     if (n_policies > 0)
-        draw_measured(dice, *ret_n_nodes, &text);
+        draw_measured(rng, *ret_n_nodes, &text);
     buf_append(&text, n_pods ? STR("pods:\n") : STR_NULL);
     for (unsigned i = 0; i < n_pods; i++) {
-        homes[i] = roll(dice, *ret_n_nodes + 1); /* one of them is not there */
+        homes[i] = roll(rng, *ret_n_nodes + 1); /* one of them is not there */
         buf_append(&text, STR("  - "));
-        draw_pod(dice, i, homes[i], &text);
+        draw_pod(rng, i, homes[i], &text);
         buf_append(&text, STR("\n"));
     }
     buf_append(&text, STR("pod: ")); /* now and then one that runs already */
-    draw_pod(dice, asked, asked < n_pods && roll(dice, 3) == 0 ? homes[asked] : NOWHERE, &text);
+    draw_pod(rng, asked, asked < n_pods && roll(rng, 3) == 0 ? homes[asked] : NOWHERE, &text);
     buf_append(&text, STR("\n"));
     return arena_copy(arena, buf_str(&text));
 }

@@ -292,14 +292,14 @@ static bool check_explain(const Round *round) {
 }
 
 static void test_rounds(void **state) {
-    Dice dice = {.state = SEED};
+    Rng rng = {.state = SEED};
 
     (void)state;
     for (unsigned i = 0; i < ROUNDS; i++) {
         Round round;
         bool filters_hold, late_hold, scores_hold, victims_hold, explained;
 
-        round_init(&round, &dice);
+        round_init(&round, &rng);
         filters_hold = check_filter(&round);
         late_hold = check_late(&round);
         scores_hold = check_prioritize(&round);

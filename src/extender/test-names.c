@@ -6,7 +6,7 @@
  * things. Each name must be found at its row, and where it stands in the request.
  */
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/test-assert.h"
 #include "extender/verbs.h"
 #include "policy/test-scene.h"
@@ -33,9 +33,9 @@ static TestScene scene;
 
 /* From a fixed seed, so that a failure repeats. */
 static unsigned below(unsigned n) {
-    static Dice dice = {.state = 1};
+    static Rng rng = {.state = 1};
 
-    return (unsigned)dice_pick(&dice, n);
+    return (unsigned)rng_pick(&rng, n);
 }
 
 /* Of many lengths, up to beyond what is compared without memcmp(). */

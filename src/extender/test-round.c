@@ -7,21 +7,21 @@
 
 #define TEXT_MAX ((size_t)1 << 20)
 
-static unsigned roll(Dice *dice, unsigned sides) {
-    return (unsigned)dice_pick(dice, sides);
+static unsigned roll(Rng *rng, unsigned sides) {
+    return (unsigned)rng_pick(rng, sides);
 }
 
-static void draw_order(Round *round, Dice *dice, unsigned n_nodes) {
+static void draw_order(Round *round, Rng *rng, unsigned n_nodes) {
     for (unsigned i = 0; i < n_nodes; i++)
         round->order[i] = i;
     for (unsigned i = n_nodes; i > 1; i--) {
-        unsigned k = roll(dice, i), swap = round->order[k];
+        unsigned k = roll(rng, i), swap = round->order[k];
 
         round->order[k] = round->order[i - 1];
         round->order[i - 1] = swap;
     }
-    round->n = roll(dice, 3) ? n_nodes : roll(dice, n_nodes + 1);
-    round->with_stranger = roll(dice, 3) == 0;
+    round->n = roll(rng, 3) ? n_nodes : roll(rng, n_nodes + 1);
+    round->with_stranger = roll(rng, 3) == 0;
 }
 
 View *round_view(const Round *round) {
@@ -38,17 +38,17 @@ View *round_view(const Round *round) {
     return view;
 }
 
-void round_init(Round *round, Dice *dice) {
+void round_init(Round *round, Rng *rng) {
     unsigned n_nodes;
 
     *round = (Round){.arena = arena_new((size_t)64 << 20)};
-    round->text = drawn_scene(dice, round->arena, &n_nodes);
+    round->text = drawn_scene(rng, round->arena, &n_nodes);
     scene_init(&round->scene,
         scene_parse("scene", round->text, round->arena).documents[0],
         /* extra= */ NULL,
         0);
     round->view = round_view(round);
-    draw_order(round, dice, n_nodes);
+    draw_order(round, rng, n_nodes);
 }
 
 void round_done(Round *round) {

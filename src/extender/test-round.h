@@ -9,7 +9,7 @@
 #include <limits.h>
 
 #include "base/arena.h"
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/str.h"
 #include "extender/test-drawn.h"
 #include "extender/view.h"
@@ -25,7 +25,7 @@ typedef struct Round {
     bool with_stranger; /* asks for a node berth does not know, too, first of all */
 } Round;
 
-void round_init(Round *round, Dice *dice);
+void round_init(Round *round, Rng *rng);
 void round_done(Round *round);
 
 /* Another view of the scene; a reference. */

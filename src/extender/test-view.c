@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/test-assert.h"
 #include "cluster/store.h"
 #include "extender/test-reply.h"
@@ -317,21 +317,21 @@ static void test_unknown_zone(void **state) {
 
 enum { STEPS = 300, TRAVELLERS = 200 };
 
-static unsigned roll(Dice *dice, unsigned sides) {
-    return (unsigned)dice_pick(dice, sides);
+static unsigned roll(Rng *rng, unsigned sides) {
+    return (unsigned)rng_pick(rng, sides);
 }
 
 /* A node comes or goes, or changes its zone. */
-static void change_node(Store *store, Dice *dice) {
+static void change_node(Store *store, Rng *rng) {
     Label zone = {.key = STR("zone")};
-    Node node = {.is_ready = roll(dice, 4) > 0, .labels = {.items = &zone, .n = roll(dice, 5) > 0}};
+    Node node = {.is_ready = roll(rng, 4) > 0, .labels = {.items = &zone, .n = roll(rng, 5) > 0}};
     char name[16], value[16];
 
-    (void)snprintf(name, sizeof(name), "n%u", roll(dice, NODES + 3));
-    (void)snprintf(value, sizeof(value), "z%u", roll(dice, 4));
+    (void)snprintf(name, sizeof(name), "n%u", roll(rng, NODES + 3));
+    (void)snprintf(value, sizeof(value), "z%u", roll(rng, 4));
     node.name = str_from_c(name);
     zone.value = str_from_c(value);
-    if (roll(dice, 8) == 0)
+    if (roll(rng, 8) == 0)
         store_remove_node(store, node.name);
     else
         assert_true(store_apply_node(store, &node) >= 0);
@@ -339,14 +339,14 @@ static void change_node(Store *store, Dice *dice) {
 
 /* A pod comes, goes or gets other labels. Its strings are its own: who keeps one of them when the
  * pod is gone has kept nothing. */
-static void change_pod(Store *store, Dice *dice) {
+static void change_pod(Store *store, Rng *rng) {
     Label app = {.key = STR("app")};
     char name[16], uid[48], node[16], value[48];
-    unsigned number = roll(dice, TRAVELLERS), kind = roll(dice, 6);
+    unsigned number = roll(rng, TRAVELLERS), kind = roll(rng, 6);
     Pod pod = {.namespace = STR("team"), .labels = {.items = &app, .n = kind > 0}};
 
     (void)snprintf(name, sizeof(name), "p%u", number);
-    (void)snprintf(uid, sizeof(uid), "u%u-%u", number, roll(dice, 100000));
+    (void)snprintf(uid, sizeof(uid), "u%u-%u", number, roll(rng, 100000));
     (void)snprintf(node, sizeof(node), "n%u", number % 20 * 16);
     (void)snprintf(value, sizeof(value), "an-app-of-number-%u", kind < 4 ? kind : number);
     pod.name = str_from_c(name);
@@ -354,7 +354,7 @@ static void change_pod(Store *store, Dice *dice) {
     pod.node_name = str_from_c(node);
     pod.priority = kind;
     app.value = str_from_c(value);
-    if (roll(dice, 3) == 0)
+    if (roll(rng, 3) == 0)
         store_remove_pod(store, pod.namespace, pod.name, STR_NULL);
     else
         assert_true(store_apply_pod(store, &pod) >= 0);
@@ -412,7 +412,7 @@ static void test_many_changes(void **state) {
     _cleanup_(view_unrefp) View *view = NULL;
     Label app = {.key = STR("app"), .value = STR("an-app-of-number-2")};
     Pod pod = {.name = STR("u3"), .uid = STR("me"), .labels = {.items = &app, .n = 1}};
-    Dice dice = {.state = 1};
+    Rng rng = {.state = 1};
     TestScene scene;
 
     (void)state;
@@ -422,10 +422,10 @@ static void test_many_changes(void **state) {
         _cleanup_(view_unrefp) View *fresh = NULL, *next = NULL;
         Answers wanted, given;
 
-        if (roll(&dice, 4) == 0)
-            change_node(store, &dice);
-        for (unsigned n = roll(&dice, 4); n > 0; n--)
-            change_pod(store, &dice);
+        if (roll(&rng, 4) == 0)
+            change_node(store, &rng);
+        for (unsigned n = roll(&rng, 4); n > 0; n--)
+            change_pod(store, &rng);
         next = next_view(store, scene.program, view);
         view_unref(view);
         view = TAKE_PTR(next);

@@ -43,12 +43,12 @@ static int build_reasons(View *view) {
     return 0;
 }
 
-/* Without a cluster there is one guess: that of the unknown node, which never matches. */
+/* Without a cluster there is one hint: that of the unknown node, which never matches. */
 static int find_guesses(View *view) {
-    view->guesses = view->table->names->guesses;
-    if (!view->guesses)
-        view->guesses = ARENA_ARRAY(view->arena, Guess, view->table->n_rows + 1);
-    return view->guesses ? 0 : -ENOMEM;
+    view->hints = view->table->names->hints;
+    if (!view->hints)
+        view->hints = ARENA_ARRAY(view->arena, NameHint, view->table->n_rows + 1);
+    return view->hints ? 0 : -ENOMEM;
 }
 
 /* --- zones for the times of annotations ------------------------------------------------------ */

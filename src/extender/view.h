@@ -44,8 +44,8 @@ typedef struct View {
     Loads loads; /* until_nsec: by when a new view is due, since something will be too old */
     Facts facts;
 
-    Str *reasons;   /* by number of the filter: its reason as JSON */
-    Guess *guesses; /* by row: what to expect behind a name (cluster/names.h) */
+    Str *reasons;    /* by number of the filter: its reason as JSON */
+    NameHint *hints; /* by row: what to expect behind a name (cluster/names.h) */
 } View;
 
 /* What a view is made of. */

@@ -10,7 +10,7 @@
 #include "base/visible.h"
 #include "model/node.h"
 
-#define NOTE_MAX ((size_t)4 * ANNOUNCE_NOTE_MAX)
+#define NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX)
 #define REASON_MAX 240u /* bytes of a reason, or of a name */
 
 /* When a pod was last told about, by a hash of its UID: two that share a place are told about more
@@ -110,7 +110,7 @@ static bool may_tell(Announcements *announcements, int64_t now) {
     return !is_over;
 }
 
-static void tell(Announcements *announcements, const Announcement *announcement) {
+static void tell(Announcements *announcements, const PodEvent *announcement) {
     announcements->options.announce(announcements->options.context, announcement);
 }
 
@@ -176,7 +176,7 @@ static void write_filter_note(const View *view, const Decision *decision, Buf *o
         STR_FMT(str_take(pod->namespace, NODE_NAME_MAX)),
         STR_FMT(str_take(pod->name, NODE_NAME_MAX)));
     buf_printf(out, "0 of %zu nodes passed berth's policies: ", decision->summary.n_in);
-    buf_append(out, utf8_take(buf_str(&why), ANNOUNCE_NOTE_MAX - out->len - command.len));
+    buf_append(out, utf8_take(buf_str(&why), EVENT_NOTE_MAX - out->len - command.len));
     buf_append(out, buf_str(&command));
 }
 
@@ -192,7 +192,7 @@ void announcements_note_filter(
         return;
     write_filter_note(view, decision, &note);
     tell(announcements,
-        &(Announcement){
+        &(PodEvent){
             .is_warning = true,
             .reason = "NoNodePassed",
             .action = "Filter",
@@ -216,7 +216,7 @@ void announcements_note_bypassed(Announcements *announcements, const Pod *pod, i
     append_front(&note, pod->scheduler_name);
     buf_append(&note, STR(", which did not ask berth: no policy was looked at"));
     tell(announcements,
-        &(Announcement){
+        &(PodEvent){
             .is_warning = true,
             .reason = "Bypassed",
             .action = "Bind",
@@ -239,7 +239,7 @@ static void tell_own(
     const OwnPod *self = &announcements->options.self;
 
     tell(announcements,
-        &(Announcement){
+        &(PodEvent){
             .is_warning = true,
             .reason = reason,
             .action = action,
@@ -263,7 +263,7 @@ void announcements_note_policy(Announcements *announcements, Str error, int64_t 
         !may_tell(announcements, now_nsec))
         return;
     buf_append(&note, STR("A policy was refused, the last good ones stay in force: "));
-    (void)visible_append(&note, utf8_take(error, ANNOUNCE_NOTE_MAX));
+    (void)visible_append(&note, utf8_take(error, EVENT_NOTE_MAX));
     tell_own(announcements, "PolicyRefused", "Reload", &note);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Announcements: what is worth a Kubernetes Event (kube/announce.h posts them).
+ * Announcements: what is worth a Kubernetes Event (kube/event-poster.h posts them).
  *
  *   NoNodePassed   of a pod: a filter let no node pass, and why, by reason
  *   Bypassed       of a pod: it was bound, and nobody asked us
@@ -23,7 +23,7 @@
 #include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
-#include "kube/announce.h"
+#include "kube/event-poster.h"
 #include "model/pod.h"
 
 #define ANNOUNCEMENTS_POD_SEC 300
@@ -42,7 +42,7 @@ typedef struct OwnPod {
 typedef struct AnnouncementsOptions {
     OwnPod self;
     void *context;
-    void (*announce)(void *context, const Announcement *announcement); /* texts are borrowed */
+    void (*announce)(void *context, const PodEvent *announcement); /* texts are borrowed */
 } AnnouncementsOptions;
 
 Announcements *announcements_new(const AnnouncementsOptions *options); /* NULL: out of memory */

@@ -27,7 +27,7 @@ static size_t n_told;
 static char note[8192], head[512];
 static Arena *arena;
 
-static void on_announce(void *context, const Announcement *what) {
+static void on_announce(void *context, const PodEvent *what) {
     n_told++;
     (void)snprintf(note, sizeof(note), "%.*s", STR_FMT(what->note));
     (void)snprintf(head,
@@ -103,7 +103,7 @@ static void test_the_command_fits(void **state) {
             memcpy(reason + at, "\xe2\x82\xac", 3);
         announcements_note_filter(announcements, &odd, &decision, AT(1000 + 1000 * (int)shift));
         assert_int_equal(n_told, shift + 1);
-        assert_in_range(strlen(note), 500, ANNOUNCE_NOTE_MAX);
+        assert_in_range(strlen(note), 500, EVENT_NOTE_MAX);
         end = strstr(note, ". See: berth explain --last n");
         assert_non_null(end);
         assert_int_equal(end[strlen(end) - 1], 'p');
@@ -112,7 +112,7 @@ static void test_the_command_fits(void **state) {
     memset(reason, '\n', sizeof(reason)); /* each becomes four */
     announcements_note_filter(announcements, &odd, &decision, AT(9000));
     assert_non_null(strstr(note, ". See: berth explain --last n"));
-    assert_in_range(strlen(note), 500, ANNOUNCE_NOTE_MAX);
+    assert_in_range(strlen(note), 500, EVENT_NOTE_MAX);
 }
 
 static void test_what_is_told(void **state) {

@@ -275,11 +275,11 @@ typedef struct Scene {
 
 static void *write_some(void *context) {
     Scene *scene = context;
-    unsigned dice = (unsigned)(uintptr_t)&dice;
+    unsigned rng = (unsigned)(uintptr_t)&rng;
     char uid[32];
 
     for (unsigned i = 0; i < TURNS; i++) {
-        const Pod pod = {.uid = numbered(uid, (unsigned)rand_r(&dice) % PODS), .name = STR("x")};
+        const Pod pod = {.uid = numbered(uid, (unsigned)rand_r(&rng) % PODS), .name = STR("x")};
         Pass *pass = pass_new(&pod, scene->names);
 
         pass_add(pass, 0);
@@ -290,12 +290,12 @@ static void *write_some(void *context) {
 
 static void *read_some(void *context) {
     Scene *scene = context;
-    unsigned dice = (unsigned)(uintptr_t)&dice;
+    unsigned rng = (unsigned)(uintptr_t)&rng;
     char uid[32];
 
     for (unsigned i = 0; i < TURNS; i++) {
         _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
-        Str wanted = numbered(uid, (unsigned)rand_r(&dice) % PODS);
+        Str wanted = numbered(uid, (unsigned)rand_r(&rng) % PODS);
 
         if (passes_find(scene->passes, wanted, STR("n0"), scene->names, 0, &pod) != 0)
             continue;

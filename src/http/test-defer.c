@@ -40,14 +40,14 @@ static void put(Desk *desk, HttpPending *pending) {
 }
 
 /* Any of those that wait; waits for one. NULL: it is over. */
-static HttpPending *take(Desk *desk, unsigned *dice) {
+static HttpPending *take(Desk *desk, unsigned *rng) {
     HttpPending *pending = NULL;
 
     pthread_mutex_lock(&desk->mutex);
     while (desk->n_queue == 0 && !desk->is_over)
         pthread_cond_wait(&desk->changed, &desk->mutex);
     if (desk->n_queue > 0) {
-        size_t i = (size_t)rand_r(dice) % desk->n_queue;
+        size_t i = (size_t)rand_r(rng) % desk->n_queue;
 
         pending = desk->queue[i];
         desk->queue[i] = desk->queue[--desk->n_queue];
@@ -57,9 +57,9 @@ static HttpPending *take(Desk *desk, unsigned *dice) {
 }
 
 static HttpPending *take_one(Desk *desk) {
-    unsigned dice = 1;
+    unsigned rng = 1;
 
-    return take(desk, &dice);
+    return take(desk, &rng);
 }
 
 static void wait_for_queue(Desk *desk, size_t n) {
@@ -333,9 +333,9 @@ static void test_pipelined(void **state) {
 static void *answer_all(void *context) {
     Desk *desk = context;
     HttpPending *pending;
-    unsigned dice = (unsigned)(uintptr_t)&dice;
+    unsigned rng = (unsigned)(uintptr_t)&rng;
 
-    while ((pending = take(desk, &dice)))
+    while ((pending = take(desk, &rng)))
         (void)server_answer(pending, fill, desk);
     return NULL;
 }

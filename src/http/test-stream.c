@@ -369,18 +369,18 @@ typedef struct Crowd {
 /* Listens for a while, reads or does not, and goes. */
 static void *come_and_go(void *context) {
     Crowd *crowd = context;
-    unsigned dice = atomic_fetch_add(&crowd->seed, 1);
+    unsigned rng = atomic_fetch_add(&crowd->seed, 1);
     char text[4096];
 
     for (unsigned i = 0; i < N_ROUNDS; i++) {
         /* One who is not let in, since there are enough, is not to wait for more than the 503. */
         int fd = listen_to(
             crowd->radio, i % 5 == 0 ? "GET / HTTP/1.0" : "GET / HTTP/1.1\r\nConnection: close");
-        unsigned n_reads = (unsigned)rand_r(&dice) % 4;
+        unsigned n_reads = (unsigned)rand_r(&rng) % 4;
 
         for (unsigned n = 0; n < n_reads && recv(fd, text, sizeof(text), 0) > 0; n++)
             ;
-        (void)usleep((useconds_t)rand_r(&dice) % 3000);
+        (void)usleep((useconds_t)rand_r(&rng) % 3000);
         (void)close(fd);
     }
     atomic_fetch_sub(&crowd->n_clients, 1);
@@ -388,12 +388,12 @@ static void *come_and_go(void *context) {
 }
 
 /* One round of news; who does not listen any more is dropped, and now and then one who does. */
-static void tell_all(Radio *radio, Str news, unsigned *dice) {
+static void tell_all(Radio *radio, Str news, unsigned *rng) {
     size_t n = 0;
 
     pthread_mutex_lock(&radio->mutex);
     for (size_t i = 0; i < radio->n; i++)
-        if (stream_send(radio->streams[i], news) && rand_r(dice) % 50 != 0)
+        if (stream_send(radio->streams[i], news) && rand_r(rng) % 50 != 0)
             radio->streams[n++] = radio->streams[i];
         else
             stream_close(radio->streams[i]);
@@ -404,7 +404,7 @@ static void tell_all(Radio *radio, Str news, unsigned *dice) {
 static void test_crowd(void **state) {
     static char news[3000];
     pthread_t threads[N_CLIENTS];
-    unsigned dice = 1;
+    unsigned rng = 1;
     Radio radio;
     Crowd crowd = {.radio = &radio, .n_clients = N_CLIENTS};
 
@@ -413,7 +413,7 @@ static void test_crowd(void **state) {
     for (size_t i = 0; i < N_CLIENTS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &crowd), 0);
     while (atomic_load(&crowd.n_clients) > 0) {
-        tell_all(&radio, str_of(news, sizeof(news)), &dice);
+        tell_all(&radio, str_of(news, sizeof(news)), &rng);
         server_tick(radio.server, clock_monotonic_nsec());
         (void)usleep(300);
     }

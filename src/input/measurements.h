@@ -5,7 +5,7 @@
  */
 
 #include "base/diag.h"
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "cluster/snapshot.h"
 #include "policy/program.h"
 

@@ -18,14 +18,14 @@
 
 /* One source while it is read. */
 typedef struct Draft {
-    Source *source;
+    MetricSource *source;
     Str folder; /* of the file, with the slash; empty: the current one */
 } Draft;
 
 /* The whole file. */
 typedef struct Document {
     Str folder;
-    Source *sources;
+    MetricSource *sources;
     const YamlNode **nodes; /* of each source */
     size_t n;
 } Document;
@@ -104,7 +104,7 @@ static void read_link_local(PolicyReader *reader, const YamlNode *value, void *i
 }
 
 static void read_headers(PolicyReader *reader, const YamlNode *value, void *into) {
-    Source *source = ((Draft *)into)->source;
+    MetricSource *source = ((Draft *)into)->source;
     Header *headers;
 
     if (!reader_mapping(reader, value, "headers"))
@@ -254,7 +254,7 @@ static void hide_all_secrets(DiagList *diags, const YamlNode *source) {
         hide_secrets(diags, source->pairs[i].value);
 }
 
-static void report_faults(PolicyReader *reader, const YamlNode *node, const Source *source) {
+static void report_faults(PolicyReader *reader, const YamlNode *node, const MetricSource *source) {
     SourceFault faults[SOURCE_FAULTS_MAX];
     size_t n = source->url ? source_faults(source, faults) : 0;
 
@@ -308,7 +308,7 @@ static void read_sources(PolicyReader *reader, const YamlNode *value, void *into
         reader_error(reader, value, "at most %u sources", SOURCES_MAX);
         return;
     }
-    document->sources = ARENA_ARRAY(reader->arena, Source, value->n);
+    document->sources = ARENA_ARRAY(reader->arena, MetricSource, value->n);
     document->nodes = ARENA_ARRAY(reader->arena, const YamlNode *, value->n);
     if (!document->sources || !document->nodes)
         return;
@@ -394,7 +394,7 @@ static int read_file(const char *path, Arena *arena, DiagList *diags, Str *ret) 
     return ret->ptr ? 0 : -ENOMEM;
 }
 
-int sources_load(const char *path, Arena *arena, DiagList *diags, Sources *ret) {
+int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) {
     Str file = arena_copy(arena, str_from_c(path));
     PolicyReader reader = {.arena = arena, .diags = diags};
     size_t n_before = diags->diags.n, n_errors = diags->n_errors;
@@ -418,19 +418,19 @@ int sources_load(const char *path, Arena *arena, DiagList *diags, Sources *ret) 
         return -ENOMEM;
     if (diags->n_errors > n_errors)
         return SOURCES_E_INVALID;
-    *ret = (Sources){.items = document.sources, .n = document.n};
+    *ret = (MetricSources){.items = document.sources, .n = document.n};
     return 0;
 }
 
-int sources_from_url(const char *url, Arena *arena, DiagList *diags, Sources *ret) {
-    Source *source = ARENA_NEW(arena, Source);
+int sources_from_url(const char *url, Arena *arena, DiagList *diags, MetricSources *ret) {
+    MetricSource *source = ARENA_NEW(arena, MetricSource);
     Str copy = arena_copy(arena, str_from_c(url));
     SourceFault faults[SOURCE_FAULTS_MAX];
     size_t n;
 
     if (!source || !copy.ptr)
         return -ENOMEM;
-    *source = (Source){.name = STR(SOURCE_DEFAULT_NAME), .url = copy.ptr};
+    *source = (MetricSource){.name = STR(SOURCE_DEFAULT_NAME), .url = copy.ptr};
     n = source_faults(source, faults);
     for (size_t i = 0; i < n; i++) {
         char text[SOURCE_TEXT_MAX + 32];
@@ -441,7 +441,7 @@ int sources_from_url(const char *url, Arena *arena, DiagList *diags, Sources *re
     }
     if (n > 0)
         return SOURCES_E_INVALID;
-    *ret = (Sources){.items = source, .n = 1};
+    *ret = (MetricSources){.items = source, .n = 1};
     return 0;
 }
 
@@ -459,9 +459,10 @@ static void report_two_defaults(const char *path, DiagList *diags) {
         str_from_c(hint));
 }
 
-int sources_gather(const char *url, const char *path, Arena *arena, DiagList *diags, Sources *ret) {
-    Sources flag = {0}, file = {0};
-    Source *all;
+int sources_gather(
+    const char *url, const char *path, Arena *arena, DiagList *diags, MetricSources *ret) {
+    MetricSources flag = {0}, file = {0};
+    MetricSource *all;
     int of_flag = url ? sources_from_url(url, arena, diags, &flag) : 0;
     int of_file = path ? sources_load(path, arena, diags, &file) : 0;
 
@@ -482,11 +483,11 @@ int sources_gather(const char *url, const char *path, Arena *arena, DiagList *di
     }
     if (of_flag != 0 || of_file != 0)
         return of_file != 0 ? of_file : of_flag;
-    all = ARENA_ARRAY(arena, Source, flag.n + file.n);
+    all = ARENA_ARRAY(arena, MetricSource, flag.n + file.n);
     if (!all)
         return -ENOMEM;
     for (size_t i = 0; i < flag.n + file.n; i++)
         all[i] = i < flag.n ? flag.items[i] : file.items[i - flag.n];
-    *ret = (Sources){.items = all, .n = flag.n + file.n};
+    *ret = (MetricSources){.items = all, .n = flag.n + file.n};
     return 0;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Sources: the servers that measured values come from, as the operator names them.
+ * MetricSources: the servers that measured values come from, as the operator names them.
  *
  *     apiVersion: berth.dev/v1alpha1
  *     kind: MetricSources
@@ -32,11 +32,11 @@ enum {
  * *ret and all that it points to live in @arena. */
 
 /* Those of a file. */
-int sources_load(const char *path, Arena *arena, DiagList *diags, Sources *ret) MUST_CHECK;
+int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) MUST_CHECK;
 
 /* The default one, by its URL: what --prometheus is given. */
-int sources_from_url(const char *url, Arena *arena, DiagList *diags, Sources *ret) MUST_CHECK;
+int sources_from_url(const char *url, Arena *arena, DiagList *diags, MetricSources *ret) MUST_CHECK;
 
 /* Both, @url's first; each may be NULL. Only one of them can say what the default is. */
-int sources_gather(const char *url, const char *path, Arena *arena, DiagList *diags, Sources *ret)
-    MUST_CHECK;
+int sources_gather(const char *url, const char *path, Arena *arena, DiagList *diags,
+    MetricSources *ret) MUST_CHECK;

@@ -36,8 +36,8 @@ static void test_all_fields(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(buf_done) Buf text = BUF_INIT(65536);
     DiagList diags = DIAG_LIST_IN(arena);
-    Sources sources = {0};
-    const Source *source;
+    MetricSources sources = {0};
+    const MetricSource *source;
     Folder folder;
     int r;
 
@@ -116,7 +116,7 @@ static void check_messages(const char *name) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(buf_done) Buf text = BUF_INIT(65536), want = BUF_INIT(65536);
     DiagList diags = DIAG_LIST_IN(arena);
-    Sources sources = {0};
+    MetricSources sources = {0};
     char expected[256];
     int r;
 
@@ -153,7 +153,7 @@ static void test_unreadable(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(buf_done) Buf text = BUF_INIT(65536);
     DiagList diags = DIAG_LIST_IN(arena);
-    Sources sources = {0};
+    MetricSources sources = {0};
     Folder folder;
 
     (void)state;
@@ -179,7 +179,7 @@ static void test_small_budgets(void **state) {
     for (size_t budget = 64; !has_worked && budget < ((size_t)1 << 20); budget += 512) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
         DiagList diags = DIAG_LIST_IN(arena);
-        Sources sources = {0};
+        MetricSources sources = {0};
         int r = arena ? sources_load("good.yaml", arena, &diags, &sources) : -ENOMEM;
 
         assert_true(r == 0 || r == -ENOMEM || r == SOURCES_E_INVALID);
@@ -221,7 +221,7 @@ static void test_urls(void **state) {
         _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
         _cleanup_(buf_done) Buf text = BUF_INIT(65536);
         DiagList diags = DIAG_LIST_IN(arena);
-        Sources sources = {0};
+        MetricSources sources = {0};
         int r = sources_from_url(cases[i].url, arena, &diags, &sources);
 
         diag_list_print(&diags, /* colour= */ false, &text);
@@ -274,7 +274,7 @@ static void test_gathered(void **state) {
         DiagList diags = DIAG_LIST_IN(arena);
         const char *path =
             cases[i].file ? folder_write(&folder, "s.yaml", str_from_c(cases[i].file)) : NULL;
-        Sources sources = {0};
+        MetricSources sources = {0};
         int r = sources_gather(cases[i].url, path, arena, &diags, &sources);
 
         show(&folder, &diags, &text);

@@ -25,7 +25,7 @@
  * assertion.
  *
  * A reader allocates nothing of its own and never recurses. The input is there as a
- * whole: what comes in pieces is put together before (kube/frame.h).
+ * whole: what comes in pieces is put together before (kube/document-splitter.h).
  */
 
 #include <stdbool.h>

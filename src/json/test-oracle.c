@@ -13,7 +13,7 @@
 #include "json/test-oracle.h"
 
 #include "base/cleanup.h"
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/test-assert.h"
 #include "json/token.h"
 
@@ -156,12 +156,12 @@ static const Str seeds[] = {
 };
 
 /* Replaces, inserts, removes or repeats something. */
-static size_t mutate(char *text, size_t len, Dice *dice) {
+static size_t mutate(char *text, size_t len, Rng *rng) {
     static const char bytes[] = "{}[]\",:\\/ \n\tu0189aAeE.+-tfn\x7f\x80\xbf\xc3\xe2\xf0\x1f";
-    char byte = bytes[dice_pick(dice, sizeof(bytes))]; /* the NUL at the end included */
-    size_t at = dice_pick(dice, len + 1);
+    char byte = bytes[rng_pick(rng, sizeof(bytes))]; /* the NUL at the end included */
+    size_t at = rng_pick(rng, len + 1);
 
-    switch (dice_pick(dice, 4)) {
+    switch (rng_pick(rng, 4)) {
     case 0:
         if (at < len)
             text[at] = byte;
@@ -189,16 +189,16 @@ static size_t mutate(char *text, size_t len, Dice *dice) {
 }
 
 static void test_mutations(void **state) {
-    Dice dice = {.state = 7};
+    Rng rng = {.state = 7};
     char text[TEXT_MAX];
 
     for (int i = 0; i < MUTATIONS; i++) {
         Str start = seeds[i % ELEMENTS_OF(seeds)];
-        size_t len = start.len, n = 1 + dice_pick(&dice, 3);
+        size_t len = start.len, n = 1 + rng_pick(&rng, 3);
 
         memcpy(text, start.ptr, len);
         while (n-- > 0)
-            len = mutate(text, len, &dice);
+            len = mutate(text, len, &rng);
         compare(str_of(text, len));
     }
 }

@@ -1,6 +1,6 @@
 /* Every kernel against a loop that anybody can check by eye. */
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "json/scan.h"
 
 #include <stdlib.h>
@@ -175,15 +175,15 @@ static void test_random(void **state) {
         "\x1f\x20\x7f\x80\xff!\"#[\\]",
         "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"",
     };
-    Dice dice = {.state = 1};
+    Rng rng = {.state = 1};
     char text[400];
 
     for (size_t round = 0; round < 30000; round++) {
         const char *alphabet = alphabets[round % ELEMENTS_OF(alphabets)];
-        size_t n = strlen(alphabet), len = dice_pick(&dice, sizeof(text));
+        size_t n = strlen(alphabet), len = rng_pick(&rng, sizeof(text));
 
         for (size_t i = 0; i < len; i++)
-            text[i] = alphabet[dice_pick(&dice, n)];
+            text[i] = alphabet[rng_pick(&rng, n)];
         if (len > 0 && round % 4 != 0)
             text[0] = round % 2 ? '{' : '[';
         check_kernels(str_of(text, len));

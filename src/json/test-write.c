@@ -1,4 +1,4 @@
-#include "base/dice.h"
+#include "base/rng.h"
 #include "json/write.h"
 
 #include <errno.h>
@@ -153,12 +153,12 @@ static void test_double(void **state) {
 
 static void test_double_reads_back(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(1000);
-    Dice dice = {.state = 42};
+    Rng rng = {.state = 42};
 
     for (int i = 0; i < 20000; i++) {
         JsonWriter w = JSON_WRITER(&out);
         JsonReader reader;
-        uint64_t bits = dice_roll(&dice);
+        uint64_t bits = rng_next(&rng);
         double value, read = 0;
 
         memcpy(&value, &bits, sizeof(value));

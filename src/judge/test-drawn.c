@@ -4,29 +4,29 @@
 
 #define DRAWN_PODS 600u
 
-static unsigned roll(Dice *dice, unsigned sides) {
-    return (unsigned)dice_pick(dice, sides);
+static unsigned roll(Rng *rng, unsigned sides) {
+    return (unsigned)rng_pick(rng, sides);
 }
 
-static const char *pick(Dice *dice, const char *const *words) {
+static const char *pick(Rng *rng, const char *const *words) {
     unsigned n = 0;
 
     while (words[n])
         n++;
-    return words[roll(dice, n)];
+    return words[roll(rng, n)];
 }
 
-#define PICK(dice, ...) pick((dice), (const char *const[]){__VA_ARGS__, NULL})
+#define PICK(rng, ...) pick((rng), (const char *const[]){__VA_ARGS__, NULL})
 
 /* --- expressions ----------------------------------------------------------------------- */
 
 typedef enum Sort { BOOL, INT, DOUBLE, TEXT, TIME } Sort;
 
-static void write_any(Dice *dice, Sort sort, unsigned depth, bool in_pods, Buf *out);
+static void write_any(Rng *rng, Sort sort, unsigned depth, bool in_pods, Buf *out);
 
 /* @format with %b %i %d %t %T filled by parts of that sort, %k by a key, %c by a comparison, %B %I
  * %D by parts that may name the pod p of a loop. */
-static void write_form(Dice *dice, const char *format, unsigned depth, bool in_pods, Buf *out) {
+static void write_form(Rng *rng, const char *format, unsigned depth, bool in_pods, Buf *out) {
     for (const char *c = format; *c; c++) {
         if (*c != '%') {
             buf_append_char(out, *c);
@@ -34,37 +34,37 @@ static void write_form(Dice *dice, const char *format, unsigned depth, bool in_p
         }
         switch (*++c) {
         case 'b':
-            write_any(dice, BOOL, depth, in_pods, out);
+            write_any(rng, BOOL, depth, in_pods, out);
             break;
         case 'i':
-            write_any(dice, INT, depth, in_pods, out);
+            write_any(rng, INT, depth, in_pods, out);
             break;
         case 'd':
-            write_any(dice, DOUBLE, depth, in_pods, out);
+            write_any(rng, DOUBLE, depth, in_pods, out);
             break;
         case 't':
-            write_any(dice, TEXT, depth, in_pods, out);
+            write_any(rng, TEXT, depth, in_pods, out);
             break;
         case 'T':
-            write_any(dice, TIME, depth, in_pods, out);
+            write_any(rng, TIME, depth, in_pods, out);
             break;
         case 'B':
-            write_any(dice, BOOL, depth, true, out);
+            write_any(rng, BOOL, depth, true, out);
             break;
         case 'I':
-            write_any(dice, INT, depth, true, out);
+            write_any(rng, INT, depth, true, out);
             break;
         case 'D':
-            write_any(dice, DOUBLE, depth, true, out);
+            write_any(rng, DOUBLE, depth, true, out);
             break;
         case '%':
             buf_append_char(out, '%');
             break;
         case 'k':
-            buf_printf(out, "%s", PICK(dice, "a", "b", "zone", "n"));
+            buf_printf(out, "%s", PICK(rng, "a", "b", "zone", "n"));
             break;
         case 'c':
-            buf_printf(out, "%s", PICK(dice, "<", "<=", ">", ">=", "==", "!="));
+            buf_printf(out, "%s", PICK(rng, "<", "<=", ">", ">=", "==", "!="));
             break;
         default:
             fail_msg("no such form: %s", format);
@@ -216,27 +216,27 @@ static const char *const loops[][8] = {
     [TIME] = {"node.pods[0].metadata.creationTimestamp"},
 };
 
-static const char *choose(Dice *dice, const char *const *list, unsigned room) {
+static const char *choose(Rng *rng, const char *const *list, unsigned room) {
     unsigned n = 0;
 
     while (n < room && list[n])
         n++;
-    return list[roll(dice, n)];
+    return list[roll(rng, n)];
 }
 
-static void write_any(Dice *dice, Sort sort, unsigned depth, bool in_pods, Buf *out) {
-    if (depth == 0 || roll(dice, 4) == 0) {
-        bool of_pod = in_pods && roll(dice, 2);
+static void write_any(Rng *rng, Sort sort, unsigned depth, bool in_pods, Buf *out) {
+    if (depth == 0 || roll(rng, 4) == 0) {
+        bool of_pod = in_pods && roll(rng, 2);
 
-        write_form(dice,
-            of_pod ? choose(dice, pod_leaves[sort], 8) : choose(dice, leaves[sort], 16),
+        write_form(rng,
+            of_pod ? choose(rng, pod_leaves[sort], 8) : choose(rng, leaves[sort], 16),
             0,
             in_pods,
             out);
-    } else if (!in_pods && roll(dice, 4) == 0) {
-        write_form(dice, choose(dice, loops[sort], 8), depth - 1, false, out);
+    } else if (!in_pods && roll(rng, 4) == 0) {
+        write_form(rng, choose(rng, loops[sort], 8), depth - 1, false, out);
     } else {
-        write_form(dice, choose(dice, forms[sort], 32), depth - 1, in_pods, out);
+        write_form(rng, choose(rng, forms[sort], 32), depth - 1, in_pods, out);
     }
 }
 
@@ -246,100 +246,99 @@ static void write_any(Dice *dice, Sort sort, unsigned depth, bool in_pods, Buf *
     "{name: load, prometheus: {query: load}, maxAge: 30s}, "                                       \
     "{name: podCpu, resourceMetrics: cpu, pods: {}}"
 
-static void write_fallbacks(Dice *dice, Sort sort, Buf *out) {
+static void write_fallbacks(Rng *rng, Sort sort, Buf *out) {
     static const char *const fields[] = {"onError", "onMissing"};
 
     for (size_t i = 0; i < ELEMENTS_OF(fields); i++) {
-        if (roll(dice, 2))
+        if (roll(rng, 2))
             continue;
         if (sort == BOOL)
-            buf_printf(out, "      %s: %s\n", fields[i], PICK(dice, "allow", "reject"));
+            buf_printf(out, "      %s: %s\n", fields[i], PICK(rng, "allow", "reject"));
         else
-            buf_printf(out, "      %s: %u\n", fields[i], roll(dice, 101));
+            buf_printf(out, "      %s: %u\n", fields[i], roll(rng, 101));
     }
     if (sort != BOOL)
-        buf_printf(out, "      normalize: %s\n", PICK(dice, "none", "none", "minMax", "rank"));
+        buf_printf(out, "      normalize: %s\n", PICK(rng, "none", "none", "minMax", "rank"));
 }
 
-static void write_rule(Dice *dice, unsigned i, Sort sort, Buf *out) {
+static void write_rule(Rng *rng, unsigned i, Sort sort, Buf *out) {
     buf_printf(out, "    - name: r%u\n", i);
-    write_fallbacks(dice, sort, out);
+    write_fallbacks(rng, sort, out);
     buf_append(out, STR("      expression: |\n        "));
-    write_any(dice, sort, 1 + roll(dice, 4), false, out);
+    write_any(rng, sort, 1 + roll(rng, 4), false, out);
     buf_append(out, STR("\n"));
 }
 
-void drawn_policy(Dice *dice, Buf *out) {
+void drawn_policy(Rng *rng, Buf *out) {
     buf_append(out,
         STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
             "  metrics: [" METRICS "]\n  filters:\n"));
     for (unsigned i = 0; i < DRAWN_RULES; i++)
-        write_rule(dice, i, BOOL, out);
+        write_rule(rng, i, BOOL, out);
     buf_append(out, STR("  scores:\n"));
     for (unsigned i = DRAWN_RULES; i < 2 * DRAWN_RULES; i++)
-        write_rule(dice, i, roll(dice, 2) ? INT : DOUBLE, out);
+        write_rule(rng, i, roll(rng, 2) ? INT : DOUBLE, out);
 }
 
-static void write_labels(Dice *dice, Buf *out) {
+static void write_labels(Rng *rng, Buf *out) {
     buf_append(out, STR("labels: {"));
-    if (roll(dice, 3))
-        buf_printf(out, "a: %s, ", PICK(dice, "a", "x", "aax", "''"));
-    if (roll(dice, 3))
-        buf_printf(out, "zone: %s, ", PICK(dice, "a", "b", "x"));
-    if (roll(dice, 3))
-        buf_printf(out, "n: '%s'", PICK(dice, "0", "12", "-3", "x", "9223372036854775807"));
+    if (roll(rng, 3))
+        buf_printf(out, "a: %s, ", PICK(rng, "a", "x", "aax", "''"));
+    if (roll(rng, 3))
+        buf_printf(out, "zone: %s, ", PICK(rng, "a", "b", "x"));
+    if (roll(rng, 3))
+        buf_printf(out, "n: '%s'", PICK(rng, "0", "12", "-3", "x", "9223372036854775807"));
     buf_append(out, STR("}"));
 }
 
 /* Of some nodes, or of none; sometimes too old. */
-static void write_measured(Dice *dice, Buf *out) {
+static void write_measured(Rng *rng, Buf *out) {
     static const char *const names[] = {"load", "podCpu"};
 
-    buf_printf(out, "measuredAge: %s\nmeasured:\n", PICK(dice, "0s", "10s", "29s", "31s", "60s"));
+    buf_printf(out, "measuredAge: %s\nmeasured:\n", PICK(rng, "0s", "10s", "29s", "31s", "60s"));
     for (size_t m = 0; m < ELEMENTS_OF(names); m++) {
-        unsigned share = roll(dice, 4);
+        unsigned share = roll(rng, 4);
 
         buf_printf(out, "  %s: {", names[m]);
         for (unsigned i = 0; i < DRAWN_NODES; i++)
-            if (roll(dice, 3) < share)
-                buf_printf(
-                    out, "n%u: %s, ", i, PICK(dice, "0.25", "0.5", "0.75", "3", ".nan", "0"));
+            if (roll(rng, 3) < share)
+                buf_printf(out, "n%u: %s, ", i, PICK(rng, "0.25", "0.5", "0.75", "3", ".nan", "0"));
         buf_append(out, STR("}\n"));
     }
-    if (roll(dice, 2))
+    if (roll(rng, 2))
         buf_append(out, STR("workloads: {podCpu: {team-a/ReplicaSet/o1: 1.5}}\n"));
 }
 
-void drawn_scene(Dice *dice, Buf *out) {
+void drawn_scene(Rng *rng, Buf *out) {
     buf_append(out, STR("policy: {metrics: [" METRICS "]}\n"));
-    write_measured(dice, out);
+    write_measured(rng, out);
     buf_append(out, STR("now: 2026-02-03T04:05:06Z\nnodes:\n"));
     for (unsigned i = 0; i < DRAWN_NODES; i++) {
         buf_printf(out, "  n%u: {", i);
-        write_labels(dice, out);
+        write_labels(rng, out);
         buf_printf(out,
             ", ready: %s, cordoned: %s, allocatable: {cpu: %u%s}%s%s}\n",
-            PICK(dice, "true", "false"),
-            PICK(dice, "true", "false"),
-            roll(dice, 9),
-            PICK(dice, "", ", memory: 4Gi", ", nvidia.com/gpu: 2"),
-            PICK(dice, "", ", created: 2026-02-03T04:00:00Z", ", created: 9999-12-31T00:00:00Z"),
-            PICK(dice, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
+            PICK(rng, "true", "false"),
+            PICK(rng, "true", "false"),
+            roll(rng, 9),
+            PICK(rng, "", ", memory: 4Gi", ", nvidia.com/gpu: 2"),
+            PICK(rng, "", ", created: 2026-02-03T04:00:00Z", ", created: 9999-12-31T00:00:00Z"),
+            PICK(rng, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
     }
     buf_append(out, STR("pods:\n"));
     for (unsigned i = 0; i < DRAWN_PODS; i++) {
-        buf_printf(out, "  - {on: n%u, uid: u%u, ", roll(dice, DRAWN_NODES), i);
-        write_labels(dice, out);
+        buf_printf(out, "  - {on: n%u, uid: u%u, ", roll(rng, DRAWN_NODES), i);
+        write_labels(rng, out);
         buf_printf(out,
             ", namespace: %s, owner: %s, priority: %u, requests: {cpu: %um}%s}\n",
-            PICK(dice, "team-a", "team-b"),
-            PICK(dice, "o1", "o2"),
-            roll(dice, 3),
-            roll(dice, 999),
-            PICK(dice, "", ", created: 2026-02-03T04:04:00Z", ", created: 9999-12-31T00:00:00Z"));
+            PICK(rng, "team-a", "team-b"),
+            PICK(rng, "o1", "o2"),
+            roll(rng, 3),
+            roll(rng, 999),
+            PICK(rng, "", ", created: 2026-02-03T04:04:00Z", ", created: 9999-12-31T00:00:00Z"));
     }
     buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));
-    write_labels(dice, out);
+    write_labels(rng, out);
     buf_append(out, STR("}\n"));
     buf_append_char(out, '\0');
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/test-assert.h"
 #include "cluster/store.h"
 #include "judge/judge.h"
@@ -21,19 +21,19 @@
 #define ROUNDS 60u
 #define CHANGES 6u
 
-static unsigned roll(Dice *dice, unsigned sides) {
-    return (unsigned)dice_pick(dice, sides);
+static unsigned roll(Rng *rng, unsigned sides) {
+    return (unsigned)rng_pick(rng, sides);
 }
 
 /* NULL: what was drawn is refused. */
-static Program *compile(Dice *dice, Arena *arena) {
+static Program *compile(Rng *rng, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
     _cleanup_(buf_done) Buf messages = BUF_INIT((size_t)1 << 20);
     PolicySource source = {.file = STR("random.yaml")};
     DiagList diags = DIAG_LIST_IN(arena);
     Program *program = NULL;
 
-    drawn_policy(dice, &text);
+    drawn_policy(rng, &text);
     source.text = buf_str(&text);
     if (program_compile(&source, 1, &diags, &program) == 0)
         return program;
@@ -185,15 +185,15 @@ static void check_scores(Round *round) {
 }
 
 /* Some rows, in any order, or all of them. */
-static void choose_rows(Dice *dice, Round *round) {
-    bool all = roll(dice, 2);
+static void choose_rows(Rng *rng, Round *round) {
+    bool all = roll(rng, 2);
 
     round->n = 0;
     for (uint32_t row = 0; row < round->table->n_rows; row++)
-        if (all || roll(dice, 5) == 0)
+        if (all || roll(rng, 5) == 0)
             round->rows[round->n++] = row;
     for (size_t i = 0; !all && i + 1 < round->n; i++) {
-        size_t j = i + roll(dice, (unsigned)(round->n - i));
+        size_t j = i + roll(rng, (unsigned)(round->n - i));
         uint32_t row = round->rows[i];
 
         round->rows[i] = round->rows[j];
@@ -248,31 +248,31 @@ static void check_facts(const Round *round) {
 }
 
 /* A pod comes, from somewhere else, or one goes. */
-static PodChange choose_change(Dice *dice, const NodeTable *table) {
-    uint32_t row = roll(dice, (unsigned)table->n_rows);
-    uint32_t from = roll(dice, (unsigned)table->n_rows);
+static PodChange choose_change(Rng *rng, const NodeTable *table) {
+    uint32_t row = roll(rng, (unsigned)table->n_rows);
+    uint32_t from = roll(rng, (unsigned)table->n_rows);
     const PodList *here = table_chunk(table, row)->pods[table_slot(row)];
     const PodList *there = table_chunk(table, from)->pods[table_slot(from)];
 
-    if (there && roll(dice, 2))
-        return (PodChange){.row = row, .add = there->items[roll(dice, there->n)]};
+    if (there && roll(rng, 2))
+        return (PodChange){.row = row, .add = there->items[roll(rng, there->n)]};
     return (PodChange){.row = row, .remove = here ? here->items[0]->uid : STR("none")};
 }
 
 /* The cluster with a few pods more or less: facts are made from those before. */
-static void change(Dice *dice, Round *round) {
+static void change(Rng *rng, Round *round) {
     Arena *arena = round->scene.arena;
     KnownFacts known = {.table = round->table, .facts = ARENA_NEW(arena, Facts)};
     KnownLoads known_loads = {.table = round->table, .loads = round->table->loads};
     NodeTable *changed = ARENA_NEW(arena, NodeTable);
     Loads *loads = ARENA_NEW(arena, Loads);
     PodChange changes[3];
-    size_t n = 1 + roll(dice, ELEMENTS_OF(changes));
+    size_t n = 1 + roll(rng, ELEMENTS_OF(changes));
 
     assert_true(known.facts && changed && loads);
     *(Facts *)(uintptr_t)known.facts = round->facts;
     for (size_t i = 0; i < n; i++)
-        changes[i] = choose_change(dice, round->table);
+        changes[i] = choose_change(rng, round->table);
     assert_int_equal(table_change(round->table, changes, n, arena, changed), 0);
     assert_int_equal(loads_build(&round->scene.input, changed, &known_loads, arena, loads), 0);
     changed->loads = loads;
@@ -284,25 +284,25 @@ static void change(Dice *dice, Round *round) {
 }
 
 /* Many small changes, one after the other. */
-static void check_changed(Dice *dice, Round *round) {
+static void check_changed(Rng *rng, Round *round) {
     for (unsigned i = 0; i < CHANGES; i++) {
-        change(dice, round);
+        change(rng, round);
         check_facts(round);
     }
     check_round(round);
 }
 
-static void play(Dice *dice, size_t *n_played, size_t *n_missing) {
+static void play(Rng *rng, size_t *n_played, size_t *n_missing) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
     Round *round = calloc(1, sizeof(*round));
 
     assert_non_null(round);
     round->scratch = arena_new((size_t)64 << 20);
     assert_non_null(round->scratch);
-    drawn_scene(dice, &text);
+    drawn_scene(rng, &text);
     scene_init_text(&round->scene, text.data);
     round->table = &round->scene.table;
-    round->program = compile(dice, round->scene.arena);
+    round->program = compile(rng, round->scene.arena);
     if (round->program) {
         assert_int_equal(facts_build(round->program,
                              round->table,
@@ -310,9 +310,9 @@ static void play(Dice *dice, size_t *n_played, size_t *n_missing) {
                              round->scene.arena,
                              &round->facts),
             0);
-        choose_rows(dice, round);
+        choose_rows(rng, round);
         check_round(round);
-        check_changed(dice, round);
+        check_changed(rng, round);
         ++*n_played;
         *n_missing += round->n_missing;
     }
@@ -324,12 +324,12 @@ static void play(Dice *dice, size_t *n_played, size_t *n_missing) {
 
 static void test_rounds(void **state) {
     const char *seed = getenv("SEED");
-    Dice dice = {.state = seed ? strtoull(seed, NULL, 10) : 1};
+    Rng rng = {.state = seed ? strtoull(seed, NULL, 10) : 1};
     size_t n_played = 0, n_missing = 0;
 
     (void)state;
     for (unsigned i = 0; i < ROUNDS; i++)
-        play(&dice, &n_played, &n_missing);
+        play(&rng, &n_played, &n_missing);
     print_message("%zu of %u programs, %u rules each\n", n_played, ROUNDS, 2 * DRAWN_RULES);
     assert_true(n_played > ROUNDS / 2);
     assert_true(n_missing > 1000);

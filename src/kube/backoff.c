@@ -3,7 +3,7 @@
 #include "base/nsec.h"
 
 int64_t backoff_pick(Backoff *backoff, int64_t from, int64_t to) {
-    return from + (int64_t)dice_pick(&backoff->dice, (uint64_t)(to - from) + 1);
+    return from + (int64_t)rng_pick(&backoff->rng, (uint64_t)(to - from) + 1);
 }
 
 static int64_t ceiling_of(unsigned n_failures) {

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 
 #define BACKOFF_LEAST_MSEC 200          /* ceiling of the first delay */
 #define BACKOFF_MOST_MSEC 10000         /* no ceiling is above this */
@@ -21,12 +21,12 @@
 #define BACKOFF_RETRY_AFTER_MAX_SEC 300 /* a server that asks for more gets this */
 
 typedef struct Backoff {
-    Dice dice;
+    Rng rng;
     unsigned n_failures; /* in a row */
     int64_t paid_nsec;   /* the ration is used up to this time */
 } Backoff;
 
-#define BACKOFF_INIT(seed) ((Backoff){.dice = {.state = (seed)}, .paid_nsec = INT64_MIN / 2})
+#define BACKOFF_INIT(seed) ((Backoff){.rng = {.state = (seed)}, .paid_nsec = INT64_MIN / 2})
 
 /* A number from @from to @to, both included. */
 int64_t backoff_pick(Backoff *backoff, int64_t from, int64_t to);

@@ -70,7 +70,7 @@ Binder *binder_new(const BinderOptions *options) {
     return binder;
 }
 
-static void tell(Binder *binder, BindJob *job, BindEnd end, const char *error) {
+static void finish_job(Binder *binder, BindJob *job, BindEnd end, const char *error) {
     job->done(job, error);
     binder->options.ended(binder->options.context, end);
 }
@@ -83,13 +83,13 @@ static void settle(Entry *entry, BindEnd end, const char *error) {
     while (follower) {
         Entry *next = follower->next;
 
-        tell(binder, follower->job, end, error);
+        finish_job(binder, follower->job, end, error);
         free(follower);
         follower = next;
     }
     binding_free(entry->binding);
     pod_record_unref(entry->before);
-    tell(binder, entry->job, end, error);
+    finish_job(binder, entry->job, end, error);
     free(entry);
 }
 
@@ -132,7 +132,7 @@ static bool is_known(Binder *binder, const BindJob *job, char *error) {
         return false;
     if (!str_eq(pod->node_name, job->node))
         (void)snprintf(error,
-            MIRROR_ERROR_MAX,
+            WATCHER_ERROR_MAX,
             "the pod is on node %.*s already",
             STR_FMT(str_take(pod->node_name, NODE_NAME_MAX)));
     return true;
@@ -142,13 +142,13 @@ static bool judge(Binder *binder, BindJob *job, char *error) {
     Snapshot *snapshot = binder->options.snapshot(binder->options.context);
 
     if (!snapshot) {
-        (void)snprintf(error, MIRROR_ERROR_MAX, "the cluster is not known yet");
+        (void)snprintf(error, WATCHER_ERROR_MAX, "the cluster is not known yet");
         return false;
     }
     if (job->judge(job, snapshot, error))
         return true;
     if (error[0] == '\0')
-        (void)snprintf(error, MIRROR_ERROR_MAX, "the node is refused");
+        (void)snprintf(error, WATCHER_ERROR_MAX, "the node is refused");
     return false;
 }
 
@@ -167,7 +167,7 @@ static Pod bound_pod(const Entry *entry) {
 static bool assume(Entry *entry, char *error) {
     Store *store = entry->binder->options.store;
     const BindJob *job = entry->job;
-    int64_t until = entry->binder->options.clock() + MIRROR_ASSUME_SEC * NSEC_PER_SEC;
+    int64_t until = entry->binder->options.clock() + WATCHER_ASSUME_SEC * NSEC_PER_SEC;
     const Pod *before = store_find_assumed(store, job->uid, &entry->before_until);
     Pod pod;
     int r;
@@ -178,7 +178,7 @@ static bool assume(Entry *entry, char *error) {
     if (r == 0)
         return true;
     (void)snprintf(error,
-        MIRROR_ERROR_MAX,
+        WATCHER_ERROR_MAX,
         r == STORE_FULL ? "too many pods are being bound" : "out of memory");
     return false;
 }
@@ -240,14 +240,14 @@ static bool send(Entry *entry, char *error) {
     entry->binding = binding_new(&options);
     if (!entry->binding) {
         take_back(entry);
-        (void)snprintf(error, MIRROR_ERROR_MAX, "out of memory");
+        (void)snprintf(error, WATCHER_ERROR_MAX, "out of memory");
     }
     return entry->binding != NULL;
 }
 
 /* What is known already needs no Binding. The entry is in no list; true: it is gone. */
 static bool settle_known(Entry *entry) {
-    char error[MIRROR_ERROR_MAX] = "";
+    char error[WATCHER_ERROR_MAX] = "";
 
     if (!is_known(entry->binder, entry->job, error))
         return false;
@@ -258,7 +258,7 @@ static bool settle_known(Entry *entry) {
 /* The entry is in no list; afterwards it is sent, or gone. */
 static void start(Entry *entry) {
     Binder *binder = entry->binder;
-    char error[MIRROR_ERROR_MAX] = "";
+    char error[WATCHER_ERROR_MAX] = "";
 
     if (settle_known(entry))
         return;
@@ -281,7 +281,7 @@ static void start_waiting(Binder *binder) {
 
 /* Its turn did not come. The entry is in no list, and is gone afterwards. */
 static void give_up(Entry *entry) {
-    char error[MIRROR_ERROR_MAX] = "";
+    char error[WATCHER_ERROR_MAX] = "";
 
     if (settle_known(entry)) /* somebody else has done it */
         return;
@@ -303,7 +303,7 @@ static Entry *find(const EntryList *list, Str uid) {
 /* Whether another job about the same pod takes care of this one. */
 static bool join(Binder *binder, BindJob *job) {
     Entry *other = find(&binder->sent, job->uid), *entry;
-    char error[MIRROR_ERROR_MAX];
+    char error[WATCHER_ERROR_MAX];
 
     if (!other)
         other = find(&binder->waiting, job->uid);
@@ -314,12 +314,12 @@ static bool join(Binder *binder, BindJob *job) {
             sizeof(error),
             "the pod is being bound to node %.*s",
             STR_FMT(str_take(other->job->node, NODE_NAME_MAX)));
-        tell(binder, job, BIND_FAILED, error);
+        finish_job(binder, job, BIND_FAILED, error);
         return true;
     }
     entry = calloc(1, sizeof(*entry));
     if (!entry) {
-        tell(binder, job, BIND_FAILED, "out of memory");
+        finish_job(binder, job, BIND_FAILED, "out of memory");
         return true;
     }
     *entry = (Entry){.binder = binder, .job = job, .next = other->followers};
@@ -332,20 +332,20 @@ void binder_add(Binder *binder, BindJob *job) {
     Entry *entry;
 
     if (fault) {
-        tell(binder, job, BIND_FAILED, fault);
+        finish_job(binder, job, BIND_FAILED, fault);
         return;
     }
     if (join(binder, job))
         return;
     entry = calloc(1, sizeof(*entry));
     if (!entry) {
-        tell(binder, job, BIND_FAILED, "out of memory");
+        finish_job(binder, job, BIND_FAILED, "out of memory");
         return;
     }
     *entry = (Entry){
         .binder = binder,
         .job = job,
-        .deadline = binder->options.clock() + MIRROR_BIND_SEC * NSEC_PER_SEC,
+        .deadline = binder->options.clock() + WATCHER_BIND_SEC * NSEC_PER_SEC,
     };
     if (settle_known(entry)) /* also while others may bind and we may not */
         return;

@@ -25,7 +25,7 @@
 #include "base/cleanup.h"
 #include "cluster/store.h"
 #include "kube/client.h"
-#include "kube/mirror.h"
+#include "kube/cluster-watcher.h"
 
 #define BINDER_CALLS_MAX 64u /* connections that binds may take */
 
@@ -48,7 +48,7 @@ typedef struct BinderOptions {
     Snapshot *(*snapshot)(void *context);
     /* Whether a Binding may be sent now: asked before it is judged, and once more right before it
      * leaves, for a process may have been halted in between; if not, why, in @error
-     * (MIRROR_ERROR_MAX; NULL: nobody wants to know). NULL: always. */
+     * (WATCHER_ERROR_MAX; NULL: nobody wants to know). NULL: always. */
     bool (*may_send)(void *context, char *error);
     /* A job has got its done(), and is gone. */
     void (*ended)(void *context, BindEnd end);

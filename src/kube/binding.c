@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/nsec.h"
+#include "kube/api-objects.h"
 #include "kube/pod-path.h"
-#include "kube/status.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -26,9 +26,9 @@ struct Binding {
 };
 
 /* What of a pod says where it is. */
-typedef struct Whereabouts {
+typedef struct PodLocation {
     Str uid, node;
-} Whereabouts;
+} PodLocation;
 
 /* --- the end ------------------------------------------------------------------------- */
 
@@ -55,11 +55,11 @@ static void finish_unknown(Binding *binding, const char *why) {
 
 /* --- reading the pod -------------------------------------------------------------------- */
 
-static bool read_whereabouts(Str text, Arena *arena, Whereabouts *ret) {
+static bool read_location(Str text, Arena *arena, PodLocation *ret) {
     JsonReader reader;
     Str key;
 
-    *ret = (Whereabouts){0};
+    *ret = (PodLocation){0};
     json_reader_init(&reader, text);
     json_object(&reader);
     while (json_key(&reader, &key)) {
@@ -74,7 +74,7 @@ static bool read_whereabouts(Str text, Arena *arena, Whereabouts *ret) {
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->uid);
 }
 
-static void conclude(Binding *binding, const Whereabouts *pod) {
+static void conclude(Binding *binding, const PodLocation *pod) {
     if (!str_eq(pod->uid, binding->options.uid))
         finish(binding, BINDING_FAILED, "the pod has been made anew: it has another UID");
     else if (str_eq(pod->node, binding->options.node))
@@ -103,7 +103,7 @@ static void read_later(Binding *binding, const char *why) {
 static void on_pod_read(Binding *binding, const CallResult *result) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
     char why[BINDING_ERROR_MAX];
-    Whereabouts pod;
+    PodLocation pod;
 
     if (result->outcome != CALL_DONE) {
         (void)snprintf(why, sizeof(why), "%s", result->error);
@@ -118,7 +118,7 @@ static void on_pod_read(Binding *binding, const CallResult *result) {
             result->status,
             result->status == 403 ? " (needs the right get on pods)" : "");
         read_later(binding, why);
-    } else if (arena && read_whereabouts(buf_str(&binding->answer), arena, &pod)) {
+    } else if (arena && read_location(buf_str(&binding->answer), arena, &pod)) {
         conclude(binding, &pod);
     } else {
         finish_unknown(binding, "the answer is no pod");

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "kube/api-objects.h"
 #include "kube/client.h"
 #include "kube/message.h"
-#include "kube/status.h"
 
 typedef struct Answer {
     Buf body;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kube/client-part.h"
+#include "kube/client-internal.h"
 
 #define HEADERS_MAX ((size_t)64 * 1024) /* of one answer, all its lines */
 #define REFUSAL_MAX ((size_t)64 * 1024) /* of a 401's body, which nobody reads */

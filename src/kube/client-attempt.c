@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "kube/client-part.h"
+#include "kube/client-internal.h"
 
 #define RECEIVE_SIZE (64L * 1024)
 

@@ -7,7 +7,7 @@
 #include <gnutls/x509.h>
 #include <string.h>
 
-#include "kube/client-part.h"
+#include "kube/client-internal.h"
 
 /* Why a certificate was not taken. */
 static void explain_certificate(Call *call) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "kube/client-part.h"
+#include "kube/client-internal.h"
 
 #define IDLE_MAX 64L /* connections that are kept for later */
 #define ATTEMPTS 2

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kube/client-part.h"
+#include "kube/client-internal.h"
 
 /* --- calls --- */
 

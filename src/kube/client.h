@@ -96,7 +96,7 @@ Client *client_new(Access *access);
  * client_loop_wait(); client_wait() on one of them is the same. libcurl can wait for one multi
  * handle at a time, so it is the loop's, and a client of client_new() has a loop of its own.
  * Connections and credentials belong to each client as before. The loop is borrowed and must
- * outlive its clients; making a client touches nothing of it. NULL when out of memory. */
+ * outlive its clients; making a client marks nothing of it. NULL when out of memory. */
 typedef struct ClientLoop ClientLoop;
 
 ClientLoop *client_loop_new(void);

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "kube/blocking-client.h"
-#include "kube/mirror.h"
+#include "kube/cluster-watcher.h"
 #include "kube/pod-path.h"
 
 static_assert(FETCH_ERROR_MAX >= BLOCKING_CLIENT_ERROR_MAX, "the client's message fits");
@@ -19,14 +19,14 @@ static_assert(FETCH_ERROR_MAX >= BLOCKING_CLIENT_ERROR_MAX, "the client's messag
 
 /* --- the cluster ------------------------------------------------------------------------ */
 
-typedef struct First {
+typedef struct FirstSnapshot {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     Snapshot *snapshot;
-} First;
+} FirstSnapshot;
 
 static bool keep_first(void *context, Snapshot *snapshot) {
-    First *first = context;
+    FirstSnapshot *first = context;
 
     (void)pthread_mutex_lock(&first->lock);
     if (!first->snapshot)
@@ -37,31 +37,31 @@ static bool keep_first(void *context, Snapshot *snapshot) {
 }
 
 /* What keeps a list from being complete; NULL: nothing but time. */
-static const MirrorKindStatus *find_trouble(const MirrorStatus *status) {
-    for (size_t i = 0; i < _MIRROR_KINDS; i++)
+static const WatcherKindStatus *find_trouble(const WatcherStatus *status) {
+    for (size_t i = 0; i < _WATCHER_KINDS; i++)
         if (!status->kinds[i].is_synced && status->kinds[i].n_failures >= FETCH_FAILURES_MAX)
             return &status->kinds[i];
     return NULL;
 }
 
-static void describe(const MirrorStatus *status, char *error) {
-    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
+static void describe(const WatcherStatus *status, char *error) {
+    for (size_t i = 0; i < _WATCHER_KINDS; i++) {
         if (status->kinds[i].is_synced)
             continue;
         (void)snprintf(error,
             FETCH_ERROR_MAX,
             "%s: %s cannot be listed: %s",
             status->server,
-            mirror_kind_name((MirrorKind)i),
+            watcher_kind_name((WatcherKind)i),
             status->kinds[i].last_error[0] ? status->kinds[i].last_error : "no answer in time");
         return;
     }
 }
 
 /* Until there is a snapshot, the time is over, or it is clear that there will be none. */
-static void wait_for_first(First *first, Mirror *mirror, char *error) {
+static void wait_for_first(FirstSnapshot *first, ClusterWatcher *watcher, char *error) {
     int64_t deadline = clock_monotonic_nsec() + FETCH_SEC * NSEC_PER_SEC;
-    MirrorStatus status;
+    WatcherStatus status;
     bool is_over = false;
 
     (void)pthread_mutex_lock(&first->lock);
@@ -69,7 +69,7 @@ static void wait_for_first(First *first, Mirror *mirror, char *error) {
         struct timespec until = deadline_in(LOOK_MSEC * NSEC_PER_MSEC);
 
         (void)pthread_cond_timedwait(&first->changed, &first->lock, &until);
-        mirror_status(mirror, &status);
+        watcher_status(watcher, &status);
         is_over = find_trouble(&status) || clock_monotonic_nsec() > deadline;
     }
     if (!first->snapshot)
@@ -78,20 +78,20 @@ static void wait_for_first(First *first, Mirror *mirror, char *error) {
 }
 
 int fetch_cluster(Access *access, Snapshot **ret, char *error) {
-    First first = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    _cleanup_(mirror_freep) Mirror *mirror = NULL;
+    FirstSnapshot first = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    _cleanup_(watcher_freep) ClusterWatcher *watcher = NULL;
     int r;
 
     deadline_cond_init(&first.changed);
     (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
-    r = mirror_new(access,
-        &(MirrorOptions){0},
-        &(MirrorCallbacks){.context = &first, .publish = keep_first},
-        &mirror);
+    r = watcher_new(access,
+        &(WatcherOptions){0},
+        &(WatcherCallbacks){.context = &first, .publish = keep_first},
+        &watcher);
     if (r < 0)
         return r;
-    wait_for_first(&first, mirror, error);
-    mirror = mirror_free(mirror); /* from here on nobody publishes */
+    wait_for_first(&first, watcher, error);
+    watcher = watcher_free(watcher); /* from here on nobody publishes */
     *ret = first.snapshot;
     return *ret ? 0 : -ETIMEDOUT;
 }

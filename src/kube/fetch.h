@@ -3,7 +3,7 @@
 /*
  * Fetch: one look at the API server, for commands that then end.
  *
- * These block, up to FETCH_SEC or what is given; the daemon uses the Mirror instead.
+ * These block, up to FETCH_SEC or what is given; the daemon uses the ClusterWatcher instead.
  */
 
 #include "base/arena.h"
@@ -16,8 +16,8 @@
 #define FETCH_FAILURES_MAX 4 /* in a row: some two seconds; a person waits for the answer */
 #define FETCH_ERROR_MAX 1024u
 
-/* All nodes and pods, through a Mirror. Takes @access. 0; or a negative errno with a message
- * for a person in @error (FETCH_ERROR_MAX). */
+/* All nodes and pods, through a ClusterWatcher. Takes @access. 0; or a negative errno with a
+ * message for a person in @error (FETCH_ERROR_MAX). */
 int fetch_cluster(Access *access, Snapshot **ret, char *error);
 
 /* One pod, as it is now; its strings live in @arena. @access is borrowed. 0; -ENOENT when there

@@ -28,7 +28,7 @@ static void sink_begin(void *context) {
     store_list_begin(store, is_nodes ? STORE_NODES : STORE_PODS);
 }
 
-/* What the mirror does, without its words. */
+/* What the watcher does, without its words. */
 static int put(Str object, bool is_item) {
     JsonReader reader;
     Node node;
@@ -60,7 +60,7 @@ static int sink_end(void *context) {
     return store_list_end(store, is_nodes ? STORE_NODES : STORE_PODS);
 }
 
-static int sink_apply(void *context, EventType type, const ObjectMeta *meta, Str object) {
+static int sink_apply(void *context, WatchEventType type, const ObjectMeta *meta, Str object) {
     if (type != EVENT_DELETED)
         return put(object, false);
     if (is_nodes)

@@ -3,19 +3,19 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "kube/api-objects.h"
 #include "kube/micro-time.h"
-#include "kube/status.h"
 #include "json/read.h"
 #include "json/write.h"
 
 #define READ_BUDGET ((size_t)256 * 1024)
 
 /* What of the object is read, as slices of it. */
-typedef struct Parts {
+typedef struct LeaseFields {
     Str metadata, holder;
     ObjectMeta meta;
     int64_t duration_sec, transitions;
-} Parts;
+} LeaseFields;
 
 void lease_record_done(LeaseRecord *record) {
     buf_done(&record->metadata);
@@ -30,7 +30,7 @@ void lease_record_clear(LeaseRecord *record) {
 
 /* --- reading ------------------------------------------------------------------------- */
 
-static void read_spec(JsonReader *reader, Arena *arena, Parts *ret) {
+static void read_spec(JsonReader *reader, Arena *arena, LeaseFields *ret) {
     Str key;
 
     json_object(reader);
@@ -46,11 +46,11 @@ static void read_spec(JsonReader *reader, Arena *arena, Parts *ret) {
     }
 }
 
-static bool read_parts(Str text, Arena *arena, Parts *ret) {
+static bool read_fields(Str text, Arena *arena, LeaseFields *ret) {
     JsonReader reader;
     Str key;
 
-    *ret = (Parts){0};
+    *ret = (LeaseFields){0};
     json_reader_init(&reader, text);
     json_object(&reader);
     while (json_key(&reader, &key)) {
@@ -74,22 +74,22 @@ static int64_t clamp(int64_t value, int64_t least, int64_t most) {
 bool lease_record_read(LeaseRecord *record, Str text, int default_sec) {
     _cleanup_(arena_freep) Arena *arena = arena_new(READ_BUDGET);
     _cleanup_(buf_done) Buf metadata = BUF_INIT(LEASE_METADATA_MAX);
-    Parts parts;
+    LeaseFields fields;
 
-    if (!arena || !read_parts(text, arena, &parts))
+    if (!arena || !read_fields(text, arena, &fields))
         return false;
-    buf_append(&metadata, parts.metadata);
+    buf_append(&metadata, fields.metadata);
     if (buf_error(&metadata))
         return false;
     buf_done(&record->metadata);
     record->metadata = metadata;
     metadata = BUF_INIT(LEASE_METADATA_MAX);
     record->exists = true;
-    (void)snprintf(record->holder, sizeof(record->holder), "%.*s", STR_FMT(parts.holder));
-    (void)snprintf(record->version, sizeof(record->version), "%.*s", STR_FMT(parts.meta.version));
+    (void)snprintf(record->holder, sizeof(record->holder), "%.*s", STR_FMT(fields.holder));
+    (void)snprintf(record->version, sizeof(record->version), "%.*s", STR_FMT(fields.meta.version));
     record->duration_sec =
-        parts.duration_sec > 0 ? clamp(parts.duration_sec, 1, LEASE_OTHERS_MAX_SEC) : default_sec;
-    record->transitions = clamp(parts.transitions, 0, INT32_MAX - 1);
+        fields.duration_sec > 0 ? clamp(fields.duration_sec, 1, LEASE_OTHERS_MAX_SEC) : default_sec;
+    record->transitions = clamp(fields.transitions, 0, INT32_MAX - 1);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * One errand at a time: look, take (or renew), create, give up. Every write carries the
+ * One step at a time: look, take (or renew), create, give up. Every write carries the
  * resourceVersion that was read before, so of two that write one fails and looks again.
  *
  * What is ours is counted from the moment a write was *sent*, what is another's from the moment
@@ -17,29 +17,29 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/url.h"
+#include "kube/api-objects.h"
 #include "kube/message.h"
-#include "kube/status.h"
 
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
 #define BODY_MAX_BYTES (LEASE_METADATA_MAX + 4096)
 #define ANSWER_MAX_BYTES ((size_t)256 * 1024)
 #define ANSWER_BUDGET ((size_t)256 * 1024)
 
-typedef enum Errand {
-    ERRAND_NONE,
-    ERRAND_LOOK,
-    ERRAND_CREATE,
-    ERRAND_HOLD, /* takes it, or renews it */
-    ERRAND_RELEASE,
-} Errand;
+typedef enum LeaseStep {
+    STEP_NONE,
+    STEP_GET,
+    STEP_CREATE,
+    STEP_HOLD, /* takes it, or renews it */
+    STEP_RELEASE,
+} LeaseStep;
 
 /* For messages about rights. */
 static const char *const verbs[] = {
-    [ERRAND_NONE] = "",
-    [ERRAND_LOOK] = "get",
-    [ERRAND_CREATE] = "create",
-    [ERRAND_HOLD] = "update",
-    [ERRAND_RELEASE] = "update",
+    [STEP_NONE] = "",
+    [STEP_GET] = "get",
+    [STEP_CREATE] = "create",
+    [STEP_HOLD] = "update",
+    [STEP_RELEASE] = "update",
 };
 
 struct Lease {
@@ -59,15 +59,15 @@ struct Lease {
     bool is_ending; /* it is to be given up, for good */
 
     Call *call;
-    Errand errand;                            /* of the call */
+    LeaseStep step;                           /* of the call */
     int64_t sent_at;                          /* the call */
     char sent_version[LEASE_VERSION_MAX + 1]; /* what it was to replace */
     Buf answer;
-    int64_t due_at;       /* no errand before this */
+    int64_t due_at;       /* no step before this */
     unsigned n_conflicts; /* in a row */
 
     char error[LEASE_TEXT_MAX];
-    LeaseStatus told;
+    LeaseStatus reported;
 };
 
 /* --- life ----------------------------------------------------------------------------------- */
@@ -135,23 +135,24 @@ void lease_want(Lease *lease, int64_t now_nsec) {
     lease->wanted_until = now_nsec + LEASE_IDLE_SEC * NSEC_PER_SEC;
 }
 
-static Errand next_errand(const Lease *lease, int64_t now) {
+static LeaseStep next_step(const Lease *lease, int64_t now) {
     bool wants = is_wanted(lease, now);
 
     if (!wants && !may_be_ours(lease, now))
-        return ERRAND_NONE;
+        return STEP_NONE;
     if (!lease->is_known)
-        return ERRAND_LOOK;
+        return STEP_GET;
     if (is_ours(lease))
-        return wants ? ERRAND_HOLD : ERRAND_RELEASE;
+        return wants ? STEP_HOLD : STEP_RELEASE;
     if (!wants)
-        return ERRAND_NONE;
+        return STEP_NONE;
     if (!lease->record.exists)
-        return ERRAND_CREATE;
-    return is_free(lease, now) ? ERRAND_HOLD : ERRAND_LOOK;
+        return STEP_CREATE;
+    return is_free(lease, now) ? STEP_HOLD : STEP_GET;
 }
 
-/* --- what others are told ------------------------------------------------------------------- */
+/* --- what others are reported -------------------------------------------------------------------
+ */
 
 static void fill_status(const Lease *lease, int64_t now, LeaseStatus *ret) {
     ret->is_held = lease_is_held(lease, now);
@@ -160,27 +161,27 @@ static void fill_status(const Lease *lease, int64_t now, LeaseStatus *ret) {
     (void)snprintf(ret->error, sizeof(ret->error), "%s", lease->error);
 }
 
-/* Something may have changed: who cares is told if it has. */
-static void tell(Lease *lease, int64_t now) {
-    LeaseStatus before = lease->told;
+/* Something may have changed: who cares is reported if it has. */
+static void report_changes(Lease *lease, int64_t now) {
+    LeaseStatus before = lease->reported;
 
-    fill_status(lease, now, &lease->told);
-    lease->told.n_taken += lease->told.is_held && !before.is_held;
-    if (lease->options.changed &&
-        (before.is_held != lease->told.is_held || strcmp(before.holder, lease->told.holder) != 0 ||
-            strcmp(before.error, lease->told.error) != 0))
+    fill_status(lease, now, &lease->reported);
+    lease->reported.n_taken += lease->reported.is_held && !before.is_held;
+    if (lease->options.changed && (before.is_held != lease->reported.is_held ||
+                                      strcmp(before.holder, lease->reported.holder) != 0 ||
+                                      strcmp(before.error, lease->reported.error) != 0))
         lease->options.changed(lease->options.context);
 }
 
 void lease_status(const Lease *lease, LeaseStatus *ret) {
-    *ret = lease->told;
+    *ret = lease->reported;
 }
 
-/* --- how an errand ends --------------------------------------------------------------------- */
+/* --- how an step ends --------------------------------------------------------------------- */
 
 static void lose(Lease *lease) {
     if (lease->held_until != 0)
-        lease->told.n_lost++;
+        lease->reported.n_lost++;
     lease->held_until = 0;
 }
 
@@ -207,7 +208,7 @@ static void explain(Lease *lease, const CallResult *result) {
             sizeof(lease->error),
             "HTTP 403: it needs the right %s on leases.coordination.k8s.io in namespace %s "
             "(Role berth-lease)",
-            verbs[lease->errand],
+            verbs[lease->step],
             lease->namespace);
         return;
     }
@@ -223,7 +224,7 @@ static void explain(Lease *lease, const CallResult *result) {
 
 static void fail(Lease *lease, const CallResult *result, int64_t now) {
     explain(lease, result);
-    if (lease->errand != ERRAND_LOOK)
+    if (lease->step != STEP_GET)
         lease->is_known = false;
     pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
 }
@@ -271,7 +272,7 @@ static void on_looked(Lease *lease, int64_t now) {
 static void on_held(Lease *lease, int64_t now) {
     if (!take_record(lease, now))
         return;
-    if (lease->errand == ERRAND_CREATE || strcmp(lease->sent_version, lease->own_version) != 0)
+    if (lease->step == STEP_CREATE || strcmp(lease->sent_version, lease->own_version) != 0)
         lease->term++;
     (void)snprintf(lease->own_version, sizeof(lease->own_version), "%s", lease->record.version);
     lease->held_until = lease->sent_at + LEASE_RENEW_SEC * NSEC_PER_SEC;
@@ -294,15 +295,15 @@ static void settle(Lease *lease, const CallResult *result, int64_t now) {
     bool is_answered = result->outcome == CALL_DONE;
     unsigned status = result->status;
 
-    if (is_answered && status == 404 && lease->errand != ERRAND_CREATE)
+    if (is_answered && status == 404 && lease->step != STEP_CREATE)
         note_absent(lease, now);
     else if (is_answered && status == 409)
         on_conflict(lease, now);
     else if (!is_answered || (status != 200 && status != 201))
         fail(lease, result, now);
-    else if (lease->errand == ERRAND_LOOK)
+    else if (lease->step == STEP_GET)
         on_looked(lease, now);
-    else if (lease->errand == ERRAND_RELEASE)
+    else if (lease->step == STEP_RELEASE)
         on_released(lease, now);
     else
         on_held(lease, now);
@@ -324,24 +325,24 @@ static void on_done(void *context, const CallResult *result) {
     lease->call = NULL;
     settle(lease, result, now);
     buf_done(&lease->answer);
-    tell(lease, now);
+    report_changes(lease, now);
 }
 
-static void write_path(const Lease *lease, Errand errand, Buf *out) {
+static void write_path(const Lease *lease, LeaseStep step, Buf *out) {
     buf_append(out, STR("/apis/coordination.k8s.io/v1/namespaces/"));
     url_escape(out, str_from_c(lease->namespace));
     buf_append(out, STR("/leases"));
-    if (errand == ERRAND_CREATE)
+    if (step == STEP_CREATE)
         return;
     buf_append_char(out, '/');
     url_escape(out, str_from_c(lease->name));
 }
 
 /* As client-go's leader election has it, so that its tools show the truth. */
-static void write_body(Lease *lease, Errand errand, Buf *out) {
+static void write_body(Lease *lease, LeaseStep step, Buf *out) {
     const LeaseRecord *record = &lease->record;
     int64_t wall = lease->options.wall_clock();
-    bool is_release = errand == ERRAND_RELEASE;
+    bool is_release = step == STEP_RELEASE;
     LeaseClaim claim = {
         .namespace = str_from_c(lease->namespace),
         .name = str_from_c(lease->name),
@@ -358,36 +359,36 @@ static void write_body(Lease *lease, Errand errand, Buf *out) {
 }
 
 /* From now on others may see what we send. */
-static void note_sending(Lease *lease, Errand errand, int64_t now) {
-    lease->errand = errand;
+static void note_sending(Lease *lease, LeaseStep step, int64_t now) {
+    lease->step = step;
     lease->sent_at = now;
     (void)snprintf(lease->sent_version, sizeof(lease->sent_version), "%s", lease->record.version);
-    if (errand == ERRAND_RELEASE)
+    if (step == STEP_RELEASE)
         lease->held_until = 0;
-    else if (errand != ERRAND_LOOK)
+    else if (step != STEP_GET)
         lease->claimed_at = now;
 }
 
-static void start(Lease *lease, Errand errand, int64_t now) {
+static void start(Lease *lease, LeaseStep step, int64_t now) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES);
     _cleanup_(buf_done) Buf body = BUF_INIT(BODY_MAX_BYTES);
     const CallHandler handler = {.context = lease, .data = on_data, .done = on_done};
-    bool is_write = errand != ERRAND_LOOK;
+    bool is_write = step != STEP_GET;
     CallOptions call = {
-        .method = !is_write                 ? "GET"
-                  : errand == ERRAND_CREATE ? "POST"
-                                            : "PUT",
+        .method = !is_write             ? "GET"
+                  : step == STEP_CREATE ? "POST"
+                                        : "PUT",
         .content_type = is_write ? "application/json" : NULL,
         .total_sec = LEASE_CALL_SEC,
         .bytes_max = ANSWER_MAX_BYTES,
     };
 
-    write_path(lease, errand, &path);
+    write_path(lease, step, &path);
     if (is_write)
-        write_body(lease, errand, &body);
+        write_body(lease, step, &body);
     call.path = url_text(&path);
     call.body = buf_str(&body);
-    note_sending(lease, errand, now);
+    note_sending(lease, step, now);
     if (call.path && !buf_error(&body))
         lease->call = client_call(lease->options.client, &call, &handler);
     if (!lease->call) {
@@ -398,7 +399,7 @@ static void start(Lease *lease, Errand errand, int64_t now) {
 
 /* --- time ----------------------------------------------------------------------------------- */
 
-/* When something happens without an answer: it is lost, or wanted no more, or an errand is due. */
+/* When something happens without an answer: it is lost, or wanted no more, or an step is due. */
 static int64_t next_time(const Lease *lease, int64_t now) {
     int64_t at = INT64_MAX;
 
@@ -406,23 +407,23 @@ static int64_t next_time(const Lease *lease, int64_t now) {
         at = lease->held_until;
     if (is_wanted(lease, now))
         at = clock_earlier(at, lease->wanted_until);
-    if (!lease->call && next_errand(lease, now) != ERRAND_NONE)
+    if (!lease->call && next_step(lease, now) != STEP_NONE)
         at = clock_earlier(at, lease->due_at);
     return at;
 }
 
 int64_t lease_tick(Lease *lease, int64_t now_nsec) {
-    Errand errand = next_errand(lease, now_nsec);
+    LeaseStep step = next_step(lease, now_nsec);
     bool is_due = now_nsec >= lease->due_at;
 
     if (lease->held_until != 0 && now_nsec >= lease->held_until)
         lose(lease);
     /* Who gives it up does not wait for the time of the next renewal. */
-    if (errand == ERRAND_RELEASE && lease->held_until != 0)
+    if (step == STEP_RELEASE && lease->held_until != 0)
         is_due = true;
-    if (!lease->call && errand != ERRAND_NONE && is_due)
-        start(lease, errand, now_nsec);
-    tell(lease, now_nsec);
+    if (!lease->call && step != STEP_NONE && is_due)
+        start(lease, step, now_nsec);
+    report_changes(lease, now_nsec);
     return next_time(lease, now_nsec);
 }
 
@@ -431,5 +432,5 @@ bool lease_release(Lease *lease) {
 
     lease->is_ending = true;
     (void)lease_tick(lease, now);
-    return !lease->call && next_errand(lease, now) == ERRAND_NONE;
+    return !lease->call && next_step(lease, now) == STEP_NONE;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "kube/reflector-part.h"
+#include "kube/reflector-internal.h"
 #include "json/read.h"
 
 void list_begin(Reflector *reflector) {

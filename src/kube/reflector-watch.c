@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/nsec.h"
-#include "kube/reflector-part.h"
+#include "kube/reflector-internal.h"
 
 /* A document of which we cannot say what it is about: something may be missing. If the
  * stream has not brought anything yet, nothing is: it may be no watch at all. */
@@ -19,7 +19,7 @@ static bool end_malformed(Reflector *reflector) {
     else
         (void)reflector_end_call(
             reflector, NEXT_LIST, "the watch sent something that cannot be read");
-    reflector->ending.is_stall = true;
+    reflector->failure.is_stall = true;
     return false;
 }
 
@@ -37,7 +37,7 @@ static void count_progress(Reflector *reflector) {
 
 static bool on_error(Reflector *reflector, Str object) {
     ApiStatus status;
-    Next next = NEXT_RESUME;
+    NextStep next = NEXT_RESUME;
 
     reflector->figures.n_errors++;
     (void)api_status_read(object, reflector->arena, &status);
@@ -48,12 +48,12 @@ static bool on_error(Reflector *reflector, Str object) {
         "the watch ended with an error: %d %.*s",
         (int)status.code,
         STR_FMT(str_take(status.message, REFLECTOR_ERROR_MAX)));
-    reflector->ending.retry_after_sec = status.retry_after_sec;
-    reflector->ending.is_expired = api_status_is_expired(&status);
+    reflector->failure.retry_after_sec = status.retry_after_sec;
+    reflector->failure.is_expired = api_status_is_expired(&status);
     return false;
 }
 
-static void count_event(Reflector *reflector, EventType type) {
+static void count_event(Reflector *reflector, WatchEventType type) {
     if (type == EVENT_ADDED)
         reflector->figures.n_added++;
     else if (type == EVENT_MODIFIED)
@@ -62,7 +62,7 @@ static void count_event(Reflector *reflector, EventType type) {
         reflector->figures.n_deleted++;
 }
 
-static bool apply_event(Reflector *reflector, const Event *event) {
+static bool apply_event(Reflector *reflector, const WatchEvent *event) {
     const ReflectorSink *sink = &reflector->options.sink;
     ObjectMeta meta;
     int r;
@@ -90,7 +90,7 @@ static bool apply_event(Reflector *reflector, const Event *event) {
 /* An event inside a streamed list. The API server sends what there was when it began, then
  * what has happened since. A sink cannot take an object out of a list, so from the first
  * deletion on events wait for its end. */
-static bool stage_event(Reflector *reflector, const Event *event, Str document) {
+static bool stage_event(Reflector *reflector, const WatchEvent *event, Str document) {
     int r;
 
     if (event->type != EVENT_DELETED && reflector->deferred.len == 0) {
@@ -113,7 +113,7 @@ static bool apply_deferred(Reflector *reflector) {
     Str document;
 
     while (str_split(&rest, '\n', &document)) {
-        Event event;
+        WatchEvent event;
 
         if (str_is_empty(document))
             continue;
@@ -149,7 +149,7 @@ static bool on_list_bookmark(Reflector *reflector, const ObjectMeta *meta) {
 
     if (!meta->ends_initial_events) {
         (void)reflector_end_call(reflector, NEXT_LIST, "the API server does not stream lists");
-        reflector->ending.is_no_list = true;
+        reflector->failure.is_no_list = true;
         return false;
     }
     if (meta->version.len > sizeof(version))
@@ -173,7 +173,7 @@ static bool on_bookmark(Reflector *reflector, Str object) {
 }
 
 static bool on_document(Reflector *reflector, Str document) {
-    Event event;
+    WatchEvent event;
 
     arena_reset(reflector->arena);
     reflector->document_at = reflector->options.clock();
@@ -201,10 +201,10 @@ bool watch_take(Reflector *reflector, Str bytes) {
     Str document;
     int r;
 
-    while ((r = frame_next(&reflector->frame, &bytes, &document)) == FRAME_DOCUMENT)
+    while ((r = splitter_next(&reflector->splitter, &bytes, &document)) == SPLITTER_DOCUMENT)
         if (!on_document(reflector, document))
             return false;
-    if (r == FRAME_TOO_LARGE)
+    if (r == SPLITTER_TOO_LARGE)
         return reflector_end_call(reflector,
             NEXT_LIST,
             "the watch sent an event of more than %zu bytes",

@@ -1,6 +1,7 @@
 /*
- * One call at a time. What its handlers find wrong ends it, with an Ending that says how to go on;
- * when the client says that it is over, that is settled, and the next call is made, now or later.
+ * One call at a time. What its handlers find wrong ends it, with an CallFailure that says how to go
+ * on; when the client says that it is over, that is settled, and the next call is made, now or
+ * later.
  */
 
 #include "kube/reflector.h"
@@ -13,7 +14,7 @@
 #include "base/nsec.h"
 #include "base/url.h"
 #include "kube/message.h"
-#include "kube/reflector-part.h"
+#include "kube/reflector-internal.h"
 
 /* What is read of one document besides the object itself: names and versions. */
 #define META_BUDGET ((size_t)1024 * 1024)
@@ -32,7 +33,7 @@ Reflector *reflector_new(Client *client, const ReflectorOptions *options) {
     reflector->needs_list = true;
     reflector->can_stream = true;
     reflector->page_items = REFLECTOR_PAGE_ITEMS;
-    reflector->frame = FRAME_INIT(REFLECTOR_DOCUMENT_MAX);
+    reflector->splitter = SPLITTER_INIT(REFLECTOR_DOCUMENT_MAX);
     reflector->body = BUF_INIT(REFLECTOR_PAGE_MAX);
     reflector->deferred = BUF_INIT(REFLECTOR_DEFERRED_MAX);
     reflector->continue_token = BUF_INIT(REFLECTOR_CONTINUE_MAX);
@@ -44,7 +45,7 @@ Reflector *reflector_free(Reflector *reflector) {
     if (!reflector)
         return NULL;
     call_cancel(reflector->call);
-    frame_done(&reflector->frame);
+    splitter_done(&reflector->splitter);
     buf_done(&reflector->body);
     buf_done(&reflector->deferred);
     buf_done(&reflector->continue_token);
@@ -58,7 +59,7 @@ const ReflectorFigures *reflector_figures(const Reflector *reflector) {
 }
 
 size_t reflector_held(const Reflector *reflector) {
-    return reflector->frame.half.size + reflector->body.size + reflector->deferred.size +
+    return reflector->splitter.half.size + reflector->body.size + reflector->deferred.size +
            reflector->continue_token.size;
 }
 
@@ -68,8 +69,8 @@ size_t reflector_held(const Reflector *reflector) {
 static void drop_call(Reflector *reflector) {
     reflector->call = NULL;
     reflector->status = 0;
-    reflector->ending = (Ending){0};
-    frame_done(&reflector->frame);
+    reflector->failure = (CallFailure){0};
+    splitter_done(&reflector->splitter);
     buf_done(&reflector->body);
 }
 
@@ -90,45 +91,45 @@ static int64_t wait_a_while(Reflector *reflector, int retry_after_sec) {
     return delay;
 }
 
-/* The call has gone wrong. @ending is the caller's own, not that of the reflector. */
-static void fail(Reflector *reflector, const Ending *ending) {
+/* The call has gone wrong. @failure is the caller's own, not that of the reflector. */
+static void fail(Reflector *reflector, const CallFailure *failure) {
     bool was_streaming = reflector->state == STATE_STREAMING;
-    bool is_stall = was_streaming && reflector->status == 200 && ending->is_stall;
+    bool is_stall = was_streaming && reflector->status == 200 && failure->is_stall;
     int64_t delay;
 
     drop_call(reflector);
     if (is_stall && ++reflector->n_stalls >= REFLECTOR_STALLS_MAX)
         reflector->can_stream = false;
-    if (ending->next == NEXT_LIST || was_streaming)
+    if (failure->next == NEXT_LIST || was_streaming)
         list_drop(reflector);
-    delay = wait_a_while(reflector, ending->retry_after_sec);
-    if (ending->is_expired) {
-        reflector_notice(reflector, REFLECTOR_EXPIRED, ending->why, delay);
+    delay = wait_a_while(reflector, failure->retry_after_sec);
+    if (failure->is_expired) {
+        reflector_notice(reflector, REFLECTOR_EXPIRED, failure->why, delay);
         return;
     }
     reflector->figures.n_failures++;
     reflector->figures.is_connected = false;
     (void)snprintf(
-        reflector->figures.last_error, sizeof(reflector->figures.last_error), "%s", ending->why);
+        reflector->figures.last_error, sizeof(reflector->figures.last_error), "%s", failure->why);
     reflector_notice(reflector, REFLECTOR_LOST, reflector->figures.last_error, delay);
 }
 
-void reflector_fail(Reflector *reflector, Next next, const char *format, ...) {
-    Ending ending = {.next = next, .retry_after_sec = -1};
+void reflector_fail(Reflector *reflector, NextStep next, const char *format, ...) {
+    CallFailure failure = {.next = next, .retry_after_sec = -1};
     va_list arguments;
 
     va_start(arguments, format);
-    message_setv(ending.why, sizeof(ending.why), format, arguments);
+    message_setv(failure.why, sizeof(failure.why), format, arguments);
     va_end(arguments);
-    fail(reflector, &ending);
+    fail(reflector, &failure);
 }
 
-bool reflector_end_call(Reflector *reflector, Next next, const char *format, ...) {
+bool reflector_end_call(Reflector *reflector, NextStep next, const char *format, ...) {
     va_list arguments;
 
-    reflector->ending = (Ending){.is_set = true, .next = next, .retry_after_sec = -1};
+    reflector->failure = (CallFailure){.is_set = true, .next = next, .retry_after_sec = -1};
     va_start(arguments, format);
-    message_setv(reflector->ending.why, sizeof(reflector->ending.why), format, arguments);
+    message_setv(reflector->failure.why, sizeof(reflector->failure.why), format, arguments);
     va_end(arguments);
     return false;
 }
@@ -195,7 +196,7 @@ static bool on_data(void *context, Str bytes) {
     Reflector *reflector = context;
 
     reflector->figures.n_bytes += bytes.len;
-    if (reflector->ending.is_set)
+    if (reflector->failure.is_set)
         return false;
     if (reflector->status != 200)
         return keep_refusal(reflector, bytes);
@@ -230,7 +231,7 @@ static void on_watch_end(Reflector *reflector) {
 }
 
 static void explain_refusal(
-    const Reflector *reflector, unsigned code, const ApiStatus *status, Ending *ending) {
+    const Reflector *reflector, unsigned code, const ApiStatus *status, CallFailure *failure) {
     const char *hint = "";
     char rule[64];
 
@@ -240,8 +241,8 @@ static void explain_refusal(
         reflector->options.resource);
     if (code == 403)
         hint = rule;
-    message_set(ending->why,
-        sizeof(ending->why),
+    message_set(failure->why,
+        sizeof(failure->why),
         "HTTP %u%s%.*s%s",
         code,
         str_is_empty(status->message) ? "" : ": ",
@@ -267,7 +268,7 @@ static void fall_back(Reflector *reflector) {
 }
 
 static void on_refused(Reflector *reflector, const CallResult *result) {
-    Ending ending = {.retry_after_sec = result->retry_after_sec};
+    CallFailure failure = {.retry_after_sec = result->retry_after_sec};
     unsigned code = result->status;
     ApiStatus status;
 
@@ -277,37 +278,37 @@ static void on_refused(Reflector *reflector, const CallResult *result) {
         fall_back(reflector);
         return;
     }
-    if (status.retry_after_sec > ending.retry_after_sec)
-        ending.retry_after_sec = status.retry_after_sec;
-    ending.next = is_lost(reflector, code, &status) ? NEXT_LIST : NEXT_RESUME;
-    ending.is_expired = code == 410 || api_status_is_expired(&status);
+    if (status.retry_after_sec > failure.retry_after_sec)
+        failure.retry_after_sec = status.retry_after_sec;
+    failure.next = is_lost(reflector, code, &status) ? NEXT_LIST : NEXT_RESUME;
+    failure.is_expired = code == 410 || api_status_is_expired(&status);
     if (reflector->state == STATE_LISTING && code == 410)
         list_enlarge_pages(reflector);
-    explain_refusal(reflector, code, &status, &ending);
-    fail(reflector, &ending);
+    explain_refusal(reflector, code, &status, &failure);
+    fail(reflector, &failure);
 }
 
 static void on_failed(Reflector *reflector, const CallResult *result) {
     bool is_late = result->outcome == CALL_TIMEOUT;
     bool is_large = result->outcome == CALL_TOO_LARGE;
-    Ending ending = {.next = NEXT_RESUME, .is_stall = is_late, .retry_after_sec = -1};
+    CallFailure failure = {.next = NEXT_RESUME, .is_stall = is_late, .retry_after_sec = -1};
 
     /* An answer that has not even begun says nothing about the size of pages. */
     if (reflector->state == STATE_LISTING && (is_large || (is_late && reflector->status == 200)))
         list_shrink_pages(reflector);
-    message_set(ending.why, sizeof(ending.why), "%s", result->error);
-    fail(reflector, &ending);
+    message_set(failure.why, sizeof(failure.why), "%s", result->error);
+    fail(reflector, &failure);
 }
 
 static void on_done(void *context, const CallResult *result) {
     Reflector *reflector = context;
 
-    if (reflector->ending.is_no_list) {
+    if (reflector->failure.is_no_list) {
         fall_back(reflector);
-    } else if (reflector->ending.is_set) {
-        Ending ending = reflector->ending;
+    } else if (reflector->failure.is_set) {
+        CallFailure failure = reflector->failure;
 
-        fail(reflector, &ending);
+        fail(reflector, &failure);
     } else if (result->outcome != CALL_DONE) {
         on_failed(reflector, result);
     } else if (result->status != 200) {
@@ -345,7 +346,8 @@ static void write_page_path(Reflector *reflector, Buf *out) {
     }
 }
 
-static void start_call(Reflector *reflector, State state, Buf *path, CallOptions *options) {
+static void start_call(
+    Reflector *reflector, ReflectorState state, Buf *path, CallOptions *options) {
     const CallHandler handler = {
         .context = reflector,
         .head = on_head,
@@ -418,15 +420,15 @@ static int64_t deadline_of(const Reflector *reflector) {
 }
 
 static void give_up(Reflector *reflector) {
-    Ending ending = {.next = NEXT_RESUME, .is_stall = true, .retry_after_sec = -1};
+    CallFailure failure = {.next = NEXT_RESUME, .is_stall = true, .retry_after_sec = -1};
 
-    message_set(ending.why,
-        sizeof(ending.why),
+    message_set(failure.why,
+        sizeof(failure.why),
         "%s",
         reflector->state == STATE_STREAMING ? "the streamed list does not end"
                                             : "the watch has gone silent");
     call_cancel(TAKE_PTR(reflector->call));
-    fail(reflector, &ending);
+    fail(reflector, &failure);
 }
 
 int64_t reflector_tick(Reflector *reflector, int64_t now_nsec) {

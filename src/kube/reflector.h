@@ -27,8 +27,8 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "kube/api-objects.h"
 #include "kube/client.h"
-#include "kube/status.h"
 
 #define REFLECTOR_ERROR_MAX 512u
 #define REFLECTOR_VERSION_MAX 256u                         /* a resourceVersion */
@@ -71,7 +71,7 @@ typedef struct ReflectorSink {
     int (*item)(void *context, Str object); /* one object of it; a later one of its name wins */
     int (*end)(void *context);              /* it is whole. 0, or -ENOMEM */
     /* ADDED, MODIFIED or DELETED. */
-    int (*apply)(void *context, EventType type, const ObjectMeta *meta, Str object);
+    int (*apply)(void *context, WatchEventType type, const ObjectMeta *meta, Str object);
     void (*notice)(void *context, ReflectorNotice notice, const char *why, int64_t retry_nsec);
 } ReflectorSink;
 

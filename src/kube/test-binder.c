@@ -46,7 +46,7 @@ static bool lab_may_send(void *context, char *error) {
     const Lab *lab = context;
 
     if (lab->is_hindered && error)
-        (void)snprintf(error, MIRROR_ERROR_MAX, "somebody else binds");
+        (void)snprintf(error, WATCHER_ERROR_MAX, "somebody else binds");
     return !lab->is_hindered;
 }
 
@@ -141,7 +141,7 @@ typedef struct Job {
     bool is_terse; /* its judge does not say why */
     int n_judged, n_done;
     bool is_bound;
-    char error[MIRROR_ERROR_MAX];
+    char error[WATCHER_ERROR_MAX];
 } Job;
 
 static bool judge(BindJob *bind, Snapshot *snapshot, char *error) {
@@ -152,7 +152,7 @@ static bool judge(BindJob *bind, Snapshot *snapshot, char *error) {
     job->n_judged++;
     if (job->room == 0 || table_chunk(table, row)->n_pods[table_slot(row)] < job->room)
         return true;
-    (void)snprintf(error, MIRROR_ERROR_MAX, "%s", job->is_terse ? "" : "the node is full");
+    (void)snprintf(error, WATCHER_ERROR_MAX, "%s", job->is_terse ? "" : "the node is full");
     return false;
 }
 
@@ -472,7 +472,7 @@ static void test_nothing_takes_longer_than_it_may(void **state) {
         now = at == INT64_MAX ? now : at;
     }
     assert_int_equal(lab.n_ended, N);
-    assert_true(now - began <= MIRROR_BIND_SEC * NSEC_PER_SEC);
+    assert_true(now - began <= WATCHER_BIND_SEC * NSEC_PER_SEC);
     assert_non_null(strstr(jobs[0].error, "not known whether"));
     assert_non_null(strstr(jobs[N - 1].error, "turn did not come"));
     assert_int_equal(jobs[N - 1].n_judged, 0);
@@ -546,7 +546,7 @@ static void test_somebody_else_has_done_it(void **state) {
     binder_add(lab.binder, &other.job);
     show_pod(&lab, "web", "u1", "n1");
     show_pod(&lab, "db", "u2", "n2");
-    now += MIRROR_BIND_SEC * NSEC_PER_SEC;
+    now += WATCHER_BIND_SEC * NSEC_PER_SEC;
     (void)binder_tick(lab.binder, now);
     assert_true(job.is_bound);
     assert_string_equal(other.error, "the pod is on node n2 already");

@@ -5,7 +5,7 @@
  * what is answered. Linked in place of client*.c and access.c.
  *
  * Answers are left in a queue and happen in client_wait(), as they would: a test of one
- * thread calls that itself, in a test of the mirror its thread does.
+ * thread calls that itself, in a test of the watcher its thread does.
  *
  * Calls are known by their number, in the order in which they were started. Steps for a
  * call that is over are dropped.

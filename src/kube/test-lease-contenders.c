@@ -1,4 +1,4 @@
-#include "base/dice.h"
+#include "base/rng.h"
 #include "kube/lease.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@
 #define EVENTS_MAX 256
 #define FAULTY_SEC 120
 #define SLOW_MAX_SEC 8 /* the slowest message */
-#define TURN_MSEC 1000 /* the mirror's loop turns so often */
+#define TURN_MSEC 1000 /* the watcher's loop turns so often */
 #define RESTART_MAX_SEC 20
 #define PATIENCE_MSEC 3000 /* for an orderly end */
 #define BINDING_SEC 5      /* a Binding that was sent is over by then: LEASE_RENEW to _DURATION */
@@ -54,7 +54,7 @@ typedef struct Peer {
 } Peer;
 
 /* A message, or the end of waiting for one. */
-typedef struct Event {
+typedef struct WatchEvent {
     int64_t at;
     unsigned incarnation;
     size_t peer, call;
@@ -62,7 +62,7 @@ typedef struct Event {
     unsigned status; /* a reply's; of an arrival: what is said instead of the truth, or 0 */
     int64_t back;    /* an arrival's: how long the answer takes, -1: it is lost */
     char body[700];
-} Event;
+} WatchEvent;
 
 typedef struct Server {
     bool exists;
@@ -72,13 +72,13 @@ typedef struct Server {
 } Server;
 
 static struct {
-    Dice dice;
+    Rng rng;
     int64_t now; /* true */
     bool is_faulty;
     double drift;
     size_t n_peers;
     Peer peers[PEERS_MAX];
-    Event events[EVENTS_MAX];
+    WatchEvent events[EVENTS_MAX];
     Server server;
     unsigned n_incarnations;
     uint64_t n_requests;
@@ -96,11 +96,11 @@ static Peer *current;
 static int64_t pick(int64_t from, int64_t to) {
     if (to <= from)
         return from;
-    return from + (int64_t)dice_pick(&world.dice, (size_t)(to - from + 1));
+    return from + (int64_t)rng_pick(&world.rng, (size_t)(to - from + 1));
 }
 
 static bool chance(unsigned percent) {
-    return dice_percent(&world.dice, percent);
+    return rng_percent(&world.rng, percent);
 }
 
 /* --- clocks -------------------------------------------------------------------------------- */
@@ -119,12 +119,12 @@ static int64_t peer_clock(void) {
 }
 
 static int64_t peer_wall_clock(void) {
-    return (int64_t)(dice_roll(&world.dice) >> 1); /* it must not matter */
+    return (int64_t)(rng_next(&world.rng) >> 1); /* it must not matter */
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
 
-static void push(Event event) {
+static void push(WatchEvent event) {
     for (size_t i = 0; i < EVENTS_MAX; i++)
         if (world.events[i].kind == EVENT_NOTHING) {
             world.events[i] = event;
@@ -143,7 +143,7 @@ static int64_t delay(void) {
 static void send_request(size_t index, size_t n) {
     Peer *peer = &world.peers[index];
     FakeCall call = fake_call(peer->client, n);
-    Event event = {.incarnation = peer->incarnation, .peer = index, .call = n};
+    WatchEvent event = {.incarnation = peer->incarnation, .peer = index, .call = n};
 
     world.n_requests++;
     event.kind = EVENT_TIMEOUT;
@@ -199,7 +199,7 @@ static void store_spec(const char *body) {
 }
 
 /* Carries a request out; the status. */
-static unsigned serve(const Event *event) {
+static unsigned serve(const WatchEvent *event) {
     const char *request = event->body;
     Server *server = &world.server;
 
@@ -221,9 +221,9 @@ static unsigned serve(const Event *event) {
     return 200;
 }
 
-static void arrive(const Event *request) {
+static void arrive(const WatchEvent *request) {
     const Server *server = &world.server;
-    Event reply = *request;
+    WatchEvent reply = *request;
 
     /* Also a server that fails may have written: it says so after the fact. */
     reply.status = request->status && chance(50) ? request->status : serve(request);
@@ -342,9 +342,9 @@ static void turn_peer(Peer *peer) {
         tick_peer(peer);
 }
 
-static void deliver(Event *event) {
+static void deliver(WatchEvent *event) {
     Peer *peer = &world.peers[event->peer];
-    Event what = *event;
+    WatchEvent what = *event;
 
     event->kind = EVENT_NOTHING;
     if (what.kind == EVENT_ARRIVE) {
@@ -436,7 +436,7 @@ static void check_safety(uint64_t seed) {
  */
 
 /* What comes for a peer that stands still waits for it. */
-static int64_t happens_at(const Event *event) {
+static int64_t happens_at(const WatchEvent *event) {
     const Peer *peer = &world.peers[event->peer];
 
     if (event->kind == EVENT_ARRIVE || peer->incarnation != event->incarnation)
@@ -444,11 +444,11 @@ static int64_t happens_at(const Event *event) {
     return event->at > peer->paused_until ? event->at : peer->paused_until;
 }
 
-static Event *next_event(void) {
-    Event *first = NULL;
+static WatchEvent *next_event(void) {
+    WatchEvent *first = NULL;
 
     for (size_t i = 0; i < EVENTS_MAX; i++) {
-        Event *event = &world.events[i];
+        WatchEvent *event = &world.events[i];
 
         if (event->kind != EVENT_NOTHING && (!first || happens_at(event) < happens_at(first)))
             first = event;
@@ -464,7 +464,7 @@ static int64_t next_turn(const Peer *peer) {
 
 /* One thing happens: a message arrives, or a peer has its turn. */
 static void step(uint64_t seed) {
-    Event *event = next_event();
+    WatchEvent *event = next_event();
     Peer *peer = &world.peers[0];
 
     for (size_t i = 1; i < world.n_peers; i++)
@@ -538,7 +538,7 @@ static void check_idleness(uint64_t seed) {
 
 static void run_round(uint64_t seed) {
     memset(&world, 0, sizeof(world));
-    world.dice.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
+    world.rng.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
     world.now = SEC;
     world.is_faulty = true;
     world.drift = chance(30) ? 0.05 : 0.001;

@@ -2,9 +2,9 @@
  */
 
 #include "kube/backoff.h"
-#include "kube/frame.h"
+#include "kube/document-splitter.h"
 #include "kube/reflector.h"
-#include "kube/test-reflector-lab.h"
+#include "kube/test-reflector.h"
 
 static void test_calls_have_limits(void **state) {
     Lab lab;
@@ -129,7 +129,7 @@ static void send_many(Lab *lab, size_t total) {
         fake_data(lab->client, lab->call, str_of(piece, sizeof(piece)));
         lab_settle(lab);
         assert_true(reflector_held(lab->reflector) <=
-                    REFLECTOR_PAGE_MAX + REFLECTOR_DOCUMENT_MAX + FRAME_KEEP_MAX);
+                    REFLECTOR_PAGE_MAX + REFLECTOR_DOCUMENT_MAX + SPLITTER_KEEP_MAX);
     }
 }
 
@@ -141,7 +141,7 @@ static void test_an_endless_event_is_cut_off(void **state) {
     fake_head(lab.client, 0, 200, "application/json", -1);
     send_many(&lab, 2 * REFLECTOR_DOCUMENT_MAX);
     assert_true(fake_call(lab.client, 0).is_over);
-    assert_true(reflector_held(lab.reflector) <= FRAME_KEEP_MAX);
+    assert_true(reflector_held(lab.reflector) <= SPLITTER_KEEP_MAX);
     lab_close(&lab);
 }
 
@@ -163,7 +163,7 @@ static void test_too_much_happens_during_a_list(void **state) {
         fake_data(lab.client, 0, buf_str(&event));
         lab_settle(&lab);
         assert_true(reflector_held(lab.reflector) <=
-                    REFLECTOR_DEFERRED_MAX + REFLECTOR_DOCUMENT_MAX + FRAME_KEEP_MAX);
+                    REFLECTOR_DEFERRED_MAX + REFLECTOR_DOCUMENT_MAX + SPLITTER_KEEP_MAX);
     }
     assert_true(fake_call(lab.client, 0).is_over);
     assert_string_equal(lab.sink.why, "too much happened during a streamed list");

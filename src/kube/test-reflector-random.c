@@ -5,23 +5,23 @@
 
 #include "kube/backoff.h"
 #include "kube/reflector.h"
-#include "kube/test-reflector-lab.h"
+#include "kube/test-reflector.h"
 
 #define SERVER_NAMES 8u
 #define SERVER_EVENTS 400u
 
 typedef struct ServerEvent {
-    EventType type;
+    WatchEventType type;
     char name[2];
 } ServerEvent;
 
 /* The truth: events 1..n, and the state after each. A version is the number of an event. */
 typedef struct Server {
-    Backoff dice;
+    Backoff rng;
     size_t n;
     ServerEvent events[SERVER_EVENTS + 1];
     char *texts[SERVER_EVENTS + 1];
-    State states[SERVER_EVENTS + 1];
+    ReflectorState states[SERVER_EVENTS + 1];
     size_t floor; /* versions below are forgotten */
     bool can_stream;
 
@@ -35,12 +35,12 @@ typedef struct Server {
 static Server server;
 
 static int64_t roll(int64_t n) {
-    return backoff_pick(&server.dice, 0, n - 1);
+    return backoff_pick(&server.rng, 0, n - 1);
 }
 
 static void server_change(void) {
     ServerEvent *event;
-    State state = server.states[server.n];
+    ReflectorState state = server.states[server.n];
     char version[16];
     bool is_there = false;
 
@@ -111,7 +111,7 @@ static void send_bookmark(Lab *lab, size_t version, bool is_end) {
 
 /* All up to now, some of it as events inside the list. */
 static void serve_stream(Lab *lab) {
-    const State *state = &server.states[server.n];
+    const ReflectorState *state = &server.states[server.n];
 
     server.sent = server.n;
     fake_head(lab->client, lab->call, 200, "application/json", -1);
@@ -252,7 +252,7 @@ static void run_server(uint64_t seed) {
 
     lab_open(&lab, seed);
     lab.sink.changed = check_shown;
-    server = (Server){.dice = BACKOFF_INIT(seed), .can_stream = seed % 2 == 0};
+    server = (Server){.rng = BACKOFF_INIT(seed), .can_stream = seed % 2 == 0};
     server.texts[0] = strdup("");
     for (int64_t n = roll(20); n > 0; n--)
         server_change();

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "kube/test-reflector-lab.h"
+#include "kube/test-reflector.h"
 
 /* --- steps ------------------------------------------------------------------------------------ */
 

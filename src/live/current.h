@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"
 #include "live/measuring.h"

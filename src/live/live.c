@@ -24,19 +24,19 @@
 struct Live {
     Current *current; /* the daemon's */
     LiveCallbacks callbacks;
-    Mirror *mirror;
+    ClusterWatcher *watcher;
     Passes *passes; /* NULL: it may not bind */
     Bypass *bypass;
     _Atomic uint64_t n_bind_refused;
     Parked *parked;                           /* NULL, and ... */
     Wakeup *wakeup;                           /* ... NULL: it may not touch nodes */
     Announcements *announcements;             /* NULL: no Events are written */
-    const char *lease_namespace, *lease_name; /* as in MirrorOptions */
+    const char *lease_namespace, *lease_name; /* as in WatcherOptions */
 };
 
-/* A bind under way: what was asked, by whom, and what the mirror needs for it. */
+/* A bind under way: what was asked, by whom, and what the watcher needs for it. */
 typedef struct Bind {
-    BindJob job; /* first: the mirror hands it back */
+    BindJob job; /* first: the watcher hands it back */
     Live *live;
     Arena *arena; /* owns this and all texts */
     HttpPending *pending;
@@ -49,7 +49,7 @@ bool live_is_wanted(const LiveOptions *options) {
     return options->kubeconfig || options->is_in_cluster;
 }
 
-/* --- what the mirror tells ----------------------------------------------------------- */
+/* --- what the watcher tells ----------------------------------------------------------- */
 
 static bool publish(void *context, Snapshot *snapshot) {
     Live *live = context;
@@ -79,7 +79,7 @@ static void pod_bound(void *context, const Pod *pod) {
         announcements_note_bypassed(live->announcements, pod, clock_monotonic_nsec());
 }
 
-static void take_notice(void *context, const MirrorNotice *notice) {
+static void take_notice(void *context, const WatcherNotice *notice) {
     (void)context;
     notice_log(notice);
 }
@@ -119,7 +119,7 @@ void live_end_filter(Live *live) {
 void live_note_filter(Live *live, const View *view, const Decision *decision) {
     if (!decision->args || decision->summary.n_in == 0)
         return;
-    mirror_note_asked(live->mirror);
+    watcher_note_asked(live->watcher);
     bypass_note_asked(live->bypass, &decision->args->pod, clock_monotonic_nsec());
     if (live->parked)
         parked_note_filter(live->parked,
@@ -188,7 +188,7 @@ static const char *find_pass(
     }
 }
 
-/* On the mirror's thread, with everything bound before this in the view. */
+/* On the watcher's thread, with everything bound before this in the view. */
 static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
     _cleanup_(view_unrefp) View *shown = current_view(bind->live->current), *view = NULL;
@@ -211,7 +211,7 @@ static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
         return true;
     atomic_fetch_add(&bind->live->n_bind_refused, 1);
     (void)snprintf(error,
-        MIRROR_ERROR_MAX,
+        WATCHER_ERROR_MAX,
         "berth: refused: %.*s would not take the pod any more: %.*s",
         STR_FMT(bind->args.node),
         STR_FMT(reason));
@@ -241,7 +241,7 @@ static void finish_bind(BindJob *job, const char *error) {
     bind_free(bind);
 }
 
-/* Hands the bind to the mirror; what is wrong otherwise. */
+/* Hands the bind to the watcher; what is wrong otherwise. */
 static const char *start_bind(
     Live *live, const HttpRequest *request, int tag, const BindArgs *args, const Pod *pod) {
     _cleanup_(bind_freep) Bind *bind = bind_new(live, args);
@@ -262,7 +262,7 @@ static const char *start_bind(
     bind->pending = server_defer(request, tag);
     if (!bind->pending)
         return "berth: too many binds are under way; try again";
-    r = mirror_bind(live->mirror, &bind->job);
+    r = watcher_bind(live->watcher, &bind->job);
     if (r < 0) { /* answered from here, but the reply is deferred already */
         finish_bind(&TAKE_PTR(bind)->job,
             r == -EBUSY ? "berth: too many binds are under way; try again"
@@ -300,7 +300,7 @@ static void touch(void *context, Str node) {
     Live *live = context;
 
     log_info("a node would pass now, marking it for kube-scheduler", LOG_STR("node", node));
-    mirror_touch_node(live->mirror, node);
+    watcher_mark_node(live->watcher, node);
 }
 
 void live_note_view(Live *live, const View *before, const View *after) {
@@ -316,10 +316,10 @@ void live_tick(Live *live, int64_t now_nsec) {
 /* --- events ------------------------------------------------------------------------------------
  */
 
-static void announce(void *context, const Announcement *announcement) {
+static void announce(void *context, const PodEvent *announcement) {
     Live *live = context;
 
-    mirror_announce(live->mirror, announcement);
+    watcher_post_event(live->watcher, announcement);
 }
 
 void live_note_policy(Live *live, Str error) {
@@ -347,8 +347,8 @@ int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *
         return -ENOMEM;
     live->current = current;
     live->callbacks = *callbacks;
-    live->lease_namespace = options->mirror.lease_namespace;
-    live->lease_name = options->mirror.lease_name;
+    live->lease_namespace = options->watcher.lease_namespace;
+    live->lease_name = options->watcher.lease_name;
     live->bypass = bypass_new(options->managed, options->n_managed, options->exempt);
     if (options->may_bind)
         live->passes = passes_new(
@@ -357,12 +357,12 @@ int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *
         live->parked = parked_new(clock_monotonic_nsec());
     if (live->parked)
         live->wakeup = wakeup_new(live->parked);
-    if (options->mirror.may_announce)
+    if (options->watcher.posts_events)
         live->announcements = announcements_new(
             &(AnnouncementsOptions){.self = options->self, .context = live, .announce = announce});
     if (!live->bypass || (options->may_bind && !live->passes) ||
         (options->may_touch && !live->wakeup) ||
-        (options->mirror.may_announce && !live->announcements))
+        (options->watcher.posts_events && !live->announcements))
         return -ENOMEM;
     r = access_find(options->kubeconfig, options->context, &access, text);
     if (r < 0) {
@@ -370,11 +370,11 @@ int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *
         return r;
     }
     (void)snprintf(error, size, "cannot start the thread that watches the cluster");
-    r = mirror_new(access,
-        &options->mirror,
-        &(MirrorCallbacks){
+    r = watcher_new(access,
+        &options->watcher,
+        &(WatcherCallbacks){
             .context = live, .publish = publish, .pod_bound = pod_bound, .notice = take_notice},
-        &live->mirror);
+        &live->watcher);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(live);
@@ -382,13 +382,13 @@ int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *
 }
 
 bool live_stop(Live *live, int64_t timeout_nsec) {
-    return mirror_stop(live->mirror, timeout_nsec);
+    return watcher_stop(live->watcher, timeout_nsec);
 }
 
 Live *live_free(Live *live) {
     if (!live)
         return NULL;
-    mirror_free(live->mirror);
+    watcher_free(live->watcher);
     passes_free(live->passes);
     bypass_free(live->bypass);
     wakeup_free(live->wakeup);
@@ -400,8 +400,8 @@ Live *live_free(Live *live) {
 
 void live_status(Live *live, LiveStatus *ret) {
     *ret = (LiveStatus){0};
-    mirror_status(live->mirror, &ret->mirror);
-    ret->is_synced = mirror_is_synced(live->mirror);
+    watcher_status(live->watcher, &ret->watcher);
+    ret->is_synced = watcher_is_synced(live->watcher);
     ret->n_bypassed = bypass_count(live->bypass);
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
     if (live->passes)

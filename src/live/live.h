@@ -3,7 +3,7 @@
 /*
  * Live: the daemon's side of a cluster that is watched.
  *
- * The Mirror (src/kube) keeps a copy of the cluster and posts Bindings; this connects it
+ * The ClusterWatcher (src/kube) keeps a copy of the cluster and posts Bindings; this connects it
  * with the verbs. What it adds:
  *
  *   filter   is remembered: who was asked about, and with bind, which nodes passed
@@ -29,7 +29,7 @@
 #include "history/announcements.h"
 #include "history/passes.h"
 #include "http/server.h"
-#include "kube/mirror.h"
+#include "kube/cluster-watcher.h"
 
 typedef struct Current Current; /* live/current.h */
 typedef struct Live Live;
@@ -44,11 +44,11 @@ typedef struct LiveOptions {
     bool may_bind;
     unsigned bind_window_sec;
     bool may_touch;     /* wake-ups */
-    OwnPod self;        /* with mirror.may_announce: whom Events about ourselves are about */
+    OwnPod self;        /* with watcher.posts_events: whom Events about ourselves are about */
     const Str *managed; /* bypass: only pods that ask for one of these; none: all */
     size_t n_managed;
     const Exemptions *exempt; /* bypass: pods that no policy is for; may be NULL */
-    MirrorOptions mirror;
+    WatcherOptions watcher;
 } LiveOptions;
 
 bool live_is_wanted(const LiveOptions *options);
@@ -60,7 +60,7 @@ typedef struct LiveCallbacks {
 } LiveCallbacks;
 
 /* Finds out how to reach the API server, and begins: the cluster is put into @current, on the
- * mirror's thread. @options and @current are borrowed. 0; or a negative errno with a message for a
+ * watcher's thread. @options and @current are borrowed. 0; or a negative errno with a message for a
  * person in @error (of @size bytes). */
 int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *callbacks,
     Live **ret, char *error, size_t size);
@@ -90,14 +90,14 @@ void live_tick(Live *live, int64_t now_nsec);
 bool live_stop(Live *live, int64_t timeout_nsec);
 
 typedef struct LiveStatus {
-    MirrorStatus mirror;
+    WatcherStatus watcher;
     bool is_synced;
     uint64_t n_bypassed;
     uint64_t n_bind_refused;                  /* by us: never passed, too long ago, or no longer */
     PassesFigures passes;                     /* all zero without bind */
-    const char *lease_namespace, *lease_name; /* with mirror.has_lease; live as long as Live */
+    const char *lease_namespace, *lease_name; /* with watcher.has_lease; live as long as Live */
     bool writes_events;
-    uint64_t n_events_dropped; /* before they were the mirror's, for being too many */
+    uint64_t n_events_dropped; /* before they were the watcher's, for being too many */
 } LiveStatus;
 
 void live_status(Live *live, LiveStatus *ret);

@@ -28,7 +28,7 @@
 /* What the operator has configured. */
 typedef struct Configured {
     Arena *arena; /* of all below */
-    Sources sources;
+    MetricSources sources;
 } Configured;
 
 struct Measuring {
@@ -91,7 +91,7 @@ static int read_sources(
 }
 
 /* What an operator should not get used to. */
-static void warn_of(const Sources *sources) {
+static void warn_of(const MetricSources *sources) {
     for (size_t i = 0; i < sources->n; i++)
         if (sources->items[i].is_insecure)
             log_warn("THE CERTIFICATE OF A METRICS SOURCE IS NOT VERIFIED: whoever answers in its "
@@ -198,7 +198,8 @@ static void take_notice(void *context, const PollerNotice *notice) {
 /* NULL in @ret when there is no API server to ask. */
 static int find_access(const MeasuringOptions *options, Access **ret, char *error, size_t size) {
     const LiveOptions *live = options->live;
-    const Source instead = {.name = STR("metrics.k8s.io"), .url = options->resource_metrics_url};
+    const MetricSource instead = {
+        .name = STR("metrics.k8s.io"), .url = options->resource_metrics_url};
     char text[ACCESS_ERROR_MAX] = "";
     int r;
 
@@ -346,7 +347,7 @@ static Str strip_url(Str url, Arena *arena) {
     return arena_printf(arena, "%.*s%.*s", STR_FMT(str_take(url, start)), STR_FMT(rest));
 }
 
-static void copy_sources(const Sources *sources, Arena *arena, MeasuringStatus *ret) {
+static void copy_sources(const MetricSources *sources, Arena *arena, MeasuringStatus *ret) {
     SourceNote *notes = ARENA_ARRAY(arena, SourceNote, sources->n);
 
     for (size_t i = 0; notes && i < sources->n; i++)

@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "extender/view.h"
 #include "live/live.h"
 #include "load/poller.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Notices: what the mirror has to tell, as lines of the log. */
+/* Notices: what the watcher has to tell, as lines of the log. */
 
-#include "kube/mirror.h"
+#include "kube/cluster-watcher.h"
 
-void notice_log(const MirrorNotice *notice);
+void notice_log(const WatcherNotice *notice);

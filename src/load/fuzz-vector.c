@@ -66,13 +66,13 @@ static void join(const Vector *vector, bool is_of_pods, Arena *arena) {
     static JoinReport reports[2];
 
     for (size_t i = 0; i < 2; i++) {
-        _cleanup_(sampling_unrefp) Sampling *sampling = NULL;
+        _cleanup_(measurement_unrefp) Measurement *measurement = NULL;
 
-        require(
-            join_vector(&gauge, vector, table, &time, memory, arena, &reports[i], &sampling) == 0);
+        require(join_vector(
+                    &gauge, vector, table, &time, memory, arena, &reports[i], &measurement) == 0);
         check_report(&reports[i], vector, &gauge);
         for (size_t row = 0; row < table->n_rows; row++)
-            require(!isinf(sampling->values[row]));
+            require(!isinf(measurement->values[row]));
     }
     require(memcmp(&reports[0], &reports[1], sizeof(reports[0])) == 0);
 }

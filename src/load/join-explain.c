@@ -1,6 +1,6 @@
 /* Why series could not be joined, and what would help: for whoever wrote the query. */
 
-#include "load/join-part.h"
+#include "load/join-internal.h"
 #include "load/phrase.h"
 
 #define LABELS_SHOWN 3u

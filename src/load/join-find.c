@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "load/join-part.h"
+#include "load/join-internal.h"
 #include "load/phrase.h"
 
 #define FIND_LABELS_MAX 16u

@@ -3,8 +3,8 @@
 /*
  * JoinMemory: the last answer's values of the label, in order, and the rows they led to.
  *
- * Servers give the same series in the same order, poll after poll: then a comparison is all that
- * a series costs, whatever way leads to its node. For the files of join.h only.
+ * SourceConnections give the same series in the same order, poll after poll: then a comparison is
+ * all that a series costs, whatever way leads to its node. For the files of join.h only.
  */
 
 #include <stdbool.h>

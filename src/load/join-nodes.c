@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/hash.h"
-#include "load/join-part.h"
+#include "load/join-internal.h"
 #include "load/phrase.h"
 
 /* The same for all series of one join. */

@@ -10,7 +10,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "load/join-part.h"
+#include "load/join-internal.h"
 #include "load/join-pod-index.h"
 #include "load/phrase.h"
 #include "model/workload.h"
@@ -26,7 +26,7 @@ typedef struct Total {
 } Total;
 
 typedef struct WorkloadTotal {
-    Str key; /* as a sampling has it */
+    Str key; /* as a measurement has it */
     Total total;
 } WorkloadTotal;
 
@@ -103,15 +103,15 @@ static int workload_totals_add(
     return 0;
 }
 
-/* Into @sampling, each once. */
+/* Into @measurement, each once. */
 static int workload_totals_store(
-    const WorkloadTotals *totals, GaugeAggregate aggregate, Sampling *sampling) {
-    int r = sampling_reserve_workloads(sampling, totals->items.n);
+    const WorkloadTotals *totals, GaugeAggregate aggregate, Measurement *measurement) {
+    int r = measurement_reserve_workloads(measurement, totals->items.n);
 
     for (size_t i = 0; i < totals->items.n && r == 0; i++) {
         const WorkloadTotal *item = &totals->items.items[i];
 
-        r = sampling_set_workload(sampling, item->key, total_value(&item->total, aggregate));
+        r = measurement_set_workload(measurement, item->key, total_value(&item->total, aggregate));
     }
     return r;
 }
@@ -280,7 +280,7 @@ static int store(PodJoin *pods) {
     }
     if (r == 0)
         r = workload_totals_store(
-            &pods->workloads, join->gauge->workload_aggregate, join->sampling);
+            &pods->workloads, join->gauge->workload_aggregate, join->measurement);
     join->report->n_workloads = pods->workloads.items.n;
     return r;
 }

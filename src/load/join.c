@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/nsec.h"
-#include "load/join-part.h"
+#include "load/join-internal.h"
 #include "load/phrase.h"
 
 /* A Date has whole seconds, and an answer takes its time. */
@@ -75,7 +75,7 @@ bool join_admit(Join *join, const Series *series, int64_t *ret_lag_nsec) {
 }
 
 int join_set(Join *join, uint32_t row, double value, int64_t lag) {
-    int r = sampling_set(join->sampling, row, value, lag);
+    int r = measurement_set(join->measurement, row, value, lag);
 
     if (r < 0)
         return r;
@@ -110,7 +110,7 @@ static void tell_uncovered(Join *join) {
     for (size_t row = 0; row < names->n_rows && n < JOIN_EXAMPLES_MAX; row++) {
         Phrase phrase;
 
-        if (str_is_empty(names->names[row]) || !isnan(join->sampling->values[row]))
+        if (str_is_empty(names->names[row]) || !isnan(join->measurement->values[row]))
             continue;
         phrase = phrase_begin(report->uncovered[n++], JOIN_TEXT_MAX);
         phrase_show(&phrase, names->names[row], PHRASE_QUOTE_MAX);
@@ -144,11 +144,12 @@ static int join_all(Join *join) {
 }
 
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
-    const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report, Sampling **ret) {
+    const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report,
+    Measurement **ret) {
     NodeNames *names = (NodeNames *)(uintptr_t)table->names; /* to be counted */
     _cleanup_(join_memory_freep) JoinMemory *own = memory ? NULL : join_memory_new();
-    _cleanup_(sampling_unrefp) Sampling *sampling =
-        sampling_new(names, time->asked_nsec, time->uptime_nsec);
+    _cleanup_(measurement_unrefp) Measurement *measurement =
+        measurement_new(names, time->asked_nsec, time->uptime_nsec);
     Join join = {
         .gauge = gauge,
         .vector = vector,
@@ -156,20 +157,20 @@ int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table
         .memory = memory ? memory : own,
         .scratch = scratch,
         .report = report,
-        .sampling = sampling,
+        .measurement = measurement,
         .work = JOIN_PATTERN_WORK,
     };
     int r;
 
     *ret = NULL;
     *report = (JoinReport){.n_series = vector->n, .n_nodes = table->names->n_nodes};
-    if (!sampling || !join.memory)
+    if (!measurement || !join.memory)
         return -ENOMEM;
     set_time(&join, time);
     r = join_all(&join);
     if (r < 0)
         return r;
     tell_uncovered(&join);
-    *ret = TAKE_PTR(sampling);
+    *ret = TAKE_PTR(measurement);
     return 0;
 }

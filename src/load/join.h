@@ -20,7 +20,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "cluster/table.h"
 #include "load/vector.h"
 #include "model/gauge.h"
@@ -64,14 +64,14 @@ typedef struct JoinTime {
     int64_t server_sec;  /* by the server's clock; 0: not known, the newest series stands for it */
 } JoinTime;
 
-/* What nodes are called. It is the same for all questions, so those of one thread share it: it
+/* What nodes are called. It is the same for all jobs, so those of one thread share it: it
  * takes more memory than what is learned for one of them. */
 typedef struct JoinIndex JoinIndex;
 JoinIndex *join_index_new(void);              /* NULL when out of memory */
 JoinIndex *join_index_free(JoinIndex *index); /* takes NULL */
 DEFINE_CLEANUP(JoinIndex *, join_index_free)
 
-/* What was learned from the last answer to the same question: an order of series, and how labels
+/* What was learned from the last answer to the same job: an order of series, and how labels
  * are joined. It costs time when it is wrong, never a value. */
 typedef struct JoinMemory JoinMemory;
 JoinMemory *join_memory_new(void);                /* NULL when out of memory */
@@ -82,10 +82,10 @@ DEFINE_CLEANUP(JoinMemory *, join_memory_free)
  * its own otherwise. */
 void join_memory_share(JoinMemory *memory, JoinIndex *index);
 
-/* A sampling of @gauge out of @vector for the cluster of @table, which must be a snapshot's.
+/* A measurement of @gauge out of @vector for the cluster of @table, which must be a snapshot's.
  * @memory may be NULL. @scratch is for what is needed on the way. The clocks of others do not
  * count: a series is as much older than the answer as the server's own time says. 0, with a
- * sampling also where nothing could be joined; or -ENOMEM. */
+ * measurement also where nothing could be joined; or -ENOMEM. */
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
-    const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report, Sampling **ret)
+    const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report, Measurement **ret)
     MUST_CHECK;

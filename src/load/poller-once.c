@@ -1,35 +1,35 @@
-/* One look at everything: a desk without a thread, until each question was asked once. */
+/* One look at everything: a queue without a thread, until each job was asked once. */
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "load/desk.h"
+#include "load/poll-queue.h"
 #include "load/poller.h"
 
 static Snapshot *borrow_snapshot(void *context) {
     return context ? snapshot_ref(context) : NULL;
 }
 
-static void ask_all(Desk *desk, int64_t timeout_nsec) {
+static void ask_all(PollQueue *queue, int64_t timeout_nsec) {
     int64_t deadline = clock_monotonic_nsec() + timeout_nsec;
     char error[POLLER_ERROR_MAX];
 
     for (;;) {
-        int64_t next = desk_turn(desk);
+        int64_t next = poll_queue_turn(queue);
 
-        if (desk_has_asked_all(desk))
+        if (poll_queue_has_asked_all(queue))
             return;
         if (clock_monotonic_nsec() >= deadline)
             break;
-        desk_wait(desk, next < deadline ? next : deadline);
+        poll_queue_wait(queue, next < deadline ? next : deadline);
     }
     (void)snprintf(error,
         sizeof(error),
         "no answer within %.1f s",
         (double)timeout_nsec / (double)NSEC_PER_SEC);
-    desk_give_up(desk, error);
+    poll_queue_give_up(queue, error);
 }
 
 /* What was found. Nobody else is there: no lock is needed. */
@@ -42,39 +42,40 @@ static int show(const Readings *readings, Measurements **ret, PollStatus *ret_st
     return 0;
 }
 
-static int look(Desk *desk, const Sources *sources, Access *access, int64_t timeout_nsec) {
+static int look(
+    PollQueue *queue, const MetricSources *sources, Access *access, int64_t timeout_nsec) {
     char error[ACCESS_ERROR_MAX];
-    Servers *servers = NULL;
+    SourceConnections *connections = NULL;
     int r;
 
-    desk->asks_once = true;
-    desk->api = (Server){.access = access, .owns_access = false};
-    r = servers_new(sources, &servers, error);
+    queue->asks_once = true;
+    queue->api = (SourceConnection){.access = access, .owns_access = false};
+    r = source_connections_new(sources, &connections, error);
     if (r < 0)
         return r;
-    desk_configure(desk, servers);
-    ask_all(desk, timeout_nsec);
+    poll_queue_configure(queue, connections);
+    ask_all(queue, timeout_nsec);
     return 0;
 }
 
-int poller_once(const Sources *sources, Access *access, const Gauge *gauges, size_t n,
+int poller_once(const MetricSources *sources, Access *access, const Gauge *gauges, size_t n,
     Snapshot *snapshot, int64_t timeout_nsec, Measurements **ret, PollStatus *ret_statuses) {
     const PollerCallbacks callbacks = {.context = snapshot, .snapshot = borrow_snapshot};
     _cleanup_(client_loop_freep) ClientLoop *loop = client_loop_new();
-    Board board = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    Desk desk;
+    SharedReadings shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    PollQueue queue;
     int r;
 
     if (!loop)
         return -ENOMEM;
-    r = desk_init(&desk, &board, loop, &callbacks, /* seed= */ 0);
+    r = poll_queue_init(&queue, &shared, loop, &callbacks, /* seed= */ 0);
     if (r == 0)
-        r = readings_new(gauges, n, /* owner= */ 0, NULL, &board.readings);
+        r = readings_new(gauges, n, /* owner= */ 0, NULL, &shared.readings);
     if (r == 0)
-        r = look(&desk, sources, access, timeout_nsec);
+        r = look(&queue, sources, access, timeout_nsec);
     if (r == 0)
-        r = show(board.readings, ret, ret_statuses);
-    desk_done(&desk); /* before the loop that its clients are in */
-    readings_unref(board.readings);
+        r = show(shared.readings, ret, ret_statuses);
+    poll_queue_done(&queue); /* before the loop that its clients are in */
+    readings_unref(shared.readings);
     return r;
 }

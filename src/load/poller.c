@@ -1,11 +1,11 @@
 /*
  * The thread, and what others may ask of it.
  *
- *     poller_follow() ────> board: the list of now ──┐
- *     poller_configure() ─> pending servers ─────────┼──> the thread's next turn (desk.h)
+ *     poller_follow() ────> shared: the list of now ──┐
+ *     poller_configure() ─> pending connections ─────────┼──> the thread's next turn (queue.h)
  *     poller_stop() ──────> is_ending ───────────────┘
  *
- * Callers leave something under the lock and wake the thread; everything else is the desk's alone.
+ * Callers leave something under the lock and wake the thread; everything else is the queue's alone.
  */
 
 #include "load/poller.h"
@@ -18,15 +18,15 @@
 
 #include "base/deadline.h"
 #include "base/thread.h"
-#include "load/desk.h"
+#include "load/poll-queue.h"
 
 struct Poller {
     pthread_t thread;
     ClientLoop *loop;
-    Desk desk; /* the thread's */
+    PollQueue queue; /* the thread's */
 
-    Board board;      /* its lock guards what follows, too */
-    Servers *pending; /* not taken over yet; NULL: none */
+    SharedReadings shared;      /* its lock guards what follows, too */
+    SourceConnections *pending; /* not taken over yet; NULL: none */
     bool is_ending, has_ended;
     pthread_cond_t ended;
 };
@@ -51,16 +51,16 @@ const char *poll_state_name(PollState state) {
 
 /* Whether to go on. */
 static bool take_orders(Poller *poller) {
-    Servers *servers;
+    SourceConnections *connections;
     bool is_ending;
 
-    pthread_mutex_lock(&poller->board.lock);
-    servers = TAKE_PTR(poller->pending);
+    pthread_mutex_lock(&poller->shared.lock);
+    connections = TAKE_PTR(poller->pending);
     is_ending = poller->is_ending;
-    pthread_mutex_unlock(&poller->board.lock);
+    pthread_mutex_unlock(&poller->shared.lock);
 
-    if (servers)
-        desk_configure(&poller->desk, servers);
+    if (connections)
+        poll_queue_configure(&poller->queue, connections);
     return !is_ending;
 }
 
@@ -68,12 +68,12 @@ static void *run(void *context) {
     Poller *poller = context;
 
     while (take_orders(poller))
-        desk_wait(&poller->desk, desk_turn(&poller->desk));
+        poll_queue_wait(&poller->queue, poll_queue_turn(&poller->queue));
 
-    pthread_mutex_lock(&poller->board.lock);
+    pthread_mutex_lock(&poller->shared.lock);
     poller->has_ended = true;
     pthread_cond_broadcast(&poller->ended);
-    pthread_mutex_unlock(&poller->board.lock);
+    pthread_mutex_unlock(&poller->shared.lock);
     return NULL;
 }
 
@@ -81,19 +81,19 @@ static void *run(void *context) {
 
 /* The thread has ended, or never was. */
 static Poller *free_parts(Poller *poller) {
-    desk_done(&poller->desk);
-    servers_free(poller->pending);
-    readings_unref(poller->board.readings);
+    poll_queue_done(&poller->queue);
+    source_connections_free(poller->pending);
+    readings_unref(poller->shared.readings);
     client_loop_free(poller->loop);
     pthread_cond_destroy(&poller->ended);
-    pthread_mutex_destroy(&poller->board.lock);
+    pthread_mutex_destroy(&poller->shared.lock);
     free(poller);
     return NULL;
 }
 
-static int make_servers(const Sources *sources, Servers **ret, char *error) {
+static int make_connections(const MetricSources *sources, SourceConnections **ret, char *error) {
     char why[ACCESS_ERROR_MAX] = "out of memory";
-    int r = servers_new(sources, ret, why);
+    int r = source_connections_new(sources, ret, why);
 
     if (r < 0)
         (void)snprintf(error, POLLER_ERROR_MAX, "%.*s", (int)POLLER_ERROR_MAX - 1, why);
@@ -106,11 +106,11 @@ static int make_parts(
 
     (void)snprintf(error, POLLER_ERROR_MAX, "out of memory");
     poller->loop = client_loop_new();
-    r = desk_init(&poller->desk, &poller->board, poller->loop, callbacks, options->seed);
-    poller->desk.api = (Server){.access = options->access, .owns_access = true};
+    r = poll_queue_init(&poller->queue, &poller->shared, poller->loop, callbacks, options->seed);
+    poller->queue.api = (SourceConnection){.access = options->access, .owns_access = true};
     if (r < 0 || !poller->loop)
         return -ENOMEM;
-    r = make_servers(options->sources, &poller->pending, error);
+    r = make_connections(options->sources, &poller->pending, error);
     if (r < 0)
         return r;
     r = thread_start(&poller->thread, "poller", run, poller);
@@ -129,7 +129,7 @@ int poller_new(
         access_free(options->access);
         return -ENOMEM;
     }
-    pthread_mutex_init(&poller->board.lock, NULL);
+    pthread_mutex_init(&poller->shared.lock, NULL);
     deadline_cond_init(&poller->ended);
     r = make_parts(poller, options, callbacks, error);
     if (r < 0) {
@@ -144,14 +144,14 @@ bool poller_stop(Poller *poller, int64_t timeout_nsec) {
     struct timespec until = deadline_in(timeout_nsec);
     bool has_ended;
 
-    pthread_mutex_lock(&poller->board.lock);
+    pthread_mutex_lock(&poller->shared.lock);
     poller->is_ending = true;
     client_loop_wake(poller->loop);
     while (!poller->has_ended)
-        if (pthread_cond_timedwait(&poller->ended, &poller->board.lock, &until) != 0)
+        if (pthread_cond_timedwait(&poller->ended, &poller->shared.lock, &until) != 0)
             break;
     has_ended = poller->has_ended;
-    pthread_mutex_unlock(&poller->board.lock);
+    pthread_mutex_unlock(&poller->shared.lock);
     return has_ended;
 }
 
@@ -165,19 +165,19 @@ Poller *poller_free(Poller *poller) {
 
 /* --- what it is told --- */
 
-/* Puts another list on the board. The lock is held. */
+/* Puts another list on the shared. The lock is held. */
 static int change_list(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner,
     Readings **ret_before, Measurements **ret) {
     _cleanup_(readings_unrefp) Readings *readings = NULL;
-    int r = readings_new(gauges, n, owner, poller->board.readings, &readings);
+    int r = readings_new(gauges, n, owner, poller->shared.readings, &readings);
 
     if (r < 0)
         return r;
     *ret = readings_measurements(readings);
     if (!*ret)
         return -ENOMEM;
-    *ret_before = poller->board.readings;
-    poller->board.readings = TAKE_PTR(readings);
+    *ret_before = poller->shared.readings;
+    poller->shared.readings = TAKE_PTR(readings);
     return 0;
 }
 
@@ -186,26 +186,27 @@ int poller_follow(
     _cleanup_(readings_unrefp) Readings *before = NULL;
     int r;
 
-    pthread_mutex_lock(&poller->board.lock);
+    pthread_mutex_lock(&poller->shared.lock);
     r = change_list(poller, gauges, n, owner, &before, ret);
-    pthread_mutex_unlock(&poller->board.lock);
+    pthread_mutex_unlock(&poller->shared.lock);
     if (r == 0)
         client_loop_wake(poller->loop);
     return r;
 }
 
-int poller_configure(Poller *poller, const Sources *sources, char *error) {
-    Servers *servers = NULL, *before;
-    int r = make_servers(sources, &servers, error);
+int poller_configure(Poller *poller, const MetricSources *sources, char *error) {
+    SourceConnections *connections = NULL, *before;
+    int r = make_connections(sources, &connections, error);
 
     if (r < 0)
         return r;
-    pthread_mutex_lock(&poller->board.lock);
+    pthread_mutex_lock(&poller->shared.lock);
     before = poller->pending;
-    poller->pending = servers;
-    pthread_mutex_unlock(&poller->board.lock);
+    poller->pending = connections;
+    pthread_mutex_unlock(&poller->shared.lock);
     client_loop_wake(poller->loop);
-    servers_free(before); /* never taken over: they have no clients, which are the thread's */
+    source_connections_free(
+        before); /* never taken over: they have no clients, which are the thread's */
     return 0;
 }
 
@@ -213,13 +214,13 @@ size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_ow
     const Readings *readings;
     size_t n_gauges = 0;
 
-    pthread_mutex_lock(&poller->board.lock);
-    readings = poller->board.readings;
+    pthread_mutex_lock(&poller->shared.lock);
+    readings = poller->shared.readings;
     *ret_owner = readings ? readings->owner : 0;
     if (readings)
         n_gauges = readings->n;
     for (size_t i = 0; i < n_gauges && i < n; i++)
         ret[i] = readings->items[i]->status;
-    pthread_mutex_unlock(&poller->board.lock);
+    pthread_mutex_unlock(&poller->shared.lock);
     return n_gauges;
 }

@@ -3,19 +3,19 @@
 /*
  * Poller: asks sources for numbers, again and again, on a thread of its own.
  *
- *     gauges of the program ──> distinct questions (source and query) ──> asked on their interval
- *     answer ──> vector.h ──> join.h, with the cluster as it is ──> Sampling of each gauge
- *     samplings ──> Measurements ──> publish(), at most once in POLLER_TURN_MSEC
+ *     gauges of the program ──> distinct jobs (source and query) ──> asked on their interval
+ *     answer ──> vector.h ──> join.h, with the cluster as it is ──> Measurement of each gauge
+ *     measurements ──> Measurements ──> publish(), at most once in POLLER_TURN_MSEC
  *
- * Gauges that ask the same of the same source share one question, at the shortest of their
+ * Gauges that ask the same of the same source share one job, at the shortest of their
  * intervals; those of metrics.k8s.io share one for all resources of nodes, one for those of pods.
- * A question has at most one request under way; the first follows at once, the others at intervals
+ * A job has at most one request under way; the first follows at once, the others at intervals
  * with a tenth of jitter. After a failure it is tried again after a time that grows up to
  * POLLER_BACKOFF_MAX_SEC or the interval, whichever is longer; or, once, when its server answers
  * something else again. A few requests are under way in all, and a source that hangs has but a
- * share of them (load/server.h).
+ * share of them (load/connection.h).
  *
- * A decision never waits for any of it. What fails leaves the last sampling in place, which
+ * A decision never waits for any of it. What fails leaves the last measurement in place, which
  * grows old (cluster/loads.h). Every answer has ceilings: bytes, series, time.
  *
  * Threads: functions are for any thread unless they say otherwise.
@@ -27,7 +27,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"
 #include "load/join.h"
@@ -66,10 +66,10 @@ typedef struct PollerCallbacks {
     /* A reference to the cluster as it is; NULL: none is known yet, and nothing is asked. On the
      * poller's thread. */
     Snapshot *(*snapshot)(void *context);
-    /* New samplings, for the gauges of the last poller_follow(); borrowed. On the poller's thread.
-     * When another poller_follow() comes meanwhile, the owner tells whose they are.
-     * It takes as long as the view takes to be made: the next follows no sooner than nine times
-     * that later, so that publishing takes a tenth of a core at most. */
+    /* New measurements, for the gauges of the last poller_follow(); borrowed. On the poller's
+     * thread. When another poller_follow() comes meanwhile, the owner tells whose they are. It
+     * takes as long as the view takes to be made: the next follows no sooner than nine times that
+     * later, so that publishing takes a tenth of a core at most. */
     void (*publish)(void *context, Measurements *measurements);
     /* On the poller's thread; may be NULL. Of one gauge at most one in ten seconds: the state of
      * then, if it is another one than was told. */
@@ -77,7 +77,7 @@ typedef struct PollerCallbacks {
 } PollerCallbacks;
 
 typedef struct PollerOptions {
-    const Sources *sources; /* copied */
+    const MetricSources *sources; /* copied */
     /* For metrics.k8s.io: how to reach the API server, taken over; NULL: there is none. */
     Access *access;
     uint64_t seed; /* of the jitter */
@@ -87,7 +87,7 @@ typedef struct PollerOptions {
  * for a person in @error (POLLER_ERROR_MAX), @options->access is freed in every case. */
 int poller_new(const PollerOptions *options, const PollerCallbacks *callbacks, Poller **ret,
     char *error) MUST_CHECK;
-bool poller_stop(Poller *poller, int64_t timeout_nsec); /* as mirror_stop() */
+bool poller_stop(Poller *poller, int64_t timeout_nsec); /* as watcher_stop() */
 Poller *poller_free(Poller *poller);                    /* takes NULL */
 DEFINE_CLEANUP(Poller *, poller_free)
 
@@ -99,7 +99,7 @@ int poller_follow(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner,
 
 /* Other sources from now on; copied. Everything is asked anew, nothing is forgotten. 0 or a
  * negative errno with a message: those of before stay. */
-int poller_configure(Poller *poller, const Sources *sources, char *error) MUST_CHECK;
+int poller_configure(Poller *poller, const MetricSources *sources, char *error) MUST_CHECK;
 
 /* What is known of one gauge, in the order of poller_follow(). */
 typedef struct PollStatus {
@@ -110,7 +110,7 @@ typedef struct PollStatus {
     int64_t failing_since_nsec;      /* since 1970; 0: it is not failing */
     int64_t duration_nsec;           /* of the last request */
     uint64_t n_bytes;                /* of the last answer */
-    uint64_t n_ok, n_failed;         /* requests of its question so far */
+    uint64_t n_ok, n_failed;         /* requests of its job so far */
     uint64_t n_dropped[_JOIN_DROPS]; /* series so far */
     JoinReport report;               /* of the last answer */
     char error[POLLER_ERROR_MAX];    /* of now: empty while it is fine */
@@ -120,10 +120,10 @@ typedef struct PollStatus {
 /* Into @ret, at most @n; how many gauges there are. @owner: whose (as of poller_follow()). */
 size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_owner);
 
-/* One look at everything, for commands that then end: asks each question once, on the calling
+/* One look at everything, for commands that then end: asks each job once, on the calling
  * thread, and waits up to @timeout_nsec. @ret_statuses has room for @n. @access is borrowed, may be
  * NULL. 0 (also where sources fail: the statuses tell), -ENOMEM, or -EINVAL: a source that
  * source_access() does not take. */
-int poller_once(const Sources *sources, Access *access, const Gauge *gauges, size_t n,
+int poller_once(const MetricSources *sources, Access *access, const Gauge *gauges, size_t n,
     Snapshot *snapshot, int64_t timeout_nsec, Measurements **ret, PollStatus *ret_statuses)
     MUST_CHECK;

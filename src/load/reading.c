@@ -31,7 +31,7 @@ Reading *reading_ref(Reading *reading) {
 Reading *reading_unref(Reading *reading) {
     if (!reading || !ref_drop(&reading->ref))
         return NULL;
-    sampling_unref(reading->sampling);
+    measurement_unref(reading->measurement);
     join_memory_free(reading->memory);
     arena_free(reading->arena);
     free(reading);
@@ -95,7 +95,7 @@ Measurements *readings_measurements(const Readings *readings) {
     Measurements *measurements = measurements_new(readings->owner, readings->n);
 
     for (size_t i = 0; measurements && i < readings->n; i++)
-        if (readings->items[i]->sampling)
-            measurements->items[i] = sampling_ref(readings->items[i]->sampling);
+        if (readings->items[i]->measurement)
+            measurements->items[i] = measurement_ref(readings->items[i]->measurement);
     return measurements;
 }

@@ -9,7 +9,7 @@
  *
  * Readings (the list): the gauges of one poller_follow(), in its order. Does not change.
  *
- * Board: where the list of now hangs.
+ * SharedReadings: where the list of now hangs.
  *
  * Threads: lists and gauges are read from any; of the rest each says whose it is.
  */
@@ -20,30 +20,30 @@
 #include "base/cleanup.h"
 #include "base/ref.h"
 #include "base/str.h"
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "load/join.h"
 #include "load/poller.h"
 #include "model/gauge.h"
 
 #define READING_NOTICE_SEC 10 /* at most one notice in so long: the last state is told then */
 
-typedef struct Question Question;
+typedef struct PollJob PollJob;
 
 typedef struct Reading {
     Ref ref;
     Arena *arena; /* of the gauge */
     Gauge gauge;
 
-    /* The desk's thread only. */
+    /* The queue's thread only. */
     JoinMemory *memory;
-    Question *question;  /* NULL: none is asked */
+    PollJob *job;        /* NULL: none is asked */
     PollState told;      /* the state that was told last */
     int64_t told_nsec;   /* monotonic; INT64_MIN: never */
     int64_t down_nsec;   /* monotonic: failing since; 0: it is not */
     int64_t outage_nsec; /* how long it was failing, the last time */
 
-    /* Written by the desk's thread, under the board's lock. */
-    Sampling *sampling; /* a reference; NULL: none yet */
+    /* Written by the queue's thread, under the shared's lock. */
+    Measurement *measurement; /* a reference; NULL: none yet */
     PollStatus status;
 } Reading;
 
@@ -56,10 +56,10 @@ typedef struct Readings {
     Reading *items[];
 } Readings;
 
-typedef struct Board {
+typedef struct SharedReadings {
     pthread_mutex_t lock;
     Readings *readings; /* a reference; NULL: none yet */
-} Board;
+} SharedReadings;
 
 /* Those of @before (NULL: none) that are the same stay the same. 0 or -ENOMEM. */
 int readings_new(const Gauge *gauges, size_t n, uint64_t owner, Readings *before, Readings **ret)
@@ -71,5 +71,5 @@ DEFINE_CLEANUP(Readings *, readings_unref)
 Reading *reading_ref(Reading *reading);
 Reading *reading_unref(Reading *reading); /* takes NULL, returns NULL */
 
-/* The last samplings, in order. The board's lock is held. NULL when out of memory. */
+/* The last measurements, in order. The shared's lock is held. NULL when out of memory. */
 Measurements *readings_measurements(const Readings *readings) MUST_CHECK;

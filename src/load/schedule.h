@@ -3,8 +3,8 @@
 /*
  * Schedule: when to ask next.
  *
- * At once at first; after an answer an interval later than the question before, up to a tenth
- * sooner, so that questions which began together do not stay together; after a failure after a
+ * At once at first; after an answer an interval later than the job before, up to a tenth
+ * sooner, so that jobs which began together do not stay together; after a failure after a
  * time that doubles with every failure in a row, or after what the server asked for.
  *
  * Pure: time is an argument (monotonic), randomness comes from the seed alone.
@@ -31,7 +31,7 @@ typedef struct Schedule {
 
 Schedule schedule_new(int64_t interval_nsec, uint64_t seed);
 
-/* The question of @asked_nsec was answered, at @now_nsec. */
+/* The job of @asked_nsec was answered, at @now_nsec. */
 void schedule_answered(Schedule *schedule, int64_t asked_nsec, int64_t now_nsec);
 
 /* It failed. @retry_after_sec is what the server asked for, -1: nothing. */
@@ -41,7 +41,7 @@ void schedule_failed(Schedule *schedule, int64_t now_nsec, int retry_after_sec);
 void schedule_hasten(Schedule *schedule);
 
 /* At once, if it is failing: its server answers something else again. Once in a row of failures, or
- * a question that always fails would be asked whenever another is answered. */
+ * a job that always fails would be asked whenever another is answered. */
 void schedule_retry(Schedule *schedule);
 
 /* At once, and what failed before is forgotten: it is another server now. */

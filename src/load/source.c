@@ -6,7 +6,7 @@
 #include "base/origin.h"
 #include "load/address.h"
 
-const Source *sources_find(const Sources *sources, Str name) {
+const MetricSource *sources_find(const MetricSources *sources, Str name) {
     Str wanted = source_meant(name);
 
     for (size_t i = 0; i < sources->n; i++)
@@ -98,7 +98,7 @@ static const char *url_hint(Str url) {
     return "for example https://prometheus.monitoring.svc:9090";
 }
 
-static void check_url(Faults *faults, const Source *source) {
+static void check_url(Faults *faults, const MetricSource *source) {
     Str url = str_from_c(source->url);
     const char *complaint = origin_complaint(url);
     SourceFault *fault;
@@ -117,7 +117,7 @@ static void check_url(Faults *faults, const Source *source) {
     fault->is_secret = str_find(url, '@') != SIZE_MAX;
 }
 
-static void check_credentials(Faults *faults, const Source *source) {
+static void check_credentials(Faults *faults, const MetricSource *source) {
     Str user = str_from_c(source->user);
     bool is_plain = str_has_prefix(str_from_c(source->url), STR("http://"));
 
@@ -143,12 +143,12 @@ static void check_credentials(Faults *faults, const Source *source) {
             "use https:// if the server speaks it");
 }
 
-static bool has_tls(const Source *source) {
+static bool has_tls(const MetricSource *source) {
     return source->ca_file || source->cert_file || source->key_file || source->server_name ||
            source->is_insecure;
 }
 
-static void check_tls(Faults *faults, const Source *source) {
+static void check_tls(Faults *faults, const MetricSource *source) {
     if (source->cert_file && !source->key_file)
         (void)add_text(faults, "tls.certFile", "certFile needs a keyFile, too", NULL);
     if (source->key_file && !source->cert_file)
@@ -172,14 +172,14 @@ static void check_tls(Faults *faults, const Source *source) {
         add_warning(faults, "tls", "tls has no effect with http://", "the url may mean https://");
 }
 
-static bool is_doubled(const Source *source, size_t number) {
+static bool is_doubled(const MetricSource *source, size_t number) {
     for (size_t i = 0; i < number; i++)
         if (str_eq_nocase(source->headers[i].name, source->headers[number].name))
             return true;
     return false;
 }
 
-static void check_header(Faults *faults, const Source *source, size_t number) {
+static void check_header(Faults *faults, const MetricSource *source, size_t number) {
     const Header *header = &source->headers[number];
     const char *complaint = header_complaint(header->name, header->value);
     SourceFault *fault;
@@ -199,7 +199,7 @@ static void check_header(Faults *faults, const Source *source, size_t number) {
         fault->hint = "use bearerTokenFile or basicAuth, which read it from a file";
 }
 
-size_t source_faults(const Source *source, SourceFault ret[SOURCE_FAULTS_MAX]) {
+size_t source_faults(const MetricSource *source, SourceFault ret[SOURCE_FAULTS_MAX]) {
     Faults faults = {.items = ret};
 
     check_url(&faults, source);
@@ -214,7 +214,7 @@ size_t source_faults(const Source *source, SourceFault ret[SOURCE_FAULTS_MAX]) {
 
 /* --- access --- */
 
-int source_access(const Source *source, Access **ret, char *error) {
+int source_access(const MetricSource *source, Access **ret, char *error) {
     char name[128];
     AccessServer server = {
         .name = name,

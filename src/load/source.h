@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Source: a server that answers PromQL, as the operator has configured it.
+ * MetricSource: a server that answers PromQL, as the operator has configured it.
  *
  * Policies name sources, never addresses: where berth connects to is the operator's to say. What
  * a policy can make happen is a query to a server of this list.
@@ -17,7 +17,7 @@
 #define SOURCES_MAX 16u
 #define SOURCE_HEADERS_MAX ACCESS_HEADERS_MAX
 
-typedef struct Source {
+typedef struct MetricSource {
     Str name;               /* "default" is meant where a policy names none */
     const char *url;        /* http:// or https://; with what is in front of /api/v1/query */
     const char *token_file; /* Authorization: Bearer, read again when it changes; or NULL */
@@ -29,12 +29,12 @@ typedef struct Source {
     bool may_be_link_local;  /* 169.254.0.0/16, fe80::/10: where clouds keep credentials */
     const Header *headers;   /* X-Scope-OrgID, for Mimir and Cortex */
     size_t n_headers;
-} Source;
+} MetricSource;
 
-typedef struct Sources {
-    const Source *items;
+typedef struct MetricSources {
+    const MetricSource *items;
     size_t n;
-} Sources;
+} MetricSources;
 
 #define SOURCE_DEFAULT_NAME "default"
 
@@ -44,7 +44,7 @@ static inline Str source_meant(Str name) {
 }
 
 /* The source that is meant by @name. NULL: there is none. */
-const Source *sources_find(const Sources *sources, Str name);
+const MetricSource *sources_find(const MetricSources *sources, Str name);
 
 /* Why no connection is made to @address (a struct sockaddr of @len bytes), as kube/access.h wants
  * it (AddressRefusal); NULL: one is. Unless @may_be_link_local these are link-local addresses of
@@ -68,9 +68,9 @@ typedef struct SourceFault {
 #define SOURCE_FAULTS_MAX (SOURCE_HEADERS_MAX + 16u)
 
 /* All of @source, but for its name; how many there are. */
-size_t source_faults(const Source *source, SourceFault ret[SOURCE_FAULTS_MAX]);
+size_t source_faults(const MetricSource *source, SourceFault ret[SOURCE_FAULTS_MAX]);
 
 /* How to reach it (kube/access.h): never through a proxy, never at an address that is refused, with
  * the credentials of its files, which need not be there yet. 0; or -EINVAL or -ENOMEM with a
  * message in @error (ACCESS_ERROR_MAX). */
-int source_access(const Source *source, Access **ret, char *error) MUST_CHECK;
+int source_access(const MetricSource *source, Access **ret, char *error) MUST_CHECK;

@@ -51,7 +51,7 @@ static int teardown(void **state) {
 }
 
 static double workload(const Scene *scene, const char *key) {
-    return sampling_workload(scene->sampling, str_from_c(key));
+    return measurement_workload(scene->measurement, str_from_c(key));
 }
 
 #define ALL                                                                                        \
@@ -179,7 +179,8 @@ static void test_lags(void **state) {
     assert_value(scene, "node-a", 3);
     assert_absent(scene, "node-b");
     assert_true(workload(scene, "s/Deployment/web") == 3);
-    assert_int_equal(scene->sampling->lags_nsec[table_find(table, STR("node-a"))], 30 * SCENE_SEC);
+    assert_int_equal(
+        scene->measurement->lags_nsec[table_find(table, STR("node-a"))], 30 * SCENE_SEC);
     assert_int_equal(scene->report.n_dropped[JOIN_TOO_OLD], 1);
 }
 

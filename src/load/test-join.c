@@ -260,20 +260,21 @@ static void test_lags(void **state) {
     assert_value(scene, "node-a", 1);
     assert_absent(scene, "node-c");
     assert_int_equal(scene->report.n_dropped[JOIN_TOO_OLD], 1);
-    assert_int_equal(scene->sampling->lags_nsec[table_find(table, STR("node-a"))], 0);
+    assert_int_equal(scene->measurement->lags_nsec[table_find(table, STR("node-a"))], 0);
     assert_int_equal(
-        scene->sampling->lags_nsec[table_find(table, STR("node-b"))], SCENE_SEC * 19 / 2);
+        scene->measurement->lags_nsec[table_find(table, STR("node-b"))], SCENE_SEC * 19 / 2);
 
     /* A Date is a little behind, or ahead. */
     scene->time.server_sec = 1700000002;
     SCENE_JOIN(scene, "node=node-a 1 1700000000", "node=node-b 2 1700000003");
-    assert_null(scene->sampling->lags_nsec);
+    assert_null(scene->measurement->lags_nsec);
     scene->time.server_sec = 1700000070;
     SCENE_JOIN(scene, "node=node-a 1 1700000000", "node=node-b 2 1700000030");
     assert_absent(scene, "node-a");
-    assert_int_equal(scene->sampling->lags_nsec[table_find(table, STR("node-b"))], 40 * SCENE_SEC);
-    assert_int_equal(scene->sampling->at_nsec, 1);
-    assert_int_equal(scene->sampling->uptime_nsec, 2);
+    assert_int_equal(
+        scene->measurement->lags_nsec[table_find(table, STR("node-b"))], 40 * SCENE_SEC);
+    assert_int_equal(scene->measurement->at_nsec, 1);
+    assert_int_equal(scene->measurement->uptime_nsec, 2);
 }
 
 /* --- memory ---------------------------------------------------------------- */

@@ -20,7 +20,7 @@ static void test_bad_answers(void **state) {
         {MOOD_ENDLESS, POLL_FAILING, {"larger than 32 MiB", "aggregate in the query"}},
         {MOOD_GARBAGE, POLL_FAILING, {""}},
         {MOOD_CUT, POLL_FAILING, {""}},
-        {MOOD_BAD_QUERY, POLL_FAILING, {"400 Bad Request", "unexpected end of input"}},
+        {MOOD_BAD_QUERY, POLL_FAILING, {"400 Bad PollRequest", "unexpected end of input"}},
         {MOOD_UNAUTHORIZED, POLL_FAILING, {"401 Unauthorized", "check bearerTokenFile"}},
         {MOOD_FORBIDDEN, POLL_FAILING, {"403 Forbidden", "check bearerTokenFile"}},
         {MOOD_NOT_FOUND,
@@ -125,7 +125,7 @@ static void test_expired(void **state) {
         .common_name = "x", .is_for_loopback = true, .has_expired = true, .issuer = &ca});
     const Gauge gauge = gauge_of("x", HOUR);
     char *pem = test_pair_certificate(&ca), url[64], error[POLLER_ERROR_MAX];
-    Source source;
+    MetricSource source;
     Folder folder;
     Scene scene;
     TestServer *server;
@@ -136,11 +136,11 @@ static void test_expired(void **state) {
     server = test_server_new(
         &(TestServerOptions){.handler = answer_world, .context = &scene.world, .pair = &pair});
     (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", test_server_port(server));
-    source = (Source){.name = STR("default"),
+    source = (MetricSource){.name = STR("default"),
         .url = url,
         .ca_file = folder_write(&folder, "ca.pem", str_from_c(pem))};
     assert_int_equal(
-        poller_configure(scene.poller, &(Sources){.items = &source, .n = 1}, error), 0);
+        poller_configure(scene.poller, &(MetricSources){.items = &source, .n = 1}, error), 0);
     scene_follow(&scene, &gauge, 1, 1);
     await(state_is(&scene, 0, POLL_FAILING));
     assert_non_null(strstr(scene_status(&scene, 0).error, "has expired"));
@@ -183,7 +183,7 @@ static void test_recovery(void **state) {
     scene_done(&scene);
 }
 
-/* One question that is answered is enough to ask all others again, which have failed before. */
+/* One job that is answered is enough to ask all others again, which have failed before. */
 static void test_recovery_of_all(void **state) {
     char names[6][8];
     Gauge gauges[6];
@@ -209,7 +209,7 @@ static void test_recovery_of_all(void **state) {
 /* An answer that took long is of when it was asked for: no older for that. */
 static void test_laborious(void **state) {
     const Gauge gauge = gauge_of("x", HOUR);
-    const Sampling *sampling;
+    const Measurement *measurement;
     Scene scene;
 
     (void)state;
@@ -217,15 +217,17 @@ static void test_laborious(void **state) {
     atomic_store(&scene.world.mood, MOOD_LABORIOUS);
     scene_follow(&scene, &gauge, 1, 1);
     await(count_published(&scene.listener) > 0);
-    sampling = scene.listener.last->items[0];
-    assert_non_null(sampling->lags_nsec);
-    assert_true(sampling->lags_nsec[names_find(sampling->names, STR("a"))] == 0);
-    assert_true(sampling->lags_nsec[names_find(sampling->names, STR("b"))] >= 58 * NSEC_PER_SEC);
-    assert_true(sampling->lags_nsec[names_find(sampling->names, STR("b"))] <= 62 * NSEC_PER_SEC);
+    measurement = scene.listener.last->items[0];
+    assert_non_null(measurement->lags_nsec);
+    assert_true(measurement->lags_nsec[names_find(measurement->names, STR("a"))] == 0);
+    assert_true(
+        measurement->lags_nsec[names_find(measurement->names, STR("b"))] >= 58 * NSEC_PER_SEC);
+    assert_true(
+        measurement->lags_nsec[names_find(measurement->names, STR("b"))] <= 62 * NSEC_PER_SEC);
     scene_done(&scene);
 }
 
-/* --- one of several questions --- */
+/* --- one of several jobs --- */
 
 /* The longest that @gauge had no new answer, within @msec. */
 static int64_t longest_pause(Scene *scene, size_t gauge, int msec) {
@@ -245,7 +247,7 @@ static int64_t longest_pause(Scene *scene, size_t gauge, int msec) {
     return longest;
 }
 
-/* A question that is never answered keeps none waiting that the same server answers. */
+/* A job that is never answered keeps none waiting that the same server answers. */
 static void test_slow_question(void **state) {
     const Gauge gauges[2] = {gauge_of("x", 1800 * NSEC_PER_MSEC), gauge_of("y", 2 * NSEC_PER_SEC)};
     Scene scene;
@@ -324,7 +326,7 @@ static void test_moved_far(void **state) {
     const Gauge gauge = gauge_of("x", HOUR);
     char error[POLLER_ERROR_MAX];
     Folder folder;
-    Source source;
+    MetricSource source;
     Scene scene;
     World other;
 
@@ -339,7 +341,7 @@ static void test_moved_far(void **state) {
     source = scene.source;
     source.token_file = folder_write(&folder, "token", STR("secret"));
     assert_int_equal(
-        poller_configure(scene.poller, &(Sources){.items = &source, .n = 1}, error), 0);
+        poller_configure(scene.poller, &(MetricSources){.items = &source, .n = 1}, error), 0);
     atomic_store(&scene.world.mood, MOOD_MOVED_FAR);
     scene_follow(&scene, &gauge, 1, 1);
     await(state_is(&scene, 0, POLL_FAILING));

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "load/server.h"
+#include "load/connection.h"
 #include "load/test-prometheus.h"
 
 static void test_measures(void **state) {
@@ -58,7 +58,7 @@ static void test_warning(void **state) {
     scene_done(&scene);
 }
 
-/* The same question of several gauges is asked once. */
+/* The same job of several gauges is asked once. */
 static void test_sharing(void **state) {
     Gauge gauges[4];
     Scene scene;
@@ -116,11 +116,11 @@ static void test_one_under_way(void **state) {
     scene_done(&scene);
 }
 
-/* However many questions hang, another source is asked. */
+/* However many jobs hang, another source is asked. */
 static void test_hanging_neighbour(void **state) {
     char names[12][8], url[64], error[POLLER_ERROR_MAX];
     Gauge gauges[13];
-    Source sources[2];
+    MetricSource sources[2];
     Scene scene;
     World other;
 
@@ -136,12 +136,12 @@ static void test_hanging_neighbour(void **state) {
     atomic_store(&scene.world.mood, MOOD_HANG);
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", test_server_port(other.server));
     sources[0] = scene.source;
-    sources[1] = (Source){.name = STR("other"), .url = url};
+    sources[1] = (MetricSource){.name = STR("other"), .url = url};
     assert_int_equal(
-        poller_configure(scene.poller, &(Sources){.items = sources, .n = 2}, error), 0);
+        poller_configure(scene.poller, &(MetricSources){.items = sources, .n = 2}, error), 0);
     scene_follow(&scene, gauges, 13, 1);
     await(scene_status(&scene, 12).n_ok >= 5);
-    assert_true(atomic_load(&scene.world.n_under_way_most) <= SERVER_SHARE_MAX);
+    assert_true(atomic_load(&scene.world.n_under_way_most) <= POLL_SHARE_MAX);
     assert_true(atomic_load(&scene.world.n_under_way_most) > 0);
     assert_true(poller_stop(scene.poller, 5 * NSEC_PER_SEC));
     scene_done(&scene);
@@ -284,7 +284,7 @@ static void test_owner(void **state) {
     scene_done(&scene);
 }
 
-/* A question that nobody has any more is taken back. */
+/* A job that nobody has any more is taken back. */
 static void test_taken_back(void **state) {
     const Gauge gauge = gauge_of("x", HOUR);
     Scene scene;
@@ -318,7 +318,7 @@ static void test_stop(void **state) {
 static void test_no_source(void **state) {
     Gauge gauges[2] = {gauge_of("x", HOUR), gauge_of("x", HOUR)};
     char error[POLLER_ERROR_MAX];
-    Source sources[2];
+    MetricSource sources[2];
     PollStatus status;
     Scene scene;
 
@@ -342,11 +342,11 @@ static void test_no_source(void **state) {
     sources[0] = sources[1] = scene.source;
     sources[1].name = STR("other");
     assert_int_equal(
-        poller_configure(scene.poller, &(Sources){.items = sources, .n = 2}, error), 0);
+        poller_configure(scene.poller, &(MetricSources){.items = sources, .n = 2}, error), 0);
     await(state_is(&scene, 0, POLL_OK));
     assert_true(scene_status(&scene, 0).failing_since_nsec == 0);
 
-    assert_int_equal(poller_configure(scene.poller, &(Sources){0}, error), 0);
+    assert_int_equal(poller_configure(scene.poller, &(MetricSources){0}, error), 0);
     await(state_is(&scene, 0, POLL_NO_SOURCE));
     assert_string_equal(scene_status(&scene, 0).error,
         "there is no source named \"other\", nor any other: give berth --prometheus or --sources");
@@ -354,13 +354,13 @@ static void test_no_source(void **state) {
 }
 
 static void test_bad_source(void **state) {
-    const Source source = {.name = STR("default"), .url = "ftp://nowhere"};
+    const MetricSource source = {.name = STR("default"), .url = "ftp://nowhere"};
     const PollerCallbacks callbacks = {.snapshot = give_snapshot};
     char error[POLLER_ERROR_MAX] = "";
     Poller *poller = NULL;
 
     (void)state;
-    assert_true(poller_new(&(PollerOptions){.sources = &(Sources){.items = &source, .n = 1}},
+    assert_true(poller_new(&(PollerOptions){.sources = &(MetricSources){.items = &source, .n = 1}},
                     &callbacks,
                     &poller,
                     error) < 0);

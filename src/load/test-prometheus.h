@@ -167,7 +167,7 @@ static const struct {
     {MOOD_LOGIN, "200 OK", "", " <!doctype html><title>Log in"},
     {MOOD_GARBAGE, "200 OK", "", "{\"status\":\"succ"},
     {MOOD_BAD_QUERY,
-        "400 Bad Request",
+        "400 Bad PollRequest",
         "",
         "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"unexpected end of input\"}"},
     {MOOD_UNAUTHORIZED, "401 Unauthorized", "", "no"},
@@ -415,8 +415,8 @@ typedef struct Scene {
     World world;
     Listener listener;
     char url[64];
-    Source source;
-    Sources sources;
+    MetricSource source;
+    MetricSources sources;
     Poller *poller;
 } Scene;
 
@@ -431,8 +431,8 @@ static inline void scene_init_at(Scene *scene, const char *path) {
         "http://127.0.0.1:%u%s",
         test_server_port(scene->world.server),
         path);
-    scene->source = (Source){.name = STR("default"), .url = scene->url};
-    scene->sources = (Sources){.items = &scene->source, .n = 1};
+    scene->source = (MetricSource){.name = STR("default"), .url = scene->url};
+    scene->sources = (MetricSources){.items = &scene->source, .n = 1};
     assert_int_equal(poller_new(&(PollerOptions){.sources = &scene->sources, .seed = 1},
                          &callbacks,
                          &scene->poller,
@@ -451,7 +451,7 @@ static inline void scene_init_api(Scene *scene) {
 
     world_init(&scene->world);
     listener_init(&scene->listener);
-    assert_int_equal(poller_new(&(PollerOptions){.sources = &(Sources){0},
+    assert_int_equal(poller_new(&(PollerOptions){.sources = &(MetricSources){0},
                                     .access = test_server_access(scene->world.server)},
                          &callbacks,
                          &scene->poller,
@@ -519,6 +519,6 @@ static inline size_t count_told(Listener *listener) {
 }
 
 /* The value of node @name; NaN: none. */
-static inline double value_of(const Sampling *sampling, const char *name) {
-    return sampling->values[names_find(sampling->names, str_from_c(name))];
+static inline double value_of(const Measurement *measurement, const char *name) {
+    return measurement->values[names_find(measurement->names, str_from_c(name))];
 }

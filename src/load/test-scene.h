@@ -28,7 +28,7 @@ typedef struct Scene {
     JoinTime time;
     Vector vector;
     JoinReport report;
-    Sampling *sampling;
+    Measurement *measurement;
 } Scene;
 
 static inline void scene_publish(Scene *scene) {
@@ -63,7 +63,7 @@ static inline void scene_begin(Scene *scene) {
 }
 
 static inline void scene_done(Scene *scene) {
-    sampling_unref(scene->sampling);
+    measurement_unref(scene->measurement);
     join_memory_free(scene->memory);
     snapshot_unref(scene->snapshot);
     store_free(scene->store);
@@ -107,8 +107,8 @@ static inline void scene_answer(Scene *scene, const char *const *texts, size_t n
 }
 
 static inline void scene_join(Scene *scene) {
-    sampling_unref(scene->sampling);
-    scene->sampling = NULL;
+    measurement_unref(scene->measurement);
+    scene->measurement = NULL;
     assert_int_equal(join_vector(&scene->gauge,
                          &scene->vector,
                          snapshot_table(scene->snapshot),
@@ -116,9 +116,9 @@ static inline void scene_join(Scene *scene) {
                          scene->memory,
                          scene->arena,
                          &scene->report,
-                         &scene->sampling),
+                         &scene->measurement),
         0);
-    assert_non_null(scene->sampling);
+    assert_non_null(scene->measurement);
 }
 
 #define SCENE_JOIN(scene, ...)                                                                     \
@@ -132,7 +132,7 @@ static inline void scene_join(Scene *scene) {
 static inline double scene_value(const Scene *scene, const char *node) {
     const NodeTable *table = snapshot_table(scene->snapshot);
 
-    return scene->sampling->values[table_find(table, str_from_c(node))];
+    return scene->measurement->values[table_find(table, str_from_c(node))];
 }
 
 #define assert_value(scene, node, want) assert_case(node, scene_value((scene), (node)) == (want))

@@ -244,7 +244,7 @@ static void on_done(void *context, const CallResult *result) {
         (void)snprintf(seen->error, sizeof(seen->error), "%s", result->error);
 }
 
-static Seen get(const Source *source) {
+static Seen get(const MetricSource *source) {
     char error[ACCESS_ERROR_MAX] = "";
     Access *access = NULL;
     Client *client;
@@ -324,7 +324,7 @@ static void test_matrix(void **state) {
         (void)snprintf(port, sizeof(port), "%u", test_server_port(server));
         (void)snprintf(
             url, sizeof(url), "%.*s%s%s", STR_FMT(head), gap ? port : "", gap ? gap + 2 : "");
-        seen = get(&(Source){.name = STR("default"), .url = url});
+        seen = get(&(MetricSource){.name = STR("default"), .url = url});
         n_good += !cases[i].refused;
         assert_case(cases[i].url, seen.outcome == (cases[i].refused ? CALL_REFUSED : CALL_DONE));
         if (!cases[i].refused)
@@ -341,7 +341,7 @@ static void test_matrix(void **state) {
 static void test_rebinding(void **state) {
     TestServer *server = test_server_new(&(TestServerOptions){.handler = answer});
     char url[64];
-    Source source = {.name = STR("default"), .url = url};
+    MetricSource source = {.name = STR("default"), .url = url};
     Seen seen;
 
     (void)state;
@@ -373,7 +373,7 @@ static const Header forbidden[] = {
 static void test_faults(void **state) {
     static const struct {
         const char *name;
-        Source source;
+        MetricSource source;
         const char *field, *text; /* of the first; NULL: none */
         size_t n;
         bool is_warning, is_secret;
@@ -506,8 +506,8 @@ static void test_faults(void **state) {
 
 /* What has no fault but warnings can be used; what has one cannot. */
 static void test_access(void **state) {
-    static const Source good = {.name = STR("a"), .url = "http://h", .token_file = "t"};
-    static const Source bad = {.name = STR("a"), .url = "http://u:secret@h"};
+    static const MetricSource good = {.name = STR("a"), .url = "http://h", .token_file = "t"};
+    static const MetricSource bad = {.name = STR("a"), .url = "http://u:secret@h"};
     char error[ACCESS_ERROR_MAX] = "";
     Access *access = NULL;
 
@@ -520,8 +520,8 @@ static void test_access(void **state) {
 }
 
 static void test_find(void **state) {
-    static const Source items[] = {{.name = STR("a")}, {.name = STR("default")}};
-    const Sources sources = {.items = items, .n = 2};
+    static const MetricSource items[] = {{.name = STR("a")}, {.name = STR("default")}};
+    const MetricSources sources = {.items = items, .n = 2};
 
     (void)state;
     assert_ptr_equal(sources_find(&sources, STR("a")), &items[0]);

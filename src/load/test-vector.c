@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/test-assert.h"
-#include "load/vector-part.h"
+#include "load/vector-internal.h"
 
 #define BUDGET ((size_t)256 * 1024 * 1024)
 

@@ -11,7 +11,7 @@
 
 #include "base/quantity.h"
 #include "load/phrase.h"
-#include "load/vector-part.h"
+#include "load/vector-internal.h"
 #include "load/vector.h"
 #include "model/time.h"
 #include "json/read.h"

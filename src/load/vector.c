@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "load/phrase.h"
-#include "load/vector-part.h"
+#include "load/vector-internal.h"
 #include "json/read.h"
 
 #define SERVER_TEXT_MAX 200u /* of what a server says in words: queries are quoted in it */

@@ -1,4 +1,4 @@
-#include "base/dice.h"
+#include "base/rng.h"
 #include "model/time.h"
 
 #include <stdio.h>
@@ -160,12 +160,12 @@ static void test_every_day(void **state) {
 }
 
 static void test_random_seconds(void **state) {
-    Dice dice = {.state = 1};
+    Rng rng = {.state = 1};
 
     (void)state;
     for (size_t i = 0; i < 100000; i++)
         check_against_libc(
-            CALENDAR_FIRST + (int64_t)dice_pick(&dice, CALENDAR_LAST - CALENDAR_FIRST + 1));
+            CALENDAR_FIRST + (int64_t)rng_pick(&rng, CALENDAR_LAST - CALENDAR_FIRST + 1));
 }
 
 static void test_decode(void **state) {

@@ -67,14 +67,14 @@ static bool follow(Expiry *expiry, Program *program) {
 /* Why does no node have a value? The last answer has some, of nodes that are there: too old. */
 static bool has_aged(const View *view, size_t gauge) {
     const Measurements *measurements = view->measurements;
-    const Sampling *sampling =
+    const Measurement *measurement =
         measurements && gauge < measurements->n ? measurements->items[gauge] : NULL;
 
     if (view->program->gauges[gauge].source == GAUGE_ANNOTATION)
         return true;
-    for (size_t row = 0; sampling && row < sampling->names->n_rows; row++)
-        if (!isnan(sampling->values[row]) &&
-            table_find(view->table, sampling->names->names[row]) < view->table->n_rows)
+    for (size_t row = 0; measurement && row < measurement->names->n_rows; row++)
+        if (!isnan(measurement->values[row]) &&
+            table_find(view->table, measurement->names->names[row]) < view->table->n_rows)
             return true;
     return false;
 }

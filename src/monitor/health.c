@@ -51,7 +51,7 @@ static bool check_certificates(const HealthState *state, char *note) {
 
 /* One kind of object: how many, and how old what we know of it is. */
 static void note_kind(
-    const MirrorKindStatus *kind, const char *name, size_t n, int64_t now, Buf *out) {
+    const WatcherKindStatus *kind, const char *name, size_t n, int64_t now, Buf *out) {
     double age = (double)(now - kind->heard_at_nsec) / (double)NSEC_PER_SEC;
 
     if (out->len > 0)
@@ -72,11 +72,11 @@ static void note_kind(
 /* Ready once everything has been listed. A lost connection is no reason to take requests
  * away, the last snapshot answers them; but it must be seen. */
 static bool check_sync(const HealthState *state, char *note) {
-    const MirrorStatus *mirror = &state->live->mirror;
+    const WatcherStatus *watcher = &state->live->watcher;
     _cleanup_(buf_done) Buf text = BUF_INIT(HEALTH_NOTE_MAX);
 
-    note_kind(&mirror->kinds[MIRROR_NODES], "nodes", mirror->n_nodes, state->now_nsec, &text);
-    note_kind(&mirror->kinds[MIRROR_PODS], "pods", mirror->n_pods, state->now_nsec, &text);
+    note_kind(&watcher->kinds[WATCHER_NODES], "nodes", watcher->n_nodes, state->now_nsec, &text);
+    note_kind(&watcher->kinds[WATCHER_PODS], "pods", watcher->n_pods, state->now_nsec, &text);
     (void)snprintf(note, HEALTH_NOTE_MAX, "%.*s", STR_FMT(buf_str(&text)));
     return state->live->is_synced;
 }
@@ -84,7 +84,7 @@ static bool check_sync(const HealthState *state, char *note) {
 /* Never a reason to take requests away: who does not bind decides as well as any other, and who
  * is asked takes the lease. */
 static bool check_lease(const HealthState *state, char *note) {
-    const LeaseStatus *lease = &state->live->mirror.lease;
+    const LeaseStatus *lease = &state->live->watcher.lease;
 
     if (lease->is_held)
         (void)snprintf(note, HEALTH_NOTE_MAX, "held");
@@ -161,7 +161,7 @@ static bool is_used(const Check *check, const HealthState *state) {
     ReloadState reload;
 
     if (check->live)
-        return state->live && (!check->lease || state->live->mirror.has_lease);
+        return state->live && (!check->lease || state->live->watcher.has_lease);
     if (check->measuring && state->program->n_gauges > 0)
         return true;
     if (check->config < 0)

@@ -7,45 +7,45 @@
 
 typedef struct KindFigure {
     const char *name, *type, *help;
-    double (*value)(const MirrorKindStatus *kind, int64_t now_nsec);
+    double (*value)(const WatcherKindStatus *kind, int64_t now_nsec);
 } KindFigure;
 
-static double synced(const MirrorKindStatus *kind, int64_t now_nsec) {
+static double synced(const WatcherKindStatus *kind, int64_t now_nsec) {
     (void)now_nsec;
     return kind->is_synced;
 }
 
-static double connected(const MirrorKindStatus *kind, int64_t now_nsec) {
+static double connected(const WatcherKindStatus *kind, int64_t now_nsec) {
     (void)now_nsec;
     return kind->is_connected;
 }
 
-static double staleness(const MirrorKindStatus *kind, int64_t now_nsec) {
+static double staleness(const WatcherKindStatus *kind, int64_t now_nsec) {
     return kind->heard_at_nsec ? (double)(now_nsec - kind->heard_at_nsec) / (double)NSEC_PER_SEC
                                : -1;
 }
 
-static double lists(const MirrorKindStatus *kind, int64_t now_nsec) {
+static double lists(const WatcherKindStatus *kind, int64_t now_nsec) {
     (void)now_nsec;
     return (double)kind->n_lists;
 }
 
-static double watches(const MirrorKindStatus *kind, int64_t now_nsec) {
+static double watches(const WatcherKindStatus *kind, int64_t now_nsec) {
     (void)now_nsec;
     return (double)kind->n_watches;
 }
 
-static double failures(const MirrorKindStatus *kind, int64_t now_nsec) {
+static double failures(const WatcherKindStatus *kind, int64_t now_nsec) {
     (void)now_nsec;
     return (double)kind->n_failures;
 }
 
-static double bytes(const MirrorKindStatus *kind, int64_t now_nsec) {
+static double bytes(const WatcherKindStatus *kind, int64_t now_nsec) {
     (void)now_nsec;
     return (double)kind->n_bytes;
 }
 
-static double passed_over(const MirrorKindStatus *kind, int64_t now_nsec) {
+static double passed_over(const WatcherKindStatus *kind, int64_t now_nsec) {
     (void)now_nsec;
     return (double)(kind->n_unfit + kind->n_malformed);
 }
@@ -67,10 +67,10 @@ static const KindFigure kind_figures[] = {
         passed_over},
 };
 
-static void print_events(const MirrorStatus *mirror, Buf *out) {
+static void print_events(const WatcherStatus *watcher, Buf *out) {
     exposition_head(out, "berth_cluster_events_total", "counter", "Watch events, by type.");
-    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
-        const MirrorKindStatus *kind = &mirror->kinds[i];
+    for (size_t i = 0; i < _WATCHER_KINDS; i++) {
+        const WatcherKindStatus *kind = &watcher->kinds[i];
         const struct {
             const char *type;
             uint64_t n;
@@ -86,7 +86,7 @@ static void print_events(const MirrorStatus *mirror, Buf *out) {
         for (size_t t = 0; t < ELEMENTS_OF(types); t++)
             buf_printf(out,
                 "berth_cluster_events_total{resource=\"%s\",type=\"%s\"} %" PRIu64 "\n",
-                mirror_kind_name((MirrorKind)i),
+                watcher_kind_name((WatcherKind)i),
                 types[t].type,
                 types[t].n);
     }
@@ -103,7 +103,7 @@ static void print_lease(const LeaseStatus *lease, Buf *out) {
 }
 
 static void print_announced(const LiveStatus *live, Buf *out) {
-    const AnnounceFigures *events = &live->mirror.events;
+    const EventPosterFigures *events = &live->watcher.events;
 
     exposition_head(out, "berth_events_total", "counter", "Kubernetes Events of ours.");
     buf_printf(out,
@@ -116,39 +116,39 @@ static void print_announced(const LiveStatus *live, Buf *out) {
 }
 
 void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
-    const MirrorStatus *mirror = &live->mirror;
+    const WatcherStatus *watcher = &live->watcher;
 
     for (size_t i = 0; i < ELEMENTS_OF(kind_figures); i++) {
         const KindFigure *figure = &kind_figures[i];
 
         exposition_head(out, figure->name, figure->type, figure->help);
-        for (size_t kind = 0; kind < _MIRROR_KINDS; kind++)
+        for (size_t kind = 0; kind < _WATCHER_KINDS; kind++)
             buf_printf(out,
                 "%s{resource=\"%s\"} %.17g\n",
                 figure->name,
-                mirror_kind_name((MirrorKind)kind),
-                figure->value(&mirror->kinds[kind], now_nsec));
+                watcher_kind_name((WatcherKind)kind),
+                figure->value(&watcher->kinds[kind], now_nsec));
     }
-    print_events(mirror, out);
-    exposition_gauge(out, "berth_cluster_pods", "Pods berth knows.", (double)mirror->n_pods);
+    print_events(watcher, out);
+    exposition_gauge(out, "berth_cluster_pods", "Pods berth knows.", (double)watcher->n_pods);
     exposition_gauge(out,
         "berth_cluster_resources_left_out",
         "Resources that nodes offer beyond those that are counted.",
-        (double)mirror->n_resources_left_out);
+        (double)watcher->n_resources_left_out);
     exposition_gauge(out,
         "berth_ledger_pods",
         "Pods bound by us that the watch has not shown yet.",
-        (double)mirror->n_assumed);
+        (double)watcher->n_assumed);
     exposition_count(out,
         "berth_ledger_expired_total",
         "Pods bound by us that no watch ever showed.",
-        mirror->n_expired);
-    exposition_count(out, "berth_snapshots_total", "Snapshots published.", mirror->n_published);
-    exposition_count(out, "berth_binds_total", "Pods bound.", mirror->n_bound);
+        watcher->n_expired);
+    exposition_count(out, "berth_snapshots_total", "Snapshots published.", watcher->n_published);
+    exposition_count(out, "berth_binds_total", "Pods bound.", watcher->n_bound);
     exposition_count(out,
         "berth_bind_failures_total",
         "Binds that the API server refused, or that got lost.",
-        mirror->n_bind_failed);
+        watcher->n_bind_failed);
     exposition_count(out,
         "berth_bind_refusals_total",
         "Binds that berth refused: no filter passed them, or none would now.",
@@ -157,15 +157,15 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         "berth_bind_filters_dropped_total",
         "Filters forgotten before the bind window was over, for room.",
         live->passes.n_dropped);
-    if (live->mirror.has_lease)
-        print_lease(&live->mirror.lease, out);
+    if (live->watcher.has_lease)
+        print_lease(&live->watcher.lease, out);
     if (live->writes_events)
         print_announced(live, out);
-    exposition_count(out, "berth_wake_ups_total", "Nodes marked for a retry.", mirror->n_touched);
+    exposition_count(out, "berth_wake_ups_total", "Nodes marked for a retry.", watcher->n_marked);
     exposition_count(out,
         "berth_wake_up_failures_total",
         "Nodes that could not be marked.",
-        mirror->n_touch_failed);
+        watcher->n_mark_failed);
     exposition_count(out,
         "berth_bypassed_pods_total",
         "Pods bound by a scheduler that asks us, without asking.",

@@ -90,7 +90,7 @@ static void test_without_nodes(void **state) {
 static void test_empty_answer(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
     _cleanup_(measurements_unrefp) Measurements *empty = NULL;
-    const Sampling *full;
+    const Measurement *full;
     TestScene scene;
 
     assert_non_null(expiry);
@@ -98,8 +98,8 @@ static void test_empty_answer(void **state) {
     full = scene.measurements->items[0];
     empty = measurements_new(1, 2);
     assert_non_null(empty);
-    empty->items[0] =
-        sampling_new(full->names, full->at_nsec + NSEC_PER_SEC, full->uptime_nsec + NSEC_PER_SEC);
+    empty->items[0] = measurement_new(
+        full->names, full->at_nsec + NSEC_PER_SEC, full->uptime_nsec + NSEC_PER_SEC);
     assert_non_null(empty->items[0]);
 
     assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
@@ -185,7 +185,7 @@ static void test_reload(void **state) {
     assert_int_equal(next.program->n_gauges, 2);
     taken = measurements_new(1, 2);
     assert_non_null(taken);
-    taken->items[1] = sampling_ref(scene.measurements->items[0]);
+    taken->items[1] = measurement_ref(scene.measurements->items[0]);
     assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
     assert_told(look(expiry, &next, taken, 61), 1, EXPIRY_GONE);
     assert_told(look(expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);

@@ -24,8 +24,8 @@ static int setup(void **state) {
     fixture->changes = changes_new();
     fixture->arena = arena_new(1 << 20);
     fixture->now_nsec = BEGIN;
-    for (size_t i = 0; i < _MIRROR_KINDS; i++)
-        fixture->live.mirror.kinds[i] = (MirrorKindStatus){
+    for (size_t i = 0; i < _WATCHER_KINDS; i++)
+        fixture->live.watcher.kinds[i] = (WatcherKindStatus){
             .is_synced = true, .is_connected = true, .n_lists = 1, .heard_at_nsec = BEGIN};
     *state = fixture;
     return 0;
@@ -58,11 +58,11 @@ static void assert_newest(
 
 static void test_connection(void **state) {
     Fixture *fixture = *state;
-    MirrorKindStatus *pods = &fixture->live.mirror.kinds[MIRROR_PODS];
+    WatcherKindStatus *pods = &fixture->live.watcher.kinds[WATCHER_PODS];
 
     assert_int_equal(look(fixture, 0), 0);
     assert_int_equal(look(fixture, 60), 0); /* a quiet cluster: bookmarks come once a minute */
-    fixture->live.mirror.kinds[MIRROR_NODES].heard_at_nsec = fixture->now_nsec;
+    fixture->live.watcher.kinds[WATCHER_NODES].heard_at_nsec = fixture->now_nsec;
     pods->heard_at_nsec = fixture->now_nsec;
     pods->is_connected = false;
     (void)snprintf(pods->last_error, sizeof(pods->last_error), "connection refused");
@@ -79,14 +79,14 @@ static void test_connection(void **state) {
 static void test_silence(void **state) {
     Fixture *fixture = *state;
 
-    assert_int_equal(look(fixture, MIRROR_SILENCE_SEC), 0);
+    assert_int_equal(look(fixture, WATCHER_SILENCE_SEC), 0);
     assert_int_equal(look(fixture, 1), 1);
     assert_int_equal(fixture->read[0].kind, CHANGE_WATCH_LOST);
 }
 
 static void test_lists(void **state) {
     Fixture *fixture = *state;
-    MirrorKindStatus *nodes = &fixture->live.mirror.kinds[MIRROR_NODES];
+    WatcherKindStatus *nodes = &fixture->live.watcher.kinds[WATCHER_NODES];
 
     nodes->is_synced = false;
     nodes->n_lists = 0;
@@ -103,12 +103,12 @@ static void test_lists(void **state) {
 static void test_lease(void **state) {
     Fixture *fixture = *state;
 
-    fixture->live.mirror.has_lease = true;
+    fixture->live.watcher.has_lease = true;
     assert_int_equal(look(fixture, 1), 0);
-    fixture->live.mirror.lease.is_held = true;
+    fixture->live.watcher.lease.is_held = true;
     assert_int_equal(look(fixture, 1), 1);
     assert_newest(fixture, CHANGE_LEASE_TAKEN, "lease", "binds are ours");
-    fixture->live.mirror.lease.is_held = false;
+    fixture->live.watcher.lease.is_held = false;
     assert_int_equal(look(fixture, 1), 2);
     assert_newest(fixture, CHANGE_LEASE_LOST, "lease", "no longer ours");
 }
@@ -121,8 +121,8 @@ static void test_bypass(void **state) {
     assert_newest(fixture, CHANGE_BYPASSED, "pods", "1 pod was placed without berth being asked");
     fixture->live.n_bypassed = 4;
     assert_int_equal(look(fixture, 1), 1); /* not every second */
-    for (size_t i = 0; i < _MIRROR_KINDS; i++)
-        fixture->live.mirror.kinds[i].heard_at_nsec = BEGIN + 60 * NSEC_PER_SEC;
+    for (size_t i = 0; i < _WATCHER_KINDS; i++)
+        fixture->live.watcher.kinds[i].heard_at_nsec = BEGIN + 60 * NSEC_PER_SEC;
     assert_int_equal(look(fixture, 60), 2);
     assert_newest(fixture, CHANGE_BYPASSED, "pods", "3 pods were placed without berth being asked");
 }

@@ -11,24 +11,24 @@ typedef struct Look {
     int64_t wall_nsec, now_nsec;
 } Look;
 
-static bool is_lost(const MirrorKindStatus *kind, int64_t now_nsec) {
+static bool is_lost(const WatcherKindStatus *kind, int64_t now_nsec) {
     int64_t silence_nsec = now_nsec - kind->heard_at_nsec;
 
     if (!kind->is_synced)
         return false;
-    if (silence_nsec > MIRROR_SILENCE_SEC * NSEC_PER_SEC)
+    if (silence_nsec > WATCHER_SILENCE_SEC * NSEC_PER_SEC)
         return true;
     return !kind->is_connected && silence_nsec > WATCH_LOST_SEC * NSEC_PER_SEC;
 }
 
-bool watch_is_lost(const MirrorStatus *mirror, int64_t now_nsec, int64_t *ret_heard_nsec) {
+bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_heard_nsec) {
     bool lost = false;
 
-    *ret_heard_nsec = mirror->kinds[0].heard_at_nsec;
-    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
-        int64_t heard = mirror->kinds[i].heard_at_nsec;
+    *ret_heard_nsec = watcher->kinds[0].heard_at_nsec;
+    for (size_t i = 0; i < _WATCHER_KINDS; i++) {
+        int64_t heard = watcher->kinds[i].heard_at_nsec;
 
-        lost |= is_lost(&mirror->kinds[i], now_nsec);
+        lost |= is_lost(&watcher->kinds[i], now_nsec);
         *ret_heard_nsec = heard < *ret_heard_nsec ? heard : *ret_heard_nsec;
     }
     return lost;
@@ -38,18 +38,18 @@ static void tell(const Look *look, ChangeKind kind, const char *what, const char
     changes_note(look->changes, kind, look->wall_nsec, str_from_c(what), str_from_c(text));
 }
 
-static const char *error_of(const MirrorStatus *mirror) {
-    for (size_t i = 0; i < _MIRROR_KINDS; i++)
-        if (mirror->kinds[i].last_error[0])
-            return mirror->kinds[i].last_error;
+static const char *error_of(const WatcherStatus *watcher) {
+    for (size_t i = 0; i < _WATCHER_KINDS; i++)
+        if (watcher->kinds[i].last_error[0])
+            return watcher->kinds[i].last_error;
     return "";
 }
 
 static void look_at_connection(const Look *look) {
     WatchChanges *watch = look->watch;
-    const MirrorStatus *mirror = &look->live->mirror;
+    const WatcherStatus *watcher = &look->live->watcher;
     int64_t heard_nsec;
-    bool lost = watch_is_lost(mirror, look->now_nsec, &heard_nsec);
+    bool lost = watch_is_lost(watcher, look->now_nsec, &heard_nsec);
     char text[CHANGES_TEXT_MAX];
 
     if (lost == watch->is_lost)
@@ -57,7 +57,7 @@ static void look_at_connection(const Look *look) {
     watch->is_lost = lost;
     if (lost) {
         watch->lost_at_nsec = heard_nsec;
-        tell(look, CHANGE_WATCH_LOST, "API server", error_of(mirror));
+        tell(look, CHANGE_WATCH_LOST, "API server", error_of(watcher));
         return;
     }
     (void)snprintf(text,
@@ -68,11 +68,11 @@ static void look_at_connection(const Look *look) {
 }
 
 static void look_at_lists(const Look *look) {
-    static const char *const names[] = {[MIRROR_NODES] = "nodes", [MIRROR_PODS] = "pods"};
+    static const char *const names[] = {[WATCHER_NODES] = "nodes", [WATCHER_PODS] = "pods"};
     WatchChanges *watch = look->watch;
 
-    for (size_t i = 0; i < _MIRROR_KINDS; i++) {
-        const MirrorKindStatus *kind = &look->live->mirror.kinds[i];
+    for (size_t i = 0; i < _WATCHER_KINDS; i++) {
+        const WatcherKindStatus *kind = &look->live->watcher.kinds[i];
 
         if (!kind->is_synced)
             continue;
@@ -84,8 +84,8 @@ static void look_at_lists(const Look *look) {
 }
 
 static void look_at_lease(const Look *look) {
-    const LeaseStatus *lease = &look->live->mirror.lease;
-    bool is_held = look->live->mirror.has_lease && lease->is_held;
+    const LeaseStatus *lease = &look->live->watcher.lease;
+    bool is_held = look->live->watcher.has_lease && lease->is_held;
 
     if (is_held == look->watch->is_held)
         return;

@@ -3,7 +3,7 @@
 /*
  * WatchChanges: what became of the watched cluster since the last look, as Changes.
  *
- * The mirror tells its state; what people ask for is when it changed. So somebody looks once a
+ * The watcher tells its state; what people ask for is when it changed. So somebody looks once a
  * second: the API server is lost and back, everything was listed anew, the lease was taken and
  * lost, pods were placed past us.
  *
@@ -25,9 +25,9 @@
 /* What was seen at the last look; all zero at the start. */
 typedef struct WatchChanges {
     bool is_lost;
-    int64_t lost_at_nsec;            /* monotonic: when it was last heard */
-    bool is_known[_MIRROR_KINDS];    /* the first list has been seen, ... */
-    uint64_t n_lists[_MIRROR_KINDS]; /* ... and these since */
+    int64_t lost_at_nsec;             /* monotonic: when it was last heard */
+    bool is_known[_WATCHER_KINDS];    /* the first list has been seen, ... */
+    uint64_t n_lists[_WATCHER_KINDS]; /* ... and these since */
     bool is_held;
     uint64_t n_bypassed;         /* as told */
     int64_t bypass_told_at_nsec; /* monotonic; 0: never */
@@ -36,7 +36,7 @@ typedef struct WatchChanges {
 /* Whether the API server has not been heard for a while and not as it should be: without a
  * connection, or on one that brings not even the bookmarks it should. @ret_heard_nsec: when it was,
  * monotonic; 0: never. Before the first list is complete it is not lost, but not ready. */
-bool watch_is_lost(const MirrorStatus *mirror, int64_t now_nsec, int64_t *ret_heard_nsec);
+bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_heard_nsec);
 
 void watch_changes_look(WatchChanges *watch, const LiveStatus *live, Changes *changes,
     int64_t wall_nsec, int64_t now_nsec);

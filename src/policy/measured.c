@@ -89,11 +89,11 @@ static bool find_gauges(
     return false;
 }
 
-static Sampling *sampling_of(const Reading *reading, uint32_t gauge) {
-    Sampling **place = &reading->measurements->items[gauge];
+static Measurement *measurement_of(const Reading *reading, uint32_t gauge) {
+    Measurement **place = &reading->measurements->items[gauge];
 
     if (!*place)
-        *place = sampling_new(
+        *place = measurement_new(
             (NodeNames *)(uintptr_t)reading->table->names, reading->now_nsec, reading->uptime_nsec);
     return *place;
 }
@@ -122,7 +122,7 @@ static int set_node(const Reading *reading, const Gauges *gauges, const YamlPair
     if (!read_number(reading, pair->value, &number))
         return 0;
     for (size_t i = 0; r == 0 && i < gauges->n; i++)
-        r = sampling_set(reading->measurements->items[gauges->items[i]], row, number, 0);
+        r = measurement_set(reading->measurements->items[gauges->items[i]], row, number, 0);
     return r;
 }
 
@@ -152,7 +152,7 @@ static int set_workload(const Reading *reading, const Gauges *gauges, const Yaml
     if (!read_number(reading, pair->value, &number))
         return 0;
     for (size_t i = 0; r == 0 && i < gauges->n; i++)
-        r = sampling_set_workload(reading->measurements->items[gauges->items[i]], key, number);
+        r = measurement_set_workload(reading->measurements->items[gauges->items[i]], key, number);
     return r;
 }
 
@@ -166,12 +166,12 @@ static int read_metric(const Reading *reading, const YamlPair *pair, bool is_of_
         !find_gauges(reading, pair->key, is_of_workloads, &gauges))
         return 0;
     for (size_t i = 0; r == 0 && i < gauges.n; i++) {
-        Sampling *sampling = sampling_of(reading, gauges.items[i]);
+        Measurement *measurement = measurement_of(reading, gauges.items[i]);
 
-        if (!sampling)
+        if (!measurement)
             return -ENOMEM;
         if (is_of_workloads)
-            r = sampling_reserve_workloads(sampling, values->n);
+            r = measurement_reserve_workloads(measurement, values->n);
     }
     for (size_t i = 0; r == 0 && i < values->n; i++)
         r = is_of_workloads ? set_workload(reading, &gauges, &values->pairs[i])

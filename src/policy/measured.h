@@ -15,7 +15,7 @@
  * annotations are read on the nodes, never here.
  */
 
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "cluster/table.h"
 #include "policy/program.h"
 #include "policy/reader.h"

@@ -5,24 +5,24 @@
 
 #include <stdio.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "policy/test-kind.h"
 #include "schema/test-scene.h"
 
 #define ROUNDS 60
 #define NODES 6
 
-static uint32_t roll(Dice *dice, uint32_t n) {
-    return (uint32_t)dice_pick(dice, n);
+static uint32_t roll(Rng *rng, uint32_t n) {
+    return (uint32_t)rng_pick(rng, n);
 }
 
-static const char *pick(Dice *dice, const char *const *words, uint32_t n) {
-    return words[roll(dice, n)];
+static const char *pick(Rng *rng, const char *const *words, uint32_t n) {
+    return words[roll(rng, n)];
 }
 
 /* Labels, annotations: what the rules above look for, or not, in values that they can read, or
  * not. */
-static void random_pairs(Dice *dice, Buf *out) {
+static void random_pairs(Rng *rng, Buf *out) {
     static const char *const keys[] = {"pool",
         "zone",
         "gpu",
@@ -54,116 +54,116 @@ static void random_pairs(Dice *dice, Buf *out) {
 
     buf_append_char(out, '{');
     for (size_t i = 0; i < ELEMENTS_OF(keys); i++)
-        if (roll(dice, 2)) {
+        if (roll(rng, 2)) {
             buf_printf(out,
                 "%s\"%s\":\"%s\"",
                 is_first ? "" : ",",
                 keys[i],
-                pick(dice, values, ELEMENTS_OF(values)));
+                pick(rng, values, ELEMENTS_OF(values)));
             is_first = false;
         }
     buf_append_char(out, '}');
 }
 
-static void random_amounts(Dice *dice, Buf *out) {
+static void random_amounts(Rng *rng, Buf *out) {
     static const char *const amounts[] = {
         "0", "1", "500m", "7", "64Gi", "9223372036854775807", "99999999999999999999"};
 
     buf_append(out, STR("{\"x/y\":\"1\""));
-    if (roll(dice, 4))
-        buf_printf(out, ",\"cpu\":\"%s\"", pick(dice, amounts, ELEMENTS_OF(amounts)));
-    if (roll(dice, 4))
-        buf_printf(out, ",\"memory\":\"%s\"", pick(dice, amounts, ELEMENTS_OF(amounts)));
-    if (roll(dice, 2))
-        buf_printf(out, ",\"a.b/c\":\"%s\"", pick(dice, amounts, ELEMENTS_OF(amounts)));
+    if (roll(rng, 4))
+        buf_printf(out, ",\"cpu\":\"%s\"", pick(rng, amounts, ELEMENTS_OF(amounts)));
+    if (roll(rng, 4))
+        buf_printf(out, ",\"memory\":\"%s\"", pick(rng, amounts, ELEMENTS_OF(amounts)));
+    if (roll(rng, 2))
+        buf_printf(out, ",\"a.b/c\":\"%s\"", pick(rng, amounts, ELEMENTS_OF(amounts)));
     buf_append_char(out, '}');
 }
 
-static void random_time(Dice *dice, Buf *out) {
+static void random_time(Rng *rng, Buf *out) {
     static const char *const times[] = {"2027-01-15T07:59:59Z",
         "2027-01-15T08:00:01Z",
         "0001-01-01T00:00:00Z",
         "9999-12-31T23:59:59Z",
         "2020-01-01T00:00:00Z"};
 
-    if (roll(dice, 4))
-        buf_printf(out, "\"creationTimestamp\":\"%s\",", pick(dice, times, ELEMENTS_OF(times)));
+    if (roll(rng, 4))
+        buf_printf(out, "\"creationTimestamp\":\"%s\",", pick(rng, times, ELEMENTS_OF(times)));
 }
 
-static void random_node(Dice *dice, uint32_t number, Buf *out) {
+static void random_node(Rng *rng, uint32_t number, Buf *out) {
     static const char *const statuses[] = {"True", "False", "Unknown", "", "odd"};
     static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", "odd"};
 
     buf_append(out, STR("{\"metadata\":{"));
-    random_time(dice, out);
+    random_time(rng, out);
     buf_printf(out, "\"name\":\"n%u\",\"labels\":", number);
-    random_pairs(dice, out);
+    random_pairs(rng, out);
     buf_append(out, STR(",\"annotations\":"));
-    random_pairs(dice, out);
+    random_pairs(rng, out);
     buf_append(out, STR("},\"spec\":{\"taints\":["));
-    if (roll(dice, 2))
+    if (roll(rng, 2))
         buf_printf(out,
             "{\"key\":\"a\",\"value\":\"%s\",\"effect\":\"%s\"}",
-            roll(dice, 2) ? "v" : "",
-            pick(dice, effects, ELEMENTS_OF(effects)));
+            roll(rng, 2) ? "v" : "",
+            pick(rng, effects, ELEMENTS_OF(effects)));
     buf_printf(out,
         "],\"unschedulable\":%s},\"status\":{\"conditions\":["
         "{\"type\":\"Ready\",\"status\":\"%s\"},{\"type\":\"%s\",\"status\":\"%s\"}],",
-        roll(dice, 2) ? "true" : "false",
-        pick(dice, statuses, ELEMENTS_OF(statuses)),
-        roll(dice, 2) ? "DiskPressure" : "A",
-        pick(dice, statuses, ELEMENTS_OF(statuses)));
+        roll(rng, 2) ? "true" : "false",
+        pick(rng, statuses, ELEMENTS_OF(statuses)),
+        roll(rng, 2) ? "DiskPressure" : "A",
+        pick(rng, statuses, ELEMENTS_OF(statuses)));
     buf_append(out, STR("\"images\":[{\"names\":[\"docker.io/library/a:latest\"]},{}],"));
     buf_append(out, STR("\"allocatable\":"));
-    random_amounts(dice, out);
+    random_amounts(rng, out);
     buf_append(out, STR("}}"));
 }
 
-static void random_pod(Dice *dice, const char *name, const char *node, Buf *out) {
+static void random_pod(Rng *rng, const char *name, const char *node, Buf *out) {
     static const char *const spaces[] = {"x", "y", "z"};
 
     buf_append(out, STR("{\"metadata\":{"));
-    random_time(dice, out);
-    if (roll(dice, 2))
+    random_time(rng, out);
+    if (roll(rng, 2))
         buf_printf(
-            out, "\"ownerReferences\":[{\"uid\":\"u%u\",\"controller\":true}],", roll(dice, 2));
+            out, "\"ownerReferences\":[{\"uid\":\"u%u\",\"controller\":true}],", roll(rng, 2));
     buf_printf(out,
         "\"name\":\"%s\",\"namespace\":\"%s\",\"labels\":",
         name,
-        pick(dice, spaces, ELEMENTS_OF(spaces)));
-    random_pairs(dice, out);
+        pick(rng, spaces, ELEMENTS_OF(spaces)));
+    random_pairs(rng, out);
     buf_printf(out,
         "},\"spec\":{\"nodeName\":\"%s\",\"tolerations\":[%s],\"containers\":[",
         node,
-        roll(dice, 3) ? "" : "{\"operator\":\"Exists\"}");
-    if (roll(dice, 4)) {
-        buf_printf(out, "{\"image\":\"%s\",\"resources\":{\"requests\":", roll(dice, 2) ? "a" : "");
-        random_amounts(dice, out);
+        roll(rng, 3) ? "" : "{\"operator\":\"Exists\"}");
+    if (roll(rng, 4)) {
+        buf_printf(out, "{\"image\":\"%s\",\"resources\":{\"requests\":", roll(rng, 2) ? "a" : "");
+        random_amounts(rng, out);
         buf_append(out, STR("}}"));
     }
     buf_append(out, STR("]}}"));
 }
 
-static void random_scene(Dice *dice, Scene *scene) {
+static void random_scene(Rng *rng, Scene *scene) {
     _cleanup_(buf_done) Buf json = BUF_INIT(1 << 16);
 
     scene_init(scene);
     for (uint32_t i = 0; i < NODES; i++) {
         buf_reset(&json);
-        random_node(dice, i, &json);
+        random_node(rng, i, &json);
         scene_add_node(scene, buf_str(&json));
     }
     for (uint32_t i = 0; i < 3 * NODES; i++) {
         char name[16], node[16];
 
         (void)snprintf(name, sizeof(name), "p%u", i);
-        (void)snprintf(node, sizeof(node), "n%u", roll(dice, NODES));
+        (void)snprintf(node, sizeof(node), "n%u", roll(rng, NODES));
         buf_reset(&json);
-        random_pod(dice, name, node, &json);
+        random_pod(rng, name, node, &json);
         scene_add_pod(scene, buf_str(&json));
     }
     buf_reset(&json);
-    random_pod(dice, "pod", "", &json);
+    random_pod(rng, "pod", "", &json);
     scene_build(scene, buf_str(&json));
 }
 
@@ -209,13 +209,13 @@ static void check_scene(Scene *scene, const Case *test, bool is_score) {
 }
 
 static void test_never_an_error(void **state) {
-    Dice dice = {5};
+    Rng rng = {5};
 
     (void)state;
     for (size_t round = 0; round < ROUNDS; round++) {
         Scene scene;
 
-        random_scene(&dice, &scene);
+        random_scene(&rng, &scene);
         for (size_t i = 0; i < ELEMENTS_OF(filters); i++)
             check_scene(&scene, &filters[i], /* is_score= */ false);
         for (size_t i = 0; i < ELEMENTS_OF(scores); i++)

@@ -37,7 +37,7 @@ typedef struct Desk {
     Measurements *measurements;
 } Desk;
 
-static void desk_open(Desk *desk, const char *text) {
+static void poll_queue_open(Desk *desk, const char *text) {
     static const Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}};
     PolicySource source = {.file = STR("p.yaml"), .text = str_from_c(policies)};
     YamlStream stream = {0};
@@ -59,20 +59,20 @@ static void desk_open(Desk *desk, const char *text) {
         0);
 }
 
-static void desk_close(Desk *desk) {
+static void poll_queue_close(Desk *desk) {
     measurements_unref(desk->measurements);
     program_unref(desk->program);
     arena_free(desk->arena);
 }
 
 /* Of every gauge: "0.5 -" for its nodes; "": nothing is known of it. */
-static void print_gauge(const Sampling *sampling, Buf *out) {
-    for (size_t row = 0; sampling && row < 2; row++) {
+static void print_gauge(const Measurement *measurement, Buf *out) {
+    for (size_t row = 0; measurement && row < 2; row++) {
         buf_append(out, row > 0 ? STR(" ") : STR_NULL);
-        if (isnan(sampling->values[row]))
+        if (isnan(measurement->values[row]))
             buf_append_char(out, '-');
         else
-            buf_printf(out, "%g", sampling->values[row]);
+            buf_printf(out, "%g", measurement->values[row]);
     }
     buf_append_char(out, ';');
 }
@@ -93,46 +93,47 @@ static void test_values(void **state) {
         _cleanup_(buf_done) Buf got = BUF_INIT(256);
         Desk desk;
 
-        desk_open(&desk, cases[i].text);
+        poll_queue_open(&desk, cases[i].text);
         assert_int_equal(desk.diags.n_errors, 0);
         for (size_t gauge = 0; gauge < 4; gauge++)
             print_gauge(desk.measurements->items[gauge], &got);
         assert_text(cases[i].text, buf_str(&got), cases[i].want);
-        desk_close(&desk);
+        poll_queue_close(&desk);
     }
 }
 
 static void test_workloads_and_age(void **state) {
-    const Sampling *sampling;
+    const Measurement *measurement;
     Desk desk;
 
     (void)state;
-    desk_open(&desk, "{workloads: {podCpu: {shop/Deployment/web: 1.5, x/Job/y: .nan}}, age: 90s}");
+    poll_queue_open(
+        &desk, "{workloads: {podCpu: {shop/Deployment/web: 1.5, x/Job/y: .nan}}, age: 90s}");
     assert_int_equal(desk.diags.n_errors, 0);
-    sampling = desk.measurements->items[1];
-    assert_true(sampling_workload(sampling, STR("shop/Deployment/web")) == 1.5);
-    assert_true(isnan(sampling_workload(sampling, STR("x/Job/y"))));
-    assert_true(sampling->at_nsec == NOW - INT64_C(90000000000));
-    assert_true(sampling->uptime_nsec == UPTIME - INT64_C(90000000000));
-    desk_close(&desk);
+    measurement = desk.measurements->items[1];
+    assert_true(measurement_workload(measurement, STR("shop/Deployment/web")) == 1.5);
+    assert_true(isnan(measurement_workload(measurement, STR("x/Job/y"))));
+    assert_true(measurement->at_nsec == NOW - INT64_C(90000000000));
+    assert_true(measurement->uptime_nsec == UPTIME - INT64_C(90000000000));
+    poll_queue_close(&desk);
 }
 
 /* Two names of one gauge that say different things: the later one counts. */
 static void test_two_names(void **state) {
-    const Sampling *sampling;
+    const Measurement *measurement;
     Desk desk;
 
     (void)state;
-    desk_open(&desk,
+    poll_queue_open(&desk,
         "{metrics: {podCpu: {a: 1}, used: {a: 2}},"
         " workloads: {podCpu: {x/Job/y: 1, x/Job/z: 3}, used: {x/Job/y: 2}}}");
     assert_int_equal(desk.diags.n_errors, 0);
-    sampling = desk.measurements->items[1];
-    assert_true(sampling->values[0] == 2);
-    assert_true(sampling_workload(sampling, STR("x/Job/y")) == 2);
-    assert_true(sampling_workload(sampling, STR("x/Job/z")) == 3);
-    assert_int_equal(sampling->n_workloads, 2);
-    desk_close(&desk);
+    measurement = desk.measurements->items[1];
+    assert_true(measurement->values[0] == 2);
+    assert_true(measurement_workload(measurement, STR("x/Job/y")) == 2);
+    assert_true(measurement_workload(measurement, STR("x/Job/z")) == 3);
+    assert_int_equal(measurement->n_workloads, 2);
+    poll_queue_close(&desk);
 }
 
 static void test_errors(void **state) {
@@ -161,13 +162,13 @@ static void test_errors(void **state) {
         _cleanup_(buf_done) Buf got = BUF_INIT(4096);
         Desk desk;
 
-        desk_open(&desk, cases[i].text);
+        poll_queue_open(&desk, cases[i].text);
         diag_list_print(&desk.diags, /* colour= */ false, &got);
         buf_append_char(&got, 0);
         if (desk.diags.n_errors != 1 || !strstr(got.data, cases[i].want))
             print_error("%s: %s", cases[i].text, got.data);
         assert_case(cases[i].text, desk.diags.n_errors == 1 && strstr(got.data, cases[i].want));
-        desk_close(&desk);
+        poll_queue_close(&desk);
     }
 }
 

@@ -157,9 +157,9 @@ static size_t table_bytes(const NodeTable *table, const NodeTable *other) {
     return bytes;
 }
 
-static bool has_sampling(const Measurements *measurements, const Sampling *sampling) {
+static bool has_sampling(const Measurements *measurements, const Measurement *measurement) {
     for (size_t i = 0; measurements && i < measurements->n; i++)
-        if (measurements->items[i] == sampling)
+        if (measurements->items[i] == measurement)
             return true;
     return false;
 }
@@ -172,10 +172,11 @@ static size_t measurements_bytes(const Measurements *measurements, const Measure
         return 0;
     bytes = sizeof(*measurements) + measurements->n * sizeof(measurements->items[0]);
     for (size_t i = 0; i < measurements->n; i++) {
-        const Sampling *sampling = measurements->items[i];
+        const Measurement *measurement = measurements->items[i];
 
-        if (sampling && measurements_at(other, i) != sampling && !has_sampling(other, sampling))
-            bytes += sizeof(*sampling) + arena_size(sampling->arena);
+        if (measurement && measurements_at(other, i) != measurement &&
+            !has_sampling(other, measurement))
+            bytes += sizeof(*measurement) + arena_size(measurement->arena);
     }
     return bytes;
 }
@@ -203,12 +204,12 @@ static bool measures_same(const Gauge *a, const Gauge *b) {
     return gauge_equal(a, &like);
 }
 
-static Sampling *find_sampling(const Scene *scene, const Gauge *gauge, bool *ret_is_known) {
+static Measurement *find_sampling(const Scene *scene, const Gauge *gauge, bool *ret_is_known) {
     *ret_is_known = gauge->source == GAUGE_ANNOTATION;
     for (size_t i = 0; i < scene->n_gauges; i++)
         if (measures_same(&scene->gauges[i], gauge)) {
             *ret_is_known = true;
-            return (Sampling *)(uintptr_t)measurements_at(scene->measurements, i);
+            return (Measurement *)(uintptr_t)measurements_at(scene->measurements, i);
         }
     return NULL;
 }
@@ -235,9 +236,9 @@ static int find_measurements(const Scene *scene, const Program *program, const V
         return -ENOMEM;
     for (size_t i = 0; i < program->n_gauges; i++) {
         bool is_known;
-        Sampling *sampling = find_sampling(scene, &program->gauges[i], &is_known);
+        Measurement *measurement = find_sampling(scene, &program->gauges[i], &is_known);
 
-        made->items[i] = sampling ? sampling_ref(sampling) : NULL;
+        made->items[i] = measurement ? measurement_ref(measurement) : NULL;
         *ret_unmeasured += !is_known;
     }
     if (has_same_items(scene->measurements, made))

@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/ref.h"
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"
 #include "model/gauge.h"
@@ -61,8 +61,8 @@ Scene *scene_without_program(const Scene *scene, Scene *like);
 /* Whether it is what @view was made of. */
 bool scene_is_of(const Scene *scene, const View *view);
 
-/* About how many bytes it takes that @other (NULL: none) does not: chunks, names, samplings. A walk
- * over the chunks, and over the rows of those that differ: microseconds for 5,000 nodes. Its
+/* About how many bytes it takes that @other (NULL: none) does not: chunks, names, measurements. A
+ * walk over the chunks, and over the rows of those that differ: microseconds for 5,000 nodes. Its
  * program is not counted. A row of scenes is counted from the oldest, each against the next newer
  * one: then that is what is given back when the oldest goes. */
 size_t scene_bytes(const Scene *scene, const Scene *other);

@@ -150,7 +150,7 @@ static void test_other_program(void **state) {
                 n_values += now == now;
             }
     assert_true(n_values > 100);
-    /* Columns are shared with the view before, though the samplings had to be put in order. */
+    /* Columns are shared with the view before, though the measurements had to be put in order. */
     assert_int_equal(scene_view(scene, program, NULL, view, &next, NULL), 0);
     assert_ptr_equal(next->measurements, view->measurements);
     assert_ptr_equal(next->loads.chunks[0], view->loads.chunks[0]);

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "base/dice.h"
+#include "base/rng.h"
 #include "base/test-assert.h"
 #include "cluster/store.h"
 #include "extender/verbs.h"
@@ -21,7 +21,7 @@
 #define WORLD_NOW_SEC INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
 
 typedef struct World {
-    Dice dice;
+    Rng rng;
     unsigned n_nodes;
     unsigned n_pods; /* so far */
     bool is_calm;    /* no pods were placed a moment ago, and time goes by slowly */
@@ -33,7 +33,7 @@ typedef struct World {
 } World;
 
 static inline unsigned world_roll(World *world, unsigned sides) {
-    return (unsigned)dice_pick(&world->dice, sides);
+    return (unsigned)rng_pick(&world->rng, sides);
 }
 
 static inline int64_t world_now(const World *world) {
@@ -46,7 +46,7 @@ static inline int64_t world_uptime(const World *world) {
 
 /* --- policies --------------------------------------------------------------------------------- */
 
-/* What a policy is made of: chosen by the dice, or said by the test. */
+/* What a policy is made of: chosen by the rng, or said by the test. */
 typedef struct WorldPolicy {
     unsigned load_max; /* percent */
     unsigned free_milli;
@@ -190,19 +190,19 @@ static inline void world_measure(World *world, Snapshot *snapshot) {
 
         if (gauge->source == GAUGE_ANNOTATION || str_is(gauge->query, "other"))
             continue;
-        made->items[i] = sampling_new(names, world_now(world), world_uptime(world));
+        made->items[i] = measurement_new(names, world_now(world), world_uptime(world));
         assert_non_null(made->items[i]);
         for (uint32_t row = 0; row < names->n_rows; row++)
             if (world_roll(world, 4) > 0)
-                assert_int_equal(sampling_set(made->items[i],
+                assert_int_equal(measurement_set(made->items[i],
                                      row,
                                      world_roll(world, 100) / 100.0,
                                      world_roll(world, 35) * WORLD_SEC),
                     0);
         if (gauge->is_of_pods) {
-            assert_int_equal(sampling_reserve_workloads(made->items[i], 1), 0);
+            assert_int_equal(measurement_reserve_workloads(made->items[i], 1), 0);
             assert_int_equal(
-                sampling_set_workload(made->items[i], STR("default/ReplicaSet/web"), 0.25), 0);
+                measurement_set_workload(made->items[i], STR("default/ReplicaSet/web"), 0.25), 0);
         }
     }
     measurements_unref(world->measurements);
@@ -235,7 +235,7 @@ static inline void world_open(World *world, uint64_t seed, unsigned n_nodes) {
     WorldPolicy policy;
 
     *world = (World){
-        .dice = {.state = seed},
+        .rng = {.state = seed},
         .n_nodes = n_nodes,
         .is_calm = seed % 2,
         .store = store_new(),

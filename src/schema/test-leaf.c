@@ -1,47 +1,47 @@
 /* Every form of leaf gives, over random nodes, what the scalar machine gives for each. */
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "schema/test-graph.h"
 
 #define N_NODES 200u
 
-static void random_labels(Dice *dice, const char *title, Buf *out) {
+static void random_labels(Rng *rng, const char *title, Buf *out) {
     static const char *const keys[] = {"a", "b", "zone", "example.com/x"};
     static const char *const values[] = {"", "1", "z1", "z2", "long-value"};
     bool is_first = true;
 
     buf_printf(out, ",\"%s\":{", title);
     for (size_t i = 0; i < ELEMENTS_OF(keys); i++)
-        if (dice_pick(dice, 2)) {
+        if (rng_pick(rng, 2)) {
             buf_printf(out,
                 "%s\"%s\":\"%s\"",
                 is_first ? "" : ",",
                 keys[i],
-                values[dice_pick(dice, ELEMENTS_OF(values))]);
+                values[rng_pick(rng, ELEMENTS_OF(values))]);
             is_first = false;
         }
     buf_append_char(out, '}');
 }
 
-static void random_allocatable(Dice *dice, Buf *out) {
+static void random_allocatable(Rng *rng, Buf *out) {
     static const char *const amounts[] = {"0", "1", "2500m", "7", "9223372036854775807", "100m"};
     static const char *const names[] = {"cpu", "memory", "example.com/device", "rare"};
     bool is_first = true;
 
     buf_append(out, STR("\"allocatable\":{"));
     for (size_t i = 0; i < ELEMENTS_OF(names); i++)
-        if (dice_pick(dice, 4) > (i == 3 ? 2 : 0)) {
+        if (rng_pick(rng, 4) > (i == 3 ? 2 : 0)) {
             buf_printf(out,
                 "%s\"%s\":\"%s\"",
                 is_first ? "" : ",",
                 names[i],
-                amounts[dice_pick(dice, ELEMENTS_OF(amounts))]);
+                amounts[rng_pick(rng, ELEMENTS_OF(amounts))]);
             is_first = false;
         }
     buf_append_char(out, '}');
 }
 
-static void random_node(Dice *dice, uint32_t number, Buf *out) {
+static void random_node(Rng *rng, uint32_t number, Buf *out) {
     static const char *const times[] = {"2026-01-02T03:04:05Z",
         "0001-01-01T00:00:00Z",
         "9999-12-31T23:59:59Z",
@@ -49,24 +49,23 @@ static void random_node(Dice *dice, uint32_t number, Buf *out) {
     static const char *const states[] = {"True", "False", "Unknown"};
 
     buf_printf(out, "{\"metadata\":{\"name\":\"n%u\"", number);
-    if (dice_pick(dice, 2))
+    if (rng_pick(rng, 2))
         buf_printf(out, ",\"uid\":\"u%u\"", number);
-    if (dice_pick(dice, 2))
-        buf_printf(
-            out, ",\"creationTimestamp\":\"%s\"", times[dice_pick(dice, ELEMENTS_OF(times))]);
-    random_labels(dice, "labels", out);
-    random_labels(dice, "annotations", out);
-    buf_printf(out, "},\"spec\":{\"unschedulable\":%s", dice_pick(dice, 2) ? "true" : "false");
-    if (dice_pick(dice, 2))
+    if (rng_pick(rng, 2))
+        buf_printf(out, ",\"creationTimestamp\":\"%s\"", times[rng_pick(rng, ELEMENTS_OF(times))]);
+    random_labels(rng, "labels", out);
+    random_labels(rng, "annotations", out);
+    buf_printf(out, "},\"spec\":{\"unschedulable\":%s", rng_pick(rng, 2) ? "true" : "false");
+    if (rng_pick(rng, 2))
         buf_append(out, STR(",\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]"));
     buf_printf(out,
         "},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}],",
-        states[dice_pick(dice, ELEMENTS_OF(states))]);
-    random_allocatable(dice, out);
+        states[rng_pick(rng, ELEMENTS_OF(states))]);
+    random_allocatable(rng, out);
     buf_append(out, STR("}}"));
 }
 
-static void random_pod(Dice *dice, uint32_t number, Buf *out) {
+static void random_pod(Rng *rng, uint32_t number, Buf *out) {
     static const char *const amounts[] = {"1", "250m", "9223372036854775807", "3"};
     static const char *const names[] = {"cpu", "memory", "example.com/device", "nobody"};
 
@@ -75,25 +74,25 @@ static void random_pod(Dice *dice, uint32_t number, Buf *out) {
         "\"containers\":[{\"resources\":{\"requests\":{\"%s\":\"%s\"}}}]}}",
         number,
         number,
-        (unsigned)dice_pick(dice, N_NODES),
-        names[dice_pick(dice, ELEMENTS_OF(names))],
-        amounts[dice_pick(dice, ELEMENTS_OF(amounts))]);
+        (unsigned)rng_pick(rng, N_NODES),
+        names[rng_pick(rng, ELEMENTS_OF(names))],
+        amounts[rng_pick(rng, ELEMENTS_OF(amounts))]);
 }
 
 static int setup(void **state) {
     static Scene scene;
-    Dice dice = {1};
+    Rng rng = {1};
     Buf text = BUF_INIT(1 << 16);
 
     scene_init(&scene);
     for (uint32_t i = 0; i < N_NODES; i++) {
         buf_reset(&text);
-        random_node(&dice, i, &text);
+        random_node(&rng, i, &text);
         scene_add_node(&scene, buf_str(&text));
     }
     for (uint32_t i = 0; i < 2 * N_NODES; i++) {
         buf_reset(&text);
-        random_pod(&dice, i, &text);
+        random_pod(&rng, i, &text);
         scene_add_pod(&scene, buf_str(&text));
     }
     buf_done(&text);

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "cluster/test-measured.h"
 #include "schema/metric-leaf.h"
 
@@ -111,7 +111,7 @@ static void test_in_order(void **state) {
 
 static void test_in_any_order(void **state) {
     uint32_t rows[N_ASKED];
-    Dice dice = {.state = 1};
+    Rng rng = {.state = 1};
     Lab lab;
 
     (void)state;
@@ -119,8 +119,8 @@ static void test_in_any_order(void **state) {
     for (unsigned round = 0; round < 50; round++) {
         for (size_t i = 0; i < N_ASKED; i++) {
             /* often the next one; the row behind the last is the unknown node's */
-            rows[i] = i > 0 && dice_percent(&dice, 75) ? (rows[i - 1] + 1) % (N_NODES + 1)
-                                                       : (uint32_t)dice_pick(&dice, N_NODES + 1);
+            rows[i] = i > 0 && rng_percent(&rng, 75) ? (rows[i - 1] + 1) % (N_NODES + 1)
+                                                     : (uint32_t)rng_pick(&rng, N_NODES + 1);
         }
         check_rows(&lab, rows, N_ASKED);
     }

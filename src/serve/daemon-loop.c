@@ -19,7 +19,7 @@
 #define TICK_MSEC 250
 #define RELOAD_NSEC NSEC_PER_SEC
 #define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the way out */
-#define STOP_NSEC (NSEC_PER_SEC / 2)  /* of the mirror's thread, and the poller's */
+#define STOP_NSEC (NSEC_PER_SEC / 2)  /* of the watcher's thread, and the poller's */
 
 /* --- what is looked after -------------------------------------------------------------------- */
 

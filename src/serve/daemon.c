@@ -107,7 +107,7 @@ static int start_live(Daemon *daemon, char *error) {
 
     if (!live_is_wanted(&options))
         return 0;
-    options.mirror.identity = daemon->identity;
+    options.watcher.identity = daemon->identity;
     options.exempt = &daemon->options->exempt;
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
     r = live_new(&options, &daemon->current, &callbacks, &daemon->live, error, DAEMON_ERROR_MAX);

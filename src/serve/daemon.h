@@ -7,8 +7,9 @@
  * keeps them fresh. Workers of the server only ever read: they take a reference to
  * the current view and answer from it. One thread, the one in daemon_run(), does
  * everything else: signals, files that changed, deadlines of connections. With a
- * cluster that is watched there is one more, the mirror's (kube/mirror.h); where something is
- * measured, another, the poller's (load/poller.h). Pages are made by clerks (api/clerk.h).
+ * cluster that is watched there is one more, the watcher's (kube/cluster-watcher.h); where
+ * something is measured, another, the poller's (load/poller.h). Pages are made by clerks
+ * (api/clerk.h).
  *
  * Nothing is lost on the way: a policy that does not compile, a certificate that
  * does not fit its key, a cluster file or sources that cannot be read leave the last good one

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "cluster/sampling.h"
+#include "cluster/measurement.h"
 #include "extender/view.h"
 #include "simulate/scheduler.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "extender/sample.h"
 #include "simulate/fit.h"
 
@@ -23,7 +23,7 @@ struct Scheduler {
     SchedulerExtender extender;
     const ClusterState *cluster;
     ForecastCache *forecasts;
-    Dice random;
+    Rng random;
     size_t start; /* index in the order where the next cycle begins */
 
     Arena *cycle;      /* of one cycle */
@@ -299,7 +299,7 @@ static void pick_best(Scheduler *scheduler, const Cycle *cycle) {
     }
     choice->score = best;
     choice->is_best = choice->is_feasible && choice->inspected_score == best;
-    pick = choice->n_best > 1 ? dice_pick(&scheduler->random, choice->n_best) : 0;
+    pick = choice->n_best > 1 ? rng_pick(&scheduler->random, choice->n_best) : 0;
     for (size_t i = 0; i < cycle->n; i++) {
         if (cycle->n > 1 && scheduler->scores[i] != best)
             continue;

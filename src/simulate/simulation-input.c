@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "cluster/pool.h"
+#include "cluster/record-pool.h"
 #include "cluster/store.h"
 #include "input/objects.h"
 #include "simulate/trace.h"
@@ -414,7 +414,7 @@ int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, c
     error[0] = '\0';
     if (input) {
         input->arena = arena_new(SIMULATION_BUDGET);
-        input->pool = pool_new();
+        input->pool = record_pool_new();
     }
     if (input && input->arena && input->pool && nodes && scratch)
         r = load(&draft);
@@ -434,7 +434,7 @@ SimulationInput *simulation_input_free(SimulationInput *input) {
     for (size_t i = 0; i < input->n_existing; i++)
         pod_record_unref(input->existing[i].pod);
     snapshot_unref(input->snapshot);
-    pool_free(input->pool);
+    record_pool_free(input->pool);
     arena_free(input->arena);
     free(input);
     return NULL;

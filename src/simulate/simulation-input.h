@@ -47,7 +47,7 @@ typedef struct Arrival {
 
 typedef struct SimulationInput {
     Arena *arena;
-    Pool *pool;
+    RecordPool *pool;
     Snapshot *snapshot; /* the nodes, without pods */
     const NodeTable *table;
     ExistingPod *existing;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/dice.h"
+#include "base/rng.h"
 #include "simulate/queues.h"
 #include "simulate/test-simulation.h"
 
@@ -39,19 +39,19 @@ static Program *compile(const char *text) {
 
 /* --- laws ---------------------------------------------------------------------- */
 
-static void random_trace(Dice *dice, Buf *out) {
+static void random_trace(Rng *rng, Buf *out) {
     for (size_t i = 0; i < 60; i++) {
         buf_printf(out,
             "- {at: %zu, count: %zu, pod: {metadata: {name: p%zu}, spec: {priority: %zu, "
             "containers: [{name: c, resources: {requests: {cpu: %zum, memory: %zuMi}}}]}}",
-            dice_pick(dice, 100),
-            1 + dice_pick(dice, 4),
+            rng_pick(rng, 100),
+            1 + rng_pick(rng, 4),
             i,
-            dice_pick(dice, 2),
-            dice_pick(dice, 1200),
-            dice_pick(dice, 2000));
-        if (dice_pick(dice, 2))
-            buf_printf(out, ", lifetime: %zu", 1 + dice_pick(dice, 50));
+            rng_pick(rng, 2),
+            rng_pick(rng, 1200),
+            rng_pick(rng, 2000));
+        if (rng_pick(rng, 2))
+            buf_printf(out, ", lifetime: %zu", 1 + rng_pick(rng, 50));
         buf_append(out, STR("}\n"));
     }
     buf_append_char(out, '\0');
@@ -96,14 +96,14 @@ static void check_laws(const SimulationInput *input, const SimulationResult *res
 
 static void test_laws(void **state) {
     _cleanup_(program_unrefp) Program *pack = compile(PACK);
-    Dice dice = {.state = 42};
+    Rng rng = {.state = 42};
 
     (void)state;
     for (size_t round = 0; round < 20; round++) {
         _cleanup_(buf_done) Buf trace = BUF_INIT(TEXT_MAX);
         TestSimulation simulation;
 
-        random_trace(&dice, &trace);
+        random_trace(&rng, &trace);
         test_simulation_load(&simulation,
             NODES("a") NODES("b") NODES("c") NODES("d") NODES("e") NODES("f") NODES("g") NODES("h"),
             NULL,
@@ -228,12 +228,12 @@ static void test_until(void **state) {
 
 static void test_endings(void **state) {
     PodEndQueue ends = {0};
-    Dice dice = {.state = 7};
+    Rng rng = {.state = 7};
     double last = 0;
 
     (void)state;
     for (uint32_t i = 0; i < 500; i++) {
-        PodEnd end = {.at = (double)dice_pick(&dice, 100), .arrival = i};
+        PodEnd end = {.at = (double)rng_pick(&rng, 100), .arrival = i};
 
         assert_int_equal(pod_end_queue_add(&ends, end), 0);
     }

@@ -166,7 +166,7 @@ class Cluster:
             f"{name} to be {value}", lambda: client.metrics(berth)[name], lambda seen: seen == value
         )
 
-    def assert_mirror_is_true(self, berth):
+    def assert_cluster_copy_is_true(self, berth):
         """What a berth that watches knows of the cluster is what the API server holds. A watch
         needs its moment: the last difference is shown if there is always one."""
 

@@ -37,7 +37,7 @@ def test_berth_binds(cluster):
     cluster.wait_figure(berth, "berth_ledger_pods", 0)
     figures = metrics(berth)
     assert figures["berth_bind_failures_total"] == figures["berth_bind_refusals_total"] == 0
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
 
 
 def test_pods_that_do_not_ask_are_bound_by_the_scheduler(cluster):
@@ -124,4 +124,4 @@ def test_binding_again_is_fine_to_the_same_node_only(cluster, asked):
     assert ask_bind(asked, asked.first, "blue") == ""  # after it
     assert "on node blue already" in ask_bind(asked, asked.first, "azure")
     assert cluster.places() == {"first": "blue"}
-    cluster.assert_mirror_is_true(asked)
+    cluster.assert_cluster_copy_is_true(asked)

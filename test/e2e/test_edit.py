@@ -104,7 +104,7 @@ def test_parked_pods_are_woken(cluster):
     assert cluster.wait_bound("waits") == "blue"
     assert len(retries_asked(cluster)) == 1
     cluster.wait_figure(berth, "berth_wake_ups_total", 1)
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
 
 
 def test_a_node_that_has_room_again_is_marked(cluster):
@@ -144,4 +144,4 @@ def test_without_the_right_to_wake_pods(cluster):
     cluster.api.patch("/api/v1/nodes/red", {"metadata": {"annotations": {"example.com/a": "b"}}})
     assert cluster.wait_bound("waits") == "blue"
     assert client.get(berth, "/readyz").status == 200
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)

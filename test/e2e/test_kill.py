@@ -53,7 +53,7 @@ def test_every_pod_is_bound_once(cluster):
     assert len(places) == N_ROUNDS * N_BATCH
     assert max(collections.Counter(places.values()).values()) <= N_SLOTS
     assert find_moves(cluster.changes_since(version)) == {}
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
 
 
 def test_the_api_server_crashes_while_berth_binds(cluster):
@@ -72,7 +72,7 @@ def test_the_api_server_crashes_while_berth_binds(cluster):
     places = cluster.wait_places(n_pods)
     assert set(collections.Counter(places.values()).values()) == {N_SLOTS}
     cluster.wait_figure(berth, "berth_ledger_pods", 0)
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
 
 
 def test_what_became_of_binds_is_found_out(cluster):

@@ -41,12 +41,12 @@ def test_the_second_bind_for_the_last_slot_is_refused(cluster):
     assert metrics(berth)["berth_bind_refusals_total"] == 1
     # It knows at once, whether or not the watch has shown it.
     assert ask_filter(berth, pods[1], ["only"]) == []
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
 
     # The winner leaves, the loser gets it.
     cluster.delete_pod("a")
     cluster.wait_gone("a")
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
     assert ask_filter(berth, pods[1], ["only"]) == ["only"]
     assert ask_bind(berth, pods[1], "only") == ""
     assert cluster.places() == {"b": "only"}
@@ -67,7 +67,7 @@ def test_a_pod_is_not_in_its_own_way(cluster):
         second = WaitingBind(berth, a, "only")
     assert first.read_error() == second.read_error() == ""
     assert cluster.places() == {"a": "only"}
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
 
 
 def test_binds_that_arrive_together(cluster):
@@ -95,7 +95,7 @@ def test_binds_that_arrive_together(cluster):
 
     assert metrics(berth)["berth_bind_refusals_total"] == n_rounds * (n_pods - n_slots)
     cluster.wait_figure(berth, "berth_ledger_pods", 0)
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
 
 
 def test_as_many_pods_as_slots(cluster):
@@ -127,4 +127,4 @@ def test_as_many_pods_as_slots(cluster):
     cluster.wait_event(left, "FailedScheduling", REASON)
     assert f"{n_nodes} {REASON}" in cluster.describe_pod(left)
     cluster.wait_figure(berth, "berth_ledger_pods", 0)
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)

@@ -57,7 +57,7 @@ def test_berth_starts_before_the_api_server(cluster):
     cluster.plane.start_apiserver()
     wait_for("berth to be ready", lambda: get_health(berth)[0] == 200)
     assert ask_filter(berth, pod, ["red", "blue"]) == ["blue"]
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
 
 
 def wait_sync(berth, is_connected):
@@ -112,6 +112,6 @@ def test_berth_answers_from_what_it_knew(cluster, how):
         lambda passed: passed == ["red", "blue", "sky"],
     )
     wait_sync(berth, is_connected=True)
-    cluster.assert_mirror_is_true(berth)
+    cluster.assert_cluster_copy_is_true(berth)
     assert ask_bind(berth, pod, "blue") == ""
     assert cluster.places() == {"asks": "blue"}

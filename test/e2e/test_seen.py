@@ -287,7 +287,7 @@ def test_the_dashboard_says_what_the_event_says(cluster):
         for name in ("red-1", "red-2"):
             labels = {POOL: "blue", "topology.kubernetes.io/zone": "b" if name == "red-2" else "a"}
             cluster.api.patch(f"/api/v1/nodes/{name}", {"metadata": {"labels": labels}})
-        cluster.assert_mirror_is_true(berth)  # it knows of both before it is asked
+        cluster.assert_cluster_copy_is_true(berth)  # it knows of both before it is asked
     assert cluster.wait_bound("waits") == "red-2"
     page = wait_for(
         "the page to say where it is", lambda: show(berth, path), lambda seen: "✓ on node" in seen

@@ -1,0 +1,49 @@
+#pragma once
+
+/*
+ * AssumedPods: pods that count on a node before any watch shows them there.
+ *
+ * Entries by UID; each holds a record of the pod with that node as its node, and a time
+ * after which it counts no more. Knows nothing of rows. Not thread safe.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/set.h"
+#include "base/str.h"
+#include "model/pod.h"
+
+typedef struct AssumedPod {
+    const Pod *pod; /* a reference */
+    int64_t until_nsec;
+} AssumedPod;
+
+typedef struct AssumedPods {
+    Set entries;
+} AssumedPods;
+
+void assumed_pods_done(AssumedPods *assumed);
+
+static inline size_t assumed_pods_count(const AssumedPods *assumed) {
+    return assumed->entries.n_used;
+}
+
+/* NULL when there is none; until the assumed changes. */
+AssumedPod *assumed_pods_find(const AssumedPods *assumed, Str uid);
+
+/* Adds an entry; there must be none of this UID. Takes the reference to @pod unless it
+ * fails. 0, or -ENOMEM. */
+int assumed_pods_add(AssumedPods *assumed, const Pod *pod, int64_t until_nsec) MUST_CHECK;
+
+/* Removes the entry of @uid. Its pod, whose reference is the caller's now; NULL when there
+ * was none. */
+const Pod *assumed_pods_take(AssumedPods *assumed, Str uid);
+
+/* Removes an entry whose time is over at @now; as assumed_pods_take(). @i is 0 at first and then
+ * left alone; NULL when there are no more. */
+const Pod *assumed_pods_take_expired(AssumedPods *assumed, int64_t now_nsec, size_t *i);
+
+/* When the first entry will be over; INT64_MAX when there is none. */
+int64_t assumed_pods_next(const AssumedPods *assumed);

@@ -1,0 +1,149 @@
+#include "cluster/measurement.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Numbers and lags of 50,000 nodes, and a million workloads of names as long as may be. */
+#define MEASUREMENT_BUDGET ((size_t)1024 * 1024 * 1024)
+
+/* Names of a request's own table are its arena's, and nobody counts them. */
+static NodeNames *take_names(NodeNames *names) {
+    return names->arena ? names_ref(names) : names;
+}
+
+static void drop_names(NodeNames *names) {
+    if (names && names->arena)
+        names_unref(names);
+}
+
+Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) {
+    _cleanup_(measurement_unrefp) Measurement *measurement = calloc(1, sizeof(*measurement));
+
+    if (!measurement)
+        return NULL;
+    measurement->ref = REF_ONE;
+    measurement->names = take_names(names);
+    measurement->at_nsec = at_nsec;
+    measurement->uptime_nsec = uptime_nsec;
+    measurement->arena = arena_new(MEASUREMENT_BUDGET);
+    if (!measurement->arena)
+        return NULL;
+    measurement->workloads = MAP_INIT_IN(measurement->arena);
+    measurement->values = ARENA_RAW(measurement->arena, double, names->n_rows);
+    if (!measurement->values)
+        return NULL;
+    for (size_t row = 0; row < names->n_rows; row++)
+        measurement->values[row] = NAN;
+    return TAKE_PTR(measurement);
+}
+
+Measurement *measurement_ref(Measurement *measurement) {
+    ref_take(&measurement->ref);
+    return measurement;
+}
+
+Measurement *measurement_unref(Measurement *measurement) {
+    if (measurement && ref_drop(&measurement->ref)) {
+        drop_names(measurement->names);
+        arena_free(measurement->arena);
+        free(measurement);
+    }
+    return NULL;
+}
+
+int measurement_set(Measurement *measurement, uint32_t row, double value, int64_t lag_nsec) {
+    assert(row < measurement->names->n_rows);
+    if (lag_nsec > 0 && !measurement->lags_nsec) {
+        measurement->lags_nsec =
+            ARENA_ARRAY(measurement->arena, int64_t, measurement->names->n_rows);
+        if (!measurement->lags_nsec)
+            return -ENOMEM;
+    }
+    measurement->values[row] = isfinite(value) ? value : NAN;
+    if (measurement->lags_nsec)
+        measurement->lags_nsec[row] = lag_nsec > 0 ? lag_nsec : 0;
+    return 0;
+}
+
+/* --- workloads --------------------------------------------------------------------------- */
+
+int measurement_reserve_workloads(Measurement *measurement, size_t n) {
+    double *values = ARENA_ARRAY(measurement->arena, double, measurement->n_workloads + n);
+
+    if (!values)
+        return -ENOMEM;
+    for (size_t i = 0; i < measurement->n_workloads; i++)
+        values[i] = measurement->workload_values[i];
+    measurement->workload_values = values;
+    return 0;
+}
+
+/* The place of @key, which is not there yet. */
+static int add_workload(Measurement *measurement, Str key, uint32_t *ret_place) {
+    Str kept = arena_copy(measurement->arena, key);
+    int r;
+
+    if (!kept.ptr)
+        return -ENOMEM;
+    r = map_add(&measurement->workloads, kept, (uint32_t)measurement->n_workloads);
+    if (r < 0)
+        return r;
+    *ret_place = (uint32_t)measurement->n_workloads++;
+    return 0;
+}
+
+int measurement_set_workload(Measurement *measurement, Str key, double value) {
+    uint32_t place = map_find(&measurement->workloads, key);
+    int r = place == MAP_NONE ? add_workload(measurement, key, &place) : 0;
+
+    if (r < 0)
+        return r;
+    measurement->workload_values[place] = isfinite(value) ? value : NAN;
+    return 0;
+}
+
+double measurement_workload(const Measurement *measurement, Str key) {
+    uint32_t place = map_find(&measurement->workloads, key);
+
+    return place == MAP_NONE ? NAN : measurement->workload_values[place];
+}
+
+uint32_t measurement_row(
+    const Measurement *measurement, const NodeNames *now, uint32_t row, Str name) {
+    const NodeNames *names = measurement->names;
+
+    if (str_is_empty(name))
+        return (uint32_t)names->n_rows;
+    if (names == now || (row < names->n_rows && str_eq(names->names[row], name)))
+        return row;
+    return names_find(names, name);
+}
+
+/* --- measurements ------------------------------------------------------------------------ */
+
+Measurements *measurements_new(uint64_t owner, size_t n) {
+    Measurements *measurements = calloc(1, sizeof(*measurements) + n * sizeof(Measurement *));
+
+    if (!measurements)
+        return NULL;
+    measurements->ref = REF_ONE;
+    measurements->owner = owner;
+    measurements->n = n;
+    return measurements;
+}
+
+Measurements *measurements_ref(Measurements *measurements) {
+    ref_take(&measurements->ref);
+    return measurements;
+}
+
+Measurements *measurements_unref(Measurements *measurements) {
+    if (measurements && ref_drop(&measurements->ref)) {
+        for (size_t i = 0; i < measurements->n; i++)
+            measurement_unref(measurements->items[i]);
+        free(measurements);
+    }
+    return NULL;
+}

@@ -1,0 +1,80 @@
+#pragma once
+
+/*
+ * Measurement: what one look at a source said of a gauge.
+ *
+ * Numbers by row of the table as it was then, and by workload for gauges of pods. Made by whoever
+ * asked (src/load, a file, a test), immutable and refcounted once it is handed over.
+ *
+ * Measurements: the last measurement of each gauge of a program, in the program's order.
+ *
+ * Threads: reference and read from any.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/ref.h"
+#include "base/str.h"
+#include "cluster/names.h"
+
+typedef struct Measurement {
+    Ref ref;
+    Arena *arena;        /* of its own: all below */
+    NodeNames *names;    /* which row is which node: a reference */
+    int64_t at_nsec;     /* since 1970, by our clock: when it was asked for */
+    int64_t uptime_nsec; /* the same, monotonic: what age is told by */
+    double *values;      /* by row of @names; NaN: none. Never infinite */
+    int64_t *lags_nsec;  /* by row: how much older than @at_nsec it is; NULL: none is older */
+    Map workloads;       /* "NAMESPACE/KIND/NAME" to a place in ... */
+    double *workload_values;
+    size_t n_workloads;
+} Measurement;
+
+/* Every value NaN. Of a snapshot's @names a reference is taken; others must live longer. Whoever
+ * makes it fills values and calls the two below before anybody else sees it. NULL when out of
+ * memory. */
+Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) MUST_CHECK;
+
+/* The value of row @row, @lag_nsec older than the measurement; what is not finite is none. 0 or
+ * -ENOMEM. */
+int measurement_set(Measurement *measurement, uint32_t row, double value, int64_t lag_nsec)
+    MUST_CHECK;
+
+/* Room for @n more workloads, then their values; one that has a value gets the later one. Keys are
+ * copied. 0 or -ENOMEM. */
+int measurement_reserve_workloads(Measurement *measurement, size_t n) MUST_CHECK;
+int measurement_set_workload(Measurement *measurement, Str key, double value) MUST_CHECK;
+
+Measurement *measurement_ref(Measurement *measurement);
+Measurement *measurement_unref(Measurement *measurement); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Measurement *, measurement_unref)
+
+/* NaN: nothing is known. */
+double measurement_workload(const Measurement *measurement, Str key);
+
+/* The row of @names that is row @row, called @name, of a table whose names are @now; n_rows: it was
+ * not there. Mostly the names are the same, and so is the row. */
+uint32_t measurement_row(
+    const Measurement *measurement, const NodeNames *now, uint32_t row, Str name);
+
+typedef struct Measurements {
+    Ref ref;
+    uint64_t owner; /* whose gauges these are: told by who asked for them */
+    size_t n;
+    Measurement *items[]; /* references; NULL: none yet */
+} Measurements;
+
+/* The last measurement of gauge @i; NULL: none. @measurements may be NULL. */
+static inline const Measurement *measurements_at(const Measurements *measurements, size_t i) {
+    return measurements && i < measurements->n ? measurements->items[i] : NULL;
+}
+
+/* All NULL. NULL when out of memory. */
+Measurements *measurements_new(uint64_t owner, size_t n) MUST_CHECK;
+Measurements *measurements_ref(Measurements *measurements);
+Measurements *measurements_unref(Measurements *measurements); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Measurements *, measurements_unref)

@@ -1,0 +1,77 @@
+#pragma once
+
+/*
+ * NodeRows: nodes and the pods on them while they change.
+ *
+ * A NodeEntry is a node's name with what is known of it: the node, if there is one, and the
+ * pods that say they run there. Events of nodes and pods come in any order, so pods may
+ * be at a entry before its node is known, and stay when it is gone. A entry with a node
+ * has a row; a entry with neither node nor pods is gone.
+ *
+ * Which rows differ from the last snapshot is kept with them; cluster/snapshot-build.h makes
+ * the next one of it.
+ *
+ * What may fail comes first: make room, then change. Not thread safe.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/set.h"
+#include "base/str.h"
+#include "cluster/chunk.h"
+#include "model/node.h"
+#include "model/pod.h"
+
+typedef struct NodeEntry {
+    Str name;
+    const Node *node; /* a reference; NULL: nobody has told of it (yet) */
+    uint32_t row;     /* while it has a node */
+    uint32_t n_pods;
+    uint32_t n_promised;   /* rooms for pods, or the node, that are about to come */
+    uint32_t n_rooms;      /* of pods */
+    bool has_pods_changed; /* since the last snapshot */
+    const Pod **pods;      /* borrowed, in the order they came */
+    char text[];
+} NodeEntry;
+
+typedef struct NodeRows {
+    Set entries;
+    NodeEntry **by_row; /* NULL: a free row */
+    size_t n_rows;      /* the last one is taken */
+    size_t n_rooms;     /* of by_row; a multiple of CHUNK_ROWS */
+    size_t n_nodes;
+    size_t first_free;    /* rows below are taken */
+    uint64_t *changed;    /* by chunk, one bit a row; also of rows that are gone */
+    size_t n_changed;     /* bits set */
+    bool has_set_changed; /* a row was given or taken */
+} NodeRows;
+
+void rows_done(NodeRows *rows);
+
+/* NULL when there is none. */
+NodeEntry *rows_find(const NodeRows *rows, Str name);
+
+/* Room at the entry @name for one more pod, or for its node, which the next
+ * rows_add_pod() or rows_set_node() uses; rows_withdraw() gives it back. 0, or -ENOMEM:
+ * nothing was promised. */
+int rows_promise_pod(NodeRows *rows, Str name) MUST_CHECK;
+int rows_promise_node(NodeRows *rows, Str name) MUST_CHECK;
+void rows_withdraw(NodeRows *rows, Str name);
+
+/* Room for @n_more rows. 0, or -ENOMEM. */
+int rows_reserve(NodeRows *rows, size_t n_more) MUST_CHECK;
+
+/* At the entry @pod says it runs, where there is room. */
+void rows_add_pod(NodeRows *rows, const Pod *pod);
+void rows_remove_pod(NodeRows *rows, const Pod *pod);
+void rows_replace_pod(NodeRows *rows, const Pod *old, const Pod *pod); /* at the same entry */
+
+/* Takes the reference to @node. A new one gets the lowest free row; there must be room. */
+void rows_set_node(NodeRows *rows, const Node *node);
+void rows_remove_node(NodeRows *rows, NodeEntry *entry);
+
+/* A snapshot was made of it all. */
+void rows_settle(NodeRows *rows);

@@ -1,0 +1,53 @@
+#pragma once
+
+/*
+ * RecordPool: the shared parts that records (cluster/record.h) are made of.
+ *
+ * A part is an immutable, refcounted piece of memory: a text, or a block of some
+ * structure whose strings are texts. A pool has each content once and holds one
+ * reference to it, so that of two parts of one pool equal content means equal
+ * address; that is also how blocks are compared, byte by byte with the addresses of
+ * their texts. Without a pool (NULL) every part is new and its taker's alone.
+ *
+ * The takers hold the other references, so that a record may be dropped on any thread;
+ * record_pool_sweep() later finds the parts that only the pool still holds.
+ *
+ * Threads: a pool belongs to one; parts may be dropped on any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+typedef struct RecordPool RecordPool;
+
+RecordPool *record_pool_new(void); /* NULL when out of memory */
+RecordPool *record_pool_free(
+    RecordPool *pool); /* parts live on with their takers. Takes NULL, returns NULL */
+DEFINE_CLEANUP(RecordPool *, record_pool_free)
+
+/* Frees the parts that nobody else holds any more. Costs a walk over all parts: for when
+ * many have come since the last time. Returns how many were freed. */
+size_t record_pool_sweep(RecordPool *pool);
+size_t record_pool_size(const RecordPool *pool); /* parts in it */
+
+/* --- for records ------------------------------------------------------------------ */
+
+/* The text as a part, a reference to which the caller owns; nothing for the empty one.
+ * False when out of memory. */
+bool text_take(RecordPool *pool, Str text, Str *ret) MUST_CHECK;
+void text_drop(Str text); /* of text_take(), or empty */
+
+/* Drops what a block of @size bytes refers to; zeroed memory refers to nothing. */
+typedef void (*BlockRelease)(void *block, size_t size);
+
+/* @size zeroed bytes with one reference, to be filled; padding must stay zero. NULL when out
+ * of memory. */
+void *block_new(size_t size, BlockRelease release) MUST_CHECK;
+
+/* The block of this content that the pool has, else @block from now on. Takes the reference
+ * to @block and returns one to the result; NULL when out of memory. */
+void *block_share(RecordPool *pool, void *block) MUST_CHECK;
+void block_drop(void *block); /* takes NULL */

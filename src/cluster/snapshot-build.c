@@ -1,0 +1,307 @@
+#include "cluster/snapshot-build.h"
+
+#include <errno.h>
+
+#include "base/arena.h"
+#include "cluster/dictionary-builder.h"
+#include "cluster/record.h"
+
+/* For lists of pointers and numbers only; the largest cluster needs a few MiB. */
+#define BUILD_BUDGET ((size_t)256 * 1024 * 1024)
+
+typedef struct SnapshotBuild {
+    const NodeRows *rows;
+    const NodeTable *before; /* NULL: none */
+    Arena *arena;            /* gone with the build */
+    TableDictionaryBuilder dictionary;
+
+    size_t n_chunks, n_copied;
+    const NodeChunk **chunks; /* references */
+    NodeChunk **own;          /* those that are not shared yet; NULL: shared */
+    NodeNames *names;         /* a reference */
+} SnapshotBuild;
+
+static void build_done(SnapshotBuild *build) {
+    for (size_t i = 0; i < build->n_chunks; i++)
+        chunk_unref(build->chunks[i]);
+    names_unref(build->names);
+    arena_free(build->arena);
+}
+
+/* The entry of a row, or NULL: nobody's, or not a row any more. */
+static const NodeEntry *entry_at(const SnapshotBuild *build, size_t row) {
+    return row < build->rows->n_rows ? build->rows->by_row[row] : NULL;
+}
+
+static uint64_t changed_in(const SnapshotBuild *build, size_t chunk) {
+    return chunk < build->rows->n_rooms / CHUNK_ROWS ? build->rows->changed[chunk] : 0;
+}
+
+/* --- dictionary ----------------------------------------------------------------------- */
+
+/* Before any chunk is made: how wide chunks are depends on it. */
+static int collect_resources(SnapshotBuild *build) {
+    int r = 0;
+
+    for (size_t chunk = 0; chunk < build->n_chunks; chunk++) {
+        for (uint64_t left = changed_in(build, chunk); r == 0 && left; left &= left - 1) {
+            const NodeEntry *entry =
+                entry_at(build, chunk * CHUNK_ROWS + (size_t)__builtin_ctzll(left));
+
+            if (entry)
+                r = table_dictionary_builder_add_offers(&build->dictionary, entry->node);
+        }
+    }
+    if (r == 0 && build->dictionary.n_left_out > 0)
+        r = table_dictionary_builder_choose_columns(&build->dictionary, build->rows);
+    return r;
+}
+
+/* --- chunks ---------------------------------------------------------------------- */
+
+/* An empty list is NULL. */
+static int list_pods(const NodeEntry *entry, const PodList **ret) {
+    *ret = entry->n_pods > 0 ? pod_list_new(entry->pods, entry->n_pods) : NULL;
+    return *ret || entry->n_pods == 0 ? 0 : -ENOMEM;
+}
+
+/* What follows from the node (NULL: none) and the pods of a slot. */
+static void write_columns(const SnapshotBuild *build, NodeChunk *chunk, size_t slot) {
+    static const Node nobody;
+    const Node *node = chunk->nodes[slot] ? chunk->nodes[slot] : &nobody;
+
+    chunk->is_ready[slot] = node->is_ready;
+    chunk->is_unschedulable[slot] = node->is_unschedulable;
+    chunk_set_allocatable(chunk, slot, &node->allocatable, build->dictionary.resources.items);
+    chunk_count_pods(chunk, slot, build->dictionary.resources.items);
+}
+
+static void clear_slot(const SnapshotBuild *build, NodeChunk *chunk, size_t slot) {
+    chunk->nodes[slot] = node_record_unref(chunk->nodes[slot]);
+    chunk->pods[slot] = pod_list_unref(chunk->pods[slot]);
+    chunk->taint_set[slot] = 0;
+    write_columns(build, chunk, slot);
+}
+
+static int fill_slot(SnapshotBuild *build, NodeChunk *chunk, size_t slot, const NodeEntry *entry) {
+    const Node *node = entry->node;
+    int r = table_dictionary_builder_number_taints(
+        &build->dictionary, &node->taints, &chunk->taint_set[slot]);
+
+    if (r < 0)
+        return r;
+    if (entry->has_pods_changed) {
+        const PodList *pods;
+
+        r = list_pods(entry, &pods);
+        if (r < 0)
+            return r;
+        pod_list_unref(chunk->pods[slot]);
+        chunk->pods[slot] = pods;
+    }
+    node_record_unref(chunk->nodes[slot]);
+    chunk->nodes[slot] = node_record_ref(node);
+    write_columns(build, chunk, slot);
+    return 0;
+}
+
+/* @old with the columns of this build, which may be fewer. NULL when out of memory. */
+static NodeChunk *remake_chunk(const SnapshotBuild *build, const NodeChunk *old) {
+    NodeChunk *own = chunk_new((uint32_t)build->dictionary.resources.n);
+
+    for (size_t slot = 0; own && slot < CHUNK_ROWS; slot++) {
+        if (old->nodes[slot])
+            own->nodes[slot] = node_record_ref(old->nodes[slot]);
+        if (old->pods[slot])
+            own->pods[slot] = pod_list_ref(old->pods[slot]);
+        own->taint_set[slot] = old->taint_set[slot];
+        write_columns(build, own, slot);
+    }
+    return own;
+}
+
+/* The chunk at @i, with what was there before, as one of our own. NULL when out of memory. */
+static NodeChunk *own_chunk(SnapshotBuild *build, size_t i) {
+    const NodeChunk *old = build->chunks[i];
+    uint32_t n_resources = (uint32_t)build->dictionary.resources.n;
+    NodeChunk *own = build->own[i];
+
+    if (own)
+        return own;
+    if (!old)
+        own = chunk_new(n_resources);
+    else
+        own = build->dictionary.has_new_columns ? remake_chunk(build, old)
+                                                : chunk_copy(old, n_resources);
+    if (!own)
+        return NULL;
+    chunk_unref(old);
+    build->chunks[i] = build->own[i] = own;
+    build->n_copied++;
+    return own;
+}
+
+static int make_chunk(SnapshotBuild *build, size_t i) {
+    uint64_t changed = changed_in(build, i);
+    bool is_old = build->before && i < build->before->n_chunks;
+    NodeChunk *own;
+    int r = 0;
+
+    if (is_old)
+        build->chunks[i] = chunk_ref(build->before->chunks[i]);
+    if (is_old && !changed && !build->dictionary.has_new_columns)
+        return 0;
+    own = own_chunk(build, i);
+    if (!own)
+        return -ENOMEM;
+    for (; r == 0 && changed; changed &= changed - 1) {
+        size_t slot = (size_t)__builtin_ctzll(changed);
+        const NodeEntry *entry = entry_at(build, i * CHUNK_ROWS + slot);
+
+        if (entry)
+            r = fill_slot(build, own, slot, entry);
+        else
+            clear_slot(build, own, slot);
+    }
+    return r;
+}
+
+static int make_chunks(SnapshotBuild *build) {
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < build->n_chunks; i++)
+        r = make_chunk(build, i);
+    return r;
+}
+
+/* --- taint sets that nobody has any more ------------------------------------------- */
+
+/* New numbers by old ones for the sets that rows have, 0 for the others: their count. */
+static size_t renumber(const SnapshotBuild *build, uint32_t *numbers) {
+    size_t n_live = 1; /* the empty one */
+
+    for (size_t i = 0; i < build->n_chunks; i++) {
+        for (size_t slot = 0; slot < CHUNK_ROWS; slot++) {
+            uint32_t *number = &numbers[build->chunks[i]->taint_set[slot]];
+
+            if (build->chunks[i]->taint_set[slot] != 0 && *number == 0)
+                *number = (uint32_t)n_live++;
+        }
+    }
+    return n_live;
+}
+
+/* Numbers change in every chunk. */
+static int apply_numbers(SnapshotBuild *build, const uint32_t *numbers) {
+    for (size_t i = 0; i < build->n_chunks; i++) {
+        NodeChunk *own = own_chunk(build, i);
+
+        if (!own)
+            return -ENOMEM;
+        for (size_t slot = 0; slot < CHUNK_ROWS; slot++)
+            own->taint_set[slot] = numbers[own->taint_set[slot]];
+    }
+    return 0;
+}
+
+/* Copies every chunk, so it must be rare: each time more sets have come since than rows
+ * can have. */
+static int drop_unused_taints(SnapshotBuild *build) {
+    size_t n = build->dictionary.taint_sets.n, n_live;
+    uint32_t *numbers;
+    Taints *kept;
+
+    if (n <= BUILD_TAINT_SETS_SPARE || !build->dictionary.has_new_entries)
+        return 0;
+    numbers = ARENA_ARRAY(build->arena, uint32_t, n);
+    kept = ARENA_ARRAY(build->arena, Taints, n);
+    if (!numbers || !kept)
+        return -ENOMEM;
+    n_live = renumber(build, numbers);
+    if (n <= 2 * n_live + BUILD_TAINT_SETS_SPARE)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if (numbers[i])
+            kept[numbers[i]] = build->dictionary.taint_sets.items[i];
+    build->dictionary.taint_sets.items = kept;
+    build->dictionary.taint_sets.n = n_live;
+    return apply_numbers(build, numbers);
+}
+
+/* --- together -------------------------------------------------------------------- */
+
+static int make_names(SnapshotBuild *build) {
+    const NodeRows *rows = build->rows;
+    const NodeTable *before = build->before;
+    Str *names;
+
+    if (before && !rows->has_set_changed) {
+        build->names = names_ref((NodeNames *)(uintptr_t)before->names);
+        return 0;
+    }
+    names = ARENA_ARRAY(build->arena, Str, rows->n_rows);
+    if (!names)
+        return -ENOMEM;
+    for (size_t row = 0; row < rows->n_rows; row++)
+        if (rows->by_row[row])
+            names[row] = rows->by_row[row]->name;
+    return names_new(names, rows->n_rows, before ? before->names : NULL, &build->names);
+}
+
+static int build_start(SnapshotBuild *build, const NodeRows *rows, const Snapshot *before) {
+    size_t n_chunks = rows->n_rows / CHUNK_ROWS + 1;
+
+    build->rows = rows;
+    build->before = before ? snapshot_table(before) : NULL;
+    build->arena = arena_new(BUILD_BUDGET);
+    if (!build->arena)
+        return -ENOMEM;
+    build->chunks = ARENA_ARRAY(build->arena, const NodeChunk *, n_chunks);
+    build->own = ARENA_ARRAY(build->arena, NodeChunk *, n_chunks);
+    if (!build->chunks || !build->own)
+        return -ENOMEM;
+    build->n_chunks = n_chunks;
+    return table_dictionary_builder_init(&build->dictionary, before, build->arena);
+}
+
+/* Hands everything over. */
+static int build_finish(
+    SnapshotBuild *build, const Snapshot *before, const SnapshotPods *pods, Snapshot **ret) {
+    const TableDictionary *dictionary = table_dictionary_builder_words(&build->dictionary, before);
+    NodeTable table = {
+        .n_rows = build->rows->n_rows,
+        .names = build->names,
+        .chunks = build->chunks,
+        .n_chunks = build->n_chunks,
+        .nominated = pods->nominated,
+        .n_nominated = pods->n_nominated,
+        .assumed = pods->assumed,
+        .n_assumed = pods->n_assumed,
+    };
+
+    if (!dictionary)
+        return -ENOMEM;
+    build->names = NULL;
+    build->n_chunks = 0;
+    return snapshot_new(&table, dictionary, ret);
+}
+
+int snapshot_build(const NodeRows *rows, const Snapshot *before, const SnapshotPods *pods,
+    Snapshot **ret, size_t *ret_copied) {
+    _cleanup_(build_done) SnapshotBuild build = {0};
+    int r = build_start(&build, rows, before);
+
+    if (r == 0)
+        r = collect_resources(&build);
+    if (r == 0)
+        r = make_chunks(&build);
+    if (r == 0)
+        r = drop_unused_taints(&build);
+    if (r == 0)
+        r = make_names(&build);
+    if (r == 0)
+        r = build_finish(&build, before, pods, ret);
+    if (r == 0)
+        *ret_copied = build.n_copied;
+    return r;
+}

@@ -1,0 +1,97 @@
+#pragma once
+
+/*
+ * Store, from the inside: for store.c (events, the assumed, snapshots), store-pods.c (what a
+ * change of a pod is) and store-list.c (relists).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/set.h"
+#include "cluster/assumed-pods.h"
+#include "cluster/node-rows.h"
+#include "cluster/record-pool.h"
+#include "cluster/staged-list.h"
+#include "cluster/store.h"
+
+struct Store {
+    RecordPool *pool;
+    size_t n_parts_swept; /* parts left by the last sweep */
+
+    NodeRows rows; /* nodes, and which pods are on them */
+    Set pods;      /* by namespace and name, pending ones too; references */
+    Set nominated; /* those of them that wait for a node they were promised; borrowed */
+    bool has_nominated_changed;
+    AssumedPods assumed; /* its pods are at their rows too */
+    StagedList staged_nodes, staged_pods;
+
+    Snapshot *published; /* NULL: none yet */
+    size_t n_chunks_copied;
+
+    size_t nodes_max, pods_max, assumed_max;
+};
+
+/* --- pods by namespace and name ----------------------------------------------------- */
+
+uint64_t pods_hash(const Pod *pod);
+bool pods_match(const void *item, const void *key); /* a SetMatch; the key is a pod too */
+
+/* The one with the namespace and name of @pod; NULL when there is none. */
+const Pod *pods_find(const Set *pods, const Pod *pod);
+
+/* --- what a pod does ----------------------------------------------------------------- */
+
+/* It takes something of a node, known or not. */
+static inline bool pod_is_counted(const Pod *pod) {
+    return !pod->is_terminal && !str_is_empty(pod->node_name);
+}
+
+static inline bool pod_is_nominated(const Pod *pod) {
+    return !pod->is_terminal && str_is_empty(pod->node_name) &&
+           !str_is_empty(pod->nominated_node_name);
+}
+
+/* Of two of one name. */
+static inline bool pod_is_same(const Pod *a, const Pod *b) {
+    return str_eq(a->uid, b->uid);
+}
+
+/* A reference to @known (which may be NULL) when it says all that is kept of @pod; else a new
+ * record. NULL when out of memory. */
+const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) MUST_CHECK;
+
+/* The assumed has changed: that may show, or hide, nominated pods. */
+void store_touch_nominated(Store *store);
+
+/* The pod @uid does not count by the assumed any more. */
+void store_settle(Store *store, Str uid);
+
+/* --- changing a pod ------------------------------------------------------------------ */
+
+/* Whether @record, in the place of @old (NULL: none), needs room at its entry; and giving back
+ * what was promised. */
+bool store_needs_room(const Pod *old, const Pod *record);
+void store_withdraw_room(Store *store, const Pod *old, const Pod *record);
+
+/* All the room that store_put_pod() needs. 0, or -ENOMEM: nothing has changed. */
+int store_make_room(Store *store, const Pod *old, const Pod *record) MUST_CHECK;
+
+/* Puts @record, whose reference it takes, in the place of @old (NULL: there was none). There must
+ * be room. */
+void store_put_pod(Store *store, const Pod *old, const Pod *record);
+
+/* @pod, one of the store's, is gone. */
+void store_drop_pod(Store *store, const Pod *pod);
+
+/* @pod has ended: as if it were gone. @old: what the store knows under its name, or NULL. */
+void store_end_pod(Store *store, const Pod *old, const Pod *pod);
+
+/* --- the rest ------------------------------------------------------------------------ */
+
+void store_unstage(Store *store); /* forgets lists that have not ended */
+
+/* Frees parts of the pool that nobody uses any more, if there may be many. */
+void store_sweep(Store *store);

@@ -1,0 +1,145 @@
+/*
+ * A store whose allocations fail now and then, against the model: what returns -ENOMEM has
+ * changed nothing. Linked with --wrap, so that every allocation passes here.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/test-assert.h"
+#include "cluster/test-measured.h"
+#include "cluster/test-model.h"
+
+static unsigned countdown; /* to the allocation that fails; 0: none does */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static bool is_due(void) {
+    return countdown > 0 && --countdown == 0;
+}
+
+void *__wrap_malloc(size_t size) {
+    return is_due() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size) {
+    return is_due() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size) {
+    return is_due() ? NULL : __real_realloc(old, size);
+}
+
+/* An event makes a few allocations, a list or a snapshot many. */
+static void arm(unsigned rng) {
+    countdown = rng < 16 ? rng % 4 + 1 : rng < 48 ? rng - 15 : 0;
+}
+
+static void disarm(void) {
+    countdown = 0;
+}
+
+static void test_failing(void **state) {
+    static const ModelOptions options[] = {
+        {4, 12, 3, 10, 3, 8, 40000, arm, disarm},
+        {40, 120, 40, 110, 16, 20, 40000, arm, disarm},
+        {140, 300, 140, 300, 200, 40, 20000, arm, disarm},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(options); i++) {
+        ModelRng rng = {.rng = {10 + i}};
+        ModelTally tally;
+        const char *problem = model_run(&options[i], &rng, &tally);
+
+        disarm();
+        if (problem)
+            print_error("seed %zu: %s\n", 10 + i, problem);
+        assert_null(problem);
+        assert_true(tally.n_failed > 1000);
+        assert_true(tally.n_published > 100 && tally.n_lists > 100);
+    }
+}
+
+/* A measurement of everything, or NULL. */
+static Measurement *sample(NodeNames *names) {
+    _cleanup_(measurement_unrefp) Measurement *measurement = measurement_new(names, NOW, UPTIME);
+
+    if (!measurement || measurement_set(measurement, 0, 1, SEC) < 0 ||
+        measurement_reserve_workloads(measurement, 1) < 0 ||
+        measurement_set_workload(measurement, STR("n/Job/j"), 2) < 0)
+        return NULL;
+    return TAKE_PTR(measurement);
+}
+
+/* The next loads in the place of those that there are; 0 or -ENOMEM. */
+static int renew_loads(Lab *lab) {
+    _cleanup_(measurements_unrefp) Measurements *made = measurements_new(1, LAB_GAUGES);
+    Loads next;
+    int r;
+
+    if (!made)
+        return -ENOMEM;
+    made->items[0] = sample((NodeNames *)(uintptr_t)lab_table(lab)->names);
+    if (!made->items[0])
+        return -ENOMEM;
+    lab->input.measurements = made;
+    r = loads_build_counted(
+        &lab->input, lab_table(lab), &(KnownLoads){lab_table(lab), &lab->loads}, lab->arena, &next);
+    lab->input.measurements = NULL;
+    if (r < 0) {
+        loads_release(&next);
+        return r;
+    }
+    loads_release(&lab->loads);
+    lab->loads = next;
+    return 0;
+}
+
+/* Whichever allocation fails: what there was stays, and nothing is lost. */
+static void test_failing_loads(void **state) {
+    unsigned n_failed = 0;
+    char name[16];
+    Lab lab;
+
+    (void)state;
+    lab_open(&lab);
+    for (unsigned i = 0; i < 3 * CHUNK_ROWS; i++) {
+        (void)snprintf(name, sizeof(name), "n%u", i);
+        lab_add_node(&lab, name);
+    }
+    lab_publish(&lab);
+    lab_build(&lab);
+    for (unsigned at = 1; at < 100; at++) {
+        int r;
+
+        countdown = at;
+        r = renew_loads(&lab);
+        disarm();
+        assert_true(r == 0 || r == -ENOMEM);
+        if (r == 0)
+            break;
+        n_failed++;
+        assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 0), NAN); /* as it was */
+    }
+    assert_in_range(n_failed, 6, 90);
+    assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 0), 1);
+    assert_number(loads_workload(&lab.loads, 0, STR("n/Job/j")), 2);
+    lab_close(&lab);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_failing_loads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+#include "kube/api-objects.h"
+
+#include "json/read.h"
+
+/* The API server's word, in details.causes, for "I am behind". */
+#define CAUSE_TOO_LARGE "ResourceVersionTooLarge"
+
+#define INITIAL_EVENTS_END "k8s.io/initial-events-end"
+
+/* --- events --- */
+
+static WatchEventType type_of(Str word) {
+    static const Str words[] = {
+        [EVENT_ADDED] = STR("ADDED"),
+        [EVENT_MODIFIED] = STR("MODIFIED"),
+        [EVENT_DELETED] = STR("DELETED"),
+        [EVENT_BOOKMARK] = STR("BOOKMARK"),
+        [EVENT_ERROR] = STR("ERROR"),
+    };
+
+    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
+        if (str_eq(word, words[i]))
+            return (WatchEventType)i;
+    return EVENT_UNKNOWN;
+}
+
+bool event_read(Str document, WatchEvent *ret) {
+    JsonReader reader;
+    Str key, type = STR_NULL;
+    bool escaped;
+
+    *ret = (WatchEvent){0};
+    json_reader_init(&reader, document);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("type")))
+            json_string_raw(&reader, &type, &escaped);
+        else if (json_key_is(&reader, key, STR("object")))
+            json_skip_fast(&reader, &ret->object);
+        else
+            json_skip_fast(&reader, NULL);
+    }
+    json_end(&reader);
+    ret->type = type_of(type);
+    return json_error(&reader) == JSON_OK && !str_is_empty(type) &&
+           str_has_prefix(ret->object, STR("{"));
+}
+
+/* --- statuses --- */
+
+static void read_causes(JsonReader *reader, Arena *arena, ApiStatus *status) {
+    json_array(reader);
+    while (json_element(reader)) {
+        Str key, reason = STR_NULL;
+
+        json_object(reader);
+        while (json_key(reader, &key)) {
+            if (json_key_is(reader, key, STR("reason")))
+                json_string(reader, arena, &reason);
+            else
+                json_skip(reader, NULL);
+        }
+        status->is_version_too_large |= str_eq(reason, STR(CAUSE_TOO_LARGE));
+    }
+}
+
+static void read_details(JsonReader *reader, Arena *arena, ApiStatus *status) {
+    int64_t retry = 0;
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("retryAfterSeconds")))
+            json_int64(reader, &retry);
+        else if (json_key_is(reader, key, STR("causes")))
+            read_causes(reader, arena, status);
+        else
+            json_skip(reader, NULL);
+    }
+    if (retry > 0)
+        status->retry_after_sec = retry > INT32_MAX ? INT32_MAX : (int)retry;
+}
+
+bool api_status_read(Str text, Arena *arena, ApiStatus *ret) {
+    ApiStatus status = {.retry_after_sec = -1};
+    JsonReader reader;
+    Str key, kind = STR_NULL;
+
+    *ret = status;
+    json_reader_init(&reader, text);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("kind")))
+            json_string(&reader, arena, &kind);
+        else if (json_key_is(&reader, key, STR("code")))
+            json_int64(&reader, &status.code);
+        else if (json_key_is(&reader, key, STR("reason")))
+            json_string(&reader, arena, &status.reason);
+        else if (json_key_is(&reader, key, STR("message")))
+            json_string(&reader, arena, &status.message);
+        else if (json_key_is(&reader, key, STR("details")))
+            read_details(&reader, arena, &status);
+        else
+            json_skip(&reader, NULL);
+    }
+    json_end(&reader);
+    if (json_error(&reader) != JSON_OK || !str_eq(kind, STR("Status")))
+        return false;
+    *ret = status;
+    return true;
+}
+
+bool api_status_is_expired(const ApiStatus *status) {
+    return status->code == 410 || str_eq(status->reason, STR("Expired")) ||
+           str_eq(status->reason, STR("Gone"));
+}
+
+/* --- objects --- */
+
+static void read_annotations(JsonReader *reader, Arena *arena, ObjectMeta *meta) {
+    Str key, value = STR_NULL;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR(INITIAL_EVENTS_END)))
+            json_string(reader, arena, &value);
+        else
+            json_skip_fast(reader, NULL);
+    }
+    meta->ends_initial_events = str_eq(value, STR("true"));
+}
+
+static void read_meta(JsonReader *reader, Arena *arena, bool with_annotations, ObjectMeta *meta) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("name")))
+            json_string(reader, arena, &meta->name);
+        else if (json_key_is(reader, key, STR("namespace")))
+            json_string(reader, arena, &meta->namespace);
+        else if (json_key_is(reader, key, STR("uid")))
+            json_string(reader, arena, &meta->uid);
+        else if (json_key_is(reader, key, STR("resourceVersion")))
+            json_string(reader, arena, &meta->version);
+        else if (with_annotations && json_key_is(reader, key, STR("annotations")))
+            read_annotations(reader, arena, meta);
+        else
+            json_skip_fast(reader, NULL);
+    }
+}
+
+bool object_meta_read(Str object, Arena *arena, bool with_annotations, ObjectMeta *ret) {
+    JsonReader reader;
+    Str key;
+
+    *ret = (ObjectMeta){0};
+    json_reader_init(&reader, object);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("metadata")))
+            read_meta(&reader, arena, with_annotations, ret);
+        else
+            json_skip_fast(&reader, NULL);
+    }
+    return json_error(&reader) == JSON_OK && !str_is_empty(ret->version);
+}
+
+/* --- lists --- */
+
+static void read_list_meta(JsonReader *reader, Arena *arena, ListPage *page) {
+    Str key;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("resourceVersion")))
+            json_string(reader, arena, &page->version);
+        else if (json_key_is(reader, key, STR("continue")))
+            json_string(reader, arena, &page->continue_token);
+        else
+            json_skip(reader, NULL);
+    }
+}
+
+bool list_page_read(Str text, Arena *arena, ListPage *ret) {
+    JsonReader reader;
+    Str key;
+
+    *ret = (ListPage){0};
+    json_reader_init(&reader, text);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
+        if (json_key_is(&reader, key, STR("metadata")))
+            read_list_meta(&reader, arena, ret);
+        else if (json_key_is(&reader, key, STR("items")))
+            json_skip_fast(&reader, &ret->items);
+        else
+            json_skip(&reader, NULL);
+    }
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK && !str_is_empty(ret->version) &&
+           (str_has_prefix(ret->items, STR("[")) || str_eq(ret->items, STR("null")));
+}

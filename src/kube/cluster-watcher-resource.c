@@ -1,0 +1,249 @@
+/*
+ * The sink of a reflector: objects are decoded and go into the store. What cannot be read, or is
+ * one too many, is passed over, and said now and then; what cannot even be told apart makes the
+ * reflector list anew.
+ */
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "kube/cluster-watcher-internal.h"
+#include "model/node.h"
+#include "json/read.h"
+
+/* --- objects into the store ------------------------------------------------------------- */
+
+/* One object, decoded: a node or a pod. */
+typedef struct Object {
+    Node node;
+    Pod pod;
+    Str name;
+} Object;
+
+static void say_unfit(WatchedResource *resource, Str name, const char *why) {
+    if (watcher_may_say(&resource->unfit_said_at))
+        watcher_say(resource->watcher,
+            (WatcherNotice){
+                .event = WATCHER_OBJECT_SKIPPED, .kind = resource->kind, .name = name, .why = why});
+}
+
+/* 0, SINK_UNFIT or SINK_MALFORMED. */
+static int decode(WatchedResource *resource, Str text, Object *ret) {
+    JsonReader reader;
+    char why[256];
+
+    arena_reset(resource->watcher->arena);
+    json_reader_init(&reader, text);
+    if (resource->kind == WATCHER_NODES) {
+        node_decode(&reader, resource->watcher->arena, &ret->node);
+        ret->name = ret->node.name;
+    } else {
+        pod_decode(&reader, resource->watcher->arena, &ret->pod);
+        ret->name = ret->pod.name;
+    }
+    json_end(&reader);
+    if (json_error(&reader) == JSON_OK && str_is_empty(ret->name))
+        json_fail(&reader, JSON_E_TYPE, "an object without a name");
+    switch (json_error(&reader)) {
+    case JSON_OK:
+        return 0;
+    case JSON_E_SYNTAX:
+    case JSON_E_UTF8:
+    case JSON_E_END:
+    case JSON_E_TRAILING:
+        return SINK_MALFORMED;
+    case JSON_E_DEPTH:
+    case JSON_E_TYPE:
+    case JSON_E_RANGE:
+    case JSON_E_MEMORY:
+        break;
+    }
+    json_describe(&reader, why, sizeof(why));
+    say_unfit(resource, ret->name, why);
+    return SINK_UNFIT;
+}
+
+/* The store's answer as a sink's. */
+static int taken(WatchedResource *resource, const Object *object, int r) {
+    if (r == STORE_FULL) {
+        say_unfit(resource, object->name, "there are too many");
+        return SINK_UNFIT;
+    }
+    return r < 0 ? r : 0;
+}
+
+static void on_begin(void *context) {
+    WatchedResource *resource = context;
+
+    resource->list_began_at = clock_monotonic_nsec();
+    store_list_begin(
+        resource->watcher->store, resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS);
+}
+
+static int on_item(void *context, Str text) {
+    WatchedResource *resource = context;
+    Store *store = resource->watcher->store;
+    Object object;
+    int r = decode(resource, text, &object);
+
+    if (r != 0)
+        return r;
+    r = resource->kind == WATCHER_NODES ? store_list_node(store, &object.node)
+                                        : store_list_pod(store, &object.pod);
+    return taken(resource, &object, r);
+}
+
+static int on_end(void *context) {
+    WatchedResource *resource = context;
+
+    return store_list_end(
+        resource->watcher->store, resource->kind == WATCHER_NODES ? STORE_NODES : STORE_PODS);
+}
+
+static void remove_object(WatchedResource *resource, const ObjectMeta *meta) {
+    Store *store = resource->watcher->store;
+
+    if (resource->kind == WATCHER_NODES)
+        store_remove_node(store, meta->name);
+    else
+        store_remove_pod(store, meta->namespace, meta->name, meta->uid);
+}
+
+static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, Str text) {
+    WatchedResource *resource = context;
+    ClusterWatcher *watcher = resource->watcher;
+    Object object;
+    int r;
+
+    if (type == EVENT_DELETED) {
+        remove_object(resource, meta);
+        return 0;
+    }
+    r = decode(resource, text, &object);
+    if (r != 0) { /* it counts as not there, as it would in a list */
+        remove_object(resource, meta);
+        return r;
+    }
+    if (resource->kind == WATCHER_NODES)
+        return taken(resource, &object, store_apply_node(watcher->store, &object.node));
+    r = store_apply_pod(watcher->store, &object.pod);
+    if (r == STORE_BOUND && type == EVENT_MODIFIED && watcher->callbacks.pod_bound)
+        watcher->callbacks.pod_bound(watcher->callbacks.context, &object.pod);
+    return taken(resource, &object, r);
+}
+
+/* --- what people are told ------------------------------------------------------------------ */
+
+/* Also for what was not said at once: the last word is to be the truth. */
+static void say_connected(WatchedResource *resource) {
+    if (!resource->is_connected || resource->says_connected ||
+        !watcher_may_say(&resource->connected_said_at))
+        return;
+    resource->says_connected = true;
+    watcher_say(
+        resource->watcher, (WatcherNotice){.event = WATCHER_CONNECTED, .kind = resource->kind});
+}
+
+static void say_lost(WatchedResource *resource, const char *why, int64_t retry_nsec) {
+    if (!watcher_may_say(&resource->lost_said_at))
+        return;
+    resource->says_connected = false;
+    watcher_say(resource->watcher,
+        (WatcherNotice){.event = WATCHER_LOST,
+            .kind = resource->kind,
+            .why = why,
+            .msec = retry_nsec / NSEC_PER_MSEC});
+}
+
+static void say_synced(const WatchedResource *resource) {
+    StoreFigures figures;
+
+    store_figures(resource->watcher->store, &figures);
+    watcher_say(resource->watcher,
+        (WatcherNotice){.event = WATCHER_LISTED,
+            .kind = resource->kind,
+            .n = resource->kind == WATCHER_NODES ? figures.n_nodes : figures.n_pods,
+            .msec = (clock_monotonic_nsec() - resource->list_began_at) / NSEC_PER_MSEC});
+}
+
+static void on_notice(void *context, ReflectorNotice what, const char *why, int64_t retry_nsec) {
+    WatchedResource *resource = context;
+
+    switch (what) {
+    case REFLECTOR_CONNECTED:
+        resource->is_connected = true;
+        say_connected(resource);
+        break;
+    case REFLECTOR_SYNCED:
+        say_synced(resource);
+        break;
+    case REFLECTOR_EXPIRED:
+        watcher_say(resource->watcher,
+            (WatcherNotice){.event = WATCHER_RELISTING, .kind = resource->kind, .why = why});
+        break;
+    case REFLECTOR_LOST:
+        resource->is_connected = false;
+        say_lost(resource, why, retry_nsec);
+        break;
+    }
+}
+
+/* --- its reflector ------------------------------------------------------------------------- */
+
+bool watched_resource_init(
+    WatchedResource *resource, ClusterWatcher *watcher, WatcherKind kind, uint64_t seed) {
+    const ReflectorOptions options = {
+        .path = kind == WATCHER_NODES ? "/api/v1/nodes" : "/api/v1/pods",
+        .resource = watcher_kind_name(kind),
+        .clock = clock_monotonic_nsec,
+        .seed = seed,
+        .silence_sec =
+            watcher->options.silence_sec ? watcher->options.silence_sec : WATCHER_SILENCE_SEC,
+        .sink =
+            {
+                .context = resource,
+                .begin = on_begin,
+                .item = on_item,
+                .end = on_end,
+                .apply = on_apply,
+                .notice = on_notice,
+            },
+    };
+
+    resource->watcher = watcher;
+    resource->kind = kind;
+    resource->reflector = reflector_new(watcher->client, &options);
+    return resource->reflector != NULL;
+}
+
+int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec) {
+    int64_t next_at = reflector_tick(resource->reflector, now_nsec);
+
+    say_connected(resource);
+    return next_at;
+}
+
+void watched_resource_status(const WatchedResource *resource, WatcherKindStatus *ret) {
+    const ReflectorFigures *figures = reflector_figures(resource->reflector);
+
+    *ret = (WatcherKindStatus){
+        .is_synced = figures->is_synced,
+        .is_connected = figures->is_connected,
+        .synced_at_nsec = figures->synced_at_nsec,
+        .heard_at_nsec = figures->heard_at_nsec,
+        .n_lists = figures->n_lists,
+        .n_watches = figures->n_watches,
+        .n_restarts = figures->n_restarts,
+        .n_added = figures->n_added,
+        .n_modified = figures->n_modified,
+        .n_deleted = figures->n_deleted,
+        .n_bookmarks = figures->n_bookmarks,
+        .n_errors = figures->n_errors,
+        .n_unknown = figures->n_unknown,
+        .n_malformed = figures->n_malformed,
+        .n_unfit = figures->n_unfit,
+        .n_bytes = figures->n_bytes,
+        .n_failures = figures->n_failures,
+    };
+    (void)snprintf(ret->last_error, sizeof(ret->last_error), "%s", figures->last_error);
+}

@@ -1,0 +1,185 @@
+#pragma once
+
+/*
+ * ClusterWatcher: the cluster as the API server tells it, kept true by one thread.
+ *
+ *     list or streamed list ──> Store (staged, swapped in whole) ──> publish
+ *     watch events ───────────> Store ──> publish, at the end of each turn
+ *     bind() ─────────────────> judge, assume in the Store, publish, POST, answer
+ *
+ * The thread owns the client, the reflectors and the store; others reach it through
+ * the functions below, which only leave messages. A decision never waits for it: it
+ * reads the last snapshot that was published, whatever state the network is in.
+ *
+ * Bound pods count on their node from the moment the Binding is posted until the
+ * watch shows them (or does not, for WATCHER_ASSUME_SEC): the ledger. After a restart it is
+ * empty and need not be more: what was bound is in the first list, what was not will
+ * be asked again.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cluster/snapshot.h"
+#include "kube/access.h"
+#include "kube/event-poster.h"
+#include "kube/lease.h"
+#include "model/labels.h"
+#include "model/pod.h"
+
+typedef struct ClusterWatcher ClusterWatcher;
+
+#define WATCHER_ERROR_MAX 512u
+/* A bound pod is forgotten when the watch has shown something so long after the bind, and never
+ * the pod. As long as the watch is silent it stays: nothing could have shown it. */
+#define WATCHER_ASSUME_SEC 60
+#define WATCHER_BIND_SEC 10     /* a Binding that is not answered by then has failed */
+#define WATCHER_BINDS_MAX 4096u /* waiting or under way; more are refused at once */
+#define WATCHER_TURN_MSEC 10    /* events are collected for this long before they are published */
+
+typedef enum WatcherKind {
+    WATCHER_NODES,
+    WATCHER_PODS,
+    _WATCHER_KINDS,
+} WatcherKind;
+
+const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods" */
+
+/* A pod to be bound. Whoever makes it keeps it alive until done() and frees it there. */
+typedef struct BindJob {
+    Str namespace, name, uid, node;
+    const Pod *pod;     /* as the filter saw it: what the ledger counts. Never NULL */
+    Labels annotations; /* to be set with the Binding; may be empty */
+    /* On the watcher's thread, with the snapshot that has everything assumed before this
+     * job: false refuses the bind, with a message in @error (WATCHER_ERROR_MAX). */
+    bool (*judge)(struct BindJob *job, Snapshot *snapshot, char *error);
+    /* On the watcher's thread, once. @error NULL: bound. */
+    void (*done)(struct BindJob *job, const char *error);
+} BindJob;
+
+/* What a person who runs this would want to know. What happens a thousand times is told once
+ * in a while. */
+typedef enum WatcherEvent {
+    WATCHER_FOLLOWING, /* it begins: server, origin */
+    WATCHER_INSECURE,  /* the server's certificate is not verified: origin. To be said loudly */
+    WATCHER_CONNECTED, /* the API server answers, for the first time or again: kind, server */
+    WATCHER_LISTED,    /* kind, n, msec */
+    WATCHER_RELISTING, /* what we had is too old to go on from: kind, why */
+    WATCHER_LOST,      /* kind, server, why, msec until the next try */
+    WATCHER_SYNCED,    /* everything is listed for the first time: n_nodes, n_pods, msec */
+    WATCHER_OBJECT_SKIPPED,       /* an object could not be used: kind, name, why */
+    WATCHER_ASSUMED_EXPIRED,      /* n pods that were bound and that no watch showed */
+    WATCHER_MARKS_FORBIDDEN,      /* nodes cannot be marked: the right to patch them is missing */
+    WATCHER_WAIT_FAILED,          /* the client cannot even wait: why */
+    WATCHER_LEASE_TAKEN,          /* the lease is ours: binds are ours */
+    WATCHER_LEASE_RELEASED,       /* ... nobody asked, or it ends */
+    WATCHER_LEASE_LOST,           /* ... it could not be renewed, or was taken by force: why */
+    WATCHER_LEASE_HELD_ELSEWHERE, /* we are asked, and somebody else holds the lease: why is who */
+    WATCHER_LEASE_FAILED,         /* we are asked, and the lease cannot be had: why */
+    WATCHER_EVENTS_FORBIDDEN, /* Events cannot be written: the right to create them is missing */
+} WatcherEvent;
+
+typedef struct WatcherNotice {
+    WatcherEvent event;
+    WatcherKind kind;
+    const char *server, *origin;
+    Str name;
+    const char *why;
+    size_t n, n_nodes, n_pods;
+    int64_t msec;
+} WatcherNotice;
+
+typedef struct WatcherCallbacks {
+    void *context;
+    /* Something to tell; all texts are borrowed. On the watcher's thread. May be NULL. */
+    void (*notice)(void *context, const WatcherNotice *notice);
+    /* A new snapshot; borrowed. On the watcher's thread. False: it was not taken; it, or one
+     * that is newer by then, is shown again at a later turn, not sooner than in a second. */
+    bool (*publish)(void *context, Snapshot *snapshot);
+    /* The watch shows that @pod, which was there before, now has a node: some scheduler has
+     * bound it. Not for pods of a list, nor for those that are made with a node, as static
+     * ones are. May be NULL. */
+    void (*pod_bound)(void *context, const Pod *pod);
+} WatcherCallbacks;
+
+#define WATCHER_SILENCE_SEC 150 /* bookmarks come once a minute, the first after two */
+
+typedef struct WatcherOptions {
+    /* A watch that brings nothing whole for so long is given up; 0: WATCHER_SILENCE_SEC. */
+    unsigned silence_sec;
+    /* The Lease that says which of several berths binds (kube/bind-permit.h), and who we are; they
+     * outlive the watcher. lease_name NULL: there is one berth. */
+    const char *lease_namespace, *lease_name, *identity;
+    bool posts_events; /* Events are written (kube/event-poster.h) */
+} WatcherOptions;
+
+/* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed
+ * in every case. */
+int watcher_new(Access *access, const WatcherOptions *options, const WatcherCallbacks *callbacks,
+    ClusterWatcher **ret);
+
+/* Tells the thread to end, and waits for that, at most @timeout_nsec: a credential plugin may
+ * hold it up (kube/access.h). Who holds the lease takes most of that time, if need be, for the
+ * Bindings that are under way, and then gives it up. Jobs that are left get done() with an error
+ * first. Whether it has ended; may be called again. Any thread, but one at a time, and not the
+ * watcher's. */
+bool watcher_stop(ClusterWatcher *watcher, int64_t timeout_nsec);
+
+/* Ends the thread as watcher_stop() does, however long it takes. Takes NULL. */
+ClusterWatcher *watcher_free(ClusterWatcher *watcher);
+DEFINE_CLEANUP(ClusterWatcher *, watcher_free)
+
+/* Any thread. 0; -EBUSY over WATCHER_BINDS_MAX; -ESHUTDOWN: done() is not called then. */
+int watcher_bind(ClusterWatcher *watcher, BindJob *job);
+
+/* Somebody asks about a pod, which is to be bound soon: the lease is wanted. Any thread; costs a
+ * look at two flags as long as that is known. */
+void watcher_note_asked(ClusterWatcher *watcher);
+
+/* Marks the node with the annotation WATCHER_RETRY_ANNOTATION and the time, so that
+ * kube-scheduler tries again the pods it parked. Any thread; dropped when many are
+ * waiting. */
+#define WATCHER_RETRY_ANNOTATION "berth.dev/retry-at"
+#define WATCHER_MARKS_MAX 256u
+void watcher_mark_node(ClusterWatcher *watcher, Str node);
+
+/* Posts an WatchEvent, soon; dropped when many are waiting, and unless posts_events. Any thread. */
+void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
+
+typedef struct WatcherKindStatus {
+    bool is_synced;         /* one complete list has been seen */
+    bool is_connected;      /* the API server sends: a watch is open, or a list comes in */
+    int64_t synced_at_nsec; /* monotonic: last time it was known to be complete */
+    int64_t heard_at_nsec;  /* monotonic: last byte that was no refusal; 0: never */
+    uint64_t n_lists, n_watches, n_restarts;
+    uint64_t n_added, n_modified, n_deleted, n_bookmarks, n_errors, n_unknown;
+    uint64_t n_malformed; /* documents that could not be told apart: a new list follows */
+    uint64_t n_unfit;     /* objects that could not be read, or are too many: passed over */
+    uint64_t n_bytes;
+    uint64_t n_failures;                /* calls that ended in any other way than they should */
+    char last_error[WATCHER_ERROR_MAX]; /* of now: empty while connected */
+} WatcherKindStatus;
+
+typedef struct WatcherStatus {
+    WatcherKindStatus kinds[_WATCHER_KINDS];
+    size_t n_nodes, n_pods, n_assumed;
+    size_t n_resources_left_out; /* offered by nodes, over the ceiling: not counted */
+    uint64_t n_published;
+    uint64_t n_bound, n_bind_failed; /* what judge() refused is neither */
+    uint64_t n_expired;              /* assumed, never seen */
+    uint64_t n_marked, n_mark_failed;
+    bool has_lease;
+    LeaseStatus lease;
+    bool posts_events;
+    EventPosterFigures events;
+    char server[256];
+} WatcherStatus;
+
+/* Any thread; copied under a lock that is never held for long. */
+void watcher_status(ClusterWatcher *watcher, WatcherStatus *ret);
+
+/* Everything has been listed once, and publish() has taken it. Any thread. */
+bool watcher_is_synced(ClusterWatcher *watcher);

@@ -1,0 +1,39 @@
+#pragma once
+
+/*
+ * DocumentSplitter: a stream of bytes to whole documents, one per line.
+ *
+ * A watch sends one JSON object per line and cuts them wherever the network does.
+ * Lines that come whole are given as slices of what came; only a half line is kept,
+ * until its end comes.
+ *
+ *     while ((r = splitter_next(&splitter, &bytes, &document)) == SPLITTER_DOCUMENT)
+ *         ...
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define SPLITTER_KEEP_MAX ((size_t)64 * 1024) /* memory that stays after a document was given */
+
+typedef struct DocumentSplitter {
+    Buf half;
+    bool is_given; /* what is in half was a document, and is over */
+} DocumentSplitter;
+
+#define SPLITTER_INIT(document_max) ((DocumentSplitter){.half = BUF_INIT(document_max)})
+
+void splitter_done(DocumentSplitter *splitter); /* empty, and usable again */
+
+enum {
+    _SPLITTER_MORE,     /* all of it is taken */
+    SPLITTER_DOCUMENT,  /* one is in @ret, until the next call */
+    SPLITTER_TOO_LARGE, /* over document_max; stays so until splitter_done() */
+};
+
+/* Takes a line off the front of @bytes. Empty lines are passed over. Negative: -ENOMEM. */
+int splitter_next(DocumentSplitter *splitter, Str *bytes, Str *ret) MUST_CHECK;

@@ -1,0 +1,265 @@
+#include "kube/event-poster.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nsec.h"
+#include "base/test-assert.h"
+#include "base/utf8.h"
+#include "test-fake-client.h"
+
+static int64_t now;
+
+static int64_t fake_clock(void) {
+    return now;
+}
+
+static int64_t fake_wall_clock(void) {
+    return INT64_C(1794700800) * NSEC_PER_SEC; /* 2026-11-15T00:00:00Z */
+}
+
+static Client *client;
+static EventPoster *poster;
+
+static int set_up(void **state) {
+    now = 1000 * NSEC_PER_SEC;
+    client = client_new(NULL);
+    poster = event_poster_new(&(EventPosterOptions){
+        .client = client,
+        .instance = "berth-0_1",
+        .clock = fake_clock,
+        .wall_clock = fake_wall_clock,
+    });
+    return client && poster ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    poster = event_poster_free(poster);
+    client = client_free(client);
+    return 0;
+}
+
+static PodEvent about(const char *pod, Str note) {
+    return (PodEvent){
+        .is_warning = true,
+        .reason = "NoNodePassed",
+        .action = "Filter",
+        .note = note,
+        .namespace = STR("shop"),
+        .pod = str_from_c(pod),
+        .uid = STR("u1"),
+    };
+}
+
+static bool add(const char *pod, Str note) {
+    PodEvent what = about(pod, note);
+
+    return event_poster_add(poster, &what);
+}
+
+static void answer_with(size_t call, unsigned status, const char *body) {
+    fake_answer(client, call, status, body);
+    (void)client_wait(client, 0);
+}
+
+static void answer(size_t call, unsigned status) {
+    answer_with(call, status, "{}");
+}
+
+static void test_what_is_sent(void **state) {
+    assert_true(add("web", STR("a \"note\"")));
+    assert_int_equal(fake_n_calls(client), 0); /* that is for the client's thread */
+    event_poster_tick(poster, now);
+    assert_int_equal(fake_n_calls(client), 1);
+    assert_string_equal(fake_call(client, 0).method, "POST");
+    assert_string_equal(fake_call(client, 0).path, "/apis/events.k8s.io/v1/namespaces/shop/events");
+    assert_string_equal(fake_call(client, 0).body,
+        "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"WatchEvent\",\"metadata\":{\"name\":"
+        "\"web.18e80ede6e1c0000\",\"namespace\":\"shop\"},"
+        "\"eventTime\":\"2026-11-15T00:00:00.000000Z\",\"type\":\"Warning\","
+        "\"reason\":\"NoNodePassed\",\"action\":\"Filter\",\"note\":\"a \\\"note\\\"\","
+        "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"shop\",\"name\":"
+        "\"web\",\"uid\":\"u1\"},\"reportingController\":\"berth.dev/berth\","
+        "\"reportingInstance\":\"berth-0_1\"}");
+    answer(0, 201);
+    assert_int_equal(event_poster_figures(poster).n_posted, 1);
+}
+
+/* What is in the member @key, a string, of the body of call @n; in @ret. */
+static void read_member(size_t n, const char *key, char *ret, size_t size) {
+    FakeCall call = fake_call(client, n);
+    const char *at = strstr(call.body, key);
+
+    assert_non_null(at);
+    at += strlen(key);
+    (void)snprintf(ret, size, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+static void test_what_is_long_is_cut(void **state) {
+    char note[3000], text[4096], pod[254];
+
+    for (size_t i = 0; i + 3 < sizeof(note); i += 3)
+        memcpy(note + i, "\xe2\x82\xac", 4); /* three bytes each: 1024 is inside of one */
+    memset(pod, 'a', sizeof(pod) - 1);
+    pod[253] = '\0';
+    pod[EVENT_POSTER_NAME_MAX - 1] = '.'; /* what is left does not end with it */
+    pod[EVENT_POSTER_NAME_MAX - 2] = 'c';
+    assert_true(add(pod, str_from_c(note)));
+    event_poster_tick(poster, now);
+    read_member(0, "\"note\":\"", text, sizeof(text));
+    assert_int_equal(strlen(text), 1023);
+    assert_int_equal(utf8_valid_length(str_from_c(text)), 1023);
+    read_member(0, "\"metadata\":{\"name\":\"", text, sizeof(text));
+    assert_int_equal(strlen(text), EVENT_POSTER_NAME_MAX - 1 + 17);
+    assert_int_equal(text[EVENT_POSTER_NAME_MAX - 2], 'c');
+    answer(0, 201);
+
+    memset(note, 0xff, 1500); /* no UTF-8 at all */
+    assert_true(add("web", str_of(note, 1500)));
+    event_poster_tick(poster, now);
+    read_member(1, "\"note\":\"", text, sizeof(text));
+    assert_in_range(strlen(text), 1000, EVENT_NOTE_MAX);
+}
+
+/* Wherever in a character the end is: what is left is whole characters, and nothing else. */
+static void test_the_cut_is_between_characters(void **state) {
+    static const char *const characters[] = {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x9a\xa2"};
+    char note[1300], text[2048];
+    size_t n = 0;
+
+    for (size_t i = 0; i < ELEMENTS_OF(characters); i++)
+        for (size_t shift = 0; shift < strlen(characters[i]); shift++, n++) {
+            size_t width = strlen(characters[i]), at = shift;
+
+            memset(note, 'x', shift);
+            for (; at + width < sizeof(note); at += width)
+                memcpy(note + at, characters[i], width);
+            assert_true(add("web", str_of(note, at)));
+            event_poster_tick(poster, now);
+            read_member(n, "\"note\":\"", text, sizeof(text));
+            note[shift + (EVENT_NOTE_MAX - shift) / width * width] = '\0';
+            assert_string_equal(text, note);
+            answer(n, 201);
+        }
+}
+
+static void test_names_differ(void **state) {
+    char first[64], second[64];
+
+    assert_true(add("web", STR("x")) && add("web", STR("x")));
+    event_poster_tick(poster, now);
+    answer(0, 201);
+    assert_int_equal(fake_n_calls(client), 2);
+    read_member(0, "\"metadata\":{\"name\":\"", first, sizeof(first));
+    read_member(1, "\"metadata\":{\"name\":\"", second, sizeof(second));
+    assert_string_not_equal(first, second);
+}
+
+static void test_names_that_are_none(void **state) {
+    PodEvent what = about("web", STR("x"));
+
+    assert_false(add("../web", STR("x")));
+    assert_false(add("", STR("x")));
+    what.namespace = STR("a/b");
+    assert_false(event_poster_add(poster, &what));
+    what = about("web", STR("x"));
+    what.uid = STR_NULL;
+    assert_false(event_poster_add(poster, &what));
+    assert_int_equal(event_poster_figures(poster).n_dropped, 4);
+}
+
+static void test_one_at_a_time_and_not_without_end(void **state) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < EVENT_POSTER_WAITING_MAX; i++)
+        assert_true(add("web", STR("x")));
+    assert_false(add("web", STR("x")));
+    event_poster_tick(poster, now);
+    event_poster_tick(poster, now);
+    assert_int_equal(fake_n_calls(client), 1);
+    for (; n < fake_n_calls(client); n++)
+        answer(n, 201);
+    assert_int_equal(n, EVENT_POSTER_WAITING_MAX);
+    assert_int_equal(event_poster_figures(poster).n_posted, EVENT_POSTER_WAITING_MAX);
+    assert_int_equal(event_poster_figures(poster).n_dropped, 1);
+}
+
+static void test_without_the_right(void **state) {
+    for (size_t i = 0; i < 10; i++)
+        assert_true(add("web", STR("x")));
+    event_poster_tick(poster, now);
+    answer(0, 403);
+    assert_int_equal(fake_n_calls(client), 1); /* no more of that */
+    assert_true(event_poster_figures(poster).is_forbidden);
+    assert_int_equal(event_poster_figures(poster).n_failed, 1);
+    assert_int_equal(event_poster_figures(poster).n_dropped, 9);
+    now += (EVENT_POSTER_FORBIDDEN_SEC - 1) * NSEC_PER_SEC;
+    assert_true(add("web", STR("x")));
+    event_poster_tick(poster, now);
+    assert_int_equal(fake_n_calls(client), 1);
+    now += NSEC_PER_SEC;
+    assert_true(add("web", STR("x")));
+    event_poster_tick(poster, now);
+    answer(1, 201);
+    assert_false(event_poster_figures(poster).is_forbidden);
+}
+
+/* A 403 about one namespace says nothing of the others: a quota there, or its end. */
+static void test_refused_in_one_namespace(void **state) {
+    static const char *const messages[] = {
+        "events.events.k8s.io \\\"web.1\\\" is forbidden: unable to create new content in "
+        "namespace "
+        "shop because it is being terminated",
+        "events.events.k8s.io \\\"web.1\\\" is forbidden: exceeded quota: none, requested: "
+        "count/events=1, used: count/events=0, limited: count/events=0",
+        "events.events.k8s.io is forbidden: User \\\"x\\\" cannot create resource \\\"events\\\" "
+        "in API "
+        "group \\\"events.k8s.io\\\" in the namespace \\\"shop\\\"",
+    };
+    char body[512];
+
+    for (size_t i = 0; i < ELEMENTS_OF(messages); i++)
+        assert_true(add("web", STR("x")));
+    event_poster_tick(poster, now);
+    for (size_t i = 0; i < ELEMENTS_OF(messages); i++) {
+        (void)snprintf(body,
+            sizeof(body),
+            "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"%s\"}",
+            messages[i]);
+        assert_int_equal(fake_n_calls(client), i + 1);
+        answer_with(i, 403, body);
+        assert_int_equal(event_poster_figures(poster).is_forbidden, i + 1 == ELEMENTS_OF(messages));
+        assert_int_equal(event_poster_figures(poster).n_failed, i + 1);
+    }
+}
+
+static void test_failures_are_counted(void **state) {
+    assert_true(add("web", STR("x")) && add("web", STR("y")) && add("web", STR("z")));
+    event_poster_tick(poster, now);
+    answer(0, 500);
+    fake_done(client, 1, CALL_TIMEOUT);
+    fake_refuse_next(client); /* no memory for the third */
+    (void)client_wait(client, 0);
+    assert_int_equal(event_poster_figures(poster).n_failed, 3);
+    assert_true(add("web", STR("x")));
+    event_poster_tick(poster, now);
+    answer(2, 201);
+    assert_int_equal(event_poster_figures(poster).n_posted, 1);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_is_sent),
+        TEST(test_what_is_long_is_cut),
+        TEST(test_the_cut_is_between_characters),
+        TEST(test_names_differ),
+        TEST(test_names_that_are_none),
+        TEST(test_one_at_a_time_and_not_without_end),
+        TEST(test_without_the_right),
+        TEST(test_refused_in_one_namespace),
+        TEST(test_failures_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+#include "kube/node-marker.h"
+
+#include <stdio.h>
+
+#include "base/nsec.h"
+#include "base/test-assert.h"
+#include "test-fake-client.h"
+
+static int64_t fake_wall_clock(void) {
+    return INT64_C(1794700800) * NSEC_PER_SEC + 999; /* 2026-11-15T00:00:00Z */
+}
+
+static Client *client;
+static NodeMarker *marker;
+
+static int set_up(void **state) {
+    client = client_new(NULL);
+    marker = node_marker_new(&(NodeMarkerOptions){
+        .client = client, .annotation = "berth.dev/retry-at", .wall_clock = fake_wall_clock});
+    return client && marker ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    marker = node_marker_free(marker);
+    client = client_free(client);
+    return 0;
+}
+
+static void test_what_is_sent(void **state) {
+    assert_true(node_marker_add(marker, STR("n1.example")));
+    assert_int_equal(fake_n_calls(client), 1);
+    assert_string_equal(fake_call(client, 0).method, "PATCH");
+    assert_string_equal(fake_call(client, 0).path, "/api/v1/nodes/n1.example");
+    assert_string_equal(fake_call(client, 0).content_type, "application/merge-patch+json");
+    assert_string_equal(fake_call(client, 0).body,
+        "{\"metadata\":{\"annotations\":{\"berth.dev/retry-at\":\"2026-11-15T00:00:00Z\"}}}");
+    assert_int_equal(fake_call(client, 0).total_sec, NODE_MARKER_SEC);
+    fake_answer(client, 0, 200, "{}");
+    (void)client_wait(client, 0);
+    assert_int_equal(node_marker_figures(marker).n_marked, 1);
+    assert_int_equal(node_marker_figures(marker).n_failed, 0);
+}
+
+static void test_names(void **state) {
+    assert_false(node_marker_add(marker, STR("")));
+    assert_false(node_marker_add(marker, STR("../pods")));
+    assert_false(node_marker_add(marker, STR("Upper")));
+    assert_int_equal(fake_n_calls(client), 0);
+}
+
+static void test_failures_are_counted(void **state) {
+    static const struct {
+        unsigned status; /* 0: no connection */
+        bool is_forbidden;
+    } cases[] = {{404, false}, {409, false}, {0, false}, {500, false}, {403, true}, {500, true}};
+
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        assert_true(node_marker_add(marker, STR("n1")));
+        if (cases[i].status)
+            fake_answer(client, i, cases[i].status, "");
+        else
+            fake_done(client, i, CALL_REFUSED);
+        (void)client_wait(client, 0);
+        assert_int_equal(node_marker_figures(marker).n_failed, i + 1);
+        assert_int_equal(node_marker_figures(marker).is_forbidden, cases[i].is_forbidden);
+    }
+    fake_refuse_next(client);
+    assert_true(node_marker_add(marker, STR("n1")));
+    assert_int_equal(node_marker_figures(marker).n_failed, ELEMENTS_OF(cases) + 1);
+}
+
+static void test_few_at_a_time_and_not_without_end(void **state) {
+    char name[16];
+    size_t n = 0;
+
+    for (size_t i = 0; i < NODE_MARKER_CALLS_MAX + NODE_MARKER_WAITING_MAX; i++) {
+        (void)snprintf(name, sizeof(name), "n%zu", i);
+        assert_true(node_marker_add(marker, str_from_c(name)));
+    }
+    assert_int_equal(fake_n_calls(client), NODE_MARKER_CALLS_MAX);
+    assert_false(node_marker_add(marker, STR("one-more")));
+    assert_true(node_marker_add(marker, STR("n100"))); /* waits already: not twice */
+    for (; n < fake_n_calls(client); n++) {
+        fake_answer(client, n, 200, "{}");
+        (void)client_wait(client, 0);
+    }
+    assert_int_equal(n, NODE_MARKER_CALLS_MAX + NODE_MARKER_WAITING_MAX);
+    assert_int_equal(node_marker_figures(marker).n_marked, n);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_what_is_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_failures_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_few_at_a_time_and_not_without_end, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

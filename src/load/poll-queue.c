@@ -1,0 +1,351 @@
+/*
+ * A turn looks at everything once: the list of now, one answer, what is due, what is to be told.
+ * There are few jobs, and each look is short; so nothing is kept sorted, and nothing that
+ * was told the queue between two turns can be missed.
+ *
+ * Who is asked first when there are more jobs than requests: those of connections that answer.
+ */
+
+#include "load/poll-queue.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "load/phrase.h"
+#include "load/poll-answer.h"
+#include "load/poll-notify.h"
+
+#define WAIT_MAX_MSEC 10000
+#define STUCK_MSEC 100 /* after waiting itself has failed */
+
+/* --- life --- */
+
+int poll_queue_init(PollQueue *queue, SharedReadings *shared, ClientLoop *loop,
+    const PollerCallbacks *callbacks, uint64_t seed) {
+    *queue = (PollQueue){
+        .shared = shared,
+        .loop = loop,
+        .callbacks = *callbacks,
+        .seeds = BACKOFF_INIT(seed),
+        .vectors = arena_new(POLL_QUEUE_VECTOR_BUDGET),
+        .scratch = arena_new(POLL_QUEUE_SCRATCH_BUDGET),
+        .index = join_index_new(),
+    };
+    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
+        poll_request_init(&queue->requests[i]);
+    return queue->vectors && queue->scratch && queue->index ? 0 : -ENOMEM;
+}
+
+void poll_queue_done(PollQueue *queue) {
+    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
+        poll_request_done(&queue->requests[i]);
+    while (queue->jobs) {
+        PollJob *job = queue->jobs;
+
+        queue->jobs = job->next;
+        poll_job_free(job);
+    }
+    readings_unref(queue->readings);
+    source_connections_free(queue->connections);
+    source_connection_done(&queue->api);
+    arena_free(queue->vectors);
+    arena_free(queue->scratch);
+    join_index_free(queue->index);
+}
+
+/* --- connections --- */
+
+SourceConnection *poll_queue_connection(PollQueue *queue, const PollJob *job) {
+    const Gauge *gauge = &job->model->gauge;
+
+    if (gauge->source == GAUGE_RESOURCES)
+        return queue->api.access ? &queue->api : NULL;
+    return queue->connections ? source_connections_find(queue->connections, gauge->from) : NULL;
+}
+
+static void name_sources(const PollQueue *queue, Phrase *phrase) {
+    for (size_t i = 0; i < queue->connections->n; i++) {
+        phrase_add(phrase, "%s", i > 0 ? ", " : "");
+        phrase_quote(phrase, str_from_c(queue->connections->items[i].name));
+    }
+}
+
+static void explain_no_source(const PollQueue *queue, const Gauge *gauge, char *error) {
+    Phrase phrase = phrase_begin(error, POLLER_ERROR_MAX);
+
+    if (gauge->source == GAUGE_RESOURCES) {
+        phrase_add(&phrase, "no API server is known that could be asked for metrics.k8s.io");
+        return;
+    }
+    phrase_add(&phrase, "there is no source named ");
+    phrase_quote(&phrase, source_meant(gauge->from));
+    if (!queue->connections || queue->connections->n == 0) {
+        phrase_add(&phrase, ", nor any other: give berth --prometheus or --sources");
+        return;
+    }
+    phrase_add(&phrase, "; configured: ");
+    name_sources(queue, &phrase);
+}
+
+/* Those that have lost their source, or have found one. */
+static void check_sources(PollQueue *queue) {
+    for (size_t i = 0; i < queue->readings->n; i++) {
+        Reading *reading = queue->readings->items[i];
+        char error[POLLER_ERROR_MAX];
+
+        if (!reading->job)
+            continue;
+        if (!poll_queue_connection(queue, reading->job)) {
+            explain_no_source(queue, &reading->gauge, error);
+            poll_queue_set_state(queue, reading, POLL_NO_SOURCE, error);
+        } else if (reading->status.state == POLL_NO_SOURCE) {
+            poll_queue_set_state(queue, reading, POLL_WAITING, "");
+        }
+    }
+}
+
+void poll_queue_configure(PollQueue *queue, SourceConnections *connections) {
+    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
+        if (queue->requests[i].server != &queue->api)
+            poll_request_end(&queue->requests[i]);
+    source_connections_free(queue->connections);
+    queue->connections = connections;
+    for (PollJob *job = queue->jobs; job; job = job->next)
+        schedule_restart(&job->schedule);
+    if (queue->readings)
+        check_sources(queue);
+}
+
+/* --- jobs --- */
+
+static PollJob *find_job(PollQueue *queue, const Gauge *gauge) {
+    for (PollJob *job = queue->jobs; job; job = job->next)
+        if (poll_job_fits(job, gauge))
+            return job;
+    return NULL;
+}
+
+static PollJob *add_job(PollQueue *queue, Reading *reading) {
+    PollJob *job = poll_job_new(reading, (uint64_t)backoff_pick(&queue->seeds, 0, INT64_MAX - 1));
+
+    if (!job)
+        return NULL;
+    job->next = queue->jobs;
+    queue->jobs = job;
+    return job;
+}
+
+static void want_job(PollQueue *queue, Reading *reading) {
+    PollJob *job = reading->job;
+
+    if (!job) {
+        job = find_job(queue, &reading->gauge);
+        if (!job)
+            job = add_job(queue, reading);
+        if (!job) {
+            queue->is_incomplete = true;
+            return;
+        }
+        reading->job = job;
+        job->has_more = true;
+    }
+    if (!job->is_wanted || reading->gauge.interval_nsec < job->interval_nsec)
+        job->interval_nsec = reading->gauge.interval_nsec;
+    job->is_wanted = true;
+}
+
+static void drop_job(PollQueue *queue, PollJob *job) {
+    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
+        if (queue->requests[i].job == job)
+            poll_request_end(&queue->requests[i]);
+    poll_job_free(job);
+}
+
+/* A job that is under way answers those who have just come, too. */
+static void renew_job(PollJob *job) {
+    schedule_set_interval(&job->schedule, job->interval_nsec, clock_monotonic_nsec());
+    if (job->has_more && !job->is_under_way)
+        schedule_hasten(&job->schedule);
+    job->is_wanted = job->has_more = false;
+}
+
+static void sort_out_jobs(PollQueue *queue) {
+    PollJob **at = &queue->jobs;
+
+    while (*at) {
+        PollJob *job = *at;
+
+        if (job->is_wanted) {
+            renew_job(job);
+            at = &job->next;
+        } else {
+            *at = job->next;
+            drop_job(queue, job);
+        }
+    }
+}
+
+/* The list of now, if it is another one. Readings that are in both keep their jobs; one that
+ * is in the old list only never comes back, for its gauge would get another reading. */
+static void take_list(PollQueue *queue) {
+    Readings *before = queue->readings;
+
+    pthread_mutex_lock(&queue->shared->lock);
+    if (queue->shared->readings != before)
+        queue->readings = readings_ref(queue->shared->readings);
+    pthread_mutex_unlock(&queue->shared->lock);
+    if (!queue->readings || (queue->readings == before && !queue->is_incomplete))
+        return;
+
+    queue->is_incomplete = false;
+    for (size_t i = 0; i < queue->readings->n; i++)
+        if (queue->readings->items[i]->status.is_asked)
+            want_job(queue, queue->readings->items[i]);
+    sort_out_jobs(queue);
+    check_sources(queue);
+    if (queue->readings != before)
+        readings_unref(before);
+}
+
+/* --- requests --- */
+
+static PollRequest *free_request(PollQueue *queue) {
+    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
+        if (!queue->requests[i].job)
+            return &queue->requests[i];
+    return NULL;
+}
+
+static unsigned count_failing(const PollQueue *queue) {
+    unsigned n = 0;
+
+    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
+        n += queue->requests[i].job && queue->requests[i].server->is_failing;
+    return n;
+}
+
+static bool may_ask(const PollQueue *queue, const SourceConnection *server) {
+    if (!server->is_failing)
+        return server->n_requests < POLL_SHARE_MAX;
+    return server->n_requests == 0 && count_failing(queue) < POLL_SHARE_MAX;
+}
+
+/* SourceConnections that answer come first. */
+static bool is_before(PollQueue *queue, const PollJob *a, const PollJob *b) {
+    bool a_fails = poll_queue_connection(queue, a)->is_failing,
+         b_fails = poll_queue_connection(queue, b)->is_failing;
+
+    return a_fails != b_fails ? b_fails : a->schedule.due_nsec < b->schedule.due_nsec;
+}
+
+/* The job to ask now; NULL: none. *ret_next: when the next will be due at the latest. */
+static PollJob *choose_job(PollQueue *queue, int64_t now, int64_t *ret_next) {
+    PollJob *best = NULL;
+
+    *ret_next = INT64_MAX;
+    for (PollJob *job = queue->jobs; job; job = job->next) {
+        SourceConnection *server = poll_queue_connection(queue, job);
+
+        if (job->is_under_way || !server)
+            continue;
+        if (job->schedule.due_nsec > now) {
+            if (job->schedule.due_nsec < *ret_next)
+                *ret_next = job->schedule.due_nsec;
+        } else if (may_ask(queue, server) && (!best || is_before(queue, job, best))) {
+            best = job;
+        }
+    }
+    return best;
+}
+
+static void ask(PollQueue *queue, PollRequest *request, PollJob *job) {
+    SourceConnection *server = poll_queue_connection(queue, job);
+
+    if (!source_connection_open(server, queue->loop) || !poll_request_start(request, job, server))
+        schedule_failed(&job->schedule, clock_monotonic_nsec(), -1);
+}
+
+static bool has_cluster(PollQueue *queue) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot =
+        queue->callbacks.snapshot(queue->callbacks.context);
+
+    return snapshot && (queue->asks_once || snapshot_table(snapshot)->names->n_nodes > 0);
+}
+
+/* What is due, as far as there is room. Returns when there will be more to do. */
+static int64_t ask_due(PollQueue *queue) {
+    bool is_known = false;
+
+    for (;;) {
+        PollRequest *request = free_request(queue);
+        int64_t now = clock_monotonic_nsec(), next;
+        PollJob *job = choose_job(queue, now, &next);
+
+        if (!job || !request)
+            return next;
+        if (!is_known && !has_cluster(queue))
+            return now + POLL_QUEUE_LOOK_MSEC * NSEC_PER_MSEC;
+        is_known = true;
+        ask(queue, request, job);
+    }
+}
+
+/* One answer at a time: between two there is time to end. */
+static bool take_answer(PollQueue *queue) {
+    for (size_t i = 0; i < POLL_REQUESTS_MAX; i++) {
+        PollRequest *request = &queue->requests[i];
+        PollJob *job = request->job;
+
+        if (!job || !poll_request_settle(request))
+            continue;
+        poll_queue_take_answer(queue, request);
+        if (queue->asks_once)
+            job->schedule.due_nsec = INT64_MAX;
+        poll_request_end(request);
+        return true;
+    }
+    return false;
+}
+
+/* --- turns --- */
+
+int64_t poll_queue_turn(PollQueue *queue) {
+    int64_t next = INT64_MAX;
+
+    take_list(queue);
+    if (!queue->readings)
+        return next;
+    if (take_answer(queue))
+        next = clock_monotonic_nsec();
+    next = clock_earlier(next, ask_due(queue));
+    next = clock_earlier(next, poll_queue_publish(queue));
+    next = clock_earlier(next, poll_queue_notify(queue));
+    return queue->is_incomplete ? clock_earlier(next, clock_monotonic_nsec() + NSEC_PER_SEC) : next;
+}
+
+void poll_queue_wait(PollQueue *queue, int64_t until_nsec) {
+    int64_t now = clock_monotonic_nsec(), msec = 0;
+
+    if (until_nsec > now)
+        msec = (until_nsec - now - 1) / NSEC_PER_MSEC + 1;
+    if (msec > WAIT_MAX_MSEC)
+        msec = WAIT_MAX_MSEC;
+    if (client_loop_wait(queue->loop, (int)msec) < 0)
+        (void)nanosleep(&(struct timespec){.tv_nsec = STUCK_MSEC * NSEC_PER_MSEC}, NULL);
+}
+
+/* --- once --- */
+
+bool poll_queue_has_asked_all(PollQueue *queue) {
+    for (const PollJob *job = queue->jobs; job; job = job->next)
+        if (job->n_ok + job->n_failed == 0 && poll_queue_connection(queue, job))
+            return false;
+    return true;
+}
+
+void poll_queue_give_up(PollQueue *queue, const char *error) {
+    for (size_t i = 0; i < queue->readings->n; i++)
+        if (queue->readings->items[i]->status.state == POLL_WAITING)
+            poll_queue_set_state(queue, queue->readings->items[i], POLL_FAILING, error);
+}

@@ -1,0 +1,78 @@
+#pragma once
+
+/*
+ * PollQueue: where jobs are asked and answers come in.
+ *
+ *     poll_queue_turn():  answers ──> readings        (vector.h, join.h)
+ *                   due jobs ──> requests  (POLL_REQUESTS_MAX at a time)
+ *                   what is new ──> publish(), notice()
+ *
+ * and then it is waited for the client loop. The poller does so for ever, poller_once() until
+ * everything was asked once.
+ *
+ * Threads: one, its own. What others may see of readings is written under the shared's lock, which
+ * is never held while something is read, joined or waited for.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "kube/client.h"
+#include "load/connection.h"
+#include "load/poll-job.h"
+#include "load/poll-request.h"
+#include "load/poller.h"
+#include "load/reading.h"
+
+#define POLL_QUEUE_LOOK_MSEC 250 /* between two looks whether a cluster is known by now */
+
+/* A label takes at least seven bytes of an answer, and 32 in memory. */
+#define POLL_QUEUE_VECTOR_BUDGET ((size_t)192 * 1024 * 1024)
+#define POLL_QUEUE_SCRATCH_BUDGET ((size_t)128 * 1024 * 1024)
+
+typedef struct PollQueue {
+    SharedReadings *shared;
+    PollerCallbacks callbacks; /* publish and notice may be NULL */
+    bool asks_once;
+
+    ClientLoop *loop;
+    SourceConnections *connections; /* the sources */
+    SourceConnection api;           /* access NULL: there is none */
+
+    Readings *readings; /* those that the jobs are for; a reference */
+    bool is_incomplete; /* memory was missing for some jobs: again at the next turn */
+    PollJob *jobs;
+    Backoff seeds;
+    PollRequest requests[POLL_REQUESTS_MAX];
+    Arena *vectors, *scratch;
+    JoinIndex *index; /* for all readings */
+
+    bool is_news; /* not published yet */
+    int64_t news_nsec, publish_from_nsec;
+} PollQueue;
+
+/* @shared and @loop are borrowed, @callbacks copied. SourceConnections are set by whoever made it.
+ * 0 or -ENOMEM; poll_queue_done() in every case. */
+int poll_queue_init(PollQueue *queue, SharedReadings *shared, ClientLoop *loop,
+    const PollerCallbacks *callbacks, uint64_t seed) MUST_CHECK;
+void poll_queue_done(PollQueue *queue);
+
+/* Other sources from now on; takes @connections. */
+void poll_queue_configure(PollQueue *queue, SourceConnections *connections);
+
+/* Moves everything along. Returns when to do so again, if nothing happens before (monotonic). */
+int64_t poll_queue_turn(PollQueue *queue);
+
+/* Waits for requests, up to @until_nsec, or client_loop_wake(). */
+void poll_queue_wait(PollQueue *queue, int64_t until_nsec);
+
+/* Who is asked; NULL: there is none of that name. */
+SourceConnection *poll_queue_connection(PollQueue *queue, const PollJob *job);
+
+/* Whether each job that has a server was answered, or failed, once. */
+bool poll_queue_has_asked_all(PollQueue *queue);
+
+/* What is still open fails with @error. */
+void poll_queue_give_up(PollQueue *queue, const char *error);

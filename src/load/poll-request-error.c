@@ -1,0 +1,182 @@
+/*
+ * What a person is told of a request that brought no answer: the server, what it did, and what
+ * would help. Of what a server says about itself a little is quoted.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "kube/api-objects.h"
+#include "load/phrase.h"
+#include "load/poll-request.h"
+#include "load/vector.h"
+
+#define QUOTE_MAX 160u /* columns of a server's own words */
+
+typedef struct Advice {
+    unsigned status;
+    const char *name;
+    const char *source; /* what would help, with a source */
+    const char *api;    /* ... and with metrics.k8s.io */
+} Advice;
+
+static const Advice advices[] = {
+    {400, "Bad PollRequest", "", ""},
+    {401,
+        "Unauthorized",
+        "it does not accept our credentials: check bearerTokenFile or basicAuth",
+        "it does not accept our credentials"},
+    {403,
+        "Forbidden",
+        "we may not query it: check bearerTokenFile or basicAuth, and what that account may do",
+        "berth's account needs the right to list nodes and pods of metrics.k8s.io"},
+    {404,
+        "Not Found",
+        "is the path before /api/v1 right?",
+        "there is no metrics.k8s.io: is metrics-server installed?"},
+    {405, "Method Not Allowed", "it takes neither POST nor GET: is it a Prometheus?", ""},
+    {413, "Content Too Large", "the query is too long for it", ""},
+    {414, "URI Too Long", "the query is too long for it", ""},
+    {422, "Unprocessable Content", "", ""},
+    {429, "Too Many Requests", "a longer interval would help", "a longer interval would help"},
+    {500, "Internal SourceConnection Error", "", ""},
+    {502, "Bad Gateway", "is what is behind that proxy up?", "is metrics-server up?"},
+    {503, "Service Unavailable", "it may still be starting", "is metrics-server up?"},
+    {504, "Gateway Timeout", "is what is behind that proxy up?", "is metrics-server up?"},
+};
+
+static const Advice *find_advice(unsigned status) {
+    for (size_t i = 0; i < ELEMENTS_OF(advices); i++)
+        if (advices[i].status == status)
+            return &advices[i];
+    return NULL;
+}
+
+static bool is_api(const PollRequest *request) {
+    return request->server->name == NULL;
+}
+
+static const char *server_url(const PollRequest *request) {
+    return access_server(request->server->access);
+}
+
+static bool is_html(const PollRequest *request) {
+    return request->is_html || str_has_prefix(str_trim(buf_str(&request->body)), STR("<"));
+}
+
+/* What the server says is wrong, in its own words; empty: nothing that could be shown. */
+static Str own_words(const PollRequest *request, Arena *scratch, char text[VECTOR_ERROR_MAX]) {
+    Str body = buf_str(&request->body);
+    ApiStatus status;
+    Vector vector;
+
+    if (str_has_prefix(body, STR("{")) && is_api(request))
+        return api_status_read(body, scratch, &status) ? status.message : STR_NULL;
+    if (str_has_prefix(body, STR("{")))
+        return vector_read_prometheus(body, scratch, &vector, text) == -EPROTO ? str_from_c(text)
+                                                                               : STR_NULL;
+    if (is_html(request))
+        return STR_NULL;
+    body = str_trim(body);
+    return str_trim(str_take(body, str_find(body, '\n')));
+}
+
+static void add_words(
+    const PollRequest *request, const Advice *advice, Arena *scratch, Phrase *phrase) {
+    char text[VECTOR_ERROR_MAX];
+    Str words = own_words(request, scratch, text);
+
+    if (str_is_empty(words) || (advice && str_is(words, advice->name)))
+        return;
+    phrase_add(phrase, ": ");
+    phrase_show(phrase, words, QUOTE_MAX);
+}
+
+static void complain_status(const PollRequest *request, Arena *scratch, Phrase *phrase) {
+    const Advice *advice = find_advice(request->status);
+    const char *help = advice ? is_api(request) ? advice->api : advice->source : "";
+
+    phrase_add(phrase,
+        "%s: answers %u%s%s",
+        server_url(request),
+        request->status,
+        advice ? " " : "",
+        advice ? advice->name : "");
+    if (request->status != 401)
+        add_words(request, advice, scratch, phrase);
+    if (help[0] != '\0')
+        phrase_add(phrase, "; %s", help);
+}
+
+static void complain_redirect(const PollRequest *request, Phrase *phrase) {
+    if (request->location.len == 0) {
+        phrase_add(
+            phrase, "%s: redirects without a Location that could be followed", server_url(request));
+        return;
+    }
+    phrase_add(phrase, "%s: redirects to ", server_url(request));
+    phrase_show(phrase, buf_str(&request->location), QUOTE_MAX);
+    if (request->n_redirects == POLLER_REDIRECTS_MAX)
+        phrase_add(phrase, ", after %u redirects: none is followed any more", POLLER_REDIRECTS_MAX);
+    else
+        phrase_add(phrase,
+            ", another server, which gets neither credentials nor queries; if it is the right "
+            "one, let the source's url name it");
+}
+
+/* Not where the certificate, say, is what is wrong: the client tells these apart in words only. */
+static bool is_nobody_there(const PollRequest *request) {
+    return strstr(request->error, "connection refused") || strstr(request->error, "resolve");
+}
+
+static const char *outcome_advice(const PollRequest *request) {
+    switch (request->outcome) {
+    case CALL_TIMEOUT:
+        return request->status != 0 || is_api(request)
+                   ? "; it, or the way to it, is too slow"
+                   : "; is it up, and is the query a cheap one? A recording rule may help";
+    case CALL_REFUSED:
+        return is_api(request) || !is_nobody_there(request)
+                   ? ""
+                   : "; is it up, and is the source's url right?";
+    default:
+        return "";
+    }
+}
+
+static void complain_outcome(const PollRequest *request, Phrase *phrase) {
+    if (request->outcome == CALL_TOO_LARGE || buf_error(&request->body) == -EFBIG)
+        phrase_add(phrase,
+            "%s: the answer is larger than %zu MiB%s",
+            server_url(request),
+            VECTOR_BYTES_MAX >> 20,
+            is_api(request) ? "" : "; aggregate in the query, as in sum by (node) (…)");
+    else if (buf_error(&request->body) != 0)
+        phrase_add(phrase, "%s: out of memory for its answer", server_url(request));
+    else
+        phrase_add(phrase, "%s%s", request->error, outcome_advice(request));
+}
+
+bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret) {
+    Phrase phrase = phrase_begin(ret, POLLER_ERROR_MAX);
+
+    if (request->outcome == CALL_DONE && request->status == 200 && !is_html(request))
+        return false;
+    if (request->is_led_astray)
+        complain_redirect(request, &phrase);
+    else if (request->status == 401 || (request->outcome == CALL_DONE && request->status != 200))
+        complain_status(request, scratch, &phrase);
+    else if (request->outcome == CALL_DONE)
+        phrase_add(&phrase,
+            "%s: answers with a web page instead of JSON; is a login in front of it, or is its url "
+            "not that of a Prometheus?",
+            server_url(request));
+    else
+        complain_outcome(request, &phrase);
+    return true;
+}
+
+bool poll_request_blames_server(const PollRequest *request) {
+    return request->outcome == CALL_DONE ? request->status >= 500
+                                         : request->outcome != CALL_TOO_LARGE;
+}

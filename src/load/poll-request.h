@@ -1,0 +1,71 @@
+#pragma once
+
+/*
+ * PollRequest: a job on its way to a server, until there is an answer or none will come.
+ *
+ *     POST ──> 200: the answer
+ *          ──> 405: once more, as a GET, and from now on
+ *          ──> 3xx to the same scheme, host and port: there; elsewhere: an error
+ *
+ * Whatever comes, it is over when its time is. A request may be used again; it keeps its memory.
+ *
+ * Threads: the queue's.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "kube/client.h"
+#include "load/connection.h"
+#include "load/poll-job.h"
+
+#define POLL_REQUEST_KEPT ((size_t)4 * 1024 * 1024) /* a larger answer's memory is given back */
+#define POLL_REQUEST_LOCATION_MAX ((size_t)8 * 1024)
+
+typedef struct PollRequest {
+    PollJob *job; /* NULL: not in use */
+    SourceConnection *server;
+    Call *call;
+
+    bool is_get, is_from_root;
+    unsigned n_redirects;
+    unsigned timeout_sec; /* in all */
+    Buf path, form;
+
+    int64_t asked_nsec;  /* since 1970 */
+    int64_t uptime_nsec; /* the same, monotonic */
+    int64_t ended_nsec;  /* monotonic */
+
+    /* What came. */
+    bool is_over;
+    CallOutcome outcome;
+    unsigned status; /* 0: none */
+    int retry_after_sec;
+    int64_t date_sec; /* the server's, when it was asked: less the time it took; 0: not given */
+    bool is_html;
+    bool is_led_astray; /* to another server, or too often */
+    Buf location, body;
+    char error[CLIENT_ERROR_MAX]; /* unless CALL_DONE */
+} PollRequest;
+
+void poll_request_init(PollRequest *request);
+void poll_request_done(PollRequest *request); /* taken back if it is under way */
+
+/* Asks. False: out of memory. */
+bool poll_request_start(PollRequest *request, PollJob *job, SourceConnection *server) MUST_CHECK;
+
+/* Follows a redirect, or asks again as a GET, if it is over by that. Whether it is over for
+ * good. */
+bool poll_request_settle(PollRequest *request);
+
+/* Over, or taken back: free for another job. */
+void poll_request_end(PollRequest *request);
+
+/* Why there is no answer, once it is over: for a person, with the server and what would help; into
+ * @ret (POLLER_ERROR_MAX). @scratch is for what is needed on the way. False: there is one, with
+ * status 200, and it is not HTML. */
+bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret);
+
+/* Whether it is the server that does not work, and not only this job. */
+bool poll_request_blames_server(const PollRequest *request);

@@ -1,0 +1,197 @@
+#include "load/vector-internal.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/double.h"
+
+#define LABELS_FIRST 256u
+#define LABELS_BLOCK 4096u
+#define SERIES_FIRST 16u
+#define TIME_SEC_MAX 253402300799.0 /* the last second of the year 9999 */
+
+/* --- bodies that are something else ---------------------------------------- */
+
+typedef struct BodyKind {
+    Str start; /* any case */
+    const char *what;
+} BodyKind;
+
+/* What connections, and what stands between, send instead of JSON. */
+static const BodyKind body_kinds[] = {
+    {STR("<!doctype html"), "an HTML page"},
+    {STR("<html"), "an HTML page"},
+    {STR("<head"), "an HTML page"},
+    {STR("<?xml"), "XML"},
+    {STR("<"), "a page of markup"},
+    {STR("\x1f\x8b"), "compressed data"},
+    {STR("# HELP"), "an exporter's own metrics (ask a Prometheus server, not a target)"},
+    {STR("# TYPE"), "an exporter's own metrics (ask a Prometheus server, not a target)"},
+};
+
+static const char *find_body_kind(Str body) {
+    for (size_t i = 0; i < ELEMENTS_OF(body_kinds); i++)
+        if (str_eq_nocase(str_take(body, body_kinds[i].start.len), body_kinds[i].start))
+            return body_kinds[i].what;
+    return NULL;
+}
+
+static int complain_of_body(Str body, Phrase *phrase) {
+    const char *what = find_body_kind(body);
+
+    if (body.len > 0 && (body.ptr[0] == '{' || body.ptr[0] == '['))
+        return 0;
+    if (body.len == 0) {
+        phrase_add(phrase, "an empty answer, not JSON");
+        return -EPROTO;
+    }
+    phrase_add(phrase, "%s, not JSON: ", what ? what : "text");
+    phrase_quote(phrase, body);
+    return -EPROTO;
+}
+
+int vector_reader_begin(
+    VectorReader *reader, Str body, Arena *arena, Vector *vector, Phrase *phrase) {
+    *reader = (VectorReader){.arena = arena, .vector = vector, .block = LABELS_FIRST / 2};
+    if (body.len > VECTOR_BYTES_MAX) {
+        phrase_add(phrase,
+            "an answer of %zu bytes: more than %zu are not read",
+            body.len,
+            VECTOR_BYTES_MAX);
+        return -EFBIG;
+    }
+    json_reader_init(&reader->json, body);
+    return complain_of_body(str_trim(body), phrase);
+}
+
+/* Where the reader stopped, with what stands there. */
+static void describe_place(const VectorReader *reader, Phrase *phrase) {
+    const JsonReader *json = &reader->json;
+    Str rest = str_of(json->data + json->error_at, json->len - json->error_at);
+
+    phrase_add(phrase, "byte %zu: %s", json->error_at, json->error_text);
+    if (rest.len == 0)
+        return;
+    phrase_add(phrase, ", at ");
+    phrase_quote(phrase, rest);
+}
+
+int vector_reader_complain(const VectorReader *reader, Phrase *phrase) {
+    const JsonReader *json = &reader->json;
+
+    if (json->error == JSON_E_MEMORY) {
+        phrase_add(phrase, "out of memory for the answer");
+        return -ENOMEM;
+    }
+    if (reader->is_over) {
+        phrase_add(phrase, "too large: %s", json->error_text);
+        return -EFBIG;
+    }
+    if (json->error == JSON_E_TYPE || json->error == JSON_E_RANGE)
+        phrase_add(phrase, "JSON, but not what was asked for: ");
+    else if (json->error == JSON_E_END)
+        phrase_add(phrase, "cut off after %zu bytes: ", json->len);
+    else
+        phrase_add(phrase, "not JSON: ");
+    describe_place(reader, phrase);
+    return -EPROTO;
+}
+
+void vector_reader_overflow(VectorReader *reader, const char *static_text) {
+    if (json_error(&reader->json) == JSON_OK)
+        reader->is_over = true;
+    json_fail(&reader->json, JSON_E_RANGE, static_text);
+}
+
+/* --- room ------------------------------------------------------------------ */
+
+static bool add_labels(VectorReader *reader) {
+    reader->block = reader->block < LABELS_BLOCK ? reader->block * 2 : LABELS_BLOCK;
+    reader->labels = ARENA_RAW(reader->arena, SeriesLabel, reader->block);
+    reader->n_labels_left = reader->labels ? reader->block : 0;
+    return reader->labels;
+}
+
+SeriesLabel *vector_reader_labels(VectorReader *reader) {
+    if (reader->n_labels > VECTOR_LABELS_TOTAL_MAX - VECTOR_LABELS_MAX)
+        vector_reader_overflow(reader, "more than 2000000 labels in all");
+    else if (reader->n_labels_left < VECTOR_LABELS_MAX && !add_labels(reader))
+        json_fail(&reader->json, JSON_E_MEMORY, "over the memory budget");
+    return json_error(&reader->json) == JSON_OK ? reader->labels : NULL;
+}
+
+void vector_reader_take_labels(VectorReader *reader, size_t n) {
+    if (n == 0)
+        return;
+    reader->labels += n;
+    reader->n_labels_left -= n;
+    reader->n_labels += n;
+}
+
+/* As many as follow if they are as long as those so far; and then some. */
+static size_t estimate(const VectorReader *reader) {
+    size_t n = reader->vector->n, size;
+
+    if (n == 0)
+        return SERIES_FIRST;
+    size = n + (n * (reader->json.len - reader->json.at) / (reader->json.at + 1)) * 9 / 8 + n;
+    return size < VECTOR_SERIES_MAX ? size : VECTOR_SERIES_MAX;
+}
+
+static bool grow(VectorReader *reader) {
+    Vector *vector = reader->vector;
+    size_t size = estimate(reader);
+    Series *items = ARENA_RAW(reader->arena, Series, size);
+
+    if (!items)
+        return false;
+    if (vector->n > 0)
+        memcpy(items, vector->items, vector->n * sizeof(Series));
+    vector->items = items;
+    reader->size = size;
+    return true;
+}
+
+void vector_reader_add(VectorReader *reader, const Series *series) {
+    Vector *vector = reader->vector;
+
+    if (vector->n == VECTOR_SERIES_MAX)
+        vector_reader_overflow(reader, "more than 250000 series: aggregate in the query");
+    else if (vector->n == reader->size && !grow(reader))
+        json_fail(&reader->json, JSON_E_MEMORY, "over the memory budget");
+    else
+        vector->items[vector->n++] = *series;
+}
+
+/* --- numbers --------------------------------------------------------------- */
+
+bool vector_number(Str text, double *ret) {
+    bool overflow;
+
+    if (double_parse(text, ret, &overflow))
+        return true;
+    if (str_eq(text, STR("NaN")))
+        *ret = NAN;
+    else if (str_eq(text, STR("+Inf")) || str_eq(text, STR("Inf")))
+        *ret = INFINITY;
+    else if (str_eq(text, STR("-Inf")))
+        *ret = -INFINITY;
+    else if (overflow)
+        *ret = text.ptr[0] == '-' ? -INFINITY : INFINITY;
+    else
+        return false;
+    return true;
+}
+
+bool vector_reader_time(VectorReader *reader, Str text, int64_t *ret_msec) {
+    double sec;
+
+    if (!str_eq(text, reader->time)) {
+        if (!double_parse(text, &sec, NULL) || sec < 0 || sec > TIME_SEC_MAX)
+            return false;
+        reader->time_msec = llround(sec * 1000);
+        reader->time = text;
+    }
+    *ret_msec = reader->time_msec;
+    return true;
+}
