@@ -3,7 +3,7 @@
  *           label instance, without the port, is an InternalIP
  *           not joined: 10.9.9.9:9100
  *           no value: node-17, node-44
- *           placements count as cpu, a fraction of the node (by its query)
+ *           placements count as cpu, a fraction of the node (inferred from its query)
  */
 
 #include "commands/check-metrics.h"

@@ -22,8 +22,7 @@
 #include "commands/check-metrics.h"
 #include "commands/check-rules.h"
 #include "input/policies.h"
-#include "policy/describe.h"
-#include "policy/json-schema.h"
+#include "policy/shape.h"
 #include "schema/schema.h"
 
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)

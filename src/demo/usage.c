@@ -9,8 +9,7 @@
 
 #include "base/nsec.h"
 #include "base/rng.h"
-#include "policy/metric-guess.h"
-#include "policy/promql-text.h"
+#include "policy/promql.h"
 
 /* Of what a workload asks for. */
 typedef struct ShareRange {
@@ -122,7 +121,7 @@ static size_t resource_of(Str name) {
 }
 
 Usage usage_of_query(Str query) {
-    MetricGuess guess = metric_guess(query);
+    PromqlLoad guess = promql_infer_load(query);
     Usage usage = read_words(query);
 
     if (guess.is_load)

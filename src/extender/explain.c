@@ -55,10 +55,10 @@ static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint3
 /* --- policies ----------------------------------------------------------------------------- */
 
 static bool is_namespace_listed(const Match *match, Str namespace) {
-    for (size_t i = 0; i < match->n_namespaces; i++)
-        if (str_eq(match->namespaces[i], namespace))
+    for (size_t i = 0; i < match->namespaces.n; i++)
+        if (str_eq(match->namespaces.items[i], namespace))
             return true;
-    return match->n_namespaces == 0;
+    return match->namespaces.n == 0;
 }
 
 /* The innermost part of the text that an error points to. */

@@ -26,7 +26,7 @@ typedef struct FailedRule {
     const Filter *filter;
     bool is_error;   /* its expression failed, and onError is reject */
     bool is_missing; /* it failed since a metric is absent, and onMissing is reject */
-    Str detail;      /* which value against which limit: "cpu: 100m would be left, 500m must be";
+    Str detail;      /* which value against which limit: "cpu: 100m would remain free, 500m required";
                         or the error; or which metric is missing. Empty: the rule has no message */
 } FailedRule;
 

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "input/file.h"
-#include "policy/measured.h"
+#include "policy/metric-values.h"
 #include "yaml/document.h"
 
 #define READ_BUDGET ((size_t)256 * 1024 * 1024)
@@ -25,9 +25,9 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
     _cleanup_(arena_freep) Arena *arena = arena_new(READ_BUDGET);
     _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
-    PolicyReader reader = {.arena = arena, .diags = diags};
+    YamlReader reader = {.arena = arena, .diags = diags};
     YamlStream stream = {0};
-    Measured measured = {0};
+    MetricValues measured = {0};
     size_t n_errors = diags->n_errors;
     int r = arena ? read_text(path, diags, &text) : -ENOMEM;
 
@@ -40,10 +40,10 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
     if (r < 0)
         return r;
     if (stream.n_documents > 0)
-        measured_open(&reader, stream.documents[0], &measured);
+        metric_values_open(&reader, stream.documents[0], &measured);
     if (stream.n_documents > 1)
         reader_error(&reader, stream.documents[1], "a file of measurements has one document");
-    r = measured_read(&reader,
+    r = metric_values_read(&reader,
         &measured,
         program,
         snapshot_table(snapshot),

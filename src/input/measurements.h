@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Measurements from a file: numbers that a person wrote down (policy/measured.h), YAML or JSON.
+ * Measurements from a file: numbers that a person wrote down (policy/metric-values.h), YAML or JSON.
  */
 
 #include "base/diag.h"

@@ -1,6 +1,6 @@
 /*
- * The fields of a source are a table, like a policy's. What one field alone cannot tell is asked of
- * load/source.h, which names the field that is to blame; here that is turned back into a place.
+ * Reads a file of metric sources. Its fields are tables, like a policy's. Checks that span several
+ * fields are in load/source.h, which names the field; here that becomes a place in the file.
  */
 
 #include "input/sources.h"
@@ -10,101 +10,45 @@
 
 #include "input/file.h"
 #include "policy/reader.h"
-#include "policy/rules.h"
 #include "yaml/document.h"
 
-#define API_VERSION "berth.dev/v1alpha1"
-#define KIND "MetricSources"
-
-/* One source while it is read. */
-typedef struct Draft {
-    MetricSource *source;
-    Str folder; /* of the file, with the slash; empty: the current one */
-} Draft;
+/* One source as it is written. */
+typedef struct SourceFields {
+    Str name, url, token_file;
+    Str user, password_file;
+    Str ca_file, cert_file, key_file, server_name;
+    bool is_insecure, may_be_link_local;
+    const Header *headers;
+    size_t n_headers;
+} SourceFields;
 
 /* The whole file. */
-typedef struct Document {
-    Str folder;
+typedef struct SourcesFile {
+    Str folder; /* of the file, with the slash; empty: the current one */
+    unsigned api_version, kind;
     MetricSource *sources;
     const YamlNode **nodes; /* of each source */
     size_t n;
-} Document;
+} SourcesFile;
 
 /* --- values --------------------------------------------------------------------- */
 
-/* A string that can be a C string: not empty, no control characters. NULL after an error. */
-static const char *read_text(PolicyReader *reader, const YamlNode *value, const char *what) {
-    Str text;
-
-    if (!reader_string(reader, value, what, &text))
-        return NULL;
-    if (str_is_empty(text)) {
-        reader_error(reader, value, "%s must not be empty", what);
-        return NULL;
+/* Becomes a C string. */
+static bool check_text(YamlReader *reader, const YamlNode *value) {
+    if (str_is_empty(value->text)) {
+        reader_error(reader, value, "the value must not be empty");
+        return false;
     }
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7f) {
-            reader_error(reader, value, "%s has a control character in it", what);
-            return NULL;
+    for (size_t i = 0; i < value->text.len; i++)
+        if ((unsigned char)value->text.ptr[i] < ' ' || value->text.ptr[i] == 0x7f) {
+            reader_error(reader, value, "the value contains a control character");
+            return false;
         }
-    return arena_copy(reader->arena, text).ptr;
+    return true;
 }
 
-static const char *read_path(
-    PolicyReader *reader, const YamlNode *value, const char *what, const Draft *draft) {
-    const char *path = read_text(reader, value, what);
-
-    if (!path || path[0] == '/' || str_is_empty(draft->folder))
-        return path;
-    return arena_printf(reader->arena, "%.*s%s", STR_FMT(draft->folder), path).ptr;
-}
-
-static void read_name(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_name(reader, value, &((Draft *)into)->source->name);
-}
-
-static void read_url(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Draft *)into)->source->url = read_text(reader, value, "url");
-}
-
-static void read_token_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Draft *)into)->source->token_file = read_path(reader, value, "bearerTokenFile", into);
-}
-
-static void read_user(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Draft *)into)->source->user = read_text(reader, value, "user");
-}
-
-static void read_password_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Draft *)into)->source->password_file = read_path(reader, value, "passwordFile", into);
-}
-
-static void read_ca_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Draft *)into)->source->ca_file = read_path(reader, value, "caFile", into);
-}
-
-static void read_cert_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Draft *)into)->source->cert_file = read_path(reader, value, "certFile", into);
-}
-
-static void read_key_file(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Draft *)into)->source->key_file = read_path(reader, value, "keyFile", into);
-}
-
-static void read_server_name(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((Draft *)into)->source->server_name = read_text(reader, value, "serverName");
-}
-
-static void read_insecure(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_bool(reader, value, "insecureSkipVerify", &((Draft *)into)->source->is_insecure);
-}
-
-static void read_link_local(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_bool(reader, value, "allowLinkLocal", &((Draft *)into)->source->may_be_link_local);
-}
-
-static void read_headers(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricSource *source = ((Draft *)into)->source;
+static void read_headers(YamlReader *reader, const YamlNode *value, void *into) {
+    SourceFields *source = into;
     Header *headers;
 
     if (!reader_mapping(reader, value, "headers"))
@@ -126,50 +70,45 @@ static void read_headers(PolicyReader *reader, const YamlNode *value, void *into
 
 /* --- tables ----------------------------------------------------------------------- */
 
+static const Shape text_shape = {.kind = SHAPE_STRING, .check = check_text};
+
 static const Field basic_fields[] = {
     {.name = STR("user"),
         .is_required = true,
-        .shape = &shape_string,
-        .about = "the name to log in with",
-        .read = read_user},
+        .shape = &text_shape,
+        .about = "user name",
+        .offset = offsetof(SourceFields, user)},
     {.name = STR("passwordFile"),
         .is_required = true,
-        .shape = &shape_string,
-        .about = "a file with the password, read again when it changes",
-        .read = read_password_file},
+        .shape = &text_shape,
+        .about = "file with the password, read again when it changes",
+        .offset = offsetof(SourceFields, password_file)},
 };
-static const Shape basic_shape = {
-    .kind = SHAPE_OBJECT, .fields = basic_fields, .n_fields = ELEMENTS_OF(basic_fields)};
-
-static void read_basic(PolicyReader *reader, const YamlNode *value, void *into) {
-    reader_fields(reader, value, "basicAuth", basic_fields, ELEMENTS_OF(basic_fields), into);
-}
+static const Shape basic_shape = {SHAPE_OF(basic_fields)};
 
 static const Field tls_fields[] = {
     {.name = STR("caFile"),
-        .shape = &shape_string,
-        .about = "who signs the server's certificate; without it those that the system trusts",
-        .read = read_ca_file},
+        .shape = &text_shape,
+        .about = "CA certificates of the server; default: those that the system trusts",
+        .offset = offsetof(SourceFields, ca_file)},
     {.name = STR("certFile"),
-        .shape = &shape_string,
-        .about = "a certificate of our own",
-        .read = read_cert_file},
-    {.name = STR("keyFile"), .shape = &shape_string, .about = "its key", .read = read_key_file},
+        .shape = &text_shape,
+        .about = "client certificate",
+        .offset = offsetof(SourceFields, cert_file)},
+    {.name = STR("keyFile"),
+        .shape = &text_shape,
+        .about = "key of the client certificate",
+        .offset = offsetof(SourceFields, key_file)},
     {.name = STR("serverName"),
-        .shape = &shape_string,
-        .about = "whom the server's certificate is for, if that is not the url's host",
-        .read = read_server_name},
+        .shape = &text_shape,
+        .about = "name in the server's certificate; default: the host of the url",
+        .offset = offsetof(SourceFields, server_name)},
     {.name = STR("insecureSkipVerify"),
         .shape = &shape_bool,
-        .about = "the server's certificate is not verified",
-        .read = read_insecure},
+        .about = "do not verify the server's certificate",
+        .offset = offsetof(SourceFields, is_insecure)},
 };
-static const Shape tls_shape = {
-    .kind = SHAPE_OBJECT, .fields = tls_fields, .n_fields = ELEMENTS_OF(tls_fields)};
-
-static void read_tls(PolicyReader *reader, const YamlNode *value, void *into) {
-    reader_fields(reader, value, "tls", tls_fields, ELEMENTS_OF(tls_fields), into);
-}
+static const Shape tls_shape = {SHAPE_OF(tls_fields)};
 
 static const Shape headers_shape = {
     .kind = SHAPE_MAP, .of = &shape_scalar, .max = SOURCE_HEADERS_MAX};
@@ -178,31 +117,56 @@ static const Field source_fields[] = {
     {.name = STR("name"),
         .is_required = true,
         .shape = &shape_name,
-        .about = "what policies call it; default: where they call none",
-        .read = read_name},
+        .about = "name in policies; a metric without a source uses `default`",
+        .offset = offsetof(SourceFields, name)},
     {.name = STR("url"),
         .is_required = true,
-        .shape = &shape_string,
-        .about = "where the server is: http:// or https://, up to what is in front of /api/v1",
-        .read = read_url},
+        .shape = &text_shape,
+        .about = "http:// or https:// URL of the server, without /api/v1",
+        .offset = offsetof(SourceFields, url)},
     {.name = STR("bearerTokenFile"),
-        .shape = &shape_string,
-        .about = "a file with a token, read again when it changes",
-        .read = read_token_file},
-    {.name = STR("basicAuth"),
-        .shape = &basic_shape,
-        .about = "a user and a password",
-        .read = read_basic},
-    {.name = STR("tls"), .shape = &tls_shape, .about = "for https://", .read = read_tls},
+        .shape = &text_shape,
+        .about = "file with a token, read again when it changes",
+        .offset = offsetof(SourceFields, token_file)},
+    {.name = STR("basicAuth"), .shape = &basic_shape, .about = "user name and password"},
+    {.name = STR("tls"), .shape = &tls_shape, .about = "for https://"},
     {.name = STR("headers"),
         .shape = &headers_shape,
-        .about = "sent with every request: X-Scope-OrgID",
+        .about = "sent with every request, such as X-Scope-OrgID",
         .read = read_headers},
     {.name = STR("allowLinkLocal"),
         .shape = &shape_bool,
-        .about = "it may be at an address that clouds serve credentials from",
-        .read = read_link_local},
+        .about = "allow link-local addresses, from which clouds serve credentials",
+        .offset = offsetof(SourceFields, may_be_link_local)},
 };
+static const Shape source_shape = {SHAPE_OF(source_fields)};
+
+/* A path relative to the file. */
+static const char *path_of(YamlReader *reader, Str folder, Str path) {
+    if (str_is_empty(path))
+        return NULL;
+    if (path.ptr[0] == '/')
+        folder = STR_NULL;
+    return arena_printf(reader->arena, "%.*s%.*s", STR_FMT(folder), STR_FMT(path)).ptr;
+}
+
+static MetricSource source_of(YamlReader *reader, Str folder, const SourceFields *fields) {
+    return (MetricSource){
+        .name = fields->name,
+        .url = path_of(reader, STR_NULL, fields->url),
+        .token_file = path_of(reader, folder, fields->token_file),
+        .user = path_of(reader, STR_NULL, fields->user),
+        .password_file = path_of(reader, folder, fields->password_file),
+        .ca_file = path_of(reader, folder, fields->ca_file),
+        .cert_file = path_of(reader, folder, fields->cert_file),
+        .key_file = path_of(reader, folder, fields->key_file),
+        .server_name = path_of(reader, STR_NULL, fields->server_name),
+        .is_insecure = fields->is_insecure,
+        .may_be_link_local = fields->may_be_link_local,
+        .headers = fields->headers,
+        .n_headers = fields->n_headers,
+    };
+}
 
 /* --- what spans several fields -------------------------------------------------------- */
 
@@ -227,7 +191,7 @@ static const YamlNode *find_header(const YamlNode *headers, Str name) {
     return headers;
 }
 
-/* Where a password stands nothing is shown, whatever the message is about. */
+/* A line with a password is never shown. */
 static void hide_line(DiagList *diags, Place place) {
     for (size_t i = 0; i < diags->diags.n; i++) {
         Diag *diag = &diags->diags.items[i];
@@ -237,7 +201,7 @@ static void hide_line(DiagList *diags, Place place) {
     }
 }
 
-/* Fields that there are not, but that people write secrets into. */
+/* Fields that do not exist, but that people may write secrets into. */
 static void hide_secrets(DiagList *diags, const YamlNode *mapping) {
     static const Str words[] = {
         STR("password"), STR("token"), STR("bearerToken"), STR("Authorization")};
@@ -254,7 +218,7 @@ static void hide_all_secrets(DiagList *diags, const YamlNode *source) {
         hide_secrets(diags, source->pairs[i].value);
 }
 
-static void report_faults(PolicyReader *reader, const YamlNode *node, const MetricSource *source) {
+static void report_faults(YamlReader *reader, const YamlNode *node, const MetricSource *source) {
     SourceFault faults[SOURCE_FAULTS_MAX];
     size_t n = source->url ? source_faults(source, faults) : 0;
 
@@ -274,7 +238,7 @@ static void report_faults(PolicyReader *reader, const YamlNode *node, const Metr
             hide_line(reader->diags, find_field(node, faults[i].field)->place);
 }
 
-static void check_name(PolicyReader *reader, const Document *document, size_t number) {
+static void check_name(YamlReader *reader, const SourcesFile *document, size_t number) {
     Str name = document->sources[number].name;
 
     for (size_t i = 0; i < number; i++) {
@@ -297,8 +261,8 @@ static void check_name(PolicyReader *reader, const Document *document, size_t nu
 
 /* --- the document ----------------------------------------------------------------------- */
 
-static void read_sources(PolicyReader *reader, const YamlNode *value, void *into) {
-    Document *document = into;
+static void read_sources(YamlReader *reader, const YamlNode *value, void *into) {
+    SourcesFile *document = into;
 
     if (!reader_sequence(reader, value, "sources"))
         return;
@@ -313,61 +277,52 @@ static void read_sources(PolicyReader *reader, const YamlNode *value, void *into
     if (!document->sources || !document->nodes)
         return;
     for (size_t i = 0; i < value->n; i++) {
-        Draft draft = {.source = &document->sources[i], .folder = document->folder};
+        SourceFields fields = {0};
 
         document->nodes[i] = value->items[i];
-        reader_fields(
-            reader, value->items[i], "a source", source_fields, ELEMENTS_OF(source_fields), &draft);
-        report_faults(reader, value->items[i], draft.source);
+        reader_fields(reader, value->items[i], "a source", &source_shape, &fields);
+        document->sources[i] = source_of(reader, document->folder, &fields);
+        report_faults(reader, value->items[i], &document->sources[i]);
         check_name(reader, document, i);
         hide_all_secrets(reader->diags, value->items[i]);
     }
     document->n = value->n;
 }
 
-static void read_api_version(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)into;
-    reader_constant(reader, value, "apiVersion", API_VERSION);
-}
-
-static void read_kind(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)into;
-    reader_constant(reader, value, "kind", KIND);
-}
-
-static const Shape source_shape = {
-    .kind = SHAPE_OBJECT, .fields = source_fields, .n_fields = ELEMENTS_OF(source_fields)};
+static const char *const api_versions[] = {"berth.dev/v1alpha1", NULL};
+static const char *const kinds[] = {"MetricSources", NULL};
+static const Shape api_version_shape = {.kind = SHAPE_WORD, .words = api_versions};
+static const Shape kind_shape = {.kind = SHAPE_WORD, .words = kinds};
 static const Shape sources_shape = {
     .kind = SHAPE_LIST, .of = &source_shape, .min = 1, .max = SOURCES_MAX};
 
 static const Field document_fields[] = {
     {.name = STR("apiVersion"),
         .is_required = true,
-        .shape = &shape_string,
-        .read = read_api_version},
-    {.name = STR("kind"), .is_required = true, .shape = &shape_string, .read = read_kind},
+        .shape = &api_version_shape,
+        .offset = offsetof(SourcesFile, api_version)},
+    {.name = STR("kind"),
+        .is_required = true,
+        .shape = &kind_shape,
+        .offset = offsetof(SourcesFile, kind)},
     {.name = STR("sources"), .is_required = true, .shape = &sources_shape, .read = read_sources},
 };
+static const Shape document_shape = {SHAPE_OF(document_fields)};
 
-static void read_document(PolicyReader *reader, const YamlStream *stream, Document *document) {
+static void read_document(YamlReader *reader, const YamlStream *stream, SourcesFile *document) {
     if (stream->n_documents == 0)
         diag_add(reader->diags,
             DIAG_ERROR,
             (Place){.file = stream->file},
             STR_NULL,
-            STR("holds no sources"),
+            STR("contains no sources"),
             STR_NULL);
     else
-        reader_fields(reader,
-            stream->documents[0],
-            "a file of sources",
-            document_fields,
-            ELEMENTS_OF(document_fields),
-            document);
+        reader_fields(reader, stream->documents[0], "a file of sources", &document_shape, document);
     if (stream->n_documents > 1)
         reader_error_hint(reader,
             stream->documents[1],
-            STR("one list holds them all"),
+            STR("put all sources in one list"),
             "a file of sources has one document");
 }
 
@@ -396,9 +351,9 @@ static int read_file(const char *path, Arena *arena, DiagList *diags, Str *ret) 
 
 int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) {
     Str file = arena_copy(arena, str_from_c(path));
-    PolicyReader reader = {.arena = arena, .diags = diags};
+    YamlReader reader = {.arena = arena, .diags = diags};
     size_t n_before = diags->diags.n, n_errors = diags->n_errors;
-    Document document = {.folder = folder_of(file)};
+    SourcesFile document = {.folder = folder_of(file)};
     YamlStream stream = {0};
     int r;
 

@@ -1,9 +1,13 @@
+/* CEL as text: templates with arguments, selectors, and rules of several conditions. */
+
 #include "policy/cel-text.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/double.h"
+#include "cel/duration.h"
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53: whole numbers up to it are their own doubles */
 
@@ -28,42 +32,22 @@ static void append_escaped(Buf *out, char c) {
     }
 }
 
-void cel_text_string(Buf *out, Str text) {
+static void append_string(Buf *out, Str text) {
     buf_append_char(out, '\'');
     for (size_t i = 0; i < text.len; i++)
         append_escaped(out, text.ptr[i]);
     buf_append_char(out, '\'');
 }
 
-/* Half a condition is another condition. */
-static void fail_with(Buf *out, const Buf *part) {
-    if (!buf_error(out))
-        out->error = buf_error(part);
-}
-
-void cel_text_words(Buf *out, const Buf *words) {
-    cel_text_string(out, buf_str(words));
-    fail_with(out, words);
-}
-
-void cel_text_part(Buf *out, const char *before, const Buf *part, const char *after) {
-    if (part->len > 0) {
-        buf_append(out, str_from_c(before));
-        buf_append(out, buf_str(part));
-        buf_append(out, str_from_c(after));
-    }
-    fail_with(out, part);
-}
-
-void cel_text_strings(Buf *out, const Str *items, size_t n) {
+static void append_strings(Buf *out, const Str *items, size_t n) {
     for (size_t i = 0; i < n; i++) {
         buf_append(out, i > 0 ? STR(", ") : STR("["));
-        cel_text_string(out, items[i]);
+        append_string(out, items[i]);
     }
     buf_append(out, n > 0 ? STR("]") : STR("[]"));
 }
 
-void cel_text_double(Buf *out, double value) {
+static void append_double(Buf *out, double value) {
     char text[DOUBLE_TEXT_MAX];
 
     if (fabs(value) <= EXACT_MAX && value == floor(value))
@@ -72,36 +56,78 @@ void cel_text_double(Buf *out, double value) {
         buf_append(out, str_of(text, double_print(value, text)));
 }
 
-void cel_text_look_up(Buf *out, const char *map, Str key) {
-    buf_printf(out, "%s[?", map);
-    cel_text_string(out, key);
-    buf_append(out, STR("].orValue('')"));
+/* The commonest names read better as fields. */
+static void append_resource(Buf *out, Str resource) {
+    if (str_is(resource, "cpu"))
+        buf_append(out, STR(".milliCPU"));
+    else if (str_is(resource, "memory") || str_is(resource, "pods"))
+        buf_printf(out, ".%.*s", STR_FMT(resource));
+    else
+        cel_text(out, "[$1]", TEXT_QUOTED(resource));
 }
 
-/* The commonest names read better as fields; which others could be one is not worth asking. */
-void cel_text_amount(Buf *out, const char *map, Str resource) {
-    buf_append(out, str_from_c(map));
-    if (str_eq(resource, STR("cpu"))) {
-        buf_append(out, STR(".milliCPU"));
-    } else if (str_eq(resource, STR("memory")) || str_eq(resource, STR("pods"))) {
-        buf_printf(out, ".%.*s", STR_FMT(resource));
-    } else {
-        buf_append_char(out, '[');
-        cel_text_string(out, resource);
-        buf_append_char(out, ']');
+static void append_argument(Buf *out, const TextArg *arg) {
+    switch (arg->kind) {
+    case TEXT_ARG_RAW:
+        buf_append(out, arg->text);
+        return;
+    case TEXT_ARG_STRING:
+        append_string(out, arg->text);
+        return;
+    case TEXT_ARG_ESCAPED:
+        for (size_t i = 0; i < arg->text.len; i++)
+            append_escaped(out, arg->text.ptr[i]);
+        return;
+    case TEXT_ARG_LABEL:
+        cel_text(out, "[?$1].orValue('')", TEXT_QUOTED(arg->text));
+        return;
+    case TEXT_ARG_RESOURCE:
+        append_resource(out, arg->text);
+        return;
+    case TEXT_ARG_NUMBER:
+        append_double(out, arg->number);
+        return;
+    case TEXT_ARG_INT:
+        buf_printf(out, "%" PRId64, arg->integer);
+        return;
+    case TEXT_ARG_DURATION:
+        cel_duration_print(arg->integer, out);
+        return;
+    case TEXT_ARG_STRINGS:
+        append_strings(out, arg->strings->items, arg->strings->n);
+        return;
+    case TEXT_ARG_BUF:
+        buf_append(out, buf_str(arg->buf));
+        if (!buf_error(out))
+            out->error = buf_error(arg->buf); /* half a condition is another condition */
+        return;
     }
+}
+
+void cel_text_write(Buf *out, const char *template, const TextArg *args) {
+    for (const char *at = template; *at;) {
+        size_t n = strcspn(at, "$");
+
+        buf_append(out, str_of(at, n));
+        at += n;
+        if (at[0] == '$' && at[1] >= '1' && at[1] <= '9') {
+            append_argument(out, &args[at[1] - '1']);
+            at += 2;
+        } else if (at[0] == '$') {
+            buf_append_char(out, *at++);
+        }
+    }
+}
+
+void cel_text_part(Buf *out, const char *template, const Buf *part) {
+    if (part->len > 0 || buf_error(part))
+        cel_text(out, template, TEXT_BUF(part));
 }
 
 /* --- selectors --------------------------------------------------------------- */
 
-/* 'key' in map */
-static void append_presence(Buf *out, const char *map, Str key) {
-    cel_text_string(out, key);
-    buf_printf(out, " in %s", map);
-}
-
-/* Where '' is wanted it must be told from a label that is absent. */
-static bool wants_empty(const Requirement *requirement) {
+/* An empty value must be told from a label that is absent. */
+static bool has_empty(const Requirement *requirement) {
     for (size_t i = 0; i < requirement->n_values; i++)
         if (str_is_empty(requirement->values[i]))
             return true;
@@ -109,25 +135,25 @@ static bool wants_empty(const Requirement *requirement) {
 }
 
 static void append_membership(Buf *out, const Requirement *requirement, const char *labels) {
-    if (wants_empty(requirement)) {
-        append_presence(out, labels, requirement->key);
-        buf_append(out, STR(" && "));
-    }
-    cel_text_look_up(out, labels, requirement->key);
-    if (requirement->n_values == 1) {
-        buf_append(out, STR(" == "));
-        cel_text_string(out, requirement->values[0]);
-    } else {
-        buf_append(out, STR(" in "));
-        cel_text_strings(out, requirement->values, requirement->n_values);
-    }
+    TextArg key = TEXT_QUOTED(requirement->key), map = TEXT_RAW(labels);
+    StrList values = {requirement->values, requirement->n_values};
+
+    if (has_empty(requirement))
+        cel_text(out, "$1 in $2 && ", key, map);
+    cel_text(out, "$1$2", map, TEXT_LABEL(requirement->key));
+    if (requirement->n_values == 1)
+        cel_text(out, " == $1", TEXT_QUOTED(requirement->values[0]));
+    else
+        cel_text(out, " in $1", TEXT_STRINGS(&values));
 }
 
 static void append_not_in(Buf *out, const Requirement *requirement, const char *labels) {
-    if (requirement->n_values == 1 && !wants_empty(requirement)) {
-        cel_text_look_up(out, labels, requirement->key);
-        buf_append(out, STR(" != "));
-        cel_text_string(out, requirement->values[0]);
+    if (requirement->n_values == 1 && !has_empty(requirement)) {
+        cel_text(out,
+            "$1$2 != $3",
+            TEXT_RAW(labels),
+            TEXT_LABEL(requirement->key),
+            TEXT_QUOTED(requirement->values[0]));
         return;
     }
     buf_append(out, STR("!("));
@@ -135,19 +161,9 @@ static void append_not_in(Buf *out, const Requirement *requirement, const char *
     buf_append_char(out, ')');
 }
 
-/* int() is an error for what is no int: the first two conditions are false exactly then. A label
- * has 63 bytes at most, and a quantity room for as many digits. */
-static void append_comparison(
-    Buf *out, const Requirement *requirement, const char *labels, const char *op) {
-    cel_text_look_up(out, labels, requirement->key);
-    buf_append(out, STR(".matches('^-?[0-9]{1,63}$') && quantity("));
-    cel_text_look_up(out, labels, requirement->key);
-    buf_append(out, STR(").isInteger() && int("));
-    cel_text_look_up(out, labels, requirement->key);
-    buf_printf(out, ") %s %" PRId64, op, requirement->bound);
-}
-
 void cel_text_requirement(Buf *out, const Requirement *requirement, const char *labels) {
+    TextArg key = TEXT_QUOTED(requirement->key), map = TEXT_RAW(labels);
+
     switch (requirement->op) {
     case SELECTOR_IN:
         append_membership(out, requirement, labels);
@@ -156,18 +172,21 @@ void cel_text_requirement(Buf *out, const Requirement *requirement, const char *
         append_not_in(out, requirement, labels);
         return;
     case SELECTOR_EXISTS:
-        append_presence(out, labels, requirement->key);
+        cel_text(out, "$1 in $2", key, map);
         return;
     case SELECTOR_ABSENT:
-        buf_append(out, STR("!("));
-        append_presence(out, labels, requirement->key);
-        buf_append_char(out, ')');
+        cel_text(out, "!($1 in $2)", key, map);
         return;
     case SELECTOR_GT:
-        append_comparison(out, requirement, labels, ">");
-        return;
     case SELECTOR_LT:
-        append_comparison(out, requirement, labels, "<");
+        /* int() fails for anything but an int: then the first two conditions are false. A label
+         * has at most 63 bytes, and a quantity room for as many digits. */
+        cel_text(out,
+            "$1$2.matches('^-?[0-9]{1,63}$') && quantity($1$2).isInteger() && int($1$2) $3 $4",
+            map,
+            TEXT_LABEL(requirement->key),
+            TEXT_RAW(requirement->op == SELECTOR_GT ? ">" : "<"),
+            TEXT_INT(requirement->bound));
         return;
     }
 }
@@ -182,31 +201,18 @@ void cel_text_selector(Buf *out, const Selector *selector, const char *labels) {
         buf_append(out, STR("true"));
 }
 
-/* --- findings ----------------------------------------------------------------- */
+/* --- several conditions -------------------------------------------------------- */
 
-void cel_text_findings_begin(Buf *out) {
-    buf_append_char(out, '[');
-}
+void cel_text_messages(Buf *out, const TextPart *part, const void *items, size_t n, size_t size) {
+    const char *at = items;
 
-void cel_text_findings_next(Buf *out) {
-    if (out->len > 0 && out->data[out->len - 1] != '[')
-        buf_append(out, STR(", "));
-}
-
-void cel_text_findings_end(Buf *out) {
-    buf_append(out, STR("].filter(m, m != '').join('; ')"));
-}
-
-static void write_findings(
-    Buf *out, const TextPart *part, const char *items, size_t n, size_t size) {
-    cel_text_findings_begin(out);
     for (size_t i = 0; i < n; i++) {
-        cel_text_findings_next(out);
-        part->condition(out, items + i * size);
+        buf_append(out, i > 0 ? STR(", ") : STR("["));
+        part->condition(out, at + i * size);
         buf_append(out, STR(" ? '' : "));
-        part->finding(out, items + i * size);
+        part->message(out, at + i * size);
     }
-    cel_text_findings_end(out);
+    buf_append(out, STR("].filter(m, m != '').join('; ')"));
 }
 
 void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n, size_t size) {
@@ -217,8 +223,8 @@ void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t
             buf_append(&ret->expression, STR(" && "));
         part->condition(&ret->expression, at + i * size);
     }
-    if (n == 1) /* a message is for a node that failed: no need to ask again */
-        part->finding(&ret->message, items);
-    else
-        write_findings(&ret->message, part, at, n, size);
+    if (n == 1) /* messages are for nodes that failed: no need to check the condition again */
+        part->message(&ret->message, items);
+    else if (n > 1)
+        cel_text_messages(&ret->message, part, items, n, size);
 }

@@ -1,62 +1,80 @@
 #pragma once
 
 /*
- * CelText: CEL as text, piece by piece, for the kinds (kind.h).
+ * Writes CEL for the built-in rules (kind.h).
  *
- * What is written reads like what a person would have written, and never ends in an error: labels
- * are looked up with a value for those that are absent, texts are made numbers only where they are
- * some. A buffer that is over its limit remembers it (buf_error()): whoever reads it asks.
+ * The text reads as a person would have written it, and its evaluation never fails: labels are
+ * looked up with a default, and texts are converted to numbers only after a check. A buffer over
+ * its limit keeps the error (buf_error()): check it once, at the end.
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/str.h"
 #include "model/selector.h"
 #include "policy/kind.h"
 
-/* 'text', with what needs it escaped. */
-void cel_text_string(Buf *out, Str text);
+/* An argument of cel_text(). */
+typedef enum TextArgKind {
+    TEXT_ARG_RAW,      /* text as it is */
+    TEXT_ARG_STRING,   /* text as a literal: 'text' */
+    TEXT_ARG_ESCAPED,  /* text inside of a literal */
+    TEXT_ARG_LABEL,    /* text as a key to look up, with a default: [?'key'].orValue('') */
+    TEXT_ARG_RESOURCE, /* text as a resource, in whole units, of cpu thousandths: .memory, ['x'] */
+    TEXT_ARG_NUMBER,   /* a double literal: 0.5, 500.0, 1e+20 */
+    TEXT_ARG_INT,
+    TEXT_ARG_DURATION, /* nanoseconds as 1h30m0s, as duration() reads it */
+    TEXT_ARG_STRINGS,  /* ['a', 'b'] */
+    TEXT_ARG_BUF,      /* another buffer; if that has failed, so does the output */
+} TextArgKind;
 
-/* The same for words that were put together in a buffer; and what was written in one, with
- * something around it: nothing when it is empty. Where the buffer has failed, so has @out. */
-void cel_text_words(Buf *out, const Buf *words);
-void cel_text_part(Buf *out, const char *before, const Buf *part, const char *after);
+typedef struct TextArg {
+    TextArgKind kind;
+    union {
+        Str text;
+        double number;
+        int64_t integer;
+        const StrList *strings;
+        const Buf *buf;
+    };
+} TextArg;
 
-/* A double as a literal: 0.5, 500.0, 1e+20. */
-void cel_text_double(Buf *out, double value);
+#define TEXT_RAW(c) ((TextArg){.kind = TEXT_ARG_RAW, .text = str_from_c(c)})
+#define TEXT_QUOTED(str) ((TextArg){.kind = TEXT_ARG_STRING, .text = (str)})
+#define TEXT_ESCAPED(str) ((TextArg){.kind = TEXT_ARG_ESCAPED, .text = (str)})
+#define TEXT_LABEL(str) ((TextArg){.kind = TEXT_ARG_LABEL, .text = (str)})
+#define TEXT_RESOURCE(str) ((TextArg){.kind = TEXT_ARG_RESOURCE, .text = (str)})
+#define TEXT_NUMBER(value) ((TextArg){.kind = TEXT_ARG_NUMBER, .number = (value)})
+#define TEXT_INT(value) ((TextArg){.kind = TEXT_ARG_INT, .integer = (value)})
+#define TEXT_DURATION(ns) ((TextArg){.kind = TEXT_ARG_DURATION, .integer = (ns)})
+#define TEXT_STRINGS(list) ((TextArg){.kind = TEXT_ARG_STRINGS, .strings = (list)})
+#define TEXT_BUF(other) ((TextArg){.kind = TEXT_ARG_BUF, .buf = (other)})
 
-/* What the map of strings @map says of @key, '' where it says nothing: map[?'key'].orValue(''). */
-void cel_text_look_up(Buf *out, const char *map, Str key);
+/* Appends @template, with its $1 to $9 replaced by the arguments. */
+#define cel_text(out, template, ...)                                                               \
+    cel_text_write((out), (template), (const TextArg[]){__VA_ARGS__})
+void cel_text_write(Buf *out, const char *template, const TextArg *args);
 
-/* What the map of amounts @map (node.free, pod.requests …) says of @resource, in whole units: of
- * cpu thousandths. */
-void cel_text_amount(Buf *out, const char *map, Str resource);
+/* The same with $1 = @part; nothing when it is empty. */
+void cel_text_part(Buf *out, const char *template, const Buf *part);
 
 /* The condition that @selector stands for, over the map of labels that the expression @labels
- * gives: `labels[?'a'].orValue('') == 'x' && …`; "true" for one without requirements. Never an
- * error. It can stand on either side of &&; anywhere else it wants brackets. */
+ * gives: `labels[?'a'].orValue('') == 'x' && …`; "true" for one without requirements. Put brackets
+ * around it anywhere but beside &&. */
 void cel_text_selector(Buf *out, const Selector *selector, const char *labels);
 void cel_text_requirement(Buf *out, const Requirement *requirement, const char *labels);
 
-/* `['a', 'b']`. */
-void cel_text_strings(Buf *out, const Str *items, size_t n);
-
-/* Several findings as one message, with "; " between those that are there:
- *
- *     [C ? '' : M, D ? '' : N].filter(m, m != '').join('; ')
- *
- * begin, then for each finding next and "C ? '' : M", then end. */
-void cel_text_findings_begin(Buf *out);
-void cel_text_findings_next(Buf *out);
-void cel_text_findings_end(Buf *out);
-
-/* One of several parts of a rule that must all hold: the expression of it, and what to say where
- * it does not. */
+/* One of several parts of a rule that must all hold: its expression, and the message where it is
+ * false. */
 typedef struct TextPart {
     void (*condition)(Buf *out, const void *item);
-    void (*finding)(Buf *out, const void *item);
+    void (*message)(Buf *out, const void *item);
 } TextPart;
 
-/* The rule of @n items of @size bytes each: `C && D`, and their findings as its message. */
+/* `C && D` of @n items of @size bytes; and their messages, of several those that apply:
+ *
+ *     [C ? '' : M, D ? '' : N].filter(m, m != '').join('; ') */
 void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n, size_t size);
+void cel_text_messages(Buf *out, const TextPart *part, const void *items, size_t n, size_t size);

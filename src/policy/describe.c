@@ -1,6 +1,4 @@
-/* The walk goes as deep as our tables do. A rule's kinds get a table of their own. */
-
-#include "policy/describe.h"
+/* The format of a policy as Markdown tables. The kinds of rules have tables of their own. */
 
 #include <assert.h>
 #include <stdio.h>
@@ -11,7 +9,7 @@
 
 #define PATH_MAX_BYTES 256u
 
-/* --- what may stand there -------------------------------------------------------------- */
+/* --- types --------------------------------------------------------------------------- */
 
 static void describe_words(Buf *out, const Shape *shape) {
     for (size_t i = 0; shape->words[i]; i++)
@@ -19,7 +17,7 @@ static void describe_words(Buf *out, const Shape *shape) {
 }
 
 static void describe_bounds(Buf *out, const char *what, const Shape *shape) {
-    bool has_bounds = shape->min > -9e18 && shape->max < 9e18; /* those of an int are none */
+    bool has_bounds = shape->min > -9e18 && shape->max < 9e18; /* an int has no others */
 
     buf_append(out, str_from_c(what));
     if (has_bounds)
@@ -32,20 +30,20 @@ static void describe_bounds(Buf *out, const char *what, const Shape *shape) {
 /* Recursive: lists of lists, as the tables have them. */
 static void describe_shape(Buf *out, const Shape *shape) {
     static const char *const plain[] = {
-        [SHAPE_ANY] = "anything",
-        [SHAPE_STRING] = "text",
+        [SHAPE_ANY] = "any value",
+        [SHAPE_STRING] = "string",
         [SHAPE_BOOL] = "true or false",
         [SHAPE_TRUE] = "`true`",
         [SHAPE_SCALAR] = "value",
         [SHAPE_AMOUNT] = "quantity or share: `500m`, `10%`",
-        [SHAPE_DURATION] = "length of time: `90s`, `2h30m`, `30d`",
+        [SHAPE_DURATION] = "duration: `90s`, `2h30m`, `30d`",
         [SHAPE_EXPRESSION] = "CEL",
         [SHAPE_OBJECT] = "mapping",
     };
 
     switch (shape->kind) {
     case SHAPE_INT:
-        describe_bounds(out, "whole number", shape);
+        describe_bounds(out, "integer", shape);
         return;
     case SHAPE_NUMBER:
         describe_bounds(out, "number", shape);
@@ -81,23 +79,14 @@ typedef struct Path {
 } Path;
 
 /* Our names are short, our tables not deep. */
-static Path path_add(const Path *path, Str name) {
+static Path path_add(const Path *path, const char *separator, Str name) {
     Path longer;
     int n = snprintf(longer.text,
         sizeof(longer.text),
         "%s%s%.*s",
         path->text,
-        path->text[0] ? "." : "",
+        path->text[0] ? separator : "",
         STR_FMT(name));
-
-    assert(n > 0 && (size_t)n < sizeof(longer.text));
-    (void)n;
-    return longer;
-}
-
-static Path path_suffix(const Path *path, const char *suffix) {
-    Path longer;
-    int n = snprintf(longer.text, sizeof(longer.text), "%s%s", path->text, suffix);
 
     assert(n > 0 && (size_t)n < sizeof(longer.text));
     (void)n;
@@ -123,11 +112,11 @@ static void describe_inside(Buf *out, const Path *path, const Shape *shape) {
             describe_fields(out, path, shape);
         return;
     case SHAPE_LIST:
-        inner = path_suffix(path, "[]");
+        inner = path_add(path, "", STR("[]"));
         describe_inside(out, &inner, shape->of);
         return;
     case SHAPE_MAP:
-        inner = path_suffix(path, ".KEY");
+        inner = path_add(path, "", STR(".KEY"));
         describe_inside(out, &inner, shape->of);
         return;
     case SHAPE_EITHER:
@@ -142,7 +131,7 @@ static void describe_inside(Buf *out, const Path *path, const Shape *shape) {
 static void describe_fields(Buf *out, const Path *path, const Shape *shape) {
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
-        Path inner = path_add(path, field->name);
+        Path inner = path_add(path, ".", field->name);
 
         describe_row(out, &inner, field->shape, field->is_required, field->about);
         describe_inside(out, &inner, field->shape);
@@ -150,7 +139,7 @@ static void describe_fields(Buf *out, const Path *path, const Shape *shape) {
 }
 
 static void describe_head(Buf *out, const char *title) {
-    buf_printf(out, "%s\n\n| field | what may stand there | what it is |\n|---|---|---|\n", title);
+    buf_printf(out, "%s\n\n| field | type | description |\n|---|---|---|\n", title);
 }
 
 static void describe_kinds(
@@ -159,7 +148,7 @@ static void describe_kinds(
 
     describe_head(out, title);
     for (size_t i = 0; i < n_kinds; i++) {
-        Path path = path_add(&top, kinds[i]->field);
+        Path path = path_add(&top, ".", kinds[i]->field);
 
         describe_row(out, &path, kinds[i]->shape, false, kinds[i]->summary);
         describe_inside(out, &path, kinds[i]->shape);

@@ -22,7 +22,7 @@
 #define TYPE_NAME_MAX 128u /* of a type in a message; what is longer is cut */
 
 typedef struct Compiling {
-    PolicyReader *reader;
+    YamlReader *reader;
     Scope *scope;
     const YamlNode *at;
     Expression *result;
@@ -107,7 +107,7 @@ static Str excerpt(Arena *arena, Str line, size_t column) {
 }
 
 /* One report of the language, in terms of the policy file. */
-static void report(PolicyReader *reader, const Expression *expression, const Diag *diag) {
+static void report(YamlReader *reader, const Expression *expression, const Diag *diag) {
     Written written = {reader->source, expression->place, expression->text};
     Place place = expression->place;
     Str text = diag->text, shown;
@@ -133,7 +133,7 @@ static void report_all(const Compiling *compiling) {
         report(compiling->reader, compiling->result, &compiling->diags.diags.items[i]);
 }
 
-void expression_warn(PolicyReader *reader, const Expression *expression, uint32_t from, uint32_t to,
+void expression_warn(YamlReader *reader, const Expression *expression, uint32_t from, uint32_t to,
     Str hint, Str text) {
     Diag diag = {.level = DIAG_WARNING, .text = text, .hint = hint};
     Str before = str_take(expression->text, from);
@@ -367,7 +367,7 @@ static bool compile(Compiling *compiling, ExpressionType type, const char *what)
     return r == 0;
 }
 
-bool expression_read(PolicyReader *reader, Scope *scope, const YamlNode *value, const char *what,
+bool expression_read(YamlReader *reader, Scope *scope, const YamlNode *value, const char *what,
     ExpressionType type, Expression *ret) {
     Compiling compiling = {.reader = reader, .scope = scope, .at = value, .result = ret};
     Str text;
@@ -384,7 +384,7 @@ bool expression_read(PolicyReader *reader, Scope *scope, const YamlNode *value, 
     return compile(&compiling, type, what);
 }
 
-bool expression_write(PolicyReader *reader, Scope *scope, const YamlNode *at, Str text,
+bool expression_write(YamlReader *reader, Scope *scope, const YamlNode *at, Str text,
     ExpressionType type, Expression *ret) {
     Compiling compiling = {.reader = reader, .scope = scope, .at = at, .result = ret};
 

@@ -59,11 +59,11 @@ typedef enum ExpressionType {
 
 /* Reads the CEL text in @value, a scalar. @what names it in messages. False after an error, which
  * has been reported. */
-bool expression_read(PolicyReader *reader, Scope *scope, const YamlNode *value, const char *what,
+bool expression_read(YamlReader *reader, Scope *scope, const YamlNode *value, const char *what,
     ExpressionType type, Expression *ret);
 
 /* The same for @text, which a built-in rule at @at has written. */
-bool expression_write(PolicyReader *reader, Scope *scope, const YamlNode *at, Str text,
+bool expression_write(YamlReader *reader, Scope *scope, const YamlNode *at, Str text,
     ExpressionType type, Expression *ret);
 
 /* Adds it to @graph; those of its scope's variables must be there (scope_lower()). 0 or -ENOMEM. */
@@ -71,7 +71,7 @@ int expression_lower(Expression *expression, CelGraph *graph);
 
 /* Warns of bytes [@from, @to) of its text, at their place in the policy file if they stand there
  * as they read; else at the place of the whole. */
-void expression_warn(PolicyReader *reader, const Expression *expression, uint32_t from, uint32_t to,
+void expression_warn(YamlReader *reader, const Expression *expression, uint32_t from, uint32_t to,
     Str hint, Str text);
 
 /* For explanations: adds the variables it uses to @graph, another than the program's, and fills

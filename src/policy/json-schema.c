@@ -1,6 +1,7 @@
-/* Each shape becomes a schema; the walk is as deep as our tables are, no deeper. */
-
-#include "policy/json-schema.h"
+/*
+ * The format of a policy as a JSON Schema, for editors. It knows neither valid expressions nor
+ * which names are taken: `berth check` does.
+ */
 
 #include "policy/kind.h"
 #include "policy/policy.h"
@@ -10,7 +11,7 @@
 #define DIALECT "https://json-schema.org/draft/2020-12/schema"
 #define SELECTOR "#/$defs/selector" /* stands in many places */
 
-/* What kind-headroom.c and reader-duration.c read. */
+/* As kind-resources.c and reader.c read them. */
 #define NUMBER "([0-9]+(\\.[0-9]*)?|\\.[0-9]+)"
 #define QUANTITY "[+]?" NUMBER "([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?"
 #define SHARE NUMBER " *%"

@@ -1,10 +1,8 @@
+/* The built-in rules, in the order they are documented. */
+
 #include "policy/kind.h"
 
-#include <stdio.h>
-
 #include "base/cleanup.h"
-
-#define HINT_MAX 64u
 
 const RuleKind *const filter_kinds[] = {
     &kind_node_labels,
@@ -40,27 +38,18 @@ const RuleKind *const score_kinds[] = {
 };
 const size_t n_score_kinds = ELEMENTS_OF(score_kinds);
 
-/* --- for the kinds --------------------------------------------------------------- */
+void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    bool is_on;
 
-void kind_read_switch(PolicyReader *reader, const YamlNode *value, const char *what) {
-    char hint[HINT_MAX];
-    bool is_wanted;
-
-    if (!reader_bool(reader, value, what, &is_wanted) || is_wanted)
+    if (kind->write) {
+        kind->write(reader, kind, value, ret);
         return;
-    (void)snprintf(hint, sizeof(hint), "write %s: true, or leave the rule out", what);
-    reader_error_hint(reader, value, str_from_c(hint), "%s: false means nothing", what);
+    }
+    (void)reader_value(reader, value, kind->field.ptr, kind->shape, &is_on);
+    buf_append(&ret->expression, str_from_c(kind->expression));
+    if (kind->message)
+        buf_append(&ret->message, str_from_c(kind->message));
 }
 
 static const char *const prefer_words[] = {"low", "high", NULL};
 const Shape kind_prefer_shape = {.kind = SHAPE_WORD, .words = prefer_words};
-
-void kind_read_prefer(PolicyReader *reader, const YamlNode *value, bool *ret_is_low) {
-    Str word;
-
-    if (!reader_string(reader, value, "prefer", &word))
-        return;
-    *ret_is_low = str_is(word, "low");
-    if (!*ret_is_low && !str_is(word, "high"))
-        reader_error(reader, value, "prefer must be low or high, not \"%.*s\"", STR_FMT(word));
-}

@@ -1,21 +1,20 @@
 #pragma once
 
 /*
- * Kind: a built-in rule, as plain fields of a policy file instead of an expression.
+ * RuleKind: a built-in rule, as plain fields of a policy file instead of an expression.
  *
  *     headroom: {cpu: 500m}   ->   node.free.milliCPU >= pod.requests.milliCPU + 500.0
  *
- * A kind is a row in a table: the field that names it, the shape of what stands there, and a
- * function that writes the CEL expression it stands for. That text is compiled like
- * one that a person wrote: one evaluator, one explanation, and `berth check --print-cel`
- * shows it.
+ * A kind is a row in a table: its field, the shape of the value, and the CEL it stands for. That
+ * text is compiled like one that a person wrote: one evaluator, one explanation, and
+ * `berth check --print-cel` shows it.
  *
- * A filter's expression is true where a pod may go; a score's is a double from 0.0 to 100.0.
- * Neither ever ends in an error, whatever the node has or lacks; but those of metrics do where the
- * value is absent, since the rule's onMissing says what counts then.
+ * A filter's expression is true where a pod may go; a score's is a double from 0.0 to 100.0. Their
+ * evaluation never fails, except that of metrics that are absent: the rule's onMissing decides
+ * then.
  *
- * The message of a filter, which explain shows for a node that failed, is an expression too: a
- * string that tells which value met which limit ("cpu: 100m would be left, 500m must be").
+ * The message of a filter is a string expression too: explain shows it for a node that failed
+ * ("cpu: 100m would remain free, 500m required").
  */
 
 #include "base/buf.h"
@@ -24,7 +23,7 @@
 #include "policy/shape.h"
 #include "yaml/document.h"
 
-#define KIND_TEXT_MAX ((size_t)10 * 1024) /* CEL_SOURCE_MAX: what one rule may become */
+#define KIND_TEXT_MAX ((size_t)10 * 1024) /* CEL_SOURCE_MAX: the text of one rule */
 
 typedef struct RuleText {
     Buf expression;
@@ -33,11 +32,13 @@ typedef struct RuleText {
 
 struct RuleKind {
     Str field;
-    const char *summary; /* for people: what it asks of a node, or what it prefers */
+    const char *summary; /* for people: what it requires of a node, or prefers */
     const Shape *shape;
 
-    /* Reads @value, reports what is wrong with it to the reader, and writes the text. */
-    void (*write)(PolicyReader *reader, const YamlNode *value, RuleText *ret);
+    /* Reads @value, reports what is wrong with it, and writes the CEL text. */
+    void (*write)(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);
+    /* Or, of a kind that is a switch (`nodeReady: true`), the text itself. */
+    const char *expression, *message;
 };
 
 /* All kinds, in the order they are documented. */
@@ -46,42 +47,28 @@ extern const size_t n_filter_kinds;
 extern const RuleKind *const score_kinds[];
 extern const size_t n_score_kinds;
 
-/* Filters. */
-extern const RuleKind kind_node_labels;
-extern const RuleKind kind_node_annotations;
-extern const RuleKind kind_node_ready;
-extern const RuleKind kind_node_conditions;
-extern const RuleKind kind_no_taints;
-extern const RuleKind kind_tolerations;
-extern const RuleKind kind_dedicated;
-extern const RuleKind kind_node_age_range;
-extern const RuleKind kind_headroom;
-extern const RuleKind kind_max_pods;
-extern const RuleKind kind_max_fresh_pods;
-extern const RuleKind kind_pod_affinity;
-extern const RuleKind kind_pod_anti_affinity;
-extern const RuleKind kind_topology_spread;
-extern const RuleKind kind_metric_limit;
+void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);
 
-/* Scores. */
-extern const RuleKind kind_bin_pack;
-extern const RuleKind kind_spread;
-extern const RuleKind kind_balance;
-extern const RuleKind kind_node_label_preference;
-extern const RuleKind kind_label_order;
-extern const RuleKind kind_label_number;
-extern const RuleKind kind_node_age;
+/* kind-node.c */
+extern const RuleKind kind_node_ready, kind_node_conditions, kind_tolerations, kind_no_taints;
+extern const RuleKind kind_node_age_range; /* the filter */
+extern const RuleKind kind_node_age;       /* the score */
 extern const RuleKind kind_image_locality;
-extern const RuleKind kind_pod_spread;
-extern const RuleKind kind_pod_pack;
-extern const RuleKind kind_metric_score;
 
-/* --- for the kinds --------------------------------------------------------------- */
+/* kind-labels.c */
+extern const RuleKind kind_node_labels, kind_node_annotations, kind_dedicated;
+extern const RuleKind kind_node_label_preference, kind_label_order, kind_label_number;
 
-/* `nodeReady: true`: a rule with nothing to say but that it is wanted. Anything but true is
- * reported. */
-void kind_read_switch(PolicyReader *reader, const YamlNode *value, const char *what);
+/* kind-resources.c */
+extern const RuleKind kind_headroom, kind_bin_pack, kind_spread, kind_balance;
 
-/* The field `prefer` of scores by a number: low or high; what is neither is reported. */
-void kind_read_prefer(PolicyReader *reader, const YamlNode *value, bool *ret_is_low);
+/* kind-pods.c */
+extern const RuleKind kind_max_pods, kind_max_fresh_pods, kind_pod_affinity;
+extern const RuleKind kind_pod_anti_affinity, kind_topology_spread, kind_pod_spread, kind_pod_pack;
+
+/* kind-metric.c */
+extern const RuleKind kind_metric_limit, kind_metric_score;
+
+/* The field `prefer` of scores by a number. */
+typedef enum Preferred { PREFER_LOW, PREFER_HIGH } Preferred;
 extern const Shape kind_prefer_shape;

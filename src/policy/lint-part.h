@@ -34,7 +34,7 @@ typedef struct Range {
 } Range;
 
 typedef struct Lint {
-    PolicyReader *reader;
+    YamlReader *reader;
     const YamlNode *spec;
     const Policy *policy;
     Arena *scratch; /* for one expression at a time */

@@ -10,7 +10,7 @@
 #define MARKS_BUDGET ((size_t)64 * 1024 * 1024)
 
 typedef struct Planned {
-    PolicyReader *reader;
+    YamlReader *reader;
     const CelGraph *graph;
     const Plan *plan;
     Arena *scratch;
@@ -67,8 +67,7 @@ static void check(Planned *planned, const Expression *expression, uint32_t root)
                 "for large clusters"));
 }
 
-void lint_plan(
-    PolicyReader *reader, const Policy *policy, const CelGraph *graph, const Plan *plan) {
+void lint_plan(YamlReader *reader, const Policy *policy, const CelGraph *graph, const Plan *plan) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(MARKS_BUDGET);
     Planned planned = {reader, graph, plan, scratch};
 

@@ -418,7 +418,7 @@ static void check_params(Lint *lint) {
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-void lint_policy(PolicyReader *reader, const YamlNode *document, const Policy *policy) {
+void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *policy) {
     bool used_params[SCOPE_PARAMS_MAX] = {0};
     Range variable_ranges[SCOPE_VARIABLES_MAX];
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);

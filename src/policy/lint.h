@@ -21,7 +21,7 @@
 
 /* Adds warnings about @policy, which was read from @document without errors. They are a help:
  * out of memory there are none. */
-void lint_policy(PolicyReader *reader, const YamlNode *document, const Policy *policy);
+void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *policy);
 
 /* The same about how @policy, whose rules know their roots, is evaluated. */
-void lint_plan(PolicyReader *reader, const Policy *policy, const CelGraph *graph, const Plan *plan);
+void lint_plan(YamlReader *reader, const Policy *policy, const CelGraph *graph, const Plan *plan);

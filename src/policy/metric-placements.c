@@ -1,99 +1,71 @@
 /*
- * The section `placements`: how pods count that the value cannot show yet. What is measured often
- * says it (metric-guess.c); what does not, must be told.
+ * The section `placements` of a metric: how pods count that the value does not include yet.
+ * Resource and unit are often inferred from the query (promql.h); else they must be given.
  */
 
 #include <stdio.h>
 
 #include "base/nsec.h"
-#include "policy/metric-guess.h"
-#include "policy/metric-part.h"
-#include "policy/promql-text.h"
+#include "policy/metric-internal.h"
+#include "policy/promql.h"
 #include "schema/metrics.h"
-
-/* --- reading ---------------------------------------------------------------------------------- */
 
 static const char *const unit_words[] = {"amount", "fraction", "percent", NULL}; /* GaugeUnit */
 static const char *const none_words[] = {"none", NULL};
 static const Shape unit_shape = {.kind = SHAPE_WORD, .words = unit_words};
+static const Shape settle_shape = {.kind = SHAPE_DURATION, .max = METRIC_SETTLE_MAX};
 static const Shape none_shape = {.kind = SHAPE_WORD, .words = none_words};
 
-static void read_placed(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricReading *reading = into;
-
-    reading->placed = value;
-    metric_read_resource(reader, value, "resource", &reading->gauge->placements.resource);
-}
-
-static void read_unit(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricReading *reading = into;
-    unsigned number;
-
-    reading->unit = value;
-    if (reader_word(reader, value, "unit", unit_words, &number))
-        reading->gauge->placements.unit = (GaugeUnit)number;
-}
-
-static void read_settle(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricReading *reading = into;
-
-    reading->settle = value;
-    (void)metric_read_time(
-        reader, value, "settle", 0, METRIC_SETTLE_MAX, &reading->gauge->placements.settle_nsec);
-}
-
-static void read_by(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_string(reader, value, "by", &((MetricReading *)into)->gauge->placements.by);
+static void read_resource(YamlReader *reader, const YamlNode *value, void *into) {
+    metric_read_resource(reader, value, "resource", &((Gauge *)into)->placements.resource);
 }
 
 static const Field placements_fields[] = {
     {.name = STR("resource"),
         .shape = &metric_resource_shape,
-        .about = "what it measures of the pods; known of resourceMetrics and some queries",
-        .read = read_placed},
+        .about = "resource of the pods that it measures; known for resourceMetrics and some "
+                 "queries",
+        .read = read_resource},
     {.name = STR("unit"),
         .shape = &unit_shape,
-        .about = "cores and bytes; 0 to 1 of what the node can allocate; 0 to 100 of it",
-        .read = read_unit},
+        .about = "cores or bytes; 0 to 1 of the node's allocatable; 0 to 100 of it",
+        .offset = offsetof(Gauge, placements.unit)},
     {.name = STR("settle"),
-        .shape = &shape_duration,
-        .about = "how long it takes until it shows all of a pod; the longest range of the query, "
-                 "from 1m to 10m, unless given",
-        .read = read_settle},
+        .shape = &settle_shape,
+        .about = "time until the value fully includes a new pod; default: the longest range of "
+                 "the query, from 1m to 10m",
+        .offset = offsetof(Gauge, placements.settle_nsec)},
     {.name = STR("by"),
         .shape = &shape_string,
-        .about = "a metric of pods: a pod counts for what its workload uses, if that is known; "
-                 "else for what it requests",
-        .read = read_by},
+        .about = "a metric of pods: a pod counts with its workload's usage, if that is known; "
+                 "else with its requests",
+        .offset = offsetof(Gauge, placements.by)},
 };
-static const Shape placements_object_shape = {
-    .kind = SHAPE_OBJECT, .fields = placements_fields, .n_fields = ELEMENTS_OF(placements_fields)};
+static const Shape placements_object_shape = {SHAPE_OF(placements_fields)};
 const Shape metric_placements_shape = {
     .kind = SHAPE_EITHER, .of = &none_shape, .other = &placements_object_shape};
 
-void metric_read_placements(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((MetricReading *)into)->placements = value;
+void metric_read_placements(YamlReader *reader, const YamlNode *value, void *into) {
     if (value->kind == YAML_MAPPING)
-        reader_fields(
-            reader, value, "placements", placements_fields, ELEMENTS_OF(placements_fields), into);
+        reader_fields(reader, value, "placements", &placements_object_shape, into);
     else if (value->kind != YAML_STRING || !str_is(value->text, "none"))
         reader_error_hint(reader,
             value,
-            STR("none: count no pods; or a mapping of resource, unit, settle and by"),
+            STR("none: do not count pods; or a mapping of resource, unit, settle and by"),
             "placements must be none or a mapping");
 }
 
-/* What is known without being told. */
-static MetricGuess guess(const Gauge *gauge) {
+/* What the source says about the load, without the section. */
+static PromqlLoad infer_load(const Gauge *gauge) {
     if (gauge->source == GAUGE_RESOURCES)
-        return (MetricGuess){
+        return (PromqlLoad){
             .is_load = true, .resource = gauge->resource, .unit = GAUGE_AMOUNT, .range_nsec = 0};
     if (gauge->source == GAUGE_PROMETHEUS)
-        return metric_guess(gauge->query);
-    return (MetricGuess){0};
+        return promql_infer_load(gauge->query);
+    return (PromqlLoad){0};
 }
 
-static int64_t default_settle(const Gauge *gauge, const MetricGuess *known) {
+static int64_t default_settle(const Gauge *gauge, const PromqlLoad *known) {
     int64_t range = known->is_load ? known->range_nsec : promql_longest_range(gauge->query);
 
     if (range < METRIC_SETTLE_DEFAULT)
@@ -101,78 +73,81 @@ static int64_t default_settle(const Gauge *gauge, const MetricGuess *known) {
     return range < METRIC_SETTLE_DEFAULT_MAX ? range : METRIC_SETTLE_DEFAULT_MAX;
 }
 
-/* A number that is a pod's cannot be a share of the node, and the most of several pods is not
- * changed by one more in any way that is known. */
-static bool can_count(const Gauge *gauge, const MetricGuess *known) {
+/* A number of a pod cannot be a share of the node, and how one more pod changes a maximum is not
+ * known. */
+static bool can_count(const Gauge *gauge, const PromqlLoad *known) {
     return known->is_load &&
            (!gauge->is_of_pods || (gauge->aggregate == GAUGE_SUM && known->unit == GAUGE_AMOUNT));
 }
 
-static void report_unknown(PolicyReader *reader, const YamlNode *at, const char *what) {
+static void report_unknown(YamlReader *reader, const YamlNode *at, const char *what) {
     reader_error_hint(reader,
         at,
         STR("resource: cpu or memory, unit: amount, fraction or percent"),
-        "placements needs %s: what is measured does not tell",
+        "placements needs %s: it cannot be inferred from the source",
         what);
 }
 
-/* What resourceMetrics gives is no matter of opinion. */
-static void check_resource(PolicyReader *reader, const MetricReading *reading) {
-    const GaugePlacements *placements = &reading->gauge->placements;
-    Str resource = reading->gauge->resource;
+static void check_resource_metrics(
+    YamlReader *reader, const YamlNode *placements, const Gauge *gauge) {
+    const YamlNode *resource = yaml_find(placements, STR("resource"));
+    const YamlNode *unit = yaml_find(placements, STR("unit"));
 
-    if (reading->gauge->source != GAUGE_RESOURCES)
+    if (gauge->source != GAUGE_RESOURCES)
         return;
-    if (reading->placed && !str_is_empty(placements->resource) &&
-        !str_eq(placements->resource, resource))
+    if (resource && !str_is_empty(gauge->placements.resource) &&
+        !str_eq(gauge->placements.resource, gauge->resource))
         reader_error(reader,
-            reading->placed,
-            "resourceMetrics: %.*s has nothing of the %.*s of a pod",
-            STR_FMT(resource),
-            STR_FMT(placements->resource));
-    if (reading->unit && placements->unit != GAUGE_AMOUNT)
+            resource,
+            "resourceMetrics: %.*s does not measure the %.*s of a pod",
+            STR_FMT(gauge->resource),
+            STR_FMT(gauge->placements.resource));
+    if (unit && gauge->placements.unit != GAUGE_AMOUNT)
         reader_error_hint(reader,
-            reading->unit,
-            STR("metrics.x / node.allocatable… makes a share of it in the rule"),
-            "resourceMetrics gives amounts: cores or bytes");
+            unit,
+            STR("in a rule, metrics.x / node.allocatable… computes the share"),
+            "resourceMetrics measures amounts: cores or bytes");
 }
 
-static void complete_placements(
-    PolicyReader *reader, const MetricReading *reading, const MetricGuess *known) {
-    GaugePlacements *placements = &reading->gauge->placements;
+static void complete_section(
+    YamlReader *reader, const YamlNode *section, Gauge *gauge, const PromqlLoad *known) {
+    GaugePlacements *placements = &gauge->placements;
+    bool has_resource = yaml_find(section, STR("resource"));
+    bool has_unit = yaml_find(section, STR("unit"));
 
-    if (reading->gauge->is_of_pods && reading->gauge->aggregate != GAUGE_SUM)
+    if (gauge->is_of_pods && gauge->aggregate != GAUGE_SUM)
         reader_error_hint(reader,
-            reading->placements,
+            section,
             STR("aggregate: sum, or placements: none"),
             "placements can be added to a sum only");
-    check_resource(reader, reading);
+    check_resource_metrics(reader, section, gauge);
     placements->is_counted = true;
-    placements->is_guessed = !reading->placed || !reading->unit;
-    if (!reading->placed && !known->is_load)
-        report_unknown(reader, reading->placements, "resource");
-    else if (!reading->placed)
+    placements->is_guessed = !has_resource || !has_unit;
+    if (!has_resource && !known->is_load)
+        report_unknown(reader, section, "resource");
+    else if (!has_resource)
         placements->resource = known->resource;
-    if (reading->unit)
+    if (has_unit)
         return;
     if (known->is_load && str_eq(known->resource, placements->resource))
         placements->unit = known->unit;
-    else if (reading->placed && reading->gauge->source != GAUGE_RESOURCES)
-        report_unknown(reader, reading->placements, "unit");
+    else if (has_resource && gauge->source != GAUGE_RESOURCES)
+        report_unknown(reader, section, "unit");
 }
 
-void metric_settle_placements(PolicyReader *reader, const MetricReading *reading) {
-    GaugePlacements *placements = &reading->gauge->placements;
-    MetricGuess known = guess(reading->gauge);
+void metric_complete_placements(YamlReader *reader, const YamlNode *metric, Gauge *gauge) {
+    const YamlNode *section = yaml_find(metric, STR("placements"));
+    GaugePlacements *placements = &gauge->placements;
+    PromqlLoad known = infer_load(gauge);
 
-    if (reading->placements && reading->placements->kind == YAML_MAPPING)
-        complete_placements(reader, reading, &known);
-    else if (!reading->placements && can_count(reading->gauge, &known))
+    if (section && section->kind == YAML_MAPPING)
+        complete_section(reader, section, gauge, &known);
+    else if (!section && can_count(gauge, &known))
         *placements = (GaugePlacements){
             .is_counted = true, .resource = known.resource, .unit = known.unit, .is_guessed = true};
     placements->by_gauge = GAUGE_NONE;
-    if (placements->is_counted && !reading->settle)
-        placements->settle_nsec = default_settle(reading->gauge, &known);
+    if (placements->is_counted && !yaml_find(section, STR("settle")))
+        placements->settle_nsec = default_settle(gauge, &known);
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
@@ -188,7 +163,7 @@ static const YamlNode *find_by(const YamlNode *metrics, Str name) {
 }
 
 static void report_unknown_by(
-    PolicyReader *reader, const YamlNode *at, const Gauge *gauges, size_t n) {
+    YamlReader *reader, const YamlNode *at, const Gauge *gauges, size_t n) {
     Str names[SCHEMA_METRICS_MAX], meant;
     char hint[128] = "a metric with pods, of the same policy";
     size_t n_names = 0;
@@ -205,27 +180,27 @@ static void report_unknown_by(
 
 /* @gauge counts pods by @other. */
 static void check_by(
-    PolicyReader *reader, const YamlNode *at, const Gauge *gauge, const Gauge *other) {
+    YamlReader *reader, const YamlNode *at, const Gauge *gauge, const Gauge *other) {
     Str name = other->name;
-    MetricGuess known = guess(other);
+    PromqlLoad known = infer_load(other);
 
     if (!other->is_of_pods)
         reader_error_hint(reader,
             at,
-            STR("pods: {} makes a metric one of pods"),
-            "by: \"%.*s\" is no metric of pods",
+            STR("pods: {} makes it a metric of pods"),
+            "by: \"%.*s\" is not a metric of pods",
             STR_FMT(name));
     else if (other == gauge || !str_is_empty(other->placements.by))
         reader_error_hint(reader,
             at,
-            STR("a metric of its own for it, with placements: none"),
-            "by: \"%.*s\" counts by a metric itself",
+            STR("declare another metric for it, with placements: none"),
+            "by: \"%.*s\" counts by another metric itself",
             STR_FMT(name));
     else if (other->workload_aggregate == GAUGE_SUM)
         reader_error_hint(reader,
             at,
             STR("workload: avg, or max"),
-            "by: \"%.*s\" has the sum of a workload's pods, and this is one of them",
+            "by: \"%.*s\" is the sum over a workload's pods, but one pod is counted",
             STR_FMT(name));
     else if (known.is_load &&
              (known.unit != GAUGE_AMOUNT || !str_eq(known.resource, gauge->placements.resource)))
@@ -236,7 +211,7 @@ static void check_by(
             STR_FMT(gauge->placements.resource));
 }
 
-void metrics_check(PolicyReader *reader, const YamlNode *metrics, const Gauge *gauges, size_t n) {
+void metrics_check(YamlReader *reader, const YamlNode *metrics, const Gauge *gauges, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const YamlNode *at = find_by(metrics, gauges[i].name);
         const Gauge *other = NULL;
@@ -253,7 +228,7 @@ void metrics_check(PolicyReader *reader, const YamlNode *metrics, const Gauge *g
     }
 }
 
-/* --- for people ------------------------------------------------------------------------------- */
+/* --- description ------------------------------------------------------------------------------ */
 
 static void describe_time(Buf *out, int64_t nsec) {
     int64_t seconds = nsec / NSEC_PER_SEC;
@@ -278,7 +253,7 @@ void metric_describe_placements(const Gauge *gauge, Buf *out) {
         : is_cpu                            ? "in cores"
                                             : "in bytes");
     if (gauge->source == GAUGE_PROMETHEUS && placements->is_guessed)
-        buf_append(out, STR(" (by its query)"));
+        buf_append(out, STR(" (inferred from its query)"));
     if (!str_is_empty(placements->by))
         buf_printf(out, ", by %.*s of the pod's workload", STR_FMT(placements->by));
     buf_append(out, STR(", settled in "));

@@ -1,184 +1,272 @@
 /*
- * One entry of `metrics:`. Its fields are read in any order; then those that do not go together are
- * told, and what was not given follows from what was: how old a value may be from how often it is
- * asked for, how placements count from what is measured (metric-guess.c).
+ * One entry of `metrics:`. Its fields are read in any order; then fields that do not go together
+ * are reported, and defaults follow from the others: the maximum age from the interval, how
+ * placements count from the query (promql.h).
  */
+
+#include <stdlib.h>
 
 #include "base/ascii.h"
 #include "base/nsec.h"
-#include "policy/metric-part.h"
+#include "policy/metric-internal.h"
+#include "regex/regex.h"
 
+#define METRIC_TEXT_MAX 128u /* bytes of names of labels and zones */
+#define PATTERN_SCRATCH ((size_t)4 * 1024 * 1024)
+
+/* --- values that several fields have --------------------------------------------------------- */
+
+static const char *const resource_words[] = {"cpu", "memory", NULL};
+const Shape metric_resource_shape = {.kind = SHAPE_WORD, .words = resource_words};
+
+void metric_read_resource(YamlReader *reader, const YamlNode *value, const char *what, Str *ret) {
+    unsigned number;
+
+    if (reader_value(reader, value, what, &metric_resource_shape, &number))
+        *ret = str_from_c(resource_words[number]);
+}
+
+static bool is_text(Str text, const char *others) {
+    for (size_t i = 0; i < text.len; i++)
+        if (!ascii_is_alnum(text.ptr[i]) && !strchr(others, text.ptr[i]))
+            return false;
+    return text.len > 0 && text.len <= METRIC_TEXT_MAX;
+}
+
+static bool check_label(YamlReader *reader, const YamlNode *value) {
+    if (is_text(value->text, "_") && !ascii_is_digit(value->text.ptr[0]))
+        return true;
+    reader_error_hint(reader,
+        value,
+        STR("a label of the series: letters, digits and '_', no digit at the beginning"),
+        "\"%.*s\" is not a label of Prometheus",
+        STR_FMT(value->text));
+    return false;
+}
+
+static const Shape label_shape = {
+    .kind = SHAPE_STRING, .pattern = "^[A-Za-z_][A-Za-z0-9_]*$", .check = check_label};
 static const char *const aggregate_words[] = {"sum", "max", "avg", NULL}; /* GaugeAggregate */
 static const Shape aggregate_shape = {.kind = SHAPE_WORD, .words = aggregate_words};
 
-static void read_aggregate_word(
-    PolicyReader *reader, const YamlNode *value, const char *what, GaugeAggregate *ret) {
+/* --- prometheus ------------------------------------------------------------------------------- */
+
+static bool check_query(YamlReader *reader, const YamlNode *value) {
+    if (str_is_empty(str_trim(value->text)))
+        reader_error_hint(reader,
+            value,
+            STR("PromQL that returns one number for each node, or for each pod"),
+            "query is empty");
+    else if (value->text.len > METRIC_QUERY_MAX)
+        reader_error_hint(reader,
+            value,
+            STR("a recording rule gives it a short name"),
+            "query has %zu bytes, and the limit is %u",
+            value->text.len,
+            METRIC_QUERY_MAX);
+    else
+        return true;
+    return false;
+}
+
+/* The source of --prometheus is called default, and needs no name. */
+static void read_source(YamlReader *reader, const YamlNode *value, void *into) {
+    Gauge *gauge = into;
+
+    if (reader_value(reader, value, "source", &shape_name, &gauge->from) &&
+        str_is(gauge->from, "default"))
+        gauge->from = STR_NULL;
+}
+
+/* Compiled to check it; it is compiled again where series are joined to nodes. */
+static bool check_pattern(YamlReader *reader, const YamlNode *value) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(PATTERN_SCRATCH);
+    RegexError error = {.text = STR("out of memory")};
+    const Regex *regex =
+        scratch ? regex_compile(value->text, GAUGE_PATTERN_MAX, scratch, &error) : NULL;
+
+    if (str_is_empty(value->text))
+        reader_error(reader, value, "nodePattern is empty");
+    else if (!regex)
+        reader_error_hint(reader,
+            value,
+            STR("RE2: https://github.com/google/re2/wiki/Syntax"),
+            "nodePattern is not a regular expression: %.*s: `%.*s`",
+            STR_FMT(error.text),
+            STR_FMT(error.part));
+    else if (regex_n_groups(regex) > 1)
+        reader_error_hint(reader,
+            value,
+            STR("use (?:…) for the other groups"),
+            "nodePattern has %zu groups; only one may capture the node",
+            regex_n_groups(regex));
+    else
+        return true;
+    return false;
+}
+
+static const char *const identity_words[] = {"name", "hostname", "ip", NULL};
+static const Shape identity_shape = {.kind = SHAPE_WORD, .words = identity_words};
+
+static void read_node_is(YamlReader *reader, const YamlNode *value, void *into) {
     unsigned number;
 
-    if (reader_word(reader, value, what, aggregate_words, &number))
-        *ret = (GaugeAggregate)number;
+    if (reader_value(reader, value, "nodeIs", &identity_shape, &number))
+        ((Gauge *)into)->identity = (GaugeIdentity)(GAUGE_BY_NAME + number);
 }
+
+static int compare_labels(const void *a, const void *b) {
+    return str_cmp(((const Label *)a)->key, ((const Label *)b)->key);
+}
+
+static void read_nodes(YamlReader *reader, const YamlNode *value, void *into) {
+    Labels *mapping = &((Gauge *)into)->mapping;
+    Label *items;
+
+    if (!reader_mapping(reader, value, "nodes"))
+        return;
+    if (value->n == 0 || value->n > METRIC_NODES_MAX) {
+        reader_error_hint(reader,
+            value,
+            STR("label value: node name"),
+            "nodes has %zu entries; it must have 1 to %u",
+            value->n,
+            METRIC_NODES_MAX);
+        return;
+    }
+    items = ARENA_ARRAY(reader->arena, Label, value->n);
+    if (!items)
+        return;
+    for (size_t i = 0; i < value->n; i++) {
+        items[i].key = value->pairs[i].key->text;
+        if (reader_label_value(reader, value->pairs[i].value, "a node's name", &items[i].value) &&
+            str_is_empty(items[i].value))
+            reader_error(reader, value->pairs[i].value, "a node's name must not be empty");
+    }
+    qsort(items, value->n, sizeof(*items), compare_labels);
+    *mapping = (Labels){.items = items, .n = value->n};
+}
+
+static const Shape query_shape = {.kind = SHAPE_STRING, .pattern = "\\S", .check = check_query};
+static const Shape pattern_shape = {.kind = SHAPE_STRING, .pattern = ".", .check = check_pattern};
+static const Shape nodes_shape = {
+    .kind = SHAPE_MAP, .of = &shape_scalar, .min = 1, .max = METRIC_NODES_MAX};
+
+static const Field prometheus_fields[] = {
+    {.name = STR("query"),
+        .is_required = true,
+        .shape = &query_shape,
+        .about = "PromQL that returns a number for each node, or with `pods` for each pod",
+        .offset = offsetof(Gauge, query)},
+    {.name = STR("source"),
+        .shape = &shape_name,
+        .about = "name of the server; default: that of `--prometheus`",
+        .read = read_source},
+    {.name = STR("nodeLabel"),
+        .shape = &label_shape,
+        .about = "label of the series that names the node; default: detected",
+        .offset = offsetof(Gauge, node_label)},
+    {.name = STR("nodePattern"),
+        .shape = &pattern_shape,
+        .about = "regular expression (RE2): its group, or the whole match, names the node",
+        .offset = offsetof(Gauge, node_pattern)},
+    {.name = STR("nodeIs"),
+        .shape = &identity_shape,
+        .about = "how the label names the node; default: detected",
+        .read = read_node_is},
+    {.name = STR("nodes"),
+        .shape = &nodes_shape,
+        .about = "label values and the names of the nodes they stand for",
+        .read = read_nodes},
+};
+static const Shape prometheus_shape = {SHAPE_OF(prometheus_fields)};
 
 /* --- the other sources ------------------------------------------------------------------------ */
 
-static void read_resource(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricReading *reading = into;
-
-    reading->resource = value;
-    metric_read_resource(reader, value, "resourceMetrics", &reading->gauge->resource);
+static void read_resource(YamlReader *reader, const YamlNode *value, void *into) {
+    metric_read_resource(reader, value, "resourceMetrics", &((Gauge *)into)->resource);
 }
 
-static void read_key(PolicyReader *reader, const YamlNode *value, void *into) {
-    if (reader_string(reader, value, "key", &((MetricReading *)into)->gauge->annotation))
-        (void)reader_annotation_key(reader, value);
+/* Whether the zone exists is checked where zones are loaded. */
+static bool check_zone(YamlReader *reader, const YamlNode *value) {
+    if (is_text(value->text, "_-+/") && value->text.ptr[0] != '/')
+        return true;
+    reader_error_hint(reader,
+        value,
+        STR("like Asia/Shanghai; by default the times name their own zone"),
+        "\"%.*s\" is not a time zone",
+        STR_FMT(value->text));
+    return false;
 }
 
-/* Whether there is such a zone is found out where zones are. */
-static void read_zone(PolicyReader *reader, const YamlNode *value, void *into) {
-    Str zone;
-    bool is_zone;
-
-    if (!reader_string(reader, value, "timeZone", &zone))
-        return;
-    is_zone = zone.len > 0 && zone.len <= METRIC_TEXT_MAX && zone.ptr[0] != '/';
-    for (size_t i = 0; is_zone && i < zone.len; i++) {
-        char c = zone.ptr[i];
-
-        is_zone = ascii_is_alnum(c) || c == '_' || c == '-' || c == '+' || c == '/';
-    }
-    if (is_zone)
-        ((MetricReading *)into)->gauge->zone = zone;
-    else
-        reader_error_hint(reader,
-            value,
-            STR("like Asia/Shanghai; without one, times say themselves where they are"),
-            "\"%.*s\" is not a time zone",
-            STR_FMT(zone));
-}
-
+static const Shape annotation_key_shape = {.kind = SHAPE_STRING, .check = reader_annotation_key};
 static const Shape zone_shape = {
-    .kind = SHAPE_STRING, .pattern = "^[A-Za-z0-9_+-][A-Za-z0-9_+/-]*$"};
+    .kind = SHAPE_STRING, .pattern = "^[A-Za-z0-9_+-][A-Za-z0-9_+/-]*$", .check = check_zone};
 static const Field annotation_fields[] = {
     {.name = STR("key"),
         .is_required = true,
-        .shape = &shape_string,
-        .about = "the annotation of the node: a number, a comma, a time",
-        .read = read_key},
+        .shape = &annotation_key_shape,
+        .about = "annotation of the node: a number, a comma, a time",
+        .offset = offsetof(Gauge, annotation)},
     {.name = STR("timeZone"),
         .shape = &zone_shape,
         .about = "its times are local times of this zone, whatever letter follows them",
-        .read = read_zone},
+        .offset = offsetof(Gauge, zone)},
 };
-static const Shape annotation_shape = {
-    .kind = SHAPE_OBJECT, .fields = annotation_fields, .n_fields = ELEMENTS_OF(annotation_fields)};
-
-static void read_annotation(PolicyReader *reader, const YamlNode *value, void *into) {
-    ((MetricReading *)into)->annotation = value;
-    reader_fields(
-        reader, value, "annotation", annotation_fields, ELEMENTS_OF(annotation_fields), into);
-}
+static const Shape annotation_shape = {SHAPE_OF(annotation_fields)};
 
 /* --- pods ------------------------------------------------------------------------------------- */
 
-static void read_aggregate(PolicyReader *reader, const YamlNode *value, void *into) {
-    read_aggregate_word(reader, value, "aggregate", &((MetricReading *)into)->gauge->aggregate);
-}
+static void read_namespaces(YamlReader *reader, const YamlNode *value, void *into) {
+    Gauge *gauge = into;
+    StrList list = {0};
 
-static void read_workload(PolicyReader *reader, const YamlNode *value, void *into) {
-    read_aggregate_word(
-        reader, value, "workload", &((MetricReading *)into)->gauge->workload_aggregate);
-}
-
-static void read_pod_selector(PolicyReader *reader, const YamlNode *value, void *into) {
-    reader_selector(reader, value, &((MetricReading *)into)->gauge->selector);
-}
-
-static void read_namespaces(PolicyReader *reader, const YamlNode *value, void *into) {
-    Gauge *gauge = ((MetricReading *)into)->gauge;
-
-    if (!reader_string_list(reader, value, "namespaces", &gauge->namespaces, &gauge->n_namespaces))
-        return;
-    for (size_t i = 0; i < gauge->n_namespaces; i++)
-        (void)reader_namespace(reader, value->items[i]);
-}
-
-static void read_namespace_label(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricReading *reading = into;
-
-    reading->of_pods_labels = value;
-    metric_read_label(reader, value, "namespaceLabel", &reading->gauge->namespace_label);
-}
-
-static void read_pod_label(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricReading *reading = into;
-
-    reading->of_pods_labels = value;
-    metric_read_label(reader, value, "podLabel", &reading->gauge->pod_label);
+    (void)reader_value(reader, value, "namespaces", &shape_namespaces, &list);
+    gauge->namespaces = list.items;
+    gauge->n_namespaces = list.n;
 }
 
 static const Field pods_fields[] = {
     {.name = STR("aggregate"),
         .shape = &aggregate_shape,
-        .about = "what the pods of a node give together; `sum` unless given",
-        .read = read_aggregate},
+        .about = "how the numbers of a node's pods are combined; default `sum`",
+        .offset = offsetof(Gauge, aggregate)},
     {.name = STR("podSelector"),
         .shape = &shape_selector,
         .about = "only pods with these labels",
-        .read = read_pod_selector},
+        .offset = offsetof(Gauge, selector)},
     {.name = STR("namespaces"),
-        .shape = &shape_scalars,
-        .about = "only pods of these",
+        .shape = &shape_namespaces,
+        .about = "only pods of these namespaces",
         .read = read_namespaces},
     {.name = STR("workload"),
         .shape = &aggregate_shape,
-        .about = "what the pods of a workload give together; `avg` unless given",
-        .read = read_workload},
+        .about = "how the numbers of a workload's pods are combined; default `avg`",
+        .offset = offsetof(Gauge, workload_aggregate)},
     {.name = STR("namespaceLabel"),
-        .shape = &metric_label_shape,
-        .about = "the label of a series that says the namespace; `namespace` unless given",
-        .read = read_namespace_label},
+        .shape = &label_shape,
+        .about = "label of the series that names the namespace; default `namespace`",
+        .offset = offsetof(Gauge, namespace_label)},
     {.name = STR("podLabel"),
-        .shape = &metric_label_shape,
-        .about = "the label of a series that says the pod; `pod` unless given",
-        .read = read_pod_label},
+        .shape = &label_shape,
+        .about = "label of the series that names the pod; default `pod`",
+        .offset = offsetof(Gauge, pod_label)},
 };
-static const Shape pods_shape = {
-    .kind = SHAPE_OBJECT, .fields = pods_fields, .n_fields = ELEMENTS_OF(pods_fields)};
+static const Shape pods_shape = {SHAPE_OF(pods_fields)};
 
-static void read_pods(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricReading *reading = into;
+static void read_pods(YamlReader *reader, const YamlNode *value, void *into) {
+    Gauge *gauge = into;
 
-    reading->pods = value;
-    reading->gauge->is_of_pods = true;
-    reading->gauge->workload_aggregate = GAUGE_AVG;
-    reading->gauge->namespace_label = STR("namespace");
-    reading->gauge->pod_label = STR("pod");
-    reader_fields(reader, value, "pods", pods_fields, ELEMENTS_OF(pods_fields), into);
+    gauge->is_of_pods = true;
+    gauge->workload_aggregate = GAUGE_AVG;
+    gauge->namespace_label = STR("namespace");
+    gauge->pod_label = STR("pod");
+    reader_fields(reader, value, "pods", &pods_shape, gauge);
 }
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-static void read_interval(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricReading *reading = into;
-
-    reading->interval = value;
-    (void)metric_read_time(reader,
-        value,
-        "interval",
-        METRIC_INTERVAL_MIN,
-        METRIC_INTERVAL_MAX,
-        &reading->gauge->interval_nsec);
-}
-
-static void read_max_age(PolicyReader *reader, const YamlNode *value, void *into) {
-    MetricReading *reading = into;
-
-    reading->max_age = value;
-    (void)metric_read_time(
-        reader, value, "maxAge", NSEC_PER_SEC, READER_DURATION_MAX, &reading->gauge->max_age_nsec);
-}
-
-/* Three intervals; but not more than 5 minutes, unless even that is hardly an interval. */
+/* Three intervals; at most 5 minutes, but at least two intervals. */
 static int64_t default_age(const Gauge *gauge) {
     int64_t age = METRIC_AGE_INTERVALS * gauge->interval_nsec;
     int64_t most = METRIC_AGE_DEFAULT_MAX;
@@ -192,72 +280,67 @@ static int64_t default_age(const Gauge *gauge) {
     return age < most ? age : most;
 }
 
-static void settle_times(PolicyReader *reader, const MetricReading *reading) {
-    Gauge *gauge = reading->gauge;
+static void complete_times(YamlReader *reader, const YamlNode *metric, Gauge *gauge) {
+    const YamlNode *max_age = yaml_find(metric, STR("maxAge"));
 
     if (gauge->source != GAUGE_ANNOTATION && gauge->interval_nsec == 0)
         gauge->interval_nsec = METRIC_INTERVAL_DEFAULT;
-    if (!reading->max_age)
+    if (!max_age)
         gauge->max_age_nsec = default_age(gauge);
     else if (gauge->max_age_nsec > 0 && gauge->max_age_nsec < gauge->interval_nsec)
         reader_error_hint(reader,
-            reading->max_age,
-            STR("some intervals long, so that one answer that is late does no harm"),
+            max_age,
+            STR("allow several intervals, so that one late response does no harm"),
             "maxAge is less than interval: the value would be absent most of the time");
 }
 
 /* --- one entry -------------------------------------------------------------------------------- */
 
-static void read_metric_name(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader_string(reader, value, "name", &((MetricReading *)into)->gauge->name);
-}
-
 static const Shape name_shape = {.kind = SHAPE_STRING, .pattern = "^[A-Za-z_][A-Za-z0-9_]{0,62}$"};
+static const Shape interval_shape = {
+    .kind = SHAPE_DURATION, .min = METRIC_INTERVAL_MIN, .max = METRIC_INTERVAL_MAX};
+static const Shape max_age_shape = {
+    .kind = SHAPE_DURATION, .min = NSEC_PER_SEC, .max = READER_DURATION_MAX};
 
 static const Field metric_fields[] = {
     {.name = STR("name"),
         .is_required = true,
         .shape = &name_shape,
         .about = "metrics.NAME in expressions",
-        .read = read_metric_name},
+        .offset = offsetof(Gauge, name)},
     {.name = STR("prometheus"),
-        .shape = &metric_prometheus_shape,
-        .about = "measured by Prometheus, or what speaks its API; one of three sources",
-        .read = metric_read_prometheus},
+        .shape = &prometheus_shape,
+        .about = "from Prometheus, or a server with its API; one of three sources"},
     {.name = STR("resourceMetrics"),
         .shape = &metric_resource_shape,
-        .about = "measured by metrics.k8s.io, in cores or bytes: what `kubectl top` shows",
+        .about = "from metrics.k8s.io, in cores or bytes, as `kubectl top` shows it",
         .read = read_resource},
     {.name = STR("annotation"),
         .shape = &annotation_shape,
-        .about = "written on the node: `0.25,2026-01-02T03:04:05Z`",
-        .read = read_annotation},
+        .about = "from an annotation of the node: `0.25,2026-01-02T03:04:05Z`"},
     {.name = STR("pods"),
         .shape = &pods_shape,
-        .about = "the numbers are of pods, and brought together for nodes and workloads",
+        .about = "the numbers are those of pods, combined for nodes and workloads",
         .read = read_pods},
     {.name = STR("interval"),
-        .shape = &shape_duration,
-        .about = "how often it is asked for, from 1s to 1d; `15s` unless given",
-        .read = read_interval},
+        .shape = &interval_shape,
+        .about = "how often it is queried, from 1s to 1d; default `15s`",
+        .offset = offsetof(Gauge, interval_nsec)},
     {.name = STR("maxAge"),
-        .shape = &shape_duration,
-        .about = "an older value is absent; three intervals, at most 5m, unless given; at least 3m "
-                 "for resourceMetrics",
-        .read = read_max_age},
+        .shape = &max_age_shape,
+        .about = "an older value counts as absent; default: three intervals, at most 5m; at least "
+                 "3m for resourceMetrics",
+        .offset = offsetof(Gauge, max_age_nsec)},
     {.name = STR("placements"),
         .shape = &metric_placements_shape,
-        .about = "how pods count that the value cannot show yet; on for what is known to be load",
+        .about = "how pods count that the value does not include yet; on for known load queries",
         .read = metric_read_placements},
 };
 
 static const char *const sources[] = {"prometheus", "resourceMetrics", "annotation", NULL};
-const Shape metric_shape = {.kind = SHAPE_OBJECT,
-    .fields = metric_fields,
-    .n_fields = ELEMENTS_OF(metric_fields),
-    .one_of = sources};
+const Shape metric_shape = {SHAPE_OF(metric_fields), .one_of = sources};
 
-/* A field that nobody knows may be the source that is missing, and has been reported. */
+/* An unknown field may be the source that is missing; it has been reported. */
 static bool has_unknown_field(const YamlNode *metric) {
     for (size_t i = 0; i < metric->n; i++) {
         bool is_known = false;
@@ -270,8 +353,8 @@ static bool has_unknown_field(const YamlNode *metric) {
     return false;
 }
 
-/* Of several the first one counts; the others are reported. */
-static void check_sources(PolicyReader *reader, const YamlNode *metric, Gauge *gauge) {
+/* Of several sources the first one is used; the others are reported. */
+static void check_sources(YamlReader *reader, const YamlNode *metric, Gauge *gauge) {
     const YamlNode *first = NULL;
 
     for (size_t i = 0; i < metric->n; i++) {
@@ -299,40 +382,57 @@ static void check_sources(PolicyReader *reader, const YamlNode *metric, Gauge *g
             "a metric needs a source");
 }
 
-/* What means nothing beside the others. */
-static void check_together(PolicyReader *reader, const MetricReading *reading) {
-    if (reading->annotation && reading->pods)
-        reader_error_hint(reader,
-            reading->pods,
-            STR("leave out pods"),
-            "an annotation is of the node, not of pods");
-    if (reading->annotation && reading->interval)
-        reader_error_hint(reader,
-            reading->interval,
-            STR("maxAge says how old it may be"),
-            "an annotation comes by itself: nobody asks for it in an interval");
-    if (reading->pods && reading->of_nodes)
-        reader_error_hint(reader,
-            reading->of_nodes,
-            STR("namespaceLabel and podLabel of pods say which pod it is"),
-            "%s is for series of nodes, and with pods these are of pods",
-            reading->of_nodes_name);
-    if (reading->resource && reading->of_pods_labels)
-        reader_error(reader, reading->of_pods_labels, "resourceMetrics has no labels");
+/* The first field of `prometheus` that joins series to nodes. */
+static const YamlPair *find_node_field(const YamlNode *metric) {
+    static const char *const names[] = {"nodeLabel", "nodePattern", "nodeIs", "nodes"};
+    const YamlNode *prometheus = yaml_find(metric, STR("prometheus"));
+
+    for (size_t i = 0; prometheus && prometheus->kind == YAML_MAPPING && i < prometheus->n; i++)
+        for (size_t j = 0; j < ELEMENTS_OF(names); j++)
+            if (str_is(prometheus->pairs[i].key->text, names[j]))
+                return &prometheus->pairs[i];
+    return NULL;
 }
 
-void metric_read(PolicyReader *reader, const YamlNode *value, Gauge *ret) {
+/* Reports fields that do not go together. */
+static void check_together(YamlReader *reader, const YamlNode *metric) {
+    const YamlNode *annotation = yaml_find(metric, STR("annotation"));
+    const YamlNode *pods = yaml_find(metric, STR("pods"));
+    const YamlNode *interval = yaml_find(metric, STR("interval"));
+    const YamlNode *pod_label = yaml_find(pods, STR("podLabel"));
+    const YamlPair *node_field = find_node_field(metric);
+
+    if (!pod_label)
+        pod_label = yaml_find(pods, STR("namespaceLabel"));
+    if (annotation && pods)
+        reader_error_hint(
+            reader, pods, STR("leave out pods"), "an annotation belongs to the node, not to pods");
+    if (annotation && interval)
+        reader_error_hint(reader,
+            interval,
+            STR("maxAge limits its age"),
+            "an annotation is not queried, so interval has no effect");
+    if (pods && node_field)
+        reader_error_hint(reader,
+            node_field->value,
+            STR("namespaceLabel and podLabel of pods name the pod"),
+            "%.*s is for series of nodes, and with pods the series are those of pods",
+            STR_FMT(node_field->key->text));
+    if (yaml_find(metric, STR("resourceMetrics")) && pod_label)
+        reader_error(reader, pod_label, "resourceMetrics has no labels");
+}
+
+void metric_read(YamlReader *reader, const YamlNode *value, Gauge *ret) {
     size_t n_errors = reader->diags->n_errors;
-    MetricReading reading = {.gauge = ret};
 
     *ret = (Gauge){.placements.by_gauge = GAUGE_NONE};
-    reader_fields(reader, value, "a metric", metric_fields, ELEMENTS_OF(metric_fields), &reading);
+    reader_fields(reader, value, "a metric", &metric_shape, ret);
     if (value->kind != YAML_MAPPING)
         return;
     check_sources(reader, value, ret);
-    check_together(reader, &reading);
+    check_together(reader, value);
     if (reader->diags->n_errors > n_errors)
         return;
-    settle_times(reader, &reading);
-    metric_settle_placements(reader, &reading);
+    complete_times(reader, value, ret);
+    metric_complete_placements(reader, value, ret);
 }

@@ -25,15 +25,15 @@
 
 /* Reads one of the list. Problems are reported; the name is set even so, if it has one. Strings lie
  * in the reader's arena or in the document. */
-void metric_read(PolicyReader *reader, const YamlNode *value, Gauge *ret);
+void metric_read(YamlReader *reader, const YamlNode *value, Gauge *ret);
 
 /* What cannot be seen in one alone: `by` of placements names a gauge of pods of the same policy. */
-void metrics_check(PolicyReader *reader, const YamlNode *metrics, const Gauge *gauges, size_t n);
+void metrics_check(YamlReader *reader, const YamlNode *metrics, const Gauge *gauges, size_t n);
 
 extern const Shape metric_shape;
 
-/* "cpu, as a fraction of the node (by its query)", for people: how placements are counted. Empty:
- * they are not. */
+/* "cpu, as a fraction of the node (inferred from its query)", for people: how placements are
+ * counted. Empty: they are not. */
 void metric_describe_placements(const Gauge *gauge, Buf *out);
 
 #define METRIC_INTERVAL_DEFAULT (INT64_C(15) * 1000 * 1000 * 1000)

@@ -67,8 +67,7 @@ typedef struct Score {
 } Score;
 
 typedef struct Match {
-    const Str *namespaces; /* none given: all */
-    size_t n_namespaces;
+    StrList namespaces; /* empty: all */
     Selector pod_selector;
     Expression expression; /* bool, of the pod; may be empty */
     uint32_t root;
@@ -97,7 +96,7 @@ struct Policy {
 /* Reads one document of a policy file. Problems are reported, all but the lack of memory: whoever
  * goes on to use @ret asks arena_has_failed() first. What it points to lies in the reader's arena,
  * or in @document. @common: scope.h. */
-void policy_read(PolicyReader *reader, const Schema *schema, ScopeCommon *common,
+void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *document, Policy *ret);
 
 /* The shape of a document, for the JSON Schema. */

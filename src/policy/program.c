@@ -61,7 +61,7 @@ static void report_empty(Compiling *compiling, Str file) {
         STR("remove the file if that is meant"));
 }
 
-static int compile_document(Compiling *compiling, PolicyReader *reader, const YamlNode *document) {
+static int compile_document(Compiling *compiling, YamlReader *reader, const YamlNode *document) {
     size_t n_errors = compiling->diags->n_errors;
     Policy policy = {0};
     Policy *added;
@@ -88,7 +88,7 @@ static int compile_source(Compiling *compiling, const PolicySource *source) {
     Arena *arena = compiling->program->arena;
     PolicySource kept = {
         .file = arena_copy(arena, source->file), .text = arena_copy(arena, source->text)};
-    PolicyReader reader = {.arena = arena, .diags = compiling->diags, .source = kept.text};
+    YamlReader reader = {.arena = arena, .diags = compiling->diags, .source = kept.text};
     YamlStream stream = {0};
     size_t n_before = compiling->diags->diags.n;
     int r;
@@ -313,7 +313,7 @@ static void lint_plans(const Compiling *compiling) {
     Program *program = compiling->program;
 
     for (size_t i = 0; i < compiling->policies.n; i++) {
-        PolicyReader reader = {.arena = program->arena,
+        YamlReader reader = {.arena = program->arena,
             .diags = compiling->diags,
             .source = compiling->sources.items[i]};
 

@@ -1,68 +1,31 @@
 #pragma once
 
 /*
- * Promql: the series, functions and labels of queries that give the load of a node, as data.
+ * Infers from a PromQL query whether it returns the load of a node, and in which unit.
  *
- * For metric-guess.c, which follows what a query does to them.
+ * Only queries of well-known series, whose arithmetic can be followed; of any other query nothing
+ * is inferred. A wrong result would add a pod's cores to bytes, or to what is free, and is worse
+ * than none.
  */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/str.h"
+#include "model/gauge.h"
 
-#define PROMQL_PROBES 2
+typedef struct PromqlLoad {
+    bool is_load;
+    Str resource; /* cpu, memory */
+    GaugeUnit unit;
+    int64_t range_nsec; /* over which it averages; 0: not known */
+} PromqlLoad;
 
-enum { PROMQL_OF_CPU = 1, PROMQL_OF_MEMORY = 2 };
+PromqlLoad promql_infer_load(Str query);
 
-typedef enum PromqlAggregate {
-    AGG_AVG = 1,
-    AGG_SUM = 2,
-    AGG_MAX = 4,
-    AGG_MIN = 8,
-    AGG_ANY = 15,
-} PromqlAggregate;
+/* The longest range of a query, in nanoseconds: "[5m]", "[1h:1m]". 0: there is none. */
+int64_t promql_longest_range(Str query);
 
-/* Two nodes: of 8 cores 6 are used, of 16 bytes 10; and of 10 cores 3, of 8 bytes 1. */
-typedef struct PromqlUsed {
-    double amount[PROMQL_PROBES], share[PROMQL_PROBES];
-} PromqlUsed;
-extern const PromqlUsed promql_used_cpu, promql_used_memory;
-
-typedef struct PromqlSeries {
-    const char *name;
-    uint8_t resource;         /* 0: a join, whose value is 1 */
-    double at[PROMQL_PROBES]; /* per core: of each */
-    bool is_counter;          /* says something as a rate only */
-    bool is_idle;             /* one for each core and mode: with mode="idle", as a mean */
-    uint8_t first, then; /* Aggregates that keep its meaning: of the series, of what they gave */
-    int64_t range_nsec;  /* recorded rules: over which they average */
-} PromqlSeries;
-
-/* The one with that name; NULL: nobody knows it. */
-const PromqlSeries *promql_series(Str name);
-
-typedef enum PromqlFunctionKind {
-    FUNCTION_RATE,
-    FUNCTION_IRATE, /* of the last two samples, whatever its range */
-    FUNCTION_KEEPS, /* the value of its first argument, or its mean */
-    FUNCTION_AGGREGATES,
-} PromqlFunctionKind;
-
-typedef struct PromqlFunction {
-    const char *name;
-    PromqlFunctionKind kind;
-    PromqlAggregate aggregate;
-} PromqlFunction;
-
-/* NULL: nobody knows it, or it gives something else. */
-const PromqlFunction *promql_function(Str name);
-
-/* A condition on a label: label="value", !=, =~ or !~. */
-typedef struct PromqlMatcher {
-    Str label, op, value;
-} PromqlMatcher;
-
-/* Whether no node and no pod is left out by it. */
-bool promql_keeps_all(const PromqlMatcher *matcher);
+/* Cuts "1h30m", "7d" off the front of @text, in nanoseconds; anything else ends it. At most a day.
+ */
+int64_t promql_cut_duration(Str *text);

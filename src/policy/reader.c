@@ -1,92 +1,108 @@
+/* Reads values and mappings of policy files by their shapes; the shapes that many mappings share.
+ */
+
 #include "policy/reader.h"
 
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/label.h"
+#include "base/nsec.h"
 #include "base/vec.h"
+#include "cel/duration.h"
+#include "policy/kind.h"
+
+#define NAMES_MAX 64u /* of one mapping: a rule's fields and all kinds */
+#define WORDS_MAX 8u  /* that one field accepts */
+#define DAY_NS (INT64_C(24) * 60 * 60 * 1000 * 1000 * 1000)
 
 /* --- fields ---------------------------------------------------------------- */
 
-#define KNOWN_MAX 64u /* names a mapping may have: a rule's fields and all kinds */
-#define WORDS_MAX 8u  /* of a field that takes one of some */
-
-typedef struct Known {
-    Str names[KNOWN_MAX];
+typedef struct Names {
+    Str items[NAMES_MAX];
     size_t n;
-} Known;
+} Names;
 
-/* Our own tables' names: one too many is a mistake in them. */
-static void know(Known *known, Str name) {
-    assert(known->n < KNOWN_MAX);
-    known->names[known->n++] = name;
+static void add_name(Names *names, Str name) {
+    assert(names->n < NAMES_MAX); /* our own tables */
+    names->items[names->n++] = name;
 }
 
-static bool is_known(const Known *known, Str name) {
-    for (size_t i = 0; i < known->n; i++)
-        if (str_eq(known->names[i], name))
+static Names names_of(const Shape *shape) {
+    Names names = {0};
+
+    for (size_t i = 0; i < shape->n_fields; i++)
+        add_name(&names, shape->fields[i].name);
+    for (size_t i = 0; shape->kinds && i < *shape->n_kinds; i++)
+        add_name(&names, shape->kinds[i]->field);
+    if (shape->or_field)
+        add_name(&names, str_from_c(shape->or_field));
+    return names;
+}
+
+static bool has_name(const Names *names, Str name) {
+    for (size_t i = 0; i < names->n; i++)
+        if (str_eq(names->items[i], name))
             return true;
     return false;
 }
 
-static Str nearest(const Known *known, Str word) {
-    return str_nearest(word, known->names, known->n);
-}
-
-static const Field *find_field(const Field *fields, size_t n_fields, Str name) {
-    for (size_t i = 0; i < n_fields; i++)
-        if (str_eq(fields[i].name, name))
-            return &fields[i];
-    return NULL;
-}
-
-/* Whether a field that nobody knows was meant to be @name: that it is missing has
- * been said then. */
-static bool is_misspelt(const YamlNode *mapping, Str name, const Known *known) {
+/* Whether an unknown field was meant to be @name: its absence has been reported then. */
+static bool is_misspelt(const YamlNode *mapping, Str name, const Names *names) {
     for (size_t i = 0; i < mapping->n; i++) {
         Str key = mapping->pairs[i].key->text;
 
-        if (!is_known(known, key) && str_eq(nearest(known, key), name))
+        if (!has_name(names, key) && str_eq(str_nearest(key, names->items, names->n), name))
             return true;
     }
     return false;
 }
 
-void reader_fields_besides(PolicyReader *reader, const YamlNode *mapping, const char *what,
-    const Field *fields, size_t n_fields, const Str *others, size_t n_others, void *into) {
-    Known known = {0};
+static bool read_field(YamlReader *reader, const YamlPair *pair, const Shape *shape, void *into) {
+    for (size_t i = 0; i < shape->n_fields; i++) {
+        const Field *field = &shape->fields[i];
+
+        if (!str_eq(field->name, pair->key->text))
+            continue;
+        if (field->read)
+            field->read(reader, pair->value, into);
+        else
+            (void)reader_value(reader,
+                pair->value,
+                field->what ? field->what : field->name.ptr,
+                field->shape,
+                (char *)into + field->offset);
+        return true;
+    }
+    return false;
+}
+
+void reader_fields(
+    YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape, void *into) {
+    Names names = names_of(shape);
 
     if (!reader_mapping(reader, mapping, what))
         return;
-    for (size_t i = 0; i < n_fields; i++)
-        know(&known, fields[i].name);
-    for (size_t i = 0; i < n_others; i++)
-        know(&known, others[i]);
-
     for (size_t i = 0; i < mapping->n; i++) {
         const YamlNode *key = mapping->pairs[i].key;
-        const Field *field = find_field(fields, n_fields, key->text);
 
-        if (field)
-            field->read(reader, mapping->pairs[i].value, into);
-        else if (!is_known(&known, key->text))
-            reader_unknown_field(reader, DIAG_ERROR, key, what, known.names, known.n);
+        if (!read_field(reader, &mapping->pairs[i], shape, into) && !has_name(&names, key->text))
+            reader_unknown_field(reader, DIAG_ERROR, key, what, names.items, names.n);
     }
-    for (size_t i = 0; i < n_fields; i++)
-        if (fields[i].is_required && !yaml_find(mapping, fields[i].name) &&
-            !is_misspelt(mapping, fields[i].name, &known))
-            reader_error(
-                reader, mapping, "%s needs the field \"%.*s\"", what, STR_FMT(fields[i].name));
-}
+    for (size_t i = 0; i < shape->n_fields; i++) {
+        const Field *field = &shape->fields[i];
 
-void reader_fields(PolicyReader *reader, const YamlNode *mapping, const char *what,
-    const Field *fields, size_t n_fields, void *into) {
-    reader_fields_besides(reader, mapping, what, fields, n_fields, /* others= */ NULL, 0, into);
+        if (field->is_required && !yaml_find(mapping, field->name) &&
+            !is_misspelt(mapping, field->name, &names))
+            reader_error(
+                reader, mapping, "%s needs the field \"%.*s\"", what, STR_FMT(field->name));
+    }
 }
 
 /* --- values ---------------------------------------------------------------- */
 
-bool reader_label_value(PolicyReader *reader, const YamlNode *value, const char *what, Str *ret) {
+bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *what, Str *ret) {
     switch (value->kind) {
     case YAML_STRING:
     case YAML_INT:
@@ -100,35 +116,177 @@ bool reader_label_value(PolicyReader *reader, const YamlNode *value, const char 
     }
 }
 
-bool reader_word(PolicyReader *reader, const YamlNode *value, const char *what,
-    const char *const *words, unsigned *ret) {
-    Str known[WORDS_MAX], word, meant;
-    char hint[256] = "one of";
-    size_t n = 0, used = strlen(hint);
+/* "WHAT must be a, b or c, not FOUND". */
+static void report_word(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, size_t n) {
+    Str words[WORDS_MAX], meant;
+    char list[256], hint[256];
+    size_t used = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        words[i] = str_from_c(shape->words[i]);
+        used += (size_t)snprintf(list + used,
+            sizeof(list) - used,
+            "%s%s",
+            i == 0      ? ""
+            : i + 1 < n ? ", "
+                        : " or ",
+            shape->words[i]);
+        assert(used < sizeof(list)); /* our own tables */
+    }
+    meant = n > 1 ? str_nearest(value->text, words, n) : STR_NULL;
+    (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
+    reader_error_hint(reader,
+        value,
+        !str_is_empty(meant) ? str_from_c(hint)
+        : shape->hint        ? str_from_c(shape->hint)
+                             : STR_NULL,
+        "%s must be %s, not \"%.*s\"",
+        what,
+        list,
+        STR_FMT(value->text));
+}
+
+static bool read_word(YamlReader *reader, const YamlNode *value, const char *what,
+    const Shape *shape, unsigned *ret) {
+    unsigned n = 0;
+    Str word;
 
     if (!reader_string(reader, value, what, &word))
         return false;
-    for (; words[n]; n++) {
+    for (; shape->words[n]; n++) {
         assert(n < WORDS_MAX);
-        known[n] = str_from_c(words[n]);
-        if (str_eq(word, known[n])) {
-            *ret = (unsigned)n;
+        if (str_is(word, shape->words[n])) {
+            *ret = n;
             return true;
         }
     }
-    meant = str_nearest(word, known, n);
-    if (!str_is_empty(meant))
-        (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    else
-        for (size_t i = 0; i < n && used < sizeof(hint); i++)
-            used +=
-                (size_t)snprintf(hint + used, sizeof(hint) - used, "%s %s", i ? "," : "", words[i]);
-    reader_error_hint(reader, value, str_from_c(hint), "unknown %s \"%.*s\"", what, STR_FMT(word));
+    report_word(reader, value, what, shape, n);
     return false;
 }
 
-bool reader_string_list(
-    PolicyReader *reader, const YamlNode *value, const char *what, const Str **ret, size_t *ret_n) {
+static bool read_number(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, double *ret) {
+    double number;
+
+    if (!reader_number(reader, value, what, shape->min, shape->max, &number))
+        return false;
+    if (shape->is_above && number <= shape->min) {
+        reader_error_hint(reader,
+            value,
+            shape->hint ? str_from_c(shape->hint) : STR_NULL,
+            "%s must be greater than %g",
+            what,
+            shape->min);
+        return false;
+    }
+    *ret = number;
+    return true;
+}
+
+/* A switch: leaving it out is the only other way. */
+static bool read_true(YamlReader *reader, const YamlNode *value, const char *what, bool *ret) {
+    char hint[64];
+
+    if (!reader_bool(reader, value, what, ret) || *ret)
+        return *ret;
+    (void)snprintf(hint, sizeof(hint), "write %s: true, or leave it out", what);
+    reader_error_hint(reader, value, str_from_c(hint), "%s: false has no effect", what);
+    return false;
+}
+
+static bool read_int(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, int64_t *ret) {
+    return reader_int(reader,
+        value,
+        what,
+        shape->min <= -0x1p63 ? INT64_MIN : (int64_t)shape->min,
+        shape->max >= 0x1p63 ? INT64_MAX : (int64_t)shape->max,
+        ret);
+}
+
+static bool read_text(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, Str *ret) {
+    Str text;
+
+    if (!(shape->kind == SHAPE_STRING ? reader_string(reader, value, what, &text)
+                                      : reader_label_value(reader, value, what, &text)) ||
+        (shape->check && !shape->check(reader, value)))
+        return false;
+    *ret = text;
+    return true;
+}
+
+static bool read_list(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, StrList *ret) {
+    bool is_right = reader_string_list(reader, value, what, ret);
+
+    for (size_t i = 0; is_right && shape->of->check && i < value->n; i++)
+        (void)shape->of->check(reader, value->items[i]);
+    return is_right;
+}
+
+static bool read_duration(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, int64_t *ret) {
+    int64_t ns;
+
+    if (!reader_duration(reader, value, what, &ns))
+        return false;
+    if (shape->max > 0 && ((double)ns < shape->min || (double)ns > shape->max)) {
+        reader_error(reader,
+            value,
+            "%s must be from %.0fs to %.0fs, not \"%.*s\"",
+            what,
+            shape->min / NSEC_PER_SEC,
+            shape->max / NSEC_PER_SEC,
+            STR_FMT(value->text));
+        return false;
+    }
+    *ret = ns;
+    return true;
+}
+
+static void read_selector(YamlReader *reader, const YamlNode *value, Selector *ret);
+
+bool reader_value(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, void *ret) {
+    switch (shape->kind) {
+    case SHAPE_ANY:
+    case SHAPE_EXPRESSION:
+        *(const YamlNode **)ret = value;
+        return true;
+    case SHAPE_STRING:
+    case SHAPE_SCALAR:
+        return read_text(reader, value, what, shape, ret);
+    case SHAPE_BOOL:
+        return reader_bool(reader, value, what, ret);
+    case SHAPE_TRUE:
+        return read_true(reader, value, what, ret);
+    case SHAPE_INT:
+        return read_int(reader, value, what, shape, ret);
+    case SHAPE_NUMBER:
+        return read_number(reader, value, what, shape, ret);
+    case SHAPE_DURATION:
+        return read_duration(reader, value, what, shape, ret);
+    case SHAPE_WORD:
+        return read_word(reader, value, what, shape, ret);
+    case SHAPE_LIST:
+        return shape->of->kind != SHAPE_SCALAR || read_list(reader, value, what, shape, ret);
+    case SHAPE_OBJECT:
+        if (shape == &shape_selector)
+            read_selector(reader, value, ret);
+        else
+            reader_fields(reader, value, what, shape, ret);
+        return true;
+    case SHAPE_AMOUNT:
+    case SHAPE_MAP:
+    case SHAPE_EITHER:
+        return true;
+    }
+    return false;
+}
+
+bool reader_string_list(YamlReader *reader, const YamlNode *value, const char *what, StrList *ret) {
     Str *list;
 
     if (!reader_sequence(reader, value, what))
@@ -147,14 +305,60 @@ bool reader_string_list(
         if (!reader_label_value(reader, value->items[i], each, &list[i]))
             return false;
     }
-    *ret = list;
-    *ret_n = value->n;
+    *ret = (StrList){.items = list, .n = value->n};
     return true;
 }
 
-/* --- labels -------------------------------------------------------------- */
+/* --- durations ------------------------------------------------------------- */
 
-static bool check_key(PolicyReader *reader, const YamlNode *key, const char *what) {
+/* CEL's durations may have a sign, which is an error here, and a bare 0, which must be the whole
+ * text. */
+static bool parse_rest(Str text, bool is_whole, int64_t *ret_ns) {
+    bool has_sign = !str_is_empty(text) && (text.ptr[0] == '+' || text.ptr[0] == '-');
+
+    return !has_sign && (is_whole || !str_is(text, "0")) && cel_duration_parse(text, ret_ns);
+}
+
+/* CEL's durations, which are Go's, and days: "30d", "1d12h", "90s". */
+static bool parse_duration(Str text, int64_t *ret_ns) {
+    size_t d = str_find(text, 'd');
+    int64_t days = 0, rest = 0;
+
+    if (d != SIZE_MAX) {
+        if (!str_to_int64(str_take(text, d), &days) || days < 0 ||
+            days > READER_DURATION_MAX / DAY_NS)
+            return false;
+        text = str_skip(text, d + 1);
+    }
+    if ((d == SIZE_MAX || !str_is_empty(text)) && !parse_rest(text, d == SIZE_MAX, &rest))
+        return false;
+    if (rest > READER_DURATION_MAX - days * DAY_NS)
+        return false;
+    *ret_ns = days * DAY_NS + rest;
+    return true;
+}
+
+bool reader_duration(YamlReader *reader, const YamlNode *value, const char *what, int64_t *ret_ns) {
+    static const Str hint = STR("a number and a unit, like 90s, 5m, 2h30m or 30d");
+    Str text;
+
+    if (value->kind != YAML_STRING && value->kind != YAML_INT && value->kind != YAML_FLOAT)
+        return reader_string(reader, value, what, &text);
+    if (value->kind == YAML_STRING && parse_duration(value->text, ret_ns))
+        return true;
+    reader_error_hint(reader,
+        value,
+        hint,
+        value->kind == YAML_STRING ? "%s must be a duration up to 36500d, not \"%.*s\""
+                                   : "%s must be a duration up to 36500d, not %.*s",
+        what,
+        STR_FMT(value->text));
+    return false;
+}
+
+/* --- names ------------------------------------------------------------------ */
+
+static bool check_key(YamlReader *reader, const YamlNode *key, const char *what) {
     if (label_is_key(key->text))
         return true;
     reader_error_hint(reader,
@@ -167,43 +371,56 @@ static bool check_key(PolicyReader *reader, const YamlNode *key, const char *wha
     return false;
 }
 
-bool reader_label_key(PolicyReader *reader, const YamlNode *key) {
+bool reader_label_key(YamlReader *reader, const YamlNode *key) {
     return check_key(reader, key, "a label key");
 }
 
-bool reader_annotation_key(PolicyReader *reader, const YamlNode *key) {
+bool reader_annotation_key(YamlReader *reader, const YamlNode *key) {
     return check_key(reader, key, "an annotation key");
 }
 
-bool reader_resource_name(PolicyReader *reader, const YamlNode *name) {
+bool reader_resource_name(YamlReader *reader, const YamlNode *name) {
     return check_key(reader, name, "the name of a resource");
 }
 
-bool reader_namespace(PolicyReader *reader, const YamlNode *name) {
+bool reader_namespace(YamlReader *reader, const YamlNode *name) {
     if (label_is_namespace(name->text))
         return true;
     reader_error_hint(reader,
         name,
-        STR("small letters, digits and '-', at most 63 characters; without namespaces it is all"),
+        STR("lowercase letters, digits and '-', at most 63 characters; leave namespaces out for "
+            "all"),
         "\"%.*s\" is not a namespace",
         STR_FMT(name->text));
     return false;
 }
 
+static bool check_name(YamlReader *reader, const YamlNode *name) {
+    if (rule_name_is_valid(name->text))
+        return true;
+    reader_error_hint(reader,
+        name,
+        STR("letters, digits, '-', '_' and '.', at most 63 characters"),
+        "\"%.*s\" is not a name",
+        STR_FMT(name->text));
+    return false;
+}
+
+bool rule_name_is_valid(Str name) {
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+
+        if (!(ascii_is_alnum(c) || c == '-' || c == '_' || c == '.'))
+            return false;
+    }
+    return name.len > 0 && name.len <= RULE_NAME_MAX;
+}
+
 /* --- selectors ------------------------------------------------------------ */
 
-typedef struct SelectorReading {
-    VEC(Requirement) requirements;
-} SelectorReading;
+typedef VEC(Requirement) Requirements;
 
-typedef struct ExpressionReading {
-    Requirement requirement;
-    bool has_operator; /* and a known one */
-} ExpressionReading;
-
-static void read_match_labels(PolicyReader *reader, const YamlNode *value, void *into) {
-    SelectorReading *reading = into;
-
+static void read_match_labels(YamlReader *reader, const YamlNode *value, void *into) {
     if (!reader_mapping(reader, value, "matchLabels"))
         return;
     for (size_t i = 0; i < value->n; i++) {
@@ -214,96 +431,71 @@ static void read_match_labels(PolicyReader *reader, const YamlNode *value, void 
         if (!values || !reader_label_key(reader, pair->key) ||
             !reader_label_value(reader, pair->value, "a label's value", &values[0]))
             continue;
-        requirement = VEC_PUSH(&reading->requirements, reader->arena);
+        requirement = VEC_PUSH((Requirements *)into, reader->arena);
         if (requirement)
             *requirement = (Requirement){
                 .key = pair->key->text, .op = SELECTOR_IN, .values = values, .n_values = 1};
     }
 }
 
-static void read_expression_key(PolicyReader *reader, const YamlNode *value, void *into) {
-    ExpressionReading *reading = into;
-
-    if (reader_string(reader, value, "key", &reading->requirement.key))
-        (void)reader_label_key(reader, value);
-}
+/* An entry of matchExpressions. */
+typedef struct LabelExpression {
+    Str key;
+    unsigned op; /* SelectorOp */
+    StrList values;
+} LabelExpression;
 
 /* SelectorOp begins with these four. */
 static const char *const operator_words[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
-
-static void read_expression_operator(PolicyReader *reader, const YamlNode *value, void *into) {
-    ExpressionReading *reading = into;
-    unsigned number;
-
-    reading->has_operator = reader_word(reader, value, "operator", operator_words, &number);
-    if (reading->has_operator)
-        reading->requirement.op = (SelectorOp)number;
-}
-
-static void read_expression_values(PolicyReader *reader, const YamlNode *value, void *into) {
-    Requirement *requirement = &((ExpressionReading *)into)->requirement;
-
-    (void)reader_string_list(reader, value, "values", &requirement->values, &requirement->n_values);
-}
-
-static void check_values(
-    PolicyReader *reader, const YamlNode *expression, const ExpressionReading *reading) {
-    const YamlNode *values = yaml_find(expression, STR("values"));
-    bool wants_values =
-        reading->requirement.op == SELECTOR_IN || reading->requirement.op == SELECTOR_NOT_IN;
-
-    if (!reading->has_operator)
-        return;
-    if (wants_values && !values)
-        reader_error(reader, expression, "In and NotIn need the field \"values\"");
-    if (!wants_values && values)
-        reader_error(reader, values, "Exists and DoesNotExist take no \"values\"");
-}
-
 static const Shape operator_shape = {.kind = SHAPE_WORD, .words = operator_words};
 
 static const Field expression_fields[] = {
     {.name = STR("key"),
         .is_required = true,
-        .shape = &shape_string,
-        .about = "the label's key",
-        .read = read_expression_key},
+        .shape = &shape_label_key,
+        .about = "label key",
+        .offset = offsetof(LabelExpression, key)},
     {.name = STR("operator"),
         .is_required = true,
         .shape = &operator_shape,
-        .about = "how the label's value and values compare",
-        .read = read_expression_operator},
+        .about = "how the label's value is compared with `values`",
+        .offset = offsetof(LabelExpression, op)},
     {.name = STR("values"),
         .shape = &shape_scalars,
         .about = "for In and NotIn",
-        .read = read_expression_values},
+        .offset = offsetof(LabelExpression, values)},
 };
+static const Shape expression_shape = {SHAPE_OF(expression_fields)};
 
-static void read_match_expressions(PolicyReader *reader, const YamlNode *value, void *into) {
-    SelectorReading *reading = into;
+static void check_values(YamlReader *reader, const YamlNode *expression, unsigned op) {
+    const YamlNode *values = yaml_find(expression, STR("values"));
+    bool needs_values = op == SELECTOR_IN || op == SELECTOR_NOT_IN;
 
+    if (needs_values && !values)
+        reader_error(reader, expression, "In and NotIn need the field \"values\"");
+    if (!needs_values && values && op != UINT32_MAX)
+        reader_error(reader, values, "Exists and DoesNotExist take no \"values\"");
+}
+
+static void read_match_expressions(YamlReader *reader, const YamlNode *value, void *into) {
     if (!reader_sequence(reader, value, "matchExpressions"))
         return;
     for (size_t i = 0; i < value->n; i++) {
-        ExpressionReading expression = {0};
-        Requirement *requirement = VEC_PUSH(&reading->requirements, reader->arena);
+        LabelExpression expression = {.op = UINT32_MAX};
+        Requirement *requirement = VEC_PUSH((Requirements *)into, reader->arena);
 
-        if (!requirement)
-            return;
-        reader_fields(reader,
-            value->items[i],
-            "a matchExpressions entry",
-            expression_fields,
-            ELEMENTS_OF(expression_fields),
-            &expression);
-        check_values(reader, value->items[i], &expression);
-        *requirement = expression.requirement;
+        reader_fields(
+            reader, value->items[i], "a matchExpressions entry", &expression_shape, &expression);
+        check_values(reader, value->items[i], expression.op);
+        if (requirement && expression.op != UINT32_MAX)
+            *requirement = (Requirement){.key = expression.key,
+                .op = (SelectorOp)expression.op,
+                .values = expression.values.items,
+                .n_values = expression.values.n};
     }
 }
 
 static const Shape match_labels_shape = {.kind = SHAPE_MAP, .of = &shape_scalar};
-static const Shape expression_shape = {
-    .kind = SHAPE_OBJECT, .fields = expression_fields, .n_fields = ELEMENTS_OF(expression_fields)};
 static const Shape match_expressions_shape = {.kind = SHAPE_LIST, .of = &expression_shape};
 
 static const Field selector_fields[] = {
@@ -317,13 +509,30 @@ static const Field selector_fields[] = {
         .read = read_match_expressions},
 };
 
-const Shape shape_selector = {
-    .kind = SHAPE_OBJECT, .fields = selector_fields, .n_fields = ELEMENTS_OF(selector_fields)};
+static void read_selector(YamlReader *reader, const YamlNode *value, Selector *ret) {
+    Requirements requirements = {0};
 
-void reader_selector(PolicyReader *reader, const YamlNode *value, Selector *ret) {
-    SelectorReading reading = {0};
-
-    reader_fields(
-        reader, value, "a selector", selector_fields, ELEMENTS_OF(selector_fields), &reading);
-    *ret = (Selector){.items = reading.requirements.items, .n = reading.requirements.n};
+    reader_fields(reader, value, "a selector", &shape_selector, &requirements);
+    *ret = (Selector){.items = requirements.items, .n = requirements.n};
 }
+
+/* --- shapes ----------------------------------------------------------------- */
+
+static const Shape shape_scalar_key = {.kind = SHAPE_SCALAR, .check = reader_label_key};
+static const Shape shape_namespace = {.kind = SHAPE_SCALAR, .check = reader_namespace};
+
+const Shape shape_any = {.kind = SHAPE_ANY};
+const Shape shape_string = {.kind = SHAPE_STRING};
+const Shape shape_name = {
+    .kind = SHAPE_STRING, .pattern = "^[A-Za-z0-9_.-]{1,63}$", .check = check_name};
+const Shape shape_label_key = {.kind = SHAPE_STRING, .check = reader_label_key};
+const Shape shape_bool = {.kind = SHAPE_BOOL};
+const Shape shape_true = {.kind = SHAPE_TRUE};
+const Shape shape_scalar = {.kind = SHAPE_SCALAR};
+const Shape shape_duration = {.kind = SHAPE_DURATION};
+const Shape shape_expression = {.kind = SHAPE_EXPRESSION};
+const Shape shape_points = {.kind = SHAPE_NUMBER, .min = 0, .max = 100};
+const Shape shape_scalars = {.kind = SHAPE_LIST, .of = &shape_scalar, .min = 1};
+const Shape shape_label_keys = {.kind = SHAPE_LIST, .of = &shape_scalar_key, .min = 1};
+const Shape shape_namespaces = {.kind = SHAPE_LIST, .of = &shape_namespace, .min = 1};
+const Shape shape_selector = {SHAPE_OF(selector_fields)};

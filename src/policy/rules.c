@@ -5,43 +5,157 @@
 
 #include "policy/rules.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/map.h"
 
-#define KINDS_MAX 48u
+/* Goes into kube-scheduler's events, which are cut at 1,024 bytes for all nodes
+ * together. */
+#define REASON_MAX 200u
+
+/* --- common fields ----------------------------------------------------------- */
+
+/* The fields of a rule besides its kind; filters and scores use some of them. */
+typedef struct RuleFields {
+    Str name;
+    Str reason;
+    bool is_unresolvable;
+    Fallback on_error, on_missing;
+    double weight, score_on_error, score_on_missing;
+    Normalize normalize;
+    const YamlNode *message;
+} RuleFields;
+
+static bool is_one_line(Str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)
+            return false;
+    return true;
+}
+
+static bool check_reason(YamlReader *reader, const YamlNode *value) {
+    Str reason = value->text;
+
+    if (!str_is_empty(reason) && reason.len <= REASON_MAX && is_one_line(reason))
+        return true;
+    reader_error_hint(reader,
+        value,
+        STR("kube-scheduler groups nodes by this text and shows it in events"),
+        "reason must be one line of 1 to %u bytes",
+        REASON_MAX);
+    return false;
+}
+
+static const char *const fallback_words[] = {"reject", "allow", NULL};
+const Shape fallback_shape = {.kind = SHAPE_WORD,
+    .words = fallback_words,
+    .hint = "reject (the default), or allow: as if the node had passed"};
+static const Shape missing_shape = {.kind = SHAPE_WORD,
+    .words = fallback_words,
+    .hint = "reject, or allow: as if the node had passed; default: as onError"};
+static const Shape reason_shape = {.kind = SHAPE_STRING, .check = check_reason};
+static const Shape weight_shape = {.kind = SHAPE_NUMBER,
+    .min = 0,
+    .max = 1000000,
+    .is_above = true,
+    .hint = "leave the rule out instead"};
+static const char *const normalize_words[] = {"none", "minMax", "rank", NULL};
+static const Shape normalize_shape = {.kind = SHAPE_WORD,
+    .words = normalize_words,
+    .hint = "minMax and rank compare the candidates of a request"};
+
+static const Field filter_fields[] = {
+    {.name = STR("name"),
+        .is_required = true,
+        .shape = &shape_name,
+        .about = "name in metrics and explanations",
+        .offset = offsetof(RuleFields, name)},
+    {.name = STR("reason"),
+        .shape = &reason_shape,
+        .about = "sent to kube-scheduler for a rejected node; fixed text",
+        .offset = offsetof(RuleFields, reason)},
+    {.name = STR("messageExpression"),
+        .shape = &shape_expression,
+        .about = "string for explain: the value and the limit it failed",
+        .offset = offsetof(RuleFields, message)},
+    {.name = STR("unresolvable"),
+        .shape = &shape_bool,
+        .about = "preemption cannot help",
+        .offset = offsetof(RuleFields, is_unresolvable)},
+    {.name = STR("onError"),
+        .shape = &fallback_shape,
+        .about = "verdict when the expression fails on a node; default reject",
+        .offset = offsetof(RuleFields, on_error)},
+    {.name = STR("onMissing"),
+        .shape = &missing_shape,
+        .about = "verdict when a metric that the rule reads is absent; default: as onError",
+        .offset = offsetof(RuleFields, on_missing)},
+};
+
+static const Field score_fields[] = {
+    {.name = STR("name"),
+        .is_required = true,
+        .shape = &shape_name,
+        .about = "name in metrics and explanations",
+        .offset = offsetof(RuleFields, name)},
+    {.name = STR("weight"),
+        .shape = &weight_shape,
+        .about = "weight among all scores that apply; default 1",
+        .offset = offsetof(RuleFields, weight)},
+    {.name = STR("onError"),
+        .shape = &shape_points,
+        .about = "score when the expression fails on a node; default 0",
+        .offset = offsetof(RuleFields, score_on_error)},
+    {.name = STR("onMissing"),
+        .shape = &shape_points,
+        .about = "score when a metric that the rule reads is absent; default: as onError",
+        .offset = offsetof(RuleFields, score_on_missing)},
+    {.name = STR("normalize"),
+        .shape = &normalize_shape,
+        .about = "how values become 0 to 100 over the candidates",
+        .offset = offsetof(RuleFields, normalize)},
+};
+
+static const Shape filter_shape = {SHAPE_OF(filter_fields),
+    .kinds = filter_kinds,
+    .n_kinds = &n_filter_kinds,
+    .or_field = "expression"};
+static const Shape score_shape = {SHAPE_OF(score_fields),
+    .kinds = score_kinds,
+    .n_kinds = &n_score_kinds,
+    .or_field = "expression"};
+const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape};
+const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape};
 
 /* --- one rule ------------------------------------------------------------------ */
 
-/* The names of what a rule can be: kinds, then `expression`. */
-typedef struct Choices {
-    Str names[KINDS_MAX];
-    size_t n;
-} Choices;
+/* A rule as it is read. */
+typedef struct Rule {
+    RuleFields fields;
+    const RuleKind *kind; /* NULL: an expression */
+    Expression expression, message, missing;
+} Rule;
 
-static Choices choices_of(const RuleKind *const *kinds, size_t n_kinds) {
-    Choices choices = {.n = n_kinds + 1};
-
-    assert(choices.n <= KINDS_MAX);
-    for (size_t i = 0; i < n_kinds; i++)
-        choices.names[i] = kinds[i]->field;
-    choices.names[n_kinds] = STR("expression");
-    return choices;
+/* Whether @name is a kind of the rule, or `expression`: then *ret_kind is NULL. */
+static bool find_kind(const Shape *shape, Str name, const RuleKind **ret_kind) {
+    *ret_kind = NULL;
+    for (size_t i = 0; i < *shape->n_kinds; i++)
+        if (str_eq(shape->kinds[i]->field, name)) {
+            *ret_kind = shape->kinds[i];
+            return true;
+        }
+    return str_is(name, shape->or_field);
 }
 
-/* The field that says what the rule is. NULL when there is none. */
-static const YamlPair *find_choice(PolicyReader *reader, const YamlNode *rule, const char *what,
-    const Choices *choices, size_t *ret_choice) {
+/* The field that names the rule's kind. NULL when there is none. */
+static const YamlPair *find_choice(YamlReader *reader, const YamlNode *rule, const char *what,
+    const Shape *shape, const RuleKind **ret_kind) {
     const YamlPair *first = NULL;
+    const RuleKind *kind;
 
     for (size_t i = 0; i < rule->n; i++) {
-        size_t choice = 0;
-
-        while (choice < choices->n && !str_eq(choices->names[choice], rule->pairs[i].key->text))
-            choice++;
-        if (choice == choices->n)
+        if (!find_kind(shape, rule->pairs[i].key->text, &kind))
             continue;
         if (first) {
             reader_error_hint(reader,
@@ -52,62 +166,47 @@ static const YamlPair *find_choice(PolicyReader *reader, const YamlNode *rule, c
                 STR_FMT(first->key->text));
         } else {
             first = &rule->pairs[i];
-            *ret_choice = choice;
+            *ret_kind = kind;
         }
     }
     return first;
 }
 
-/* Whether the mapping has a field that is unknown: then "which kind?" would be noise on top of
- * the error already given. */
-static bool has_foreign_field(const YamlNode *rule, const Field *fields, size_t n_fields) {
+/* Whether the mapping has an unknown field: then "which kind?" would be noise on top of the error
+ * already given. */
+static bool has_unknown_field(const YamlNode *rule, const Shape *shape) {
     for (size_t i = 0; i < rule->n; i++) {
-        bool is_own = false;
+        bool is_known = false;
 
-        for (size_t j = 0; j < n_fields; j++)
-            is_own |= str_eq(fields[j].name, rule->pairs[i].key->text);
-        if (!is_own)
+        for (size_t j = 0; j < shape->n_fields; j++)
+            is_known |= str_eq(shape->fields[j].name, rule->pairs[i].key->text);
+        if (!is_known)
             return true;
     }
     return false;
 }
 
-static void report_no_choice(
-    PolicyReader *reader, const YamlNode *rule, const char *what, const Choices *choices) {
+static void report_no_kind(
+    YamlReader *reader, const YamlNode *rule, const char *what, const Shape *shape) {
     char hint[1024] = "one of";
     size_t used = strlen(hint);
 
-    for (size_t i = 0; i < choices->n && used < sizeof(hint); i++)
+    for (size_t i = 0; i < *shape->n_kinds && used < sizeof(hint); i++)
         used += (size_t)snprintf(
-            hint + used, sizeof(hint) - used, "%s %.*s", i ? "," : "", STR_FMT(choices->names[i]));
+            hint + used, sizeof(hint) - used, " %.*s,", STR_FMT(shape->kinds[i]->field));
+    if (used < sizeof(hint))
+        (void)snprintf(hint + used, sizeof(hint) - used, " %s", shape->or_field);
     reader_error_hint(reader, rule, str_from_c(hint), "%s needs a kind", what);
 }
 
-/* What is common to all rules of a list. */
-typedef struct RuleList {
-    const char *what;
-    const Field *fields;
-    size_t n_fields;
-    const RuleKind *const *kinds;
-    size_t n_kinds;
-    ExpressionType type;
-} RuleList;
-
-/* A rule as it is read. */
-typedef struct Rule {
-    RuleFields fields;
-    const RuleKind *kind; /* NULL: an expression */
-    Expression expression, message, missing;
-} Rule;
-
-/* The rule that @value, under the field of a built-in one, stands for. */
+/* The expressions that a built-in rule stands for. */
 static bool read_built_in(
-    PolicyReader *reader, Scope *scope, const YamlPair *pair, ExpressionType type, Rule *rule) {
+    YamlReader *reader, Scope *scope, const YamlPair *pair, ExpressionType type, Rule *rule) {
     RuleText text = {.expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX)};
     size_t n_errors = reader->diags->n_errors;
     bool is_right = false;
 
-    rule->kind->write(reader, pair->value, &text);
+    kind_write(reader, rule->kind, pair->value, &text);
     if (reader->diags->n_errors > n_errors)
         is_right = false;
     else if (buf_error(&text.expression) || (!rule->fields.message && buf_error(&text.message)))
@@ -129,16 +228,20 @@ static bool read_built_in(
 }
 
 /* !has(metrics.a) || !has(metrics.b), of those whose bits are in @named. */
-static void write_absent(Buf *out, const char *where, const CelField *fields, uint64_t named) {
+static void write_absent(Buf *out, const char *record, const CelField *fields, uint64_t named) {
     for (size_t i = 0; i < SCHEMA_METRICS_MAX; i++)
         if (named >> i & 1)
-            buf_printf(
-                out, "%s!has(%s.%.*s)", out->len > 0 ? " || " : "", where, STR_FMT(fields[i].name));
+            buf_printf(out,
+                "%s!has(%s.%.*s)",
+                out->len > 0 ? " || " : "",
+                record,
+                STR_FMT(fields[i].name));
 }
 
-/* Whether a metric that it reads is absent: what tells onMissing from onError. It must be known as
- * early as the rule itself: what is named but never read (params.x ? … : …) does not count. */
-static bool write_missing(PolicyReader *reader, Scope *scope, const YamlNode *at, Rule *rule) {
+/* Whether a metric that the rule reads is absent: then onMissing decides, not onError. It must be
+ * known as early as the rule itself: metrics that are named but never read (params.x ? … : …) do
+ * not count. */
+static bool write_missing(YamlReader *reader, Scope *scope, const YamlNode *at, Rule *rule) {
     _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
     const Expression *expression = &rule->expression;
     uint8_t of_node = SCHEMA_BIT(SCHEMA_NODE);
@@ -160,26 +263,18 @@ static bool write_missing(PolicyReader *reader, Scope *scope, const YamlNode *at
 }
 
 /* False after an error, which has been reported. */
-static bool read_rule(
-    PolicyReader *reader, Scope *scope, const YamlNode *value, const RuleList *list, Rule *ret) {
-    Choices choices = choices_of(list->kinds, list->n_kinds);
+static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, const char *what,
+    const Shape *shape, Rule *ret) {
+    ExpressionType type = shape == &filter_shape ? EXPRESSION_BOOL : EXPRESSION_NUMBER;
     const YamlPair *pair;
-    size_t choice = 0;
     bool is_right = true;
 
-    reader_fields_besides(reader,
-        value,
-        list->what,
-        list->fields,
-        list->n_fields,
-        choices.names,
-        choices.n,
-        &ret->fields);
+    reader_fields(reader, value, what, shape, &ret->fields);
     if (value->kind != YAML_MAPPING)
         return false;
-    pair = find_choice(reader, value, list->what, &choices, &choice);
-    if (!pair && !has_foreign_field(value, list->fields, list->n_fields))
-        report_no_choice(reader, value, list->what, &choices);
+    pair = find_choice(reader, value, what, shape, &ret->kind);
+    if (!pair && !has_unknown_field(value, shape))
+        report_no_kind(reader, value, what, shape);
     if (!pair)
         return false;
     if (ret->fields.message)
@@ -189,36 +284,29 @@ static bool read_rule(
             "messageExpression",
             EXPRESSION_STRING,
             &ret->message);
-    if (choice < list->n_kinds) {
-        ret->kind = list->kinds[choice];
-        is_right &= read_built_in(reader, scope, pair, list->type, ret);
-    } else {
+    if (ret->kind)
+        is_right &= read_built_in(reader, scope, pair, type, ret);
+    else
         is_right &=
-            expression_read(reader, scope, pair->value, "expression", list->type, &ret->expression);
-    }
+            expression_read(reader, scope, pair->value, "expression", type, &ret->expression);
     return is_right && write_missing(reader, scope, pair->value, ret);
 }
 
 /* --- the lists -------------------------------------------------------------------- */
 
-static void read_filter(PolicyReader *reader, const YamlNode *value, Policy *policy) {
-    RuleList list = {.what = "a filter",
-        .fields = rule_filter_fields,
-        .n_fields = RULE_FILTER_FIELDS,
-        .kinds = filter_kinds,
-        .n_kinds = n_filter_kinds,
-        .type = EXPRESSION_BOOL};
+static void read_filter(YamlReader *reader, const YamlNode *value, Policy *policy) {
     Rule rule = {0};
     Filter *filter = &policy->filters[policy->n_filters];
 
-    if (!read_rule(reader, policy->scope, value, &list, &rule))
+    if (!read_rule(reader, policy->scope, value, "a filter", &filter_shape, &rule))
         return;
     *filter = (Filter){
         .name = rule.fields.name,
         .reason = rule.fields.reason,
         .is_unresolvable = rule.fields.is_unresolvable,
         .on_error = rule.fields.on_error,
-        .on_missing = rule.fields.has_on_missing ? rule.fields.on_missing : rule.fields.on_error,
+        .on_missing =
+            yaml_find(value, STR("onMissing")) ? rule.fields.on_missing : rule.fields.on_error,
         .kind = rule.kind,
         .test = rule.expression,
         .missing = rule.missing,
@@ -232,23 +320,17 @@ static void read_filter(PolicyReader *reader, const YamlNode *value, Policy *pol
     policy->n_filters++;
 }
 
-static void read_score(PolicyReader *reader, const YamlNode *value, Policy *policy) {
-    RuleList list = {.what = "a score",
-        .fields = rule_score_fields,
-        .n_fields = RULE_SCORE_FIELDS,
-        .kinds = score_kinds,
-        .n_kinds = n_score_kinds,
-        .type = EXPRESSION_NUMBER};
+static void read_score(YamlReader *reader, const YamlNode *value, Policy *policy) {
     Rule rule = {.fields = {.weight = 1}};
 
-    if (!read_rule(reader, policy->scope, value, &list, &rule))
+    if (!read_rule(reader, policy->scope, value, "a score", &score_shape, &rule))
         return;
     policy->scores[policy->n_scores++] = (Score){
         .name = rule.fields.name,
         .weight = rule.fields.weight,
         .on_error = rule.fields.score_on_error,
-        .on_missing =
-            rule.fields.has_on_missing ? rule.fields.score_on_missing : rule.fields.score_on_error,
+        .on_missing = yaml_find(value, STR("onMissing")) ? rule.fields.score_on_missing
+                                                         : rule.fields.score_on_error,
         .normalize = rule.fields.normalize,
         .kind = rule.kind,
         .value = rule.expression,
@@ -257,7 +339,7 @@ static void read_score(PolicyReader *reader, const YamlNode *value, Policy *poli
     };
 }
 
-void filters_read(PolicyReader *reader, const YamlNode *value, Policy *policy) {
+void filters_read(YamlReader *reader, const YamlNode *value, Policy *policy) {
     if (!reader_sequence(reader, value, "filters"))
         return;
     policy->filters = ARENA_ARRAY(reader->arena, Filter, value->n);
@@ -265,7 +347,7 @@ void filters_read(PolicyReader *reader, const YamlNode *value, Policy *policy) {
         read_filter(reader, value->items[i], policy);
 }
 
-void scores_read(PolicyReader *reader, const YamlNode *value, Policy *policy) {
+void scores_read(YamlReader *reader, const YamlNode *value, Policy *policy) {
     if (!reader_sequence(reader, value, "scores"))
         return;
     policy->scores = ARENA_ARRAY(reader->arena, Score, value->n);
@@ -273,25 +355,10 @@ void scores_read(PolicyReader *reader, const YamlNode *value, Policy *policy) {
         read_score(reader, value->items[i], policy);
 }
 
-static const Shape filter_shape = {.kind = SHAPE_OBJECT,
-    .fields = rule_filter_fields,
-    .n_fields = RULE_FILTER_FIELDS,
-    .kinds = filter_kinds,
-    .n_kinds = &n_filter_kinds,
-    .or_field = "expression"};
-static const Shape score_shape = {.kind = SHAPE_OBJECT,
-    .fields = rule_score_fields,
-    .n_fields = RULE_SCORE_FIELDS,
-    .kinds = score_kinds,
-    .n_kinds = &n_score_kinds,
-    .or_field = "expression"};
-const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape};
-const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape};
-
-/* --- what spans several rules ---------------------------------------------- */
+/* --- names ------------------------------------------------------------------- */
 
 /* @names has the line of each. */
-static int check_names(PolicyReader *reader, const YamlNode *rules, Map *names) {
+static int check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
     for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
         const YamlNode *name = yaml_find(rules->items[i], STR("name"));
         uint32_t line;
@@ -317,7 +384,7 @@ static int check_names(PolicyReader *reader, const YamlNode *rules, Map *names) 
     return 0;
 }
 
-int rule_names_check(PolicyReader *reader, const YamlNode *document) {
+int rule_names_check(YamlReader *reader, const YamlNode *document) {
     const YamlNode *spec = yaml_find(document, STR("spec"));
     Map names = MAP_INIT_IN(reader->arena);
     int r = check_names(reader, yaml_find(spec, STR("filters")), &names);

@@ -1,17 +1,19 @@
 #pragma once
 
-/* Rules: the filters and scores of a policy file, read. */
+/* Reads the filters and scores of a policy file. */
 
 #include "policy/policy.h"
 #include "policy/reader.h"
-#include "policy/rule-fields.h"
 #include "policy/shape.h"
 
 /* The lists; @policy has its scope. */
-void filters_read(PolicyReader *reader, const YamlNode *value, Policy *policy);
-void scores_read(PolicyReader *reader, const YamlNode *value, Policy *policy);
+void filters_read(YamlReader *reader, const YamlNode *value, Policy *policy);
+void scores_read(YamlReader *reader, const YamlNode *value, Policy *policy);
 
-/* Rules of one policy are told apart by name, in metrics and explanations. 0 or -ENOMEM. */
-int rule_names_check(PolicyReader *reader, const YamlNode *document);
+/* Reports rules of one policy that have the same name. 0 or -ENOMEM. */
+int rule_names_check(YamlReader *reader, const YamlNode *document);
 
 extern const Shape filters_shape, scores_shape;
+
+/* allow or reject: a Fallback. */
+extern const Shape fallback_shape;

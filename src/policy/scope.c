@@ -36,13 +36,13 @@ bool scope_name_is_valid(Str name) {
     return name.len > 0 && name.len <= 63;
 }
 
-static bool check_name(PolicyReader *reader, const YamlNode *at, Str name) {
+static bool check_name(YamlReader *reader, const YamlNode *at, Str name) {
     if (scope_name_is_valid(name))
         return true;
     reader_error_hint(reader,
         at,
-        STR("a letter, then letters, digits and '_', at most 63: what stands behind a dot"),
-        "\"%.*s\" is not a name for expressions",
+        STR("a letter, then letters, digits and '_', at most 63 characters"),
+        "\"%.*s\" cannot be a name in expressions",
         STR_FMT(name));
     return false;
 }
@@ -71,7 +71,7 @@ static CelValue read_scalar(const YamlNode *value, const CelType **ret_type) {
 }
 
 static CelValue read_param(
-    PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type);
+    YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type);
 
 /* An int among doubles is one: [1, 2.5], {spot: 0.5, reserved: 1}. */
 static void widen(bool has_doubles, CelValue *value, const CelType **type) {
@@ -83,7 +83,7 @@ static void widen(bool has_doubles, CelValue *value, const CelType **type) {
 
 /* All elements must have one type. */
 static CelValue read_list(
-    PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
+    YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
     CelList *list = ARENA_NEW(reader->arena, CelList);
     CelValue *items = ARENA_ARRAY(reader->arena, CelValue, value->n);
     const CelType *element = NULL;
@@ -116,7 +116,7 @@ static CelValue read_list(
 
 /* A map from strings to values of one type. */
 static CelValue read_map(
-    PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
+    YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
     CelRun run = CEL_RUN(reader->arena);
     CelEntry *entries = cel_map_begin(&run, value->n);
     const CelType *element = NULL;
@@ -148,7 +148,7 @@ static CelValue read_map(
 
 /* CEL_ABSENT after an error. Recursive: PARAM_DEPTH_MAX deep at most. */
 static CelValue read_param(
-    PolicyReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
+    YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
     if (value->kind == YAML_NULL) {
         reader_error(reader, value, "a parameter needs a value");
         return cel_absent();
@@ -158,7 +158,7 @@ static CelValue read_param(
     if (depth == PARAM_DEPTH_MAX || value->n > PARAM_ITEMS_MAX) {
         reader_error(reader,
             value,
-            "at most %u elements, %u lists and maps inside each other",
+            "at most %u elements, nested at most %u levels",
             PARAM_ITEMS_MAX,
             PARAM_DEPTH_MAX);
         return cel_absent();
@@ -167,7 +167,7 @@ static CelValue read_param(
                                         : read_map(reader, value, depth, ret_type);
 }
 
-static int read_params(PolicyReader *reader, const YamlNode *params, Scope *scope) {
+static int read_params(YamlReader *reader, const YamlNode *params, Scope *scope) {
     size_t n = params && reader_mapping(reader, params, "params") ? params->n : 0;
     CelField *fields = ARENA_ARRAY(reader->arena, CelField, n);
     Values *values = arena_zalloc(reader->arena, 1, sizeof(*values) + n * sizeof(CelValue));
@@ -224,8 +224,7 @@ static uint32_t number_by_name(const SchemaMetrics *metrics, Str name) {
 }
 
 /* From now on expressions can name it. */
-static bool add_metric(
-    PolicyReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
+static bool add_metric(YamlReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
     SchemaMetrics *metrics = &scope->metrics;
     uint32_t number = number_of(common, gauge, reader->arena);
     CelField field = {.name = gauge->name, .type = &cel_double_type};
@@ -241,7 +240,7 @@ static bool add_metric(
     return true;
 }
 
-static bool has_name(PolicyReader *reader, const YamlNode *metric, const Gauge *gauges, size_t n) {
+static bool has_name(YamlReader *reader, const YamlNode *metric, const Gauge *gauges, size_t n) {
     const YamlNode *at = yaml_find(metric, STR("name"));
     const Gauge *gauge = &gauges[n];
 
@@ -257,7 +256,7 @@ static bool has_name(PolicyReader *reader, const YamlNode *metric, const Gauge *
 
 /* Reads the list: those that have a name, each once; also what is wrong in another way, so that
  * naming it is no second mistake. */
-static size_t read_gauges(PolicyReader *reader, const YamlNode *metrics, Gauge *ret) {
+static size_t read_gauges(YamlReader *reader, const YamlNode *metrics, Gauge *ret) {
     size_t n = 0;
 
     for (size_t i = 0; i < metrics->n; i++) {
@@ -270,7 +269,7 @@ static size_t read_gauges(PolicyReader *reader, const YamlNode *metrics, Gauge *
 
 /* Those that others count by come first: then their numbers are known. */
 static bool add_metrics(
-    PolicyReader *reader, Scope *scope, ScopeCommon *common, Gauge *gauges, size_t n) {
+    YamlReader *reader, Scope *scope, ScopeCommon *common, Gauge *gauges, size_t n) {
     bool is_added = true;
 
     for (int counts = 0; counts <= 1; counts++)
@@ -286,7 +285,7 @@ static bool add_metrics(
 }
 
 static int read_metrics(
-    PolicyReader *reader, const YamlNode *metrics, Scope *scope, ScopeCommon *common) {
+    YamlReader *reader, const YamlNode *metrics, Scope *scope, ScopeCommon *common) {
     size_t n = metrics && reader_sequence(reader, metrics, "metrics") ? metrics->n : 0;
     Gauge *gauges = ARENA_ARRAY(reader->arena, Gauge, n);
 
@@ -310,38 +309,33 @@ typedef struct VariableText {
     const YamlNode *expression;
 } VariableText;
 
-static void read_variable_name(PolicyReader *reader, const YamlNode *value, void *into) {
-    Str name;
-
-    if (reader_string(reader, value, "name", &name) && check_name(reader, value, name))
-        ((VariableText *)into)->name = name;
+static bool check_variable_name(YamlReader *reader, const YamlNode *value) {
+    return check_name(reader, value, value->text);
 }
 
-static void read_variable_expression(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader;
-    ((VariableText *)into)->expression = value;
-}
+static const Shape variable_name_shape = {.kind = SHAPE_STRING, .check = check_variable_name};
 
 static const Field variable_fields[] = {
     {.name = STR("name"),
         .is_required = true,
-        .shape = &shape_string,
+        .shape = &variable_name_shape,
         .about = "variables.NAME in the expressions that follow",
-        .read = read_variable_name},
+        .offset = offsetof(VariableText, name)},
     {.name = STR("expression"),
         .is_required = true,
         .shape = &shape_expression,
-        .about = "what it stands for",
-        .read = read_variable_expression},
+        .about = "the expression",
+        .offset = offsetof(VariableText, expression)},
 };
 
-static void read_variable(PolicyReader *reader, const YamlNode *value, Scope *scope) {
+static const Shape variable_shape = {SHAPE_OF(variable_fields)};
+
+static void read_variable(YamlReader *reader, const YamlNode *value, Scope *scope) {
     CelRecordType *type = &scope->variables_type;
     Variable *variable = &scope->variables[type->n_fields];
     VariableText text = {0};
 
-    reader_fields(
-        reader, value, "a variable", variable_fields, ELEMENTS_OF(variable_fields), &text);
+    reader_fields(reader, value, "a variable", &variable_shape, &text);
     if (str_is_empty(text.name) || !text.expression)
         return;
     if (is_taken(type, text.name)) {
@@ -362,7 +356,7 @@ static void read_variable(PolicyReader *reader, const YamlNode *value, Scope *sc
     type->n_fields++; /* from now on expressions can name it */
 }
 
-static int read_variables(PolicyReader *reader, const YamlNode *variables, Scope *scope) {
+static int read_variables(YamlReader *reader, const YamlNode *variables, Scope *scope) {
     CelRecordType *type = &scope->variables_type;
     size_t n = variables && reader_sequence(reader, variables, "variables") ? variables->n : 0;
     int r;
@@ -385,15 +379,13 @@ static int read_variables(PolicyReader *reader, const YamlNode *variables, Scope
 
 /* --- all ---------------------------------------------------------------------------------- */
 
-static const Shape variable_shape = {
-    .kind = SHAPE_OBJECT, .fields = variable_fields, .n_fields = ELEMENTS_OF(variable_fields)};
 const Shape scope_params_shape = {.kind = SHAPE_MAP, .of = &shape_any, .max = SCOPE_PARAMS_MAX};
 const Shape scope_metrics_shape = {
     .kind = SHAPE_LIST, .of = &metric_shape, .max = SCOPE_METRICS_MAX};
 const Shape scope_variables_shape = {
     .kind = SHAPE_LIST, .of = &variable_shape, .max = SCOPE_VARIABLES_MAX};
 
-Scope *scope_new(PolicyReader *reader, const Schema *schema, ScopeCommon *common,
+Scope *scope_new(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) {
     Scope *scope = ARENA_NEW(reader->arena, Scope);
 

@@ -55,7 +55,7 @@ typedef struct ScopeCommon {
 
 /* Reads the three sections, each of which may be NULL. What it declares is added to @common. Lies
  * in the reader's arena. NULL when out of memory; problems are reported. */
-Scope *scope_new(PolicyReader *reader, const Schema *schema, ScopeCommon *common,
+Scope *scope_new(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) MUST_CHECK;
 
 /* Whether an expression can select it: a letter or '_', then letters, digits and '_', at most 63.

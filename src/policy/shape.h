@@ -1,37 +1,45 @@
 #pragma once
 
 /*
- * Shape: what may stand at a place of a policy file, as data.
+ * Shape: the values that a place of a policy file accepts, as data.
  *
- * One table describes each mapping of the format: it reads the file (reader.h), finds what is
- * unknown and what was meant, and becomes the JSON Schema for editors (json-schema.h). So the
- * three cannot differ.
+ * One table describes each mapping of the format. It reads the file (reader.h), finds unknown
+ * fields, and becomes the JSON Schema and the tables of the documentation. So these cannot differ.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/str.h"
+#include "yaml/reader.h"
 
+/* In brackets: the type that reader_value() stores. */
 typedef enum ShapeKind {
-    SHAPE_ANY,
-    SHAPE_STRING, /* like @pattern, if that is given */
-    SHAPE_BOOL,
-    SHAPE_TRUE,       /* a switch: to leave it out is the only other way */
-    SHAPE_INT,        /* min..max */
-    SHAPE_NUMBER,     /* min..max; with @is_above more than min */
-    SHAPE_SCALAR,     /* a string as written: labels' values, where 1 and true need no quotes */
-    SHAPE_AMOUNT,     /* a quantity, not below 0, or a share: 500m, 1.5Gi, 10% */
-    SHAPE_DURATION,   /* 90s, 5m, 2h30m */
-    SHAPE_EXPRESSION, /* CEL */
-    SHAPE_WORD,       /* one of @words */
-    SHAPE_LIST,       /* of @of, at least @min, at most @max (0: no limit) */
-    SHAPE_MAP,        /* any key to @of; the same limits */
-    SHAPE_OBJECT,     /* @fields; at least @min of them */
-    SHAPE_EITHER,     /* @of or @other */
+    SHAPE_ANY,        /* any value (const YamlNode *) */
+    SHAPE_STRING,     /* like @pattern, if that is given (Str) */
+    SHAPE_BOOL,       /* (bool) */
+    SHAPE_TRUE,       /* `true`; false is an error (bool) */
+    SHAPE_INT,        /* min..max (int64_t) */
+    SHAPE_NUMBER,     /* min..max; with @is_above more than min (double) */
+    SHAPE_SCALAR,     /* a string as written: label values, where 1 and true need no quotes (Str) */
+    SHAPE_AMOUNT,     /* a quantity, not below 0, or a share: 500m, 1.5Gi, 10% (not stored) */
+    SHAPE_DURATION,   /* 90s, 5m, 2h30m; @min to @max nanoseconds, if @max is given (int64_t) */
+    SHAPE_EXPRESSION, /* CEL (const YamlNode *) */
+    SHAPE_WORD,       /* one of @words (unsigned or an enum: its number) */
+    SHAPE_LIST,       /* of @of, at least @min, at most @max; 0: no limit (scalars: StrList) */
+    SHAPE_MAP,        /* any key to @of; the same limits (not stored) */
+    SHAPE_OBJECT,     /* @fields; at least @min of them (a struct; shape_selector: Selector) */
+    SHAPE_EITHER,     /* @of or @other (not stored) */
 } ShapeKind;
 
-typedef struct Field Field;       /* reader.h */
+typedef struct StrList {
+    const Str *items;
+    size_t n;
+} StrList;
+
+typedef struct Field Field;
 typedef struct RuleKind RuleKind; /* kind.h */
 typedef struct Shape Shape;
 
@@ -39,20 +47,45 @@ struct Shape {
     ShapeKind kind;
     double min, max;
     bool is_above;
-    const char *const *words; /* NULL behind the last */
+    const char *const *words; /* ends with NULL */
     const char *pattern;      /* a regular expression for the JSON Schema */
+    const char *hint;         /* for words and strings that are not accepted; may be NULL */
     const Shape *of, *other;
     const Field *fields;
     size_t n_fields;
     const RuleKind *const *kinds; /* OBJECT: exactly one of these besides, or @or_field */
     const size_t *n_kinds;
     const char *or_field;
-    const char *const *one_of; /* OBJECT: exactly one of these fields; NULL behind the last */
+    const char *const *one_of; /* OBJECT: exactly one of these fields; ends with NULL */
+    /* STRING, SCALAR: reports a value that is not accepted, and returns false. May be NULL. */
+    bool (*check)(YamlReader *reader, const YamlNode *value);
 };
 
-/* The plain ones. */
-extern const Shape shape_any, shape_string, shape_name, shape_bool, shape_true, shape_scalar;
+/* A row of a mapping's table. */
+struct Field {
+    Str name;
+    bool is_required;
+    const Shape *shape;
+    const char *about; /* one line for people */
+    size_t offset;     /* of the member that reader_value() stores to */
+    const char *what;  /* the name in messages, if it is not @name */
+    /* Reads the value instead of reader_value(). May be NULL. */
+    void (*read)(YamlReader *reader, const YamlNode *value, void *into);
+};
+
+#define SHAPE_OF(table) .kind = SHAPE_OBJECT, .fields = (table), .n_fields = ELEMENTS_OF(table)
+
+extern const Shape shape_any, shape_string, shape_bool, shape_true, shape_scalar;
 extern const Shape shape_duration, shape_expression;
-extern const Shape shape_points;   /* of a score: 0 to 100 */
-extern const Shape shape_scalars;  /* a list of at least one */
-extern const Shape shape_selector; /* matchLabels, matchExpressions */
+extern const Shape shape_name;       /* of a rule or a policy */
+extern const Shape shape_label_key;  /* an optional DNS prefix and a name */
+extern const Shape shape_points;     /* of a score: 0 to 100 */
+extern const Shape shape_scalars;    /* a list of at least one */
+extern const Shape shape_label_keys; /* the same of label keys */
+extern const Shape shape_namespaces; /* the same of names of namespaces */
+extern const Shape shape_selector;   /* matchLabels, matchExpressions */
+
+/* The format of policies as a JSON Schema (draft 2020-12), and as Markdown tables for
+ * docs/policy.md. */
+void policy_json_schema(Buf *out);
+void policy_describe(Buf *out);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What the tests of built-in rules share: rules as a person writes them, and what they become. */
+/* Shared by tests of built-in rules: rules as a person writes them, and their CEL. */
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
@@ -11,12 +11,12 @@
 #define P "p.metadata.labels"
 #define POD "pod.metadata.labels"
 
-typedef struct Written {
+typedef struct WrittenRule {
     Arena *arena;
     DiagList diags;
     const RuleKind *kind;
     RuleText text;
-} Written;
+} WrittenRule;
 
 static inline const RuleKind *find_kind(const RuleKind *const *kinds, size_t n, Str field) {
     for (size_t i = 0; i < n; i++)
@@ -26,15 +26,15 @@ static inline const RuleKind *find_kind(const RuleKind *const *kinds, size_t n, 
 }
 
 /* @source is a mapping of one kind to its value. */
-static inline void written_init(Written *written, bool is_score, const char *source) {
+static inline void written_init(WrittenRule *written, bool is_score, const char *source) {
     YamlStream stream = {0};
-    PolicyReader reader;
+    YamlReader reader;
     const YamlPair *pair;
 
-    *written = (Written){.arena = arena_new(BUDGET),
+    *written = (WrittenRule){.arena = arena_new(BUDGET),
         .text = {.expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX)}};
     written->diags = DIAG_LIST_IN(written->arena);
-    reader = (PolicyReader){
+    reader = (YamlReader){
         .arena = written->arena, .diags = &written->diags, .source = str_from_c(source)};
     assert_case(source,
         yaml_parse(STR("test"), str_from_c(source), written->arena, &written->diags, &stream) == 0);
@@ -42,12 +42,12 @@ static inline void written_init(Written *written, bool is_score, const char *sou
     written->kind = is_score ? find_kind(score_kinds, n_score_kinds, pair->key->text)
                              : find_kind(filter_kinds, n_filter_kinds, pair->key->text);
     assert_case(source, written->kind != NULL);
-    written->kind->write(&reader, pair->value, &written->text);
+    kind_write(&reader, written->kind, pair->value, &written->text);
     assert_case(source, buf_error(&written->text.expression) == 0);
     assert_case(source, buf_error(&written->text.message) == 0);
 }
 
-static inline void written_done(Written *written) {
+static inline void written_done(WrittenRule *written) {
     buf_done(&written->text.expression);
     buf_done(&written->text.message);
     written->arena = arena_free(written->arena);
@@ -113,7 +113,7 @@ static const Case filters[] = {
     {"noTaints: [a, b.c/d]",
         "!node.spec.taints.exists(t, t.key in ['a', 'b.c/d'])",
         "node.spec.taints.filter(t, t.key in ['a', 'b.c/d']).map(t, 'taint ' + t.key + (t.value "
-        "== '' ? '' : '=' + t.value) + ' must not be there').join('; ')"},
+        "== '' ? '' : '=' + t.value) + ' is not allowed').join('; ')"},
     {"dedicated: {key: pool}",
         L "[?'pool'].orValue('') == " POD "[?'pool'].orValue('')",
         "'label pool is ' + (" L "[?'pool'].orValue('') == '' ? 'absent' : '\"' + " L
@@ -134,13 +134,13 @@ static const Case filters[] = {
     {"headroom: {cpu: 500m}",
         "node.free.milliCPU >= pod.requests.milliCPU + 500.0",
         "'cpu: ' + amount('cpu', ((node.allocatable.milliCPU > 0.0 ? node.free.milliCPU : 0.0) - "
-        "pod.requests.milliCPU) / 1000.0) + ' would be left, 500m must be'"},
+        "pod.requests.milliCPU) / 1000.0) + ' would remain free, 500m required'"},
     {"headroom: {memory: 10%}",
         "(node.allocatable.memory > 0.0 ? node.allocatable.memory * 90.0 - node.requested.memory * "
         "100.0 : 0.0) >= pod.requests.memory * 100.0",
         "'memory: ' + amount('memory', ((node.allocatable.memory > 0.0 ? node.free.memory : 0.0) - "
-        "pod.requests.memory)) + ' would be left, ' + amount('memory', "
-        "math.ceil(node.allocatable.memory * 10.0 / 100.0)) + ' must be'"},
+        "pod.requests.memory)) + ' would remain free, ' + amount('memory', "
+        "math.ceil(node.allocatable.memory * 10.0 / 100.0)) + ' required'"},
     {"headroom: {a.b/c: 0}",
         "(node.allocatable['a.b/c'] > 0.0 ? node.free['a.b/c'] : 0.0) >= pod.requests['a.b/c']",
         NULL},
@@ -153,20 +153,20 @@ static const Case filters[] = {
         NULL},
     {"maxPods: 30",
         "node.pods.size() < 30",
-        "string(node.pods.size()) + ' pods are there, 30 may be'"},
+        "string(node.pods.size()) + ' pods on the node, limit 30'"},
     {"maxPods: {limit: 4, podSelector: {matchLabels: {a: x}}}",
         "!(" POD "[?'a'].orValue('') == 'x') || node.pods.filter(p, " P
         "[?'a'].orValue('') == 'x').size() < 4",
         "string(node.pods.filter(p, " P
-        "[?'a'].orValue('') == 'x').size()) + ' matching pods are there, 4 may be'"},
+        "[?'a'].orValue('') == 'x').size()) + ' matching pods on the node, limit 4'"},
     {"maxPods: {limit: 2, per: owner}",
         "pod.owner == '' || node.pods.filter(p, p.owner == pod.owner).size() < 2",
         "string(node.pods.filter(p, p.owner == pod.owner).size()) + "
-        "' pods of its owner are there, 2 may be'"},
+        "' pods of its owner on the node, limit 2'"},
     {"maxPods: {limit: 9, topologyKey: zone}",
         "'zone' in " L " && node.domain('zone').pods.size() < 9",
         "!('zone' in " L ") ? 'label zone is absent' : string(node.domain('zone').pods.size()) + "
-        "' pods are in zone ' + " L "[?'zone'].orValue('') + ', 9 may be'"},
+        "' pods in zone ' + " L "[?'zone'].orValue('') + ', limit 9'"},
     {"maxPods: {limit: 1, matchLabelKeys: [app], namespaces: [x]}",
         POD "[?'app'].orValue('') == '' || !(pod.metadata.namespace in ['x']) || "
             "node.pods.filter(p, " P "[?'app'].orValue('') == " POD
@@ -177,7 +177,7 @@ static const Case filters[] = {
         "now - duration('120s')).size() < 2",
         "string(node.pods.filter(p, has(p.metadata.creationTimestamp) && "
         "p.metadata.creationTimestamp > now - duration('120s')).size()) + ' pods younger than 120s "
-        "are there, 2 may be'"},
+        "on the node, limit 2'"},
     {"maxFreshPods: {limit: 2, youngerThan: 2m, podSelector: {matchLabels: {a: x}}, namespaces: "
      "['*']}",
         "!(" POD "[?'a'].orValue('') == 'x') || node.pods.filter(p, "
@@ -188,7 +188,7 @@ static const Case filters[] = {
         "pod.owner == '' || node.domain('zone').pods.filter(p, p.owner == pod.owner).size() > 0 "
         "|| 'zone' in " L " && cluster.domains('zone').map(d, d.pods.filter(p, p.owner == "
         "pod.owner).size()).sum() == 0",
-        "!('zone' in " L ") ? 'label zone is absent' : 'no matching pod is in zone ' + " L
+        "!('zone' in " L ") ? 'label zone is absent' : 'no matching pod in zone ' + " L
         "[?'zone'].orValue('')"},
     {"podAffinity: {podSelector: {matchLabels: {a: x}}}",
         "node.pods.filter(p, " P
@@ -197,13 +197,12 @@ static const Case filters[] = {
         "[?'a'].orValue('') == 'x' && cluster.domains('kubernetes.io/hostname').map(d, "
         "d.pods.filter(p, " P "[?'a'].orValue('') == 'x' && p.metadata.namespace == "
         "pod.metadata.namespace).size()).sum() == 0",
-        "'no matching pod is there'"},
+        "'no matching pod on the node'"},
     {"podAntiAffinity: {matchLabelKeys: [app], topologyKey: zone, namespaces: ['*']}",
         POD "[?'app'].orValue('') == '' || node.domain('zone').pods.filter(p, " P
             "[?'app'].orValue('') == " POD "[?'app'].orValue('')).size() == 0",
         "string(node.domain('zone').pods.filter(p, " P "[?'app'].orValue('') == " POD
-        "[?'app'].orValue('')).size()) + ' matching pods are in zone ' + " L
-        "[?'zone'].orValue('')"},
+        "[?'app'].orValue('')).size()) + ' matching pods in zone ' + " L "[?'zone'].orValue('')"},
     {"podAntiAffinity: {podSelector: {}, namespaces: [x, y]}",
         "node.pods.filter(p, p.metadata.namespace in ['x', 'y']).size() == 0",
         NULL},
@@ -220,9 +219,10 @@ static const Case filters[] = {
     {"metricLimit: {metric: load, max: 0.8}",
         "metrics.load <= 0.8",
         "has(metrics.load) ? 'load is ' + string(math.round(metrics.load * 1000000.0) / 1000000.0) "
-        "+ (metrics.load == metrics.load.measured ? '' : ' with pods placed a moment ago, ' + "
-        "string(math.round(metrics.load.measured * 1000000.0) / 1000000.0) + ' measured') + "
-        "', may be 0.8 at most' : 'load is not known'"},
+        "+ (metrics.load == metrics.load.measured ? '' : ' with recently placed pods, "
+        "measured ' + "
+        "string(math.round(metrics.load.measured * 1000000.0) / 1000000.0)) + "
+        "', must be at most 0.8' : 'load is unknown'"},
     {"metricLimit: {metric: free_bytes, min: 5e9}", "metrics.free_bytes >= 5000000000.0", NULL},
     {"metricLimit: {metric: t1, min: -10, max: 90}",
         "metrics.t1 >= -10.0 && metrics.t1 <= 90.0",

@@ -188,7 +188,7 @@ static void check_score(Scene *scene, const char *name, const char *expression) 
 }
 
 static void check_scene(Scene *scene, const Case *test, bool is_score) {
-    Written written;
+    WrittenRule written;
 
     /* Where nothing is measured those fail: test/data/policy/metric-limit.test. */
     if (str_has_prefix(str_from_c(test->source), STR("metric")))

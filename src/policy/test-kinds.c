@@ -9,7 +9,7 @@
 #include "schema/schema.h"
 
 static void check_text(const Case *test, bool is_score) {
-    Written written;
+    WrittenRule written;
 
     written_init(&written, is_score, test->source);
     assert_case(test->source, written.diags.n_errors == 0);
@@ -38,7 +38,7 @@ static void check_round_trip(const Schema *schema, Arena *arena, Str wanted) {
     CelOptions options = {0};
     CelChecked *checked = NULL;
 
-    cel_text_string(&text, wanted);
+    cel_text(&text, "$1", TEXT_QUOTED(wanted));
     assert_int_equal(
         cel_compile_tree(schema->env, STR("x"), buf_str(&text), &options, arena, &diags, &checked),
         0);
@@ -74,26 +74,24 @@ static void test_round_trips(void **state) {
         }
 }
 
-/* What was written apart and did not fit leaves no shorter text behind. */
-static void test_parts(void **state) {
+/* A part that did not fit fails the whole: it must not leave a shorter text behind. */
+static void test_failed_part_fails_the_whole(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(100);
     _cleanup_(buf_done) Buf part = BUF_INIT(4);
 
     (void)state;
-    cel_text_part(&out, "<", &part, ">");
-    assert_text("empty", buf_str(&out), "");
+    cel_text(&out, "<$1>$", TEXT_BUF(&part));
+    assert_text("empty", buf_str(&out), "<>$");
+    buf_reset(&out);
     buf_append(&part, STR("abcd"));
-    cel_text_part(&out, "<", &part, ">");
+    cel_text(&out, "<$1>", TEXT_BUF(&part));
     assert_text("full", buf_str(&out), "<abcd>");
     buf_append(&part, STR("e"));
-    cel_text_part(&out, "<", &part, ">");
-    assert_true(buf_error(&out) < 0);
-    buf_reset(&out);
-    cel_text_words(&out, &part);
+    cel_text(&out, "<$1>", TEXT_BUF(&part));
     assert_true(buf_error(&out) < 0);
 }
 
-/* A kind nobody tries is one nobody knows. */
+/* Every kind has a case. */
 static void check_tried(
     const RuleKind *const *kinds, size_t n_kinds, const Case *cases, size_t n_cases) {
     for (size_t i = 0; i < n_kinds; i++) {
@@ -157,18 +155,16 @@ static const Mistake mistakes[] = {
     {false, "dedicated: {key: a, pod: b}", "unknown field \"pod\" in dedicated"},
     {false, "dedicated: {key: a, podKey: 3}", "podKey must be a string, not 3"},
     {false, "nodeAge: {}", "nodeAge needs min or max"},
-    {false, "nodeAge: {min: 1}", "min must be a length of time up to 36500d, not 1"},
-    {false, "nodeAge: {min: soon}", "min must be a length of time up to 36500d, not \"soon\""},
-    {false, "nodeAge: {min: -1s}", "min must be a length of time up to 36500d, not \"-1s\""},
-    {false, "nodeAge: {max: 36501d}", "max must be a length of time up to 36500d, not \"36501d\""},
-    {false,
-        "nodeAge: {max: 36500d1ns}",
-        "max must be a length of time up to 36500d, not \"36500d1ns\""},
-    {false, "nodeAge: {max: -3d}", "max must be a length of time up to 36500d, not \"-3d\""},
-    {false, "nodeAge: {max: ''}", "max must be a length of time up to 36500d, not \"\""},
+    {false, "nodeAge: {min: 1}", "min must be a duration up to 36500d, not 1"},
+    {false, "nodeAge: {min: soon}", "min must be a duration up to 36500d, not \"soon\""},
+    {false, "nodeAge: {min: -1s}", "min must be a duration up to 36500d, not \"-1s\""},
+    {false, "nodeAge: {max: 36501d}", "max must be a duration up to 36500d, not \"36501d\""},
+    {false, "nodeAge: {max: 36500d1ns}", "max must be a duration up to 36500d, not \"36500d1ns\""},
+    {false, "nodeAge: {max: -3d}", "max must be a duration up to 36500d, not \"-3d\""},
+    {false, "nodeAge: {max: ''}", "max must be a duration up to 36500d, not \"\""},
     {false, "nodeAge: {max: [1]}", "max must be a string, not a list"},
     {false, "nodeAge: {min: 2h, max: 1h}", "nodeAge: min is greater than max, no node could pass"},
-    {false, "maxPods: {limit: 1, per: zone}", "\"zone\" is nothing that pods are counted by"},
+    {false, "maxPods: {limit: 1, per: zone}", "per must be node or owner, not \"zone\""},
     {false, "maxPods: {limit: 1, topologyKey: 'a b'}", "\"a b\" is not a label key"},
     {false, "maxPods: {limit: 1, matchLabelKeys: []}", "matchLabelKeys must not be empty"},
     {false, "maxFreshPods: {limit: 1}", "maxFreshPods needs the field \"youngerThan\""},
@@ -180,7 +176,7 @@ static const Mistake mistakes[] = {
     {false,
         "podAffinity: {topologyKey: zone}",
         "podAffinity needs one of podSelector, sameOwner and matchLabelKeys"},
-    {false, "podAffinity: {sameOwner: false}", "sameOwner: false means nothing"},
+    {false, "podAffinity: {sameOwner: false}", "sameOwner: false has no effect"},
     {false, "podAntiAffinity: {matchLabelKeys: [a b]}", "\"a b\" is not a label key"},
     {false, "podAntiAffinity: {sameOwner: true, namespaces: x}", "namespaces must be a list"},
     {false,
@@ -220,7 +216,7 @@ static const Mistake mistakes[] = {
     {true, "labelNumber: {key: a, prefer: low, min: 1}", "labelNumber needs the field \"max\""},
     {true, "nodeAge: {prefer: old, full: 0s}", "full must be greater than 0"},
     {true, "nodeAge: {prefer: new, full: 1d}", "prefer must be old or young, not \"new\""},
-    {true, "imageLocality: false", "imageLocality: false means nothing"},
+    {true, "imageLocality: false", "imageLocality: false has no effect"},
     {true, "imageLocality: yes", "imageLocality must be true or false, not the string \"yes\""},
     {true, "podSpread: {}", "podSpread needs one of podSelector, sameOwner and matchLabelKeys"},
     {true, "podPack: {sameOwner: true}", "podPack needs the field \"full\""},
@@ -231,7 +227,7 @@ static void test_mistakes(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(mistakes); i++) {
         _cleanup_(buf_done) Buf out = BUF_INIT(1 << 16);
-        Written written;
+        WrittenRule written;
 
         written_init(&written, mistakes[i].is_score, mistakes[i].source);
         diag_list_print(&written.diags, /* colour= */ false, &out);
@@ -249,7 +245,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_failed_part_fails_the_whole),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_mistakes),
     };

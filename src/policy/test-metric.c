@@ -5,9 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
-#include "policy/metric-guess.h"
 #include "policy/metric.h"
-#include "policy/promql-text.h"
+#include "policy/promql.h"
 
 #define BUDGET ((size_t)16 * 1024 * 1024)
 
@@ -173,7 +172,7 @@ static const char *const unit_names[] = {"amount", "fraction", "percent"};
 static void test_guesses(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(guesses); i++) {
-        MetricGuess guess = metric_guess(str_from_c(guesses[i].query));
+        PromqlLoad guess = promql_infer_load(str_from_c(guesses[i].query));
         _cleanup_(buf_done) Buf got = BUF_INIT(256);
 
         if (guess.is_load)
@@ -199,7 +198,7 @@ static void test_cut_queries(void **state) {
 
             assert_non_null(own);
             memcpy(own, query.ptr, n);
-            (void)metric_guess(str_of(own, n));
+            (void)promql_infer_load(str_of(own, n));
             (void)promql_longest_range(str_of(own, n));
             free(own);
         }
@@ -243,12 +242,12 @@ typedef struct Read {
 
 static void read_init(Read *read, const char *source) {
     YamlStream stream = {0};
-    PolicyReader reader;
+    YamlReader reader;
 
     *read = (Read){.arena = arena_new(BUDGET)};
     read->diags = DIAG_LIST_IN(read->arena);
     reader =
-        (PolicyReader){.arena = read->arena, .diags = &read->diags, .source = str_from_c(source)};
+        (YamlReader){.arena = read->arena, .diags = &read->diags, .source = str_from_c(source)};
     assert_case(source,
         yaml_parse(STR("test"), str_from_c(source), read->arena, &read->diags, &stream) == 0);
     metric_read(&reader, stream.documents[0], &read->gauge);
@@ -292,13 +291,13 @@ static const EntryCase entries[] = {
     {"{name: a, resourceMetrics: cpu, pods: {aggregate: avg}}", "15/180 "},
     {"{name: a, resourceMetrics: cpu, placements: none}", "15/180 "},
     {"{name: a, prometheus: {query: " LOAD_QUERY "}}",
-        "15/45 cpu, as a fraction of the node (by its query), settled in 5m"},
+        "15/45 cpu, as a fraction of the node (inferred from its query), settled in 5m"},
     {"{name: a, prometheus: {query: " LOAD_QUERY "}, placements: none}", "15/45 "},
     {"{name: a, prometheus: {query: " LOAD_QUERY "}, pods: {}}", "15/45 "},
     {"{name: a, prometheus: {query: 'sum by (namespace, pod) (rate(" USAGE "[30s]))'}, pods: {}}",
-        "15/45 cpu, in cores (by its query), settled in 1m"},
+        "15/45 cpu, in cores (inferred from its query), settled in 1m"},
     {"{name: a, prometheus: {query: '100 * avg_over_time(instance:node_cpu:ratio[1h])'}}",
-        "15/45 cpu, in percent of the node (by its query), settled in 10m"},
+        "15/45 cpu, in percent of the node (inferred from its query), settled in 10m"},
     {"{name: a, annotation: {key: cpu_usage_avg_5m}}", "0/300 "},
     /* As told. */
     {"{name: a, prometheus: {query: 'f(x[7m])'}, placements: {resource: memory, unit: percent}}",
@@ -312,13 +311,13 @@ static const EntryCase entries[] = {
     {"{name: a, resourceMetrics: cpu, placements: {by: podCpu}}",
         "15/180 cpu, in cores, by podCpu of the pod's workload, settled in 1m"},
     {"{name: a, prometheus: {query: " LOAD_QUERY "}, placements: {settle: 2m}}",
-        "15/45 cpu, as a fraction of the node (by its query), settled in 2m"},
+        "15/45 cpu, as a fraction of the node (inferred from its query), settled in 2m"},
     {"{name: a, prometheus: {query: " LOAD_QUERY "}, placements: {unit: percent}}",
-        "15/45 cpu, in percent of the node (by its query), settled in 5m"},
+        "15/45 cpu, in percent of the node (inferred from its query), settled in 5m"},
     {"{name: a, prometheus: {query: " LOAD_QUERY "}, placements: {resource: cpu, unit: fraction}}",
         "15/45 cpu, as a fraction of the node, settled in 5m"},
     {"{name: a, prometheus: {query: " LOAD_QUERY "}, placements: {resource: cpu}}",
-        "15/45 cpu, as a fraction of the node (by its query), settled in 5m"},
+        "15/45 cpu, as a fraction of the node (inferred from its query), settled in 5m"},
 };
 
 static void test_entries(void **state) {

@@ -378,12 +378,7 @@ static void test_refused(void **state) {
         size_t n;
         const char *item, *end, *after, *why;
     } cases[] = {
-        {"  params: {l: [",
-            1001,
-            "",
-            "",
-            "]}\n",
-            "at most 1000 elements, 8 lists and maps inside each other"},
+        {"  params: {l: [", 1001, "", "", "]}\n", "at most 1000 elements, nested at most 8 levels"},
         {"  params: {", 257, "p", ": 1", "}\n", "at most 256 parameters"},
         {"  metrics: [", 65, "{name: m", "}", "]\n", "at most 64 metrics"},
         {"  variables: [", 65, "{expression: '1', name: v", "}", "]\n", "at most 64 variables"},
@@ -454,7 +449,7 @@ static void test_refused(void **state) {
     }
     buf_reset(&spec);
     append_nested(&spec, "  params: {l: ", 9, "}\n");
-    check_refused(&spec, "at most 1000 elements, 8 lists and maps inside each other");
+    check_refused(&spec, "at most 1000 elements, nested at most 8 levels");
 }
 
 int main(void) {

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "cluster/store.h"
 #include "model/time.h"
-#include "policy/measured.h"
+#include "policy/metric-values.h"
 #include "json/write.h"
 
 #define SCENE_BUDGET ((size_t)64 << 20)
@@ -370,8 +370,8 @@ static const LoadZones scene_zones = {.to_utc = from_china};
 
 static void measure(TestScene *scene) {
     DiagList diags = DIAG_LIST_IN(scene->arena);
-    PolicyReader reader = {.arena = scene->arena, .diags = &diags};
-    const Measured measured = {
+    YamlReader reader = {.arena = scene->arena, .diags = &diags};
+    const MetricValues measured = {
         .metrics = yaml_find(scene->document, STR("measured")),
         .workloads = yaml_find(scene->document, STR("workloads")),
         .age = yaml_find(scene->document, STR("measuredAge")),
@@ -380,7 +380,7 @@ static void measure(TestScene *scene) {
     scene->table = *snapshot_table(scene->snapshot);
     if (scene->program->n_gauges == 0)
         return;
-    require_diags(measured_read(&reader,
+    require_diags(metric_values_read(&reader,
                       &measured,
                       scene->program,
                       &scene->table,

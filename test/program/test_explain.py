@@ -187,7 +187,7 @@ def test_table(explain):
         '           needs label zone one of "a", "b" on the node',
         "           it fails other rules, too",
         "        1  zones/room: too little would be left",
-        "           n4: cpu: 500m would be left, 1 must be",
+        "           n4: cpu: 500m would remain free, 1 required",
         "           needs 500m more cpu free on the node",
         "",
         "would be rejected by (mode Observe, not acted upon)",
@@ -334,7 +334,7 @@ def test_node_that_is_rejected(explain):
     begin = lines.index("n4: rejected")
     assert lines[begin + 1 : begin + 8] == [
         "  ✗ zones/room: too little would be left",
-        "      cpu: 500m would be left, 1 must be",
+        "      cpu: 500m would remain free, 1 required",
         "      needs 500m more cpu free on the node",
         "      node.free.milliCPU >= pod.requests.milliCPU + 1000.0  false",
         "      ├─ node.free.milliCPU                                 1000.0",
@@ -427,7 +427,7 @@ def test_json_schema(explain):
         "policy": "zones",
         "rule": "room",
         "reason": "too little would be left",
-        "detail": "cpu: 500m would be left, 1 must be",
+        "detail": "cpu: 500m would remain free, 1 required",
         "unresolvable": False,
         "observed": False,
         "values": [{"expression": "node.free.milliCPU", "value": 1000},

@@ -103,7 +103,7 @@ question(2, 'Why is this pod pending?', async (walk) => {
   await walk.click(
     walk.page.locator('details.reason', { hasText: 'no free GPU' }).locator('summary'),
   );
-  await walk.sees(...NODES.slice(52), 'nvidia.com/gpu: -2 would be left, 0 must be');
+  await walk.sees(...NODES.slice(52), 'nvidia.com/gpu: -2 would remain free, 0 required');
 });
 
 /** Nodes that take the first pods of shop, the best first. */
@@ -138,7 +138,7 @@ question(4, 'Why not node X?', async (walk) => {
   await walk.click(walk.page.getByRole('button', { name: 'Why not?' }));
   await walk.sees(
     `${HOT}: ✗ rejected: node is hot`,
-    'load is 0.97, may be 0.8 at most',
+    'load is 0.97, must be at most 0.8',
     'The node as it was then',
     /metrics.load 0.97 0.97 .* ago 5 h/,
   );
@@ -150,7 +150,7 @@ question('4-node', 'Why not node X, by the node', async (walk) => {
   await walk.sees(
     '✓ ready',
     'cool/hot',
-    'load is 0.97, may be 0.8 at most',
+    'load is 0.97, must be at most 0.8',
     'Its last verdicts',
     'edge/gateway-0',
   );

@@ -1,4 +1,6 @@
-#include "policy/promql-text.h"
+/* Reads PromQL text from its front. Any text is accepted: nothing past its end is read. */
+
+#include "policy/promql-internal.h"
 
 #include "base/ascii.h"
 #include "base/cleanup.h"

@@ -1,14 +1,12 @@
 /*
- * A query is worked out as if its series had known values: of a node that is a quarter idle, and
- * of another one. What comes of it says what the query is: three quarters is a share of what is
- * used, 75 a percentage, the amount that is used an amount; a quarter is what is free, and no load.
+ * A query is evaluated as if its series had known values, of two nodes. The result tells what the
+ * query returns: three quarters is a share of what is used, 75 a percentage, the amount that is
+ * used an amount; a quarter is what is free, and no load.
  *
- * Only series, functions and labels of the tables in promql.c are understood, and each only where
- * it keeps the meaning: a mean over cores does, the busiest core does not. The first thing that is
- * not understood ends the guess.
+ * Only series, functions and labels of the tables in promql-series.c are known, and each only where
+ * it keeps the meaning: a mean over cores does, the busiest core does not. Anything else ends the
+ * evaluation without a result.
  */
-
-#include "policy/metric-guess.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -16,15 +14,14 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/double.h"
-#include "policy/promql-text.h"
-#include "policy/promql.h"
+#include "policy/promql-internal.h"
 
-#define TERMS_MAX 32u /* parentheses and operands that wait: more is nobody's query of a load */
+#define TERMS_MAX 32u /* open parentheses and pending operands */
 
 static const char *const grouping_words[] = {
     "by", "without", "on", "ignoring", "group_left", "group_right"};
 
-/* --- working it out ------------------------------------------------------------------------- */
+/* --- evaluation ----------------------------------------------------------------------------- */
 
 typedef struct Term {
     double at[PROMQL_PROBES];
@@ -37,37 +34,37 @@ typedef struct Term {
     uint8_t may; /* Aggregates that may follow */
 } Term;
 
-/* '(' with its function, or an operator that waits for its right side. */
-typedef struct Waiting {
+/* '(' with its function, or an operator whose right side is to come. */
+typedef struct PendingOperator {
     char op;
     const PromqlFunction *function;
     size_t base;   /* '(': terms below it */
     bool has_more; /* '(': behind a comma */
-} Waiting;
+} PendingOperator;
 
-typedef struct Guess {
+typedef struct Evaluation {
     Str text;
     Term terms[TERMS_MAX];
     size_t n_terms;
-    Waiting waiting[TERMS_MAX];
-    size_t n_waiting;
+    PendingOperator pending[TERMS_MAX];
+    size_t n_pending;
     const PromqlFunction *function; /* its parenthesis is to come */
-    bool has_operand;               /* what stands left is one: an operator may follow */
+    bool has_operand;               /* an operator may follow */
     int64_t range_nsec;
-} Guess;
+} Evaluation;
 
-static bool push_term(Guess *guess, const Term *term) {
-    if (guess->has_operand || guess->function || guess->n_terms == TERMS_MAX)
+static bool push_term(Evaluation *evaluation, const Term *term) {
+    if (evaluation->has_operand || evaluation->function || evaluation->n_terms == TERMS_MAX)
         return false;
-    guess->terms[guess->n_terms++] = *term;
-    guess->has_operand = true;
+    evaluation->terms[evaluation->n_terms++] = *term;
+    evaluation->has_operand = true;
     return true;
 }
 
-static bool push_waiting(Guess *guess, const Waiting *waiting) {
-    if (guess->n_waiting == TERMS_MAX)
+static bool push_pending(Evaluation *evaluation, const PendingOperator *pending) {
+    if (evaluation->n_pending == TERMS_MAX)
         return false;
-    guess->waiting[guess->n_waiting++] = *waiting;
+    evaluation->pending[evaluation->n_pending++] = *pending;
     return true;
 }
 
@@ -108,17 +105,19 @@ static int rank_of(char op) {
     return op == '(' ? 0 : op == '+' || op == '-' ? 1 : 2;
 }
 
-/* Works out what waits and binds at least as strongly as @rank. */
-static bool reduce(Guess *guess, int rank) {
-    while (guess->n_waiting > 0 && rank_of(guess->waiting[guess->n_waiting - 1].op) >= rank) {
-        char op = guess->waiting[--guess->n_waiting].op;
+/* Applies the pending operators that bind at least as strongly as @rank. */
+static bool reduce(Evaluation *evaluation, int rank) {
+    while (evaluation->n_pending > 0 &&
+           rank_of(evaluation->pending[evaluation->n_pending - 1].op) >= rank) {
+        char op = evaluation->pending[--evaluation->n_pending].op;
         Term result;
 
-        if (guess->n_terms < 2 ||
-            !combine(
-                op, &guess->terms[guess->n_terms - 2], &guess->terms[guess->n_terms - 1], &result))
+        if (evaluation->n_terms < 2 || !combine(op,
+                                           &evaluation->terms[evaluation->n_terms - 2],
+                                           &evaluation->terms[evaluation->n_terms - 1],
+                                           &result))
             return false;
-        guess->terms[--guess->n_terms - 1] = result;
+        evaluation->terms[--evaluation->n_terms - 1] = result;
     }
     return true;
 }
@@ -147,51 +146,53 @@ static bool apply(const PromqlFunction *function, Term *term) {
     }
 }
 
-static bool close_parenthesis(Guess *guess) {
-    const Waiting *open;
+static bool close_parenthesis(Evaluation *evaluation) {
+    const PendingOperator *open;
 
-    if (!reduce(guess, 1) || guess->n_waiting == 0)
+    if (!reduce(evaluation, 1) || evaluation->n_pending == 0)
         return false;
-    open = &guess->waiting[--guess->n_waiting];
-    if (guess->n_terms <= open->base ||
-        (!open->has_more && (guess->n_terms != open->base + 1 || !guess->has_operand)))
+    open = &evaluation->pending[--evaluation->n_pending];
+    if (evaluation->n_terms <= open->base ||
+        (!open->has_more && (evaluation->n_terms != open->base + 1 || !evaluation->has_operand)))
         return false;
-    guess->n_terms = open->base + 1;
-    guess->has_operand = true;
-    return !open->function || apply(open->function, &guess->terms[open->base]);
+    evaluation->n_terms = open->base + 1;
+    evaluation->has_operand = true;
+    return !open->function || apply(open->function, &evaluation->terms[open->base]);
 }
 
-/* What is behind the first argument changes labels, or cuts at the ends. */
-static bool pass_comma(Guess *guess) {
-    Waiting *open;
+/* The other arguments change labels, or clamp the value. */
+static bool pass_comma(Evaluation *evaluation) {
+    PendingOperator *open;
 
-    if (!reduce(guess, 1) || guess->n_waiting == 0)
+    if (!reduce(evaluation, 1) || evaluation->n_pending == 0)
         return false;
-    open = &guess->waiting[guess->n_waiting - 1];
+    open = &evaluation->pending[evaluation->n_pending - 1];
     open->has_more = true;
-    guess->has_operand = false;
-    return open->function && open->function->kind == FUNCTION_KEEPS && guess->n_terms > open->base;
+    evaluation->has_operand = false;
+    return open->function && open->function->kind == FUNCTION_KEEPS &&
+           evaluation->n_terms > open->base;
 }
 
-static bool add_operator(Guess *guess, char op) {
-    Waiting waiting = {.op = op};
+static bool add_operator(Evaluation *evaluation, char op) {
+    PendingOperator pending = {.op = op};
 
-    if (!guess->has_operand || !reduce(guess, rank_of(op)))
+    if (!evaluation->has_operand || !reduce(evaluation, rank_of(op)))
         return false;
-    guess->has_operand = false;
-    return push_waiting(guess, &waiting);
+    evaluation->has_operand = false;
+    return push_pending(evaluation, &pending);
 }
 
-static bool open_parenthesis(Guess *guess) {
-    Waiting waiting = {.op = '(', .function = guess->function, .base = guess->n_terms};
+static bool open_parenthesis(Evaluation *evaluation) {
+    PendingOperator pending = {
+        .op = '(', .function = evaluation->function, .base = evaluation->n_terms};
 
-    guess->function = NULL;
-    return !guess->has_operand && push_waiting(guess, &waiting);
+    evaluation->function = NULL;
+    return !evaluation->has_operand && push_pending(evaluation, &pending);
 }
 
 /* --- series ---------------------------------------------------------------------------------- */
 
-/* What stands in braces behind a name. @text is behind the first of them. */
+/* The matchers behind a name, after the opening brace. */
 static bool read_matchers(Str *text, bool *ret_is_idle) {
     for (;;) {
         PromqlMatcher matcher;
@@ -212,21 +213,21 @@ static bool read_matchers(Str *text, bool *ret_is_idle) {
     }
 }
 
-static bool add_series(Guess *guess, Str name) {
+static bool add_series(Evaluation *evaluation, Str name) {
     const PromqlSeries *series = promql_series(name);
     bool is_idle = false;
     Term term;
 
     if (!series)
         return false;
-    promql_skip_space(&guess->text);
-    if (str_has_prefix(guess->text, STR("{"))) {
-        (void)promql_cut(&guess->text, 1);
-        if (!read_matchers(&guess->text, &is_idle))
+    promql_skip_space(&evaluation->text);
+    if (str_has_prefix(evaluation->text, STR("{"))) {
+        (void)promql_cut(&evaluation->text, 1);
+        if (!read_matchers(&evaluation->text, &is_idle))
             return false;
     }
-    if (series->range_nsec > guess->range_nsec)
-        guess->range_nsec = series->range_nsec;
+    if (series->range_nsec > evaluation->range_nsec)
+        evaluation->range_nsec = series->range_nsec;
     term = (Term){
         .series = series,
         .is_join = series->resource == 0,
@@ -236,7 +237,7 @@ static bool add_series(Guess *guess, Str name) {
     };
     for (size_t i = 0; i < PROMQL_PROBES; i++)
         term.at[i] = series->at[i];
-    return is_idle == series->is_idle && push_term(guess, &term);
+    return is_idle == series->is_idle && push_term(evaluation, &term);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -249,84 +250,87 @@ static bool is_grouping(Str word) {
 }
 
 /* group_left may stand alone. */
-static bool skip_grouping(Guess *guess) {
-    promql_skip_space(&guess->text);
-    return !str_has_prefix(guess->text, STR("(")) || promql_skip_labels(&guess->text);
+static bool skip_grouping(Evaluation *evaluation) {
+    promql_skip_space(&evaluation->text);
+    return !str_has_prefix(evaluation->text, STR("(")) || promql_skip_labels(&evaluation->text);
 }
 
-static bool add_word(Guess *guess) {
-    Str word = promql_cut_word(&guess->text);
+static bool add_word(Evaluation *evaluation) {
+    Str word = promql_cut_word(&evaluation->text);
     const PromqlFunction *function;
 
     if (is_grouping(word))
-        return skip_grouping(guess);
+        return skip_grouping(evaluation);
     function = promql_function(word);
     if (!function)
-        return add_series(guess, word);
-    if (guess->function || guess->has_operand)
+        return add_series(evaluation, word);
+    if (evaluation->function || evaluation->has_operand)
         return false;
-    guess->function = function;
+    evaluation->function = function;
     return true;
 }
 
-static bool add_number(Guess *guess) {
+static bool add_number(Evaluation *evaluation) {
     Term term = {.is_number = true, .may = AGG_ANY};
     bool is_over = false;
     size_t n = 0;
     double value;
 
-    while (n < guess->text.len && (ascii_is_digit(guess->text.ptr[n]) || guess->text.ptr[n] == '.'))
+    while (n < evaluation->text.len &&
+           (ascii_is_digit(evaluation->text.ptr[n]) || evaluation->text.ptr[n] == '.'))
         n++;
-    if (!double_parse(promql_cut(&guess->text, n), &value, &is_over) || is_over)
+    if (!double_parse(promql_cut(&evaluation->text, n), &value, &is_over) || is_over)
         return false;
     for (size_t i = 0; i < PROMQL_PROBES; i++)
         term.at[i] = value;
-    return push_term(guess, &term);
+    return push_term(evaluation, &term);
 }
 
 /* irate() looks at the last two samples in it, whatever its length. */
-static bool add_range(Guess *guess) {
-    const Waiting *open = guess->n_waiting > 0 ? &guess->waiting[guess->n_waiting - 1] : NULL;
+static bool add_range(Evaluation *evaluation) {
+    const PendingOperator *open =
+        evaluation->n_pending > 0 ? &evaluation->pending[evaluation->n_pending - 1] : NULL;
     bool is_last =
         open && open->op == '(' && open->function && open->function->kind == FUNCTION_IRATE;
     int64_t range;
     size_t end;
 
-    promql_skip_space(&guess->text);
-    range = promql_cut_duration(&guess->text);
-    if (!is_last && range > guess->range_nsec)
-        guess->range_nsec = range;
-    end = str_find(guess->text, ']');
-    (void)promql_cut(&guess->text, end == SIZE_MAX ? guess->text.len : end + 1);
-    return guess->has_operand && end != SIZE_MAX && range > 0;
+    promql_skip_space(&evaluation->text);
+    range = promql_cut_duration(&evaluation->text);
+    if (!is_last && range > evaluation->range_nsec)
+        evaluation->range_nsec = range;
+    end = str_find(evaluation->text, ']');
+    (void)promql_cut(&evaluation->text, end == SIZE_MAX ? evaluation->text.len : end + 1);
+    return evaluation->has_operand && end != SIZE_MAX && range > 0;
 }
 
-static bool add_token(Guess *guess) {
-    char c = guess->text.ptr[0];
+static bool add_token(Evaluation *evaluation) {
+    char c = evaluation->text.ptr[0];
     Str ignored;
 
     if (promql_is_letter(c))
-        return add_word(guess);
+        return add_word(evaluation);
     if (ascii_is_digit(c))
-        return add_number(guess);
+        return add_number(evaluation);
     if (promql_is_quote(c)) /* an argument: what follows a comma is checked there */
-        return guess->n_waiting > 0 && guess->waiting[guess->n_waiting - 1].has_more &&
-               promql_cut_string(&guess->text, &ignored);
-    (void)promql_cut(&guess->text, 1);
+        return evaluation->n_pending > 0 &&
+               evaluation->pending[evaluation->n_pending - 1].has_more &&
+               promql_cut_string(&evaluation->text, &ignored);
+    (void)promql_cut(&evaluation->text, 1);
     switch (c) {
     case '(':
-        return open_parenthesis(guess);
+        return open_parenthesis(evaluation);
     case ')':
-        return close_parenthesis(guess);
+        return close_parenthesis(evaluation);
     case '[':
-        return add_range(guess);
+        return add_range(evaluation);
     case ',':
-        return pass_comma(guess);
+        return pass_comma(evaluation);
     case '+':
     case '-':
     case '*':
     case '/':
-        return add_operator(guess, c);
+        return add_operator(evaluation, c);
     default:
         return false;
     }
@@ -354,26 +358,26 @@ static bool find_unit(const Term *term, GaugeUnit *ret) {
     return true;
 }
 
-MetricGuess metric_guess(Str query) {
-    static const MetricGuess none = {0};
-    Guess guess = {.text = query};
-    MetricGuess found = {.is_load = true};
-    const Term *term = &guess.terms[0];
+PromqlLoad promql_infer_load(Str query) {
+    static const PromqlLoad none = {0};
+    Evaluation evaluation = {.text = query};
+    PromqlLoad found = {.is_load = true};
+    const Term *term = &evaluation.terms[0];
 
-    promql_skip_space(&guess.text);
-    while (guess.text.len > 0) {
-        if (!add_token(&guess))
+    promql_skip_space(&evaluation.text);
+    while (evaluation.text.len > 0) {
+        if (!add_token(&evaluation))
             return none;
-        promql_skip_space(&guess.text);
+        promql_skip_space(&evaluation.text);
     }
-    if (!reduce(&guess, 1) || guess.n_waiting > 0 || guess.n_terms != 1 || guess.function ||
-        !guess.has_operand)
+    if (!reduce(&evaluation, 1) || evaluation.n_pending > 0 || evaluation.n_terms != 1 ||
+        evaluation.function || !evaluation.has_operand)
         return none;
     if ((term->resources != PROMQL_OF_CPU && term->resources != PROMQL_OF_MEMORY) ||
         term->is_of_cores || (term->series && term->series->is_counter && !term->is_rate) ||
         !find_unit(term, &found.unit))
         return none;
     found.resource = term->resources == PROMQL_OF_CPU ? STR("cpu") : STR("memory");
-    found.range_nsec = guess.range_nsec;
+    found.range_nsec = evaluation.range_nsec;
     return found;
 }

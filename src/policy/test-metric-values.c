@@ -1,6 +1,6 @@
 /* Numbers that a person writes down: which gauges they are of, and what a person is told. */
 
-#include "policy/measured.h"
+#include "policy/metric-values.h"
 
 #include <math.h>
 
@@ -29,40 +29,45 @@ static const char policies[] =
                                     "    - {name: hot, prometheus: {query: q}}\n"
                                     "    - {name: used, resourceMetrics: cpu, pods: {}}\n";
 
-typedef struct Desk {
+typedef struct ValuesFixture {
     Arena *arena;
     Program *program;
     NodeTable table;
     DiagList diags;
     Measurements *measurements;
-} Desk;
+} ValuesFixture;
 
-static void poll_queue_open(Desk *desk, const char *text) {
+static void fixture_open(ValuesFixture *fixture, const char *text) {
     static const Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}};
     PolicySource source = {.file = STR("p.yaml"), .text = str_from_c(policies)};
     YamlStream stream = {0};
-    PolicyReader reader;
-    Measured measured;
+    YamlReader reader;
+    MetricValues measured;
 
-    *desk = (Desk){.arena = arena_new(BUDGET)};
-    desk->diags = DIAG_LIST_IN(desk->arena);
-    assert_int_equal(program_compile(&source, 1, &desk->diags, &desk->program), 0);
-    assert_int_equal(desk->program->n_gauges, 4);
-    assert_int_equal(table_build(nodes, ELEMENTS_OF(nodes), desk->arena, &desk->table), 0);
+    *fixture = (ValuesFixture){.arena = arena_new(BUDGET)};
+    fixture->diags = DIAG_LIST_IN(fixture->arena);
+    assert_int_equal(program_compile(&source, 1, &fixture->diags, &fixture->program), 0);
+    assert_int_equal(fixture->program->n_gauges, 4);
+    assert_int_equal(table_build(nodes, ELEMENTS_OF(nodes), fixture->arena, &fixture->table), 0);
     reader =
-        (PolicyReader){.arena = desk->arena, .diags = &desk->diags, .source = str_from_c(text)};
-    assert_int_equal(yaml_parse(STR("m"), str_from_c(text), desk->arena, &desk->diags, &stream), 0);
-    measured_open(&reader, stream.documents[0], &measured);
+        (YamlReader){.arena = fixture->arena, .diags = &fixture->diags, .source = str_from_c(text)};
     assert_int_equal(
-        measured_read(
-            &reader, &measured, desk->program, &desk->table, NOW, UPTIME, &desk->measurements),
+        yaml_parse(STR("m"), str_from_c(text), fixture->arena, &fixture->diags, &stream), 0);
+    metric_values_open(&reader, stream.documents[0], &measured);
+    assert_int_equal(metric_values_read(&reader,
+                         &measured,
+                         fixture->program,
+                         &fixture->table,
+                         NOW,
+                         UPTIME,
+                         &fixture->measurements),
         0);
 }
 
-static void poll_queue_close(Desk *desk) {
-    measurements_unref(desk->measurements);
-    program_unref(desk->program);
-    arena_free(desk->arena);
+static void fixture_close(ValuesFixture *fixture) {
+    measurements_unref(fixture->measurements);
+    program_unref(fixture->program);
+    arena_free(fixture->arena);
 }
 
 /* Of every gauge: "0.5 -" for its nodes; "": nothing is known of it. */
@@ -91,49 +96,49 @@ static void test_values(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf got = BUF_INIT(256);
-        Desk desk;
+        ValuesFixture fixture;
 
-        poll_queue_open(&desk, cases[i].text);
-        assert_int_equal(desk.diags.n_errors, 0);
+        fixture_open(&fixture, cases[i].text);
+        assert_int_equal(fixture.diags.n_errors, 0);
         for (size_t gauge = 0; gauge < 4; gauge++)
-            print_gauge(desk.measurements->items[gauge], &got);
+            print_gauge(fixture.measurements->items[gauge], &got);
         assert_text(cases[i].text, buf_str(&got), cases[i].want);
-        poll_queue_close(&desk);
+        fixture_close(&fixture);
     }
 }
 
 static void test_workloads_and_age(void **state) {
     const Measurement *measurement;
-    Desk desk;
+    ValuesFixture fixture;
 
     (void)state;
-    poll_queue_open(
-        &desk, "{workloads: {podCpu: {shop/Deployment/web: 1.5, x/Job/y: .nan}}, age: 90s}");
-    assert_int_equal(desk.diags.n_errors, 0);
-    measurement = desk.measurements->items[1];
+    fixture_open(
+        &fixture, "{workloads: {podCpu: {shop/Deployment/web: 1.5, x/Job/y: .nan}}, age: 90s}");
+    assert_int_equal(fixture.diags.n_errors, 0);
+    measurement = fixture.measurements->items[1];
     assert_true(measurement_workload(measurement, STR("shop/Deployment/web")) == 1.5);
     assert_true(isnan(measurement_workload(measurement, STR("x/Job/y"))));
     assert_true(measurement->at_nsec == NOW - INT64_C(90000000000));
     assert_true(measurement->uptime_nsec == UPTIME - INT64_C(90000000000));
-    poll_queue_close(&desk);
+    fixture_close(&fixture);
 }
 
 /* Two names of one gauge that say different things: the later one counts. */
 static void test_two_names(void **state) {
     const Measurement *measurement;
-    Desk desk;
+    ValuesFixture fixture;
 
     (void)state;
-    poll_queue_open(&desk,
+    fixture_open(&fixture,
         "{metrics: {podCpu: {a: 1}, used: {a: 2}},"
         " workloads: {podCpu: {x/Job/y: 1, x/Job/z: 3}, used: {x/Job/y: 2}}}");
-    assert_int_equal(desk.diags.n_errors, 0);
-    measurement = desk.measurements->items[1];
+    assert_int_equal(fixture.diags.n_errors, 0);
+    measurement = fixture.measurements->items[1];
     assert_true(measurement->values[0] == 2);
     assert_true(measurement_workload(measurement, STR("x/Job/y")) == 2);
     assert_true(measurement_workload(measurement, STR("x/Job/z")) == 3);
     assert_int_equal(measurement->n_workloads, 2);
-    poll_queue_close(&desk);
+    fixture_close(&fixture);
 }
 
 static void test_errors(void **state) {
@@ -142,33 +147,33 @@ static void test_errors(void **state) {
     } cases[] = {
         {"metrics: {lod: {a: 1}}", "no policy has a metric \"lod\""},
         {"metrics: {load: {c: 1}}", "there is no node \"c\""},
-        {"metrics: {load: {a: x}}", "a measured number must be a number"},
-        {"metrics: {load: 1}", "what was measured of a metric must be a mapping"},
-        {"metrics: {written: {a: 1}}", "metric \"written\" is an annotation of the nodes"},
-        {"workloads: {load: {x/Job/y: 1}}", "\"load\" is no metric of pods"},
+        {"metrics: {load: {a: x}}", "a metric value must be a number"},
+        {"metrics: {load: 1}", "the values of a metric must be a mapping"},
+        {"metrics: {written: {a: 1}}", "metric \"written\" comes from an annotation"},
+        {"workloads: {load: {x/Job/y: 1}}", "\"load\" is not a metric of pods"},
         {"workloads: {podCpu: {web: 1}}", "a workload is NAMESPACE/KIND/NAME"},
         {"workloads: {podCpu: {a//c: 1}}", "a workload is NAMESPACE/KIND/NAME"},
         {"workloads: {podCpu: {a/b/: 1}}", "a workload is NAMESPACE/KIND/NAME"},
         {"workloads: {podCpu: {a/b/c/d: 1}}", "a workload is NAMESPACE/KIND/NAME"},
-        {"workloads: {podCpu: {a/b/c: x}}", "a measured number must be a number"},
+        {"workloads: {podCpu: {a/b/c: x}}", "a metric value must be a number"},
         {"metrics: [load]", "metrics must be a mapping"},
         {"workloads: podCpu", "workloads must be a mapping"},
-        {"age: old", "age must be a length of time"},
+        {"age: old", "age must be a duration"},
         {"numbers: {}", "unknown field \"numbers\""},
     };
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf got = BUF_INIT(4096);
-        Desk desk;
+        ValuesFixture fixture;
 
-        poll_queue_open(&desk, cases[i].text);
-        diag_list_print(&desk.diags, /* colour= */ false, &got);
+        fixture_open(&fixture, cases[i].text);
+        diag_list_print(&fixture.diags, /* colour= */ false, &got);
         buf_append_char(&got, 0);
-        if (desk.diags.n_errors != 1 || !strstr(got.data, cases[i].want))
+        if (fixture.diags.n_errors != 1 || !strstr(got.data, cases[i].want))
             print_error("%s: %s", cases[i].text, got.data);
-        assert_case(cases[i].text, desk.diags.n_errors == 1 && strstr(got.data, cases[i].want));
-        poll_queue_close(&desk);
+        assert_case(cases[i].text, fixture.diags.n_errors == 1 && strstr(got.data, cases[i].want));
+        fixture_close(&fixture);
     }
 }
 

@@ -1,46 +1,38 @@
-#include "policy/measured.h"
+/* Reads metric values that a person wrote down, as measurements of a program's gauges. */
+
+#include "policy/metric-values.h"
 
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 
-typedef struct Reading {
-    PolicyReader *reader;
+typedef struct ValuesReading {
+    YamlReader *reader;
     const Program *program;
     const NodeTable *table;
     int64_t now_nsec, uptime_nsec;
     Measurements *measurements;
-} Reading;
-
-static void read_metrics(PolicyReader *reader, const YamlNode *value, void *into) {
-    if (reader_mapping(reader, value, "metrics"))
-        ((Measured *)into)->metrics = value;
-}
-
-static void read_workloads(PolicyReader *reader, const YamlNode *value, void *into) {
-    if (reader_mapping(reader, value, "workloads"))
-        ((Measured *)into)->workloads = value;
-}
-
-static void read_age(PolicyReader *reader, const YamlNode *value, void *into) {
-    (void)reader;
-    ((Measured *)into)->age = value;
-}
+} ValuesReading;
 
 static const Field fields[] = {
-    {.name = STR("metrics"), .read = read_metrics},
-    {.name = STR("workloads"), .read = read_workloads},
-    {.name = STR("age"), .read = read_age},
+    {.name = STR("metrics"), .shape = &shape_any, .offset = offsetof(MetricValues, metrics)},
+    {.name = STR("workloads"), .shape = &shape_any, .offset = offsetof(MetricValues, workloads)},
+    {.name = STR("age"), .shape = &shape_any, .offset = offsetof(MetricValues, age)},
 };
+static const Shape shape = {SHAPE_OF(fields)};
 
-void measured_open(PolicyReader *reader, const YamlNode *value, Measured *ret) {
-    *ret = (Measured){0};
-    reader_fields(reader, value, "a file of measured numbers", fields, ELEMENTS_OF(fields), ret);
+void metric_values_open(YamlReader *reader, const YamlNode *value, MetricValues *ret) {
+    *ret = (MetricValues){0};
+    reader_fields(reader, value, "a file of metric values", &shape, ret);
+    if (ret->metrics && !reader_mapping(reader, ret->metrics, "metrics"))
+        ret->metrics = NULL;
+    if (ret->workloads && !reader_mapping(reader, ret->workloads, "workloads"))
+        ret->workloads = NULL;
 }
 
 /* --- which gauges ------------------------------------------------------------------------- */
 
-/* Those of one name, in whatever policy. */
+/* Those that policies call by one name. */
 typedef struct Gauges {
     uint32_t items[SCOPE_GAUGES_MAX];
     size_t n;
@@ -57,10 +49,10 @@ static bool is_called(const Program *program, uint32_t gauge, Str name) {
     return false;
 }
 
-/* Those that numbers can be written down of; of workloads only pods' have any. False, with an error
- * reported: there is none. */
+/* Those that can have values; of workloads only those of pods can. False, with an error reported,
+ * when there is none. */
 static bool find_gauges(
-    const Reading *reading, const YamlNode *name, bool is_of_workloads, Gauges *ret) {
+    const ValuesReading *reading, const YamlNode *name, bool is_of_workloads, Gauges *ret) {
     const Program *program = reading->program;
     const Gauge *other = NULL;
 
@@ -82,14 +74,15 @@ static bool find_gauges(
     else if (other->source == GAUGE_ANNOTATION)
         reader_error(reading->reader,
             name,
-            "metric \"%.*s\" is an annotation of the nodes, and read there",
+            "metric \"%.*s\" comes from an annotation; set it on the nodes",
             STR_FMT(name->text));
     else
-        reader_error(reading->reader, name, "\"%.*s\" is no metric of pods", STR_FMT(name->text));
+        reader_error(
+            reading->reader, name, "\"%.*s\" is not a metric of pods", STR_FMT(name->text));
     return false;
 }
 
-static Measurement *measurement_of(const Reading *reading, uint32_t gauge) {
+static Measurement *measurement_of(const ValuesReading *reading, uint32_t gauge) {
     Measurement **place = &reading->measurements->items[gauge];
 
     if (!*place)
@@ -101,15 +94,15 @@ static Measurement *measurement_of(const Reading *reading, uint32_t gauge) {
 /* --- numbers ------------------------------------------------------------------------------ */
 
 /* False, with an error reported, if it is something else. .nan and .inf are numbers here. */
-static bool read_number(const Reading *reading, const YamlNode *value, double *ret) {
+static bool read_number(const ValuesReading *reading, const YamlNode *value, double *ret) {
     if (value->kind == YAML_FLOAT && !isfinite(value->real)) {
         *ret = value->real;
         return true;
     }
-    return reader_number(reading->reader, value, "a measured number", -DBL_MAX, DBL_MAX, ret);
+    return reader_number(reading->reader, value, "a metric value", -DBL_MAX, DBL_MAX, ret);
 }
 
-static int set_node(const Reading *reading, const Gauges *gauges, const YamlPair *pair) {
+static int set_node(const ValuesReading *reading, const Gauges *gauges, const YamlPair *pair) {
     Str name = pair->key->text;
     uint32_t row = table_find(reading->table, name);
     double number;
@@ -137,7 +130,7 @@ static bool is_workload(Str key) {
     return n == 3;
 }
 
-static int set_workload(const Reading *reading, const Gauges *gauges, const YamlPair *pair) {
+static int set_workload(const ValuesReading *reading, const Gauges *gauges, const YamlPair *pair) {
     Str key = pair->key->text;
     double number;
     int r = 0;
@@ -157,12 +150,12 @@ static int set_workload(const Reading *reading, const Gauges *gauges, const Yaml
 }
 
 /* One metric of one of the two lists. */
-static int read_metric(const Reading *reading, const YamlPair *pair, bool is_of_workloads) {
+static int read_metric(const ValuesReading *reading, const YamlPair *pair, bool is_of_workloads) {
     const YamlNode *values = pair->value;
     Gauges gauges;
     int r = 0;
 
-    if (!reader_mapping(reading->reader, values, "what was measured of a metric") ||
+    if (!reader_mapping(reading->reader, values, "the values of a metric") ||
         !find_gauges(reading, pair->key, is_of_workloads, &gauges))
         return 0;
     for (size_t i = 0; r == 0 && i < gauges.n; i++) {
@@ -179,7 +172,7 @@ static int read_metric(const Reading *reading, const YamlPair *pair, bool is_of_
     return r;
 }
 
-static int read_list(const Reading *reading, const YamlNode *list, bool is_of_workloads) {
+static int read_list(const ValuesReading *reading, const YamlNode *list, bool is_of_workloads) {
     int r = 0;
 
     for (size_t i = 0; list && r == 0 && i < list->n; i++)
@@ -187,11 +180,11 @@ static int read_list(const Reading *reading, const YamlNode *list, bool is_of_wo
     return r;
 }
 
-int measured_read(PolicyReader *reader, const Measured *measured, const Program *program,
+int metric_values_read(YamlReader *reader, const MetricValues *values, const Program *program,
     const NodeTable *table, int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) {
     _cleanup_(measurements_unrefp) Measurements *measurements =
         measurements_new(/* owner= */ 0, program->n_gauges);
-    Reading reading = {.reader = reader,
+    ValuesReading reading = {.reader = reader,
         .program = program,
         .table = table,
         .now_nsec = now_nsec,
@@ -202,13 +195,13 @@ int measured_read(PolicyReader *reader, const Measured *measured, const Program 
 
     if (!measurements)
         return -ENOMEM;
-    if (measured->age && reader_duration(reader, measured->age, "age", &age)) {
+    if (values->age && reader_duration(reader, values->age, "age", &age)) {
         reading.now_nsec -= age;
         reading.uptime_nsec -= age;
     }
-    r = read_list(&reading, measured->metrics, /* is_of_workloads= */ false);
+    r = read_list(&reading, values->metrics, /* is_of_workloads= */ false);
     if (r == 0)
-        r = read_list(&reading, measured->workloads, /* is_of_workloads= */ true);
+        r = read_list(&reading, values->workloads, /* is_of_workloads= */ true);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(measurements);

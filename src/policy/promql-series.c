@@ -1,4 +1,6 @@
-#include "policy/promql.h"
+/* The series, functions and labels that promql-infer.c knows. */
+
+#include "policy/promql-internal.h"
 
 #include "base/cleanup.h"
 
@@ -110,10 +112,10 @@ const PromqlFunction *promql_function(Str name) {
     return NULL;
 }
 
-/* What a matcher of a label may be, so that no node and no pod is left out. */
+/* Matchers that leave out no node and no pod. */
 typedef enum LabelRule {
-    LABEL_FREE,     /* anything: it says who scraped */
-    LABEL_NO_PARTS, /* what is not a container of its own may be left out */
+    LABEL_FREE,     /* any: it names the scraper */
+    LABEL_NO_PARTS, /* may leave out series that are not a container */
     LABEL_PRESENT,  /* !="" and the like */
 } LabelRule;
 

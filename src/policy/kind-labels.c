@@ -1,0 +1,524 @@
+/*
+ * Built-in rules by labels and annotations of the node.
+ *
+ *     nodeLabels:                                   # filter; nodeAnnotations is the same
+ *       example.com/pool: workspace                 # equal
+ *       topology.kubernetes.io/zone: [a, b]         # one of
+ *       example.com/state: {notIn: [draining]}      # none of, or absent
+ *       example.com/gpu: {exists: true}
+ *       example.com/retired: {absent: true}
+ *       example.com/generation: {gt: 3, lt: 9}      # integers
+ *
+ *     dedicated: {key: example.com/pool, podKey: team}                            # filter
+ *
+ *     nodeLabelPreference: {key: type, values: {large: 100, small: 60}, otherwise: 10}
+ *     labelOrder: {key: example.com/tier, values: [spot, reserved, on-demand]}    # 100, 67, 33, 0
+ *     labelNumber: {key: example.com/cents-per-hour, prefer: low, min: 5, max: 250}
+ */
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "policy/cel-text.h"
+#include "policy/kind.h"
+
+#define LABELS "node.metadata.labels"
+
+/* --- nodeLabels, nodeAnnotations ------------------------------------------------- */
+
+/* The map of the node that a kind reads. */
+typedef struct LabelSource {
+    const char *map;
+    const char *word; /* of one entry */
+    const char *value, *condition;
+    bool (*check_key)(YamlReader *reader, const YamlNode *key);
+} LabelSource;
+
+static const LabelSource labels = {
+    .map = LABELS,
+    .word = "label",
+    .value = "a label's value",
+    .condition = "a label condition",
+    .check_key = reader_label_key,
+};
+
+static const LabelSource annotations = {
+    .map = "node.metadata.annotations",
+    .word = "annotation",
+    .value = "an annotation's value",
+    .condition = "an annotation condition",
+    .check_key = reader_annotation_key,
+};
+
+/* One condition, for the texts. */
+typedef struct LabelCondition {
+    const LabelSource *source;
+    Requirement requirement;
+} LabelCondition;
+
+/* The conditions of one key, while they are read. */
+typedef struct LabelReading {
+    const LabelSource *source;
+    Str key;
+    VEC(LabelCondition) conditions;
+} LabelReading;
+
+static void add_condition(YamlReader *reader, LabelReading *reading, Requirement requirement) {
+    LabelCondition *condition = VEC_PUSH(&reading->conditions, reader->arena);
+
+    requirement.key = reading->key;
+    if (condition)
+        *condition = (LabelCondition){.source = reading->source, .requirement = requirement};
+}
+
+static void read_equal(YamlReader *reader, const YamlNode *value, void *into) {
+    LabelReading *reading = into;
+    Str *text = ARENA_NEW(reader->arena, Str);
+
+    if (text && reader_label_value(reader, value, reading->source->value, text))
+        add_condition(
+            reader, into, (Requirement){.op = SELECTOR_IN, .values = text, .n_values = 1});
+}
+
+static void read_values(
+    YamlReader *reader, const YamlNode *value, const char *what, SelectorOp op, void *into) {
+    StrList list;
+
+    if (reader_string_list(reader, value, what, &list))
+        add_condition(
+            reader, into, (Requirement){.op = op, .values = list.items, .n_values = list.n});
+}
+
+static void read_in(YamlReader *reader, const YamlNode *value, void *into) {
+    read_values(reader, value, "in", SELECTOR_IN, into);
+}
+
+static void read_not_in(YamlReader *reader, const YamlNode *value, void *into) {
+    read_values(reader, value, "notIn", SELECTOR_NOT_IN, into);
+}
+
+static void read_presence(
+    YamlReader *reader, const YamlNode *value, const char *what, bool wanted, void *into) {
+    bool given;
+
+    if (reader_bool(reader, value, what, &given))
+        add_condition(
+            reader, into, (Requirement){.op = given == wanted ? SELECTOR_EXISTS : SELECTOR_ABSENT});
+}
+
+static void read_exists(YamlReader *reader, const YamlNode *value, void *into) {
+    read_presence(reader, value, "exists", true, into);
+}
+
+static void read_absent(YamlReader *reader, const YamlNode *value, void *into) {
+    read_presence(reader, value, "absent", false, into);
+}
+
+static void read_bound(
+    YamlReader *reader, const YamlNode *value, const char *what, SelectorOp op, void *into) {
+    int64_t bound;
+
+    if (reader_int(reader, value, what, INT64_MIN, INT64_MAX, &bound))
+        add_condition(reader, into, (Requirement){.op = op, .bound = bound});
+}
+
+static void read_gt(YamlReader *reader, const YamlNode *value, void *into) {
+    read_bound(reader, value, "gt", SELECTOR_GT, into);
+}
+
+static void read_lt(YamlReader *reader, const YamlNode *value, void *into) {
+    read_bound(reader, value, "lt", SELECTOR_LT, into);
+}
+
+static const Shape int_shape = {.kind = SHAPE_INT, .min = -0x1p63, .max = 0x1p63};
+
+static const Field condition_fields[] = {
+    {.name = STR("equal"), .shape = &shape_scalar, .about = "equal to", .read = read_equal},
+    {.name = STR("in"), .shape = &shape_scalars, .about = "one of", .read = read_in},
+    {.name = STR("notIn"),
+        .shape = &shape_scalars,
+        .about = "none of, or absent",
+        .read = read_not_in},
+    {.name = STR("exists"), .shape = &shape_bool, .about = "present", .read = read_exists},
+    {.name = STR("absent"), .shape = &shape_bool, .about = "absent", .read = read_absent},
+    {.name = STR("gt"), .shape = &int_shape, .about = "an integer greater than", .read = read_gt},
+    {.name = STR("lt"), .shape = &int_shape, .about = "an integer less than", .read = read_lt},
+};
+static const Shape object_shape = {SHAPE_OF(condition_fields), .min = 1};
+
+static void read_conditions(YamlReader *reader, const YamlNode *value, LabelReading *reading) {
+    if (value->kind == YAML_SEQUENCE)
+        read_in(reader, value, reading);
+    else if (value->kind != YAML_MAPPING)
+        read_equal(reader, value, reading);
+    else if (value->n == 0)
+        reader_error(reader, value, "%s must not be empty", reading->source->condition);
+    else
+        reader_fields(reader, value, reading->source->condition, &object_shape, reading);
+}
+
+static void append_values(Buf *out, const Requirement *requirement) {
+    if (requirement->n_values > 1)
+        buf_append(out, STR("one of "));
+    for (size_t i = 0; i < requirement->n_values; i++)
+        cel_text(
+            out, "$1\"$2\"", TEXT_RAW(i > 0 ? ", " : ""), TEXT_ESCAPED(requirement->values[i]));
+}
+
+static void append_required(Buf *out, const Requirement *requirement) {
+    switch (requirement->op) {
+    case SELECTOR_IN:
+        buf_append(out, STR(", must be "));
+        append_values(out, requirement);
+        return;
+    case SELECTOR_NOT_IN:
+        buf_append(out, STR(", must not be "));
+        append_values(out, requirement);
+        return;
+    case SELECTOR_EXISTS:
+        buf_append(out, STR(", must exist"));
+        return;
+    case SELECTOR_ABSENT:
+        buf_append(out, STR(", must be absent"));
+        return;
+    case SELECTOR_GT:
+        cel_text(out, ", must be over $1", TEXT_INT(requirement->bound));
+        return;
+    case SELECTOR_LT:
+        cel_text(out, ", must be under $1", TEXT_INT(requirement->bound));
+        return;
+    }
+}
+
+/* 'label pool is ' + ('pool' in MAP ? '"' + VALUE + '"' : 'absent') + ', must be "x"' */
+static void write_label_message(Buf *out, const LabelCondition *condition, const char *map) {
+    Str key = condition->requirement.key;
+
+    cel_text(out,
+        "'$1 $2 is ' + ($3 in $4 ? '\"' + $4$5 + '\"' : 'absent') + '",
+        TEXT_RAW(condition->source->word),
+        TEXT_ESCAPED(key),
+        TEXT_QUOTED(key),
+        TEXT_RAW(map),
+        TEXT_LABEL(key));
+    append_required(out, &condition->requirement);
+    buf_append_char(out, '\'');
+}
+
+/* In a message of several conditions the map has a short name. */
+static void write_short_condition(Buf *out, const void *item) {
+    cel_text_requirement(out, &((const LabelCondition *)item)->requirement, "l");
+}
+
+static void write_short_message(Buf *out, const void *item) {
+    write_label_message(out, item, "l");
+}
+
+static void write_labels(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    static const TextPart part = {write_short_condition, write_short_message};
+    const LabelSource *source = kind == &kind_node_labels ? &labels : &annotations;
+    LabelReading reading = {.source = source};
+
+    if (!reader_mapping(reader, value, kind->field.ptr))
+        return;
+    if (value->n == 0)
+        reader_error(reader, value, "%s must name at least one %s", kind->field.ptr, source->word);
+    for (size_t i = 0; i < value->n; i++) {
+        reading.key = value->pairs[i].key->text;
+        if (source->check_key(reader, value->pairs[i].key))
+            read_conditions(reader, value->pairs[i].value, &reading);
+    }
+    for (size_t i = 0; i < reading.conditions.n; i++) {
+        if (i > 0)
+            buf_append(&ret->expression, STR(" && "));
+        cel_text_requirement(
+            &ret->expression, &reading.conditions.items[i].requirement, source->map);
+    }
+    if (reading.conditions.n == 1) {
+        write_label_message(&ret->message, &reading.conditions.items[0], source->map);
+        return;
+    }
+    cel_text(&ret->message, "cel.bind(l, $1, ", TEXT_RAW(source->map));
+    cel_text_messages(&ret->message,
+        &part,
+        reading.conditions.items,
+        reading.conditions.n,
+        sizeof(LabelCondition));
+    buf_append_char(&ret->message, ')');
+}
+
+static const Shape plain_shape = {
+    .kind = SHAPE_EITHER, .of = &shape_scalar, .other = &shape_scalars};
+static const Shape condition_shape = {
+    .kind = SHAPE_EITHER, .of = &plain_shape, .other = &object_shape};
+static const Shape conditions_shape = {.kind = SHAPE_MAP, .of = &condition_shape, .min = 1};
+
+const RuleKind kind_node_labels = {
+    .field = STR("nodeLabels"),
+    .summary = "the node's labels meet these conditions",
+    .shape = &conditions_shape,
+    .write = write_labels,
+};
+
+const RuleKind kind_node_annotations = {
+    .field = STR("nodeAnnotations"),
+    .summary = "the node's annotations meet these conditions",
+    .shape = &conditions_shape,
+    .write = write_labels,
+};
+
+/* --- dedicated --------------------------------------------------------------------- */
+
+typedef struct Dedicated {
+    Str key, pod_key;
+} Dedicated;
+
+static const Field dedicated_fields[] = {
+    {.name = STR("key"),
+        .is_required = true,
+        .shape = &shape_label_key,
+        .about = "node label that names the node's pool",
+        .offset = offsetof(Dedicated, key)},
+    {.name = STR("podKey"),
+        .shape = &shape_label_key,
+        .about = "pod label that names the pool the pod needs; default: the same key",
+        .offset = offsetof(Dedicated, pod_key)},
+};
+static const Shape dedicated_shape = {SHAPE_OF(dedicated_fields)};
+
+/* An empty value counts as absent. */
+static void write_dedicated(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    Dedicated dedicated = {0};
+
+    reader_fields(reader, value, kind->field.ptr, kind->shape, &dedicated);
+    if (str_is_empty(dedicated.pod_key))
+        dedicated.pod_key = dedicated.key;
+    cel_text(&ret->expression,
+        LABELS "$1 == pod.metadata.labels$2",
+        TEXT_LABEL(dedicated.key),
+        TEXT_LABEL(dedicated.pod_key));
+    cel_text(&ret->message,
+        "'label $1 is ' + (" LABELS "$2 == '' ? 'absent' : '\"' + " LABELS "$2 + '\"') + "
+        "', the pod\\'s $3 is ' + (pod.metadata.labels$4 == '' ? 'absent' : '\"' + "
+        "pod.metadata.labels$4 + '\"')",
+        TEXT_ESCAPED(dedicated.key),
+        TEXT_LABEL(dedicated.key),
+        TEXT_ESCAPED(dedicated.pod_key),
+        TEXT_LABEL(dedicated.pod_key));
+}
+
+const RuleKind kind_dedicated = {
+    .field = STR("dedicated"),
+    .summary = "nodes of a pool take only pods of that pool, which go to no other node",
+    .shape = &dedicated_shape,
+    .write = write_dedicated,
+};
+
+/* --- nodeLabelPreference, labelOrder ------------------------------------------------ */
+
+typedef struct LabelPoints {
+    Str value;
+    double points;
+} LabelPoints;
+
+typedef struct LabelPreference {
+    Str key;
+    const LabelPoints *items;
+    size_t n;
+    double otherwise;
+} LabelPreference;
+
+static void read_points(YamlReader *reader, const YamlNode *value, void *into) {
+    LabelPreference *preference = into;
+    LabelPoints *items;
+
+    if (!reader_mapping(reader, value, "values"))
+        return;
+    if (value->n == 0)
+        reader_error(reader, value, "values must name at least one value");
+    items = ARENA_ARRAY(reader->arena, LabelPoints, value->n);
+    for (size_t i = 0; items && i < value->n; i++) {
+        items[i].value = value->pairs[i].key->text;
+        (void)reader_value(
+            reader, value->pairs[i].value, "a value's points", &shape_points, &items[i].points);
+    }
+    preference->items = items;
+    preference->n = items ? value->n : 0;
+}
+
+static void check_unique(
+    YamlReader *reader, const YamlNode *list, const LabelPoints *items, size_t i) {
+    for (size_t j = 0; j < i; j++)
+        if (str_eq(items[j].value, items[i].value)) {
+            reader_error(
+                reader, list->items[i], "\"%.*s\" is named twice", STR_FMT(items[i].value));
+            return;
+        }
+}
+
+/* Evenly from 100 down; the last still gets more than the values that are not in the list. */
+static void read_order(YamlReader *reader, const YamlNode *value, void *into) {
+    LabelPreference *preference = into;
+    LabelPoints *items;
+    StrList values;
+
+    if (!reader_string_list(reader, value, "values", &values))
+        return;
+    items = ARENA_ARRAY(reader->arena, LabelPoints, values.n);
+    for (size_t i = 0; items && i < values.n; i++) {
+        items[i] = (LabelPoints){
+            .value = values.items[i], .points = 100 * (double)(values.n - i) / (double)values.n};
+        check_unique(reader, value, items, i);
+    }
+    preference->items = items;
+    preference->n = items ? values.n : 0;
+}
+
+static const Shape values_shape = {.kind = SHAPE_MAP, .of = &shape_points, .min = 1};
+
+static const Field preference_fields[] = {
+    {.name = STR("key"),
+        .is_required = true,
+        .shape = &shape_label_key,
+        .about = "label key",
+        .offset = offsetof(LabelPreference, key)},
+    {.name = STR("values"),
+        .is_required = true,
+        .shape = &values_shape,
+        .about = "values of the label and the points for each",
+        .read = read_points},
+    {.name = STR("otherwise"),
+        .shape = &shape_points,
+        .about = "points for any other value, or none; default 0",
+        .offset = offsetof(LabelPreference, otherwise)},
+};
+static const Shape preference_shape = {SHAPE_OF(preference_fields)};
+
+static const Field order_fields[] = {
+    {.name = STR("key"),
+        .is_required = true,
+        .shape = &shape_label_key,
+        .about = "label key",
+        .offset = offsetof(LabelPreference, key)},
+    {.name = STR("values"),
+        .is_required = true,
+        .shape = &shape_scalars,
+        .about = "values of the label, the best first; any other gets 0 points",
+        .read = read_order},
+};
+static const Shape order_shape = {SHAPE_OF(order_fields)};
+
+/* {'a': 100.0, 'b': 60.0}[?label].orValue(10.0). A label that is absent reads as '': where '' has
+ * points of its own, its presence is checked first. */
+static void write_preference(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    LabelPreference preference = {0};
+    Buf *out = &ret->expression;
+    bool has_empty = false;
+
+    reader_fields(reader, value, kind->field.ptr, kind->shape, &preference);
+    for (size_t i = 0; i < preference.n; i++)
+        has_empty |= str_is_empty(preference.items[i].value);
+    if (has_empty)
+        cel_text(out, "$1 in " LABELS " ? ", TEXT_QUOTED(preference.key));
+    for (size_t i = 0; i < preference.n; i++)
+        cel_text(out,
+            "$1$2: $3",
+            TEXT_RAW(i > 0 ? ", " : "{"),
+            TEXT_QUOTED(preference.items[i].value),
+            TEXT_NUMBER(preference.items[i].points));
+    cel_text(out,
+        "}[?" LABELS "$1].orValue($2)",
+        TEXT_LABEL(preference.key),
+        TEXT_NUMBER(preference.otherwise));
+    if (has_empty)
+        cel_text(out, " : $1", TEXT_NUMBER(preference.otherwise));
+}
+
+const RuleKind kind_node_label_preference = {
+    .field = STR("nodeLabelPreference"),
+    .summary = "points by the value of a label",
+    .shape = &preference_shape,
+    .write = write_preference,
+};
+
+const RuleKind kind_label_order = {
+    .field = STR("labelOrder"),
+    .summary = "label values that come first in a list get more points",
+    .shape = &order_shape,
+    .write = write_preference,
+};
+
+/* --- labelNumber ---------------------------------------------------------------------- */
+
+#define BOUND_MAX 1e15 /* as many digits as the pattern takes */
+
+/* At most 15 digits on either side: double() cannot fail on a match. */
+#define NUMBER_PATTERN "^-?[0-9]{1,15}(\\\\.[0-9]{1,15})?$"
+
+typedef struct LabelNumber {
+    Str key;
+    Preferred prefer;
+    double min, max; /* NaN: not given */
+    double otherwise;
+} LabelNumber;
+
+static const Shape bound_shape = {.kind = SHAPE_NUMBER, .min = -BOUND_MAX, .max = BOUND_MAX};
+
+static const Field number_fields[] = {
+    {.name = STR("key"),
+        .is_required = true,
+        .shape = &shape_label_key,
+        .about = "label key",
+        .offset = offsetof(LabelNumber, key)},
+    {.name = STR("prefer"),
+        .is_required = true,
+        .shape = &kind_prefer_shape,
+        .about = "which nodes get more points",
+        .offset = offsetof(LabelNumber, prefer)},
+    {.name = STR("min"),
+        .is_required = true,
+        .shape = &bound_shape,
+        .about = "lower numbers get the same points",
+        .offset = offsetof(LabelNumber, min)},
+    {.name = STR("max"),
+        .is_required = true,
+        .shape = &bound_shape,
+        .about = "higher numbers get the same points",
+        .offset = offsetof(LabelNumber, max)},
+    {.name = STR("otherwise"),
+        .shape = &shape_points,
+        .about = "points when the label is absent or not a number; default 0",
+        .offset = offsetof(LabelNumber, otherwise)},
+};
+static const Shape number_shape = {SHAPE_OF(number_fields)};
+
+#define BIND_NUMBER(distance)                                                                      \
+    "cel.bind(v, " LABELS "$1, v.matches('" NUMBER_PATTERN "') ? "                                 \
+    "math.greatest(0.0, math.least(100.0, (" distance ") * 100.0 / $4)) : $5)"
+
+static void write_number(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    LabelNumber number = {.min = NAN, .max = NAN};
+
+    reader_fields(reader, value, kind->field.ptr, kind->shape, &number);
+    if (number.min >= number.max)
+        reader_error(reader, yaml_find(value, STR("max")), "max must be greater than min");
+    cel_text(&ret->expression,
+        number.prefer == PREFER_LOW ? BIND_NUMBER("$2 - double(v)") : BIND_NUMBER("double(v) - $3"),
+        TEXT_LABEL(number.key),
+        TEXT_NUMBER(number.max),
+        TEXT_NUMBER(number.min),
+        TEXT_NUMBER(number.max - number.min),
+        TEXT_NUMBER(number.otherwise));
+}
+
+const RuleKind kind_label_number = {
+    .field = STR("labelNumber"),
+    .summary = "lower, or higher, numbers in a label get more points",
+    .shape = &number_shape,
+    .write = write_number,
+};

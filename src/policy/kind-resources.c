@@ -1,0 +1,314 @@
+/*
+ * Built-in rules by resources of the node.
+ *
+ *     headroom: {cpu: 500m, memory: 10%}   # filter: remains free after the pod is placed
+ *     binPack: {cpu: 2, memory: 1}         # score: weighted mean of the used shares
+ *     spread: {cpu: 1, memory: 1}          # score: weighted mean of the free shares
+ *     balance: [cpu, memory]               # score: 100 less the deviation of the used shares
+ *
+ * Divisions read the node only, so they are done beforehand: a request adds, multiplies and
+ * compares.
+ */
+
+#include "base/ascii.h"
+#include "base/cleanup.h"
+#include "base/quantity.h"
+#include "model/resources.h"
+#include "policy/cel-text.h"
+#include "policy/kind.h"
+
+/* --- headroom ------------------------------------------------------------------- */
+
+/*
+ * A percentage is of the node's allocatable amount. A node that does not offer a resource has 0 of
+ * it free, not less, whatever its pods request.
+ *
+ * The node stands on one side of the comparison, the pod on the other: one comparison for each
+ * node. Percentages are whole numbers on both sides (90 of 100, 971 of 1000): 100 * 0.07 is more
+ * than 7 in floating point, and would keep one slot too many free.
+ */
+
+#define SHARE_WHOLE INT64_C(100000000000)
+
+typedef struct Reserve {
+    Str resource;
+    int64_t amount; /* in the resource's units */
+    int64_t share;  /* of allocatable, in billionths of a percent; instead of amount */
+} Reserve;
+
+/* Kubernetes reads "m" and "." as 0; here a digit is missing. */
+static bool has_digit(Str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (ascii_is_digit(text.ptr[i]))
+            return true;
+    return false;
+}
+
+/* "10%" or "2.5 %": a number from 0 to 100. */
+static bool parse_percent(Str text, int64_t *ret) {
+    Quantity percent;
+
+    if (!str_has_suffix(text, STR("%")))
+        return false;
+    text = str_take(text, text.len - 1);
+    while (str_has_suffix(text, STR(" ")))
+        text = str_take(text, text.len - 1);
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] != '.' && !ascii_is_digit(text.ptr[i]))
+            return false; /* no suffixes of quantities */
+    if (!quantity_parse(text, &percent) || percent.nano > SHARE_WHOLE)
+        return false;
+    *ret = (int64_t)percent.nano;
+    return true;
+}
+
+static void read_reserve(YamlReader *reader, const YamlPair *pair, Reserve *reserve) {
+    Str text;
+
+    reserve->resource = pair->key->text;
+    if (!reader_resource_name(reader, pair->key) ||
+        !reader_label_value(reader, pair->value, "headroom", &text))
+        return;
+    if (has_digit(text) && parse_percent(text, &reserve->share))
+        return;
+    if (!has_digit(text) || text.ptr[0] == '-' ||
+        !resource_amount_parse(reserve->resource, text, &reserve->amount))
+        reader_error_hint(reader,
+            pair->value,
+            STR("an amount like 500m, 2 or 1.5Gi, or a share of the node like 10%"),
+            "\"%.*s\" is not an amount of %.*s",
+            STR_FMT(text),
+            STR_FMT(reserve->resource));
+}
+
+/* A share as @part of @whole, a power of ten: 2.5 % is 25 of 1000. */
+typedef struct Ratio {
+    int64_t part, whole;
+} Ratio;
+
+static Ratio ratio_of(int64_t share) {
+    Ratio ratio = {.part = share, .whole = SHARE_WHOLE};
+
+    while (ratio.whole > 100 && ratio.part % 10 == 0) {
+        ratio.part /= 10;
+        ratio.whole /= 10;
+    }
+    return ratio;
+}
+
+#define FREE "(node.allocatable$1 > 0.0 ? node.free$1 : 0.0)"
+
+/* A node that does not offer the resource fails for any amount, but not for 0. */
+static void write_reserve(Buf *out, const void *item) {
+    const Reserve *reserve = item;
+    Ratio ratio = ratio_of(reserve->share);
+
+    cel_text(out,
+        reserve->share > 0    ? "(node.allocatable$1 > 0.0 ? node.allocatable$1 * $2 - "
+                                "node.requested$1 * $3 : 0.0) >= pod.requests$1 * $3"
+        : reserve->amount > 0 ? "node.free$1 >= pod.requests$1 + $4"
+                              : FREE " >= pod.requests$1",
+        TEXT_RESOURCE(reserve->resource),
+        TEXT_NUMBER((double)(ratio.whole - ratio.part)),
+        TEXT_NUMBER((double)ratio.whole),
+        TEXT_NUMBER((double)reserve->amount));
+}
+
+/* amount() takes cpu in cores. Shares are rounded up. */
+static void write_reserve_message(Buf *out, const void *item) {
+    const Reserve *reserve = item;
+    _cleanup_(buf_done) Buf amount = BUF_INIT(KIND_TEXT_MAX);
+    Ratio ratio = ratio_of(reserve->share);
+
+    resource_amount_print(reserve->resource, reserve->amount, &amount);
+    cel_text(out,
+        reserve->share > 0
+            ? "'$2: ' + amount($3, (" FREE " - pod.requests$1)$4) + ' would remain free, ' + "
+              "amount($3, math.ceil(node.allocatable$1 * $5 / $6)$4) + ' required'"
+            : "'$2: ' + amount($3, (" FREE " - pod.requests$1)$4) + ' would remain free, $7 "
+              "required'",
+        TEXT_RESOURCE(reserve->resource),
+        TEXT_ESCAPED(reserve->resource),
+        TEXT_QUOTED(reserve->resource),
+        TEXT_RAW(str_is(reserve->resource, "cpu") ? " / 1000.0" : ""),
+        TEXT_NUMBER((double)ratio.part),
+        TEXT_NUMBER((double)ratio.whole),
+        TEXT_BUF(&amount));
+}
+
+static void write_headroom(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    static const TextPart part = {write_reserve, write_reserve_message};
+    Reserve *items;
+
+    if (!reader_mapping(reader, value, kind->field.ptr))
+        return;
+    if (value->n == 0)
+        reader_error(reader, value, "headroom must name at least one resource");
+    items = ARENA_ARRAY(reader->arena, Reserve, value->n);
+    for (size_t i = 0; items && i < value->n; i++)
+        read_reserve(reader, &value->pairs[i], &items[i]);
+    cel_text_all(ret, &part, items, items ? value->n : 0, sizeof(*items));
+}
+
+static const Shape amount_shape = {.kind = SHAPE_AMOUNT};
+static const Shape headroom_shape = {.kind = SHAPE_MAP, .of = &amount_shape, .min = 1};
+
+const RuleKind kind_headroom = {
+    .field = STR("headroom"),
+    .summary = "this much remains free on the node after the pod is placed",
+    .shape = &headroom_shape,
+    .write = write_headroom,
+};
+
+/* --- binPack, spread ---------------------------------------------------------------- */
+
+/*
+ * A share is (requested + the pod's request) / allocatable. A resource that the node does not offer
+ * is left out of the mean; one that does not fit counts 0. A node that offers none of them gets 0
+ * points.
+ */
+
+#define WEIGHTS_MAX 16u
+
+typedef struct ResourceWeight {
+    Str resource;
+    double weight;
+} ResourceWeight;
+
+typedef struct ResourceWeights {
+    ResourceWeight *items;
+    size_t n;
+} ResourceWeights;
+
+static const Shape weight_shape = {.kind = SHAPE_NUMBER, .min = 0, .max = 1000, .is_above = true};
+static const Shape weights_shape = {
+    .kind = SHAPE_MAP, .of = &weight_shape, .min = 1, .max = WEIGHTS_MAX};
+static const Shape list_shape = {
+    .kind = SHAPE_LIST, .of = &shape_string, .min = 2, .max = WEIGHTS_MAX};
+
+/* A mapping of resources and weights, or a list of resources that weigh the same. */
+static void read_resource(
+    YamlReader *reader, const YamlNode *value, size_t i, ResourceWeight *items) {
+    const YamlNode *name = value->kind == YAML_MAPPING ? value->pairs[i].key : value->items[i];
+
+    items[i].weight = 1;
+    if (value->kind == YAML_MAPPING)
+        items[i].resource = name->text;
+    else if (!reader_string(reader, name, "a resource", &items[i].resource))
+        return;
+    if (!reader_resource_name(reader, name))
+        return;
+    if (value->kind == YAML_MAPPING)
+        (void)reader_value(
+            reader, value->pairs[i].value, "a resource's weight", &weight_shape, &items[i].weight);
+    for (size_t j = 0; value->kind == YAML_SEQUENCE && j < i; j++)
+        if (str_eq(items[j].resource, items[i].resource))
+            reader_error(reader, name, "\"%.*s\" is named twice", STR_FMT(items[i].resource));
+}
+
+static ResourceWeights read_resources(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value) {
+    ResourceWeights weights = {0};
+    const char *what = kind->field.ptr;
+    size_t min = (size_t)kind->shape->min;
+
+    if (!(kind->shape->kind == SHAPE_MAP ? reader_mapping(reader, value, what)
+                                         : reader_sequence(reader, value, what)))
+        return weights;
+    if (value->n < min || value->n > WEIGHTS_MAX) {
+        reader_error(reader, value, "%s must name %zu to %u resources", what, min, WEIGHTS_MAX);
+        return weights;
+    }
+    weights.items = ARENA_ARRAY(reader->arena, ResourceWeight, value->n);
+    weights.n = weights.items ? value->n : 0;
+    for (size_t i = 0; i < weights.n; i++)
+        read_resource(reader, value, i, weights.items);
+    return weights;
+}
+
+/* The template for each resource ($1) and its weight ($2) and number ($3), with @between. */
+static void write_each(
+    Buf *out, const ResourceWeights *weights, const char *template, const char *between) {
+    for (size_t i = 0; i < weights->n; i++) {
+        if (i > 0)
+            buf_append(out, str_from_c(between));
+        cel_text(out,
+            template,
+            TEXT_RESOURCE(weights->items[i].resource),
+            TEXT_NUMBER(weights->items[i].weight),
+            TEXT_INT((int64_t)i));
+    }
+}
+
+/* The weight of a resource that the node offers, and that of one unit of it. */
+#define WEIGHT "(node.allocatable$1 > 0.0 ? $2 : 0.0)"
+#define UNIT "(node.allocatable$1 > 0.0 ? $2 / node.allocatable$1 : 0.0)"
+
+#define USED                                                                                       \
+    "(pod.requests$1 <= node.free$1 ? (node.requested$1 + pod.requests$1) * " UNIT " : 0.0)"
+#define LEFT "math.greatest(0.0, node.free$1 - pod.requests$1) * " UNIT
+
+/* math.least cuts what rounding adds to the last digit. */
+static void write_mean(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    ResourceWeights weights = read_resources(reader, kind, value);
+    Buf *out = &ret->expression;
+
+    buf_append(out, STR("cel.bind(w, "));
+    write_each(out, &weights, WEIGHT, " + ");
+    buf_append(out, STR(", math.least(100.0, ("));
+    write_each(out, &weights, kind == &kind_bin_pack ? USED : LEFT, " + ");
+    buf_append(out, STR(") * (w > 0.0 ? 100.0 / w : 0.0)))"));
+}
+
+const RuleKind kind_bin_pack = {
+    .field = STR("binPack"),
+    .summary = "fuller nodes get more points, by weighted resources",
+    .shape = &weights_shape,
+    .write = write_mean,
+};
+
+const RuleKind kind_spread = {
+    .field = STR("spread"),
+    .summary = "emptier nodes get more points, by weighted resources",
+    .shape = &weights_shape,
+    .write = write_mean,
+};
+
+/* --- balance ------------------------------------------------------------------------- */
+
+/* 100 less the standard deviation of the used shares s0, s1 …, as kube-scheduler's balanced
+ * allocation; of two it is half their distance. n is the number of resources offered, k 1/n. */
+static void write_balance(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    ResourceWeights weights = read_resources(reader, kind, value);
+    Buf *out = &ret->expression;
+
+    buf_append(out, STR("cel.bind(n, "));
+    write_each(out, &weights, WEIGHT, " + ");
+    buf_append(out, STR(", "));
+    write_each(out,
+        &weights,
+        "cel.bind(s$3, math.least(1.0, (node.requested$1 + pod.requests$1) * " UNIT "), ",
+        "");
+    if (weights.n == 2) {
+        buf_append(
+            out, STR("(n > 0.0 ? 100.0 : 0.0) - (n > 1.0 ? 50.0 : 0.0) * math.abs(s0 - s1)"));
+    } else {
+        buf_append(out, STR("cel.bind(k, n > 0.0 ? 1.0 / n : 0.0, cel.bind(m, ("));
+        write_each(out, &weights, "s$3", " + ");
+        buf_append(
+            out, STR(") * k, (n > 0.0 ? 100.0 : 0.0) - 100.0 * math.sqrt(math.greatest(0.0, ("));
+        write_each(out, &weights, "s$3 * s$3", " + ");
+        buf_append(out, STR(") * k - m * m))))"));
+    }
+    buf_append_repeat(out, ')', weights.n + 1);
+}
+
+const RuleKind kind_balance = {
+    .field = STR("balance"),
+    .summary = "nodes whose resources are used evenly get more points",
+    .shape = &list_shape,
+    .write = write_balance,
+};

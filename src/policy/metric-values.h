@@ -1,0 +1,32 @@
+#pragma once
+
+/*
+ * MetricValues: metric values that a person writes down, for explanations and tests.
+ *
+ *     metrics:                                  # by metric, by node
+ *       load: {node-a: 0.25, node-b: 0.9}
+ *     workloads:                                # by metric of pods, by workload
+ *       podCpu: {default/Deployment/web: 1.5}
+ *     age: 10s                                  # how long ago they were measured
+ *
+ * A name stands for the metric of that name in all policies; of two names of the same metric the
+ * later one counts. .nan means absent. Metrics from annotations are read on the nodes, never here.
+ */
+
+#include "cluster/measurement.h"
+#include "cluster/table.h"
+#include "policy/program.h"
+#include "policy/reader.h"
+
+typedef struct MetricValues {
+    const YamlNode *metrics, *workloads, *age; /* each may be NULL */
+} MetricValues;
+
+/* Finds the three in a mapping, and reports any other field. */
+void metric_values_open(YamlReader *reader, const YamlNode *value, MetricValues *ret);
+
+/* Measurements of @program's gauges for the nodes of @table, a snapshot's, at @now_nsec (since
+ * 1970) and @uptime_nsec (monotonic). Unknown metrics and nodes are reported. 0 or
+ * -ENOMEM. */
+int metric_values_read(YamlReader *reader, const MetricValues *values, const Program *program,
+    const NodeTable *table, int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) MUST_CHECK;
