@@ -109,7 +109,7 @@ PROGRAMS = set(
     "apt-get chmod chown cp ctr curl docker export install kill kind kubeadm minikube mkdir mv openssl podman printf "
     "rm skopeo source systemctl timedatectl cat cd wait umask sleep".split()
 )
-HARMLESS = {"berth", "build/berth", "kubectl-berth", "cat", "grep", "head", "ls", "source"}
+HARMLESS = {"berth", "build/berth", "kubectl-berth", "cat", "grep", "head", "ls", "sed", "source"}
 KEYWORDS = {"do", "then", "else", "if", "while", "{", "!", "sudo", "time"}
 STATEMENTS = {"for", "done", "fi", "}", "in"}
 KUBECTL = set(
