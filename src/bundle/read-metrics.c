@@ -99,7 +99,7 @@ static void read_samplings(JsonReader *reader, Arena *arena, MetricsLine *line) 
 static bool read_head(JsonReader *reader, Str key, MetricsLine *line) {
     if (json_key_is(reader, key, STR("gauges")))
         json_int64(reader, &line->gauges);
-    else if (json_key_is(reader, key, STR("measurement")))
+    else if (json_key_is(reader, key, STR("sampling")))
         json_int64(reader, &line->measurement);
     else if (json_key_is(reader, key, STR("scene")))
         json_int64(reader, &line->scene);
@@ -129,7 +129,7 @@ static void read_line(MetricsRead *metrics, JsonReader *reader, MetricsLine *lin
             read_numbers(reader, metrics->scratch, &line->lags);
         else if (json_key_is(reader, key, STR("workloads")))
             read_numbers(reader, metrics->scratch, &line->workloads);
-        else if (json_key_is(reader, key, STR("measurements")))
+        else if (json_key_is(reader, key, STR("samplings")))
             read_samplings(reader, metrics->scratch, line);
         else
             json_skip(reader, NULL);

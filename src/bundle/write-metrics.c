@@ -119,7 +119,7 @@ static void write_workloads(
 static void write_sampling(MetricsWrite *metrics, uint32_t number, const Measurement *measurement) {
     JsonWriter writer = bundle_line(metrics->write);
 
-    bundle_write_number(&writer, STR("measurement"), number);
+    bundle_write_number(&writer, STR("sampling"), number);
     bundle_write_number(&writer, STR("atNsec"), measurement->at_nsec);
     bundle_write_number(&writer, STR("uptimeNsec"), measurement->uptime_nsec);
     write_values(metrics, &writer, measurement);
@@ -167,7 +167,7 @@ static void write_scene(MetricsWrite *metrics, size_t number) {
     writer = bundle_line(metrics->write);
     bundle_write_number(&writer, STR("scene"), (int64_t)number);
     bundle_write_number(&writer, STR("gaugesOf"), gauges);
-    json_write_key(&writer, STR("measurements"));
+    json_write_key(&writer, STR("samplings"));
     json_write_array(&writer);
     for (size_t i = 0; i < scene->n_gauges; i++) {
         if (measurements[i] == NONE)

@@ -146,7 +146,7 @@ void watcher_note_asked(ClusterWatcher *watcher);
 #define WATCHER_MARKS_MAX 256u
 void watcher_mark_node(ClusterWatcher *watcher, Str node);
 
-/* Posts an WatchEvent, soon; dropped when many are waiting, and unless posts_events. Any thread. */
+/* Posts an Event, soon; dropped when many are waiting, and unless posts_events. Any thread. */
 void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
 
 typedef struct WatcherKindStatus {

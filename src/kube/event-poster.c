@@ -21,7 +21,7 @@
 #define ANSWER_BUDGET ((size_t)256 * 1024)
 #define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* of a note, what is looked at */
 
-/* An WatchEvent, ready to be sent. */
+/* An Event, ready to be sent. */
 typedef struct PendingEvent {
     char *path, *body;
 } PendingEvent;
@@ -120,7 +120,7 @@ static void write_event(
 
     json_write_object(&writer);
     json_write_member(&writer, STR("apiVersion"), STR("events.k8s.io/v1"));
-    json_write_member(&writer, STR("kind"), STR("WatchEvent"));
+    json_write_member(&writer, STR("kind"), STR("Event"));
     json_write_key(&writer, STR("metadata"));
     json_write_object(&writer);
     write_name(&writer, about->pod, number);

@@ -21,7 +21,7 @@
 #define EVENT_POSTER_CONTROLLER "berth.dev/berth"
 #define EVENT_NOTE_MAX 1024u           /* bytes; the API server refuses more */
 #define EVENT_POSTER_INSTANCE_MAX 128u /* the same */
-#define EVENT_POSTER_NAME_MAX 200u     /* of the object's name, in that of the WatchEvent */
+#define EVENT_POSTER_NAME_MAX 200u     /* of the object's name, in that of the Event */
 #define EVENT_POSTER_WAITING_MAX 64u   /* Events that wait; more are dropped */
 #define EVENT_POSTER_FORBIDDEN_SEC 60
 #define EVENT_POSTER_SEC 10 /* one POST */

@@ -74,7 +74,7 @@ static void test_what_is_sent(void **state) {
     assert_string_equal(fake_call(client, 0).method, "POST");
     assert_string_equal(fake_call(client, 0).path, "/apis/events.k8s.io/v1/namespaces/shop/events");
     assert_string_equal(fake_call(client, 0).body,
-        "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"WatchEvent\",\"metadata\":{\"name\":"
+        "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{\"name\":"
         "\"web.18e80ede6e1c0000\",\"namespace\":\"shop\"},"
         "\"eventTime\":\"2026-11-15T00:00:00.000000Z\",\"type\":\"Warning\","
         "\"reason\":\"NoNodePassed\",\"action\":\"Filter\",\"note\":\"a \\\"note\\\"\","

@@ -39,7 +39,7 @@ static const Advice advices[] = {
     {414, "URI Too Long", "the query is too long for it", ""},
     {422, "Unprocessable Content", "", ""},
     {429, "Too Many Requests", "a longer interval would help", "a longer interval would help"},
-    {500, "Internal SourceConnection Error", "", ""},
+    {500, "Internal Server Error", "", ""},
     {502, "Bad Gateway", "is what is behind that proxy up?", "is metrics-server up?"},
     {503, "Service Unavailable", "it may still be starting", "is metrics-server up?"},
     {504, "Gateway Timeout", "is what is behind that proxy up?", "is metrics-server up?"},
