@@ -5,8 +5,8 @@
 #include <sys/random.h>
 
 #include "api/context.h"
-#include "api/page-answers.h"
 #include "api/page-field.h"
+#include "api/page-replies.h"
 #include "api/query.h"
 #include "base/clock.h"
 #include "bundle/bundle.h"
@@ -14,12 +14,12 @@
 #include "history/recorder.h"
 #include "version.h"
 
-typedef struct BundleQuestion {
+typedef struct BundleParams {
     int64_t last;
     int64_t id; /* only this decision; 0: the last ones */
     bool is_anonymous;
     bool only_digest;
-} BundleQuestion;
+} BundleParams;
 
 /* A word of two; false: it is neither. */
 static bool choose(
@@ -40,7 +40,7 @@ static bool goes_together(const Query *query, Str last, Str id, char *error) {
     return false;
 }
 
-static bool read_question(const HttpRequest *request, BundleQuestion *ret, char *error) {
+static bool read_question(const HttpRequest *request, BundleParams *ret, char *error) {
     static const Str names[] = {STR("last"), STR("anonymize"), STR("cluster"), STR("id")};
     Query query;
 
@@ -84,10 +84,10 @@ static bool make_page(
     _cleanup_(buf_done) Buf text = BUF_INIT(PAGE_TEXT_MAX);
     HttpRequest asked = {
         .method = STR("GET"), .path = path, .is_authenticated = true, .arena = request->arena};
-    Reader reader = {0};
+    PageAccess access = {0};
     HttpReply reply = {0};
 
-    page_show(api, &asked, &reader, &reply);
+    page_show(api, &asked, &access, &reply);
     for (size_t i = 0; i < reply.n_slices; i++)
         buf_append(&text, reply.slices[i]);
     *ret = arena_copy(arena, buf_str(&text));
@@ -106,7 +106,7 @@ static size_t make_pages(
 
 /* --- the file ---------------------------------------------------------------------------- */
 
-static unsigned write_bundle(const BundleParts *parts, const BundleQuestion *question, Buf *out) {
+static unsigned write_bundle(const BundleParts *parts, const BundleParams *question, Buf *out) {
     int r = bundle_write(parts, out);
 
     if (r == 0)
@@ -126,7 +126,7 @@ static unsigned write_bundle(const BundleParts *parts, const BundleQuestion *que
 
 /* 200, or the status of what is in @out. */
 static unsigned record(
-    Decisions *decisions, const BundleQuestion *question, Arena *arena, Recording *ret, Buf *out) {
+    Decisions *decisions, const BundleParams *question, Arena *arena, Recording *ret, Buf *out) {
     int r = question->id > 0 ? decisions_record_one(decisions, (uint64_t)question->id, arena, ret)
                              : decisions_record(decisions, (size_t)question->last, arena, ret);
 
@@ -141,7 +141,7 @@ static unsigned record(
 
 /* Those in force; but of a single decision those that made it, if they are still known. */
 static bool take_policies(Changes *changes, const View *view, const Recording *recording,
-    const BundleQuestion *question, Arena *arena, BundleParts *parts) {
+    const BundleParams *question, Arena *arena, BundleParts *parts) {
     if (question->id > 0 &&
         changes_sources(
             changes, recording->decisions[0].policy, arena, &parts->policies, &parts->n_policies))
@@ -151,7 +151,7 @@ static bool take_policies(Changes *changes, const View *view, const Recording *r
 }
 
 static unsigned make_bundle(ApiContext *api, const HttpRequest *request,
-    const BundleQuestion *question, Arena *arena, Buf *out) {
+    const BundleParams *question, Arena *arena, Buf *out) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     _cleanup_(recording_done) Recording recording = {0};
     BundlePage page_texts[ELEMENTS_OF(pages)] = {0};
@@ -181,10 +181,10 @@ static unsigned make_bundle(ApiContext *api, const HttpRequest *request,
 
 unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     /* With the file twice (as it is made, and while it is sent) it stays below the 1 GiB that a
-     * container of berth has, and there is one at a time (api/clerk.h). */
+     * container of berth has, and there is one at a time (api/page-workers.h). */
     _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
     char error[QUERY_ERROR_MAX];
-    BundleQuestion question;
+    BundleParams question;
 
     if (!api->decisions)
         return page_write_error(

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/clerk.h"
 #include "api/dashboard-hook.h"
+#include "api/page-workers.h"
 #include "api/status-page.h"
 #include "api/updates.h"
 #include "extender/verbs.h"
@@ -50,7 +50,7 @@ typedef struct ApiContext {
     const DashboardHook *dashboard; /* NULL: there is none */
     bool dashboard_on_verbs;        /* shown on the verbs' listener, ... */
     bool dashboard_on_pages;        /* ... and on that of the pages */
-    Clerk *clerk;
+    PageWorkers *workers;
     Updates *updates;
     const Server *_Atomic server; /* of the verbs; NULL: it does not listen yet */
 

@@ -13,13 +13,13 @@
 #include "http/server.h"
 
 typedef struct ApiContext ApiContext;
-typedef struct Reader Reader;
+typedef struct PageAccess PageAccess;
 
 typedef struct DashboardHook {
     /* Whether @path (no query) is one of its pages or assets: "/", "/pods", "/assets/board.css". */
     bool (*has)(Str path);
 
-    /* Draws it, GET or HEAD, like page_show(). Runs on a clerk (api/clerk.h). */
+    /* Draws it, GET or HEAD, like page_show(). Runs on a page worker (api/page-workers.h). */
     void (*show)(
-        ApiContext *api, const HttpRequest *request, const Reader *reader, HttpReply *reply);
+        ApiContext *api, const HttpRequest *request, const PageAccess *access, HttpReply *reply);
 } DashboardHook;

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "api/decision-filter.h"
 #include "api/page-field.h"
 #include "api/query.h"
-#include "api/wanted.h"
 #include "base/calendar.h"
 #include "json/write.h"
 
@@ -127,7 +127,7 @@ static void write_next(JsonWriter *writer, uint64_t next) {
 
 typedef struct Listing {
     Decisions *decisions;
-    const Wanted *wanted;
+    const DecisionFilter *wanted;
     JsonWriter *writer;
     size_t n, limit;
     uint64_t last;    /* the last that was looked at; 0: there are no more */
@@ -150,20 +150,20 @@ static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret
 
     *ret = (Outcome){.kind = OUTCOME_NOT_ASKED};
     if (past->verb == VERB_BIND)
-        return wanted_fits_bind(listing->wanted, past);
+        return decision_filter_matches_bind(listing->wanted, past);
     if (!found->outcomes) {
         listing->n_untold += str_is_empty(past->error) && past->verb != VERB_PREEMPT;
         return false;
     }
     *ret = outcomes_find(found->outcomes, number_of(listing, found->outcomes));
-    return wanted_fits_outcome(listing->wanted, past, *ret);
+    return decision_filter_matches_outcome(listing->wanted, past, *ret);
 }
 
 static void list_one(Listing *listing, const FoundDecision *found) {
-    const Wanted *wanted = listing->wanted;
+    const DecisionFilter *wanted = listing->wanted;
     Outcome outcome;
 
-    if (!wanted_fits(wanted, found->past) ||
+    if (!decision_filter_matches(wanted, found->past) ||
         (wanted->node.ptr && !node_fits(listing, found, &outcome)))
         return;
     json_write_object(listing->writer);
@@ -217,13 +217,13 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
     JsonWriter writer = JSON_WRITER(out);
     int64_t limit, after;
     Listing listing;
-    Wanted wanted;
+    DecisionFilter wanted;
     Query asked;
 
     if (!decisions)
         return page_not_kept(out);
     if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) ||
-        !wanted_read(&asked, &wanted, error) ||
+        !decision_filter_read(&asked, &wanted, error) ||
         !query_number(
             &asked, STR("limit"), 1, DECISIONS_LIMIT_MAX, DECISIONS_LIMIT_DEFAULT, &limit, error) ||
         !query_number(&asked, STR("after"), 1, INT64_MAX, 0, &after, error))
@@ -248,7 +248,7 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
 /* --- one of them --------------------------------------------------------------------- */
 
 typedef struct NodePage {
-    Wanted wanted;
+    DecisionFilter wanted;
     int64_t limit, after;
 } NodePage;
 
@@ -259,7 +259,7 @@ static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) 
 
     if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error))
         return false;
-    if (!wanted_read_nodes(&asked, &ret->wanted, error))
+    if (!decision_filter_read_nodes(&asked, &ret->wanted, error))
         return false;
     return query_number(&asked,
                STR("limit"),
@@ -281,7 +281,7 @@ static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const 
         uint32_t number;
         Outcome outcome = outcomes_at(found->outcomes, i, &number);
 
-        if (!wanted_fits_outcome(&page->wanted, found->past, outcome))
+        if (!decision_filter_matches_outcome(&page->wanted, found->past, outcome))
             continue;
         if (n == page->limit || (n > 0 && writer->out->len > PAGE_SOFT_MAX))
             return i; /* a page has one node at least: the next begins behind it */
@@ -298,8 +298,8 @@ static void write_one_node(
     Outcome outcome = outcomes_find(
         found->outcomes, decisions_number(decisions, found->outcomes, page->wanted.node));
 
-    if ((page->wanted.outcome == WANTED_ANY && !page->wanted.rule.ptr) ||
-        wanted_fits_outcome(&page->wanted, found->past, outcome))
+    if ((page->wanted.outcome == DECISION_FILTER_ANY && !page->wanted.rule.ptr) ||
+        decision_filter_matches_outcome(&page->wanted, found->past, outcome))
         write_node(writer, found->past, page->wanted.node, outcome);
 }
 

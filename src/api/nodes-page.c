@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "api/context.h"
-#include "api/nodes-sight.h"
+#include "api/nodes-summary.h"
 #include "api/page-field.h"
 #include "api/query.h"
 #include "json/write.h"
@@ -43,27 +43,27 @@ static void write_column(JsonWriter *writer, const NodeColumn *column, size_t n)
     json_write_end_object(writer);
 }
 
-static void write_page(const NodesSight *sight, Str column, Buf *out) {
+static void write_page(const NodesSummary *summary, Str column, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
-    field_count(&writer, STR("decisions"), sight->n_decisions);
-    field_texts(&writer, STR("names"), sight->names, sight->n);
-    write_flags(&writer, STR("ready"), sight->is_ready, sight->n);
-    write_flags(&writer, STR("cordoned"), sight->is_cordoned, sight->n);
+    field_count(&writer, STR("decisions"), summary->n_decisions);
+    field_texts(&writer, STR("names"), summary->names, summary->n);
+    write_flags(&writer, STR("ready"), summary->is_ready, summary->n);
+    write_flags(&writer, STR("cordoned"), summary->is_cordoned, summary->n);
     json_write_key(&writer, STR("columns"));
     json_write_array(&writer);
-    for (size_t i = 0; i < sight->n_columns; i++)
-        if (!column.ptr || str_eq(column, sight->columns[i].name))
-            write_column(&writer, &sight->columns[i], sight->n);
+    for (size_t i = 0; i < summary->n_columns; i++)
+        if (!column.ptr || str_eq(column, summary->columns[i].name))
+            write_column(&writer, &summary->columns[i], summary->n);
     json_write_end_array(&writer);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }
 
-static bool has_column(const NodesSight *sight, Str name) {
-    for (size_t i = 0; i < sight->n_columns; i++)
-        if (str_eq(sight->columns[i].name, name))
+static bool has_column(const NodesSummary *summary, Str name) {
+    for (size_t i = 0; i < summary->n_columns; i++)
+        if (str_eq(summary->columns[i].name, name))
             return true;
     return false;
 }
@@ -71,17 +71,17 @@ static bool has_column(const NodesSight *sight, Str name) {
 unsigned nodes_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     static const Str names[] = {STR("column")};
     char error[QUERY_ERROR_MAX];
-    NodesSight sight;
+    NodesSummary summary;
     Query query;
     Str column;
 
     if (!query_parse(request->query, names, ELEMENTS_OF(names), request->arena, &query, error))
         return page_write_error(out, 400, error);
-    if (nodes_sight_make(api, request->arena, &sight) < 0)
+    if (nodes_summary_make(api, request->arena, &summary) < 0)
         return page_write_error(out, 500, "out of memory");
     column = query_get(&query, STR("column"));
-    if (column.ptr && !has_column(&sight, column))
+    if (column.ptr && !has_column(&summary, column))
         return page_write_error(out, 404, "there is no such column: /api/v1/nodes has all");
-    write_page(&sight, column, out);
+    write_page(&summary, column, out);
     return buf_error(out) ? page_write_error(out, 500, "out of memory") : 200;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/page-answers.h"
+#include "api/page-replies.h"
 #include "api/routes.h"
 #include "api/what-if-page.h"
 
@@ -82,15 +82,16 @@ static void point_to_verbs(const Pages *pages, const HttpRequest *request, HttpR
 
 /* --- the server's callbacks ------------------------------------------------------------------- */
 
-static Reader reader_of(const Pages *pages, bool sees) {
-    return (Reader){.sees_reasons = sees, .has_dashboard = sees && pages->api->dashboard_on_pages};
+static PageAccess access_of(const Pages *pages, bool sees) {
+    return (PageAccess){
+        .sees_reasons = sees, .has_dashboard = sees && pages->api->dashboard_on_pages};
 }
 
 static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Pages *pages = context;
     Route route = page_route(pages->api, request);
     bool sees = may_see(pages, request);
-    Reader reader = reader_of(pages, sees);
+    PageAccess access = access_of(pages, sees);
 
     reply->tag = (int)route;
     if (route_is_verb(route)) {
@@ -101,27 +102,27 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
         refuse(pages, request, reply);
         return false;
     }
-    return page_admit(request, &reader, route, reply);
+    return page_admit(request, &access, route, reply);
 }
 
-/* On a clerk, which has the answers for context: who gets that far may see all. */
+/* On a workers, which has the answers for context: who gets that far may see all. */
 static void show_slowly(void *context, const HttpRequest *request, HttpReply *reply) {
     ApiContext *api = context;
-    const Reader reader = {.sees_reasons = true, .has_dashboard = api->dashboard_on_pages};
+    const PageAccess access = {.sees_reasons = true, .has_dashboard = api->dashboard_on_pages};
 
-    page_show(api, request, &reader, reply);
+    page_show(api, request, &access, reply);
 }
 
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     const Pages *pages = context;
     Route route = page_route(pages->api, request);
-    Reader reader = reader_of(pages, may_see(pages, request));
+    PageAccess access = access_of(pages, may_see(pages, request));
 
     reply->tag = (int)route;
     if (route == ROUTE_EVENTS)
         page_listen(pages->api, request, reply);
     else if (route_is_health(route) || route == ROUTE_METRICS)
-        page_show(pages->api, request, &reader, reply);
+        page_show(pages->api, request, &access, reply);
     else /* there is one worker, and probes should not wait for these */
         page_hand_over(pages->api, request, route, show_slowly, reply);
 }

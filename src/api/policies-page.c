@@ -2,7 +2,7 @@
 
 #include "api/context.h"
 #include "api/page-field.h"
-#include "api/policies-sight.h"
+#include "api/policies-summary.h"
 #include "api/query.h"
 #include "base/clock.h"
 #include "json/write.h"
@@ -19,7 +19,7 @@ static void write_double(JsonWriter *writer, Str key, double value) {
     json_write_double(writer, value);
 }
 
-static void write_rule(JsonWriter *writer, const RuleSight *rule) {
+static void write_rule(JsonWriter *writer, const RuleSummary *rule) {
     json_write_object(writer);
     json_write_member(writer, STR("name"), rule->name);
     json_write_member(writer, STR("kind"), rule->kind);
@@ -37,7 +37,7 @@ static void write_rule(JsonWriter *writer, const RuleSight *rule) {
     json_write_end_object(writer);
 }
 
-static void write_rules(JsonWriter *writer, const PolicySight *policy, Str key, bool filters) {
+static void write_rules(JsonWriter *writer, const PolicySummary *policy, Str key, bool filters) {
     json_write_key(writer, key);
     json_write_array(writer);
     for (size_t i = 0; i < policy->n_rules; i++)
@@ -46,7 +46,7 @@ static void write_rules(JsonWriter *writer, const PolicySight *policy, Str key, 
     json_write_end_array(writer);
 }
 
-static void write_policy(JsonWriter *writer, const PolicySight *policy) {
+static void write_policy(JsonWriter *writer, const PolicySummary *policy) {
     json_write_object(writer);
     json_write_member(writer, STR("name"), policy->name);
     json_write_member(writer, STR("file"), policy->file);
@@ -63,20 +63,20 @@ static void write_policy(JsonWriter *writer, const PolicySight *policy) {
     json_write_end_object(writer);
 }
 
-static void write_page(const PoliciesSight *sight, Buf *out) {
+static void write_page(const PoliciesSummary *summary, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
     json_write_key(&writer, STR("waiting"));
     json_write_object(&writer);
-    field_count(&writer, STR("pods"), sight->n_waiting);
-    field_count(&writer, STR("lookedAt"), sight->n_looked_at);
-    field_bool(&writer, STR("whole"), sight->is_whole);
+    field_count(&writer, STR("pods"), summary->n_waiting);
+    field_count(&writer, STR("lookedAt"), summary->n_looked_at);
+    field_bool(&writer, STR("whole"), summary->is_whole);
     json_write_end_object(&writer);
     json_write_key(&writer, STR("policies"));
     json_write_array(&writer);
-    for (size_t i = 0; i < sight->n; i++)
-        write_policy(&writer, &sight->policies[i]);
+    for (size_t i = 0; i < summary->n; i++)
+        write_policy(&writer, &summary->policies[i]);
     json_write_end_array(&writer);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
@@ -85,13 +85,13 @@ static void write_page(const PoliciesSight *sight, Buf *out) {
 unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
     char error[QUERY_ERROR_MAX];
-    PoliciesSight sight;
+    PoliciesSummary summary;
     Query query;
 
     if (!query_parse(request->query, NULL, 0, request->arena, &query, error))
         return page_write_error(out, 400, error);
-    if (policies_sight_make(api, is_over, &end_nsec, request->arena, &sight) < 0)
+    if (policies_summary_make(api, is_over, &end_nsec, request->arena, &summary) < 0)
         return page_write_error(out, 500, "out of memory");
-    write_page(&sight, out);
+    write_page(&summary, out);
     return buf_error(out) ? page_write_error(out, 500, "out of memory") : 200;
 }

@@ -25,12 +25,12 @@
 /* Room that the buffer of the page should have: 1,000 policies with names of 253 bytes fit. */
 #define STATUS_PAGE_MAX ((size_t)4 * 1024 * 1024)
 
-typedef enum ClusterSource {
+typedef enum ClusterOrigin {
     CLUSTER_NONE, /* only Node objects of requests are judged */
     CLUSTER_WATCHED,
     CLUSTER_FILE,
     CLUSTER_PUBLISHED, /* by the program berth is part of */
-} ClusterSource;
+} ClusterOrigin;
 
 /* What does not change while it runs. Everything is borrowed. */
 typedef struct StatusFixed {
@@ -38,7 +38,7 @@ typedef struct StatusFixed {
     int64_t started_at_sec;  /* since 1970 */
     int64_t started_at_nsec; /* monotonic: how long ago that was, also if the clock was set */
     int64_t deadline_nsec;   /* for policies to be evaluated in, of one request */
-    ClusterSource source;
+    ClusterOrigin source;
     bool may_bind, may_touch;
     const Str *managed;
     size_t n_managed;

@@ -56,16 +56,16 @@ static void test_many_rules(void **state) {
 }
 
 /* The id of the decision that comes. */
-static int64_t read_id(JsonReader *reader) {
+static int64_t read_id(JsonReader *access) {
     int64_t id = 0;
     Str key;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
+    json_object(access);
+    while (json_key(access, &key)) {
         if (str_is(key, "id"))
-            json_int64(reader, &id);
+            json_int64(access, &id);
         else
-            json_skip(reader, NULL);
+            json_skip(access, NULL);
     }
     return id;
 }
@@ -74,26 +74,26 @@ static int64_t read_id(JsonReader *reader) {
 static Str ids_of(Str page, Arena *arena, int64_t *ret_next, int64_t *ret_untold) {
     _cleanup_(buf_done) Buf ids = BUF_INIT(4096);
     Str key, error = STR_NULL;
-    JsonReader reader;
+    JsonReader access;
 
     *ret_next = *ret_untold = 0;
-    json_reader_init(&reader, page);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
+    json_reader_init(&access, page);
+    json_object(&access);
+    while (json_key(&access, &key)) {
         if (str_is(key, "Error")) {
-            json_string(&reader, arena, &error);
+            json_string(&access, arena, &error);
         } else if (str_is(key, "next")) {
-            json_int64(&reader, ret_next);
+            json_int64(&access, ret_next);
         } else if (str_is(key, "untold")) {
-            json_int64(&reader, ret_untold);
+            json_int64(&access, ret_untold);
         } else {
-            json_array(&reader);
-            while (json_element(&reader))
-                buf_printf(&ids, "%s%d", ids.len ? " " : "", (int)read_id(&reader));
+            json_array(&access);
+            while (json_element(&access))
+                buf_printf(&ids, "%s%d", ids.len ? " " : "", (int)read_id(&access));
         }
     }
-    json_end(&reader);
-    assert_int_equal(json_error(&reader), JSON_OK);
+    json_end(&access);
+    assert_int_equal(json_error(&access), JSON_OK);
     return arena_copy(arena, error.ptr ? error : buf_str(&ids));
 }
 
@@ -324,7 +324,7 @@ static void test_hostile_names(void **state) {
         _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, ROOM);
         _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
-        JsonReader reader;
+        JsonReader access;
 
         note(decisions,
             stage.view,
@@ -335,10 +335,10 @@ static void test_hostile_names(void **state) {
             decisions_one_page(
                 decisions, STR("1"), arena_printf(arena, "node=%s", cases[i].query), arena, &page),
             200);
-        json_reader_init(&reader, buf_str(&page));
-        json_skip(&reader, NULL);
-        json_end(&reader);
-        assert_int_equal(json_error(&reader), JSON_OK);
+        json_reader_init(&access, buf_str(&page));
+        json_skip(&access, NULL);
+        json_end(&access);
+        assert_int_equal(json_error(&access), JSON_OK);
         buf_append_char(&page, '\0');
         if (cases[i].want)
             assert_case(cases[i].query,

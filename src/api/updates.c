@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "api/context.h"
+#include "api/health-summary.h"
 #include "api/page-field.h"
-#include "api/sentence.h"
 #include "base/clock.h"
 
 #define EVERY_NSEC NSEC_PER_SEC
@@ -82,28 +82,24 @@ bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
 
 /* --- what is told ----------------------------------------------------------------------------- */
 
-static void write_sentence(JsonWriter *writer, const Sentence *sentence) {
+static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
     json_write_key(writer, STR("sentence"));
     json_write_object(writer);
-    json_write_member(writer, STR("health"), str_from_c(health_name(sentence->health)));
-    json_write_member(writer, STR("text"), sentence->text);
-    field_texts(writer, STR("reasons"), sentence->reasons, sentence->n_reasons);
+    json_write_member(writer, STR("health"), str_from_c(health_name(health->health)));
+    json_write_member(writer, STR("text"), health->text);
+    field_texts(writer, STR("reasons"), health->reasons, health->n_reasons);
     json_write_end_object(writer);
     json_write_key(writer, STR("errorRate"));
-    json_write_double(writer, sentence->error_rate);
-    field_seconds(writer, STR("p99Seconds"), sentence->p99_nsec, sentence->p99_nsec > 0);
-    field_seconds(writer,
-        STR("clusterAgeSeconds"),
-        sentence->cluster_age_nsec,
-        sentence->cluster_age_nsec >= 0);
-    field_seconds(writer,
-        STR("metricsAgeSeconds"),
-        sentence->metrics_age_nsec,
-        sentence->metrics_age_nsec >= 0);
-    json_write_member(writer, STR("policyDigest"), sentence->policy_digest);
-    field_count(writer, STR("nodes"), sentence->n_nodes);
-    field_count(writer, STR("waiting"), sentence->n_waiting);
-    field_count(writer, STR("bypassed"), sentence->n_bypassed);
+    json_write_double(writer, health->error_rate);
+    field_seconds(writer, STR("p99Seconds"), health->p99_nsec, health->p99_nsec > 0);
+    field_seconds(
+        writer, STR("clusterAgeSeconds"), health->cluster_age_nsec, health->cluster_age_nsec >= 0);
+    field_seconds(
+        writer, STR("metricsAgeSeconds"), health->metrics_age_nsec, health->metrics_age_nsec >= 0);
+    json_write_member(writer, STR("policyDigest"), health->policy_digest);
+    field_count(writer, STR("nodes"), health->n_nodes);
+    field_count(writer, STR("waiting"), health->n_waiting);
+    field_count(writer, STR("bypassed"), health->n_bypassed);
 }
 
 static void write_counters(JsonWriter *writer, ApiContext *api) {
@@ -214,15 +210,15 @@ static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
     _cleanup_(arena_freep) Arena *arena = arena_new(UPDATE_BUDGET);
     JsonWriter writer = JSON_WRITER(&updates->text);
     int64_t wall_nsec = clock_wall_nsec();
-    Sentence sentence;
+    HealthSummary health;
 
-    if (!arena || !sentence_make(api, wall_nsec, now_nsec, arena, &sentence))
+    if (!arena || !health_summary_make(api, wall_nsec, now_nsec, arena, &health))
         return false;
     buf_reset(&updates->text);
     buf_printf(&updates->text, "event: update\nid: %" PRIu64 "\ndata: ", ++updates->id);
     json_write_object(&writer);
     field_time(&writer, STR("time"), wall_nsec);
-    write_sentence(&writer, &sentence);
+    write_sentence(&writer, &health);
     write_counters(&writer, api);
     write_rules(&writer, api, arena);
     write_decisions(updates, &writer, api->decisions);

@@ -16,12 +16,12 @@
 #define POLICIES_MAX 256u
 
 /* What is asked: which policies, and what of them is to be otherwise. */
-typedef struct WhatIfQuestion {
+typedef struct WhatIfParams {
     int64_t last;
     VEC(PolicySource) policies;
     VEC(PolicySetting) settings;
     bool has_policies;
-} WhatIfQuestion;
+} WhatIfParams;
 
 static unsigned no_memory(Buf *out) {
     return page_write_error(out,
@@ -31,70 +31,70 @@ static unsigned no_memory(Buf *out) {
 
 /* --- the question ------------------------------------------------------------------------ */
 
-static void read_policy(JsonReader *reader, Arena *arena, PolicySource *ret) {
+static void read_policy(JsonReader *access, Arena *arena, PolicySource *ret) {
     Str key;
 
     ret->file = STR("policy.yaml");
     ret->text = STR("");
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &ret->file);
-        else if (json_key_is(reader, key, STR("text")))
-            json_string(reader, arena, &ret->text);
+    json_object(access);
+    while (json_key(access, &key)) {
+        if (json_key_is(access, key, STR("name")))
+            json_string(access, arena, &ret->file);
+        else if (json_key_is(access, key, STR("text")))
+            json_string(access, arena, &ret->text);
         else
-            json_fail(reader, JSON_E_TYPE, "a policy has a name and a text");
+            json_fail(access, JSON_E_TYPE, "a policy has a name and a text");
     }
 }
 
-static void read_policies(JsonReader *reader, Arena *arena, WhatIfQuestion *question) {
+static void read_policies(JsonReader *access, Arena *arena, WhatIfParams *question) {
     question->has_policies = true;
-    json_array(reader);
-    while (json_element(reader)) {
+    json_array(access);
+    while (json_element(access)) {
         PolicySource *policy =
             question->policies.n < POLICIES_MAX ? VEC_PUSH(&question->policies, arena) : NULL;
 
         if (policy)
-            read_policy(reader, arena, policy);
+            read_policy(access, arena, policy);
         else
-            json_fail(reader, JSON_E_RANGE, "too many policies");
+            json_fail(access, JSON_E_RANGE, "too many policies");
     }
 }
 
-static void read_settings(JsonReader *reader, Arena *arena, WhatIfQuestion *question) {
+static void read_settings(JsonReader *access, Arena *arena, WhatIfParams *question) {
     Str key;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
+    json_object(access);
+    while (json_key(access, &key)) {
         PolicySetting *setting = question->settings.n < POLICY_SETTINGS_MAX
                                      ? VEC_PUSH(&question->settings, arena)
                                      : NULL;
 
         if (!setting) {
-            json_fail(reader, JSON_E_RANGE, "too many settings");
+            json_fail(access, JSON_E_RANGE, "too many settings");
             return;
         }
-        setting->path = reader->escaped ? json_unescape(key, arena) : key;
-        json_skip(reader, &setting->value);
+        setting->path = access->escaped ? json_unescape(key, arena) : key;
+        json_skip(access, &setting->value);
     }
 }
 
-/* False: @reader says what is wrong. */
-static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfQuestion *question) {
+/* False: @access says what is wrong. */
+static bool read_json(JsonReader *access, Str body, Arena *arena, WhatIfParams *question) {
     Str key;
 
-    json_reader_init(reader, body);
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("policies")))
-            read_policies(reader, arena, question);
-        else if (json_key_is(reader, key, STR("set")))
-            read_settings(reader, arena, question);
+    json_reader_init(access, body);
+    json_object(access);
+    while (json_key(access, &key)) {
+        if (json_key_is(access, key, STR("policies")))
+            read_policies(access, arena, question);
+        else if (json_key_is(access, key, STR("set")))
+            read_settings(access, arena, question);
         else
-            json_fail(reader, JSON_E_TYPE, "a question has policies and set");
+            json_fail(access, JSON_E_TYPE, "a question has policies and set");
     }
-    json_end(reader);
-    return !json_error(reader);
+    json_end(access);
+    return !json_error(access);
 }
 
 /* "application/yaml" of "application/yaml; charset=utf-8". */
@@ -115,10 +115,10 @@ bool what_if_takes(Str content_type) {
 
 /* 200: it was understood. */
 static unsigned read_question(
-    const HttpRequest *request, Arena *arena, WhatIfQuestion *question, Buf *out) {
+    const HttpRequest *request, Arena *arena, WhatIfParams *question, Buf *out) {
     static const Str names[] = {STR("last")};
     char error[QUERY_ERROR_MAX], text[QUERY_ERROR_MAX];
-    JsonReader reader;
+    JsonReader access;
     Query query;
 
     if (!query_parse(request->query, names, ELEMENTS_OF(names), arena, &query, error) ||
@@ -133,9 +133,9 @@ static unsigned read_question(
             *policy = (PolicySource){.file = STR("policy.yaml"), .text = request->body};
         return policy ? 200 : no_memory(out);
     }
-    if (str_is_empty(str_trim(request->body)) || read_json(&reader, request->body, arena, question))
+    if (str_is_empty(str_trim(request->body)) || read_json(&access, request->body, arena, question))
         return 200;
-    json_describe(&reader, text, sizeof(text));
+    json_describe(&access, text, sizeof(text));
     (void)snprintf(error,
         sizeof(error),
         "the body is {\"policies\":[{\"name\",\"text\"}],\"set\":{PATH:VALUE}}, or YAML with that "
@@ -179,7 +179,7 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
 }
 
 /* 200: @ret is the program that is asked for. */
-static unsigned find_program(ApiContext *api, const View *view, const WhatIfQuestion *question,
+static unsigned find_program(ApiContext *api, const View *view, const WhatIfParams *question,
     Arena *arena, Buf *out, Program **ret) {
     const PolicySource *sources = question->policies.items;
     size_t n = question->policies.n;
@@ -216,7 +216,7 @@ static bool is_over(void *context) {
     return clock_monotonic_nsec() > *(const int64_t *)context;
 }
 
-static unsigned answer(ApiContext *api, const WhatIfQuestion *question, const View *view,
+static unsigned answer(ApiContext *api, const WhatIfParams *question, const View *view,
     Program *program, Arena *arena, Buf *out) {
     _cleanup_(recording_done) Recording recording = {0};
     int64_t until = clock_monotonic_nsec() + WHAT_IF_PAGE_SEC * NSEC_PER_SEC;
@@ -238,7 +238,7 @@ unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
-    WhatIfQuestion question = {0};
+    WhatIfParams question = {0};
     unsigned status;
 
     if (!api->decisions)

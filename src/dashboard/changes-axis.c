@@ -24,7 +24,7 @@
 static const unsigned spans_min[] = {10, 30, 60};
 
 typedef struct Axis {
-    const Sitting *sitting;
+    const PageContext *context;
     Html *html;
     const LatencySlot *slots;
     unsigned span_min;
@@ -35,8 +35,8 @@ static int64_t span_nsec(const Axis *axis) {
     return (int64_t)axis->span_min * 60 * NSEC_PER_SEC;
 }
 
-static int64_t uptime_nsec(const Sitting *sitting) {
-    return sitting->now_nsec - sitting->api->fixed.started_at_nsec;
+static int64_t uptime_nsec(const PageContext *context) {
+    return context->now_nsec - context->api->fixed.started_at_nsec;
 }
 
 /* The shortest in which all of its life fits; of a longer one the last hour. */
@@ -76,7 +76,7 @@ static const AxisLine lines[] = {
 static double value_of(const Axis *axis, const AxisLine *line, size_t slot) {
     const LatencySlot *at = &axis->slots[slot];
 
-    return hour_was_there(axis->sitting, at) ? line->of(at) : (double)NAN;
+    return hour_was_there(axis->context, at) ? line->of(at) : (double)NAN;
 }
 
 static double highest_of(const Axis *axis, const AxisLine *line) {
@@ -184,7 +184,7 @@ static void draw_marks(const Axis *axis, const Change *changes, size_t n) {
     size_t n_drawn = 0;
 
     for (size_t i = 0; i < n && n_drawn < MARKS_MAX; i++) {
-        int64_t ago_nsec = axis->sitting->wall_nsec - changes[i].at_nsec;
+        int64_t ago_nsec = axis->context->wall_nsec - changes[i].at_nsec;
         double x;
 
         if (ago_nsec < 0 || ago_nsec > span_nsec(axis))
@@ -229,11 +229,11 @@ static void draw_caption(const Axis *axis) {
     html_write(html, "Marks: the numbers of the table; with ! if it is bad news.</figcaption>");
 }
 
-void changes_axis_draw(const Sitting *sitting, Html *html, const Change *changes, size_t n) {
-    const LatencySlot *slots = hour_read(sitting);
-    unsigned span_min = choose_span(uptime_nsec(sitting));
+void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n) {
+    const LatencySlot *slots = hour_read(context);
+    unsigned span_min = choose_span(uptime_nsec(context));
     Axis axis = {
-        .sitting = sitting,
+        .context = context,
         .html = html,
         .slots = slots,
         .span_min = span_min,

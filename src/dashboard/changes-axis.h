@@ -14,4 +14,4 @@
 #include "history/changes.h"
 
 /* @changes: the newest first. Draws a <figure>. */
-void changes_axis_draw(const Sitting *sitting, Html *html, const Change *changes, size_t n);
+void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n);

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "dashboard/asset.h"
-#include "dashboard/frame.h"
+#include "dashboard/layout.h"
 
 #define ASSETS "/assets/"
 
@@ -140,29 +140,29 @@ static void reply_page(
 }
 
 /* @error: what was wrong with the question; empty: nothing. */
-static void show_page(const Sitting *sitting, const DashboardPage *page, const char *error,
+static void show_page(const PageContext *context, const DashboardPage *page, const char *error,
     const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf out = BUF_INIT(DASHBOARD_PAGE_MAX);
     Html html = HTML(&out);
     bool is_wrong = error[0] != '\0';
-    Frame frame = {
+    PageLayout frame = {
         .page = is_wrong ? NULL : page,
         .title = is_wrong ? "This page cannot be shown" : NULL,
         .pages = pages,
         .n_pages = ELEMENTS_OF(pages),
-        .sitting = sitting,
+        .context = context,
     };
     unsigned status = 400;
 
-    html.now_nsec = sitting->wall_nsec;
-    frame_begin(&frame, &html);
+    html.now_nsec = context->wall_nsec;
+    layout_begin(&frame, &html);
     if (is_wrong)
         html_write(&html, "<p class='problem'>%s</p>", error);
     else
-        status = page->draw(sitting, &html);
+        status = page->draw(context, &html);
     if (status != 200)
         draw_way_home(&html);
-    frame_end(&frame, &html);
+    layout_end(&frame, &html);
     reply_page(request, reply, status, &html);
 }
 
@@ -170,13 +170,13 @@ static void show_found(
     ApiContext *api, const DashboardPage *page, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     char error[QUERY_ERROR_MAX] = "";
-    Sentence sentence;
+    HealthSummary health;
     Query query = {0};
-    Sitting sitting = {
+    PageContext context = {
         .api = api,
         .view = view,
         .query = &query,
-        .sentence = &sentence,
+        .health = &health,
         .wall_nsec = clock_wall_nsec(),
         .now_nsec = clock_monotonic_nsec(),
         .arena = request->arena,
@@ -185,7 +185,7 @@ static void show_found(
     const Str *names = parameters_of(page, request->arena, &n_names);
 
     if (!names ||
-        !sentence_make(api, sitting.wall_nsec, sitting.now_nsec, sitting.arena, &sentence)) {
+        !health_summary_make(api, context.wall_nsec, context.now_nsec, context.arena, &health)) {
         reply_short(reply, 503);
         return;
     }
@@ -195,16 +195,16 @@ static void show_found(
             request->arena,
             &query,
             error))
-        (void)read_at(&query, &sitting.at_nsec, error);
-    show_page(&sitting, page, error, request, reply);
+        (void)read_at(&query, &context.at_nsec, error);
+    show_page(&context, page, error, request, reply);
 }
 
 static void dashboard_show(
-    ApiContext *api, const HttpRequest *request, const Reader *reader, HttpReply *reply) {
+    ApiContext *api, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
     const DashboardPage *page = find_page(request->path);
     const Asset *asset;
 
-    (void)reader;
+    (void)access;
     if (page) {
         show_found(api, page, request, reply);
         return;

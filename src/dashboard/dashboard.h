@@ -18,8 +18,8 @@
 
 #include "api/context.h"
 #include "api/dashboard-hook.h"
+#include "api/health-summary.h"
 #include "api/query.h"
-#include "api/sentence.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -30,16 +30,16 @@
 const DashboardHook *dashboard_hook(void);
 
 /* What a page is drawn from. Borrowed, and the same for all of one page. */
-typedef struct Sitting {
+typedef struct PageContext {
     ApiContext *api;
     const View *view; /* in force */
     const Query *query;
-    const Sentence *sentence;
+    const HealthSummary *health;
     int64_t wall_nsec; /* since 1970 */
     int64_t now_nsec;  /* monotonic */
     int64_t at_nsec;   /* ?at=…: what was known then is wanted, as far as it is kept; 0: now */
     Arena *arena;
-} Sitting;
+} PageContext;
 
 #define DASHBOARD_PAGE_MAX ((size_t)8 * 1024 * 1024)
 #define DASHBOARD_PARAMETERS_MAX 8u
@@ -53,7 +53,7 @@ typedef struct DashboardPage {
     const char *json;     /* path of the same as JSON; NULL: none */
     const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* that it takes; behind the last: empty */
     /* Draws the inside of <main>, behind the heading. 200, 400, 404 or 503. */
-    unsigned (*draw)(const Sitting *sitting, Html *html);
+    unsigned (*draw)(const PageContext *context, Html *html);
 } DashboardPage;
 
 /* By page, in the order of the navigation: dashboard/page-NAME.c. */

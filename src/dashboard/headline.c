@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 
 void headline_counts(Html *html, const PastDecision *past) {
     if (past->verb == VERB_BIND)
@@ -49,7 +49,7 @@ void headline_said(Html *html, const PastDecision *past) {
         break;
     default:
         html_write(html, "<span class='good'>✓ bound to </span>");
-        piece_node(html, past->node);
+        widget_node(html, past->node);
         break;
     }
 }

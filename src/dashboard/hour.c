@@ -4,16 +4,16 @@
 
 #include "base/nsec.h"
 
-const LatencySlot *hour_read(const Sitting *sitting) {
-    LatencySlot *slots = ARENA_RAW(sitting->arena, LatencySlot, LATENCY_SLOTS);
+const LatencySlot *hour_read(const PageContext *context) {
+    LatencySlot *slots = ARENA_RAW(context->arena, LatencySlot, LATENCY_SLOTS);
 
     if (slots)
-        latency_slots(sitting->api->latency, sitting->now_nsec, slots);
+        latency_slots(context->api->latency, context->now_nsec, slots);
     return slots;
 }
 
-bool hour_was_there(const Sitting *sitting, const LatencySlot *slot) {
-    return slot->ago_sec * NSEC_PER_SEC <= sitting->now_nsec - sitting->api->fixed.started_at_nsec;
+bool hour_was_there(const PageContext *context, const LatencySlot *slot) {
+    return slot->ago_sec * NSEC_PER_SEC <= context->now_nsec - context->api->fixed.started_at_nsec;
 }
 
 double hour_p99_msec(const LatencySlot *slot) {

@@ -5,7 +5,7 @@
 
 #include "base/double.h"
 #include "cluster/loads.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 #include "model/resources.h"
 
 #define LABELS_MAX 200u
@@ -94,11 +94,11 @@ static void draw_amount(Html *html, Str resource, int64_t amount) {
 }
 
 static void draw_share(Html *html, int64_t used, int64_t whole) {
-    PiecePart part = {.label = STR("% asked for"), .colour = 1};
+    BarPart part = {.label = STR("% asked for"), .colour = 1};
 
     part.value = whole > 0 ? round((double)used / (double)whole * 100) : 100;
     html_open(html, "td");
-    piece_bar(html, &part, 1, 100);
+    widget_bar(html, &part, 1, 100);
     html_close(html);
 }
 
@@ -107,7 +107,7 @@ static void draw_resources(Html *html, const NodeTable *table, uint32_t row, con
     char name[64];
 
     (void)snprintf(name, sizeof(name), "%s-resources", id);
-    piece_table(html, name, "Resources", columns, ELEMENTS_OF(columns));
+    widget_table(html, name, "Resources", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < table->n_resources; i++) {
         if (table_amount(table, row, i, AMOUNT_ALLOCATABLE) == 0 &&
             table_amount(table, row, i, AMOUNT_REQUESTED) == 0)
@@ -120,13 +120,13 @@ static void draw_resources(Html *html, const NodeTable *table, uint32_t row, con
             table_amount(table, row, i, AMOUNT_ALLOCATABLE));
         html_close(html);
     }
-    piece_table_end(html);
+    widget_table_end(html);
 }
 
 static void draw_number(Html *html, double value) {
     char digits[DOUBLE_TEXT_MAX];
 
-    piece_open_number(html);
+    widget_open_number(html);
     if (isnan(value))
         html_write(html, "<strong class='warn'>absent</strong>");
     else
@@ -155,10 +155,10 @@ static void draw_metrics(Html *html, const View *view, uint32_t row, const char 
     if (view->program->n_gauges == 0 || view->loads.n_gauges == 0)
         return;
     (void)snprintf(name, sizeof(name), "%s-metrics", id);
-    piece_table(html, name, "What was measured", columns, ELEMENTS_OF(columns));
+    widget_table(html, name, "What was measured", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < view->program->n_gauges; i++)
         draw_metric(html, view, i, row);
-    piece_table_end(html);
+    widget_table_end(html);
 }
 
 void node_facts(Html *html, const View *view, uint32_t row, const char *id) {

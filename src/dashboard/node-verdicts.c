@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "dashboard/node-part.h"
+#include "dashboard/node-internal.h"
 
 #define VERDICTS_SHOWN 20u
 #define VERDICTS_LOOKED_AT 2000u
@@ -48,7 +48,7 @@ static void draw_verdict_pod(const NodeScene *scene, Html *html, const PastDecis
 }
 
 static void draw_score(Html *html, Outcome outcome) {
-    piece_open_number(html);
+    widget_open_number(html);
     if (outcome.has_score)
         html_write(html, "%u", outcome.score);
     else
@@ -87,7 +87,7 @@ static Outcome outcome_of(const NodeScene *scene, const FoundDecision *found, No
     if (known->roll != outcomes_roll(found->outcomes)) {
         known->roll = outcomes_roll(found->outcomes);
         known->number =
-            decisions_number(scene->sitting->api->decisions, found->outcomes, scene->name);
+            decisions_number(scene->context->api->decisions, found->outcomes, scene->name);
     }
     return outcomes_find(found->outcomes, known->number);
 }
@@ -100,7 +100,7 @@ static size_t draw_verdict_rows(const NodeScene *scene, Html *html) {
     uint64_t below = 0;
 
     do {
-        n_some = decisions_read(scene->sitting->api->decisions, below, some, READ_AT_ONCE);
+        n_some = decisions_read(scene->context->api->decisions, below, some, READ_AT_ONCE);
         for (size_t i = 0; i < n_some; i++) {
             Outcome outcome = outcome_of(scene, &some[i], &known);
 
@@ -124,16 +124,16 @@ void node_draw_verdicts(const NodeScene *scene, Html *html) {
     size_t n = 0;
 
     html_write(html, "<h2>Its last verdicts</h2>");
-    piece_table(html,
+    widget_table(html,
         "node-verdicts",
         "The last answers about it, 20 at most",
         columns,
         ELEMENTS_OF(columns));
-    if (scene->sitting->api->decisions)
+    if (scene->context->api->decisions)
         n = draw_verdict_rows(scene, html);
-    piece_table_end(html);
+    widget_table_end(html);
     if (n == 0)
-        piece_empty(html,
+        widget_empty(html,
             "Nothing that is remembered was about this node.",
             "kube-scheduler asks only about nodes that its own filters let pass: kubectl describe "
             "node says whether it is full, tainted or cordoned.");

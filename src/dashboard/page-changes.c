@@ -11,7 +11,7 @@
 #include "base/nsec.h"
 #include "dashboard/changes-axis.h"
 #include "dashboard/dashboard.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 
 #define DIFF_MAX ((size_t)1024 * 1024)   /* of one, to be worked out */
 #define DIFF_LINES_MAX 400u              /* of one, to be shown */
@@ -35,25 +35,25 @@ static const char *const words[] = {
     [CHANGE_BYPASSED] = "pods were placed without berth being asked",
 };
 
-typedef struct ChangesView {
-    const Sitting *sitting;
+typedef struct ChangesPage {
+    const PageContext *context;
     Html *html;
     Change *changes;
     size_t n;
     size_t n_diff_bytes; /* shown so far */
-} ChangesView;
+} ChangesPage;
 
 /* Those that had happened by the time that is asked about. */
-static bool read_changes(ChangesView *view) {
-    const Sitting *sitting = view->sitting;
+static bool read_changes(ChangesPage *view) {
+    const PageContext *context = view->context;
     size_t n = 0;
 
-    view->changes = ARENA_RAW(sitting->arena, Change, CHANGES_MAX);
+    view->changes = ARENA_RAW(context->arena, Change, CHANGES_MAX);
     if (!view->changes)
         return false;
-    view->n = changes_read(sitting->api->changes, sitting->arena, view->changes, CHANGES_MAX);
+    view->n = changes_read(context->api->changes, context->arena, view->changes, CHANGES_MAX);
     for (size_t i = 0; i < view->n; i++)
-        if (sitting->at_nsec == 0 || view->changes[i].at_nsec <= sitting->at_nsec)
+        if (context->at_nsec == 0 || view->changes[i].at_nsec <= context->at_nsec)
             view->changes[n++] = view->changes[i];
     view->n = n;
     return true;
@@ -61,7 +61,7 @@ static bool read_changes(ChangesView *view) {
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
-static void say_last(const ChangesView *view, size_t n_recent, size_t n_bad) {
+static void say_last(const ChangesPage *view, size_t n_recent, size_t n_bad) {
     const Change *last = &view->changes[0];
     Html *html = view->html;
 
@@ -74,11 +74,11 @@ static void say_last(const ChangesView *view, size_t n_recent, size_t n_bad) {
         last->at_nsec);
 }
 
-static void draw_verdict(const ChangesView *view) {
+static void draw_verdict(const ChangesPage *view) {
     size_t n_recent = 0, n_bad = 0;
 
     for (size_t i = 0; i < view->n; i++) {
-        bool is_recent = view->sitting->wall_nsec - view->changes[i].at_nsec < RECENT_NSEC;
+        bool is_recent = view->context->wall_nsec - view->changes[i].at_nsec < RECENT_NSEC;
 
         n_recent += is_recent;
         n_bad += is_recent && change_is_bad(view->changes[i].kind);
@@ -134,13 +134,13 @@ static size_t draw_lines(Html *html, Str diff) {
     return diff.len;
 }
 
-static void draw_diff(ChangesView *view, const Change *change) {
+static void draw_diff(ChangesPage *view, const Change *change) {
     _cleanup_(buf_done) Buf diff = BUF_INIT(DIFF_MAX);
     Html *html = view->html;
     char id[32], digest[DIGEST_TEXT_MAX];
     HtmlParameter parameter = {"diff", str_from_c(digest_print(change->digest, digest))};
     bool is_whole = view->n_diff_bytes < DIFF_SHOWN_MAX &&
-                    changes_diff(view->sitting->api->changes, change->digest, &diff) &&
+                    changes_diff(view->context->api->changes, change->digest, &diff) &&
                     !buf_error(&diff);
 
     (void)snprintf(id, sizeof(id), "diff-%llu", (unsigned long long)change->id);
@@ -158,7 +158,7 @@ static void draw_diff(ChangesView *view, const Change *change) {
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static void draw_details(ChangesView *view, const Change *change) {
+static void draw_details(ChangesPage *view, const Change *change) {
     Html *html = view->html;
     char digest[DIGEST_TEXT_MAX];
 
@@ -179,7 +179,7 @@ static void draw_words(Html *html, ChangeKind kind) {
     html_write(html, "%s</td>", words[kind]);
 }
 
-static void draw_change(ChangesView *view, const Change *change) {
+static void draw_change(ChangesPage *view, const Change *change) {
     Html *html = view->html;
 
     html_write(html, "<tr><td class='number'>%zu</td><td>", change->id);
@@ -191,36 +191,36 @@ static void draw_change(ChangesView *view, const Change *change) {
     html_close(html);
 }
 
-static void draw_table(ChangesView *view) {
+static void draw_table(ChangesPage *view) {
     static const char *const columns[] = {"#No.", "When", "What happened", "To what", "Details"};
 
     if (view->n == 0) {
-        piece_empty(view->html,
+        widget_empty(view->html,
             "Nothing is remembered.",
             "What happened before this berth started is in its log: kubectl logs --previous.");
         return;
     }
-    piece_table(view->html,
+    widget_table(view->html,
         "changes",
         "What happened to this berth since it started, the newest first",
         columns,
         ELEMENTS_OF(columns));
     for (size_t i = 0; i < view->n; i++)
         draw_change(view, &view->changes[i]);
-    piece_table_end(view->html);
+    widget_table_end(view->html);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static unsigned draw(const Sitting *sitting, Html *html) {
-    ChangesView view = {.sitting = sitting, .html = html};
+static unsigned draw(const PageContext *context, Html *html) {
+    ChangesPage view = {.context = context, .html = html};
 
     if (!read_changes(&view))
-        return piece_no_memory(html, "this page");
+        return widget_no_memory(html, "this page");
     draw_verdict(&view);
-    changes_axis_draw(sitting, html, view.changes, view.n);
+    changes_axis_draw(context, html, view.changes, view.n);
     draw_table(&view);
-    piece_curl(html, sitting->api->server, "/api/v1/changes");
+    widget_curl(html, context->api->server, "/api/v1/changes");
     return 200;
 }
 

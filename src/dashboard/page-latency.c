@@ -13,27 +13,29 @@
 
 #include "base/nsec.h"
 #include "dashboard/hour.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 
 #define WINDOW_DEFAULT_SEC 300
 #define WINDOW_MAX_SEC ((int64_t)LATENCY_SLOTS * LATENCY_SLOT_SEC)
 #define HTTP_TIMEOUT_NSEC (5 * NSEC_PER_SEC) /* kube-scheduler's, unless it is told otherwise */
 
-typedef struct LatencySight {
-    const Sitting *sitting;
+typedef struct LatencyPage {
+    const PageContext *context;
     Html *html;
     unsigned window_sec;
     LatencyVerb verbs[_VERB_MAX];
     uint64_t n_requests, n_decided, n_late;
-} LatencySight;
+} LatencyPage;
 
-static void read_figures(LatencySight *sight) {
-    latency_read(
-        sight->sitting->api->latency, sight->window_sec, sight->sitting->now_nsec, sight->verbs);
+static void read_figures(LatencyPage *summary) {
+    latency_read(summary->context->api->latency,
+        summary->window_sec,
+        summary->context->now_nsec,
+        summary->verbs);
     for (size_t i = 0; i < _VERB_MAX; i++) {
-        sight->n_requests += sight->verbs[i].parts[LATENCY_TOTAL].n;
-        sight->n_decided += sight->verbs[i].n_decided;
-        sight->n_late += sight->verbs[i].n_late;
+        summary->n_requests += summary->verbs[i].parts[LATENCY_TOTAL].n;
+        summary->n_decided += summary->verbs[i].n_decided;
+        summary->n_late += summary->verbs[i].n_late;
     }
 }
 
@@ -53,60 +55,60 @@ static const char *advice(const LatencyVerb *filter) {
            "the network between.";
 }
 
-static bool is_slow(const LatencySight *sight) {
-    return sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec * 2 >
-           sight->sitting->api->fixed.deadline_nsec;
+static bool is_slow(const LatencyPage *summary) {
+    return summary->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec * 2 >
+           summary->context->api->fixed.deadline_nsec;
 }
 
-static void say_times(const LatencySight *sight) {
-    Html *html = sight->html;
+static void say_times(const LatencyPage *summary) {
+    Html *html = summary->html;
 
     html_write(html,
         "99 of 100 filters are answered within <strong>%jd</strong>",
-        sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
-    if (sight->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0)
+        summary->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
+    if (summary->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0)
         html_write(html,
             ", and as many prioritizes within <strong>%jd</strong>",
-            sight->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
+            summary->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
     html_write(html, ".");
 }
 
-static void say_verdict(const LatencySight *sight) {
-    Html *html = sight->html;
-    bool is_late = sight->n_late * 100 > sight->n_decided;
+static void say_verdict(const LatencyPage *summary) {
+    Html *html = summary->html;
+    bool is_late = summary->n_late * 100 > summary->n_decided;
 
-    if (sight->verbs[VERB_FILTER].parts[LATENCY_TOTAL].n == 0) {
+    if (summary->verbs[VERB_FILTER].parts[LATENCY_TOTAL].n == 0) {
         html_write(html, "No: nobody has asked us to filter in this time.");
         return;
     }
     html_write(html,
         "<strong class='%s'>%s</strong>",
-        is_slow(sight) || is_late ? "bad" : "good",
-        is_slow(sight) || is_late ? "Yes, it may be: " : "No: ");
-    say_times(sight);
+        is_slow(summary) || is_late ? "bad" : "good",
+        is_slow(summary) || is_late ? "Yes, it may be: " : "No: ");
+    say_times(summary);
     if (is_late)
         html_write(html,
             " %.1f %% of decisions ran out of time.",
-            (double)sight->n_late * 100 / (double)sight->n_decided);
-    if (is_slow(sight) || is_late)
-        html_write(html, " %s", advice(&sight->verbs[VERB_FILTER]));
+            (double)summary->n_late * 100 / (double)summary->n_decided);
+    if (is_slow(summary) || is_late)
+        html_write(html, " %s", advice(&summary->verbs[VERB_FILTER]));
 }
 
-static void draw_verdict(const LatencySight *sight) {
-    Html *html = sight->html;
+static void draw_verdict(const LatencyPage *summary) {
+    Html *html = summary->html;
 
     html_write(html, "<p id='latency-verdict' class='answer' data-live>");
-    say_verdict(sight);
+    say_verdict(summary);
     html_write(html,
         "</p><p>To compare with: policies of one request may be evaluated for %jd (--deadline); "
         "kube-scheduler waits for %jd unless the extender's httpTimeout says otherwise.</p>",
-        sight->sitting->api->fixed.deadline_nsec,
+        summary->context->api->fixed.deadline_nsec,
         HTTP_TIMEOUT_NSEC);
 }
 
 /* --- which time ------------------------------------------------------------------------------- */
 
-static void draw_windows(const LatencySight *sight) {
+static void draw_windows(const LatencyPage *summary) {
     static const struct {
         unsigned sec;
         const char *text, *value;
@@ -115,14 +117,14 @@ static void draw_windows(const LatencySight *sight) {
         {(unsigned)WINDOW_MAX_SEC, "last hour", "3600"},
         {0, "since the start", "0"},
     };
-    Html *html = sight->html;
+    Html *html = summary->html;
 
     html_write(html, "<p>Figures of: ");
     for (size_t i = 0; i < ELEMENTS_OF(windows); i++) {
         HtmlParameter window = {"window", str_from_c(windows[i].value)};
 
         html_text(html, i > 0 ? STR(" · ") : STR_NULL);
-        if (windows[i].sec == sight->window_sec)
+        if (windows[i].sec == summary->window_sec)
             html_write(html, "<strong>%s</strong>", windows[i].text);
         else
             html_link(html, "/latency", &window, 1, str_from_c(windows[i].text));
@@ -134,7 +136,7 @@ static void draw_windows(const LatencySight *sight) {
 
 /* Of a row without requests there is no time. */
 static void draw_time(Html *html, int64_t nsec, bool is_known) {
-    piece_open_number(html);
+    widget_open_number(html);
     if (is_known) {
         html_attr_number(html, "data-value", nsec);
         html_duration(html, nsec);
@@ -150,7 +152,7 @@ static double mean_usec(const LatencySummary *summary) {
 
 /* Which part took how much of a request, on average. */
 static void draw_split(Html *html, const LatencyVerb *verb) {
-    const PiecePart parts[] = {
+    const BarPart parts[] = {
         {STR("µs reading"), round(mean_usec(&verb->parts[LATENCY_READ])), 1},
         {STR("µs evaluating"), round(mean_usec(&verb->parts[LATENCY_EVALUATE])), 2},
         {STR("µs writing"), round(mean_usec(&verb->parts[LATENCY_WRITE])), 3},
@@ -159,13 +161,13 @@ static void draw_split(Html *html, const LatencyVerb *verb) {
 
     html_open(html, "td");
     if (verb->parts[LATENCY_TOTAL].n > 0)
-        piece_bar(html, parts, ELEMENTS_OF(parts), whole);
+        widget_bar(html, parts, ELEMENTS_OF(parts), whole);
     html_close(html);
 }
 
 /* Of a request: as half of them have at most, and the most. */
 static void draw_nodes(Html *html, const LatencyVerb *verb) {
-    piece_open_number(html);
+    widget_open_number(html);
     html_attr_number(html, "data-value", (int64_t)verb->n_nodes_p50);
     if (verb->n_decided > 0) {
         html_write(html, "%zu, %zu", verb->n_nodes_p50, verb->n_nodes_max);
@@ -192,7 +194,7 @@ static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
         about->n_errors);
 }
 
-static void draw_verbs(const LatencySight *sight) {
+static void draw_verbs(const LatencyPage *summary) {
     static const char *const columns[] = {"Verb",
         "#Requests",
         "#Half within",
@@ -203,14 +205,14 @@ static void draw_verbs(const LatencySight *sight) {
         "#Out of time",
         "#Errors"};
 
-    piece_table(sight->html,
+    widget_table(summary->html,
         "verbs",
         "Requests by verb, from their headers to the last byte of the reply",
         columns,
         ELEMENTS_OF(columns));
     for (size_t i = 0; i < _VERB_MAX; i++)
-        draw_verb(sight->html, (Verb)i, &sight->verbs[i]);
-    piece_table_end(sight->html);
+        draw_verb(summary->html, (Verb)i, &summary->verbs[i]);
+    widget_table_end(summary->html);
 }
 
 static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySummary *summary) {
@@ -229,18 +231,19 @@ static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySumm
     html_close(html);
 }
 
-static void draw_parts(const LatencySight *sight) {
+static void draw_parts(const LatencyPage *summary) {
     static const char *const columns[] = {
         "Verb", "Part", "#50 % within", "#90 % within", "#99 % within", "#Longest"};
 
-    if (sight->n_requests == 0)
+    if (summary->n_requests == 0)
         return;
-    piece_table(sight->html, "parts", "Each part on its own", columns, ELEMENTS_OF(columns));
+    widget_table(summary->html, "parts", "Each part on its own", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < _VERB_MAX; i++)
         for (size_t part = 0; part < _LATENCY_PARTS; part++)
-            if (sight->verbs[i].parts[LATENCY_TOTAL].n > 0)
-                draw_part(sight->html, (Verb)i, (LatencyPart)part, &sight->verbs[i].parts[part]);
-    piece_table_end(sight->html);
+            if (summary->verbs[i].parts[LATENCY_TOTAL].n > 0)
+                draw_part(
+                    summary->html, (Verb)i, (LatencyPart)part, &summary->verbs[i].parts[part]);
+    widget_table_end(summary->html);
 }
 
 /* --- the last hour ---------------------------------------------------------------------------- */
@@ -257,9 +260,9 @@ static double late_of(const LatencySlot *slot) {
     return slot->n_late;
 }
 
-static void draw_line(const LatencySight *sight, const LatencySlot *slots, double *values,
+static void draw_line(const LatencyPage *summary, const LatencySlot *slots, double *values,
     double (*of)(const LatencySlot *), const char *label, const char *unit) {
-    PieceLine line = {
+    LineChart line = {
         .label = label,
         .unit = unit,
         .values = values,
@@ -268,42 +271,42 @@ static void draw_line(const LatencySight *sight, const LatencySlot *slots, doubl
     };
 
     for (size_t i = 0; i < HOUR_SLOTS; i++)
-        values[i] = hour_was_there(sight->sitting, &slots[i]) ? of(&slots[i]) : (double)NAN;
-    piece_line(sight->html, &line);
+        values[i] = hour_was_there(summary->context, &slots[i]) ? of(&slots[i]) : (double)NAN;
+    widget_line(summary->html, &line);
 }
 
-static void draw_hour(const LatencySight *sight) {
-    const LatencySlot *slots = hour_read(sight->sitting);
-    double *values = ARENA_RAW(sight->sitting->arena, double, HOUR_SLOTS);
+static void draw_hour(const LatencyPage *summary) {
+    const LatencySlot *slots = hour_read(summary->context);
+    double *values = ARENA_RAW(summary->context->arena, double, HOUR_SLOTS);
 
     if (!slots || !values)
         return;
-    piece_section(sight->html, "hour", "The last hour");
-    draw_line(sight, slots, values, requests_of, "Requests", "a second");
-    draw_line(sight, slots, values, hour_p99_msec, "99 of 100 filters within", "ms");
-    draw_line(sight, slots, values, late_of, "Out of time", "in ten seconds");
-    html_close(sight->html);
+    widget_section(summary->html, "hour", "The last hour");
+    draw_line(summary, slots, values, requests_of, "Requests", "a second");
+    draw_line(summary, slots, values, hour_p99_msec, "99 of 100 filters within", "ms");
+    draw_line(summary, slots, values, late_of, "Out of time", "in ten seconds");
+    html_close(summary->html);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static void draw_further(const LatencySight *sight) {
-    Html *html = sight->html;
+static void draw_further(const LatencyPage *summary) {
+    Html *html = summary->html;
     char path[64];
 
     html_write(html,
         "<h2>Further</h2><p><a href='/policies'>What each policy costs</a> · <a "
         "href='/changes'>what changed in the last hour</a></p>");
-    (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", sight->window_sec);
-    piece_curl(html, sight->sitting->api->server, path);
+    (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", summary->window_sec);
+    widget_curl(html, summary->context->api->server, path);
 }
 
-static unsigned draw(const Sitting *sitting, Html *html) {
-    LatencySight sight = {.sitting = sitting, .html = html};
+static unsigned draw(const PageContext *context, Html *html) {
+    LatencyPage summary = {.context = context, .html = html};
     char error[QUERY_ERROR_MAX];
     int64_t window_sec;
 
-    if (!query_number(sitting->query,
+    if (!query_number(context->query,
             STR("window"),
             0,
             WINDOW_MAX_SEC,
@@ -313,19 +316,19 @@ static unsigned draw(const Sitting *sitting, Html *html) {
         html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
-    sight.window_sec = (unsigned)window_sec;
-    read_figures(&sight);
-    draw_verdict(&sight);
-    draw_windows(&sight);
-    if (sight.n_requests == 0)
-        piece_empty(html,
+    summary.window_sec = (unsigned)window_sec;
+    read_figures(&summary);
+    draw_verdict(&summary);
+    draw_windows(&summary);
+    if (summary.n_requests == 0)
+        widget_empty(html,
             "No request came in this time.",
             "Is berth listed as an extender in the scheduler's configuration? berth config prints "
             "what belongs there, and berth check --live tries it out.");
-    draw_verbs(&sight);
-    draw_parts(&sight);
-    draw_hour(&sight);
-    draw_further(&sight);
+    draw_verbs(&summary);
+    draw_parts(&summary);
+    draw_hour(&summary);
+    draw_further(&summary);
     return 200;
 }
 

@@ -11,32 +11,32 @@
 #include "base/nsec.h"
 #include "base/shell.h"
 #include "dashboard/node-facts.h"
-#include "dashboard/node-part.h"
+#include "dashboard/node-internal.h"
 
 #define READ_AT_ONCE 64u
 #define PODS_SHOWN 50u
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
-static void draw_commands(const NodeScene *scene, Html *html, const PodsSight *pods) {
+static void draw_commands(const NodeScene *scene, Html *html, const PodsSummary *pods) {
     _cleanup_(buf_done) Buf command = BUF_INIT(4096);
 
     html_write(html, "<h2>As commands</h2>");
     buf_append(&command, STR("kubectl describe node "));
     shell_word(&command, scene->name);
-    piece_command(html, buf_str(&command));
+    widget_command(html, buf_str(&command));
     if (pods->n == 0)
         return;
     buf_reset(&command);
     buf_append(&command, STR("berth explain --last "));
     shell_word(&command,
-        arena_printf(scene->sitting->arena,
+        arena_printf(scene->context->arena,
             "%.*s/%.*s",
             STR_FMT(pods->pods[0].namespace),
             STR_FMT(pods->pods[0].name)));
     buf_append(&command, STR(" --node "));
     shell_word(&command, scene->name);
-    piece_command(html, buf_str(&command));
+    widget_command(html, buf_str(&command));
 }
 
 /* Who runs on it, and since when it is there. */
@@ -46,7 +46,7 @@ static void draw_pods(Html *html, const PodList *list) {
     html_write(html, "</summary><ul>");
     for (uint32_t i = 0; i < list->n && i < PODS_SHOWN; i++) {
         html_open(html, "li");
-        piece_pod(html, list->items[i]->namespace, list->items[i]->name);
+        widget_pod(html, list->items[i]->namespace, list->items[i]->name);
         html_close(html);
     }
     if (list->n > PODS_SHOWN)
@@ -57,7 +57,7 @@ static void draw_pods(Html *html, const PodList *list) {
 static void draw_facts(const NodeScene *scene, Html *html) {
     const PodList *list = table_chunk(scene->table, scene->row)->pods[table_slot(scene->row)];
 
-    piece_section(
+    widget_section(
         html, "node-facts", scene->is_past ? "As berth saw it then" : "As berth sees it now");
     node_facts(html, scene->view, scene->row, "node");
     if (list)
@@ -78,7 +78,7 @@ static void draw_name(const NodeScene *scene, Html *html) {
     html_close(html);
 }
 
-static void draw_found(const NodeScene *scene, Html *html, const PodsSight *pods) {
+static void draw_found(const NodeScene *scene, Html *html, const PodsSummary *pods) {
     draw_name(scene, html);
     node_draw_failures(scene, html, pods);
     node_draw_verdicts(scene, html);
@@ -120,18 +120,18 @@ static bool find_then(Decisions *decisions, int64_t at_nsec, FoundDecision *ret)
 
 /* The view of then, a reference, for the policies of then if they are kept; NULL: it cannot be had.
  */
-static View *view_then(const Sitting *sitting, int64_t *ret_at_nsec) {
+static View *view_then(const PageContext *context, int64_t *ret_at_nsec) {
     const SceneSetting setting = {
-        .zones = sitting->view->zones,
-        .exemptions = sitting->view->exemptions,
+        .zones = context->view->zones,
+        .exemptions = context->view->exemptions,
     };
     FoundDecision found;
     Program *program;
     View *view = NULL;
 
-    if (sitting->at_nsec == 0 || !find_then(sitting->api->decisions, sitting->at_nsec, &found))
+    if (context->at_nsec == 0 || !find_then(context->api->decisions, context->at_nsec, &found))
         return NULL;
-    program = found.scene->program ? found.scene->program : sitting->view->program;
+    program = found.scene->program ? found.scene->program : context->view->program;
     *ret_at_nsec = found.past->at_nsec;
     if (scene_view(found.scene, program, &setting, /* before= */ NULL, &view, NULL) < 0)
         view = NULL;
@@ -140,7 +140,7 @@ static View *view_then(const Sitting *sitting, int64_t *ret_at_nsec) {
 }
 
 static void say_when(const NodeScene *scene, Html *html) {
-    if (scene->sitting->at_nsec == 0)
+    if (scene->context->at_nsec == 0)
         return;
     html_write(html, "<p class='notice'>");
     if (scene->is_past) {
@@ -154,41 +154,41 @@ static void say_when(const NodeScene *scene, Html *html) {
 /* --- the page --------------------------------------------------------------------------------- */
 
 static unsigned draw_seen(NodeScene *scene, Html *html) {
-    PodsSight pods = {0};
+    PodsSummary pods = {0};
 
     scene->table = scene->view->table;
     scene->row = table_find(scene->table, scene->name);
     scene->node = scene->row < scene->table->n_rows ? table_node(scene->table, scene->row) : NULL;
     say_when(scene, html);
     if (!scene->node) {
-        piece_empty(html,
+        widget_empty(html,
             "berth knows no node of that name.",
             "It may be gone, or not be listed yet: kubectl get nodes.");
         node_draw_verdicts(scene, html);
         return 404;
     }
-    if (pods_sight_all(scene->sitting->api->decisions, scene->view, scene->sitting->arena, &pods) <
-        0)
-        piece_empty(html, "There is no memory to look at pods now.", "Try again in a while.");
+    if (pods_summary_all(
+            scene->context->api->decisions, scene->view, scene->context->arena, &pods) < 0)
+        widget_empty(html, "There is no memory to look at pods now.", "Try again in a while.");
     draw_found(scene, html, &pods);
-    pods_sight_done(&pods);
+    pods_summary_done(&pods);
     return 200;
 }
 
-static unsigned draw(const Sitting *sitting, Html *html) {
-    int64_t at_nsec = sitting->at_nsec > 0 ? sitting->at_nsec : sitting->wall_nsec;
-    _cleanup_(view_unrefp) View *then = view_then(sitting, &at_nsec);
+static unsigned draw(const PageContext *context, Html *html) {
+    int64_t at_nsec = context->at_nsec > 0 ? context->at_nsec : context->wall_nsec;
+    _cleanup_(view_unrefp) View *then = view_then(context, &at_nsec);
     NodeScene scene = {
-        .sitting = sitting,
-        .view = then ? then : sitting->view,
+        .context = context,
+        .view = then ? then : context->view,
         .is_past = then != NULL,
         .at_nsec = at_nsec,
-        .name = query_get(sitting->query, STR("name")),
+        .name = query_get(context->query, STR("name")),
     };
 
     draw_form(html, scene.name);
     if (!scene.name.ptr) {
-        piece_empty(html, "Which node?", "Write its name above, or choose one of the page Nodes.");
+        widget_empty(html, "Which node?", "Write its name above, or choose one of the page Nodes.");
         return 400;
     }
     return draw_seen(&scene, html);

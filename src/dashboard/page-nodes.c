@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/nodes-sight.h"
+#include "api/nodes-summary.h"
 #include "dashboard/dashboard.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 
 #define PAGE_SIZE 200u
 #define HIGH_SHARE 0.9
@@ -31,25 +31,26 @@ static const struct {
     [ORDER_LOWEST] = {"lowest", "lowest first"},
 };
 
-typedef struct NodesQuestion {
+typedef struct NodesParams {
     const NodeColumn *column;
     NodesOrder order;
     size_t page; /* from 1 */
-} NodesQuestion;
+} NodesParams;
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-static bool find_column(const NodesSight *sight, Str name, const NodeColumn **ret, char *error) {
-    *ret = &sight->columns[0];
+static bool find_column(
+    const NodesSummary *summary, Str name, const NodeColumn **ret, char *error) {
+    *ret = &summary->columns[0];
     if (!name.ptr)
         return true;
-    for (size_t i = 0; i < sight->n_columns; i++) {
-        *ret = &sight->columns[i];
-        if (str_eq(name, sight->columns[i].name))
+    for (size_t i = 0; i < summary->n_columns; i++) {
+        *ret = &summary->columns[i];
+        if (str_eq(name, summary->columns[i].name))
             return true;
     }
     (void)snprintf(error, QUERY_ERROR_MAX, "there is no column of that name: choose one below");
-    *ret = &sight->columns[0];
+    *ret = &summary->columns[0];
     return false;
 }
 
@@ -68,12 +69,12 @@ static bool find_order(Str name, NodesOrder *ret, char *error) {
 }
 
 static bool read_question(
-    const Sitting *sitting, const NodesSight *sight, NodesQuestion *ret, char *error) {
+    const PageContext *context, const NodesSummary *summary, NodesParams *ret, char *error) {
     int64_t page = 1;
     bool is_fine =
-        find_column(sight, query_get(sitting->query, STR("column")), &ret->column, error) &&
-        find_order(query_get(sitting->query, STR("order")), &ret->order, error) &&
-        query_number(sitting->query, STR("page"), 1, 1000000, 1, &page, error);
+        find_column(summary, query_get(context->query, STR("column")), &ret->column, error) &&
+        find_order(query_get(context->query, STR("order")), &ret->order, error) &&
+        query_number(context->query, STR("page"), 1, 1000000, 1, &page, error);
 
     ret->page = (size_t)page;
     return is_fine;
@@ -82,22 +83,22 @@ static bool read_question(
 /* --- choosing --------------------------------------------------------------------------------- */
 
 static void open_select(Html *html, const char *name, const char *label) {
-    piece_label(html, name, str_from_c(label));
+    widget_label(html, name, str_from_c(label));
     html_write(html, "<select id='%s' name='%s'>", name, name);
 }
 
-static void draw_form(Html *html, const NodesSight *sight, const NodesQuestion *question) {
+static void draw_form(Html *html, const NodesSummary *summary, const NodesParams *question) {
     html_write(html, "<form class='filter' action='/nodes' method='get'>");
     open_select(html, "column", "Colour by");
-    for (size_t i = 0; i < sight->n_columns; i++)
-        piece_option(html,
-            sight->columns[i].name,
-            sight->columns[i].label,
-            &sight->columns[i] == question->column);
+    for (size_t i = 0; i < summary->n_columns; i++)
+        widget_option(html,
+            summary->columns[i].name,
+            summary->columns[i].label,
+            &summary->columns[i] == question->column);
     html_close(html);
     open_select(html, "order", "table by");
     for (size_t i = 0; i < ELEMENTS_OF(orders); i++)
-        piece_option(html,
+        widget_option(html,
             str_from_c(orders[i].name),
             str_from_c(orders[i].label),
             i == (size_t)question->order);
@@ -152,12 +153,12 @@ static void say_high(Html *html, const double *values, size_t n) {
     html_write(html, " Above 90 %%: <b>%zu</b>%s", n_high, n_high == 1 ? " node." : " nodes.");
 }
 
-static void say_states(Html *html, const NodesSight *sight) {
+static void say_states(Html *html, const NodesSummary *summary) {
     size_t n_not_ready = 0, n_cordoned = 0;
 
-    for (size_t i = 0; i < sight->n; i++) {
-        n_not_ready += !sight->is_ready[i];
-        n_cordoned += sight->is_cordoned[i];
+    for (size_t i = 0; i < summary->n; i++) {
+        n_not_ready += !summary->is_ready[i];
+        n_cordoned += summary->is_cordoned[i];
     }
     if (n_not_ready > 0)
         html_write(html, " %zu not ready.", n_not_ready);
@@ -166,14 +167,14 @@ static void say_states(Html *html, const NodesSight *sight) {
 }
 
 static void draw_summary(
-    const Sitting *sitting, Html *html, const NodesSight *sight, const NodeColumn *column) {
+    const PageContext *context, Html *html, const NodesSummary *summary, const NodeColumn *column) {
     const double *values;
-    size_t n = sort_values(column, sight->n, sitting->arena, &values);
+    size_t n = sort_values(column, summary->n, context->arena, &values);
 
     html_write(html,
         "<p id='nodes-summary' data-live>%zu%s%.*s",
-        sight->n,
-        sight->n == 1 ? " node; " : " nodes; ",
+        summary->n,
+        summary->n == 1 ? " node; " : " nodes; ",
         STR_FMT(column->label));
     if (n == 0) {
         html_write(html, ": not known of any.");
@@ -182,24 +183,24 @@ static void draw_summary(
         say_value(html, ", median ", column, values[n / 2]);
         say_value(html, ", highest ", column, values[n - 1]);
         html_write(html, ".");
-        if (n < sight->n)
-            html_write(html, " Not known of %zu.", sight->n - n);
+        if (n < summary->n)
+            html_write(html, " Not known of %zu.", summary->n - n);
         if (column->is_share)
             say_high(html, values, n);
     }
-    say_states(html, sight);
+    say_states(html, summary);
     if (str_is(column->name, "rejected"))
-        html_write(html, " Counted over the last %zu filters.", sight->n_decisions);
+        html_write(html, " Counted over the last %zu filters.", summary->n_decisions);
     html_close(html);
 }
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
-static void draw_grid(const Sitting *sitting, Html *html, const NodeColumn *column) {
+static void draw_grid(const PageContext *context, Html *html, const NodeColumn *column) {
     html_write(html, "<div id='heat' class='heat' data-column='%.*s'>", STR_FMT(column->name));
     html_attr(html,
         "data-src",
-        arena_printf(sitting->arena, "/api/v1/nodes?column=%.*s", STR_FMT(column->name)));
+        arena_printf(context->arena, "/api/v1/nodes?column=%.*s", STR_FMT(column->name)));
     html_write(html,
         "<noscript><p class='quiet'>The grid of colours needs JavaScript; the table has it "
         "all.</p></noscript></div>");
@@ -224,66 +225,65 @@ static int compare_ranks(const void *a, const void *b) {
 }
 
 static const NodeRank *rank_nodes(
-    const Sitting *sitting, const NodesSight *sight, const NodesQuestion *question) {
-    NodeRank *ranks = ARENA_ARRAY(sitting->arena, NodeRank, sight->n);
+    const PageContext *context, const NodesSummary *summary, const NodesParams *question) {
+    NodeRank *ranks = ARENA_ARRAY(context->arena, NodeRank, summary->n);
     const double *values = question->column->values;
 
-    for (size_t i = 0; ranks && i < sight->n; i++)
+    for (size_t i = 0; ranks && i < summary->n; i++)
         ranks[i] = (NodeRank){
             .place = i,
             .key = question->order == ORDER_NAME      ? 0
                    : question->order == ORDER_HIGHEST ? -values[i]
                                                       : values[i],
         };
-    if (ranks && sight->n > 1)
-        qsort(ranks, sight->n, sizeof(*ranks), compare_ranks);
+    if (ranks && summary->n > 1)
+        qsort(ranks, summary->n, sizeof(*ranks), compare_ranks);
     return ranks;
 }
 
-static void draw_state(Html *html, const NodesSight *sight, size_t place) {
+static void draw_state(Html *html, const NodesSummary *summary, size_t place) {
     html_open(html, "td");
-    if (!sight->is_ready[place])
+    if (!summary->is_ready[place])
         html_write(html, "<strong class='bad'>✗ not ready</strong>");
     else
         html_write(html, "<span class='good'>✓ ready</span>");
-    if (sight->is_cordoned[place])
+    if (summary->is_cordoned[place])
         html_write(html, ", <strong class='warn'>cordoned</strong>");
     html_close(html);
 }
 
-static void draw_node(Html *html, const NodesSight *sight, size_t place) {
+static void draw_node(Html *html, const NodesSummary *summary, size_t place) {
     html_write(html, "<tr><th scope='row'>");
-    piece_node(html, sight->names[place]);
+    widget_node(html, summary->names[place]);
     html_close(html);
-    draw_state(html, sight, place);
-    for (size_t i = 0; i < sight->n_columns; i++) {
-        piece_open_number(html);
-        draw_value(html, &sight->columns[i], sight->columns[i].values[place]);
+    draw_state(html, summary, place);
+    for (size_t i = 0; i < summary->n_columns; i++) {
+        widget_open_number(html);
+        draw_value(html, &summary->columns[i], summary->columns[i].values[place]);
         html_close(html);
     }
     html_close(html);
 }
 
-static bool draw_table(const Sitting *sitting, Html *html, const NodesSight *sight,
+static bool draw_table(const PageContext *context, Html *html, const NodesSummary *summary,
     const NodeRank *ranks, size_t from) {
-    const char *columns[2 + NODES_SIGHT_COLUMNS_MAX] = {"Node", "State"};
+    const char *columns[2 + NODES_SUMMARY_COLUMNS_MAX] = {"Node", "State"};
 
-    for (size_t i = 0; i < sight->n_columns; i++) {
-        Str label = arena_printf(sitting->arena, "#%.*s", STR_FMT(sight->columns[i].label));
+    for (size_t i = 0; i < summary->n_columns; i++) {
+        Str label = arena_printf(context->arena, "#%.*s", STR_FMT(summary->columns[i].label));
 
         if (!label.ptr)
             return false;
         columns[2 + i] = label.ptr;
     }
-    piece_table(html, "nodes", "Nodes", columns, 2 + sight->n_columns);
-    for (size_t i = from; i < sight->n && i < from + PAGE_SIZE; i++)
-        draw_node(html, sight, ranks[i].place);
-    piece_table_end(html);
+    widget_table(html, "nodes", "Nodes", columns, 2 + summary->n_columns);
+    for (size_t i = from; i < summary->n && i < from + PAGE_SIZE; i++)
+        draw_node(html, summary, ranks[i].place);
+    widget_table_end(html);
     return true;
 }
 
-static void draw_page_link(
-    Html *html, const NodesQuestion *question, size_t page, const char *text) {
+static void draw_page_link(Html *html, const NodesParams *question, size_t page, const char *text) {
     char number[24];
     const HtmlParameter parameters[] = {
         {"column", question->column->name},
@@ -295,7 +295,7 @@ static void draw_page_link(
     html_write(html, " ");
 }
 
-static void draw_paging(Html *html, const NodesQuestion *question, size_t n) {
+static void draw_paging(Html *html, const NodesParams *question, size_t n) {
     size_t from = (question->page - 1) * PAGE_SIZE;
     size_t to = from + PAGE_SIZE < n ? from + PAGE_SIZE : n;
 
@@ -315,43 +315,43 @@ static void draw_paging(Html *html, const NodesQuestion *question, size_t n) {
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static unsigned draw_found(
-    const Sitting *sitting, Html *html, const NodesSight *sight, const NodesQuestion *question) {
-    const NodeRank *ranks = rank_nodes(sitting, sight, question);
+static unsigned draw_found(const PageContext *context, Html *html, const NodesSummary *summary,
+    const NodesParams *question) {
+    const NodeRank *ranks = rank_nodes(context, summary, question);
     size_t from = (question->page - 1) * PAGE_SIZE;
 
-    draw_summary(sitting, html, sight, question->column);
-    draw_grid(sitting, html, question->column);
-    if (from >= sight->n) {
-        piece_empty(html, "There are not that many nodes.", "Go back to the first page.");
+    draw_summary(context, html, summary, question->column);
+    draw_grid(context, html, question->column);
+    if (from >= summary->n) {
+        widget_empty(html, "There are not that many nodes.", "Go back to the first page.");
         return 404;
     }
-    if (!ranks || !draw_table(sitting, html, sight, ranks, from))
-        return piece_no_memory(html, "the table");
-    draw_paging(html, question, sight->n);
+    if (!ranks || !draw_table(context, html, summary, ranks, from))
+        return widget_no_memory(html, "the table");
+    draw_paging(html, question, summary->n);
     return 200;
 }
 
-static unsigned draw(const Sitting *sitting, Html *html) {
+static unsigned draw(const PageContext *context, Html *html) {
     char error[QUERY_ERROR_MAX];
-    NodesQuestion question = {.order = ORDER_NAME};
-    NodesSight sight;
+    NodesParams question = {.order = ORDER_NAME};
+    NodesSummary summary;
 
-    if (nodes_sight_make(sitting->api, sitting->arena, &sight) < 0)
-        return piece_no_memory(html, "this page");
-    if (sight.n == 0) {
-        piece_empty(html,
+    if (nodes_summary_make(context->api, context->arena, &summary) < 0)
+        return widget_no_memory(html, "this page");
+    if (summary.n == 0) {
+        widget_empty(html,
             "berth knows no nodes.",
             "It is not given a cluster: start berth serve with --kubeconfig or --cluster.");
         return 200;
     }
-    if (!read_question(sitting, &sight, &question, error)) {
+    if (!read_question(context, &summary, &question, error)) {
         html_write(html, "<p class='problem'>%s</p>", error);
-        draw_form(html, &sight, &question);
+        draw_form(html, &summary, &question);
         return 400;
     }
-    draw_form(html, &sight, &question);
-    return draw_found(sitting, html, &sight, &question);
+    draw_form(html, &summary, &question);
+    return draw_found(context, html, &summary, &question);
 }
 
 const DashboardPage page_nodes = {

@@ -9,8 +9,8 @@
 #include "dashboard/dashboard.h"
 #include "dashboard/headline.h"
 #include "dashboard/hour.h"
-#include "dashboard/piece.h"
-#include "history/pods-sight.h"
+#include "dashboard/widgets.h"
+#include "history/pods-summary.h"
 
 #define WINDOW_SEC 300
 #define NEWEST_SHOWN 30u
@@ -54,57 +54,57 @@ static void draw_rate(Html *html, const LatencyVerb *verbs) {
     end_tile(html);
 }
 
-static void draw_waiting_tile(const Sitting *sitting, Html *html) {
+static void draw_waiting_tile(const PageContext *context, Html *html) {
     static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
 
     begin_tile(html, "pods waiting now");
     html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
-    html_write(html, "%zu</a>", sitting->sentence->n_waiting);
+    html_write(html, "%zu</a>", context->health->n_waiting);
     end_tile(html);
 }
 
-static void draw_p99(const Sitting *sitting, Html *html) {
+static void draw_p99(const PageContext *context, Html *html) {
     begin_tile(html, "filters answered within, 99 of 100");
     html_open_link(html, "/latency", NULL, 0);
-    if (sitting->sentence->p99_nsec > 0)
-        html_duration(html, sitting->sentence->p99_nsec);
+    if (context->health->p99_nsec > 0)
+        html_duration(html, context->health->p99_nsec);
     else
         html_write(html, "none yet");
     html_close(html);
     end_tile(html);
 }
 
-static void draw_tiles(const Sitting *sitting, Html *html) {
-    const LatencySlot *slots = hour_read(sitting);
+static void draw_tiles(const PageContext *context, Html *html) {
+    const LatencySlot *slots = hour_read(context);
     LatencyVerb verbs[_VERB_MAX];
 
     if (!slots)
         return;
-    latency_read(sitting->api->latency, WINDOW_SEC, sitting->now_nsec, verbs);
+    latency_read(context->api->latency, WINDOW_SEC, context->now_nsec, verbs);
     html_write(
         html, "<section id='figures' data-live><h2>The last five minutes</h2><dl class='tiles'>");
     draw_rate(html, verbs);
     draw_share(html, slots);
-    draw_waiting_tile(sitting, html);
-    draw_p99(sitting, html);
+    draw_waiting_tile(context, html);
+    draw_p99(context, html);
     html_write(html, "</dl></section>");
 }
 
 /* --- decisions -------------------------------------------------------------------------------- */
 
 /* The newest as of then; references. */
-static size_t read_newest(const Sitting *sitting, FoundDecision *ret, size_t max) {
+static size_t read_newest(const PageContext *context, FoundDecision *ret, size_t max) {
     FoundDecision some[READ_AT_ONCE];
     uint64_t below = 0;
     size_t n = 0, n_some;
 
-    if (!sitting->api->decisions)
+    if (!context->api->decisions)
         return 0;
     do {
-        n_some = decisions_read(sitting->api->decisions, below, some, READ_AT_ONCE);
+        n_some = decisions_read(context->api->decisions, below, some, READ_AT_ONCE);
         for (size_t i = 0; i < n_some; i++) {
             below = some[i].past->id;
-            if (n < max && (sitting->at_nsec == 0 || some[i].past->at_nsec <= sitting->at_nsec))
+            if (n < max && (context->at_nsec == 0 || some[i].past->at_nsec <= context->at_nsec))
                 ret[n++] = some[i];
             else
                 found_done(&some[i]);
@@ -113,9 +113,9 @@ static size_t read_newest(const Sitting *sitting, FoundDecision *ret, size_t max
     return n;
 }
 
-static void draw_decision(const Sitting *sitting, Html *html, const PastDecision *past) {
+static void draw_decision(const PageContext *context, Html *html, const PastDecision *past) {
     html_write(html, "<tr><td>%td</td><td>", past->at_nsec);
-    piece_pod(html, past->pod_namespace, past->pod_name);
+    widget_pod(html, past->pod_namespace, past->pod_name);
     html_write(html, "</td><td>");
     headline_open_link(html, past);
     html_write(html, "%s</a></td><td class='number'>", verb_name(past->verb));
@@ -125,24 +125,24 @@ static void draw_decision(const Sitting *sitting, Html *html, const PastDecision
     html_write(html, "</td></tr>");
 }
 
-static void draw_newest(const Sitting *sitting, Html *html) {
+static void draw_newest(const PageContext *context, Html *html) {
     static const char *const columns[] = {
         "When", "Pod", "Verb", "#Nodes asked → passed", "What came of it"};
     FoundDecision found[NEWEST_SHOWN];
-    size_t n = read_newest(sitting, found, NEWEST_SHOWN);
+    size_t n = read_newest(context, found, NEWEST_SHOWN);
 
-    piece_section(html, "newest", "Newest decisions");
-    piece_table(html, "decisions", "The newest decisions", columns, ELEMENTS_OF(columns));
+    widget_section(html, "newest", "Newest decisions");
+    widget_table(html, "decisions", "The newest decisions", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < n; i++) {
-        draw_decision(sitting, html, found[i].past);
+        draw_decision(context, html, found[i].past);
         found_done(&found[i]);
     }
-    piece_table_end(html);
+    widget_table_end(html);
     if (n == 0)
-        piece_empty(html,
-            sitting->api->decisions ? "Nothing has been decided yet."
+        widget_empty(html,
+            context->api->decisions ? "Nothing has been decided yet."
                                     : "Decisions are not remembered here.",
-            sitting->api->decisions ? "Tell kube-scheduler about this berth (berth config "
+            context->api->decisions ? "Tell kube-scheduler about this berth (berth config "
                                       "prints how), then create a pod."
                                     : "Start berth serve without --decisions 0.");
     html_close(html);
@@ -151,14 +151,14 @@ static void draw_newest(const Sitting *sitting, Html *html) {
 /* --- who waits -------------------------------------------------------------------------------- */
 
 static int compare_since(const void *a, const void *b) {
-    const PodSight *const *x = a, *const *y = b;
+    const PodSummary *const *x = a, *const *y = b;
 
     return ((*x)->first_nsec > (*y)->first_nsec) - ((*x)->first_nsec < (*y)->first_nsec);
 }
 
-static void draw_waiting_pod(const Sitting *sitting, Html *html, const PodSight *pod) {
+static void draw_waiting_pod(const PageContext *context, Html *html, const PodSummary *pod) {
     html_write(html, "<tr><td>");
-    piece_pod(html, pod->namespace, pod->name);
+    widget_pod(html, pod->namespace, pod->name);
     html_write(html,
         "</td><td>%td</td><td class='number'>%zu</td><td>%.*s</td></tr>",
         pod->first_nsec,
@@ -167,29 +167,29 @@ static void draw_waiting_pod(const Sitting *sitting, Html *html, const PodSight 
 }
 
 static void draw_waiting_rows(
-    const Sitting *sitting, Html *html, const PodSight **waiting, size_t n) {
+    const PageContext *context, Html *html, const PodSummary **waiting, size_t n) {
     static const char *const columns[] = {
         "Pod", "First asked about", "#Attempts", "Mostly because"};
 
     qsort(waiting, n, sizeof(*waiting), compare_since);
-    piece_table(html, "waiting", "Pods that wait longest", columns, ELEMENTS_OF(columns));
+    widget_table(html, "waiting", "Pods that wait longest", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < n && i < WAITING_SHOWN; i++)
-        draw_waiting_pod(sitting, html, waiting[i]);
-    piece_table_end(html);
+        draw_waiting_pod(context, html, waiting[i]);
+    widget_table_end(html);
 }
 
-static void draw_waiting(const Sitting *sitting, Html *html, const PodsSight *sight) {
-    const PodSight **waiting = ARENA_ARRAY(sitting->arena, const PodSight *, sight->n + 1);
+static void draw_waiting(const PageContext *context, Html *html, const PodsSummary *summary) {
+    const PodSummary **waiting = ARENA_ARRAY(context->arena, const PodSummary *, summary->n + 1);
     size_t n = 0;
 
-    piece_section(html, "wait", "Pods that wait");
-    for (size_t i = 0; waiting && i < sight->n; i++)
-        if (sight->pods[i].is_waiting)
-            waiting[n++] = &sight->pods[i];
+    widget_section(html, "wait", "Pods that wait");
+    for (size_t i = 0; waiting && i < summary->n; i++)
+        if (summary->pods[i].is_waiting)
+            waiting[n++] = &summary->pods[i];
     if (n > 0)
-        draw_waiting_rows(sitting, html, waiting, n);
+        draw_waiting_rows(context, html, waiting, n);
     else
-        piece_empty(html, "No pod waits because of berth.", NULL);
+        widget_empty(html, "No pod waits because of berth.", NULL);
     html_close(html);
 }
 
@@ -227,38 +227,38 @@ static void draw_rejecting(Html *html, const Rejecting *rejecting) {
         rejecting->figure.n_rejected_all);
 }
 
-static void draw_policies(const Sitting *sitting, Html *html) {
+static void draw_policies(const PageContext *context, Html *html) {
     static const char *const columns[] = {
         "Policy", "#Nodes rejected", "#Pods it was for", "#Of these, no node left"};
-    const Program *program = sitting->view->program;
-    Rejecting *all = ARENA_ARRAY(sitting->arena, Rejecting, program->n_policies + 1);
+    const Program *program = context->view->program;
+    Rejecting *all = ARENA_ARRAY(context->arena, Rejecting, program->n_policies + 1);
 
-    piece_section(html, "rejecting", "Policies that reject most");
+    widget_section(html, "rejecting", "Policies that reject most");
     if (program->n_policies == 0)
-        piece_empty(html,
+        widget_empty(html,
             "There are no policies: every node passes.",
             "Start berth serve with --policy FILE.");
     for (size_t i = 0; all && i < program->n_policies; i++)
-        all[i] = rejecting_of(sitting->api->metrics, &program->policies[i]);
+        all[i] = rejecting_of(context->api->metrics, &program->policies[i]);
     if (all)
         qsort(all, program->n_policies, sizeof(*all), compare_rejecting);
-    piece_table(html, "policies", "Since the start", columns, ELEMENTS_OF(columns));
+    widget_table(html, "policies", "Since the start", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; all && i < program->n_policies && i < POLICIES_SHOWN; i++)
         draw_rejecting(html, &all[i]);
-    piece_table_end(html);
+    widget_table_end(html);
     html_close(html);
 }
 
-static unsigned draw(const Sitting *sitting, Html *html) {
-    PodsSight sight = {0};
-    int r = pods_sight_all(sitting->api->decisions, sitting->view, sitting->arena, &sight);
+static unsigned draw(const PageContext *context, Html *html) {
+    PodsSummary summary = {0};
+    int r = pods_summary_all(context->api->decisions, context->view, context->arena, &summary);
 
-    draw_tiles(sitting, html);
+    draw_tiles(context, html);
     if (r == 0)
-        draw_waiting(sitting, html, &sight);
-    draw_newest(sitting, html);
-    draw_policies(sitting, html);
-    pods_sight_done(&sight);
+        draw_waiting(context, html, &summary);
+    draw_newest(context, html);
+    draw_policies(context, html);
+    pods_summary_done(&summary);
     return 200;
 }
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/shell.h"
-#include "dashboard/pod-part.h"
+#include "dashboard/pod-internal.h"
 #include "replay/hindsight.h"
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
@@ -22,7 +22,7 @@ const NodeExplanation *pod_explained(const PodPage *page, Str node) {
 }
 
 Outcome pod_outcome(const PodPage *page, Str node) {
-    Decisions *decisions = page->sitting->api->decisions;
+    Decisions *decisions = page->context->api->decisions;
 
     if (!page->outcomes)
         return (Outcome){.kind = OUTCOME_NOT_ASKED};
@@ -37,7 +37,7 @@ Str pod_chosen(const PodPage *page) {
     return page->attempt == &page->pod->attempts[0] ? page->pod->node : STR_NULL;
 }
 
-const PastDecision *pod_attempt_first(const Attempt *attempt) {
+const PastDecision *pod_attempt_first(const PodAttempt *attempt) {
     return attempt->filter.past       ? attempt->filter.past
            : attempt->prioritize.past ? attempt->prioritize.past
            : attempt->preempt.past    ? attempt->preempt.past
@@ -89,7 +89,7 @@ void pod_draw_rule(Html *html, Str policy, Str rule) {
 
 /* --- the attempt ------------------------------------------------------------------------------ */
 
-static bool has_id(const Attempt *attempt, uint64_t id) {
+static bool has_id(const PodAttempt *attempt, uint64_t id) {
     const FoundDecision *const all[] = {
         &attempt->filter, &attempt->prioritize, &attempt->preempt, &attempt->bind};
 
@@ -100,7 +100,7 @@ static bool has_id(const Attempt *attempt, uint64_t id) {
 }
 
 /* The one with a decision @id; or the newest as of then. SIZE_MAX: none is kept. */
-static size_t find_attempt(const PodSight *pod, int64_t id, int64_t at_nsec) {
+static size_t find_attempt(const PodSummary *pod, int64_t id, int64_t at_nsec) {
     for (size_t i = 0; i < pod->n_attempts; i++) {
         const PastDecision *first = pod_attempt_first(&pod->attempts[i]);
 
@@ -115,13 +115,13 @@ static size_t find_attempt(const PodSight *pod, int64_t id, int64_t at_nsec) {
 
 /* The policies of then, which are mostly still those of now. */
 static Program *program_of(const PodPage *page, const Scene *scene) {
-    Program *now = page->sitting->view->program;
+    Program *now = page->context->view->program;
 
     return scene && !scene->program && digest_equal(scene->policy, now->digest) ? now : NULL;
 }
 
 static int index_nodes(PodPage *page) {
-    page->by_name = MAP_INIT_IN(page->sitting->arena);
+    page->by_name = MAP_INIT_IN(page->context->arena);
     for (size_t i = 0; i < page->explanation.n_nodes; i++)
         if (map_add(&page->by_name, page->explanation.nodes[i].node, (uint32_t)i) < 0)
             return -ENOMEM;
@@ -134,7 +134,7 @@ static int note_kinds(PodPage *page) {
 
     if (size == 0)
         return 0;
-    page->kinds = ARENA_ARRAY(page->sitting->arena, uint8_t, page->explanation.n_nodes + 1);
+    page->kinds = ARENA_ARRAY(page->context->arena, uint8_t, page->explanation.n_nodes + 1);
     for (size_t i = 0; page->kinds && i < size; i++) {
         uint32_t number, place;
         Outcome outcome = outcomes_at(page->outcomes, i, &number);
@@ -150,7 +150,7 @@ static int note_kinds(PodPage *page) {
 static void look_back(PodPage *page) {
     const FoundDecision *filter = &page->attempt->filter;
     const SceneSetting setting = {
-        .zones = page->sitting->view->zones, .exemptions = page->sitting->view->exemptions};
+        .zones = page->context->view->zones, .exemptions = page->context->view->exemptions};
     Hindsight past = {
         .scene = filter->scene,
         .pod_text = pod_text_str(filter->pod_text),
@@ -159,7 +159,7 @@ static void look_back(PodPage *page) {
     int r = hindsight_explain(&past,
         program_of(page, filter->scene),
         &setting,
-        page->sitting->arena,
+        page->context->arena,
         &page->view,
         &page->as_sent,
         &page->explanation);
@@ -177,7 +177,7 @@ static void open_attempt(PodPage *page, size_t place) {
     page->outcomes = page->attempt->filter.outcomes;
     if (page->outcomes)
         page->names =
-            decisions_names(page->sitting->api->decisions, page->outcomes, page->sitting->arena);
+            decisions_names(page->context->api->decisions, page->outcomes, page->context->arena);
     if (!page->names)
         page->outcomes = NULL;
     if (page->filter)
@@ -187,7 +187,7 @@ static void open_attempt(PodPage *page, size_t place) {
 /* --- commands --------------------------------------------------------------------------------- */
 
 static void draw_command(const PodPage *page, const char *program) {
-    const ApiContext *api = page->sitting->api;
+    const ApiContext *api = page->context->api;
     _cleanup_(buf_done) Buf command = BUF_INIT((size_t)64 * 1024);
     _cleanup_(buf_done) Buf name = BUF_INIT((size_t)16 * 1024);
     char url[SERVER_URL_MAX];
@@ -203,13 +203,13 @@ static void draw_command(const PodPage *page, const char *program) {
     }
     if (api->server)
         buf_printf(&command, " --server %s", server_url(api->server, url));
-    piece_command(page->html, buf_str(&command));
+    widget_command(page->html, buf_str(&command));
 }
 
 static void draw_json(const PodPage *page) {
     const HtmlParameter parameters[] = {{"pod",
         arena_printf(
-            page->sitting->arena, "%.*s/%.*s", STR_FMT(page->namespace), STR_FMT(page->name))}};
+            page->context->arena, "%.*s/%.*s", STR_FMT(page->namespace), STR_FMT(page->name))}};
     Html *html = page->html;
     char path[64];
 
@@ -242,7 +242,7 @@ static void draw_parts(PodPage *page) {
     pod_story(page);
     pod_attempts(page);
     pod_attempt(page);
-    pod_ways(page);
+    pod_suggestions(page);
     pod_order(page);
     pod_node(page);
     draw_commands(page);
@@ -255,64 +255,64 @@ static unsigned draw_unknown(const PodPage *page) {
         "<p class='problem'>Nothing is remembered of <b>%.*s</b>/<b>%.*s</b>.</p>",
         STR_FMT(page->namespace),
         STR_FMT(page->name));
-    piece_empty(html,
+    widget_empty(html,
         "Either kube-scheduler has not asked berth about it, or that was long ago.",
         "kubectl describe pod says which scheduler it has, and what that one says.");
     return 404;
 }
 
-static unsigned draw_found(PodPage *page, const PodsSight *sight, int64_t id) {
+static unsigned draw_found(PodPage *page, const PodsSummary *summary, int64_t id) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     size_t place = SIZE_MAX;
 
-    if (sight->n == 0)
+    if (summary->n == 0)
         return draw_unknown(page);
-    page->pod = &sight->pods[0];
+    page->pod = &summary->pods[0];
     page->scratch = scratch;
     if (scratch)
-        place = find_attempt(page->pod, id, page->sitting->at_nsec);
+        place = find_attempt(page->pod, id, page->context->at_nsec);
     if (place == SIZE_MAX) {
-        piece_empty(page->html,
+        widget_empty(page->html,
             "That attempt is not remembered any more.",
             "Leave id and at out of the address to see the newest one.");
         return 404;
     }
-    page->is_pinned = id > 0 || page->sitting->at_nsec > 0;
+    page->is_pinned = id > 0 || page->context->at_nsec > 0;
     open_attempt(page, place);
     draw_parts(page);
     page->view = view_unref(page->view);
     return 200;
 }
 
-static unsigned draw(const Sitting *sitting, Html *html) {
+static unsigned draw(const PageContext *context, Html *html) {
     PodPage page = {
-        .sitting = sitting,
+        .context = context,
         .html = html,
         /* As they are remembered. */
-        .namespace = str_take(query_get(sitting->query, STR("namespace")), PAST_NAME_MAX),
-        .name = str_take(query_get(sitting->query, STR("name")), PAST_NAME_MAX),
-        .node = query_get(sitting->query, STR("node")),
+        .namespace = str_take(query_get(context->query, STR("namespace")), PAST_NAME_MAX),
+        .name = str_take(query_get(context->query, STR("name")), PAST_NAME_MAX),
+        .node = query_get(context->query, STR("node")),
     };
     char error[QUERY_ERROR_MAX] = "namespace and name say which pod: /pod?namespace=…&name=…";
-    PodsSight sight = {0};
+    PodsSummary summary = {0};
     unsigned status;
     int64_t id;
 
     if (!page.namespace.ptr || !page.name.ptr ||
-        !query_number(sitting->query, STR("id"), 1, INT64_MAX, 0, &id, error)) {
+        !query_number(context->query, STR("id"), 1, INT64_MAX, 0, &id, error)) {
         html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
-    if (pods_sight_one(sitting->api->decisions,
-            sitting->view,
+    if (pods_summary_one(context->api->decisions,
+            context->view,
             page.namespace,
             page.name,
             /* uid= */ STR_NULL,
-            sitting->arena,
-            &sight) < 0)
-        return piece_no_memory(html, "this page");
-    status = draw_found(&page, &sight, id);
-    pods_sight_done(&sight);
+            context->arena,
+            &summary) < 0)
+        return widget_no_memory(html, "this page");
+    status = draw_found(&page, &summary, id);
+    pods_summary_done(&summary);
     return status;
 }
 

@@ -7,28 +7,28 @@
 #include <stdio.h>
 
 #include "dashboard/dashboard.h"
-#include "dashboard/piece.h"
-#include "history/pods-sight.h"
+#include "dashboard/widgets.h"
+#include "history/pods-summary.h"
 
 #define PAGE_SIZE 100u
 
-typedef struct PodsQuestion {
+typedef struct PodsParams {
     Str text; /* empty: all */
     bool only_waiting;
     size_t page; /* from 1 */
-} PodsQuestion;
+} PodsParams;
 
-static bool read_question(const Sitting *sitting, PodsQuestion *ret, char *error) {
-    Str state = query_get(sitting->query, STR("state"));
+static bool read_question(const PageContext *context, PodsParams *ret, char *error) {
+    Str state = query_get(context->query, STR("state"));
     int64_t page;
 
-    ret->text = query_get(sitting->query, STR("q"));
+    ret->text = query_get(context->query, STR("q"));
     ret->only_waiting = str_is(state, "waiting");
     if (state.ptr && !ret->only_waiting && !str_is(state, "all")) {
         (void)snprintf(error, QUERY_ERROR_MAX, "state must be waiting or all");
         return false;
     }
-    if (!query_number(sitting->query, STR("page"), 1, 1000000, 1, &page, error))
+    if (!query_number(context->query, STR("page"), 1, 1000000, 1, &page, error))
         return false;
     ret->page = (size_t)page;
     return true;
@@ -37,7 +37,7 @@ static bool read_question(const Sitting *sitting, PodsQuestion *ret, char *error
 /* --- which ------------------------------------------------------------------------------------ */
 
 /* "namespace/name" is one text for who searches. */
-static bool fits(const PodSight *pod, const PodsQuestion *question, Arena *scratch) {
+static bool fits(const PodSummary *pod, const PodsParams *question, Arena *scratch) {
     Str text = question->text, full;
 
     if (question->only_waiting && !pod->is_waiting)
@@ -53,35 +53,36 @@ static bool fits(const PodSight *pod, const PodsQuestion *question, Arena *scrat
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024)
 
-static size_t choose(const PodsSight *sight, const PodsQuestion *question, const PodSight **ret) {
+static size_t choose(
+    const PodsSummary *summary, const PodsParams *question, const PodSummary **ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     size_t n = 0;
 
-    for (size_t i = 0; scratch && i < sight->n; i++)
-        if (fits(&sight->pods[i], question, scratch))
-            ret[n++] = &sight->pods[i];
+    for (size_t i = 0; scratch && i < summary->n; i++)
+        if (fits(&summary->pods[i], question, scratch))
+            ret[n++] = &summary->pods[i];
     return n;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-static void draw_form(Html *html, const PodsQuestion *question) {
+static void draw_form(Html *html, const PodsParams *question) {
     html_write(html,
         "<form class='filter' action='/pods' method='get'><label for='q'>Pod, node, policy or "
         "reason with</label><input id='q' name='q' value='%.*s' autocomplete='off'><label "
         "for='state'>which</label><select id='state' name='state'>",
         STR_FMT(question->text));
-    piece_option(html, STR(""), STR("all"), !question->only_waiting);
-    piece_option(html, STR("waiting"), STR("waiting"), question->only_waiting);
+    widget_option(html, STR(""), STR("all"), !question->only_waiting);
+    widget_option(html, STR("waiting"), STR("waiting"), question->only_waiting);
     html_write(html, "</select><button>Show</button></form>");
 }
 
-static void draw_state(Html *html, const PodSight *pod) {
+static void draw_state(Html *html, const PodSummary *pod) {
     if (pod->is_waiting) {
         html_write(html, "<strong class='warn'>◔ waiting</strong>");
     } else if (!str_is_empty(pod->node)) {
         html_write(html, "<span class='good'>✓ on </span>");
-        piece_node(html, pod->node);
+        widget_node(html, pod->node);
     } else if (pod->is_exempt) {
         html_write(html, "exempt: no policy is for it");
     } else if (pod->n_passed > 0) {
@@ -91,9 +92,9 @@ static void draw_state(Html *html, const PodSight *pod) {
     }
 }
 
-static void draw_pod(const Sitting *sitting, Html *html, const PodSight *pod) {
+static void draw_pod(const PageContext *context, Html *html, const PodSummary *pod) {
     html_write(html, "<tr><th scope='row'>");
-    piece_pod(html, pod->namespace, pod->name);
+    widget_pod(html, pod->namespace, pod->name);
     html_write(html, "</th><td>");
     draw_state(html, pod);
     html_write(html,
@@ -107,7 +108,8 @@ static void draw_pod(const Sitting *sitting, Html *html, const PodSight *pod) {
         pod->last_nsec);
 }
 
-static void draw_table(const Sitting *sitting, Html *html, const PodSight *const *pods, size_t n) {
+static void draw_table(
+    const PageContext *context, Html *html, const PodSummary *const *pods, size_t n) {
     static const char *const columns[] = {"Pod",
         "State",
         "#Nodes that passed last",
@@ -116,14 +118,13 @@ static void draw_table(const Sitting *sitting, Html *html, const PodSight *const
         "First",
         "Last"};
 
-    piece_table(html, "pods", "Pods berth was asked about", columns, ELEMENTS_OF(columns));
+    widget_table(html, "pods", "Pods berth was asked about", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < n; i++)
-        draw_pod(sitting, html, pods[i]);
-    piece_table_end(html);
+        draw_pod(context, html, pods[i]);
+    widget_table_end(html);
 }
 
-static void draw_page_link(
-    Html *html, const PodsQuestion *question, size_t page, const char *text) {
+static void draw_page_link(Html *html, const PodsParams *question, size_t page, const char *text) {
     char number[24];
     const HtmlParameter parameters[] = {
         {question->text.len > 0 ? "q" : NULL, question->text},
@@ -135,7 +136,7 @@ static void draw_page_link(
     html_write(html, " ");
 }
 
-static void draw_paging(Html *html, const PodsQuestion *question, size_t n) {
+static void draw_paging(Html *html, const PodsParams *question, size_t n) {
     size_t from = (question->page - 1) * PAGE_SIZE;
 
     html_write(html, "<p id='paging' data-live>%zu%s", n, n == 1 ? " pod. " : " pods. ");
@@ -146,61 +147,61 @@ static void draw_paging(Html *html, const PodsQuestion *question, size_t n) {
     html_close(html);
 }
 
-static void draw_none(const Sitting *sitting, Html *html, const PodsQuestion *question) {
+static void draw_none(const PageContext *context, Html *html, const PodsParams *question) {
     bool is_filtered = question->text.len > 0 || question->only_waiting;
 
     html_write(html, "<div id='pods' data-live>");
     if (question->only_waiting && question->text.len == 0)
-        piece_empty(html,
+        widget_empty(html,
             "No pod waits because of berth.",
             "Pods that wait for other reasons: kubectl get pods -A --field-selector "
             "status.phase=Pending");
     else if (is_filtered)
-        piece_empty(html,
+        widget_empty(html,
             "Nothing that is remembered fits.",
             "berth knows pods that kube-scheduler has asked it about; kubectl describe pod says "
             "who schedules another.");
     else
-        piece_empty(html,
-            sitting->api->decisions ? "berth has not been asked about any pod yet."
+        widget_empty(html,
+            context->api->decisions ? "berth has not been asked about any pod yet."
                                     : "Decisions are not remembered here.",
-            sitting->api->decisions ? "Tell kube-scheduler about this berth (berth config "
+            context->api->decisions ? "Tell kube-scheduler about this berth (berth config "
                                       "prints how), then create a pod."
                                     : "Start berth serve without --decisions 0.");
     html_close(html);
 }
 
-static unsigned draw_found(
-    const Sitting *sitting, Html *html, const PodsQuestion *question, const PodsSight *sight) {
-    const PodSight **pods = ARENA_ARRAY(sitting->arena, const PodSight *, sight->n + 1);
-    size_t n = pods ? choose(sight, question, pods) : 0;
+static unsigned draw_found(const PageContext *context, Html *html, const PodsParams *question,
+    const PodsSummary *summary) {
+    const PodSummary **pods = ARENA_ARRAY(context->arena, const PodSummary *, summary->n + 1);
+    size_t n = pods ? choose(summary, question, pods) : 0;
     size_t from = (question->page - 1) * PAGE_SIZE;
 
     if (n == 0) {
-        draw_none(sitting, html, question);
+        draw_none(context, html, question);
         return 200;
     }
     draw_paging(html, question, n);
     if (from < n)
-        draw_table(sitting, html, pods + from, n - from < PAGE_SIZE ? n - from : PAGE_SIZE);
+        draw_table(context, html, pods + from, n - from < PAGE_SIZE ? n - from : PAGE_SIZE);
     return from < n ? 200 : 404;
 }
 
-static unsigned draw(const Sitting *sitting, Html *html) {
+static unsigned draw(const PageContext *context, Html *html) {
     char error[QUERY_ERROR_MAX];
-    PodsQuestion question;
-    PodsSight sight = {0};
+    PodsParams question;
+    PodsSummary summary = {0};
     unsigned status;
 
-    if (!read_question(sitting, &question, error)) {
+    if (!read_question(context, &question, error)) {
         html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
     draw_form(html, &question);
-    if (pods_sight_all(sitting->api->decisions, sitting->view, sitting->arena, &sight) < 0)
-        return piece_no_memory(html, "this list");
-    status = draw_found(sitting, html, &question, &sight);
-    pods_sight_done(&sight);
+    if (pods_summary_all(context->api->decisions, context->view, context->arena, &summary) < 0)
+        return widget_no_memory(html, "this list");
+    status = draw_found(context, html, &question, &summary);
+    pods_summary_done(&summary);
     return status;
 }
 

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/policies-sight.h"
+#include "api/policies-summary.h"
 #include "base/clock.h"
 #include "base/shell.h"
 #include "dashboard/dashboard.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 
 /* A processor's time that one look may take; what is not known by then is left out. */
 #define TIME_MAX_NSEC (500 * NSEC_PER_MSEC)
@@ -25,7 +25,7 @@ static bool is_over(void *context) {
 /* --- order ------------------------------------------------------------------------------------ */
 
 static int compare(const void *a, const void *b) {
-    const PolicySight *x = a, *y = b;
+    const PolicySummary *x = a, *y = b;
 
     if (x->n_only_blocker != y->n_only_blocker)
         return x->n_only_blocker > y->n_only_blocker ? -1 : 1;
@@ -39,7 +39,7 @@ static int compare(const void *a, const void *b) {
 /* --- cells ------------------------------------------------------------------------------------ */
 
 static void draw_cost(Html *html, double nsec) {
-    piece_open_number(html);
+    widget_open_number(html);
     if (isnan(nsec)) {
         html_write(html, "–");
     } else {
@@ -61,16 +61,16 @@ static void draw_mode(Html *html, bool is_observed) {
     html_close(html);
 }
 
-static void draw_blocker(Html *html, const PoliciesSight *sight, const PolicySight *policy) {
+static void draw_blocker(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
     static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
 
-    piece_open_number(html);
+    widget_open_number(html);
     if (policy->n_only_blocker == 0) {
         html_write(html, "0");
     } else {
         html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
         html_attr(html, "class", STR("bad"));
-        html_write(html, "%zu of %zu waiting", policy->n_only_blocker, sight->n_looked_at);
+        html_write(html, "%zu of %zu waiting", policy->n_only_blocker, summary->n_looked_at);
         html_close(html);
     }
     html_close(html);
@@ -78,39 +78,41 @@ static void draw_blocker(Html *html, const PoliciesSight *sight, const PolicySig
 
 /* --- what it comes to ------------------------------------------------------------------------- */
 
-static void say_blocker(Html *html, const PoliciesSight *sight, const PolicySight *policy) {
-    html_write(
-        html, "%zu%s", sight->n_waiting, sight->n_waiting == 1 ? " pod waits. " : " pods wait. ");
-    if (sight->n_looked_at < sight->n_waiting)
-        html_write(html, "%zu of them were looked at. ", sight->n_looked_at);
+static void say_blocker(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
+    html_write(html,
+        "%zu%s",
+        summary->n_waiting,
+        summary->n_waiting == 1 ? " pod waits. " : " pods wait. ");
+    if (summary->n_looked_at < summary->n_waiting)
+        html_write(html, "%zu of them were looked at. ", summary->n_looked_at);
     if (policy->n_only_blocker > 0) {
         html_write(html,
             "Without policy <strong>%.*s</strong> %zu of %zu waiting pods could be placed, as far "
             "as berth can say.",
             STR_FMT(policy->name),
             policy->n_only_blocker,
-            sight->n_looked_at);
+            summary->n_looked_at);
     } else {
         html_write(html, "No single policy keeps one of them from every node.");
     }
 }
 
-static void draw_verdict(Html *html, const PoliciesSight *sight, const PolicySight *first) {
+static void draw_verdict(Html *html, const PoliciesSummary *summary, const PolicySummary *first) {
     html_write(html, "<p id='policies-verdict' data-live>");
-    if (sight->n_waiting == 0)
+    if (summary->n_waiting == 0)
         html_write(html, "No pod waits because of berth.");
     else
-        say_blocker(html, sight, first);
-    if (!sight->is_whole)
+        say_blocker(html, summary, first);
+    if (!summary->is_whole)
         html_write(html, " There was no time to look at all of it: figures may be too low.");
     html_close(html);
 }
 
-static void draw_policy(
-    const Sitting *sitting, Html *html, const PoliciesSight *sight, const PolicySight *policy) {
+static void draw_policy(const PageContext *context, Html *html, const PoliciesSummary *summary,
+    const PolicySummary *policy) {
     html_write(html, "<tr><th scope='row'>%.*s</th>", STR_FMT(policy->name));
     draw_mode(html, policy->is_observed);
-    draw_blocker(html, sight, policy);
+    draw_blocker(html, summary, policy);
     html_write(html,
         "<td class='number'>%zu</td><td class='number'>%zu</td><td class='number'>%zu</td>",
         policy->n_matched,
@@ -125,7 +127,7 @@ static void draw_policy(
     html_write(html, "</td></tr>");
 }
 
-static void draw_table(const Sitting *sitting, Html *html, const PoliciesSight *sight) {
+static void draw_table(const PageContext *context, Html *html, const PoliciesSummary *summary) {
     static const char *const columns[] = {"Policy",
         "Mode",
         "#Only blocker of",
@@ -135,15 +137,15 @@ static void draw_table(const Sitting *sitting, Html *html, const PoliciesSight *
         "#Cost a node",
         "Last match"};
 
-    piece_table(html, "policies", "Policies in force", columns, ELEMENTS_OF(columns));
-    for (size_t i = 0; i < sight->n; i++)
-        draw_policy(sitting, html, sight, &sight->policies[i]);
-    piece_table_end(html);
+    widget_table(html, "policies", "Policies in force", columns, ELEMENTS_OF(columns));
+    for (size_t i = 0; i < summary->n; i++)
+        draw_policy(context, html, summary, &summary->policies[i]);
+    widget_table_end(html);
 }
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-static void draw_rule(Html *html, const PolicySight *policy, const RuleSight *rule) {
+static void draw_rule(Html *html, const PolicySummary *policy, const RuleSummary *rule) {
     html_write(html,
         "<tr><th scope='row'>%.*s</th><td>%s<code>%.*s</code>",
         STR_FMT(rule->name),
@@ -163,7 +165,7 @@ static void draw_rule(Html *html, const PolicySight *policy, const RuleSight *ru
     html_close(html);
 }
 
-static void draw_command(const Sitting *sitting, Html *html, const PolicySight *policy) {
+static void draw_command(const PageContext *context, Html *html, const PolicySummary *policy) {
     _cleanup_(buf_done) Buf file = BUF_INIT(DASHBOARD_PAGE_MAX);
 
     if (str_is_empty(policy->file))
@@ -174,11 +176,11 @@ static void draw_command(const Sitting *sitting, Html *html, const PolicySight *
         "for:</p>",
         policy->line,
         STR_FMT(policy->file));
-    piece_command(html,
-        arena_printf(sitting->arena, "berth check --print-cel %.*s", STR_FMT(buf_str(&file))));
+    widget_command(html,
+        arena_printf(context->arena, "berth check --print-cel %.*s", STR_FMT(buf_str(&file))));
 }
 
-static void draw_rules_of(const Sitting *sitting, Html *html, const PolicySight *policy) {
+static void draw_rules_of(const PageContext *context, Html *html, const PolicySummary *policy) {
     static const char *const columns[] = {"Rule",
         "What it is",
         "Reason",
@@ -187,9 +189,9 @@ static void draw_rules_of(const Sitting *sitting, Html *html, const PolicySight 
         "#Failed on",
         "#Metric missing on",
         "#Cost a node"};
-    Str id = arena_printf(sitting->arena, "policy-%.*s", STR_FMT(policy->name));
-    Str table = arena_printf(sitting->arena, "rules-%.*s", STR_FMT(policy->name));
-    Str caption = arena_printf(sitting->arena, "Rules of %.*s", STR_FMT(policy->name));
+    Str id = arena_printf(context->arena, "policy-%.*s", STR_FMT(policy->name));
+    Str table = arena_printf(context->arena, "rules-%.*s", STR_FMT(policy->name));
+    Str caption = arena_printf(context->arena, "Rules of %.*s", STR_FMT(policy->name));
 
     if (!id.ptr || !table.ptr || !caption.ptr)
         return;
@@ -202,19 +204,19 @@ static void draw_rules_of(const Sitting *sitting, Html *html, const PolicySight 
         policy->n_rules,
         policy->n_rules == 1 ? "rule" : "rules");
     if (policy->n_rules > 0) {
-        piece_table(html, table.ptr, caption.ptr, columns, ELEMENTS_OF(columns));
+        widget_table(html, table.ptr, caption.ptr, columns, ELEMENTS_OF(columns));
         for (size_t i = 0; i < policy->n_rules; i++)
             draw_rule(html, policy, &policy->rules[i]);
-        piece_table_end(html);
+        widget_table_end(html);
     }
-    draw_command(sitting, html, policy);
+    draw_command(context, html, policy);
     html_close(html);
 }
 
-static void draw_rules(const Sitting *sitting, Html *html, const PoliciesSight *sight) {
-    piece_section(html, "rules", "Rules");
-    for (size_t i = 0; i < sight->n; i++)
-        draw_rules_of(sitting, html, &sight->policies[i]);
+static void draw_rules(const PageContext *context, Html *html, const PoliciesSummary *summary) {
+    widget_section(html, "rules", "Rules");
+    for (size_t i = 0; i < summary->n; i++)
+        draw_rules_of(context, html, &summary->policies[i]);
     html_close(html);
 }
 
@@ -231,23 +233,23 @@ static void draw_meaning(Html *html) {
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static unsigned draw(const Sitting *sitting, Html *html) {
+static unsigned draw(const PageContext *context, Html *html) {
     int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
-    PoliciesSight sight;
+    PoliciesSummary summary;
 
-    if (policies_sight_make(sitting->api, is_over, &end_nsec, sitting->arena, &sight) < 0)
-        return piece_no_memory(html, "this page");
-    if (sight.n == 0) {
-        piece_empty(html,
+    if (policies_summary_make(context->api, is_over, &end_nsec, context->arena, &summary) < 0)
+        return widget_no_memory(html, "this page");
+    if (summary.n == 0) {
+        widget_empty(html,
             "No policy is in force: every node passes.",
             "Write one (berth demo prints a file to begin with) and start berth serve --policy "
             "FILE.");
         return 200;
     }
-    qsort(sight.policies, sight.n, sizeof(*sight.policies), compare);
-    draw_verdict(html, &sight, &sight.policies[0]);
-    draw_table(sitting, html, &sight);
-    draw_rules(sitting, html, &sight);
+    qsort(summary.policies, summary.n, sizeof(*summary.policies), compare);
+    draw_verdict(html, &summary, &summary.policies[0]);
+    draw_table(context, html, &summary);
+    draw_rules(context, html, &summary);
     draw_meaning(html);
     html_write(html,
         "<p>What would happen without one of them, or with another limit:</p><p><a "

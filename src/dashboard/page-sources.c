@@ -6,39 +6,39 @@
  */
 
 #include "dashboard/dashboard.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 #include "live/gauge-state.h"
 #include "live/measuring.h"
 
-typedef struct SourcesView {
-    const Sitting *sitting;
+typedef struct SourcesPage {
+    const PageContext *context;
     Html *html;
     const Program *program;
     MeasuringStatus status;
     GaugeState *metrics;
     size_t n;
-} SourcesView;
+} SourcesPage;
 
 /* --- how a metric fares ----------------------------------------------------------------------- */
 
-typedef enum Fare {
-    FARE_FINE,
-    FARE_WAITING, /* nothing is wrong yet */
-    FARE_PARTLY,  /* some nodes have no value */
-    FARE_BAD,     /* none has */
-} Fare;
+typedef enum MetricHealth {
+    METRIC_FINE,
+    METRIC_WAITING, /* nothing is wrong yet */
+    METRIC_PARTLY,  /* some nodes have no value */
+    METRIC_BAD,     /* none has */
+} MetricHealth;
 
-static Fare fare_of(const GaugeState *metric) {
+static MetricHealth metric_health(const GaugeState *metric) {
     bool is_annotation = metric->gauge->source == GAUGE_ANNOTATION;
     PollState state = metric->poll ? metric->poll->state : POLL_WAITING;
 
     if (metric->figures.n_nodes == 0 || (!is_annotation && state == POLL_WAITING))
-        return FARE_WAITING;
+        return METRIC_WAITING;
     if (metric->figures.n_present == 0)
-        return FARE_BAD;
+        return METRIC_BAD;
     if (metric->figures.n_present < metric->figures.n_nodes || (!is_annotation && state != POLL_OK))
-        return FARE_PARTLY;
-    return FARE_FINE;
+        return METRIC_PARTLY;
+    return METRIC_FINE;
 }
 
 static const char *why_none(const GaugeState *metric) {
@@ -59,23 +59,23 @@ static const char *why_none(const GaugeState *metric) {
 }
 
 static void say_state(Html *html, const GaugeState *metric) {
-    switch (fare_of(metric)) {
-    case FARE_FINE:
+    switch (metric_health(metric)) {
+    case METRIC_FINE:
         html_write(html, "<span class='good'>✓ every node has a value</span>");
         break;
-    case FARE_WAITING:
+    case METRIC_WAITING:
         html_write(html,
             "<span class='quiet'>%s</span>",
             metric->figures.n_nodes == 0 ? "there are no nodes yet" : "not answered yet");
         break;
-    case FARE_PARTLY:
+    case METRIC_PARTLY:
         html_write(html,
             "<span class='warn'>%s</span>",
             metric->poll && metric->poll->state == POLL_FAILING
                 ? "! the source does not answer; the last values are still young enough"
                 : "! some nodes have no value");
         break;
-    case FARE_BAD:
+    case METRIC_BAD:
         html_write(
             html, "<strong class='bad'>✗ no node has a value: %s</strong>", why_none(metric));
         break;
@@ -84,33 +84,33 @@ static void say_state(Html *html, const GaugeState *metric) {
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
-static void draw_verdict(const SourcesView *view) {
-    size_t n_of[FARE_BAD + 1] = {0};
+static void draw_verdict(const SourcesPage *view) {
+    size_t n_of[METRIC_BAD + 1] = {0};
     Html *html = view->html;
 
     for (size_t i = 0; i < view->n; i++)
-        n_of[fare_of(&view->metrics[i])]++;
+        n_of[metric_health(&view->metrics[i])]++;
     html_write(html, "<p id='sources-verdict' class='answer' data-live>");
-    if (n_of[FARE_BAD] > 0)
+    if (n_of[METRIC_BAD] > 0)
         html_write(html,
             "No: %zu of %zu metrics %s no value on any node. Rules that read %s act by their "
             "onMissing.",
-            n_of[FARE_BAD],
+            n_of[METRIC_BAD],
             view->n,
-            n_of[FARE_BAD] == 1 ? "has" : "have",
-            n_of[FARE_BAD] == 1 ? "it" : "them");
-    else if (n_of[FARE_PARTLY] > 0)
+            n_of[METRIC_BAD] == 1 ? "has" : "have",
+            n_of[METRIC_BAD] == 1 ? "it" : "them");
+    else if (n_of[METRIC_PARTLY] > 0)
         html_write(html,
             "Mostly: %zu of %zu metrics %s no value on some nodes.",
-            n_of[FARE_PARTLY],
+            n_of[METRIC_PARTLY],
             view->n,
-            n_of[FARE_PARTLY] == 1 ? "has" : "have");
-    else if (n_of[FARE_FINE] == view->n)
+            n_of[METRIC_PARTLY] == 1 ? "has" : "have");
+    else if (n_of[METRIC_FINE] == view->n)
         html_write(html, "Yes: all %zu metrics have a value on every node.", view->n);
     else
         html_write(html,
             "Not known yet: %zu of %zu metrics were not answered yet.",
-            n_of[FARE_WAITING],
+            n_of[METRIC_WAITING],
             view->n);
     html_close(html);
 }
@@ -131,7 +131,7 @@ static void say_uses_of(Html *html, const Policy *policy, size_t gauge, size_t *
     }
 }
 
-static void draw_name(const SourcesView *view, size_t number) {
+static void draw_name(const SourcesPage *view, size_t number) {
     Html *html = view->html;
     size_t n = 0;
 
@@ -168,7 +168,7 @@ static void draw_question(Html *html, const Gauge *gauge) {
 }
 
 static void draw_coverage(Html *html, const GaugeState *metric) {
-    const PiecePart parts[] = {
+    const BarPart parts[] = {
         {STR("have a value"), (double)metric->figures.n_present, 3},
         {STR("have none"), (double)(metric->figures.n_nodes - metric->figures.n_present), 8},
     };
@@ -177,7 +177,7 @@ static void draw_coverage(Html *html, const GaugeState *metric) {
     html_attr_number(html, "data-value", (int64_t)metric->figures.n_present);
     html_write(html, "%zu of %zu", metric->figures.n_present, metric->figures.n_nodes);
     if (metric->figures.n_nodes > 0)
-        piece_bar(html, parts, ELEMENTS_OF(parts), (double)metric->figures.n_nodes);
+        widget_bar(html, parts, ELEMENTS_OF(parts), (double)metric->figures.n_nodes);
     html_close(html);
 }
 
@@ -185,7 +185,7 @@ static void draw_age(Html *html, const GaugeState *metric) {
     bool is_known = metric->at_nsec != 0;
     bool is_old = is_known && metric->age_nsec > metric->gauge->max_age_nsec;
 
-    piece_open_number(html);
+    widget_open_number(html);
     html_attr_number(html, "data-value", is_known ? metric->age_nsec : INT64_MAX);
     if (is_old)
         html_write(html, "<strong class='bad'>✗ </strong>");
@@ -237,7 +237,7 @@ static void draw_error(Html *html, const char *what, const char *text) {
     html_write(html, "<div>%s%s</div>", what, text);
 }
 
-static void draw_state(const SourcesView *view, const GaugeState *metric) {
+static void draw_state(const SourcesPage *view, const GaugeState *metric) {
     const PollStatus *poll = metric->poll;
     Html *html = view->html;
 
@@ -255,11 +255,11 @@ static void draw_state(const SourcesView *view, const GaugeState *metric) {
     html_close(html);
 }
 
-static void draw_metrics(const SourcesView *view) {
+static void draw_metrics(const SourcesPage *view) {
     static const char *const columns[] = {
         "Metric", "Question", "Nodes that have it", "#Age, of at most", "Left out", "State"};
 
-    piece_table(view->html,
+    widget_table(view->html,
         "metrics",
         "What policies measure, as it counts now",
         columns,
@@ -274,7 +274,7 @@ static void draw_metrics(const SourcesView *view) {
         draw_state(view, &view->metrics[i]);
         html_close(view->html);
     }
-    piece_table_end(view->html);
+    widget_table_end(view->html);
     if (view->program->n_gauges > view->n)
         html_write(
             view->html, "<p class='notice'>There are more, which are measured but not shown.</p>");
@@ -290,50 +290,50 @@ static void draw_source(Html *html, Str name, GaugeSource kind, Str url) {
         STR_FMT(url));
 }
 
-static void draw_sources(const SourcesView *view) {
+static void draw_sources(const SourcesPage *view) {
     static const char *const columns[] = {"Source", "Kind", "Address"};
     const MeasuringStatus *status = &view->status;
 
     if (status->n_sources == 0 && str_is_empty(status->api_server)) {
-        piece_empty(view->html,
+        widget_empty(view->html,
             "No source is configured.",
             "berth serve --prometheus URL names one for all metrics, --sources FILE several.");
         return;
     }
-    piece_table(view->html, "sources", "Who is asked", columns, ELEMENTS_OF(columns));
+    widget_table(view->html, "sources", "Who is asked", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < status->n_sources; i++)
         draw_source(view->html, status->sources[i].name, GAUGE_PROMETHEUS, status->sources[i].url);
     if (!str_is_empty(status->api_server))
         draw_source(view->html, GAUGE_RESOURCES_NAME, GAUGE_RESOURCES, status->api_server);
-    piece_table_end(view->html);
+    widget_table_end(view->html);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static bool read_metrics(SourcesView *view) {
-    const Sitting *sitting = view->sitting;
-    GaugeTime time = {.now_nsec = sitting->wall_nsec, .uptime_nsec = sitting->now_nsec};
+static bool read_metrics(SourcesPage *view) {
+    const PageContext *context = view->context;
+    GaugeTime time = {.now_nsec = context->wall_nsec, .uptime_nsec = context->now_nsec};
     size_t n = view->program->n_gauges;
 
     view->n = n < MEASURING_SHOWN_MAX ? n : MEASURING_SHOWN_MAX;
-    view->metrics = ARENA_ARRAY(sitting->arena, GaugeState, view->n);
+    view->metrics = ARENA_ARRAY(context->arena, GaugeState, view->n);
     if (!view->metrics ||
-        (sitting->api->measuring &&
+        (context->api->measuring &&
             !measuring_status(
-                sitting->api->measuring, sitting->view, sitting->arena, &view->status)))
+                context->api->measuring, context->view, context->arena, &view->status)))
         return false;
     for (size_t i = 0; i < view->n; i++)
-        view->metrics[i] = gauge_state(sitting->view, &view->status, i, time);
+        view->metrics[i] = gauge_state(context->view, &view->status, i, time);
     return true;
 }
 
-static unsigned draw(const Sitting *sitting, Html *html) {
-    SourcesView view = {.sitting = sitting, .html = html, .program = sitting->view->program};
+static unsigned draw(const PageContext *context, Html *html) {
+    SourcesPage view = {.context = context, .html = html, .program = context->view->program};
 
     if (!read_metrics(&view))
-        return piece_no_memory(html, "this page");
+        return widget_no_memory(html, "this page");
     if (view.n == 0) {
-        piece_empty(html,
+        widget_empty(html,
             "No policy measures anything.",
             "An entry of metrics: in a policy asks for a number of each node, by PromQL, "
             "metrics.k8s.io or an annotation: docs/metrics.md says how.");
@@ -342,7 +342,7 @@ static unsigned draw(const Sitting *sitting, Html *html) {
         draw_metrics(&view);
     }
     draw_sources(&view);
-    piece_curl(html, sitting->api->server, "/api/v1/sources");
+    widget_curl(html, context->api->server, "/api/v1/sources");
     return 200;
 }
 

@@ -25,7 +25,7 @@
 
 #include "base/digest.h"
 #include "dashboard/dashboard.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 #include "history/changes.h"
 #include "history/recorder.h"
 
@@ -34,66 +34,66 @@
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* A number of a policy that can be changed: what `--set` calls it, and what it is. */
-typedef struct Knob {
+typedef struct Setting {
     Str key;   /* POLICY.params.NAME, POLICY.RULE.weight */
     Str label; /* for people */
     double value;
     bool is_whole;
     bool is_weight;
-} Knob;
+} Setting;
 
-#define KNOBS_MAX 200u
+#define SETTINGS_MAX 200u
 
-typedef struct Knobs {
-    Knob items[KNOBS_MAX];
+typedef struct Settings {
+    Setting items[SETTINGS_MAX];
     size_t n;
-} Knobs;
+} Settings;
 
-static void add_knob(Knobs *knobs, Knob knob) {
-    if (knobs->n < KNOBS_MAX && knob.key.ptr && knob.label.ptr)
-        knobs->items[knobs->n++] = knob;
+static void add_setting(Settings *settings, Setting setting) {
+    if (settings->n < SETTINGS_MAX && setting.key.ptr && setting.label.ptr)
+        settings->items[settings->n++] = setting;
 }
 
-static void add_param(
-    const Sitting *sitting, const Policy *policy, Str name, CelValue value, Knobs *knobs) {
+static void add_param(const PageContext *context, const Policy *policy, Str name, CelValue value,
+    Settings *settings) {
     if (value.kind != CEL_INT && value.kind != CEL_DOUBLE)
         return;
-    add_knob(knobs,
-        (Knob){
+    add_setting(settings,
+        (Setting){
             .key = arena_printf(
-                sitting->arena, "%.*s.params.%.*s", STR_FMT(policy->name), STR_FMT(name)),
+                context->arena, "%.*s.params.%.*s", STR_FMT(policy->name), STR_FMT(name)),
             .label = arena_printf(
-                sitting->arena, "%.*s of policy %.*s", STR_FMT(name), STR_FMT(policy->name)),
+                context->arena, "%.*s of policy %.*s", STR_FMT(name), STR_FMT(policy->name)),
             .value = value.kind == CEL_INT ? (double)value.i : value.d,
             .is_whole = value.kind == CEL_INT,
         });
 }
 
-static void add_params(const Sitting *sitting, const Policy *policy, Knobs *knobs) {
+static void add_params(const PageContext *context, const Policy *policy, Settings *settings) {
     const CelVariable *params = cel_env_variable(policy->scope->env, STR("params"));
     const CelRecordType *type = &policy->scope->params_type;
 
     if (!params || !params->is_constant || params->value.kind != CEL_RECORD)
         return;
     for (uint32_t i = 0; i < type->n_fields; i++)
-        add_param(sitting,
+        add_param(context,
             policy,
             type->fields[i].name,
             type->get(params->value.record, i, /* run= */ NULL),
-            knobs);
+            settings);
 }
 
-static void add_weights(const Sitting *sitting, const Policy *policy, Knobs *knobs) {
+static void add_weights(const PageContext *context, const Policy *policy, Settings *settings) {
     for (size_t i = 0; i < policy->n_scores; i++) {
         const Score *score = &policy->scores[i];
 
-        add_knob(knobs,
-            (Knob){
-                .key = arena_printf(sitting->arena,
+        add_setting(settings,
+            (Setting){
+                .key = arena_printf(context->arena,
                     "%.*s.%.*s.weight",
                     STR_FMT(policy->name),
                     STR_FMT(score->name)),
-                .label = arena_printf(sitting->arena,
+                .label = arena_printf(context->arena,
                     "weight of score %.*s of policy %.*s",
                     STR_FMT(score->name),
                     STR_FMT(policy->name)),
@@ -103,37 +103,38 @@ static void add_weights(const Sitting *sitting, const Policy *policy, Knobs *kno
     }
 }
 
-static void find_knobs(const Sitting *sitting, Knobs *ret) {
-    const Program *program = sitting->view->program;
+static void find_settings(const PageContext *context, Settings *ret) {
+    const Program *program = context->view->program;
 
     for (size_t i = 0; i < program->n_policies; i++) {
-        add_params(sitting, &program->policies[i], ret);
-        add_weights(sitting, &program->policies[i], ret);
+        add_params(context, &program->policies[i], ret);
+        add_weights(context, &program->policies[i], ret);
     }
 }
 
-static void draw_knob(Html *html, const Knob *knob, size_t number) {
+static void draw_setting(Html *html, const Setting *setting, size_t number) {
     char id[48], value[48];
 
-    (void)snprintf(id, sizeof(id), "knob-%zu", number);
-    (void)snprintf(value, sizeof(value), "%.15g", knob->value);
-    html_write(html, "<p class='knob'>");
-    piece_label(html, id, knob->label);
-    html_write(html, "<input type='number' id='%s' step='%s'>", id, knob->is_whole ? "1" : "any");
-    if (knob->is_weight)
+    (void)snprintf(id, sizeof(id), "setting-%zu", number);
+    (void)snprintf(value, sizeof(value), "%.15g", setting->value);
+    html_write(html, "<p class='setting'>");
+    widget_label(html, id, setting->label);
+    html_write(
+        html, "<input type='number' id='%s' step='%s'>", id, setting->is_whole ? "1" : "any");
+    if (setting->is_weight)
         html_attr(html, "min", STR("0"));
     html_attr(html, "value", str_from_c(value));
     html_attr(html, "data-was", str_from_c(value));
-    html_attr(html, "data-set", knob->key);
+    html_attr(html, "data-set", setting->key);
     html_close(html);
 }
 
-static void draw_knobs(Html *html, const Knobs *knobs) {
-    if (knobs->n == 0)
+static void draw_settings(Html *html, const Settings *settings) {
+    if (settings->n == 0)
         return;
     html_write(html, "<fieldset id='what-if-numbers'><legend>Limits and weights</legend>");
-    for (size_t i = 0; i < knobs->n; i++)
-        draw_knob(html, &knobs->items[i], i);
+    for (size_t i = 0; i < settings->n; i++)
+        draw_setting(html, &settings->items[i], i);
     html_close(html);
 }
 
@@ -162,12 +163,12 @@ static void draw_text(Html *html, const PolicySource *source, size_t number) {
     html_write(html, "%.*s</textarea>", STR_FMT(source->text));
 }
 
-static void draw_texts(const Sitting *sitting, Html *html) {
+static void draw_texts(const PageContext *context, Html *html) {
     const PolicySource *sources = NULL;
     size_t n = 0;
 
     if (!changes_sources(
-            sitting->api->changes, sitting->view->program->digest, sitting->arena, &sources, &n)) {
+            context->api->changes, context->view->program->digest, context->arena, &sources, &n)) {
         html_write(html,
             "<p>The texts of these policies are not kept here: they are too large. The numbers "
             "above can be changed all the same.</p>");
@@ -188,10 +189,10 @@ static void draw_last(Html *html) {
     html_close(html);
 }
 
-static void draw_form(const Sitting *sitting, Html *html, const Knobs *knobs) {
+static void draw_form(const PageContext *context, Html *html, const Settings *settings) {
     html_write(html, "<form id='what-if-form' action='/what-if' method='get'>");
-    draw_knobs(html, knobs);
-    draw_texts(sitting, html);
+    draw_settings(html, settings);
+    draw_texts(context, html);
     draw_last(html);
     html_write(html, "<button type='submit' id='what-if-run' hidden>What if?</button></form>");
 }
@@ -203,42 +204,42 @@ static void draw_result(Html *html) {
         "same.</p></noscript></section>");
 }
 
-static void draw_commands(const Sitting *sitting, Html *html, const Knobs *knobs) {
+static void draw_commands(const PageContext *context, Html *html, const Settings *settings) {
     html_write(html,
         "<h2>As commands</h2><p>The same from a terminal: with another number, or with a file that "
         "was changed.</p>");
-    if (knobs->n > 0)
-        piece_command(html,
-            arena_printf(sitting->arena,
+    if (settings->n > 0)
+        widget_command(html,
+            arena_printf(context->arena,
                 "berth what-if --set %.*s=%.15g --last %d",
-                STR_FMT(knobs->items[0].key),
-                knobs->items[0].value,
+                STR_FMT(settings->items[0].key),
+                settings->items[0].value,
                 RECORDER_LAST_DEFAULT));
-    piece_command(html,
-        arena_printf(sitting->arena,
+    widget_command(html,
+        arena_printf(context->arena,
             "berth what-if --policy new-policy.yaml --last %d",
             RECORDER_LAST_DEFAULT));
 }
 
-static unsigned draw(const Sitting *sitting, Html *html) {
-    Knobs *knobs = ARENA_NEW(sitting->arena, Knobs);
+static unsigned draw(const PageContext *context, Html *html) {
+    Settings *settings = ARENA_NEW(context->arena, Settings);
 
-    if (!knobs)
-        return piece_no_memory(html, "this page");
-    if (!sitting->api->decisions) {
-        piece_empty(html,
+    if (!settings)
+        return widget_no_memory(html, "this page");
+    if (!context->api->decisions) {
+        widget_empty(html,
             "Decisions are not remembered here: there is nothing to make again.",
             "Start berth serve without --decisions 0.");
         return 200;
     }
-    find_knobs(sitting, knobs);
+    find_settings(context, settings);
     html_write(html,
         "<p>Change a copy of the policies; the last decisions are made again with it, on the "
         "cluster and the metrics as they were, and compared. Nothing is applied: to keep a change, "
         "put it into the policy file yourself.</p>");
-    draw_form(sitting, html, knobs);
+    draw_form(context, html, settings);
     draw_result(html);
-    draw_commands(sitting, html, knobs);
+    draw_commands(context, html, settings);
     html_write(html,
         "<p class='quiet'>Exact for berth's part. Which node kube-scheduler takes in the end is "
         "its own affair, and each decision is taken by itself.</p>");

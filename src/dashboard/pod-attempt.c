@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "dashboard/pod-part.h"
+#include "dashboard/pod-internal.h"
 
 #define REASONS_MAX 240u
 #define NODES_SHOWN 100u
@@ -15,14 +15,12 @@
 /* --- what became of the nodes ----------------------------------------------------------------- */
 
 static size_t n_never_offered(const PastDecision *filter) {
-    return filter->n_known > filter->summary.n_in
-               ? filter->n_known - filter->summary.n_in
-               : 0;
+    return filter->n_known > filter->summary.n_in ? filter->n_known - filter->summary.n_in : 0;
 }
 
 static void draw_counts(const PodPage *page) {
     const PastDecision *filter = page->filter;
-    const PiecePart all[] = {
+    const BarPart all[] = {
         {STR("passed"), (double)filter->summary.n_out, 3},
         {STR("narrowed away"), (double)filter->summary.n_narrowed, 6},
         {STR("rejected"), (double)filter->summary.n_rejected, 7},
@@ -30,7 +28,7 @@ static void draw_counts(const PodPage *page) {
         {STR("not judged in time"), (double)filter->summary.n_late, 2},
         {STR("never offered"), (double)n_never_offered(filter), 8},
     };
-    PiecePart parts[ELEMENTS_OF(all)];
+    BarPart parts[ELEMENTS_OF(all)];
     double whole = 0;
     size_t n = 0;
 
@@ -42,7 +40,7 @@ static void draw_counts(const PodPage *page) {
             parts[n++] = all[i];
         whole += all[i].value;
     }
-    piece_bar(page->html, parts, n, whole);
+    widget_bar(page->html, parts, n, whole);
 }
 
 static void draw_never_offered(const PodPage *page) {
@@ -124,7 +122,7 @@ static void draw_member(const PodPage *page, Str name, const RuleNote *rule) {
     Html *html = page->html;
 
     html_write(html, "<tr><th scope='row'>");
-    piece_node(html, name);
+    widget_node(html, name);
     html_write(html, "</th><td>");
     if (failed)
         pod_draw_why(page, node, failed);
@@ -138,7 +136,7 @@ static void draw_member(const PodPage *page, Str name, const RuleNote *rule) {
 
 static void draw_rest(const PodPage *page, const ReasonGroup *group) {
     Str rule = arena_printf(
-        page->sitting->arena, "%.*s/%.*s", STR_FMT(group->policy), STR_FMT(group->rule));
+        page->context->arena, "%.*s/%.*s", STR_FMT(group->policy), STR_FMT(group->rule));
     const HtmlParameter parameters[] = {
         {"outcome", str_from_c(outcome_name(group->kind))},
         {group->policy.len > 0 ? "rule" : NULL, rule},
@@ -156,14 +154,14 @@ static void draw_rest(const PodPage *page, const ReasonGroup *group) {
 static void draw_members(const PodPage *page, const ReasonGroup *group, const char *id) {
     static const char *const columns[] = {"Node", "Value and limit, as of then", "Also fails"};
     size_t size = outcomes_size(page->outcomes), n = 0;
-    Str caption = arena_printf(page->sitting->arena,
+    Str caption = arena_printf(page->context->arena,
         "%s: %.*s",
         group->n_nodes > NODES_SHOWN ? "The first 100 nodes" : "Nodes",
         STR_FMT(group->reason));
 
     if (!caption.ptr)
         return;
-    piece_table(page->html, id, caption.ptr, columns, ELEMENTS_OF(columns));
+    widget_table(page->html, id, caption.ptr, columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < size && n < NODES_SHOWN; i++) {
         const RuleNote *rule;
         uint32_t number;
@@ -174,7 +172,7 @@ static void draw_members(const PodPage *page, const ReasonGroup *group, const ch
         draw_member(page, page->names[number - 1], rule);
         n++;
     }
-    piece_table_end(page->html);
+    widget_table_end(page->html);
     if (group->n_nodes > n)
         draw_rest(page, group);
 }
@@ -203,7 +201,7 @@ static void draw_group(const PodPage *page, const ReasonGroup *group, size_t num
 }
 
 static void draw_reasons(const PodPage *page) {
-    ReasonGroup *groups = ARENA_ARRAY(page->sitting->arena, ReasonGroup, REASONS_MAX);
+    ReasonGroup *groups = ARENA_ARRAY(page->context->arena, ReasonGroup, REASONS_MAX);
     size_t n = groups ? attempt_reasons(&page->attempt->filter, groups, REASONS_MAX) : 0;
 
     if (n == 0)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "dashboard/node-facts.h"
-#include "dashboard/pod-part.h"
+#include "dashboard/pod-internal.h"
 
 /* --- the question ----------------------------------------------------------------------------- */
 
@@ -145,7 +145,7 @@ static void draw_answer(const PodPage *page) {
     Html *html = page->html;
 
     html_write(html, "<p class='answer'>");
-    piece_node(html, page->node);
+    widget_node(html, page->node);
     html_write(html, ": ");
     if (page->outcomes)
         draw_verdict(page, pod_outcome(page, page->node));
@@ -161,7 +161,7 @@ static void draw_answer(const PodPage *page) {
 void pod_node(const PodPage *page) {
     Html *html = page->html;
 
-    piece_section(html, "why-not", "Why not another node?");
+    widget_section(html, "why-not", "Why not another node?");
     draw_form(page);
     if (!str_is_empty(page->node))
         draw_answer(page);

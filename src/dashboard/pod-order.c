@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dashboard/pod-part.h"
+#include "dashboard/pod-internal.h"
 #include "extender/score.h"
 
 #define BEST_SHOWN 10u
@@ -56,7 +56,7 @@ static bool is_equal(const RankedNode *a, const RankedNode *b) {
 
 static int wire_of(const PodPage *page, Str node, const NodeExplanation *explained) {
     const FoundDecision *asked = &page->attempt->prioritize;
-    Decisions *decisions = page->sitting->api->decisions;
+    Decisions *decisions = page->context->api->decisions;
     Outcome outcome = {0};
 
     if (asked->outcomes)
@@ -94,7 +94,7 @@ static bool make_order(const PodPage *page, Order *ret) {
     Str chosen = pod_chosen(page);
 
     *ret = (Order){
-        .items = ARENA_ARRAY(page->sitting->arena, RankedNode, outcomes_size(page->outcomes) + 1)};
+        .items = ARENA_ARRAY(page->context->arena, RankedNode, outcomes_size(page->outcomes) + 1)};
     if (!ret->items)
         return false;
     ret->n = collect(page, ret->items);
@@ -111,15 +111,15 @@ static bool make_order(const PodPage *page, Order *ret) {
 
 /* --- one node's score ------------------------------------------------------------------------- */
 
-static size_t make_parts(const PodPage *page, const NodeExplanation *node, PiecePart *ret) {
+static size_t make_parts(const PodPage *page, const NodeExplanation *node, BarPart *ret) {
     const Explanation *explanation = &page->explanation;
     size_t n = 0;
 
     for (; n < explanation->n_scores && n < PARTS_MAX; n++)
-        ret[n] = (PiecePart){
+        ret[n] = (BarPart){
             .label = explanation->scores[n]->name,
             .value = node->parts[n].contribution,
-            .colour = (unsigned)(n % PIECE_COLOURS) + 1,
+            .colour = (unsigned)(n % WIDGET_COLOURS) + 1,
         };
     return n;
 }
@@ -128,7 +128,7 @@ static size_t make_parts(const PodPage *page, const NodeExplanation *node, Piece
 static void draw_score_line(const PodPage *page, const Order *order, const RankedNode *ranked) {
     Html *html = page->html;
 
-    piece_node(html, ranked->node);
+    widget_node(html, ranked->node);
     html_write(html, ": ");
     if (ranked->explained) {
         html_write(html, "%.1f = ", ranked->explained->score);
@@ -148,7 +148,7 @@ static void draw_outweighed(
     Html *html = page->html;
 
     html_write(html, "<p>Our first was ");
-    piece_node(html, first->node);
+    widget_node(html, first->node);
     html_write(html, ". ");
     if (first->wire < 0 || chosen->wire < 0)
         html_write(html, "What kube-scheduler was told of the two is no longer kept.");
@@ -185,7 +185,7 @@ static void draw_verdict(const PodPage *page, const Order *order) {
         draw_chosen(page, order);
     } else if (chosen.len > 0) {
         html_write(html, "<p>It went to ");
-        piece_node(html, chosen);
+        widget_node(html, chosen);
         html_write(html, ", which is not among the nodes that passed this attempt.</p>");
     } else {
         html_write(html, "<p>Which of these kube-scheduler took, berth has not seen.</p>");
@@ -209,14 +209,14 @@ static void draw_share(const PodPage *page) {
 /* --- the table -------------------------------------------------------------------------------- */
 
 static void draw_ranked(const PodPage *page, const Order *order, const RankedNode *ranked) {
-    PiecePart parts[PARTS_MAX];
+    BarPart parts[PARTS_MAX];
     Html *html = page->html;
 
     html_open(html, "tr");
     if (ranked == order->chosen)
         html_attr(html, "class", STR("chosen"));
     html_write(html, "<td class='number'>%zu</td><th scope='row'>", ranked->rank);
-    piece_node(html, ranked->node);
+    widget_node(html, ranked->node);
     if (ranked == order->chosen)
         html_write(html, " ← chosen");
     if (ranked->is_narrowed)
@@ -229,7 +229,7 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
         html_write(html, "%.1f", ranked->explained->score);
     html_write(html, "</td><td>");
     if (ranked->explained)
-        piece_bar(html, parts, make_parts(page, ranked->explained, parts), 100);
+        widget_bar(html, parts, make_parts(page, ranked->explained, parts), 100);
     html_write(html, "</td></tr>");
 }
 
@@ -238,12 +238,12 @@ static void draw_table(const PodPage *page, const Order *order) {
         "#Rank", "Node", "#On the wire", "#Score of 100", "Its parts"};
     Html *html = page->html;
 
-    piece_table(html, "order-table", "Our order of nodes", columns, ELEMENTS_OF(columns));
+    widget_table(html, "order-table", "Our order of nodes", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < order->n && i < BEST_SHOWN; i++)
         draw_ranked(page, order, &order->items[i]);
     if (order->chosen && order->chosen >= order->items + BEST_SHOWN)
         draw_ranked(page, order, order->chosen);
-    piece_table_end(html);
+    widget_table_end(html);
     if (order->n > BEST_SHOWN)
         html_write(html, "<p>The best %u of %zu that passed.</p>", BEST_SHOWN, order->n);
 }
@@ -254,7 +254,7 @@ void pod_order(const PodPage *page) {
 
     if (!page->filter || page->filter->summary.n_out == 0)
         return;
-    piece_section(html, "order", "Why was this node chosen?");
+    widget_section(html, "order", "Why was this node chosen?");
     if (!page->outcomes || !make_order(page, &order)) {
         html_write(html, "<p>Which nodes passed is no longer kept.</p>");
     } else {

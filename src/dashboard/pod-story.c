@@ -9,14 +9,14 @@
 #include "base/calendar.h"
 #include "base/nsec.h"
 #include "dashboard/headline.h"
-#include "dashboard/pod-part.h"
+#include "dashboard/pod-internal.h"
 
 #define ATTEMPTS_SHOWN 50u
 #define REASONS_MAX 240u
 
 /* --- headline --------------------------------------------------------------------------------- */
 
-static void draw_passed(Html *html, const PodSight *pod) {
+static void draw_passed(Html *html, const PodSummary *pod) {
     html_write(html,
         "%zu of %zu%s",
         pod->n_passed,
@@ -26,7 +26,7 @@ static void draw_passed(Html *html, const PodSight *pod) {
 
 /* "; 4,203 node is too busy (policy busy, rule cool)" */
 static void draw_reasons(const PodPage *page) {
-    ReasonGroup *groups = ARENA_ARRAY(page->sitting->arena, ReasonGroup, REASONS_MAX);
+    ReasonGroup *groups = ARENA_ARRAY(page->context->arena, ReasonGroup, REASONS_MAX);
     size_t n =
         groups && page->pod->filter ? attempt_reasons(page->pod->filter, groups, REASONS_MAX) : 0;
     Html *html = page->html;
@@ -54,11 +54,11 @@ static void draw_clock(Html *html, int64_t nsec) {
 }
 
 static void draw_retry(const PodPage *page) {
-    int64_t latest = page->pod->last_nsec + PODS_SIGHT_RETRY_SEC * NSEC_PER_SEC;
+    int64_t latest = page->pod->last_nsec + PODS_SUMMARY_RETRY_SEC * NSEC_PER_SEC;
     Html *html = page->html;
 
     html_open(html, "p");
-    if (latest > page->sitting->wall_nsec) {
+    if (latest > page->context->wall_nsec) {
         html_write(html, "kube-scheduler tries again when something changes, and by ");
         draw_clock(html, latest);
         html_write(html, " at the latest.");
@@ -73,7 +73,7 @@ static void draw_retry(const PodPage *page) {
 
 /* The first of its last attempts that found no node. A pod of the same name may have been before
  * it. */
-static int64_t waiting_since(const PodSight *pod) {
+static int64_t waiting_since(const PodSummary *pod) {
     int64_t since = pod->last_nsec;
 
     for (size_t i = 0; i < pod->n_attempts; i++) {
@@ -99,13 +99,13 @@ static void draw_waiting(const PodPage *page) {
 }
 
 static void draw_settled(const PodPage *page) {
-    const PodSight *pod = page->pod;
+    const PodSummary *pod = page->pod;
     Html *html = page->html;
 
     html_write(html, "<p class='answer'>");
     if (!str_is_empty(pod->node)) {
         html_write(html, "<strong class='good'>✓ on node </strong>");
-        piece_node(html, pod->node);
+        widget_node(html, pod->node);
         html_write(html, ": ");
     } else if (pod->is_exempt) {
         html_write(html, "No policy is for this pod (--exempt): ");
@@ -138,7 +138,7 @@ void pod_story(const PodPage *page) {
 
 /* --- timeline --------------------------------------------------------------------------------- */
 
-static void draw_verbs(Html *html, const Attempt *attempt) {
+static void draw_verbs(Html *html, const PodAttempt *attempt) {
     const FoundDecision *const all[] = {
         &attempt->filter, &attempt->prioritize, &attempt->preempt, &attempt->bind};
     const char *separator = "";
@@ -152,14 +152,14 @@ static void draw_verbs(Html *html, const Attempt *attempt) {
 }
 
 /* What the attempt came to: a bind says more than a filter. */
-static void draw_outcome(Html *html, const Attempt *attempt) {
+static void draw_outcome(Html *html, const PodAttempt *attempt) {
     if (attempt->bind.past)
         headline_said(html, attempt->bind.past);
     else
         headline_said(html, pod_attempt_first(attempt));
 }
 
-static void draw_attempt(const PodPage *page, const Attempt *attempt, size_t number) {
+static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t number) {
     const PastDecision *first = pod_attempt_first(attempt);
     Html *html = page->html;
 
@@ -168,7 +168,7 @@ static void draw_attempt(const PodPage *page, const Attempt *attempt, size_t num
     html_open(html, "tr");
     if (attempt == page->attempt)
         html_attr(html, "class", STR("chosen"));
-    piece_open_head(html);
+    widget_open_head(html);
     headline_open_link(html, first);
     if (attempt == page->attempt)
         html_attr(html, "aria-current", STR("true"));
@@ -188,13 +188,13 @@ static void draw_attempt(const PodPage *page, const Attempt *attempt, size_t num
 void pod_attempts(const PodPage *page) {
     static const char *const columns[] = {
         "Attempt", "When", "#Nodes asked → passed", "Verbs", "What came of it"};
-    const PodSight *pod = page->pod;
+    const PodSummary *pod = page->pod;
     Html *html = page->html;
 
-    piece_table(html, "attempts", "Attempts, the newest first", columns, ELEMENTS_OF(columns));
+    widget_table(html, "attempts", "Attempts, the newest first", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < pod->n_attempts && i < ATTEMPTS_SHOWN; i++)
         draw_attempt(page, &pod->attempts[i], pod->n_attempts - i);
-    piece_table_end(html);
+    widget_table_end(html);
     if (pod->n_attempts > ATTEMPTS_SHOWN)
         html_write(
             html, "<p>%zu older ones are in the JSON.</p>", pod->n_attempts - ATTEMPTS_SHOWN);

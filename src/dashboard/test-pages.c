@@ -36,7 +36,7 @@ static void test_empty(void **state) {
         const char *page = get(&stage, paths[i], "", 200);
 
         assert_has(page, "<!DOCTYPE html>\n<html lang=\"en\">");
-        assert_has(page, "id=\"sentence\"");
+        assert_has(page, "id=\"health-summary\"");
         assert_has(page, "aria-current=\"page\"");
         assert_has(page, "<h1>");
         assert_has(page, "</body></html>\n");
@@ -219,7 +219,7 @@ static void test_smallest_change(void **state) {
     (void)state;
     stage_init_text(&stage, text);
     ask(&stage, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
-    page = strstr(get(&stage, "/pod", "namespace=team&name=p", 200), "id=\"ways\"");
+    page = strstr(get(&stage, "/pod", "namespace=team&name=p", 200), "id=\"suggestions\"");
     assert_non_null(page);
     assert_has(page, "The smallest change that frees a node");
     assert_has(page, "</strong>: then <a href=\"/node?name=n2\"");

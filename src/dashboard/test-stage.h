@@ -122,7 +122,7 @@ static inline const char *get(Stage *stage, const char *path, const char *query,
     HttpReply reply = {0};
 
     assert_true(dashboard_hook()->has(request.path));
-    dashboard_hook()->show(&stage->api, &request, /* reader= */ NULL, &reply);
+    dashboard_hook()->show(&stage->api, &request, /* access= */ NULL, &reply);
     if (reply.status != want)
         print_error("%s?%s: %u\n", path, query, reply.status);
     assert_int_equal(reply.status, want);

@@ -12,7 +12,7 @@
 #include "history/decisions-internal.h"
 
 /* What malloc adds to a piece, about. */
-#define PIECE_COST 16u
+#define WIDGET_COST 16u
 
 /* Names of nodes that are gone may stay in the roll, up to this many beside four times
  * those that a request or the cluster has. */
@@ -118,7 +118,7 @@ static void forget_outcomes(Decisions *decisions, Kept *kept) {
     if (!kept->outcomes)
         return;
     roll = outcomes_roll(kept->outcomes);
-    decisions->figures.bytes -= outcomes_bytes(kept->outcomes) + PIECE_COST;
+    decisions->figures.bytes -= outcomes_bytes(kept->outcomes) + WIDGET_COST;
     decisions->figures.n_with_outcomes--;
     roll->n_users--;
     leave_roll(decisions, roll);
@@ -127,12 +127,12 @@ static void forget_outcomes(Decisions *decisions, Kept *kept) {
 
 static void use_pod(Decisions *decisions, PodText *pod) {
     if (pod->n_users++ == 0)
-        decisions->pods_bytes += pod_text_bytes(pod) + PIECE_COST;
+        decisions->pods_bytes += pod_text_bytes(pod) + WIDGET_COST;
 }
 
 static void leave_pod(Decisions *decisions, PodText *pod) {
     if (--pod->n_users == 0) {
-        decisions->pods_bytes -= pod_text_bytes(pod) + PIECE_COST;
+        decisions->pods_bytes -= pod_text_bytes(pod) + WIDGET_COST;
         pod_texts_forget(&decisions->pods, pod);
     }
     pod_text_unref(pod);
@@ -158,7 +158,7 @@ static void forget_oldest(Decisions *decisions) {
 
     forget_makings(decisions, kept);
     forget_outcomes(decisions, kept);
-    decisions->figures.bytes -= kept->past->bytes + PIECE_COST;
+    decisions->figures.bytes -= kept->past->bytes + WIDGET_COST;
     book->n_users--;
     leave_book(decisions, book);
     kept->past = past_unref(kept->past);
@@ -292,7 +292,7 @@ static void keep_outcomes(Decisions *decisions, Outcomes *outcomes, Kept *kept) 
     if (!outcomes)
         return;
     kept->outcomes = outcomes;
-    decisions->figures.bytes += outcomes_bytes(outcomes) + PIECE_COST;
+    decisions->figures.bytes += outcomes_bytes(outcomes) + WIDGET_COST;
     decisions->figures.n_with_outcomes++;
     outcomes_roll(outcomes)->n_users++;
 }
@@ -307,7 +307,7 @@ static Kept *keep(Decisions *decisions, PastDecision *past) {
     *kept = (Kept){.past = past};
     decisions->n++;
     decisions->next++;
-    decisions->figures.bytes += past->bytes + PIECE_COST;
+    decisions->figures.bytes += past->bytes + WIDGET_COST;
     past->book->n_users++;
     return kept;
 }

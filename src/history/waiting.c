@@ -1,7 +1,7 @@
 #include "history/waiting.h"
 
 #include "base/map.h"
-#include "history/pods-sight.h"
+#include "history/pods-summary.h"
 
 #define READ_AT_ONCE 64u
 #define WAITING_BUDGET ((size_t)8 * 1024 * 1024)
@@ -51,7 +51,7 @@ size_t waiting_count(Decisions *decisions) {
     uint64_t below = 0;
     size_t n = READ_AT_ONCE;
 
-    for (size_t i = 0; is_fine && n == READ_AT_ONCE && i < PODS_SIGHT_DECISIONS_MAX; i += n) {
+    for (size_t i = 0; is_fine && n == READ_AT_ONCE && i < PODS_SUMMARY_DECISIONS_MAX; i += n) {
         n = decisions_headlines(decisions, below, some, READ_AT_ONCE);
         for (size_t j = 0; j < n; j++) {
             below = some[j]->id;

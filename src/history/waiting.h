@@ -3,8 +3,8 @@
 /*
  * Waiting: how many pods wait because of us, cheaply enough for every page and every second.
  *
- * The same pods that history/pods-sight.h shows as waiting: the newest filter of the pod found no
- * node, and no bind followed. Only headlines are looked at, the newest PODS_SIGHT_DECISIONS_MAX;
+ * The same pods that history/pods-summary.h shows as waiting: the newest filter of the pod found no
+ * node, and no bind followed. Only headlines are looked at, the newest PODS_SUMMARY_DECISIONS_MAX;
  * pods that were bound past us are not looked up in the cluster.
  *
  * Threads: any.

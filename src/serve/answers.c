@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "api/page-answers.h"
+#include "api/page-replies.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -131,7 +131,8 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
     case VERB_FILTER:
         extender_filter(view, &time, request->body, request->arena, &answer);
         if (answer.decision.args)
-            callers_note(answers->api->callers, answer.decision.args->pod.scheduler_name, time.now_nsec);
+            callers_note(
+                answers->api->callers, answer.decision.args->pod.scheduler_name, time.now_nsec);
         if (answers->api->live)
             live_note_filter(answers->api->live, view, &answer.decision);
         break;
@@ -169,8 +170,8 @@ static void answer_filter(Answers *answers, const HttpRequest *request, HttpRepl
 
 /* --- the server's callbacks ------------------------------------------------------------------- */
 
-static Reader reader_of(const ApiContext *api, const HttpRequest *request) {
-    return (Reader){
+static PageAccess access_of(const ApiContext *api, const HttpRequest *request) {
+    return (PageAccess){
         .sees_reasons = request->is_authenticated && !request->is_misaddressed,
         .has_verbs = true,
         .has_dashboard = api->dashboard_on_verbs,
@@ -179,9 +180,9 @@ static Reader reader_of(const ApiContext *api, const HttpRequest *request) {
 
 static void show(void *context, const HttpRequest *request, HttpReply *reply) {
     ApiContext *api = context;
-    Reader reader = reader_of(api, request);
+    PageAccess access = access_of(api, request);
 
-    page_show(api, request, &reader, reply);
+    page_show(api, request, &access, reply);
 }
 
 /* All but health, which must be told when everybody is busy, is for others to make. */
@@ -241,7 +242,7 @@ static bool admit_browser(const HttpRequest *request, Route route, HttpReply *re
 bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Answers *answers = context;
     Route route = page_route(answers->api, request);
-    Reader reader = reader_of(answers->api, request);
+    PageAccess access = access_of(answers->api, request);
 
     reply->tag = (int)route;
     if (!request->is_authenticated && !route_is_health(route)) {
@@ -252,7 +253,7 @@ bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) 
                 "--client-name)"));
         return false;
     }
-    return admit_browser(request, route, reply) && page_admit(request, &reader, route, reply);
+    return admit_browser(request, route, reply) && page_admit(request, &access, route, reply);
 }
 
 static void note_latency(Answers *answers, Verb verb, const HttpOutcome *outcome) {

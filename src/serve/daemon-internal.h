@@ -35,7 +35,7 @@ struct Daemon {
     WatchChanges watch; /* how the watches were when last looked at */
     int64_t refresh_at; /* not before: making a view because of its age has just failed */
     Books books;
-    Clerk *clerk;
+    PageWorkers *workers;
     Updates *updates;
     Zones *zones;    /* what expressions may ask the time in */
     ApiContext api;  /* all this for pages, ... */

@@ -75,7 +75,7 @@ static void dump(Daemon *daemon) {
 /* True when it is time to go. */
 static bool read_signals(Daemon *daemon) {
     bool is_over = false;
-    SignalWish wish;
+    SignalAction wish;
 
     while (signals_read(daemon->signal_fd, &wish)) {
         switch (wish) {

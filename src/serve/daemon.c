@@ -115,7 +115,7 @@ static int start_live(Daemon *daemon, char *error) {
     return r;
 }
 
-static ClusterSource cluster_source(const DaemonOptions *options) {
+static ClusterOrigin cluster_source(const DaemonOptions *options) {
     if (live_is_wanted(&options->live))
         return CLUSTER_WATCHED;
     if (options->cluster_path)
@@ -167,7 +167,7 @@ static void fill_contexts(Daemon *daemon) {
         .dashboard = options->dashboard,
         .dashboard_on_verbs = is_dashboard_on_verbs(options),
         .dashboard_on_pages = options->dashboard && !options->no_dashboard,
-        .clerk = daemon->clerk,
+        .workers = daemon->workers,
         .updates = daemon->updates,
     };
     daemon->answers = (Answers){
@@ -203,7 +203,7 @@ static int start_server(Daemon *daemon, char *error) {
     options.tls = daemon->files.tls;
     if (options.tls)
         options.client_names = tls_store_client_names(options.tls, &options.n_client_names);
-    r = clerk_new(&daemon->api, &daemon->clerk);
+    r = page_workers_new(&daemon->api, &daemon->workers);
     if (r < 0)
         return r;
     fill_contexts(daemon);
@@ -297,7 +297,7 @@ Daemon *daemon_free(Daemon *daemon) {
         return NULL;
     pages_free(daemon->pages);
     server_free(daemon->server);
-    clerk_free(daemon->clerk); /* what it answered is gone with the servers */
+    page_workers_free(daemon->workers); /* what it answered is gone with the servers */
     updates_free(daemon->updates);
     measuring_free(daemon->measuring); /* its thread makes views, of which live is told */
     live_free(daemon->live);

@@ -8,8 +8,8 @@
  * the current view and answer from it. One thread, the one in daemon_run(), does
  * everything else: signals, files that changed, deadlines of connections. With a
  * cluster that is watched there is one more, the watcher's (kube/cluster-watcher.h); where
- * something is measured, another, the poller's (load/poller.h). Pages are made by clerks
- * (api/clerk.h).
+ * something is measured, another, the poller's (load/poller.h). Pages are made by page workers
+ * (api/page-workers.h).
  *
  * Nothing is lost on the way: a policy that does not compile, a certificate that
  * does not fit its key, a cluster file or sources that cannot be read leave the last good one
@@ -18,10 +18,10 @@
  * The way through the folder, whose meson.build has all files in this order:
  *
  *   current.h      the view in force, and who exchanges it
- *   answers.h      what a request gets back; page-answers.h: beside the verbs
+ *   answers.h      what a request gets back; page-replies.h: beside the verbs
  *   live.h         a cluster that is watched, and binds
  *   measuring.h    what is measured of nodes
- *   decisions.h    what was decided, remembered; pods-sight.h and its like: for people
+ *   decisions.h    what was decided, remembered; pods-summary.h and its like: for people
  *   metrics.h      what is told Prometheus
  */
 

@@ -29,7 +29,7 @@ int signals_open(void) {
     return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-bool signals_read(int fd, SignalWish *ret) {
+bool signals_read(int fd, SignalAction *ret) {
     struct signalfd_siginfo info;
 
     if (read(fd, &info, sizeof(info)) != sizeof(info))

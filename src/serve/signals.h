@@ -7,11 +7,11 @@
 
 #include <stdbool.h>
 
-typedef enum SignalWish {
+typedef enum SignalAction {
     SIGNAL_END,    /* SIGTERM, SIGINT */
     SIGNAL_RELOAD, /* SIGHUP */
     SIGNAL_DUMP,   /* SIGUSR2 */
-} SignalWish;
+} SignalAction;
 
 /* In this thread and those it starts later; SIGPIPE is ignored from now on. */
 void signals_block(void);
@@ -20,4 +20,4 @@ void signals_block(void);
 int signals_open(void);
 
 /* The next that has come; false: there is none. */
-bool signals_read(int fd, SignalWish *ret);
+bool signals_read(int fd, SignalAction *ret);

@@ -85,7 +85,7 @@ def test_sources(start_berth, cluster, tmp_path):
         assert heat[5].startswith("✗ no node has a value: no node has the annotation")
         assert page.text("sources-verdict").startswith("No: 1 of 2 metrics has no value")
         assert page.rows("sources")[0][2] == server.url
-        assert "the metric heat has no value on any node" in page.text("sentence")
+        assert "the metric heat has no value on any node" in page.text("health-summary")
     finally:
         server.stop()
 

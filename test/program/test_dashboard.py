@@ -121,7 +121,7 @@ def test_frame(berth):
         tree = read(berth, path).tree
         current = [a.get("href") for a in tree.iter("a") if a.get("aria-current") == "page"]
         assert current == [path]
-        sentence = tree.find(".//*[@id='sentence']")
+        sentence = tree.find(".//*[@id='health-summary']")
         assert "berth is" in "".join(sentence.itertext()) and sentence.get("data-live") is not None
         links = [a.get("href") for a in tree.iter("a")]
         assert "/api/v1/bundle?anonymize=true" in links and "#main" in links

@@ -271,13 +271,13 @@ test('Is it us? Not healthy: the sentence says why, on every page', async () => 
   );
   stage.berth.reload();
   await page
-    .locator('#sentence', { hasText: /degraded because .*polic/ })
+    .locator('#health-summary', { hasText: /degraded because .*polic/ })
     .waitFor({ timeout: PATIENCE_MS });
   await page.screenshot({ path: shotPath('question-1-degraded') });
   await stage.berth.writePolicy(policies());
   stage.berth.reload();
   await page
-    .locator('#sentence', { hasText: 'berth is healthy' })
+    .locator('#health-summary', { hasText: 'berth is healthy' })
     .waitFor({ timeout: PATIENCE_MS });
   await page.context().close();
 });

@@ -1,4 +1,4 @@
-#include "history/pods-sight.h"
+#include "history/pods-summary.h"
 
 #include <stdio.h>
 
@@ -57,7 +57,7 @@ static void note_bind(Stage *stage, const char *pod, const char *node, const cha
 #define BAD "\"n2\",\"n3\",\"n4\""
 
 /* "NAME attempts passed/in waiting|at NODE|gone: RULE" */
-static void print_pod(const PodSight *pod, char text[static 128]) {
+static void print_pod(const PodSummary *pod, char text[static 128]) {
     (void)snprintf(text,
         128,
         "%.*s %zu %zu/%zu %s%.*s: %.*s",
@@ -80,7 +80,7 @@ static void test_all(void **state) {
         "elsewhere 1 0/3 at n2: zone", /* by somebody else: the cluster has it */
         "open 1 1/2 at : disk",
     };
-    PodsSight sight;
+    PodsSummary summary;
     Stage stage;
     char text[128];
 
@@ -100,17 +100,17 @@ static void test_all(void **state) {
     note(&stage, VERB_FILTER, "unnamed", "", GOOD);
     note(&stage, VERB_FILTER, "late", "late", BAD);
     note(&stage, VERB_FILTER, "", "", "7"); /* cannot be read */
-    assert_int_equal(pods_sight_all(stage.decisions, stage.view, stage.arena, &sight), 0);
-    assert_int_equal(sight.n_decisions, 14);
-    assert_int_equal(sight.n_waiting, 3);
-    assert_int_equal(sight.n, ELEMENTS_OF(want));
-    for (size_t i = 0; i < sight.n; i++) {
-        print_pod(&sight.pods[i], text);
+    assert_int_equal(pods_summary_all(stage.decisions, stage.view, stage.arena, &summary), 0);
+    assert_int_equal(summary.n_decisions, 14);
+    assert_int_equal(summary.n_waiting, 3);
+    assert_int_equal(summary.n, ELEMENTS_OF(want));
+    for (size_t i = 0; i < summary.n; i++) {
+        print_pod(&summary.pods[i], text);
         assert_text("pod", str_from_c(text), want[i]);
     }
-    assert_int_equal(sight.pods[1].last_nsec - sight.pods[1].first_nsec, 7 * NSEC_PER_SEC);
-    assert_non_null(sight.pods[0].filter);
-    pods_sight_done(&sight);
+    assert_int_equal(summary.pods[1].last_nsec - summary.pods[1].first_nsec, 7 * NSEC_PER_SEC);
+    assert_non_null(summary.pods[0].filter);
+    pods_summary_done(&summary);
     stage_done(&stage);
 }
 
@@ -128,42 +128,42 @@ static void test_elsewhere(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        PodsSight sight;
+        PodsSummary summary;
         Stage stage;
         char text[128];
 
         open_stage(&stage);
         stage.now = INT64_C(1767312000) * NSEC_PER_SEC; /* 2026-01-02T00:00:00Z */
         note(&stage, VERB_FILTER, cases[i].name, cases[i].name, cases[i].nodes);
-        assert_int_equal(pods_sight_all(stage.decisions, stage.view, stage.arena, &sight), 0);
-        assert_int_equal(sight.n, 1);
-        print_pod(&sight.pods[0], text);
+        assert_int_equal(pods_summary_all(stage.decisions, stage.view, stage.arena, &summary), 0);
+        assert_int_equal(summary.n, 1);
+        print_pod(&summary.pods[0], text);
         assert_text(cases[i].name, str_from_c(text), cases[i].want);
-        pods_sight_done(&sight);
+        pods_summary_done(&summary);
         stage_done(&stage);
     }
 }
 
 static void test_nothing(void **state) {
-    PodsSight sight;
+    PodsSummary summary;
     Stage stage;
 
     (void)state;
     open_stage(&stage);
-    assert_int_equal(pods_sight_all(NULL, stage.view, stage.arena, &sight), 0);
-    assert_int_equal(sight.n, 0);
-    pods_sight_done(&sight);
-    assert_int_equal(pods_sight_all(stage.decisions, stage.view, stage.arena, &sight), 0);
-    assert_int_equal(sight.n, 0);
-    pods_sight_done(&sight);
+    assert_int_equal(pods_summary_all(NULL, stage.view, stage.arena, &summary), 0);
+    assert_int_equal(summary.n, 0);
+    pods_summary_done(&summary);
+    assert_int_equal(pods_summary_all(stage.decisions, stage.view, stage.arena, &summary), 0);
+    assert_int_equal(summary.n, 0);
+    pods_summary_done(&summary);
     note(&stage, VERB_FILTER, "a", "a", GOOD);
     assert_int_equal(
-        pods_sight_one(
-            stage.decisions, stage.view, STR("default"), STR("b"), STR_NULL, stage.arena, &sight),
+        pods_summary_one(
+            stage.decisions, stage.view, STR("default"), STR("b"), STR_NULL, stage.arena, &summary),
         0);
-    assert_int_equal(sight.n, 0);
-    assert_int_equal(sight.n_decisions, 1);
-    pods_sight_done(&sight);
+    assert_int_equal(summary.n, 0);
+    assert_int_equal(summary.n_decisions, 1);
+    pods_summary_done(&summary);
     stage_done(&stage);
 }
 
@@ -176,7 +176,7 @@ static void test_one(void **state) {
     static const struct {
         uint64_t filter, prioritize, bind;
     } want[] = {{6, 0, 0}, {4, 5, 0}, {2, 0, 3}, {0, 1, 0}};
-    PodsSight sight;
+    PodsSummary summary;
     Stage stage;
 
     (void)state;
@@ -189,31 +189,31 @@ static void test_one(void **state) {
     note(&stage, VERB_FILTER, "a", "other", BAD);
     note(&stage, VERB_FILTER, "b", "b", BAD);
     assert_int_equal(
-        pods_sight_one(
-            stage.decisions, stage.view, STR("default"), STR("a"), STR(""), stage.arena, &sight),
+        pods_summary_one(
+            stage.decisions, stage.view, STR("default"), STR("a"), STR(""), stage.arena, &summary),
         0);
-    assert_int_equal(sight.n, 1);
-    assert_int_equal(sight.pods[0].n_attempts, ELEMENTS_OF(want));
-    assert_true(sight.pods[0].is_waiting);
-    assert_text("uid", sight.pods[0].uid, "uid-other");
+    assert_int_equal(summary.n, 1);
+    assert_int_equal(summary.pods[0].n_attempts, ELEMENTS_OF(want));
+    assert_true(summary.pods[0].is_waiting);
+    assert_text("uid", summary.pods[0].uid, "uid-other");
     for (size_t i = 0; i < ELEMENTS_OF(want); i++) {
-        assert_int_equal(id_of(&sight.pods[0].attempts[i].filter), want[i].filter);
-        assert_int_equal(id_of(&sight.pods[0].attempts[i].prioritize), want[i].prioritize);
-        assert_int_equal(id_of(&sight.pods[0].attempts[i].bind), want[i].bind);
-        assert_int_equal(id_of(&sight.pods[0].attempts[i].preempt), 0);
+        assert_int_equal(id_of(&summary.pods[0].attempts[i].filter), want[i].filter);
+        assert_int_equal(id_of(&summary.pods[0].attempts[i].prioritize), want[i].prioritize);
+        assert_int_equal(id_of(&summary.pods[0].attempts[i].bind), want[i].bind);
+        assert_int_equal(id_of(&summary.pods[0].attempts[i].preempt), 0);
     }
-    pods_sight_done(&sight);
-    assert_int_equal(pods_sight_one(stage.decisions,
+    pods_summary_done(&summary);
+    assert_int_equal(pods_summary_one(stage.decisions,
                          stage.view,
                          STR("default"),
                          STR("a"),
                          STR("uid-a"),
                          stage.arena,
-                         &sight),
+                         &summary),
         0);
-    assert_int_equal(sight.pods[0].n_attempts, 3);
-    assert_false(sight.pods[0].is_waiting);
-    pods_sight_done(&sight);
+    assert_int_equal(summary.pods[0].n_attempts, 3);
+    assert_false(summary.pods[0].is_waiting);
+    pods_summary_done(&summary);
     stage_done(&stage);
 }
 
@@ -254,22 +254,22 @@ static void test_reasons(void **state) {
 
 /* More than are looked at: the newest count. */
 static void test_many(void **state) {
-    PodsSight sight;
+    PodsSummary summary;
     Stage stage;
     char name[32];
 
     (void)state;
     open_stage(&stage);
-    for (unsigned i = 0; i < PODS_SIGHT_DECISIONS_MAX + 100; i++) {
+    for (unsigned i = 0; i < PODS_SUMMARY_DECISIONS_MAX + 100; i++) {
         (void)snprintf(name, sizeof(name), "p%u", i / 2);
         note(&stage, VERB_FILTER, name, name, "\"n4\"");
     }
-    assert_int_equal(pods_sight_all(stage.decisions, stage.view, stage.arena, &sight), 0);
-    assert_int_equal(sight.n_decisions, PODS_SIGHT_DECISIONS_MAX);
-    assert_int_equal(sight.n, PODS_SIGHT_DECISIONS_MAX / 2);
-    assert_int_equal(sight.n_waiting, PODS_SIGHT_DECISIONS_MAX / 2);
-    assert_text("newest", sight.pods[0].name, name);
-    pods_sight_done(&sight);
+    assert_int_equal(pods_summary_all(stage.decisions, stage.view, stage.arena, &summary), 0);
+    assert_int_equal(summary.n_decisions, PODS_SUMMARY_DECISIONS_MAX);
+    assert_int_equal(summary.n, PODS_SUMMARY_DECISIONS_MAX / 2);
+    assert_int_equal(summary.n_waiting, PODS_SUMMARY_DECISIONS_MAX / 2);
+    assert_text("newest", summary.pods[0].name, name);
+    pods_summary_done(&summary);
     stage_done(&stage);
 }
 

@@ -4,7 +4,7 @@
  * names, and looked up by name once for each roll of numbers.
  */
 
-#include "api/nodes-sight.h"
+#include "api/nodes-summary.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,7 +27,7 @@ typedef struct NodesMaking {
     ApiContext *api;
     const View *view;
     Arena *arena;
-    NodesSight *sight;
+    NodesSummary *summary;
 } NodesMaking;
 
 /* --- order ------------------------------------------------------------------------------------ */
@@ -90,28 +90,28 @@ static int set_names(NodesMaking *making) {
         names[i] = arena_copy(making->arena, places[i].name);
         rows[i] = places[i].row;
     }
-    making->sight->names = names;
-    making->sight->rows = rows;
-    making->sight->n = n;
+    making->summary->names = names;
+    making->summary->rows = rows;
+    making->summary->n = n;
     return arena_has_failed(making->arena) ? -ENOMEM : 0;
 }
 
 static int set_states(NodesMaking *making) {
-    NodesSight *sight = making->sight;
-    uint8_t *ready = ARENA_RAW(making->arena, uint8_t, sight->n);
-    uint8_t *cordoned = ARENA_RAW(making->arena, uint8_t, sight->n);
+    NodesSummary *summary = making->summary;
+    uint8_t *ready = ARENA_RAW(making->arena, uint8_t, summary->n);
+    uint8_t *cordoned = ARENA_RAW(making->arena, uint8_t, summary->n);
 
     if (!ready || !cordoned)
         return -ENOMEM;
-    for (size_t i = 0; i < sight->n; i++) {
-        const NodeChunk *chunk = table_chunk(making->view->table, sight->rows[i]);
-        size_t slot = table_slot(sight->rows[i]);
+    for (size_t i = 0; i < summary->n; i++) {
+        const NodeChunk *chunk = table_chunk(making->view->table, summary->rows[i]);
+        size_t slot = table_slot(summary->rows[i]);
 
         ready[i] = chunk->is_ready[slot] != 0;
         cordoned[i] = chunk->is_unschedulable[slot] != 0;
     }
-    sight->is_ready = ready;
-    sight->is_cordoned = cordoned;
+    summary->is_ready = ready;
+    summary->is_cordoned = cordoned;
     return 0;
 }
 
@@ -119,12 +119,12 @@ static int set_states(NodesMaking *making) {
 
 /* Where the values of a new column go. NULL: there is no room for it, or no memory. */
 static double *add_column(NodesMaking *making, Str name, Str label, bool is_share) {
-    NodesSight *sight = making->sight;
-    double *values = ARENA_RAW(making->arena, double, sight->n);
+    NodesSummary *summary = making->summary;
+    double *values = ARENA_RAW(making->arena, double, summary->n);
 
-    if (!values || sight->n_columns == NODES_SIGHT_COLUMNS_MAX)
+    if (!values || summary->n_columns == NODES_SUMMARY_COLUMNS_MAX)
         return NULL;
-    sight->columns[sight->n_columns++] = (NodeColumn){
+    summary->columns[summary->n_columns++] = (NodeColumn){
         .name = arena_copy(making->arena, name),
         .label = arena_copy(making->arena, label),
         .is_share = is_share,
@@ -145,8 +145,8 @@ static void add_used(NodesMaking *making, Str name, Str label, Str resource) {
     size_t number = table_find_resource(table, resource);
     double *values = add_column(making, name, label, /* is_share= */ true);
 
-    for (size_t i = 0; values && i < making->sight->n; i++)
-        values[i] = number == SIZE_MAX ? NAN : share_of(table, making->sight->rows[i], number);
+    for (size_t i = 0; values && i < making->summary->n; i++)
+        values[i] = number == SIZE_MAX ? NAN : share_of(table, making->summary->rows[i], number);
 }
 
 /* Two policies may mean something else by one name. */
@@ -174,17 +174,17 @@ static void add_gauge(NodesMaking *making, size_t number) {
         STR_FMT(policy));
     double *values = add_column(making, name, label, is_share);
 
-    for (size_t i = 0; values && i < making->sight->n; i++)
-        values[i] =
-            loads_value(making->view->table->loads, number, LOAD_MEASURED, making->sight->rows[i]);
+    for (size_t i = 0; values && i < making->summary->n; i++)
+        values[i] = loads_value(
+            making->view->table->loads, number, LOAD_MEASURED, making->summary->rows[i]);
 }
 
-static void set_highest(NodesSight *sight) {
-    for (size_t i = 0; i < sight->n_columns; i++) {
-        NodeColumn *column = &sight->columns[i];
+static void set_highest(NodesSummary *summary) {
+    for (size_t i = 0; i < summary->n_columns; i++) {
+        NodeColumn *column = &summary->columns[i];
 
         column->highest = NAN;
-        for (size_t j = 0; j < sight->n; j++)
+        for (size_t j = 0; j < summary->n; j++)
             column->highest = fmax(column->highest, column->values[j]); /* passes over NaN */
     }
 }
@@ -207,20 +207,20 @@ static void read_filters(Decisions *decisions, Filters *ret) {
         for (size_t i = 0; i < n; i++) {
             below = some[i].past->id;
             if (some[i].past->verb == VERB_FILTER && some[i].outcomes &&
-                ret->n < NODES_SIGHT_DECISIONS_MAX)
+                ret->n < NODES_SUMMARY_DECISIONS_MAX)
                 ret->items[ret->n++] = some[i];
             else
                 found_done(&some[i]);
         }
-    } while (n > 0 && ret->n < NODES_SIGHT_DECISIONS_MAX);
+    } while (n > 0 && ret->n < NODES_SUMMARY_DECISIONS_MAX);
 }
 
 /* The places of nodes, by name. */
-static int map_names(const NodesSight *sight, Map *ret) {
+static int map_names(const NodesSummary *summary, Map *ret) {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < sight->n; i++)
-        r = map_add(ret, sight->names[i], (uint32_t)i);
+    for (size_t i = 0; r == 0 && i < summary->n; i++)
+        r = map_add(ret, summary->names[i], (uint32_t)i);
     return r;
 }
 
@@ -249,7 +249,7 @@ static int count_run(NodesMaking *making, const FoundDecision *filters, size_t n
 
 static int count_filters(NodesMaking *making, const Filters *filters, double *values) {
     Map places = MAP_INIT_IN(making->arena);
-    int r = map_names(making->sight, &places);
+    int r = map_names(making->summary, &places);
     size_t end;
 
     for (size_t i = 0; r == 0 && i < filters->n; i = end) {
@@ -267,19 +267,19 @@ static int count_filters(NodesMaking *making, const Filters *filters, double *va
 static int add_rejected(NodesMaking *making) {
     double *values = add_column(making, STR("rejected"), STR("rejected by berth"), false);
     Filters filters = {
-        .items = ARENA_RAW(making->arena, FoundDecision, NODES_SIGHT_DECISIONS_MAX),
+        .items = ARENA_RAW(making->arena, FoundDecision, NODES_SUMMARY_DECISIONS_MAX),
     };
     int r;
 
     if (!values || !filters.items)
         return -ENOMEM;
-    for (size_t i = 0; i < making->sight->n; i++)
+    for (size_t i = 0; i < making->summary->n; i++)
         values[i] = 0;
     if (!making->api->decisions)
         return 0;
     read_filters(making->api->decisions, &filters);
     r = count_filters(making, &filters, values);
-    making->sight->n_decisions = filters.n;
+    making->summary->n_decisions = filters.n;
     for (size_t i = 0; i < filters.n; i++)
         found_done(&filters.items[i]);
     return r;
@@ -287,12 +287,12 @@ static int add_rejected(NodesMaking *making) {
 
 /* --- all together ----------------------------------------------------------------------------- */
 
-int nodes_sight_make(ApiContext *api, Arena *arena, NodesSight *ret) {
+int nodes_summary_make(ApiContext *api, Arena *arena, NodesSummary *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
-    NodesMaking making = {.api = api, .view = view, .arena = arena, .sight = ret};
+    NodesMaking making = {.api = api, .view = view, .arena = arena, .summary = ret};
     int r;
 
-    *ret = (NodesSight){0};
+    *ret = (NodesSummary){0};
     r = set_names(&making);
     if (r == 0)
         r = set_states(&making);

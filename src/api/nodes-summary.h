@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * NodesSight: nodes as columns, for the heat grid and for pages.
+ * NodesSummary: nodes as columns, for the heat grid and for pages.
  *
  * Of each node what it offers, what is asked of it, what was measured, and how often berth rejected
  * it in what is remembered. A column is something that can be coloured: used.cpu, used.memory,
@@ -17,8 +17,8 @@
 
 typedef struct ApiContext ApiContext;
 
-#define NODES_SIGHT_COLUMNS_MAX 24u
-#define NODES_SIGHT_DECISIONS_MAX 2000u /* filters that "rejected" counts, the newest */
+#define NODES_SUMMARY_COLUMNS_MAX 24u
+#define NODES_SUMMARY_DECISIONS_MAX 2000u /* filters that "rejected" counts, the newest */
 
 typedef struct NodeColumn {
     Str name;             /* "used.cpu", "rejected", "metrics.load" */
@@ -28,15 +28,15 @@ typedef struct NodeColumn {
     const double *values; /* by place; NaN: not known */
 } NodeColumn;
 
-typedef struct NodesSight {
+typedef struct NodesSummary {
     const Str *names; /* sorted: numbers within names by value (n9 before n10) */
     const uint32_t *rows;
     const uint8_t *is_ready, *is_cordoned; /* by place */
     size_t n;
-    NodeColumn columns[NODES_SIGHT_COLUMNS_MAX];
+    NodeColumn columns[NODES_SUMMARY_COLUMNS_MAX];
     size_t n_columns;
     size_t n_decisions; /* that "rejected" counts */
-} NodesSight;
+} NodesSummary;
 
 /* Of the view in force. In @arena. 0, or -ENOMEM. */
-int nodes_sight_make(ApiContext *api, Arena *arena, NodesSight *ret) MUST_CHECK;
+int nodes_summary_make(ApiContext *api, Arena *arena, NodesSummary *ret) MUST_CHECK;

@@ -5,12 +5,12 @@
  */
 
 #include "dashboard/dashboard.h"
-#include "dashboard/piece.h"
-#include "history/pods-sight.h"
+#include "dashboard/widgets.h"
+#include "history/pods-summary.h"
 
 /* A node, and the view that it is seen in: the one in force, or one of the past made again. */
 typedef struct NodeScene {
-    const Sitting *sitting;
+    const PageContext *context;
     const View *view;
     bool is_past;
     int64_t at_nsec; /* since 1970: of the view; or until when verdicts count */
@@ -21,7 +21,7 @@ typedef struct NodeScene {
 } NodeScene;
 
 /* The rules that it fails for the last of @pods (node-rules.c). */
-void node_draw_failures(const NodeScene *scene, Html *html, const PodsSight *pods);
+void node_draw_failures(const NodeScene *scene, Html *html, const PodsSummary *pods);
 
 /* What was said of it lately (node-verdicts.c); the node need not be known any more. */
 void node_draw_verdicts(const NodeScene *scene, Html *html);

@@ -1,4 +1,4 @@
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@
 
 /* --- paragraphs and sections ------------------------------------------------------------------ */
 
-void piece_section(Html *html, const char *id, const char *title) {
+void widget_section(Html *html, const char *id, const char *title) {
     html_write(html, "<section id='%s' data-live><h2>%s</h2>", id, title);
 }
 
-void piece_command(Html *html, Str command) {
+void widget_command(Html *html, Str command) {
     _cleanup_(buf_done) Buf shown = BUF_INIT(html->out->ceiling);
 
     /* A line that is pasted must be one. */
@@ -31,7 +31,7 @@ void piece_command(Html *html, Str command) {
         STR_FMT(buf_str(&shown)));
 }
 
-void piece_curl(Html *html, const Server *server, const char *path) {
+void widget_curl(Html *html, const Server *server, const char *path) {
     _cleanup_(buf_done) Buf url = BUF_INIT(COMMAND_MAX), command = BUF_INIT(COMMAND_MAX);
     char base[SERVER_URL_MAX];
 
@@ -40,27 +40,27 @@ void piece_curl(Html *html, const Server *server, const char *path) {
     buf_printf(&url, "%s%s", server_url(server, base), path);
     buf_append(&command, STR("curl -s "));
     shell_word(&command, buf_str(&url));
-    piece_command(html, buf_str(&command));
+    widget_command(html, buf_str(&command));
 }
 
-void piece_empty(Html *html, const char *what, const char *next) {
+void widget_empty(Html *html, const char *what, const char *next) {
     html_write(html, "<div class='empty'><p>%s</p>", what);
     if (next)
         html_write(html, "<p class='next'>%s</p>", next);
     html_close(html);
 }
 
-unsigned piece_no_memory(Html *html, const char *what) {
+unsigned widget_no_memory(Html *html, const char *what) {
     char text[128];
 
     (void)snprintf(text, sizeof(text), "There is no memory for %s now.", what);
-    piece_empty(html, text, "Try again in a while.");
+    widget_empty(html, text, "Try again in a while.");
     return 503;
 }
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-void piece_pod(Html *html, Str namespace, Str name) {
+void widget_pod(Html *html, Str namespace, Str name) {
     const HtmlParameter parameters[] = {{"namespace", namespace}, {"name", name}};
 
     html_open_link(html, "/pod", parameters, ELEMENTS_OF(parameters));
@@ -71,7 +71,7 @@ void piece_pod(Html *html, Str namespace, Str name) {
     html_close(html);
 }
 
-void piece_node(Html *html, Str name) {
+void widget_node(Html *html, Str name) {
     const HtmlParameter parameters[] = {{"name", name}};
 
     html_open_link(html, "/node", parameters, ELEMENTS_OF(parameters));
@@ -82,7 +82,7 @@ void piece_node(Html *html, Str name) {
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-void piece_table(
+void widget_table(
     Html *html, const char *id, const char *caption, const char *const *columns, size_t n) {
     html_write(html,
         "<div class='scroll' id='%s' data-live role='region' aria-labelledby='caption-%s' "
@@ -102,33 +102,33 @@ void piece_table(
     html_write(html, "</tr></thead><tbody>");
 }
 
-void piece_table_end(Html *html) {
+void widget_table_end(Html *html) {
     html_write(html, "</tbody></table></div>");
 }
 
-void piece_open_head(Html *html) {
+void widget_open_head(Html *html) {
     html_write(html, "<th scope='row'>");
 }
 
-void piece_open_number(Html *html) {
+void widget_open_number(Html *html) {
     html_write(html, "<td class='number'>");
 }
 
-void piece_head(Html *html, Str text) {
+void widget_head(Html *html, Str text) {
     html_write(html, "<th scope='row'>%.*s</th>", STR_FMT(text));
 }
 
-void piece_count(Html *html, uint64_t n) {
+void widget_count(Html *html, uint64_t n) {
     html_write(html, "<td class='number'>%zu</td>", n);
 }
 
 /* --- forms ------------------------------------------------------------------------------------ */
 
-void piece_label(Html *html, const char *id, Str text) {
+void widget_label(Html *html, const char *id, Str text) {
     html_write(html, "<label for='%s'>%.*s</label>", id, STR_FMT(text));
 }
 
-void piece_option(Html *html, Str value, Str text, bool is_selected) {
+void widget_option(Html *html, Str value, Str text, bool is_selected) {
     html_write(html, "<option value='%.*s'>", STR_FMT(value));
     if (is_selected)
         html_flag(html, "selected");
@@ -149,7 +149,7 @@ static void attr_fill(Html *html, unsigned colour) {
     char fill[24];
 
     (void)snprintf(
-        fill, sizeof(fill), "url(#fill-%u)", (colour + PIECE_COLOURS - 1) % PIECE_COLOURS + 1);
+        fill, sizeof(fill), "url(#fill-%u)", (colour + WIDGET_COLOURS - 1) % WIDGET_COLOURS + 1);
     html_attr(html, "fill", str_from_c(fill));
 }
 
@@ -180,7 +180,7 @@ static int64_t bar_place(double sum, double whole) {
     return place >= BAR_WIDTH ? BAR_WIDTH : place > 0 ? (int64_t)(place + 0.5) : 0;
 }
 
-static void draw_bar(Html *html, const PiecePart *parts, size_t n, double whole) {
+static void draw_bar(Html *html, const BarPart *parts, size_t n, double whole) {
     double sum = 0;
     int64_t from = 0;
 
@@ -200,7 +200,7 @@ static void draw_bar(Html *html, const PiecePart *parts, size_t n, double whole)
     html_close(html);
 }
 
-static void draw_key(Html *html, const PiecePart *part) {
+static void draw_key(Html *html, const BarPart *part) {
     html_write(html, "<li><svg class='swatch'>");
     attr_viewbox(html, 20, 20);
     draw_rect(html, 0, 20, 20, part->colour);
@@ -209,7 +209,7 @@ static void draw_key(Html *html, const PiecePart *part) {
     html_write(html, "</b> %.*s</li>", STR_FMT(part->label));
 }
 
-void piece_bar(Html *html, const PiecePart *parts, size_t n, double whole) {
+void widget_bar(Html *html, const BarPart *parts, size_t n, double whole) {
     html_write(html, "<div class='bars'>");
     draw_bar(html, parts, n, whole);
     html_write(html, "<ul class='legend'>");
@@ -227,7 +227,7 @@ typedef struct LineRange {
     size_t n_known;
 } LineRange;
 
-static LineRange line_range(const PieceLine *line) {
+static LineRange line_range(const LineChart *line) {
     LineRange range = {.highest = (double)NAN, .last = (double)NAN};
 
     for (size_t i = 0; i < line->n; i++) {
@@ -243,7 +243,7 @@ static LineRange line_range(const PieceLine *line) {
     return range;
 }
 
-static void append_point(Buf *out, const PieceLine *line, size_t i, double highest, bool is_first) {
+static void append_point(Buf *out, const LineChart *line, size_t i, double highest, bool is_first) {
     double x = line->n > 1 ? (double)i / (double)(line->n - 1) * LINE_WIDTH : 0;
     double share = highest > 0 && line->values[i] > 0 ? line->values[i] / highest : 0;
 
@@ -251,7 +251,7 @@ static void append_point(Buf *out, const PieceLine *line, size_t i, double highe
 }
 
 /* A point alone between gaps is a short stroke, or nobody would see it. */
-static void append_path(Buf *out, const PieceLine *line, double highest) {
+static void append_path(Buf *out, const LineChart *line, double highest) {
     bool is_open = false;
 
     for (size_t i = 0; i < line->n; i++) {
@@ -266,7 +266,7 @@ static void append_path(Buf *out, const PieceLine *line, double highest) {
     }
 }
 
-static void draw_line(Html *html, const PieceLine *line, double highest) {
+static void draw_line(Html *html, const LineChart *line, double highest) {
     _cleanup_(buf_done) Buf path = BUF_INIT(html->out->ceiling);
 
     append_path(&path, line, highest);
@@ -288,7 +288,7 @@ static void draw_figure(Html *html, const char *what, double value, const char *
     html_close(html);
 }
 
-void piece_line(Html *html, const PieceLine *line) {
+void widget_line(Html *html, const LineChart *line) {
     LineRange range = line_range(line);
 
     html_write(html, "<figure class='line'>");

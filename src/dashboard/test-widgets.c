@@ -1,4 +1,4 @@
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 
 #include <math.h>
 
@@ -16,13 +16,13 @@ static bool has(const Buf *out, const char *part) {
 /* --- bars ------------------------------------------------------------------------------------- */
 
 static void test_bar(void **state) {
-    static const PiecePart parts[] = {
+    static const BarPart parts[] = {
         {STR("<spread>"), 50, 1}, {STR("gpu"), 30.25, 8}, {STR("none"), 0, 2}, {STR("cost"), 7, 9}};
     _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
     Html html = HTML(&out);
 
     (void)state;
-    piece_bar(&html, parts, ELEMENTS_OF(parts), 100);
+    widget_bar(&html, parts, ELEMENTS_OF(parts), 100);
     assert_true(has(&out, RECT(0, 500, 1)));
     assert_true(has(&out, RECT(500, 303, 8)));
     assert_true(has(&out, RECT(803, 70, 1))); /* the ninth colour is the first again */
@@ -41,10 +41,10 @@ static void test_odd_bars(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(values); i++)
         for (size_t j = 0; j < ELEMENTS_OF(wholes); j++) {
             _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
-            const PiecePart parts[] = {{STR("a"), values[i], 0}, {STR("b"), values[i], 5}};
+            const BarPart parts[] = {{STR("a"), values[i], 0}, {STR("b"), values[i], 5}};
             Html html = HTML(&out);
 
-            piece_bar(&html, parts, ELEMENTS_OF(parts), wholes[j]);
+            widget_bar(&html, parts, ELEMENTS_OF(parts), wholes[j]);
             assert_int_equal(buf_error(&out), 0);
             assert_int_equal(html.depth, 0);
             assert_false(has(&out, "width=\"-"));
@@ -59,8 +59,8 @@ static void test_line(void **state) {
     Html html = HTML(&out);
 
     (void)state;
-    piece_line(&html,
-        &(PieceLine){.label = "p99",
+    widget_line(&html,
+        &(LineChart){.label = "p99",
             .unit = "ms",
             .values = values,
             .n = ELEMENTS_OF(values),
@@ -72,7 +72,7 @@ static void test_line(void **state) {
 
 static void test_odd_lines(void **state) {
     static const double none[] = {(double)NAN}, one[] = {0}, below[] = {-1, -2};
-    const PieceLine lines[] = {
+    const LineChart lines[] = {
         {.label = "a", .values = none, .n = 0, .step_sec = 10},
         {.label = "a", .values = none, .n = 1, .step_sec = 10},
         {.label = "a", .values = one, .n = 1, .step_sec = 10},
@@ -84,7 +84,7 @@ static void test_odd_lines(void **state) {
         _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
         Html html = HTML(&out);
 
-        piece_line(&html, &lines[i]);
+        widget_line(&html, &lines[i]);
         assert_int_equal(buf_error(&out), 0);
         assert_int_equal(html.depth, 0);
         assert_int_equal(has(&out, "nothing yet"), i < 2);
@@ -99,7 +99,7 @@ static void test_command_is_one_line(void **state) {
     Html html = HTML(&out);
 
     (void)state;
-    piece_command(&html, STR("berth explain 'a\nrm -rf /' <x>\xe2\x80\xae"));
+    widget_command(&html, STR("berth explain 'a\nrm -rf /' <x>\xe2\x80\xae"));
     assert_true(has(&out, "<code>berth explain &#39;a\\x0arm -rf /&#39; &lt;x&gt;\\u202e</code>"));
     assert_true(has(&out, "hidden=\"\""));
 }
@@ -110,8 +110,8 @@ static void test_table(void **state) {
     Html html = HTML(&out);
 
     (void)state;
-    piece_table(&html, "pods", "All <pods>", columns, ELEMENTS_OF(columns));
-    piece_table_end(&html);
+    widget_table(&html, "pods", "All <pods>", columns, ELEMENTS_OF(columns));
+    widget_table_end(&html);
     assert_int_equal(html.depth, 0);
     assert_true(has(&out, "id=\"pods\" data-live=\"\""));
     assert_true(has(&out, "<caption id=\"caption-pods\">All &lt;pods&gt;</caption>"));

@@ -1,19 +1,19 @@
 #pragma once
 
 /*
- * PoliciesSight: what each policy and rule does, and costs.
+ * PoliciesSummary: what each policy and rule does, and costs.
  *
  * Counters are those of /metrics. Two things are found out when they are asked for, by asking the
  * program in force once more (never on the path of a decision):
  *
- *   only blocker   of the pods that wait now (history/pods-sight.h), how many have a node that
+ *   only blocker   of the pods that wait now (history/pods-summary.h), how many have a node that
  * fails this policy (this rule) and no other: without it they could go there, as far as berth can
  * say. Nodes are those that their last filter was about. Never of a policy in mode Observe, nor for
  * a pod that some node would take by now cost           processor time of evaluating a rule by
  * itself over all nodes, for some of the last pods asked about: the median. Rules that read the
  * node alone are known before any pod is: of these it is what looking them up takes
  *
- * The first looks at POLICIES_SIGHT_PODS_MAX pods at most; both stop when @is_over says so.
+ * The first looks at POLICIES_SUMMARY_PODS_MAX pods at most; both stop when @is_over says so.
  */
 
 #include <stdbool.h>
@@ -25,18 +25,18 @@
 
 typedef struct ApiContext ApiContext;
 
-#define POLICIES_SIGHT_PODS_MAX 50u
+#define POLICIES_SUMMARY_PODS_MAX 50u
 
-typedef struct RuleSight {
+typedef struct RuleSummary {
     Str name, kind, reason; /* kind: "expression", "nodeLabels", … */
     bool is_filter;
     uint64_t n_rejected, n_observed, n_failed, n_missing; /* nodes, since the start */
     size_t n_only_blocker;                                /* pods that wait now */
     double weight;                                        /* of a score */
     double cost_nsec;                                     /* a node; NaN: not measured */
-} RuleSight;
+} RuleSummary;
 
-typedef struct PolicySight {
+typedef struct PolicySummary {
     Str name, file;
     uint32_t line;
     bool is_observed;
@@ -45,18 +45,18 @@ typedef struct PolicySight {
     size_t n_only_blocker;
     double cost_nsec;     /* a node, its filters together; NaN: not measured */
     int64_t matched_nsec; /* since 1970: the last time among what is remembered; 0: not there */
-    const RuleSight *rules;
+    const RuleSummary *rules;
     size_t n_rules;
-} PolicySight;
+} PolicySummary;
 
-typedef struct PoliciesSight {
-    PolicySight *policies; /* in the order of the program */
+typedef struct PoliciesSummary {
+    PolicySummary *policies; /* in the order of the program */
     size_t n;
     size_t n_waiting;   /* pods that wait */
     size_t n_looked_at; /* of these, those that "only blocker" is about */
     bool is_whole;      /* false: time was up */
-} PoliciesSight;
+} PoliciesSummary;
 
 /* In @arena. @is_over may be NULL. 0, or -ENOMEM. */
-int policies_sight_make(ApiContext *api, bool (*is_over)(void *context), void *context,
-    Arena *arena, PoliciesSight *ret) MUST_CHECK;
+int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void *context,
+    Arena *arena, PoliciesSummary *ret) MUST_CHECK;

@@ -3,11 +3,11 @@
  * has them in the order of their weight, and the first one speaks.
  */
 
-#include "api/sentence.h"
+#include "api/health-summary.h"
 
 #include <stdio.h>
 
-#include "api/sentence-facts.h"
+#include "api/health-facts.h"
 #include "base/buf.h"
 #include "base/nsec.h"
 
@@ -26,17 +26,17 @@ const char *health_name(Health health) {
 
 /* --- reasons: clauses that go on from "degraded because" ------------------------------------- */
 
-static void say_draining(const SentenceFacts *facts, Buf *out) {
+static void say_draining(const HealthFacts *facts, Buf *out) {
     if (facts->is_draining)
         buf_append(out, STR("this berth is shutting down"));
 }
 
-static void say_unsynced(const SentenceFacts *facts, Buf *out) {
+static void say_unsynced(const HealthFacts *facts, Buf *out) {
     if (facts->is_unsynced)
         buf_append(out, STR("the cluster has not been listed yet"));
 }
 
-static void say_bypassed(const SentenceFacts *facts, Buf *out) {
+static void say_bypassed(const HealthFacts *facts, Buf *out) {
     if (!facts->is_bypassed)
         return;
     buf_append(out, STR("pods were placed without berth being asked, "));
@@ -44,19 +44,19 @@ static void say_bypassed(const SentenceFacts *facts, Buf *out) {
     buf_append(out, STR(" since it started"));
 }
 
-static void say_lost(const SentenceFacts *facts, Buf *out) {
+static void say_lost(const HealthFacts *facts, Buf *out) {
     if (facts->is_watch_lost)
         buf_printf(out,
             "the API server was not heard for %lld s",
             (long long)(facts->silence_nsec / NSEC_PER_SEC));
 }
 
-static void say_policy(const SentenceFacts *facts, Buf *out) {
+static void say_policy(const HealthFacts *facts, Buf *out) {
     if (facts->is_refused[RELOAD_POLICY])
         buf_append(out, STR("the newest policy was refused and the last good one is in force"));
 }
 
-static void say_certificate(const SentenceFacts *facts, Buf *out) {
+static void say_certificate(const HealthFacts *facts, Buf *out) {
     int64_t days = facts->certificate_nsec / NSEC_PER_SEC / DAY_SEC;
 
     if (!facts->has_certificate)
@@ -65,18 +65,18 @@ static void say_certificate(const SentenceFacts *facts, Buf *out) {
         buf_append(out, STR("the certificate has ended"));
     else if (days == 0)
         buf_append(out, STR("the certificate ends within a day"));
-    else if (days < SENTENCE_CERTIFICATE_DAYS)
+    else if (days < HEALTH_SUMMARY_CERTIFICATE_DAYS)
         buf_printf(
             out, "the certificate ends in %lld day%s", (long long)days, days == 1 ? "" : "s");
 }
 
-static void say_certificate_refused(const SentenceFacts *facts, Buf *out) {
+static void say_certificate_refused(const HealthFacts *facts, Buf *out) {
     if (facts->is_refused[RELOAD_CERTIFICATES])
         buf_append(out, STR("the newest certificate was refused and the last good one is used"));
 }
 
 /* What is left of the files. */
-static void say_refused(const SentenceFacts *facts, Buf *out) {
+static void say_refused(const HealthFacts *facts, Buf *out) {
     static const struct {
         ReloadKind kind;
         const char *what;
@@ -95,7 +95,7 @@ static void say_refused(const SentenceFacts *facts, Buf *out) {
     }
 }
 
-static void say_stale(const SentenceFacts *facts, Buf *out) {
+static void say_stale(const HealthFacts *facts, Buf *out) {
     if (facts->n_stale == 0)
         return;
     if (facts->n_stale == 1)
@@ -111,28 +111,28 @@ static void say_stale(const SentenceFacts *facts, Buf *out) {
 
 /* Of few one alone is no rate. */
 static bool is_over_rate(uint64_t n, uint64_t of) {
-    return (double)n > SENTENCE_RATE_MAX * (double)of && (n > 1 || of >= SENTENCE_FEW);
+    return (double)n > HEALTH_SUMMARY_RATE_MAX * (double)of && (n > 1 || of >= HEALTH_SUMMARY_FEW);
 }
 
 static double percent(uint64_t n, uint64_t of) {
     return of > 0 ? 100.0 * (double)n / (double)of : 0.0;
 }
 
-static void say_late(const SentenceFacts *facts, Buf *out) {
+static void say_late(const HealthFacts *facts, Buf *out) {
     if (is_over_rate(facts->n_late, facts->n_decided))
         buf_printf(out,
             "%.1f %% of answers in the last five minutes ran out of time",
             percent(facts->n_late, facts->n_decided));
 }
 
-static void say_errors(const SentenceFacts *facts, Buf *out) {
+static void say_errors(const HealthFacts *facts, Buf *out) {
     if (is_over_rate(facts->n_errors, facts->n_requests))
         buf_printf(out,
             "%.1f %% of requests in the last five minutes were answered with an error",
             percent(facts->n_errors, facts->n_requests));
 }
 
-static void say_slow(const SentenceFacts *facts, Buf *out) {
+static void say_slow(const HealthFacts *facts, Buf *out) {
     if (facts->p99_nsec * 2 > facts->deadline_nsec)
         buf_printf(out,
             "one filter in a hundred takes %.0f ms or longer, and %.0f ms is the deadline",
@@ -142,7 +142,7 @@ static void say_slow(const SentenceFacts *facts, Buf *out) {
 
 static const struct {
     Health health; /* what it makes of us, as the first */
-    void (*say)(const SentenceFacts *facts, Buf *out);
+    void (*say)(const HealthFacts *facts, Buf *out);
 } reasons[] = {
     {HEALTH_NOT_READY, say_draining},
     {HEALTH_NOT_READY, say_unsynced},
@@ -162,8 +162,9 @@ static const struct {
 
 #define CLAUSE_MAX 1024u
 
-static void add_reasons(const SentenceFacts *facts, Arena *arena, Sentence *ret) {
-    for (size_t i = 0; i < ELEMENTS_OF(reasons) && ret->n_reasons < SENTENCE_REASONS_MAX; i++) {
+static void add_reasons(const HealthFacts *facts, Arena *arena, HealthSummary *ret) {
+    for (size_t i = 0; i < ELEMENTS_OF(reasons) && ret->n_reasons < HEALTH_SUMMARY_REASONS_MAX;
+         i++) {
         _cleanup_(buf_done) Buf clause = BUF_INIT(CLAUSE_MAX);
 
         reasons[i].say(facts, &clause);
@@ -175,22 +176,22 @@ static void add_reasons(const SentenceFacts *facts, Arena *arena, Sentence *ret)
     }
 }
 
-static Str make_text(const Sentence *sentence, Arena *arena) {
-    const char *name = health_name(sentence->health);
+static Str make_text(const HealthSummary *summary, Arena *arena) {
+    const char *name = health_name(summary->health);
 
-    if (sentence->n_reasons == 0)
+    if (summary->n_reasons == 0)
         return str_from_c(name);
-    if (sentence->n_reasons == 1)
-        return arena_printf(arena, "%s because %.*s", name, STR_FMT(sentence->reasons[0]));
+    if (summary->n_reasons == 1)
+        return arena_printf(arena, "%s because %.*s", name, STR_FMT(summary->reasons[0]));
     return arena_printf(arena,
         "%s because %.*s; and %zu more",
         name,
-        STR_FMT(sentence->reasons[0]),
-        sentence->n_reasons - 1);
+        STR_FMT(summary->reasons[0]),
+        summary->n_reasons - 1);
 }
 
-bool sentence_say(const SentenceFacts *facts, Arena *arena, Sentence *ret) {
-    *ret = (Sentence){
+bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *ret) {
+    *ret = (HealthSummary){
         .health = HEALTH_HEALTHY,
         .error_rate = percent(facts->n_errors, facts->n_requests) / 100.0,
         .n_requests = facts->n_requests,
@@ -208,11 +209,11 @@ bool sentence_say(const SentenceFacts *facts, Arena *arena, Sentence *ret) {
     return !arena_has_failed(arena);
 }
 
-bool sentence_make(
-    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, Sentence *ret) {
-    SentenceFacts facts;
+bool health_summary_make(
+    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthSummary *ret) {
+    HealthFacts facts;
 
-    *ret = (Sentence){0};
-    return sentence_facts(api, wall_nsec, now_nsec, arena, &facts) &&
-           sentence_say(&facts, arena, ret);
+    *ret = (HealthSummary){0};
+    return health_summary_facts(api, wall_nsec, now_nsec, arena, &facts) &&
+           health_summary_say(&facts, arena, ret);
 }

@@ -5,7 +5,7 @@
  *
  *   pod-story.c    what it comes to, the next retry, all attempts
  *   pod-attempt.c  one attempt: what became of the nodes, reasons grouped
- *   pod-ways.c     the least that would have to change
+ *   pod-suggestions.c     the least that would have to change
  *   pod-order.c    our order of nodes, and the one that was chosen
  *   pod-node.c     why not node X
  *
@@ -15,19 +15,19 @@
 
 #include "base/map.h"
 #include "dashboard/dashboard.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 #include "extender/explain.h"
-#include "history/pods-sight.h"
+#include "history/pods-summary.h"
 
 typedef struct PodPage {
-    const Sitting *sitting;
+    const PageContext *context;
     Html *html;
     Str namespace, name;
     Str node;       /* "why not this one?"; empty: not asked */
     bool is_pinned; /* the attempt was asked for by its id or its time; else it is the newest */
 
-    const PodSight *pod;
-    const Attempt *attempt;
+    const PodSummary *pod;
+    const PodAttempt *attempt;
     size_t number;              /* of the attempt, from 1: the oldest that is kept */
     const PastDecision *filter; /* of the attempt; NULL: not kept */
     const Outcomes *outcomes;   /* of the filter; NULL: not kept */
@@ -45,7 +45,7 @@ typedef struct PodPage {
 void pod_story(const PodPage *page);    /* the headline */
 void pod_attempts(const PodPage *page); /* the timeline */
 void pod_attempt(const PodPage *page);
-void pod_ways(const PodPage *page);
+void pod_suggestions(const PodPage *page);
 void pod_order(const PodPage *page);
 void pod_node(const PodPage *page);
 
@@ -61,7 +61,7 @@ Outcome pod_outcome(const PodPage *page, Str node);
 Str pod_chosen(const PodPage *page);
 
 /* Any decision of the attempt, the first there is. */
-const PastDecision *pod_attempt_first(const Attempt *attempt);
+const PastDecision *pod_attempt_first(const PodAttempt *attempt);
 
 /* Which value against which limit: the rule's message, or the values it read. */
 void pod_draw_why(const PodPage *page, const NodeExplanation *node, const FailedRule *failed);

@@ -1,13 +1,13 @@
-#include "api/sentence.h"
+#include "api/health-summary.h"
 
-#include "api/sentence-facts.h"
+#include "api/health-facts.h"
 #include "base/nsec.h"
 #include "base/test-assert.h"
 
 #define DAYS(n) ((n)*INT64_C(86400) * NSEC_PER_SEC)
 
-static SentenceFacts fine(void) {
-    return (SentenceFacts){
+static HealthFacts fine(void) {
+    return (HealthFacts){
         .silence_nsec = NSEC_PER_SEC,
         .has_certificate = true,
         .certificate_nsec = DAYS(30),
@@ -20,77 +20,77 @@ static SentenceFacts fine(void) {
     };
 }
 
-static void draining(SentenceFacts *facts) {
+static void draining(HealthFacts *facts) {
     facts->is_draining = true;
 }
 
-static void unsynced(SentenceFacts *facts) {
+static void unsynced(HealthFacts *facts) {
     facts->is_unsynced = true;
 }
 
-static void bypassed(SentenceFacts *facts) {
+static void bypassed(HealthFacts *facts) {
     facts->is_bypassed = true;
     facts->n_bypassed = 4203;
 }
 
-static void lost(SentenceFacts *facts) {
+static void lost(HealthFacts *facts) {
     facts->is_watch_lost = true;
     facts->silence_nsec = 42 * NSEC_PER_SEC;
 }
 
-static void policy_refused(SentenceFacts *facts) {
+static void policy_refused(HealthFacts *facts) {
     facts->is_refused[RELOAD_POLICY] = true;
 }
 
-static void certificate_soon(SentenceFacts *facts) {
+static void certificate_soon(HealthFacts *facts) {
     facts->certificate_nsec = DAYS(6);
 }
 
-static void certificate_tomorrow(SentenceFacts *facts) {
+static void certificate_tomorrow(HealthFacts *facts) {
     facts->certificate_nsec = DAYS(2) - 1;
 }
 
-static void certificate_today(SentenceFacts *facts) {
+static void certificate_today(HealthFacts *facts) {
     facts->certificate_nsec = 5;
 }
 
-static void certificate_ended(SentenceFacts *facts) {
+static void certificate_ended(HealthFacts *facts) {
     facts->certificate_nsec = -5;
 }
 
-static void certificate_refused(SentenceFacts *facts) {
+static void certificate_refused(HealthFacts *facts) {
     facts->is_refused[RELOAD_CERTIFICATES] = true;
 }
 
-static void sources_refused(SentenceFacts *facts) {
+static void sources_refused(HealthFacts *facts) {
     facts->is_refused[RELOAD_SOURCES] = true;
 }
 
-static void stale(SentenceFacts *facts) {
+static void stale(HealthFacts *facts) {
     facts->n_stale = 1;
     facts->stale_metric = STR("load");
     facts->stale_why = STR("its source does not answer");
 }
 
-static void stale_many(SentenceFacts *facts) {
+static void stale_many(HealthFacts *facts) {
     facts->n_stale = 3;
     facts->stale_metric = STR("load");
 }
 
-static void late(SentenceFacts *facts) {
+static void late(HealthFacts *facts) {
     facts->n_late = 25;
 }
 
-static void errors(SentenceFacts *facts) {
+static void errors(HealthFacts *facts) {
     facts->n_errors = 11;
 }
 
-static void slow(SentenceFacts *facts) {
+static void slow(HealthFacts *facts) {
     facts->p99_nsec = 51 * NSEC_PER_MSEC;
 }
 
 static const struct {
-    void (*spoil)(SentenceFacts *facts);
+    void (*spoil)(HealthFacts *facts);
     Health health;
     const char *text;
 } cases[] = {
@@ -137,64 +137,64 @@ static void test_reasons(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        SentenceFacts facts = fine();
-        Sentence sentence;
+        HealthFacts facts = fine();
+        HealthSummary summary;
 
         cases[i].spoil(&facts);
-        assert_true(sentence_say(&facts, arena, &sentence));
-        assert_text(cases[i].text, sentence.text, cases[i].text);
-        assert_case(cases[i].text, sentence.health == cases[i].health);
-        assert_int_equal(sentence.n_reasons, 1);
+        assert_true(health_summary_say(&facts, arena, &summary));
+        assert_text(cases[i].text, summary.text, cases[i].text);
+        assert_case(cases[i].text, summary.health == cases[i].health);
+        assert_int_equal(summary.n_reasons, 1);
     }
 }
 
 static void test_healthy(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
-    SentenceFacts facts = fine();
-    Sentence sentence;
+    HealthFacts facts = fine();
+    HealthSummary summary;
 
     (void)state;
     facts.n_errors = 10; /* at the rate, not over it */
     facts.n_late = 10;
     facts.p99_nsec = 50 * NSEC_PER_MSEC;
     facts.certificate_nsec = DAYS(7);
-    assert_true(sentence_say(&facts, arena, &sentence));
-    assert_text("healthy", sentence.text, "healthy");
-    assert_int_equal(sentence.n_reasons, 0);
-    assert_true(sentence.error_rate > 0.0099 && sentence.error_rate < 0.0101);
-    assert_text("digest", sentence.policy_digest, "0123456789ab");
+    assert_true(health_summary_say(&facts, arena, &summary));
+    assert_text("healthy", summary.text, "healthy");
+    assert_int_equal(summary.n_reasons, 0);
+    assert_true(summary.error_rate > 0.0099 && summary.error_rate < 0.0101);
+    assert_text("digest", summary.policy_digest, "0123456789ab");
 }
 
 /* One of a few is no rate. */
 static void test_few(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
-    SentenceFacts facts = fine();
-    Sentence sentence;
+    HealthFacts facts = fine();
+    HealthSummary summary;
 
     (void)state;
     facts.n_requests = facts.n_decided = 20;
     facts.n_errors = facts.n_late = 1;
-    assert_true(sentence_say(&facts, arena, &sentence));
-    assert_int_equal(sentence.health, HEALTH_HEALTHY);
+    assert_true(health_summary_say(&facts, arena, &summary));
+    assert_int_equal(summary.health, HEALTH_HEALTHY);
     facts.n_errors = 2;
-    assert_true(sentence_say(&facts, arena, &sentence));
-    assert_int_equal(sentence.health, HEALTH_DEGRADED);
+    assert_true(health_summary_say(&facts, arena, &summary));
+    assert_int_equal(summary.health, HEALTH_DEGRADED);
 }
 
 static void test_order(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
-    SentenceFacts facts = fine();
-    Sentence sentence;
+    HealthFacts facts = fine();
+    HealthSummary summary;
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         cases[i].spoil(&facts);
-    assert_true(sentence_say(&facts, arena, &sentence));
-    assert_int_equal(sentence.health, HEALTH_NOT_READY);
-    assert_int_equal(sentence.n_reasons, SENTENCE_REASONS_MAX);
-    assert_text("text", sentence.text, "not ready because this berth is shutting down; and 7 more");
+    assert_true(health_summary_say(&facts, arena, &summary));
+    assert_int_equal(summary.health, HEALTH_NOT_READY);
+    assert_int_equal(summary.n_reasons, HEALTH_SUMMARY_REASONS_MAX);
+    assert_text("text", summary.text, "not ready because this berth is shutting down; and 7 more");
     assert_text("third",
-        sentence.reasons[2],
+        summary.reasons[2],
         "pods were placed without berth being asked, 4,203 since it started");
 }
 

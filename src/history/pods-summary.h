@@ -1,14 +1,14 @@
 #pragma once
 
 /*
- * PodsSight: decisions put together by pod.
+ * PodsSummary: decisions put together by pod.
  *
  * What is remembered (history/decisions.h) is a row of answers; people ask about pods. A pod's
  * attempts are its filters, each with the prioritize, preempt and bind that followed it. A pod
  * waits when its last filter found no node and no bind followed; when kube-scheduler tries it again
  * is not known, but it does within five minutes at the latest.
  *
- * Threads: any; nothing is held while it is used but references, given back by pods_sight_done().
+ * Threads: any; nothing is held while it is used but references, given back by pods_summary_done().
  */
 
 #include <stdbool.h>
@@ -19,16 +19,16 @@
 #include "base/str.h"
 #include "history/decisions.h"
 
-#define PODS_SIGHT_DECISIONS_MAX 10000u /* that are looked at, the newest */
-#define PODS_SIGHT_RETRY_SEC 300        /* kube-scheduler's flush of what it has parked */
+#define PODS_SUMMARY_DECISIONS_MAX 10000u /* that are looked at, the newest */
+#define PODS_SUMMARY_RETRY_SEC 300        /* kube-scheduler's flush of what it has parked */
 
-typedef struct Attempt {
+typedef struct PodAttempt {
     FoundDecision filter;     /* past NULL: it is not kept, or there was none */
     FoundDecision prioritize; /* the same */
     FoundDecision preempt, bind;
-} Attempt;
+} PodAttempt;
 
-typedef struct PodSight {
+typedef struct PodSummary {
     Str namespace, name, uid;      /* of the newest */
     int64_t first_nsec, last_nsec; /* since 1970: of its decisions */
     size_t n_attempts;
@@ -38,25 +38,26 @@ typedef struct PodSight {
     Str node; /* where it was bound to, by us or as the cluster shows; empty: not known */
     Str policy, rule, reason;    /* that rejects most nodes of the last filter; empty: none */
     const FoundDecision *filter; /* the last one, borrowed; NULL: none is kept */
-    Attempt *attempts;           /* the newest first; only where they were asked for */
-} PodSight;
+    PodAttempt *attempts;        /* the newest first; only where they were asked for */
+} PodSummary;
 
-typedef struct PodsSight {
-    PodSight *pods; /* waiting ones first, then by time, the newest first */
+typedef struct PodsSummary {
+    PodSummary *pods; /* waiting ones first, then by time, the newest first */
     size_t n, n_waiting;
     size_t n_decisions;   /* that were looked at */
-    FoundDecision *found; /* references; for pods_sight_done() */
+    FoundDecision *found; /* references; for pods_summary_done() */
     size_t n_found;
-} PodsSight;
+} PodsSummary;
 
 /* All pods; @view tells where they run now. In @arena. 0, or -ENOMEM. */
-int pods_sight_all(Decisions *decisions, const View *view, Arena *arena, PodsSight *ret) MUST_CHECK;
+int pods_summary_all(Decisions *decisions, const View *view, Arena *arena, PodsSummary *ret)
+    MUST_CHECK;
 
 /* One of them with its attempts; ret->n is 0 when nothing is remembered of it. An empty @uid: of
  * all that had this name. */
-int pods_sight_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
-    Arena *arena, PodsSight *ret) MUST_CHECK;
-void pods_sight_done(PodsSight *sight); /* takes a zeroed one */
+int pods_summary_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
+    Arena *arena, PodsSummary *ret) MUST_CHECK;
+void pods_summary_done(PodsSummary *summary); /* takes a zeroed one */
 
 /* As kube-scheduler's event has it: reasons with how many nodes, equal texts together, sorted as
  * `kubectl describe` shows them. How many, at most @max. */

@@ -1,21 +1,21 @@
 #pragma once
 
 /*
- * Frame: what is around every page: the sentence that says whether it is us, the ways to the other
- * pages, search, and how to hand it on.
+ * PageLayout: what is around every page: the sentence that says whether it is us, the ways to the
+ * other pages, search, and how to hand it on.
  */
 
 #include "dashboard/dashboard.h"
 
 /* Everything up to the inside of <main>, and from there to the end. @page NULL: a page that says
  * what is wrong, @title. */
-typedef struct Frame {
+typedef struct PageLayout {
     const DashboardPage *page;
     const char *title;                 /* for those without a page; else NULL */
     const DashboardPage *const *pages; /* all, for the navigation */
     size_t n_pages;
-    const Sitting *sitting;
-} Frame;
+    const PageContext *context;
+} PageLayout;
 
-void frame_begin(const Frame *frame, Html *html);
-void frame_end(const Frame *frame, Html *html);
+void layout_begin(const PageLayout *frame, Html *html);
+void layout_end(const PageLayout *frame, Html *html);

@@ -1,21 +1,21 @@
-#include "api/wanted.h"
+#include "api/decision-filter.h"
 
 #include <stdio.h>
 
 /* --- the question ------------------------------------------------------------------------ */
 
 static bool read_outcome(Str value, int *ret, char *error) {
-    *ret = WANTED_ANY;
+    *ret = DECISION_FILTER_ANY;
     if (!value.ptr)
         return true;
     for (int i = 0; i < _OUTCOME_MAX; i++)
         if (str_is(value, outcome_name((OutcomeKind)i)))
             *ret = i;
     if (str_is(value, "error"))
-        *ret = WANTED_ERROR;
+        *ret = DECISION_FILTER_ERROR;
     if (str_is(value, "none-passed"))
-        *ret = WANTED_NONE_PASSED;
-    if (*ret != WANTED_ANY)
+        *ret = DECISION_FILTER_NONE_PASSED;
+    if (*ret != DECISION_FILTER_ANY)
         return true;
     (void)snprintf(error,
         QUERY_ERROR_MAX,
@@ -55,7 +55,7 @@ static bool read_pair(
     return false;
 }
 
-static bool read_rule(const Query *query, Wanted *ret, char *error) {
+static bool read_rule(const Query *query, DecisionFilter *ret, char *error) {
     return read_pair(query_get(query, STR("rule")),
         &ret->policy,
         &ret->rule,
@@ -64,8 +64,9 @@ static bool read_rule(const Query *query, Wanted *ret, char *error) {
         error);
 }
 
-bool wanted_read(const Query *query, Wanted *ret, char *error) {
-    *ret = (Wanted){.uid = query_get(query, STR("uid")), .node = query_get(query, STR("node"))};
+bool decision_filter_read(const Query *query, DecisionFilter *ret, char *error) {
+    *ret = (DecisionFilter){
+        .uid = query_get(query, STR("uid")), .node = query_get(query, STR("node"))};
     if (!read_pair(query_get(query, STR("pod")),
             &ret->namespace,
             &ret->name,
@@ -83,12 +84,12 @@ bool wanted_read(const Query *query, Wanted *ret, char *error) {
     return true;
 }
 
-bool wanted_read_nodes(const Query *query, Wanted *ret, char *error) {
-    *ret = (Wanted){.verb = -1, .node = query_get(query, STR("node"))};
+bool decision_filter_read_nodes(const Query *query, DecisionFilter *ret, char *error) {
+    *ret = (DecisionFilter){.verb = -1, .node = query_get(query, STR("node"))};
     if (!read_rule(query, ret, error) ||
         !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error))
         return false;
-    if (ret->outcome <= WANTED_ANY && ret->outcome != OUTCOME_NOT_ASKED)
+    if (ret->outcome <= DECISION_FILTER_ANY && ret->outcome != OUTCOME_NOT_ASKED)
         return true;
     (void)snprintf(error,
         QUERY_ERROR_MAX,
@@ -102,7 +103,7 @@ static bool fits(Str wanted, Str has) {
     return !wanted.ptr || str_eq(wanted, has);
 }
 
-static bool rule_fits(const Wanted *wanted, const RuleNote *rule) {
+static bool rule_fits(const DecisionFilter *wanted, const RuleNote *rule) {
     return fits(wanted->policy, rule->policy) && fits(wanted->rule, rule->name);
 }
 
@@ -111,11 +112,11 @@ static bool has_outcome(const PastDecision *past, int outcome) {
     bool is_good = str_is_empty(past->error);
 
     switch (outcome) {
-    case WANTED_ANY:
+    case DECISION_FILTER_ANY:
         return true;
-    case WANTED_ERROR:
+    case DECISION_FILTER_ERROR:
         return !is_good;
-    case WANTED_NONE_PASSED:
+    case DECISION_FILTER_NONE_PASSED:
         return is_good && past->verb == VERB_FILTER && past->summary.n_in > 0 &&
                past->summary.n_out == 0;
     case OUTCOME_PASSED:
@@ -135,7 +136,7 @@ static bool has_outcome(const PastDecision *past, int outcome) {
     }
 }
 
-static bool has_rule(const PastDecision *past, const Wanted *wanted) {
+static bool has_rule(const PastDecision *past, const DecisionFilter *wanted) {
     bool found = !wanted->rule.ptr;
 
     for (size_t i = 0; !found && i < past->n_rules; i++)
@@ -143,7 +144,7 @@ static bool has_rule(const PastDecision *past, const Wanted *wanted) {
     return found;
 }
 
-bool wanted_fits(const Wanted *wanted, const PastDecision *past) {
+bool decision_filter_matches(const DecisionFilter *wanted, const PastDecision *past) {
     bool by_node = wanted->node.ptr && wanted->outcome < _OUTCOME_MAX;
 
     return (wanted->verb < 0 || (int)past->verb == wanted->verb) &&
@@ -152,7 +153,8 @@ bool wanted_fits(const Wanted *wanted, const PastDecision *past) {
            (by_node || has_outcome(past, wanted->outcome));
 }
 
-bool wanted_fits_outcome(const Wanted *wanted, const PastDecision *past, Outcome outcome) {
+bool decision_filter_matches_outcome(
+    const DecisionFilter *wanted, const PastDecision *past, Outcome outcome) {
     const RuleNote *rule = past_rule_of(past, outcome);
 
     if (wanted->outcome < _OUTCOME_MAX ? (int)outcome.kind != wanted->outcome
@@ -161,7 +163,7 @@ bool wanted_fits_outcome(const Wanted *wanted, const PastDecision *past, Outcome
     return !wanted->rule.ptr || (rule && rule_fits(wanted, rule));
 }
 
-bool wanted_fits_bind(const Wanted *wanted, const PastDecision *past) {
+bool decision_filter_matches_bind(const DecisionFilter *wanted, const PastDecision *past) {
     return !wanted->rule.ptr && str_eq(past->node, wanted->node) &&
            (wanted->outcome >= _OUTCOME_MAX || has_outcome(past, wanted->outcome));
 }

@@ -4,7 +4,7 @@
  * by somebody else is looked up afterwards, in one pass over the pods of the cluster.
  */
 
-#include "history/pods-sight.h"
+#include "history/pods-summary.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,14 +25,14 @@ typedef struct PodChoice {
 
 /* A pod while it is put together. */
 typedef struct Gathered {
-    PodSight sight;
+    PodSummary summary;
     uint64_t last_id;
 } Gathered;
 
 typedef struct Gathering {
     Arena *arena;
     const PodChoice *choice;
-    PodsSight *sight;
+    PodsSummary *summary;
     Map by_uid, by_name; /* to places in pods; the second of those without a UID */
     Gathered *pods;      /* as many as there are decisions at most */
     size_t n_pods;
@@ -53,33 +53,33 @@ static bool is_chosen(const PodChoice *choice, const PastDecision *past) {
 /* Up to READ_AT_ONCE more below @below; what is not chosen is given back. Returns how many there
  * were at all, and through @below where to go on. */
 static size_t read_some(Gathering *gathering, Decisions *decisions, uint64_t *below) {
-    PodsSight *sight = gathering->sight;
-    size_t room = gathering->n_max - sight->n_decisions;
+    PodsSummary *summary = gathering->summary;
+    size_t room = gathering->n_max - summary->n_decisions;
     FoundDecision some[READ_AT_ONCE];
     size_t n = decisions_read(decisions, *below, some, room < READ_AT_ONCE ? room : READ_AT_ONCE);
 
     for (size_t i = 0; i < n; i++) {
         *below = some[i].past->id;
         if (is_chosen(gathering->choice, some[i].past))
-            sight->found[sight->n_found++] = some[i];
+            summary->found[summary->n_found++] = some[i];
         else
             found_done(&some[i]);
     }
-    sight->n_decisions += n;
+    summary->n_decisions += n;
     return n;
 }
 
 static int read_decisions(Gathering *gathering, Decisions *decisions) {
-    PodsSight *sight = gathering->sight;
+    PodsSummary *summary = gathering->summary;
     DecisionsFigures figures;
     uint64_t below = 0;
 
     decisions_figures(decisions, &figures);
     gathering->n_max = figures.n + READ_AT_ONCE; /* some may come meanwhile */
-    if (gathering->n_max > PODS_SIGHT_DECISIONS_MAX)
-        gathering->n_max = PODS_SIGHT_DECISIONS_MAX;
-    sight->found = ARENA_RAW(gathering->arena, FoundDecision, gathering->n_max);
-    if (!sight->found)
+    if (gathering->n_max > PODS_SUMMARY_DECISIONS_MAX)
+        gathering->n_max = PODS_SUMMARY_DECISIONS_MAX;
+    summary->found = ARENA_RAW(gathering->arena, FoundDecision, gathering->n_max);
+    if (!summary->found)
         return -ENOMEM;
     while (read_some(gathering, decisions, &below) > 0)
         ;
@@ -123,39 +123,39 @@ static Gathered *find_pod(Gathering *gathering, const PastDecision *past) {
 static void note_filter(Gathered *pod, const FoundDecision *found) {
     const PastDecision *past = found->past;
 
-    pod->sight.filter = found;
-    pod->sight.n_passed = past->summary.n_out;
-    pod->sight.n_in = past->summary.n_in;
-    pod->sight.is_exempt = past->is_exempt;
-    pod->sight.is_waiting = past->summary.n_out == 0 && str_is_empty(past->error);
-    pod->sight.node = STR_NULL; /* it is being placed anew */
+    pod->summary.filter = found;
+    pod->summary.n_passed = past->summary.n_out;
+    pod->summary.n_in = past->summary.n_in;
+    pod->summary.is_exempt = past->is_exempt;
+    pod->summary.is_waiting = past->summary.n_out == 0 && str_is_empty(past->error);
+    pod->summary.node = STR_NULL; /* it is being placed anew */
 }
 
 static void note_bind(Gathered *pod, const PastDecision *past) {
     if (!str_is_empty(past->error))
         return;
-    pod->sight.is_waiting = false;
-    pod->sight.node = past->node;
+    pod->summary.is_waiting = false;
+    pod->summary.node = past->node;
 }
 
 /* Whether @past begins an attempt: a filter does, and whatever comes before the first that is
  * kept. */
-static bool begins_attempt(const PodSight *sight, const PastDecision *past) {
-    return past->verb == VERB_FILTER || sight->n_attempts == 0;
+static bool begins_attempt(const PodSummary *summary, const PastDecision *past) {
+    return past->verb == VERB_FILTER || summary->n_attempts == 0;
 }
 
 static void note(Gathered *pod, const FoundDecision *found) {
     const PastDecision *past = found->past;
-    PodSight *sight = &pod->sight;
+    PodSummary *summary = &pod->summary;
 
     if (pod->last_id == 0)
-        sight->first_nsec = past->at_nsec;
+        summary->first_nsec = past->at_nsec;
     pod->last_id = past->id;
-    sight->last_nsec = past->at_nsec;
-    sight->namespace = past->pod_namespace;
-    sight->name = past->pod_name;
-    sight->uid = past->pod_uid;
-    sight->n_attempts += begins_attempt(sight, past);
+    summary->last_nsec = past->at_nsec;
+    summary->namespace = past->pod_namespace;
+    summary->name = past->pod_name;
+    summary->uid = past->pod_uid;
+    summary->n_attempts += begins_attempt(summary, past);
     if (past->verb == VERB_FILTER)
         note_filter(pod, found);
     else if (past->verb == VERB_BIND)
@@ -164,29 +164,29 @@ static void note(Gathered *pod, const FoundDecision *found) {
 
 /* The rule that speaks against most nodes. */
 static void find_rule(Gathered *pod) {
-    const FoundDecision *filter = pod->sight.filter;
+    const FoundDecision *filter = pod->summary.filter;
     const RuleNote *rule = filter ? past_main_rule(filter->past) : NULL;
 
     if (!rule)
         return;
-    pod->sight.policy = rule->policy;
-    pod->sight.rule = rule->name;
-    pod->sight.reason = rule->reason;
+    pod->summary.policy = rule->policy;
+    pod->summary.rule = rule->name;
+    pod->summary.reason = rule->reason;
 }
 
 static int gather(Gathering *gathering) {
-    const PodsSight *sight = gathering->sight;
+    const PodsSummary *summary = gathering->summary;
 
     gathering->pods =
-        ARENA_ARRAY(gathering->arena, Gathered, gathering->choice->is_one ? 1 : sight->n_found);
+        ARENA_ARRAY(gathering->arena, Gathered, gathering->choice->is_one ? 1 : summary->n_found);
     if (!gathering->pods)
         return -ENOMEM;
-    for (size_t i = sight->n_found; i-- > 0;) {
-        Gathered *pod = find_pod(gathering, sight->found[i].past);
+    for (size_t i = summary->n_found; i-- > 0;) {
+        Gathered *pod = find_pod(gathering, summary->found[i].past);
 
         if (!pod)
             return -ENOMEM;
-        note(pod, &sight->found[i]);
+        note(pod, &summary->found[i]);
     }
     for (size_t i = 0; i < gathering->n_pods; i++)
         find_rule(&gathering->pods[i]);
@@ -208,7 +208,7 @@ typedef struct Search {
 #define CLOCK_SLACK_SEC 300
 
 /* One that was asked about with a single node may run there for long: it is to be resized. */
-static void search_since(Search *search, const PodSight *pod) {
+static void search_since(Search *search, const PodSummary *pod) {
     int64_t at_sec = pod->first_nsec / NSEC_PER_SEC - CLOCK_SLACK_SEC;
 
     if (pod->is_waiting && pod->n_in <= 1)
@@ -219,7 +219,7 @@ static void search_since(Search *search, const PodSight *pod) {
 
 static int search_for(Gathering *gathering, Search *search) {
     for (size_t i = 0; i < gathering->n_pods; i++) {
-        const PodSight *pod = &gathering->pods[i].sight;
+        const PodSummary *pod = &gathering->pods[i].summary;
         bool has_uid = !str_is_empty(pod->uid);
         Map *map = has_uid ? &search->by_uid : &search->by_name;
         Str key = has_uid ? pod->uid : full_name(gathering->arena, pod->namespace, pod->name);
@@ -256,8 +256,9 @@ static void look_at_row(
 
         if (place == MAP_NONE)
             continue;
-        gathering->pods[place].sight.node = arena_copy(gathering->arena, table->names->names[row]);
-        gathering->pods[place].sight.is_waiting = false;
+        gathering->pods[place].summary.node =
+            arena_copy(gathering->arena, table->names->names[row]);
+        gathering->pods[place].summary.is_waiting = false;
     }
 }
 
@@ -282,7 +283,7 @@ static int look_up(Gathering *gathering, const View *view) {
 
 /* --- attempts --------------------------------------------------------------------------------- */
 
-static FoundDecision *attempt_field(Attempt *attempt, Verb verb) {
+static FoundDecision *attempt_field(PodAttempt *attempt, Verb verb) {
     switch (verb) {
     case VERB_FILTER:
         return &attempt->filter;
@@ -297,15 +298,15 @@ static FoundDecision *attempt_field(Attempt *attempt, Verb verb) {
 
 /* Of what came twice within one attempt the newer counts. */
 static int list_attempts(Gathering *gathering) {
-    const PodsSight *sight = gathering->sight;
-    PodSight *pod = &gathering->pods[0].sight;
+    const PodsSummary *summary = gathering->summary;
+    PodSummary *pod = &gathering->pods[0].summary;
     size_t place = pod->n_attempts;
 
-    pod->attempts = ARENA_ARRAY(gathering->arena, Attempt, pod->n_attempts);
+    pod->attempts = ARENA_ARRAY(gathering->arena, PodAttempt, pod->n_attempts);
     if (!pod->attempts)
         return -ENOMEM;
-    for (size_t i = sight->n_found; i-- > 0;) {
-        const FoundDecision *found = &sight->found[i];
+    for (size_t i = summary->n_found; i-- > 0;) {
+        const FoundDecision *found = &summary->found[i];
 
         if (found->past->verb == VERB_FILTER || place == pod->n_attempts)
             place--;
@@ -319,39 +320,39 @@ static int list_attempts(Gathering *gathering) {
 static int compare_pods(const void *a, const void *b) {
     const Gathered *x = a, *y = b;
 
-    if (x->sight.is_waiting != y->sight.is_waiting)
-        return x->sight.is_waiting ? -1 : 1;
+    if (x->summary.is_waiting != y->summary.is_waiting)
+        return x->summary.is_waiting ? -1 : 1;
     return (x->last_id < y->last_id) - (x->last_id > y->last_id);
 }
 
 static int hand_out(Gathering *gathering) {
-    PodsSight *sight = gathering->sight;
+    PodsSummary *summary = gathering->summary;
 
-    sight->pods = ARENA_RAW(gathering->arena, PodSight, gathering->n_pods);
-    if (!sight->pods)
+    summary->pods = ARENA_RAW(gathering->arena, PodSummary, gathering->n_pods);
+    if (!summary->pods)
         return -ENOMEM;
     if (gathering->n_pods > 1)
         qsort(gathering->pods, gathering->n_pods, sizeof(*gathering->pods), compare_pods);
-    sight->n = gathering->n_pods;
-    for (size_t i = 0; i < sight->n; i++) {
-        sight->pods[i] = gathering->pods[i].sight;
-        sight->n_waiting += sight->pods[i].is_waiting;
+    summary->n = gathering->n_pods;
+    for (size_t i = 0; i < summary->n; i++) {
+        summary->pods[i] = gathering->pods[i].summary;
+        summary->n_waiting += summary->pods[i].is_waiting;
     }
     return 0;
 }
 
-static int make(
-    Decisions *decisions, const View *view, const PodChoice *choice, Arena *arena, PodsSight *ret) {
+static int make(Decisions *decisions, const View *view, const PodChoice *choice, Arena *arena,
+    PodsSummary *ret) {
     Gathering gathering = {
         .arena = arena,
         .choice = choice,
-        .sight = ret,
+        .summary = ret,
         .by_uid = MAP_INIT_IN(arena),
         .by_name = MAP_INIT_IN(arena),
     };
     int r;
 
-    *ret = (PodsSight){0};
+    *ret = (PodsSummary){0};
     if (!decisions)
         return 0;
     r = read_decisions(&gathering, decisions);
@@ -364,27 +365,27 @@ static int make(
     if (r == 0)
         r = hand_out(&gathering);
     if (r < 0)
-        pods_sight_done(ret);
+        pods_summary_done(ret);
     return r;
 }
 
-int pods_sight_all(Decisions *decisions, const View *view, Arena *arena, PodsSight *ret) {
+int pods_summary_all(Decisions *decisions, const View *view, Arena *arena, PodsSummary *ret) {
     const PodChoice choice = {.is_one = false};
 
     return make(decisions, view, &choice, arena, ret);
 }
 
-int pods_sight_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
-    Arena *arena, PodsSight *ret) {
+int pods_summary_one(Decisions *decisions, const View *view, Str namespace, Str name, Str uid,
+    Arena *arena, PodsSummary *ret) {
     const PodChoice choice = {.is_one = true, .namespace = namespace, .name = name, .uid = uid};
 
     return make(decisions, view, &choice, arena, ret);
 }
 
-void pods_sight_done(PodsSight *sight) {
-    for (size_t i = 0; i < sight->n_found; i++)
-        found_done(&sight->found[i]);
-    *sight = (PodsSight){0};
+void pods_summary_done(PodsSummary *summary) {
+    for (size_t i = 0; i < summary->n_found; i++)
+        found_done(&summary->found[i]);
+    *summary = (PodsSummary){0};
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */

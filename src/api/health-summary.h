@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Sentence: "Is it us?" in one.
+ * HealthSummary: "Is it us?" in one.
  *
  * healthy; or degraded, bypassed, not ready because …: from the same state as /readyz?verbose,
  * /api/v1/status and the figures of the last five minutes. Shown on every page, in every update, by
@@ -30,12 +30,13 @@ typedef enum Health {
 /* "healthy", "degraded", "bypassed", "not ready". */
 const char *health_name(Health health);
 
-#define SENTENCE_REASONS_MAX 8u
+#define HEALTH_SUMMARY_REASONS_MAX 8u
 
-typedef struct Sentence {
+typedef struct HealthSummary {
     Health health;
     Str text; /* "degraded because the API server was not heard for 42 s" */
-    Str reasons[SENTENCE_REASONS_MAX]; /* each, for a list, by weight; the first is in @text */
+    Str reasons[HEALTH_SUMMARY_REASONS_MAX]; /* each, for a list, by weight; the first is in @text
+                                              */
     size_t n_reasons;
     double error_rate;   /* of verbs, last five minutes: 0..1 */
     uint64_t n_requests; /* of these minutes */
@@ -46,8 +47,8 @@ typedef struct Sentence {
     Str policy_digest;         /* its first 12 digits */
     size_t n_nodes, n_waiting; /* pods whose last filter found no node, and that are not bound */
     uint64_t n_bypassed;
-} Sentence;
+} HealthSummary;
 
 /* Strings are in @arena. False: out of memory. */
-bool sentence_make(
-    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, Sentence *ret);
+bool health_summary_make(
+    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthSummary *ret);

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * SentenceFacts: what the sentence (api/sentence.h) is made of: figures and states, no words.
+ * HealthFacts: what the sentence (api/health-summary.h) is made of: figures and states, no words.
  *
  * Gathered from the daemon's parts here, put into words there; so every reason can be tried in a
  * unit test without a daemon. Threads: any.
@@ -11,18 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/sentence.h"
+#include "api/health-summary.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "monitor/reload.h"
 
-#define SENTENCE_WINDOW_SEC 300     /* of figures */
-#define SENTENCE_BYPASS_SEC 600     /* so long after the last it is still told */
-#define SENTENCE_CERTIFICATE_DAYS 7 /* fewer are worth a word */
-#define SENTENCE_RATE_MAX 0.01      /* of late answers, and of errors */
-#define SENTENCE_FEW 100u /* with fewer requests one would be over the rate: it takes two */
+#define HEALTH_SUMMARY_WINDOW_SEC 300     /* of figures */
+#define HEALTH_SUMMARY_BYPASS_SEC 600     /* so long after the last it is still told */
+#define HEALTH_SUMMARY_CERTIFICATE_DAYS 7 /* fewer are worth a word */
+#define HEALTH_SUMMARY_RATE_MAX 0.01      /* of late answers, and of errors */
+#define HEALTH_SUMMARY_FEW 100u /* with fewer requests one would be over the rate: it takes two */
 
-typedef struct SentenceFacts {
+typedef struct HealthFacts {
     bool is_draining;
     bool is_unsynced; /* the cluster is watched, and has not been listed yet */
     bool is_bypassed; /* lately */
@@ -41,11 +41,11 @@ typedef struct SentenceFacts {
     Str policy_digest; /* its first digits */
     size_t n_nodes, n_waiting;
     uint64_t n_bypassed; /* since the start */
-} SentenceFacts;
+} HealthFacts;
 
 /* False: out of memory. */
-bool sentence_facts(
-    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, SentenceFacts *ret);
+bool health_summary_facts(
+    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthFacts *ret);
 
 /* In words. False: out of memory. */
-bool sentence_say(const SentenceFacts *facts, Arena *arena, Sentence *ret);
+bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *ret);

@@ -1,4 +1,4 @@
-#include "api/policies-sight.h"
+#include "api/policies-summary.h"
 
 #include <math.h>
 
@@ -33,15 +33,15 @@ static void ask(
         (PastTimes){.at_nsec = at_nsec, .duration_nsec = -1});
 }
 
-static const PolicySight *find(const PoliciesSight *sight, const char *name) {
-    for (size_t i = 0; i < sight->n; i++)
-        if (str_is(sight->policies[i].name, name))
-            return &sight->policies[i];
+static const PolicySummary *find(const PoliciesSummary *summary, const char *name) {
+    for (size_t i = 0; i < summary->n; i++)
+        if (str_is(summary->policies[i].name, name))
+            return &summary->policies[i];
     fail_msg("no policy %s", name);
     return NULL;
 }
 
-static const RuleSight *find_rule(const PolicySight *policy, const char *name) {
+static const RuleSummary *find_rule(const PolicySummary *policy, const char *name) {
     for (size_t i = 0; i < policy->n_rules; i++)
         if (str_is(policy->rules[i].name, name))
             return &policy->rules[i];
@@ -61,7 +61,7 @@ static const char scene_text[] =
     "  disks:\n"
     "    filters:\n"
     "      - {name: disk, nodeLabels: {disk: ssd}, reason: slow disk}\n"
-    "  trial:\n"
+    "  evaluation:\n"
     "    mode: Observe\n"
     "    filters: [{name: none, expression: 'false', reason: never}]\n"
     "  others:\n"
@@ -74,7 +74,7 @@ static const char scene_text[] =
     "  n4: {labels: {zone: a, area: x, disk: ssd}}\n";
 
 typedef struct Blockers {
-    size_t zones, zone, area, disks, trial;
+    size_t zones, zone, area, disks, evaluation;
 } Blockers;
 
 static void test_only_blocker(void **state) {
@@ -93,30 +93,31 @@ static void test_only_blocker(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        PoliciesSight sight;
+        PoliciesSummary summary;
         ApiStage stage;
 
         open_stage(&stage, scene_text);
         ask(&stage, "a", "web", cases[i].nodes, 1000);
-        assert_int_equal(policies_sight_make(&stage.api, NULL, NULL, stage.base.arena, &sight), 0);
-        assert_true(sight.is_whole);
-        assert_case(cases[i].nodes, sight.n_waiting == cases[i].waiting);
-        assert_case(cases[i].nodes, sight.n_looked_at == cases[i].waiting);
-        assert_case(cases[i].nodes, find(&sight, "zones")->n_only_blocker == cases[i].want.zones);
+        assert_int_equal(
+            policies_summary_make(&stage.api, NULL, NULL, stage.base.arena, &summary), 0);
+        assert_true(summary.is_whole);
+        assert_case(cases[i].nodes, summary.n_waiting == cases[i].waiting);
+        assert_case(cases[i].nodes, summary.n_looked_at == cases[i].waiting);
+        assert_case(cases[i].nodes, find(&summary, "zones")->n_only_blocker == cases[i].want.zones);
         assert_case(cases[i].nodes,
-            find_rule(find(&sight, "zones"), "zone")->n_only_blocker == cases[i].want.zone);
+            find_rule(find(&summary, "zones"), "zone")->n_only_blocker == cases[i].want.zone);
         assert_case(cases[i].nodes,
-            find_rule(find(&sight, "zones"), "area")->n_only_blocker == cases[i].want.area);
-        assert_case(cases[i].nodes, find(&sight, "disks")->n_only_blocker == cases[i].want.disks);
-        assert_case(cases[i].nodes, find(&sight, "trial")->n_only_blocker == 0);
-        assert_case(cases[i].nodes, find(&sight, "others")->n_only_blocker == 0);
+            find_rule(find(&summary, "zones"), "area")->n_only_blocker == cases[i].want.area);
+        assert_case(cases[i].nodes, find(&summary, "disks")->n_only_blocker == cases[i].want.disks);
+        assert_case(cases[i].nodes, find(&summary, "evaluation")->n_only_blocker == 0);
+        assert_case(cases[i].nodes, find(&summary, "others")->n_only_blocker == 0);
         api_stage_done(&stage);
     }
 }
 
 /* Several pods, of which each counts once; and a policy that is for one of them. */
 static void test_pods(void **state) {
-    PoliciesSight sight;
+    PoliciesSummary summary;
     ApiStage stage;
 
     (void)state;
@@ -126,29 +127,29 @@ static void test_pods(void **state) {
     ask(&stage, "b", "web", "\"n2\"", 3000);
     ask(&stage, "c", "other", "\"n4\"", 4000);
     ask(&stage, "d", "web", "\"n4\"", 5000);
-    assert_int_equal(policies_sight_make(&stage.api, NULL, NULL, stage.base.arena, &sight), 0);
-    assert_int_equal(sight.n_waiting, 3);
-    assert_int_equal(find(&sight, "zones")->n_only_blocker, 2);
-    assert_int_equal(find(&sight, "others")->n_only_blocker, 1);
-    assert_int_equal(find(&sight, "zones")->n_matched, 5);
-    assert_int_equal(find(&sight, "others")->n_matched, 1);
-    assert_int_equal(find(&sight, "others")->n_rejected_all, 1);
-    assert_int_equal(find(&sight, "zones")->n_rejected, 4);
-    assert_int_equal(find(&sight, "trial")->n_rejected, 6); /* would have */
-    assert_int_equal(find(&sight, "zones")->matched_nsec, 5000);
-    assert_int_equal(find(&sight, "others")->matched_nsec, 4000);
+    assert_int_equal(policies_summary_make(&stage.api, NULL, NULL, stage.base.arena, &summary), 0);
+    assert_int_equal(summary.n_waiting, 3);
+    assert_int_equal(find(&summary, "zones")->n_only_blocker, 2);
+    assert_int_equal(find(&summary, "others")->n_only_blocker, 1);
+    assert_int_equal(find(&summary, "zones")->n_matched, 5);
+    assert_int_equal(find(&summary, "others")->n_matched, 1);
+    assert_int_equal(find(&summary, "others")->n_rejected_all, 1);
+    assert_int_equal(find(&summary, "zones")->n_rejected, 4);
+    assert_int_equal(find(&summary, "evaluation")->n_rejected, 6); /* would have */
+    assert_int_equal(find(&summary, "zones")->matched_nsec, 5000);
+    assert_int_equal(find(&summary, "others")->matched_nsec, 4000);
     api_stage_done(&stage);
 }
 
 static void test_rules(void **state) {
-    const PolicySight *zones;
-    PoliciesSight sight;
+    const PolicySummary *zones;
+    PoliciesSummary summary;
     ApiStage stage;
 
     (void)state;
     open_stage(&stage, scene_text);
-    assert_int_equal(policies_sight_make(&stage.api, NULL, NULL, stage.base.arena, &sight), 0);
-    zones = find(&sight, "zones");
+    assert_int_equal(policies_summary_make(&stage.api, NULL, NULL, stage.base.arena, &summary), 0);
+    zones = find(&summary, "zones");
     assert_int_equal(zones->n_rules, 3);
     assert_true(isnan(zones->cost_nsec)); /* nobody was asked about */
     assert_int_equal(zones->matched_nsec, 0);
@@ -157,13 +158,13 @@ static void test_rules(void **state) {
     assert_text("kind", find_rule(zones, "near")->kind, "expression");
     assert_false(find_rule(zones, "near")->is_filter);
     assert_true(find_rule(zones, "near")->weight == 3);
-    assert_true(find(&sight, "trial")->is_observed);
+    assert_true(find(&summary, "evaluation")->is_observed);
     ask(&stage, "a", "web", "\"n1\"", 1000);
-    assert_int_equal(policies_sight_make(&stage.api, NULL, NULL, stage.base.arena, &sight), 0);
-    zones = find(&sight, "zones");
+    assert_int_equal(policies_summary_make(&stage.api, NULL, NULL, stage.base.arena, &summary), 0);
+    zones = find(&summary, "zones");
     assert_true(zones->cost_nsec >= 0);
     assert_true(find_rule(zones, "near")->cost_nsec >= 0);
-    assert_true(isnan(find(&sight, "others")->cost_nsec)); /* not for that pod */
+    assert_true(isnan(find(&summary, "others")->cost_nsec)); /* not for that pod */
     assert_int_equal(find_rule(zones, "zone")->n_rejected, 1);
     api_stage_done(&stage);
 }
@@ -174,18 +175,19 @@ static bool at_once(void *context) {
 }
 
 static void test_no_time(void **state) {
-    PoliciesSight sight;
+    PoliciesSummary summary;
     ApiStage stage;
 
     (void)state;
     open_stage(&stage, scene_text);
     ask(&stage, "a", "web", "\"n2\"", 1000);
-    assert_int_equal(policies_sight_make(&stage.api, at_once, NULL, stage.base.arena, &sight), 0);
-    assert_false(sight.is_whole);
-    assert_int_equal(sight.n_waiting, 1);
-    assert_int_equal(sight.n_looked_at, 0);
-    assert_int_equal(find(&sight, "zones")->n_only_blocker, 0);
-    assert_int_equal(find(&sight, "zones")->n_matched, 1); /* counters are there all the same */
+    assert_int_equal(
+        policies_summary_make(&stage.api, at_once, NULL, stage.base.arena, &summary), 0);
+    assert_false(summary.is_whole);
+    assert_int_equal(summary.n_waiting, 1);
+    assert_int_equal(summary.n_looked_at, 0);
+    assert_int_equal(find(&summary, "zones")->n_only_blocker, 0);
+    assert_int_equal(find(&summary, "zones")->n_matched, 1); /* counters are there all the same */
     api_stage_done(&stage);
 }
 

@@ -1,4 +1,4 @@
-#include "api/sentence-facts.h"
+#include "api/health-facts.h"
 
 #include "api/context.h"
 #include "base/nsec.h"
@@ -9,7 +9,7 @@
 #define DIGITS 12u
 
 static void look_at_cluster(
-    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, SentenceFacts *ret) {
+    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, HealthFacts *ret) {
     int64_t bypassed_at = changes_last(api->changes, CHANGE_BYPASSED);
     int64_t heard_nsec;
     LiveStatus live;
@@ -24,10 +24,10 @@ static void look_at_cluster(
         ret->silence_nsec = now_nsec - heard_nsec;
     ret->n_bypassed = live.n_bypassed;
     ret->is_bypassed =
-        bypassed_at > 0 && wall_nsec - bypassed_at < SENTENCE_BYPASS_SEC * NSEC_PER_SEC;
+        bypassed_at > 0 && wall_nsec - bypassed_at < HEALTH_SUMMARY_BYPASS_SEC * NSEC_PER_SEC;
 }
 
-static void look_at_configuration(ApiContext *api, int64_t wall_nsec, SentenceFacts *ret) {
+static void look_at_configuration(ApiContext *api, int64_t wall_nsec, HealthFacts *ret) {
     for (size_t i = 0; i < _RELOAD_MAX; i++) {
         ReloadState state;
 
@@ -67,7 +67,7 @@ static const char *why_stale(const GaugeState *state) {
 }
 
 static void look_at_metrics(ApiContext *api, const View *view, int64_t wall_nsec, int64_t now_nsec,
-    Arena *arena, SentenceFacts *ret) {
+    Arena *arena, HealthFacts *ret) {
     GaugeTime time = {.now_nsec = wall_nsec, .uptime_nsec = now_nsec};
     MeasuringStatus status = {0};
 
@@ -86,10 +86,10 @@ static void look_at_metrics(ApiContext *api, const View *view, int64_t wall_nsec
     }
 }
 
-static void look_at_requests(ApiContext *api, int64_t now_nsec, SentenceFacts *ret) {
+static void look_at_requests(ApiContext *api, int64_t now_nsec, HealthFacts *ret) {
     LatencyVerb verbs[_VERB_MAX];
 
-    latency_read(api->latency, SENTENCE_WINDOW_SEC, now_nsec, verbs);
+    latency_read(api->latency, HEALTH_SUMMARY_WINDOW_SEC, now_nsec, verbs);
     for (size_t i = 0; i < _VERB_MAX; i++) {
         ret->n_requests += verbs[i].parts[LATENCY_TOTAL].n;
         ret->n_errors += verbs[i].n_errors;
@@ -100,12 +100,12 @@ static void look_at_requests(ApiContext *api, int64_t now_nsec, SentenceFacts *r
     ret->deadline_nsec = api->fixed.deadline_nsec;
 }
 
-bool sentence_facts(
-    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, SentenceFacts *ret) {
+bool health_summary_facts(
+    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthFacts *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     char digest[DIGEST_TEXT_MAX];
 
-    *ret = (SentenceFacts){.is_draining = atomic_load(&api->is_draining)};
+    *ret = (HealthFacts){.is_draining = atomic_load(&api->is_draining)};
     look_at_cluster(api, wall_nsec, now_nsec, ret);
     look_at_configuration(api, wall_nsec, ret);
     look_at_metrics(api, view, wall_nsec, now_nsec, arena, ret);

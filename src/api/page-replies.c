@@ -1,4 +1,4 @@
-#include "api/page-answers.h"
+#include "api/page-replies.h"
 
 #include "api/bundle-page.h"
 #include "api/changes-page.h"
@@ -59,13 +59,13 @@ static const LiveStatus *live_status_of(ApiContext *api, LiveStatus *ret) {
 }
 
 static void answer_health(ApiContext *api, HealthProbe probe, const HttpRequest *request,
-    const Reader *reader, HttpReply *reply) {
+    const PageAccess *access, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     MeasuringStatus measuring;
     LiveStatus live;
     HealthState state = {
-        .shows_reasons = reader->sees_reasons,
+        .shows_reasons = access->sees_reasons,
         .is_draining = atomic_load(&api->is_draining),
         .reloads = api->reloads,
         .live = live_status_of(api, &live),
@@ -216,14 +216,14 @@ static const OwnPage *find_own(Route route) {
 
 #define INDEX_DASHBOARD "\nIn a browser, this is the dashboard.\n"
 
-static void answer_index(const HttpRequest *request, const Reader *reader, HttpReply *reply) {
+static void answer_index(const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
     _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
 
     buf_append(&page, STR(INDEX_HEAD));
-    if (reader->has_verbs)
+    if (access->has_verbs)
         buf_append(&page, STR(INDEX_VERBS));
     buf_append(&page, STR(INDEX_PAGES));
-    if (reader->has_dashboard)
+    if (access->has_dashboard)
         buf_append(&page, STR(INDEX_DASHBOARD));
     reply_page(request, reply, 200, "text/plain; charset=utf-8", &page);
 }
@@ -267,7 +267,7 @@ static bool show_plain(ApiContext *api, Route route, const HttpRequest *request,
 }
 
 static bool show_health(ApiContext *api, Route route, const HttpRequest *request,
-    const Reader *reader, HttpReply *reply) {
+    const PageAccess *access, HttpReply *reply) {
     if (!route_is_health(route))
         return false;
     answer_health(api,
@@ -275,28 +275,28 @@ static bool show_health(ApiContext *api, Route route, const HttpRequest *request
         : route == ROUTE_READYZ ? PROBE_READYZ
                                 : PROBE_HEALTHZ,
         request,
-        reader,
+        access,
         reply);
     return true;
 }
 
-static bool is_for_dashboard(Route route, const HttpRequest *request, const Reader *reader) {
-    return reader->has_dashboard &&
+static bool is_for_dashboard(Route route, const HttpRequest *request, const PageAccess *access) {
+    return access->has_dashboard &&
            (route == ROUTE_DASHBOARD || (route == ROUTE_INDEX && request->accepts_html));
 }
 
 void page_show(
-    ApiContext *api, const HttpRequest *request, const Reader *reader, HttpReply *reply) {
+    ApiContext *api, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
     Route route = page_route(api, request);
     const OwnPage *own = find_own(route);
 
-    if (is_for_dashboard(route, request, reader))
-        api->dashboard->show(api, request, reader, reply);
+    if (is_for_dashboard(route, request, access))
+        api->dashboard->show(api, request, access, reply);
     else if (own)
         answer_own(api, own, request, reply);
     else if (route == ROUTE_INDEX)
-        answer_index(request, reader, reply);
-    else if (!show_health(api, route, request, reader, reply) &&
+        answer_index(request, access, reply);
+    else if (!show_health(api, route, request, access, reply) &&
              !show_plain(api, route, request, reply))
         page_refuse(request, reply, 404, STR("berth: no such path"));
     reply->tag = (int)route;
@@ -308,10 +308,10 @@ static void say_busy(const HttpRequest *request, HttpReply *reply) {
 }
 
 void page_hand_over(
-    ApiContext *api, const HttpRequest *request, Route route, ClerkTask *task, HttpReply *reply) {
-    ClerkPace pace = route_is_slow(route) ? CLERK_SLOW : CLERK_QUICK;
+    ApiContext *api, const HttpRequest *request, Route route, PageTask *task, HttpReply *reply) {
+    PagePace pace = route_is_slow(route) ? PAGE_SLOW : PAGE_FAST;
 
-    if (!clerk_take(api->clerk, request, (int)route, pace, task))
+    if (!page_workers_add(api->workers, request, (int)route, pace, task))
         say_busy(request, reply);
 }
 
@@ -323,10 +323,10 @@ void page_listen(ApiContext *api, const HttpRequest *request, HttpReply *reply) 
 /* --- what is let in --------------------------------------------------------------------------- */
 
 static bool admit_path(
-    const HttpRequest *request, const Reader *reader, Route route, HttpReply *reply) {
+    const HttpRequest *request, const PageAccess *access, Route route, HttpReply *reply) {
     if (route == ROUTE_NONE)
         page_refuse(request, reply, 404, STR("berth: no such path; / lists those there are"));
-    else if (route == ROUTE_DASHBOARD && !reader->has_dashboard)
+    else if (route == ROUTE_DASHBOARD && !access->has_dashboard)
         reply_text(request,
             reply,
             404,
@@ -365,8 +365,9 @@ static bool admit_what_if(const HttpRequest *request, HttpReply *reply) {
     return false;
 }
 
-bool page_admit(const HttpRequest *request, const Reader *reader, Route route, HttpReply *reply) {
-    if (!admit_path(request, reader, route, reply) || !admit_method(request, route, reply))
+bool page_admit(
+    const HttpRequest *request, const PageAccess *access, Route route, HttpReply *reply) {
+    if (!admit_path(request, access, route, reply) || !admit_method(request, route, reply))
         return false;
     if (route == ROUTE_WHAT_IF) {
         reply->body_max = WHAT_IF_BODY_MAX;

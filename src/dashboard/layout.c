@@ -1,26 +1,26 @@
-#include "dashboard/frame.h"
+#include "dashboard/layout.h"
 
 #include <stdio.h>
 
 #include "base/calendar.h"
 #include "base/nsec.h"
-#include "dashboard/piece.h"
+#include "dashboard/widgets.h"
 #include "version.h"
 
 /* --- head ------------------------------------------------------------------------------------- */
 
-static const char *frame_title(const Frame *frame) {
+static const char *layout_title(const PageLayout *frame) {
     return frame->page ? frame->page->title : frame->title;
 }
 
 /* What a page is about, where it is about one thing: it stands in the title, and so in the
  * browser's history. */
-static Str subject_of(const Frame *frame) {
+static Str subject_of(const PageLayout *frame) {
     const DashboardPage *page = frame->page;
 
     for (size_t i = 0; page && i < DASHBOARD_PARAMETERS_MAX && page->parameters[i].len > 0; i++)
         if (str_is(page->parameters[i], "name"))
-            return query_get(frame->sitting->query, STR("name"));
+            return query_get(frame->context->query, STR("name"));
     return STR_NULL;
 }
 
@@ -28,13 +28,13 @@ static void draw_meta(Html *html, const char *name, const char *content) {
     html_write(html, "<meta name='%s' content='%s'>", name, content);
 }
 
-static void draw_head(const Frame *frame, Html *html) {
+static void draw_head(const PageLayout *frame, Html *html) {
     Str subject = subject_of(frame);
 
     html_write(html, "<head><meta charset='utf-8'><title>");
     if (subject.len > 0)
         html_write(html, "%.*s · ", STR_FMT(subject));
-    html_write(html, "%s · berth</title>", frame_title(frame));
+    html_write(html, "%s · berth</title>", layout_title(frame));
     draw_meta(html, "viewport", "width=device-width, initial-scale=1");
     draw_meta(html, "color-scheme", "light dark");
     draw_meta(html, "robots", "noindex");
@@ -47,7 +47,7 @@ static void draw_head(const Frame *frame, Html *html) {
 /* --- patterns --------------------------------------------------------------------------------- */
 
 /* Parts of bars differ in colour and in how they are hatched: strokes over a tile of 12 by 12. */
-static const char *const hatches[PIECE_COLOURS] = {
+static const char *const hatches[WIDGET_COLOURS] = {
     "",
     "M0 12L12 0",
     "M0 0L12 12",
@@ -74,7 +74,7 @@ static void draw_pattern(Html *html, unsigned colour) {
 static void draw_patterns(Html *html) {
     html_write(html,
         "<svg class='patterns' width='0' height='0' aria-hidden='true' focusable='false'><defs>");
-    for (unsigned i = 1; i <= PIECE_COLOURS; i++)
+    for (unsigned i = 1; i <= WIDGET_COLOURS; i++)
         draw_pattern(html, i);
     html_write(html, "</defs></svg>");
 }
@@ -84,10 +84,10 @@ static void draw_patterns(Html *html) {
 static const struct {
     const char *symbol, *class;
 } healths[_HEALTH_MAX] = {
-    [HEALTH_HEALTHY] = {"√", "sentence healthy"},
-    [HEALTH_DEGRADED] = {"‼", "sentence degraded"},
-    [HEALTH_BYPASSED] = {"×", "sentence bypassed"},
-    [HEALTH_NOT_READY] = {"×", "sentence not-ready"},
+    [HEALTH_HEALTHY] = {"√", "health-summary healthy"},
+    [HEALTH_DEGRADED] = {"‼", "health-summary degraded"},
+    [HEALTH_BYPASSED] = {"×", "health-summary bypassed"},
+    [HEALTH_NOT_READY] = {"×", "health-summary not-ready"},
 };
 
 static void begin_figure(Html *html, const char *what) {
@@ -107,68 +107,68 @@ static void draw_age(Html *html, const char *what, int64_t nsec, const char *non
     end_figure(html);
 }
 
-static void draw_speed(const Sentence *sentence, Html *html) {
+static void draw_speed(const HealthSummary *health, Html *html) {
     begin_figure(html, "errors");
-    if (sentence->n_requests == 0)
+    if (health->n_requests == 0)
         html_write(html, "no requests");
     else
-        html_write(html, "%.1f %%", sentence->error_rate * 100);
+        html_write(html, "%.1f %%", health->error_rate * 100);
     end_figure(html);
     begin_figure(html, "p99 of filters");
-    if (sentence->p99_nsec == 0)
+    if (health->p99_nsec == 0)
         html_write(html, "none yet");
     else
-        html_duration(html, sentence->p99_nsec);
-    html_write(html, " of %jd", sentence->deadline_nsec);
+        html_duration(html, health->p99_nsec);
+    html_write(html, " of %jd", health->deadline_nsec);
     end_figure(html);
 }
 
-static void draw_figures(const Sentence *sentence, Html *html) {
+static void draw_figures(const HealthSummary *health, Html *html) {
     static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
 
     html_write(html, "<dl class='figures'>");
-    draw_speed(sentence, html);
-    draw_age(html, "cluster heard", sentence->cluster_age_nsec, "not watched");
-    draw_age(html, "metrics", sentence->metrics_age_nsec, "none");
+    draw_speed(health, html);
+    draw_age(html, "cluster heard", health->cluster_age_nsec, "not watched");
+    draw_age(html, "metrics", health->metrics_age_nsec, "none");
     begin_figure(html, "policy");
-    html_write(html, "<a href='/policies'>%.*s</a>", STR_FMT(sentence->policy_digest));
+    html_write(html, "<a href='/policies'>%.*s</a>", STR_FMT(health->policy_digest));
     end_figure(html);
     begin_figure(html, "nodes");
-    html_count(html, sentence->n_nodes);
+    html_count(html, health->n_nodes);
     end_figure(html);
     begin_figure(html, "pods waiting");
     html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
-    html_write(html, "%zu</a>", sentence->n_waiting);
+    html_write(html, "%zu</a>", health->n_waiting);
     end_figure(html);
     html_close(html);
 }
 
-static void draw_reasons(const Sentence *sentence, Html *html) {
+static void draw_reasons(const HealthSummary *health, Html *html) {
     html_write(html,
         "<details id='reasons'><summary>%zu reason%s</summary><ul>",
-        sentence->n_reasons,
-        sentence->n_reasons == 1 ? "" : "s");
-    for (size_t i = 0; i < sentence->n_reasons; i++)
-        html_write(html, "<li>%.*s</li>", STR_FMT(sentence->reasons[i]));
+        health->n_reasons,
+        health->n_reasons == 1 ? "" : "s");
+    for (size_t i = 0; i < health->n_reasons; i++)
+        html_write(html, "<li>%.*s</li>", STR_FMT(health->reasons[i]));
     html_write(html, "</ul></details>");
 }
 
-static void draw_sentence(const Sentence *sentence, Html *html) {
+static void draw_sentence(const HealthSummary *health, Html *html) {
     html_write(html,
-        "<section id='sentence' class='%s' aria-label='Is it us?' data-live><p><span "
+        "<section id='health-summary' class='%s' aria-label='Is it us?' data-live><p><span "
         "class='symbol' aria-hidden='true'>%s</span> berth is <strong>%.*s</strong></p>",
-        healths[sentence->health].class,
-        healths[sentence->health].symbol,
-        STR_FMT(sentence->text));
-    if (sentence->n_reasons > 0)
-        draw_reasons(sentence, html);
-    draw_figures(sentence, html);
+        healths[health->health].class,
+        healths[health->health].symbol,
+        STR_FMT(health->text));
+    if (health->n_reasons > 0)
+        draw_reasons(health, html);
+    draw_figures(health, html);
     html_close(html);
 }
 
 /* --- ways ------------------------------------------------------------------------------------- */
 
-static void draw_nav(const Frame *frame, Html *html) {
+static void draw_nav(const PageLayout *frame, Html *html) {
     html_write(html, "<nav aria-label='Pages'><ul>");
     for (size_t i = 0; i < frame->n_pages; i++) {
         const DashboardPage *page = frame->pages[i];
@@ -194,7 +194,7 @@ static void draw_search(Html *html) {
         "autocomplete='off' spellcheck='false'><button>Find</button></form>");
 }
 
-static void draw_top(const Frame *frame, Html *html) {
+static void draw_top(const PageLayout *frame, Html *html) {
     html_write(html, "<header class='top'>");
     html_open_link(html, "/", NULL, 0);
     html_attr(html, "class", STR("brand"));
@@ -203,22 +203,22 @@ static void draw_top(const Frame *frame, Html *html) {
     draw_nav(frame, html);
     draw_search(html);
     html_write(html, "<div id='tools'></div>");
-    draw_sentence(frame->sitting->sentence, html);
+    draw_sentence(frame->context->health, html);
     html_close(html);
 }
 
 /* It was made for another time than now. */
-static void draw_at(const Sitting *sitting, Html *html) {
-    if (sitting->at_nsec == 0)
+static void draw_at(const PageContext *context, Html *html) {
+    if (context->at_nsec == 0)
         return;
     html_write(html,
         "<p class='notice'>This link was made for what was known %td. The newest decisions and the "
         "attempts of a pod are shown as of then, as far as they are still kept; everything else is "
         "of now.</p>",
-        sitting->at_nsec);
+        context->at_nsec);
 }
 
-void frame_begin(const Frame *frame, Html *html) {
+void layout_begin(const PageLayout *frame, Html *html) {
     buf_append(html->out, STR("<!DOCTYPE html>\n"));
     html_write(html, "<html lang='en'>");
     draw_head(frame, html);
@@ -229,19 +229,19 @@ void frame_begin(const Frame *frame, Html *html) {
     html_close(html);
     draw_patterns(html);
     draw_top(frame, html);
-    html_write(html, "<main id='main' tabindex='-1'><h1>%s", frame_title(frame));
+    html_write(html, "<main id='main' tabindex='-1'><h1>%s", layout_title(frame));
     if (frame->page && frame->page->question)
         html_write(html, "<small class='question'>%s</small>", frame->page->question);
     html_close(html);
-    draw_at(frame->sitting, html);
+    draw_at(frame->context, html);
 }
 
 /* --- footer ----------------------------------------------------------------------------------- */
 
 /* This address, with the time. */
-static void draw_permalink(const Frame *frame, Html *html) {
+static void draw_permalink(const PageLayout *frame, Html *html) {
     HtmlParameter parameters[QUERY_PARAMETERS_MAX + 1];
-    const Query *query = frame->sitting->query;
+    const Query *query = frame->context->query;
     _cleanup_(buf_done) Buf at = BUF_INIT(64);
     size_t n = 0;
 
@@ -249,7 +249,7 @@ static void draw_permalink(const Frame *frame, Html *html) {
         if (query->values[i].ptr && !str_is(query->names[i], "at"))
             /* Names of parameters are literals of the pages' tables. */
             parameters[n++] = (HtmlParameter){query->names[i].ptr, query->values[i]};
-    calendar_print((frame->sitting->at_nsec ? frame->sitting->at_nsec : frame->sitting->wall_nsec) /
+    calendar_print((frame->context->at_nsec ? frame->context->at_nsec : frame->context->wall_nsec) /
                        NSEC_PER_SEC,
         0,
         &at);
@@ -261,7 +261,7 @@ static void draw_permalink(const Frame *frame, Html *html) {
     html_close(html);
 }
 
-static void draw_share(const Frame *frame, Html *html) {
+static void draw_share(const PageLayout *frame, Html *html) {
     static const HtmlParameter anonymous[] = {{"anonymize", STR("true")}};
 
     html_write(html, "<section class='share' aria-label='Share'><ul>");
@@ -287,7 +287,7 @@ static void draw_share(const Frame *frame, Html *html) {
     html_write(html, " or <code>berth bundle</code></li></ul></section>");
 }
 
-void frame_end(const Frame *frame, Html *html) {
+void layout_end(const PageLayout *frame, Html *html) {
     html_write(html, "</><footer>");
     draw_share(frame, html);
     html_write(html, "<p class='version'>%s</p></footer></></>", "berth " BERTH_VERSION);

@@ -3,7 +3,7 @@
 /*
  * Pieces: what pages are put together from.
  *
- * No style is written here: colours are classes and patterns of the frame (frame.c), lengths are
+ * No style is written here: colours are classes and patterns of the frame (layout.c), lengths are
  * attributes of SVG. Pieces that are left open take what follows inside, until html_close().
  */
 
@@ -18,65 +18,65 @@
 /* --- paragraphs and sections ------------------------------------------------------------------ */
 
 /* A <section> with its heading, brought up to date by the modules; left open. */
-void piece_section(Html *html, const char *id, const char *title);
+void widget_section(Html *html, const char *id, const char *title);
 
 /* A command to copy: <div class="command"> with <pre><code> and a button that JavaScript shows. */
-void piece_command(Html *html, Str command);
+void widget_command(Html *html, Str command);
 
 /* The same that asks @server for @path ("/api/v1/changes"); nothing where there is no server. */
-void piece_curl(Html *html, const Server *server, const char *path);
+void widget_curl(Html *html, const Server *server, const char *path);
 
 /* What is shown where there is nothing, and what to do next; @next may be NULL. */
-void piece_empty(Html *html, const char *what, const char *next);
+void widget_empty(Html *html, const char *what, const char *next);
 
 /* There is no memory for @what ("this page") now. 503: for a page to return. */
-unsigned piece_no_memory(Html *html, const char *what);
+unsigned widget_no_memory(Html *html, const char *what);
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-void piece_pod(Html *html, Str namespace, Str name); /* to a pod's page */
-void piece_node(Html *html, Str name);               /* to a node's */
+void widget_pod(Html *html, Str namespace, Str name); /* to a pod's page */
+void widget_node(Html *html, Str name);               /* to a node's */
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
 /* A <table class="data"> with a caption and headings; columns that begin with '#' hold numbers.
- * Left open in <tbody>: piece_table_end(). Ids of captions begin with "caption-", and no others:
+ * Left open in <tbody>: widget_table_end(). Ids of captions begin with "caption-", and no others:
  * @id may be made of a name, which may end in anything. */
-void piece_table(
+void widget_table(
     Html *html, const char *id, const char *caption, const char *const *columns, size_t n);
-void piece_table_end(Html *html);
+void widget_table_end(Html *html);
 
 /* Cells, left open: what its row is about; a number. */
-void piece_open_head(Html *html);
-void piece_open_number(Html *html);
+void widget_open_head(Html *html);
+void widget_open_number(Html *html);
 
 /* The same with a text, or a count, in them. */
-void piece_head(Html *html, Str text);
-void piece_count(Html *html, uint64_t n);
+void widget_head(Html *html, Str text);
+void widget_count(Html *html, uint64_t n);
 
 /* --- forms ------------------------------------------------------------------------------------ */
 
 /* <label for="ID"> */
-void piece_label(Html *html, const char *id, Str text);
-void piece_option(Html *html, Str value, Str text, bool is_selected);
+void widget_label(Html *html, const char *id, Str text);
+void widget_option(Html *html, Str value, Str text, bool is_selected);
 
 /* --- charts ----------------------------------------------------------------------------------- */
 
-#define PIECE_COLOURS 8u /* of the palette: patterns fill-1 to fill-8 of the frame */
+#define WIDGET_COLOURS 8u /* of the palette: patterns fill-1 to fill-8 of the frame */
 
 /* A bar of parts, as SVG with its numbers as text: score parts, outcomes. */
-typedef struct PiecePart {
+typedef struct BarPart {
     Str label;
     double value;
-    unsigned colour; /* 1 to PIECE_COLOURS, then the first again; patterns differ, too */
-} PiecePart;
-void piece_bar(Html *html, const PiecePart *parts, size_t n, double whole);
+    unsigned colour; /* 1 to WIDGET_COLOURS, then the first again; patterns differ, too */
+} BarPart;
+void widget_bar(Html *html, const BarPart *parts, size_t n, double whole);
 
 /* A line over time, as SVG, with its last and highest value as text. NaN: a gap. */
-typedef struct PieceLine {
+typedef struct LineChart {
     const char *label, *unit;
     const double *values; /* the oldest first, a step of @step_sec apart */
     size_t n;
     unsigned step_sec;
-} PieceLine;
-void piece_line(Html *html, const PieceLine *line);
+} LineChart;
+void widget_line(Html *html, const LineChart *line);

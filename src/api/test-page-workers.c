@@ -1,6 +1,6 @@
-/* Pages that clerks make: the queue, who is sent away, and the end. */
+/* Pages that page workers make: the queue, who is sent away, and the end. */
 
-#include "api/clerk.h"
+#include "api/page-workers.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 
 typedef struct Office {
     Server *server;
-    Clerk *clerk;
+    PageWorkers *workers;
     sem_t has_begun, may_end;
     atomic_uint n_done;
     atomic_int nice;
@@ -44,10 +44,10 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     static const Str busy = STR("busy");
     Office *office = context;
 
-    if (!clerk_take(office->clerk,
+    if (!page_workers_add(office->workers,
             request,
             TAG,
-            str_is(request->query, "long") ? CLERK_SLOW : CLERK_QUICK,
+            str_is(request->query, "long") ? PAGE_SLOW : PAGE_FAST,
             make_page))
         *reply = (HttpReply){.status = 503, .slices = &busy, .n_slices = 1, .tag = TAG};
 }
@@ -60,13 +60,13 @@ static void open_office(Office *office) {
     (void)sem_init(&office->has_begun, 0, 0);
     (void)sem_init(&office->may_end, 0, 0);
     options.port = 0;
-    assert_int_equal(clerk_new(office, &office->clerk), 0);
+    assert_int_equal(page_workers_new(office, &office->workers), 0);
     assert_int_equal(server_new(&options, &callbacks, &office->server), 0);
 }
 
 static void close_office(Office *office) {
     office->server = server_free(office->server);
-    office->clerk = clerk_free(office->clerk);
+    office->workers = page_workers_free(office->workers);
     (void)sem_destroy(&office->has_begun);
     (void)sem_destroy(&office->may_end);
 }
@@ -131,8 +131,8 @@ static size_t count_answered(const int *fds, size_t n) {
 
 /* Those who ask for much do not fill the queue for the rest. */
 static void test_slow_do_not_fill_queue(void **state) {
-    const size_t n_taken = 1 + CLERK_SLOW_MAX; /* one is at work */
-    int slow[CLERK_QUEUE_MAX];
+    const size_t n_taken = 1 + PAGE_SLOW_MAX; /* one is at work */
+    int slow[PAGE_QUEUE_MAX];
     size_t n_busy = 0;
     Office office;
 
@@ -154,29 +154,30 @@ static void test_slow_do_not_fill_queue(void **state) {
     close_office(&office);
 }
 
-/* All clerks are busy, the queue is full: who comes then is told so, and nobody else suffers. */
+/* All page workers are busy, the queue is full: who comes then is told so, and nobody else suffers.
+ */
 static void test_too_many(void **state) {
-    int slow[CLERK_THREADS], waiting[CLERK_QUEUE_MAX];
+    int slow[PAGE_WORKERS], waiting[PAGE_QUEUE_MAX];
     ServerFigures figures;
     Office office;
 
     open_office(&office);
-    for (size_t i = 0; i < CLERK_THREADS; i++)
+    for (size_t i = 0; i < PAGE_WORKERS; i++)
         slow[i] = ask(&office, "/slow");
-    for (size_t i = 0; i < CLERK_THREADS; i++)
+    for (size_t i = 0; i < PAGE_WORKERS; i++)
         (void)sem_wait(&office.has_begun);
-    for (size_t i = 0; i < CLERK_QUEUE_MAX; i++)
+    for (size_t i = 0; i < PAGE_QUEUE_MAX; i++)
         waiting[i] = ask(&office, "/quick");
     do {
         (void)usleep(1000);
         server_figures(office.server, &figures);
-    } while (figures.deferred < CLERK_THREADS + CLERK_QUEUE_MAX);
+    } while (figures.deferred < PAGE_WORKERS + PAGE_QUEUE_MAX);
     assert_true(shows(ask(&office, "/one-more"), "HTTP/1.1 503"));
-    for (size_t i = 0; i < CLERK_THREADS; i++)
+    for (size_t i = 0; i < PAGE_WORKERS; i++)
         (void)sem_post(&office.may_end);
-    for (size_t i = 0; i < CLERK_QUEUE_MAX; i++)
+    for (size_t i = 0; i < PAGE_QUEUE_MAX; i++)
         assert_true(shows(waiting[i], "/quick"));
-    for (size_t i = 0; i < CLERK_THREADS; i++)
+    for (size_t i = 0; i < PAGE_WORKERS; i++)
         assert_true(shows(slow[i], "/slow"));
     assert_true(shows(ask(&office, "/one-more"), "/one-more"));
     close_office(&office);
@@ -184,22 +185,22 @@ static void test_too_many(void **state) {
 
 /* What nobody waits for any more is not made. */
 static void test_end(void **state) {
-    int fds[CLERK_THREADS + 4];
+    int fds[PAGE_WORKERS + 4];
     ServerFigures figures;
     Office office;
 
     open_office(&office);
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
         fds[i] = ask(&office, "/slow");
-    for (size_t i = 0; i < CLERK_THREADS; i++)
+    for (size_t i = 0; i < PAGE_WORKERS; i++)
         (void)sem_wait(&office.has_begun);
     do {
         (void)usleep(1000);
         server_figures(office.server, &figures);
     } while (figures.deferred < ELEMENTS_OF(fds));
-    for (size_t i = 0; i < CLERK_THREADS; i++)
+    for (size_t i = 0; i < PAGE_WORKERS; i++)
         (void)sem_post(&office.may_end);
-    while (atomic_load(&office.n_done) < CLERK_THREADS)
+    while (atomic_load(&office.n_done) < PAGE_WORKERS)
         (void)usleep(1000);
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++) /* some may have begun by now */
         (void)sem_post(&office.may_end);

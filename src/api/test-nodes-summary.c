@@ -1,4 +1,4 @@
-#include "api/nodes-sight.h"
+#include "api/nodes-summary.h"
 
 #include <math.h>
 
@@ -36,10 +36,10 @@ static void ask(ApiStage *stage, const char *nodes) {
         (PastTimes){.at_nsec = 1, .duration_nsec = -1});
 }
 
-static const NodeColumn *find(const NodesSight *sight, const char *name) {
-    for (size_t i = 0; i < sight->n_columns; i++)
-        if (str_is(sight->columns[i].name, name))
-            return &sight->columns[i];
+static const NodeColumn *find(const NodesSummary *summary, const char *name) {
+    for (size_t i = 0; i < summary->n_columns; i++)
+        if (str_is(summary->columns[i].name, name))
+            return &summary->columns[i];
     fail_msg("no column %s", name);
     return NULL;
 }
@@ -59,7 +59,7 @@ static void test_columns(void **state) {
         {"rejected", {0, 3, 2, 0}, 3, false},
         {"metrics.load", {NAN, 2, NAN, 0.5}, 2, false},
     };
-    NodesSight sight;
+    NodesSummary summary;
     ApiStage stage;
 
     (void)state;
@@ -68,20 +68,20 @@ static void test_columns(void **state) {
     ask(&stage, ALL_NODES);
     ask(&stage, "\"n1\"");
     ask(&stage, "7"); /* has no outcomes */
-    assert_int_equal(nodes_sight_make(&stage.api, stage.base.arena, &sight), 0);
-    assert_int_equal(sight.n, ELEMENTS_OF(names));
-    assert_int_equal(sight.n_decisions, 3);
-    for (size_t i = 0; i < sight.n; i++) {
-        assert_text("node", sight.names[i], names[i]);
-        assert_int_equal(sight.is_ready[i], !str_is(sight.names[i], "n9"));
-        assert_int_equal(sight.is_cordoned[i], str_is(sight.names[i], "n1"));
+    assert_int_equal(nodes_summary_make(&stage.api, stage.base.arena, &summary), 0);
+    assert_int_equal(summary.n, ELEMENTS_OF(names));
+    assert_int_equal(summary.n_decisions, 3);
+    for (size_t i = 0; i < summary.n; i++) {
+        assert_text("node", summary.names[i], names[i]);
+        assert_int_equal(summary.is_ready[i], !str_is(summary.names[i], "n9"));
+        assert_int_equal(summary.is_cordoned[i], str_is(summary.names[i], "n1"));
     }
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        const NodeColumn *column = find(&sight, cases[i].name);
+        const NodeColumn *column = find(&summary, cases[i].name);
 
         assert_case(cases[i].name, column->is_share == cases[i].is_share);
         assert_case(cases[i].name, column->highest == cases[i].highest);
-        for (size_t j = 0; j < sight.n; j++)
+        for (size_t j = 0; j < summary.n; j++)
             assert_case(cases[i].name,
                 column->values[j] == cases[i].values[j] ||
                     (isnan(column->values[j]) && isnan(cases[i].values[j])));
@@ -103,7 +103,7 @@ static void test_order(void **state) {
         "b3",
         "ip-9",
         "ip-99"};
-    NodesSight sight;
+    NodesSummary summary;
     ApiStage stage;
 
     (void)state;
@@ -111,38 +111,38 @@ static void test_order(void **state) {
         "policy: {}\n"
         "nodes: {ip-99: {}, a-10-10: {}, a-x: {}, a-2: {}, a-10: {}, a: {}, a-1-b: {}, ip-9: {},"
         " a-10-2: {}, b3: {}, a-01: {}, a-1: {}}\n");
-    assert_int_equal(nodes_sight_make(&stage.api, stage.base.arena, &sight), 0);
-    assert_int_equal(sight.n, ELEMENTS_OF(names));
-    for (size_t i = 0; i < sight.n; i++)
-        assert_text("node", sight.names[i], names[i]);
+    assert_int_equal(nodes_summary_make(&stage.api, stage.base.arena, &summary), 0);
+    assert_int_equal(summary.n, ELEMENTS_OF(names));
+    for (size_t i = 0; i < summary.n; i++)
+        assert_text("node", summary.names[i], names[i]);
     api_stage_done(&stage);
 }
 
 /* No more filters are counted than the ceiling says. */
 static void test_many(void **state) {
-    NodesSight sight;
+    NodesSummary summary;
     ApiStage stage;
 
     (void)state;
     open_stage(&stage, scene_text);
-    for (unsigned i = 0; i < NODES_SIGHT_DECISIONS_MAX + 10; i++)
+    for (unsigned i = 0; i < NODES_SUMMARY_DECISIONS_MAX + 10; i++)
         ask(&stage, "\"n1\"");
-    assert_int_equal(nodes_sight_make(&stage.api, stage.base.arena, &sight), 0);
-    assert_int_equal(sight.n_decisions, NODES_SIGHT_DECISIONS_MAX);
-    assert_true(find(&sight, "rejected")->highest == NODES_SIGHT_DECISIONS_MAX);
+    assert_int_equal(nodes_summary_make(&stage.api, stage.base.arena, &summary), 0);
+    assert_int_equal(summary.n_decisions, NODES_SUMMARY_DECISIONS_MAX);
+    assert_true(find(&summary, "rejected")->highest == NODES_SUMMARY_DECISIONS_MAX);
     api_stage_done(&stage);
 }
 
 static void test_no_decisions(void **state) {
     Decisions *decisions;
-    NodesSight sight;
+    NodesSummary summary;
     ApiStage stage;
 
     (void)state;
     open_stage(&stage, scene_text);
     decisions = TAKE_PTR(stage.api.decisions);
-    assert_int_equal(nodes_sight_make(&stage.api, stage.base.arena, &sight), 0);
-    assert_true(find(&sight, "rejected")->highest == 0);
+    assert_int_equal(nodes_summary_make(&stage.api, stage.base.arena, &summary), 0);
+    assert_true(find(&summary, "rejected")->highest == 0);
     decisions_free(decisions);
     api_stage_done(&stage);
 }

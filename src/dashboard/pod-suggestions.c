@@ -9,24 +9,24 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "dashboard/pod-part.h"
+#include "dashboard/pod-internal.h"
 
-#define WAYS_MAX 8u
-#define WAYS_NSEC (50 * NSEC_PER_MSEC)
+#define SUGGESTIONS_MAX 8u
+#define SUGGESTIONS_NSEC (50 * NSEC_PER_MSEC)
 
-typedef struct Way {
+typedef struct Suggestion {
     const Filter *filter; /* that speaks against it */
     const NodeExplanation *node;
     size_t n_remedies;
     double size; /* of a change: how much of the number has to change; 1 for others */
     Str text;
-} Way;
+} Suggestion;
 
-typedef struct Ways {
-    Way items[WAYS_MAX];
+typedef struct Suggestions {
+    Suggestion items[SUGGESTIONS_MAX];
     size_t n;
     size_t n_looked_at, n_nodes;
-} Ways;
+} Suggestions;
 
 static bool is_rejected(const PodPage *page, const NodeExplanation *node) {
     return node->outcome == NODE_REJECTED && node->n_acting > 0 &&
@@ -61,8 +61,9 @@ static double remedy_size(const Remedy *remedy) {
 }
 
 /* What it takes for @node to pass all rules that act. False: that is not known. */
-static bool find_way(const PodPage *page, const NodeExplanation *node, Way *ret, Buf *text) {
-    *ret = (Way){.filter = node->verdict, .node = node};
+static bool find_suggestion(
+    const PodPage *page, const NodeExplanation *node, Suggestion *ret, Buf *text) {
+    *ret = (Suggestion){.filter = node->verdict, .node = node};
     buf_reset(text);
     for (size_t i = 0; i < node->n_failed; i++) {
         FailureDetails details = {0};
@@ -86,43 +87,44 @@ static bool find_way(const PodPage *page, const NodeExplanation *node, Way *ret,
 
 /* --- the best --------------------------------------------------------------------------------- */
 
-static bool is_smaller(const Way *a, const Way *b) {
+static bool is_smaller(const Suggestion *a, const Suggestion *b) {
     return a->n_remedies != b->n_remedies ? a->n_remedies < b->n_remedies : a->size < b->size;
 }
 
 /* The place of the way past @filter; one more where there is none. */
-static size_t place_of(const Ways *ways, const Filter *filter) {
+static size_t place_of(const Suggestions *found, const Filter *filter) {
     size_t i = 0;
 
-    while (i < ways->n && ways->items[i].filter != filter)
+    while (i < found->n && found->items[i].filter != filter)
         i++;
     return i;
 }
 
-static void consider(const PodPage *page, Ways *ways, const NodeExplanation *node, Buf *text) {
-    size_t place = place_of(ways, node->verdict);
-    Way way;
+static void consider(
+    const PodPage *page, Suggestions *found, const NodeExplanation *node, Buf *text) {
+    size_t place = place_of(found, node->verdict);
+    Suggestion suggestion;
 
-    ways->n_looked_at++;
-    if (place == WAYS_MAX || !find_way(page, node, &way, text))
+    found->n_looked_at++;
+    if (place == SUGGESTIONS_MAX || !find_suggestion(page, node, &suggestion, text))
         return;
-    if (place < ways->n && !is_smaller(&way, &ways->items[place]))
+    if (place < found->n && !is_smaller(&suggestion, &found->items[place]))
         return;
-    way.text = arena_copy(page->sitting->arena, buf_str(text));
-    if (!way.text.ptr)
+    suggestion.text = arena_copy(page->context->arena, buf_str(text));
+    if (!suggestion.text.ptr)
         return;
-    ways->items[place] = way;
-    ways->n += place == ways->n;
+    found->items[place] = suggestion;
+    found->n += place == found->n;
 }
 
-static int compare_ways(const void *a, const void *b) {
+static int compare_suggestions(const void *a, const void *b) {
     return is_smaller(b, a) - is_smaller(a, b);
 }
 
-static void find_ways(const PodPage *page, Ways *ways) {
+static void find_suggestions(const PodPage *page, Suggestions *found) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)64 * 1024);
     const Explanation *explanation = &page->explanation;
-    int64_t end = clock_monotonic_nsec() + WAYS_NSEC;
+    int64_t end = clock_monotonic_nsec() + SUGGESTIONS_NSEC;
     size_t least = SIZE_MAX;
 
     for (size_t i = 0; i < explanation->n_nodes; i++)
@@ -133,48 +135,48 @@ static void find_ways(const PodPage *page, Ways *ways) {
 
         if (node->n_acting != least || !is_rejected(page, node))
             continue;
-        ways->n_nodes++;
+        found->n_nodes++;
         if (clock_monotonic_nsec() < end)
-            consider(page, ways, node, &text);
+            consider(page, found, node, &text);
     }
-    qsort(ways->items, ways->n, sizeof(*ways->items), compare_ways);
+    qsort(found->items, found->n, sizeof(*found->items), compare_suggestions);
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-static void draw_way(Html *html, const Way *way) {
-    html_write(html, "<li><strong>%.*s</strong>: then ", STR_FMT(way->text));
-    piece_node(html, way->node->node);
+static void draw_suggestion(Html *html, const Suggestion *suggestion) {
+    html_write(html, "<li><strong>%.*s</strong>: then ", STR_FMT(suggestion->text));
+    widget_node(html, suggestion->node->node);
     html_write(html, " passes ");
-    pod_draw_rule(html, way->filter->policy->name, way->filter->name);
+    pod_draw_rule(html, suggestion->filter->policy->name, suggestion->filter->name);
     html_close(html);
 }
 
-static void draw_ways(const PodPage *page, const Ways *ways) {
+static void draw_suggestions(const PodPage *page, const Suggestions *found) {
     Html *html = page->html;
 
     html_write(html, "<p>Any one of these, with everything else as it was:</p><ul>");
-    for (size_t i = 0; i < ways->n; i++)
-        draw_way(html, &ways->items[i]);
+    for (size_t i = 0; i < found->n; i++)
+        draw_suggestion(html, &found->items[i]);
     html_close(html);
-    if (ways->n_looked_at < ways->n_nodes)
+    if (found->n_looked_at < found->n_nodes)
         html_write(html,
             "<p class='quiet'>There was time to look at %zu of the %zu nodes that fail the fewest "
             "rules.</p>",
-            ways->n_looked_at,
-            ways->n_nodes);
+            found->n_looked_at,
+            found->n_nodes);
 }
 
-void pod_ways(const PodPage *page) {
-    Ways ways = {0};
+void pod_suggestions(const PodPage *page) {
+    Suggestions found = {0};
     Html *html = page->html;
 
     if (!page->view || !page->kinds || page->filter->summary.n_out > 0)
         return;
-    find_ways(page, &ways);
-    piece_section(html, "ways", "The smallest change that frees a node");
-    if (ways.n > 0)
-        draw_ways(page, &ways);
+    find_suggestions(page, &found);
+    widget_section(html, "suggestions", "The smallest change that frees a node");
+    if (found.n > 0)
+        draw_suggestions(page, &found);
     else
         html_write(html,
             "<p>berth cannot say: what the rules compare is nothing that one number, label or "

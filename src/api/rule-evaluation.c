@@ -1,4 +1,4 @@
-#include "api/trial.h"
+#include "api/rule-evaluation.h"
 
 #include <errno.h>
 
@@ -8,22 +8,22 @@ static bool is_over(const RequestTime *time) {
     return time->is_over && time->is_over(time->context);
 }
 
-int trial_open(const View *view, const RequestTime *time, Str text, const uint32_t *rows, size_t n,
-    Arena *arena, Trial *ret) {
+int rule_evaluation_open(const View *view, const RequestTime *time, Str text, const uint32_t *rows,
+    size_t n, Arena *arena, RuleEvaluation *ret) {
     Question question;
-    JsonReader reader;
+    JsonReader access;
     int r;
 
-    *ret = (Trial){.node_set = {.table = view->table, .facts = &view->facts}, .n = n};
-    json_reader_init(&reader, text);
-    pod_decode(&reader, arena, &ret->pod);
-    if (json_error(&reader))
-        return TRIAL_E_UNREADABLE;
+    *ret = (RuleEvaluation){.node_set = {.table = view->table, .facts = &view->facts}, .n = n};
+    json_reader_init(&access, text);
+    pod_decode(&access, arena, &ret->pod);
+    if (json_error(&access))
+        return RULE_EVALUATION_E_UNREADABLE;
     r = n > 0 ? view_adjust(view, time, &ret->pod, /* gone= */ NULL, 0, arena, &ret->node_set) : 0;
     if (r < 0)
         return r;
     if (ret->node_set.facts->is_late)
-        return TRIAL_E_OVER;
+        return RULE_EVALUATION_E_OVER;
     question = view_question(view, time, &ret->node_set, &ret->pod, rows, n, arena);
     return judge_open(&question, &ret->judge);
 }
@@ -41,27 +41,27 @@ static bool fails(const Filter *filter, uint8_t state) {
     }
 }
 
-int trial_filter(const Trial *trial, const RequestTime *time, const Filter *filter, Arena *arena,
-    const bool **ret_fails) {
-    uint8_t *states = ARENA_RAW(arena, uint8_t, trial->n);
-    bool *found = ARENA_RAW(arena, bool, trial->n);
+int rule_evaluation_filter(const RuleEvaluation *evaluation, const RequestTime *time,
+    const Filter *filter, Arena *arena, const bool **ret_fails) {
+    uint8_t *states = ARENA_RAW(arena, uint8_t, evaluation->n);
+    bool *found = ARENA_RAW(arena, bool, evaluation->n);
     int r;
 
     *ret_fails = NULL;
     if (!states || !found)
         return -ENOMEM;
     if (is_over(time))
-        return TRIAL_E_OVER;
-    r = judge_filter_states(trial->judge, filter, states);
+        return RULE_EVALUATION_E_OVER;
+    r = judge_filter_states(evaluation->judge, filter, states);
     if (r < 0) /* that time was up is an error to the judge, which has no answer then */
-        return is_over(time) ? TRIAL_E_OVER : r;
-    for (size_t i = 0; i < trial->n; i++)
+        return is_over(time) ? RULE_EVALUATION_E_OVER : r;
+    for (size_t i = 0; i < evaluation->n; i++)
         found[i] = fails(filter, states[i]);
     *ret_fails = found;
     return 0;
 }
 
-const uint32_t *trial_rows(const View *view, Arena *arena, size_t *ret_n) {
+const uint32_t *rule_evaluation_rows(const View *view, Arena *arena, size_t *ret_n) {
     uint32_t *rows = ARENA_RAW(arena, uint32_t, view->table->n_rows);
     size_t n = 0;
 

@@ -1,0 +1,142 @@
+#include "api/page-workers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+/* What the kernel calls a nice value: decisions go first when processors are short. */
+#define CLERK_NICE 10
+
+typedef struct Job {
+    HttpPending *pending;
+    PageTask *task;
+    PagePace pace;
+} Job;
+
+struct PageWorkers {
+    void *context;
+    pthread_t threads[PAGE_WORKERS];
+    unsigned n_threads;
+
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t more;
+    Job jobs[PAGE_QUEUE_MAX]; /* the first to come first */
+    size_t n;
+    bool is_slow; /* somebody is at work on what takes long */
+    bool is_over;
+};
+
+/* With the lock held: takes the first that may be begun. False: there is none. */
+static bool take_job(PageWorkers *workers, Job *ret) {
+    size_t i = 0;
+
+    while (i < workers->n && workers->is_slow && workers->jobs[i].pace == PAGE_SLOW)
+        i++;
+    if (i == workers->n)
+        return false;
+    *ret = workers->jobs[i];
+    workers->is_slow |= ret->pace == PAGE_SLOW;
+    workers->n--;
+    memmove(&workers->jobs[i], &workers->jobs[i + 1], (workers->n - i) * sizeof(Job));
+    return true;
+}
+
+/* Waits for one. False: there will be none any more. */
+static bool next_job(PageWorkers *workers, Job *ret) {
+    bool is_one;
+
+    (void)pthread_mutex_lock(&workers->mutex);
+    while (!(is_one = take_job(workers, ret)) && !(workers->is_over && workers->n == 0))
+        (void)pthread_cond_wait(&workers->more, &workers->mutex);
+    (void)pthread_mutex_unlock(&workers->mutex);
+    return is_one;
+}
+
+static void end_job(PageWorkers *workers, const Job *job) {
+    if (job->pace != PAGE_SLOW)
+        return;
+    (void)pthread_mutex_lock(&workers->mutex);
+    workers->is_slow = false;
+    (void)pthread_cond_broadcast(&workers->more);
+    (void)pthread_mutex_unlock(&workers->mutex);
+}
+
+static void *work(void *context) {
+    PageWorkers *workers = context;
+    Job job;
+
+    (void)pthread_setname_np(pthread_self(), "clerk");
+    if (setpriority(PRIO_PROCESS, (id_t)gettid(), CLERK_NICE) < 0)
+        log_debug("page workers are not nice", LOG_CSTR("error", strerror(errno)));
+    while (next_job(workers, &job)) {
+        (void)server_answer(job.pending, job.task, workers->context);
+        end_job(workers, &job);
+    }
+    return NULL;
+}
+
+int page_workers_new(void *context, PageWorkers **ret) {
+    _cleanup_(page_workers_freep) PageWorkers *workers = calloc(1, sizeof(*workers));
+    int r;
+
+    if (!workers)
+        return -ENOMEM;
+    workers->context = context;
+    (void)pthread_mutex_init(&workers->mutex, NULL);
+    (void)pthread_cond_init(&workers->more, NULL);
+    for (; workers->n_threads < PAGE_WORKERS; workers->n_threads++) {
+        r = pthread_create(&workers->threads[workers->n_threads], NULL, work, workers);
+        if (r != 0)
+            return -r;
+    }
+    *ret = TAKE_PTR(workers);
+    return 0;
+}
+
+/* What is left in the queue is answered, which is quick when the server has ended. */
+PageWorkers *page_workers_free(PageWorkers *workers) {
+    if (!workers)
+        return NULL;
+    (void)pthread_mutex_lock(&workers->mutex);
+    workers->is_over = true;
+    (void)pthread_cond_broadcast(&workers->more);
+    (void)pthread_mutex_unlock(&workers->mutex);
+    for (unsigned i = 0; i < workers->n_threads; i++)
+        (void)pthread_join(workers->threads[i], NULL);
+    (void)pthread_cond_destroy(&workers->more);
+    (void)pthread_mutex_destroy(&workers->mutex);
+    free(workers);
+    return NULL;
+}
+
+/* With the lock held. */
+static bool has_place(const PageWorkers *workers, PagePace pace) {
+    size_t n_slow = 0;
+
+    if (workers->is_over || workers->n == PAGE_QUEUE_MAX)
+        return false;
+    for (size_t i = 0; i < workers->n; i++)
+        n_slow += workers->jobs[i].pace == PAGE_SLOW;
+    return pace != PAGE_SLOW || n_slow < PAGE_SLOW_MAX;
+}
+
+/* The place in the queue comes first: what has been put off must be answered. */
+bool page_workers_add(
+    PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, PageTask *task) {
+    HttpPending *pending = NULL;
+
+    (void)pthread_mutex_lock(&workers->mutex);
+    if (has_place(workers, pace))
+        pending = server_defer(request, tag);
+    if (pending) {
+        workers->jobs[workers->n++] = (Job){.pending = pending, .task = task, .pace = pace};
+        (void)pthread_cond_broadcast(&workers->more);
+    }
+    (void)pthread_mutex_unlock(&workers->mutex);
+    return pending != NULL;
+}

@@ -1,0 +1,487 @@
+/*
+ * Names and counters first, which cost nothing. Then the pods that wait: each filter by itself over
+ * the nodes that their last filter was about, since kube-scheduler's own filters have left the
+ * others out; a node that one policy alone fails makes it the only blocker of that pod. A pod that
+ * some node would take now is nobody's. Last the cost, over all nodes, for some of the last pods.
+ */
+
+#include "api/policies-summary.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "api/context.h"
+#include "api/rule-evaluation.h"
+#include "base/clock.h"
+#include "history/pods-summary.h"
+
+#define RULE_EVALUATION_BUDGET ((size_t)256 * 1024 * 1024)
+
+/* Pods that the cost of a policy is measured with, those that are looked at to find them, and those
+ * that are asked which policies are for them. */
+#define COST_PODS 5u
+#define COST_PODS_TRIED 100u
+#define MATCH_PODS 500u
+
+typedef struct PoliciesMaking {
+    ApiContext *api;
+    const View *view;
+    Arena *arena;   /* of the result */
+    Arena *scratch; /* of one evaluation */
+    RequestTime time;
+    PodsSummary pods;
+    RuleSummary **rules; /* by policy: its filters, then its scores */
+    PoliciesSummary *result;
+} PoliciesMaking;
+
+/* --- names and counters ----------------------------------------------------------------------- */
+
+static Str copy(PoliciesMaking *making, Str text) {
+    return str_is_empty(text) ? STR_NULL : arena_copy(making->arena, text);
+}
+
+static void set_counts(PoliciesMaking *making, Str policy, RuleSummary *rule) {
+    RuleFigure figure = metrics_of_rule(making->api->metrics, policy, rule->name);
+
+    rule->n_rejected = figure.n_rejected;
+    rule->n_observed = figure.n_observed;
+    rule->n_failed = figure.n_failed;
+    rule->n_missing = figure.n_missing;
+}
+
+static RuleSummary rule_summary(PoliciesMaking *making, Str name, const RuleKind *kind) {
+    return (RuleSummary){
+        .name = copy(making, name),
+        .kind = kind ? kind->field : STR("expression"),
+        .cost_nsec = NAN,
+    };
+}
+
+static int set_rules(PoliciesMaking *making, const Policy *policy, RuleSummary **ret) {
+    RuleSummary *rules =
+        ARENA_ARRAY(making->arena, RuleSummary, policy->n_filters + policy->n_scores);
+    RuleSummary *scores = rules ? rules + policy->n_filters : NULL;
+
+    *ret = rules;
+    if (!rules)
+        return -ENOMEM;
+    for (size_t i = 0; i < policy->n_filters; i++) {
+        const Filter *filter = &policy->filters[i];
+
+        rules[i] = rule_summary(making, filter->name, filter->kind);
+        rules[i].reason = copy(making, filter->reason);
+        rules[i].is_filter = true;
+        set_counts(making, policy->name, &rules[i]);
+    }
+    for (size_t i = 0; i < policy->n_scores; i++) {
+        const Score *score = &policy->scores[i];
+
+        scores[i] = rule_summary(making, score->name, score->kind);
+        scores[i].weight = score->weight;
+        set_counts(making, policy->name, &scores[i]);
+    }
+    return 0;
+}
+
+static int set_policy(PoliciesMaking *making, size_t number) {
+    const Policy *policy = &making->view->program->policies[number];
+    PolicyFigure figure = metrics_of_policy(making->api->metrics, policy->name);
+    PolicySummary *summary = &making->result->policies[number];
+    RuleSummary **rules = &making->rules[number];
+    int r = set_rules(making, policy, rules);
+
+    if (r < 0)
+        return r;
+    *summary = (PolicySummary){
+        .name = copy(making, policy->name),
+        .file = copy(making, policy->place.file),
+        .line = (uint32_t)policy->place.line,
+        .is_observed = policy->is_observed,
+        .n_matched = figure.n_matched,
+        .n_rejected_all = figure.n_rejected_all,
+        .cost_nsec = NAN,
+        .rules = *rules,
+        .n_rules = policy->n_filters + policy->n_scores,
+    };
+    for (size_t i = 0; i < summary->n_rules; i++)
+        summary->n_rejected +=
+            policy->is_observed ? (*rules)[i].n_observed : (*rules)[i].n_rejected;
+    return 0;
+}
+
+static int set_policies(PoliciesMaking *making) {
+    PoliciesSummary *result = making->result;
+    size_t n = making->view->program->n_policies;
+    int r = 0;
+
+    result->policies = ARENA_ARRAY(making->arena, PolicySummary, n);
+    making->rules = ARENA_ARRAY(making->arena, RuleSummary *, n);
+    if (!result->policies || !making->rules)
+        return -ENOMEM;
+    result->n = n;
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = set_policy(making, i);
+    return arena_has_failed(making->arena) ? -ENOMEM : r;
+}
+
+/* --- when each was last for a pod ------------------------------------------------------------- */
+
+static void note_time(PolicySummary *summary, int64_t at_nsec) {
+    if (summary->matched_nsec < at_nsec)
+        summary->matched_nsec = at_nsec;
+}
+
+/* A rule that has spoken was of a policy that applied. */
+static void note_spoken(PoliciesMaking *making, const PodSummary *pod) {
+    const PastDecision *past = pod->filter ? pod->filter->past : NULL;
+    PoliciesSummary *result = making->result;
+
+    for (size_t i = 0; past && i < past->n_rules; i++)
+        for (size_t j = 0; j < result->n; j++)
+            if (str_eq(result->policies[j].name, past_rule(past, i)->policy))
+                note_time(&result->policies[j], past->at_nsec);
+}
+
+/* What the policies in force say of the pod, without any node. 0, one of rule-evaluation.h, or
+ * -ENOMEM. */
+static int note_applied(PoliciesMaking *making, const PodSummary *pod) {
+    Str text = pod->filter ? pod_text_str(pod->filter->pod_text) : STR_NULL;
+    PoliciesSummary *result = making->result;
+    const uint8_t *applied;
+    RuleEvaluation evaluation;
+    int r;
+
+    if (!text.ptr)
+        return 0;
+    arena_reset(making->scratch);
+    r = rule_evaluation_open(
+        making->view, &making->time, text, NULL, /* n= */ 0, making->scratch, &evaluation);
+    if (r != 0)
+        return r;
+    applied = judge_applied(evaluation.judge);
+    for (size_t i = 0; i < result->n; i++)
+        if (applied[i])
+            note_time(&result->policies[i], pod->filter->past->at_nsec);
+    return 0;
+}
+
+static int find_matches(PoliciesMaking *making) {
+    int r = 0;
+
+    for (size_t i = 0; i < making->pods.n; i++)
+        note_spoken(making, &making->pods.pods[i]);
+    for (size_t i = 0; i < making->pods.n && i < MATCH_PODS; i++) {
+        r = note_applied(making, &making->pods.pods[i]);
+        if (r != 0 && r != RULE_EVALUATION_E_UNREADABLE)
+            return r;
+    }
+    return 0;
+}
+
+/* --- the only blocker ------------------------------------------------------------------------- */
+
+/* By row of the question: how many rules fail it, and policies, and the last of each. */
+typedef struct Blocked {
+    uint16_t n_rules, n_policies;
+    uint16_t rule, policy;
+} Blocked;
+
+/* The nodes that @filter was about, as rows of the view: kube-scheduler had none against these.
+ * All, where that is not known any more. NULL when out of memory. */
+static const uint32_t *asked_rows(
+    PoliciesMaking *making, const FoundDecision *filter, size_t *ret_n) {
+    const NodeTable *table = making->view->table;
+    const Outcomes *outcomes = filter->outcomes;
+    const Str *names;
+    uint32_t *rows;
+    size_t n = 0;
+
+    if (!outcomes)
+        return rule_evaluation_rows(making->view, making->scratch, ret_n);
+    names = decisions_names(making->api->decisions, outcomes, making->scratch);
+    rows = ARENA_RAW(making->scratch, uint32_t, outcomes_size(outcomes));
+    if (!names || !rows)
+        return NULL;
+    for (size_t i = 0; i < outcomes_size(outcomes); i++) {
+        uint32_t number, row;
+
+        if (outcomes_at(outcomes, i, &number).kind == OUTCOME_NOT_ASKED)
+            continue;
+        row = table_find(table, names[number - 1]);
+        if (row < table->n_rows)
+            rows[n++] = row;
+    }
+    *ret_n = n;
+    return rows;
+}
+
+static int note_blocked(PoliciesMaking *making, const RuleEvaluation *evaluation,
+    const Filter *filter, uint16_t policy, Blocked *rows) {
+    const bool *fails;
+    int r = rule_evaluation_filter(evaluation, &making->time, filter, making->scratch, &fails);
+
+    for (size_t i = 0; r == 0 && i < evaluation->n; i++) {
+        if (!fails[i])
+            continue;
+        rows[i].n_policies += rows[i].n_policies == 0 || rows[i].policy != policy;
+        rows[i].policy = policy;
+        rows[i].n_rules++;
+        rows[i].rule = filter->number;
+    }
+    return r;
+}
+
+static int judge_rows(PoliciesMaking *making, const RuleEvaluation *evaluation, Blocked *rows) {
+    const Program *program = making->view->program;
+    int r = 0;
+
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        if (policy->is_observed || !judge_applies(evaluation->judge, policy))
+            continue;
+        for (size_t j = 0; r == 0 && j < policy->n_filters; j++)
+            r = note_blocked(making, evaluation, &policy->filters[j], (uint16_t)i, rows);
+    }
+    return r;
+}
+
+static RuleSummary *rule_of(PoliciesMaking *making, const Filter *filter) {
+    size_t policy = (size_t)(filter->policy - making->view->program->policies);
+
+    return &making->rules[policy][filter - filter->policy->filters];
+}
+
+/* Each policy and rule counts a pod once, however many nodes it alone keeps it from. */
+static int count_blockers(PoliciesMaking *making, const Blocked *rows, size_t n) {
+    const Program *program = making->view->program;
+    bool *policies = ARENA_ARRAY(making->scratch, bool, program->n_policies);
+    bool *rules = ARENA_ARRAY(making->scratch, bool, program->n_filters);
+
+    if (!policies || !rules)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].n_rules == 0)
+            return 0; /* this node would take it */
+        if (rows[i].n_policies == 1)
+            policies[rows[i].policy] = true;
+        if (rows[i].n_rules == 1)
+            rules[rows[i].rule] = true;
+    }
+    for (size_t i = 0; i < program->n_policies; i++)
+        making->result->policies[i].n_only_blocker += policies[i];
+    for (size_t i = 0; i < program->n_filters; i++)
+        rule_of(making, program->filters[i])->n_only_blocker += rules[i];
+    return 0;
+}
+
+/* 0, one of rule-evaluation.h, or -ENOMEM. */
+static int look_at_waiting(PoliciesMaking *making, const FoundDecision *filter) {
+    const uint32_t *rows;
+    Blocked *blocked;
+    RuleEvaluation evaluation;
+    size_t n = 0;
+    int r;
+
+    arena_reset(making->scratch);
+    rows = asked_rows(making, filter, &n);
+    blocked = ARENA_ARRAY(making->scratch, Blocked, n);
+    if (!rows || !blocked)
+        return -ENOMEM;
+    r = rule_evaluation_open(making->view,
+        &making->time,
+        pod_text_str(filter->pod_text),
+        rows,
+        n,
+        making->scratch,
+        &evaluation);
+    if (r == 0)
+        r = judge_rows(making, &evaluation, blocked);
+    if (r == 0)
+        r = count_blockers(making, blocked, n);
+    making->result->n_looked_at += r == 0;
+    return r;
+}
+
+static int find_blockers(PoliciesMaking *making) {
+    const PodsSummary *pods = &making->pods; /* those that wait come first */
+    size_t n_tried = 0;
+
+    for (size_t i = 0; i < pods->n_waiting && n_tried < POLICIES_SUMMARY_PODS_MAX; i++) {
+        const FoundDecision *filter = pods->pods[i].filter;
+        int r;
+
+        if (!filter || !filter->pod_text)
+            continue;
+        n_tried++;
+        r = look_at_waiting(making, filter);
+        if (r != 0 && r != RULE_EVALUATION_E_UNREADABLE)
+            return r;
+    }
+    return 0;
+}
+
+/* --- cost ------------------------------------------------------------------------------------- */
+
+/* What each rule took, by pod. */
+typedef struct Costs {
+    double nsec[COST_PODS];
+    size_t n;
+} Costs;
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(Costs *costs) {
+    if (costs->n == 0)
+        return NAN;
+    qsort(costs->nsec, costs->n, sizeof(*costs->nsec), compare_doubles);
+    return costs->nsec[costs->n / 2];
+}
+
+static int run_rule(PoliciesMaking *making, const RuleEvaluation *evaluation, const Filter *filter,
+    const Score *score) {
+    Arena *arena = making->scratch;
+    const bool *fails;
+    uint8_t *states;
+    double *values;
+
+    if (filter)
+        return rule_evaluation_filter(evaluation, &making->time, filter, arena, &fails);
+    states = ARENA_RAW(arena, uint8_t, evaluation->n);
+    values = ARENA_RAW(arena, double, 2 * evaluation->n);
+    if (!states || !values)
+        return -ENOMEM;
+    return judge_score_values(evaluation->judge, score, values, states, values + evaluation->n);
+}
+
+static int measure_rule(PoliciesMaking *making, const RuleEvaluation *evaluation,
+    const Filter *filter, const Score *score, Costs *costs) {
+    int64_t begin = clock_thread_cpu_nsec();
+    int r = run_rule(making, evaluation, filter, score);
+
+    if (r == 0)
+        costs->nsec[costs->n++] = (double)(clock_thread_cpu_nsec() - begin) / (double)evaluation->n;
+    return r;
+}
+
+/* What has been measured often enough is left alone. */
+static int measure_policy(
+    PoliciesMaking *making, const RuleEvaluation *evaluation, const Policy *policy, Costs *costs) {
+    int r = 0;
+
+    if (policy->n_filters + policy->n_scores == 0 || costs[0].n == COST_PODS)
+        return 0;
+    for (size_t i = 0; r == 0 && i < policy->n_filters; i++)
+        r = measure_rule(making, evaluation, &policy->filters[i], NULL, &costs[i]);
+    for (size_t i = 0; r == 0 && i < policy->n_scores; i++)
+        r = measure_rule(
+            making, evaluation, NULL, &policy->scores[i], &costs[policy->n_filters + i]);
+    return r;
+}
+
+/* 0, one of rule-evaluation.h, or -ENOMEM. */
+static int measure_pod(PoliciesMaking *making, Str text, Costs *costs) {
+    const Program *program = making->view->program;
+    const uint32_t *rows;
+    RuleEvaluation evaluation;
+    size_t n;
+    int r;
+
+    arena_reset(making->scratch);
+    rows = rule_evaluation_rows(making->view, making->scratch, &n);
+    if (!rows)
+        return -ENOMEM;
+    if (n == 0)
+        return 0;
+    r = rule_evaluation_open(
+        making->view, &making->time, text, rows, n, making->scratch, &evaluation);
+    for (size_t i = 0; r == 0 && i < program->n_policies; i++) {
+        if (judge_applies(evaluation.judge, &program->policies[i]))
+            r = measure_policy(making, &evaluation, &program->policies[i], costs);
+        costs += making->result->policies[i].n_rules;
+    }
+    return r;
+}
+
+static void set_costs(PoliciesMaking *making, Costs *costs) {
+    for (size_t i = 0; i < making->result->n; i++) {
+        PolicySummary *policy = &making->result->policies[i];
+        RuleSummary *rules = making->rules[i];
+
+        for (size_t j = 0; j < policy->n_rules; j++) {
+            rules[j].cost_nsec = median(costs++);
+            if (!rules[j].is_filter || isnan(rules[j].cost_nsec))
+                continue;
+            policy->cost_nsec = isnan(policy->cost_nsec) ? rules[j].cost_nsec
+                                                         : policy->cost_nsec + rules[j].cost_nsec;
+        }
+    }
+}
+
+static int find_costs(PoliciesMaking *making) {
+    const Program *program = making->view->program;
+    const PodsSummary *pods = &making->pods;
+    Costs *costs = ARENA_ARRAY(making->arena, Costs, program->n_filters + program->n_scores);
+    size_t n_tried = 0;
+    int r = 0;
+
+    if (!costs)
+        return -ENOMEM;
+    for (size_t i = 0; r == 0 && i < pods->n && n_tried < COST_PODS_TRIED; i++) {
+        Str text = pods->pods[i].filter ? pod_text_str(pods->pods[i].filter->pod_text) : STR_NULL;
+
+        if (!text.ptr)
+            continue;
+        n_tried++;
+        r = measure_pod(making, text, costs);
+        r = r == RULE_EVALUATION_E_UNREADABLE ? 0 : r;
+    }
+    set_costs(making, costs);
+    return r;
+}
+
+/* --- all together ----------------------------------------------------------------------------- */
+
+/* What time allows; what it does not, and what there is no memory for, is left out. */
+static void ask_once_more(PoliciesMaking *making) {
+    int r = find_matches(making);
+
+    if (r == 0)
+        r = find_blockers(making);
+    if (r == 0)
+        r = find_costs(making);
+    making->result->is_whole = r == 0;
+}
+
+int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void *context,
+    Arena *arena, PoliciesSummary *ret) {
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    _cleanup_(arena_freep) Arena *scratch = arena_new(RULE_EVALUATION_BUDGET);
+    PoliciesMaking making = {
+        .api = api,
+        .view = view,
+        .arena = arena,
+        .scratch = scratch,
+        .time = {.now_nsec = clock_wall_nsec(), .is_over = is_over, .context = context},
+        .result = ret,
+    };
+    int r;
+
+    *ret = (PoliciesSummary){0};
+    if (!scratch)
+        return -ENOMEM;
+    r = set_policies(&making);
+    if (r == 0)
+        r = pods_summary_all(api->decisions, view, arena, &making.pods);
+    if (r == 0) {
+        ret->n_waiting = making.pods.n_waiting;
+        ask_once_more(&making);
+    }
+    pods_summary_done(&making.pods);
+    return r;
+}

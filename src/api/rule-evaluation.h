@@ -1,0 +1,46 @@
+#pragma once
+
+/*
+ * RuleEvaluation: the rules in force, asked once more about a pod that was asked about.
+ *
+ * Each rule by itself, on the cluster as it is now: what a decision does not tell, since there the
+ * first rule that fails a node speaks for all. Never on the path of a decision.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "extender/view.h"
+#include "judge/judge.h"
+#include "model/pod.h"
+
+typedef struct RuleEvaluation {
+    Pod pod;
+    NodeSet node_set;
+    Judge *judge;
+    size_t n; /* rows */
+} RuleEvaluation;
+
+enum {
+    _RULE_EVALUATION_E_SUCCESS,
+    RULE_EVALUATION_E_UNREADABLE, /* it is no pod that could be judged */
+    RULE_EVALUATION_E_OVER,       /* time is up */
+};
+
+/* Of the pod that @text is, JSON, on @rows of @view, which must be there as long as the evaluation;
+ * so must @text and @time, of which is_over is asked. Lies in @arena. 0, one of the above, or
+ * -ENOMEM. */
+int rule_evaluation_open(const View *view, const RequestTime *time, Str text, const uint32_t *rows,
+    size_t n, Arena *arena, RuleEvaluation *ret) MUST_CHECK;
+
+/* By row: whether @filter, of a policy that applies or not, fails it; onError and onMissing are
+ * taken into account. 0, RULE_EVALUATION_E_OVER or -ENOMEM. */
+int rule_evaluation_filter(const RuleEvaluation *evaluation, const RequestTime *time,
+    const Filter *filter, Arena *arena, const bool **ret_fails) MUST_CHECK;
+
+/* All rows of @view that have a node, in @arena; how many through @ret_n. NULL when out of memory.
+ */
+const uint32_t *rule_evaluation_rows(const View *view, Arena *arena, size_t *ret_n);
