@@ -16,9 +16,9 @@
 #include "api/status-page.h"
 #include "api/updates.h"
 #include "extender/verbs.h"
-#include "history/callers.h"
 #include "history/changes.h"
 #include "history/decisions.h"
+#include "history/recent-pods.h"
 #include "http/server.h"
 #include "http/tls.h"
 #include "live/current.h"
@@ -44,7 +44,7 @@ typedef struct ApiContext {
     TlsStore *tls; /* NULL: plain HTTP */
     Measuring *measuring;
     Live *live; /* NULL: the cluster is not watched */
-    Callers *callers;
+    RecentPods *recent_pods;
     Changes *changes;
     Latency *latency;
     const DashboardHook *dashboard; /* NULL: there is none */

@@ -2,7 +2,6 @@
 
 #include "api/context.h"
 #include "base/nsec.h"
-#include "history/waiting.h"
 #include "live/gauge-state.h"
 #include "monitor/watch-changes.h"
 
@@ -113,6 +112,6 @@ bool health_summary_facts(
     ret->policy_digest =
         arena_copy(arena, str_of(digest_print(view->program->digest, digest), DIGITS));
     ret->n_nodes = view->table->names->n_nodes;
-    ret->n_waiting = waiting_count(api->decisions);
+    ret->n_waiting = recent_pods_count_pending(api->recent_pods);
     return !arena_has_failed(arena);
 }

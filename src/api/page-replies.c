@@ -144,7 +144,7 @@ static void answer_status(ApiContext *api, const HttpRequest *request, HttpReply
         .live = live_status_of(api, &live),
         .reloads = api->reloads,
         .metrics = api->metrics,
-        .callers = api->callers,
+        .recent_pods = api->recent_pods,
         .tls = api->tls,
         .wall_nsec = clock_wall_nsec(),
         .now_nsec = clock_monotonic_nsec(),

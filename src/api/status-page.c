@@ -116,7 +116,8 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
     json_write_end_object(writer);
 }
 
-/* --- bind, certificates, callers -------------------------------------------------------------- */
+/* --- bind, certificates, schedulers --------------------------------------------------------------
+ */
 
 static void write_lease(JsonWriter *writer, const LiveStatus *live) {
     json_write_key(writer, STR("lease"));
@@ -158,17 +159,17 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
     json_write_end_object(writer);
 }
 
-static void write_callers(JsonWriter *writer, Callers *callers) {
-    Caller list[CALLERS_MAX + 1];
-    size_t n = callers_list(callers, list);
+static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
+    RecentScheduler list[RECENT_SCHEDULERS_MAX + 1];
+    size_t n = recent_pods_schedulers(pods, list);
 
     json_write_key(writer, STR("schedulers"));
     json_write_array(writer);
     for (size_t i = 0; i < n; i++) {
         json_write_object(writer);
         json_write_member(writer, STR("name"), list[i].name);
-        field_count(writer, STR("asked"), list[i].n_asked);
-        field_time(writer, STR("lastAskedTime"), list[i].asked_at_nsec);
+        field_count(writer, STR("asked"), list[i].n_filters);
+        field_time(writer, STR("lastAskedTime"), list[i].last_wall_nsec);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -219,7 +220,7 @@ void status_page(const StatusState *state, Buf *out) {
     write_exempt(&writer, fixed->exempt);
     write_tls(&writer, state->tls);
     field_count(&writer, STR("bypassed"), state->live ? state->live->n_bypassed : 0);
-    write_callers(&writer, state->callers);
+    write_schedulers(&writer, state->recent_pods);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "extender/view.h"
-#include "history/callers.h"
+#include "history/recent-pods.h"
 #include "http/tls.h"
 #include "live/live.h"
 #include "monitor/metrics.h"
@@ -51,7 +51,7 @@ typedef struct StatusState {
     const LiveStatus *live; /* NULL: the cluster is not watched */
     Reloads *reloads;
     Metrics *metrics;
-    Callers *callers;
+    RecentPods *recent_pods;
     const TlsStore *tls; /* NULL: plain HTTP */
     int64_t wall_nsec;   /* since 1970 */
     int64_t now_nsec;    /* monotonic */

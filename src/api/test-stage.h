@@ -4,6 +4,7 @@
 
 #include "api/context.h"
 #include "api/routes.h"
+#include "history/pods-summary.h"
 #include "history/test-stage.h"
 
 typedef struct ApiStage {
@@ -18,11 +19,14 @@ static inline void api_stage_init(ApiStage *stage, const char *text) {
     stage->current.view = stage->base.view;
     stage->api.current = &stage->current;
     stage->api.metrics = metrics_new(route_names, _ROUTE_MAX);
-    assert_non_null(stage->api.metrics);
+    stage->api.recent_pods = recent_pods_new(
+        &(RecentPodsOptions){.max = RECENT_PODS_MAX, .pending_within = PODS_SUMMARY_DECISIONS_MAX});
+    assert_true(stage->api.metrics && stage->api.recent_pods);
 }
 
 static inline void api_stage_done(ApiStage *stage) {
     metrics_free(stage->api.metrics);
+    recent_pods_free(stage->api.recent_pods);
     decisions_free(stage->api.decisions);
     stage_done(&stage->base);
 }

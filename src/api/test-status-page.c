@@ -19,7 +19,6 @@ static const StatusFixed fixed = {
 
 static void assert_page_has(int64_t wall, int64_t now, const char *part) {
     _cleanup_(buf_done) Buf page = BUF_INIT(STATUS_PAGE_MAX);
-    _cleanup_(callers_freep) Callers *callers = callers_new();
     Reloads reloads = RELOADS_INIT;
     ApiStage stage;
 
@@ -30,7 +29,7 @@ static void assert_page_has(int64_t wall, int64_t now, const char *part) {
             .view = stage.base.view,
             .reloads = &reloads,
             .metrics = stage.api.metrics,
-            .callers = callers,
+            .recent_pods = stage.api.recent_pods,
             .wall_nsec = wall,
             .now_nsec = now,
         },

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/test-assert.h"
 #include "dashboard/dashboard.h"
+#include "history/pods-summary.h"
 #include "policy/test-scene.h"
 
 #define ROOM ((size_t)16 * 1024 * 1024)
@@ -51,6 +52,8 @@ static inline void stage_init_text(Stage *stage, const char *text) {
         .metrics = metrics_new(route_names, _ROUTE_MAX),
         .latency = latency_new(),
         .changes = changes_new(),
+        .recent_pods = recent_pods_new(&(RecentPodsOptions){
+            .max = RECENT_PODS_MAX, .pending_within = PODS_SUMMARY_DECISIONS_MAX}),
         .fixed = {.started_at_nsec = clock_monotonic_nsec() - AT(UPTIME_SEC),
             .deadline_nsec = AT(1)},
     };
@@ -58,6 +61,7 @@ static inline void stage_init_text(Stage *stage, const char *text) {
 
 static inline void stage_done(Stage *stage) {
     changes_free(stage->api.changes);
+    recent_pods_free(stage->api.recent_pods);
     latency_free(stage->api.latency);
     metrics_free(stage->api.metrics);
     decisions_free(stage->api.decisions);
@@ -69,6 +73,7 @@ static inline void stage_done(Stage *stage) {
 static inline void note(Stage *stage, Verb verb, const Decision *decision) {
     stage->now += AT(1);
     metrics_note_decision(stage->api.metrics, verb, stage->view->program, decision);
+    recent_pods_note(stage->api.recent_pods, stage->view, verb, decision, stage->now, stage->now);
     decisions_note(stage->api.decisions,
         stage->view,
         verb,

@@ -1,36 +1,35 @@
+/* Decides of each pod that got its node whether it bypassed berth. */
+
 #include "live/bypass.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/nsec.h"
-#include "history/asked.h"
 
 struct Bypass {
+    RecentPods *recent; /* borrowed, like the next three */
     const Str *managed;
     size_t n_managed;
     const Exemptions *exempt;
-    Asked *asked;
     _Atomic int64_t synced_at_nsec; /* 0: not yet */
     _Atomic uint64_t n;
 };
 
-Bypass *bypass_new(const Str *managed, size_t n_managed, const Exemptions *exempt) {
-    _cleanup_(bypass_freep) Bypass *bypass = calloc(1, sizeof(*bypass));
+Bypass *bypass_new(
+    RecentPods *recent, const Str *managed, size_t n_managed, const Exemptions *exempt) {
+    Bypass *bypass = calloc(1, sizeof(*bypass));
 
     if (!bypass)
         return NULL;
+    bypass->recent = recent;
     bypass->managed = managed;
     bypass->n_managed = n_managed;
     bypass->exempt = exempt;
-    bypass->asked = asked_new(ASKED_MAX);
-    return bypass->asked ? TAKE_PTR(bypass) : NULL;
+    return bypass;
 }
 
 Bypass *bypass_free(Bypass *bypass) {
-    if (!bypass)
-        return NULL;
-    asked_free(bypass->asked);
     free(bypass);
     return NULL;
 }
@@ -39,10 +38,6 @@ void bypass_note_synced(Bypass *bypass, int64_t now_nsec) {
     int64_t never = 0;
 
     (void)atomic_compare_exchange_strong(&bypass->synced_at_nsec, &never, now_nsec);
-}
-
-void bypass_note_asked(Bypass *bypass, const Pod *pod, int64_t now_nsec) {
-    asked_note(bypass->asked, pod->uid, pod->scheduler_name, now_nsec);
 }
 
 static bool is_managed(const Bypass *bypass, const Pod *pod) {
@@ -62,8 +57,8 @@ bool bypass_note_bound(Bypass *bypass, const Pod *pod, int64_t now_nsec) {
     int64_t since_nsec = now_nsec - BYPASS_ASKED_SEC * NSEC_PER_SEC;
 
     if (is_early(bypass, now_nsec) || !is_managed(bypass, pod) ||
-        !asked_has_scheduler(bypass->asked, pod->scheduler_name, since_nsec) ||
-        asked_knows(bypass->asked, pod->uid) || exemptions_cover(bypass->exempt, pod))
+        !recent_pods_is_bypass(bypass->recent, pod, since_nsec) ||
+        exemptions_cover(bypass->exempt, pod))
         return false;
     atomic_fetch_add(&bypass->n, 1);
     return true;

@@ -1,21 +1,20 @@
 #pragma once
 
 /*
- * Bypass: pods that were bound without our having been asked.
+ * Bypass: pods that were bound without a filter request to berth.
  *
- * kube-scheduler skips an extender that is `ignorable` and cannot be reached, and tells
- * nobody but its own log. We can tell: a scheduler that asks us at all asks about every
- * pod (of those that want a managed resource, where it is configured so), before it binds
- * it. A pod that gets its node from such a scheduler, and that we never heard of, went past
- * every policy.
+ * kube-scheduler skips an extender that is `ignorable` and cannot be reached, and reports it only
+ * in its own log. A scheduler that sends filter requests sends one for every pod (of those that
+ * request a managed resource, where it is configured so) before it binds it. So a pod that gets its
+ * node from such a scheduler and is not in RecentPods bypassed every policy.
  *
- * Pods that no policy is for (policy/exemption.h) went past nothing.
+ * Pods that no policy is for (policy/exemption.h) bypassed nothing.
  *
- * A scheduler that has not asked for BYPASS_ASKED_SEC may ask another berth by now: of several, a
- * Service or a change of the leader sends it elsewhere. It is not blamed any more then.
+ * A scheduler that has sent nothing for BYPASS_ASKED_SEC may use another replica by now, after a
+ * change of the leader or by a Service. Its pods are not counted then.
  *
- * In the first BYPASS_GRACE_SEC after the first list nobody is blamed: the pod may have
- * been asked about before we were there.
+ * In the first BYPASS_GRACE_SEC after the first list none is counted: the filter may have been
+ * before berth started.
  *
  * Threads: any.
  */
@@ -26,6 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "history/recent-pods.h"
 #include "model/pod.h"
 #include "policy/exemption.h"
 
@@ -34,19 +34,17 @@
 
 typedef struct Bypass Bypass;
 
-/* @managed: only pods that ask for one of these resources are asked about; none: all are.
- * @exempt may be NULL. Both are borrowed. NULL when out of memory. */
-Bypass *bypass_new(const Str *managed, size_t n_managed, const Exemptions *exempt);
+/* @managed: filter requests are only about pods that request one of these resources; none: about
+ * all. @exempt may be NULL. All are borrowed. NULL when out of memory. */
+Bypass *bypass_new(
+    RecentPods *recent, const Str *managed, size_t n_managed, const Exemptions *exempt);
 Bypass *bypass_free(Bypass *bypass); /* takes NULL */
 DEFINE_CLEANUP(Bypass *, bypass_free)
 
 /* The cluster has been listed. Only the first time counts. */
 void bypass_note_synced(Bypass *bypass, int64_t now_nsec);
 
-/* We were asked about @pod. */
-void bypass_note_asked(Bypass *bypass, const Pod *pod, int64_t now_nsec);
-
-/* @pod has got its node: whether it went past us. */
+/* @pod got its node: whether it bypassed berth. Counted then. */
 bool bypass_note_bound(Bypass *bypass, const Pod *pod, int64_t now_nsec);
 
 uint64_t bypass_count(const Bypass *bypass);

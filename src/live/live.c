@@ -10,8 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/record.h"
-#include "history/parked.h"
-#include "history/passes.h"
 #include "kube/access.h"
 #include "live/bypass.h"
 #include "live/notices.h"
@@ -22,15 +20,15 @@
 #define JOB_BUDGET ((size_t)64 * 1024 * 1024)
 
 struct Live {
-    Current *current; /* the daemon's */
+    Current *current;   /* the daemon's, ... */
+    RecentPods *recent; /* ... this too */
+    bool may_bind;
     LiveCallbacks callbacks;
     ClusterWatcher *watcher;
-    Passes *passes; /* NULL: it may not bind */
     Bypass *bypass;
     _Atomic uint64_t n_bind_refused;
-    Parked *parked;                           /* NULL, and ... */
-    Wakeup *wakeup;                           /* ... NULL: it may not touch nodes */
-    Announcements *announcements;             /* NULL: no Events are written */
+    Wakeup *wakeup;                           /* NULL: it may not touch nodes */
+    KubeEvents *events;                       /* NULL: no Events are written */
     const char *lease_namespace, *lease_name; /* as in WatcherOptions */
 };
 
@@ -66,8 +64,7 @@ static bool publish(void *context, Snapshot *snapshot) {
 static void pod_bound(void *context, const Pod *pod) {
     Live *live = context;
 
-    if (live->parked)
-        parked_note_bound(live->parked, pod->uid);
+    recent_pods_note_bound(live->recent, pod);
     if (!bypass_note_bound(live->bypass, pod, clock_monotonic_nsec()))
         return;
     log_warn("a pod was bound without asking berth",
@@ -75,8 +72,8 @@ static void pod_bound(void *context, const Pod *pod) {
         LOG_STR("pod", pod->name),
         LOG_STR("node", pod->node_name),
         LOG_STR("scheduler", pod->scheduler_name));
-    if (live->announcements)
-        announcements_note_bypassed(live->announcements, pod, clock_monotonic_nsec());
+    if (live->events)
+        kube_events_note_bypassed(live->events, pod, clock_monotonic_nsec());
 }
 
 static void take_notice(void *context, const WatcherNotice *notice) {
@@ -86,50 +83,12 @@ static void take_notice(void *context, const WatcherNotice *notice) {
 
 /* --- filter ---------------------------------------------------------------------------- */
 
-/* The row of node @i of the request in @view: in whole-node mode the request's rows are those
- * of its own table. */
-static uint32_t row_in(const View *view, const FilterArgs *args, size_t i) {
-    if (args->has_names)
-        return args->rows[i];
-    return table_find(view->table, args->node_set.table->names->names[args->rows[i]]);
-}
-
-/* Which nodes passed, for the bind that may follow. */
-static void keep_pass(Live *live, const View *view, const Decision *decision) {
-    const FilterArgs *args = decision->args;
-    Pass *pass = pass_new(&args->pod, view->table->names);
-
-    for (size_t i = 0; pass && i < args->n; i++)
-        if (decision->verdicts[i] == VERDICT_PASS)
-            pass_add(pass, row_in(view, args, i));
-    passes_keep(live->passes, pass, clock_monotonic_nsec());
-}
-
-void live_begin_filter(Live *live) {
-    if (live->parked)
-        parked_begin_filter(live->parked);
-}
-
-void live_end_filter(Live *live) {
-    if (live->parked)
-        parked_end_filter(live->parked);
-}
-
-/* Who is asked wants to bind soon: the lease is mostly there before the bind comes. */
-void live_note_filter(Live *live, const View *view, const Decision *decision) {
+void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec) {
     if (!decision->args || decision->summary.n_in == 0)
         return;
-    watcher_note_asked(live->watcher);
-    bypass_note_asked(live->bypass, &decision->args->pod, clock_monotonic_nsec());
-    if (live->parked)
-        parked_note_filter(live->parked,
-            decision->args->pod.uid,
-            /* is_rejected= */ decision->summary.n_out < decision->summary.n_in,
-            clock_monotonic_nsec());
-    if (live->passes)
-        keep_pass(live, view, decision);
-    if (live->announcements)
-        announcements_note_filter(live->announcements, view, decision, clock_monotonic_nsec());
+    watcher_note_asked(live->watcher); /* a bind follows soon: the lease is mostly taken by then */
+    if (live->events)
+        kube_events_note_filter(live->events, view, decision, now_nsec);
 }
 
 /* --- bind ------------------------------------------------------------------------------- */
@@ -166,12 +125,12 @@ static Bind *bind_new(Live *live, const BindArgs *args) {
 }
 
 /* Why a bind is not believed; NULL: it is, and *ret_pod is the pod as the filter saw it. */
-static const char *find_pass(
+static const char *find_passed(
     Live *live, const View *view, const BindArgs *args, const Pod **ret_pod) {
-    if (!live->passes)
+    if (!live->may_bind)
         return "berth: it was not started with --bind; remove bindVerb from the extender's "
                "configuration, or add the flag";
-    switch (passes_find(live->passes,
+    switch (recent_pods_find_passed(live->recent,
         args->pod_uid,
         args->node,
         view->table->names,
@@ -179,9 +138,9 @@ static const char *find_pass(
         ret_pod)) {
     case 0:
         return NULL;
-    case PASSES_E_UNKNOWN:
+    case PASSED_E_UNKNOWN:
         return "berth: refused: no filter has asked about this pod; it will be asked again";
-    case PASSES_E_NODE:
+    case PASSED_E_NODE:
         return "berth: refused: this node did not pass the filter for this pod";
     default:
         return "berth: refused: the filter was too long ago (--bind-window)";
@@ -285,7 +244,7 @@ void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply
         reply_with(reply, &refusal);
         return;
     }
-    error = find_pass(live, view, &args, &pod);
+    error = find_passed(live, view, &args, &pod);
     if (error)
         atomic_fetch_add(&live->n_bind_refused, 1);
     else
@@ -316,27 +275,26 @@ void live_tick(Live *live, int64_t now_nsec) {
 /* --- events ------------------------------------------------------------------------------------
  */
 
-static void announce(void *context, const PodEvent *announcement) {
+static void post_event(void *context, const PodEvent *event) {
     Live *live = context;
 
-    watcher_post_event(live->watcher, announcement);
+    watcher_post_event(live->watcher, event);
 }
 
 void live_note_policy(Live *live, Str error) {
-    if (live->announcements)
-        announcements_note_policy(live->announcements, error, clock_monotonic_nsec());
+    if (live->events)
+        kube_events_note_policy(live->events, error, clock_monotonic_nsec());
 }
 
 void live_note_stale(Live *live, Str policy, Str metric, Str source) {
-    if (live->announcements)
-        announcements_note_stale(
-            live->announcements, policy, metric, source, clock_monotonic_nsec());
+    if (live->events)
+        kube_events_note_stale(live->events, policy, metric, source, clock_monotonic_nsec());
 }
 
 /* --- begin and end -------------------------------------------------------------------------- */
 
-int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *callbacks,
-    Live **ret, char *error, size_t size) {
+int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
+    const LiveCallbacks *callbacks, Live **ret, char *error, size_t size) {
     _cleanup_(live_freep) Live *live = calloc(1, sizeof(*live));
     char text[ACCESS_ERROR_MAX] = "out of memory";
     Access *access = NULL;
@@ -346,23 +304,19 @@ int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *
     if (!live)
         return -ENOMEM;
     live->current = current;
+    live->recent = recent;
+    live->may_bind = options->may_bind;
     live->callbacks = *callbacks;
     live->lease_namespace = options->watcher.lease_namespace;
     live->lease_name = options->watcher.lease_name;
-    live->bypass = bypass_new(options->managed, options->n_managed, options->exempt);
-    if (options->may_bind)
-        live->passes = passes_new(
-            PASSES_MAX, PASSES_BYTES_MAX, (int64_t)options->bind_window_sec * NSEC_PER_SEC);
+    live->bypass = bypass_new(recent, options->managed, options->n_managed, options->exempt);
     if (options->may_touch)
-        live->parked = parked_new(clock_monotonic_nsec());
-    if (live->parked)
-        live->wakeup = wakeup_new(live->parked);
+        live->wakeup = wakeup_new(recent);
     if (options->watcher.posts_events)
-        live->announcements = announcements_new(
-            &(AnnouncementsOptions){.self = options->self, .context = live, .announce = announce});
-    if (!live->bypass || (options->may_bind && !live->passes) ||
-        (options->may_touch && !live->wakeup) ||
-        (options->watcher.posts_events && !live->announcements))
+        live->events = kube_events_new(&(KubeEventsOptions){
+            .self = options->self, .recent = recent, .context = live, .post = post_event});
+    if (!live->bypass || (options->may_touch && !live->wakeup) ||
+        (options->watcher.posts_events && !live->events))
         return -ENOMEM;
     r = access_find(options->kubeconfig, options->context, &access, text);
     if (r < 0) {
@@ -389,11 +343,9 @@ Live *live_free(Live *live) {
     if (!live)
         return NULL;
     watcher_free(live->watcher);
-    passes_free(live->passes);
     bypass_free(live->bypass);
     wakeup_free(live->wakeup);
-    parked_free(live->parked);
-    announcements_free(live->announcements);
+    kube_events_free(live->events);
     free(live);
     return NULL;
 }
@@ -404,11 +356,11 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->is_synced = watcher_is_synced(live->watcher);
     ret->n_bypassed = bypass_count(live->bypass);
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
-    if (live->passes)
-        passes_figures(live->passes, &ret->passes);
+    if (live->may_bind)
+        recent_pods_figures(live->recent, &ret->passed);
     ret->lease_namespace = live->lease_namespace;
     ret->lease_name = live->lease_name;
-    ret->writes_events = live->announcements != NULL;
-    if (live->announcements)
-        ret->n_events_dropped = announcements_dropped(live->announcements);
+    ret->writes_events = live->events != NULL;
+    if (live->events)
+        ret->n_events_dropped = kube_events_dropped(live->events);
 }

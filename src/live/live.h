@@ -26,15 +26,15 @@
 #include "base/str.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
-#include "history/announcements.h"
-#include "history/passes.h"
+#include "history/kube-events.h"
+#include "history/recent-pods.h"
 #include "http/server.h"
 #include "kube/cluster-watcher.h"
 
 typedef struct Current Current; /* live/current.h */
 typedef struct Live Live;
 
-#define LIVE_BIND_WINDOW_SEC (PASSES_WINDOW_NSEC / NSEC_PER_SEC)
+#define LIVE_BIND_WINDOW_SEC (RECENT_PODS_WINDOW_NSEC / NSEC_PER_SEC)
 #define LIVE_MANAGED_RESOURCES_MAX 32u /* names given by flags */
 
 typedef struct LiveOptions {
@@ -60,23 +60,21 @@ typedef struct LiveCallbacks {
 } LiveCallbacks;
 
 /* Finds out how to reach the API server, and begins: the cluster is put into @current, on the
- * watcher's thread. @options and @current are borrowed. 0; or a negative errno with a message for a
- * person in @error (of @size bytes). */
-int live_new(const LiveOptions *options, Current *current, const LiveCallbacks *callbacks,
-    Live **ret, char *error, size_t size);
+ * watcher's thread. @options, @current and @recent are borrowed. 0; or a negative errno with a
+ * message for a person in @error (of @size bytes). */
+int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
+    const LiveCallbacks *callbacks, Live **ret, char *error, size_t size);
 Live *live_free(Live *live); /* after the server, whose workers use it. Takes NULL */
 DEFINE_CLEANUP(Live *, live_free)
 
-/* A filter begins, and takes its view after that; what was decided is noted; it ends. One about no
- * nodes is no scheduler's, but of somebody who looks whether we answer: it is not noted. */
-void live_begin_filter(Live *live);
-void live_end_filter(Live *live);
-void live_note_filter(Live *live, const View *view, const Decision *decision);
+/* A filter was answered, and recent_pods_note() was called. A filter without nodes is a probe: it
+ * is ignored. */
+void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec);
 
 /* Answers a bind: at once through @reply, or later (server_defer()). */
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply);
 
-/* What Events may be written about (history/announcements.h); nothing where they are not wanted. */
+/* What Events may be written about (history/kube-events.h); nothing where they are not wanted. */
 void live_note_policy(Live *live, Str error);
 void live_note_stale(Live *live, Str policy, Str metric, Str source);
 
@@ -94,7 +92,7 @@ typedef struct LiveStatus {
     bool is_synced;
     uint64_t n_bypassed;
     uint64_t n_bind_refused;                  /* by us: never passed, too long ago, or no longer */
-    PassesFigures passes;                     /* all zero without bind */
+    PassedFigures passed;                     /* all zero without bind */
     const char *lease_namespace, *lease_name; /* with watcher.has_lease; live as long as Live */
     bool writes_events;
     uint64_t n_events_dropped; /* before they were the watcher's, for being too many */

@@ -9,7 +9,19 @@ static Pod pod_of(const char *uid, const char *scheduler) {
     return (Pod){.uid = str_from_c(uid), .scheduler_name = str_from_c(scheduler)};
 }
 
-static void test_who_went_past(void **state) {
+static RecentPods *recent_new(void) {
+    return recent_pods_new(&(RecentPodsOptions){.max = 16});
+}
+
+static void note_filter(RecentPods *recent, const Pod *pod, int64_t now_nsec) {
+    FilterArgs args = {.pod = *pod, .n = 1};
+    const Decision decision = {
+        .pod_uid = pod->uid, .summary = {.n_in = 1, .n_out = 1}, .args = &args};
+
+    recent_pods_note(recent, /* view= */ NULL, VERB_FILTER, &decision, now_nsec, now_nsec);
+}
+
+static void test_counts_pods_without_filter(void **state) {
     static const struct {
         const char *uid, *scheduler;
         int64_t sec; /* after the first list */
@@ -27,11 +39,12 @@ static void test_who_went_past(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(bypass_freep) Bypass *bypass = bypass_new(NULL, 0, NULL);
+        _cleanup_(recent_pods_freep) RecentPods *recent = recent_new();
+        _cleanup_(bypass_freep) Bypass *bypass = bypass_new(recent, NULL, 0, NULL);
         Pod asked = pod_of("asked", "default-scheduler");
         Pod bound = pod_of(cases[i].uid, cases[i].scheduler);
 
-        bypass_note_asked(bypass, &asked, AT(999));
+        note_filter(recent, &asked, AT(999));
         assert_false(bypass_note_bound(bypass, &bound, AT(1000))); /* nothing is listed yet */
         bypass_note_synced(bypass, AT(1000));
         bypass_note_synced(bypass, AT(2000)); /* only the first counts */
@@ -43,25 +56,27 @@ static void test_who_went_past(void **state) {
     assert_int_equal(n, 2);
 }
 
-static void test_managed_resources(void **state) {
+static void test_ignores_pods_without_managed_resource(void **state) {
     static const Str managed[] = {STR("example.com/slot"), STR("example.com/gpu")};
     Resource gpu = {.name = STR("example.com/gpu"), .amount = 0}; /* kube-scheduler asks then too */
-    _cleanup_(bypass_freep) Bypass *bypass = bypass_new(managed, 2, NULL);
+    _cleanup_(recent_pods_freep) RecentPods *recent = recent_new();
+    _cleanup_(bypass_freep) Bypass *bypass = bypass_new(recent, managed, 2, NULL);
     Pod first = pod_of("a", "s"), plain = pod_of("b", "s"), wants = pod_of("c", "s");
 
     (void)state;
     wants.requests = (Resources){.items = &gpu, .n = 1};
-    bypass_note_asked(bypass, &first, AT(999));
+    note_filter(recent, &first, AT(999));
     bypass_note_synced(bypass, AT(1));
     assert_false(bypass_note_bound(bypass, &plain, AT(1000)));
     assert_true(bypass_note_bound(bypass, &wants, AT(1000)));
 }
 
 /* Policies would not have been looked at for them either. */
-static void test_exempt_pods(void **state) {
+static void test_ignores_exempt_pods(void **state) {
     Exemption items[2];
     const Exemptions exempt = {.items = items, .n = 2};
-    _cleanup_(bypass_freep) Bypass *bypass = bypass_new(NULL, 0, &exempt);
+    _cleanup_(recent_pods_freep) RecentPods *recent = recent_new();
+    _cleanup_(bypass_freep) Bypass *bypass = bypass_new(recent, NULL, 0, &exempt);
     const Label own[] = {{STR("app.kubernetes.io/name"), STR("berth")}};
     Pod asked = pod_of("a", "s"), system = pod_of("b", "s"), berth = pod_of("c", "s");
     Pod plain = pod_of("d", "s");
@@ -72,7 +87,7 @@ static void test_exempt_pods(void **state) {
     system.namespace = STR("kube-system");
     berth.namespace = plain.namespace = STR("berth-system");
     berth.labels = (Labels){.items = own, .n = 1};
-    bypass_note_asked(bypass, &asked, AT(999));
+    note_filter(recent, &asked, AT(999));
     bypass_note_synced(bypass, AT(1));
     assert_false(bypass_note_bound(bypass, &system, AT(1000)));
     assert_false(bypass_note_bound(bypass, &berth, AT(1000)));
@@ -82,9 +97,9 @@ static void test_exempt_pods(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_went_past),
-        cmocka_unit_test(test_managed_resources),
-        cmocka_unit_test(test_exempt_pods),
+        cmocka_unit_test(test_counts_pods_without_filter),
+        cmocka_unit_test(test_ignores_pods_without_managed_resource),
+        cmocka_unit_test(test_ignores_exempt_pods),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

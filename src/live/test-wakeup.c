@@ -12,7 +12,7 @@ typedef struct World {
     Store *store;
     TestScene scene; /* for its program */
     View *view;
-    Parked *parked;
+    RecentPods *recent;
     Wakeup *wakeup;
     char touched[4096];
 } World;
@@ -28,9 +28,18 @@ static void note_touch(void *context, Str node) {
         STR_FMT(node));
 }
 
+/* A filter rejects the only node for pod @uid. */
+static void reject(World *world, const char *uid, int64_t now_nsec) {
+    FilterArgs args = {.n = 1};
+    const Decision decision = {.pod_uid = str_from_c(uid), .summary.n_in = 1, .args = &args};
+
+    recent_pods_note(world->recent, /* view= */ NULL, VERB_FILTER, &decision, now_nsec, now_nsec);
+}
+
 static void world_init(World *world, const char *policy) {
-    *world = (World){.store = store_new(), .parked = parked_new(0)};
-    world->wakeup = wakeup_new(world->parked);
+    *world =
+        (World){.store = store_new(), .recent = recent_pods_new(&(RecentPodsOptions){.max = 16})};
+    world->wakeup = wakeup_new(world->recent);
     scene_init_text(&world->scene, policy);
     assert_int_equal(
         view_new(&(ViewParts){.program = world->scene.program}, /* before= */ NULL, &world->view),
@@ -42,7 +51,7 @@ static void world_done(World *world) {
     scene_done(&world->scene);
     store_free(world->store);
     wakeup_free(world->wakeup);
-    parked_free(world->parked);
+    recent_pods_free(world->recent);
 }
 
 /* Publishes, and returns which nodes were touched. */
@@ -190,7 +199,7 @@ static const char *flap(World *world, int64_t sec) {
 
 /* Tests begin when it is still doubtful whether somebody waits; here that is over. */
 static void test_nobody_waits(void **state) {
-    const int64_t late = 2 * PARKED_SEC;
+    const int64_t late = 2 * RECENT_PODS_PARKED_SEC;
     World world;
     TestScene other;
 
@@ -204,7 +213,7 @@ static void test_nobody_waits(void **state) {
     assert_string_equal(turn(&world, other.program, late + 100), "");
     (void)turn(&world, world.scene.program, late + 101);
 
-    parked_note_filter(world.parked, STR("p"), true, (late + 102) * NSEC_PER_SEC);
+    reject(&world, "p", (late + 102) * NSEC_PER_SEC);
     wakeup_tick(world.wakeup, (late + 103) * NSEC_PER_SEC, note_touch, &world);
     assert_string_equal(world.touched, ""); /* nothing was owed to it */
     assert_string_equal(flap(&world, late + 103), "a");
@@ -214,19 +223,19 @@ static void test_nobody_waits(void **state) {
 
 /* The pod that a node is owed to got its place meanwhile. */
 static void test_nothing_is_owed_to_bound_pods(void **state) {
-    const int64_t late = 2 * PARKED_SEC;
+    const int64_t late = 2 * RECENT_PODS_PARKED_SEC;
     World world;
 
     (void)state;
     world_init(&world, ready_and_capped);
     set_node(&world, "a", true);
     (void)turn(&world, world.scene.program, late);
-    parked_note_filter(world.parked, STR("p"), true, late * NSEC_PER_SEC);
+    reject(&world, "p", late * NSEC_PER_SEC);
     assert_string_equal(flap(&world, late), "a");
     assert_string_equal(flap(&world, late + 1), ""); /* too soon: owed */
-    parked_note_bound(world.parked, STR("p"));
+    recent_pods_note_bound(world.recent, &(Pod){.uid = STR("p")});
     wakeup_tick(world.wakeup, (late + 2) * NSEC_PER_SEC, note_touch, &world);
-    parked_note_filter(world.parked, STR("q"), true, (late + 3) * NSEC_PER_SEC);
+    reject(&world, "q", (late + 3) * NSEC_PER_SEC);
     for (int64_t sec = late + 3; sec < late + 30; sec++)
         wakeup_tick(world.wakeup, sec * NSEC_PER_SEC, note_touch, &world);
     assert_string_equal(world.touched, "");

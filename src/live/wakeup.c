@@ -13,7 +13,7 @@ typedef struct Marked {
 } Marked;
 
 struct Wakeup {
-    Parked *parked; /* borrowed */
+    RecentPods *recent; /* borrowed */
     Marked marked[WAKEUP_NODES_MAX];
     size_t n_marked;     /* ever; the ring's next place is this modulo its size */
     int64_t tokens_nsec; /* when the bucket was, or will be, full */
@@ -21,11 +21,11 @@ struct Wakeup {
     char owed[NODE_NAME_MAX];
 };
 
-Wakeup *wakeup_new(Parked *parked) {
+Wakeup *wakeup_new(RecentPods *recent) {
     Wakeup *wakeup = calloc(1, sizeof(*wakeup));
 
     if (wakeup)
-        wakeup->parked = parked;
+        wakeup->recent = recent;
     return wakeup;
 }
 
@@ -80,7 +80,7 @@ static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch,
 
 /* Whether there may be somebody to wake. Else a debt is nobody's. */
 static bool has_sleepers(Wakeup *wakeup, int64_t now_nsec) {
-    if (parked_has(wakeup->parked, now_nsec))
+    if (recent_pods_has_parked(wakeup->recent, now_nsec))
         return true;
     wakeup->owed_len = 0;
     return false;

@@ -8,7 +8,7 @@
  * edited, pods left), nothing in the cluster need have changed: so the node is marked,
  * which is a change (docs/bind-and-replicas.md, Wake-up).
  *
- * Only while a pod may be parked because of us (history/parked.h): a load that hovers at a
+ * Only while a pod may be parked because of us (history/recent-pods.h): a load that hovers at a
  * threshold makes its rule change its mind again and again, and mostly nobody waits for that.
  *
  * Two limits keep a flapping rule from flooding the API server: a node is marked at most
@@ -25,7 +25,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "extender/view.h"
-#include "history/parked.h"
+#include "history/recent-pods.h"
 
 #define WAKEUP_NODE_SEC 10
 #define WAKEUP_PER_SEC 2
@@ -34,8 +34,8 @@
 
 typedef struct Wakeup Wakeup;
 
-/* @parked is borrowed. NULL when out of memory. */
-Wakeup *wakeup_new(Parked *parked);
+/* @recent is borrowed. NULL when out of memory. */
+Wakeup *wakeup_new(RecentPods *recent);
 Wakeup *wakeup_free(Wakeup *wakeup); /* takes NULL */
 DEFINE_CLEANUP(Wakeup *, wakeup_free)
 

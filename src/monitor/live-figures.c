@@ -156,7 +156,7 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     exposition_count(out,
         "berth_bind_filters_dropped_total",
         "Filters forgotten before the bind window was over, for room.",
-        live->passes.n_dropped);
+        live->passed.n_dropped);
     if (live->watcher.has_lease)
         print_lease(&live->watcher.lease, out);
     if (live->writes_events)

@@ -11,72 +11,23 @@
 #include "api/page-replies.h"
 #include "api/routes.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "live/verb-reply.h"
-
-/* Refused requests are logged, but a peer must not be able to fill a disk. */
-#define LOG_PER_SEC 10
+#include "serve/observers.h"
 
 /* --- verbs ------------------------------------------------------------------------------------ */
-
-static bool may_log(Answers *answers) {
-    int64_t second = clock_monotonic_nsec() / NSEC_PER_SEC;
-
-    if (atomic_exchange(&answers->log_second, second) != second)
-        atomic_store(&answers->n_logged, 0);
-    return atomic_fetch_add(&answers->n_logged, 1) < LOG_PER_SEC;
-}
-
-static void log_decision(Answers *answers, Verb verb, const Decision *decision) {
-    if (!str_is_empty(decision->error) && may_log(answers))
-        log_warn("request answered with an error",
-            LOG_CSTR("verb", verb_name(verb)),
-            LOG_STR("namespace", decision->pod_namespace),
-            LOG_STR("pod", decision->pod_name),
-            LOG_STR("error", decision->error));
-    else
-        log_debug("decision",
-            LOG_CSTR("verb", verb_name(verb)),
-            LOG_STR("namespace", decision->pod_namespace),
-            LOG_STR("pod", decision->pod_name),
-            LOG_STR("uid", decision->pod_uid),
-            LOG_INT("nodes_in", decision->summary.n_in),
-            LOG_INT("nodes_out", decision->summary.n_out),
-            LOG_INT("nodes_unknown", decision->summary.n_unknown));
-}
-
-static void count_decision(Answers *answers, Verb verb, const Decision *decision, int64_t now) {
-    const DecisionSummary *summary = &decision->summary;
-
-    atomic_fetch_add_explicit(&answers->api->counts.answered[verb], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(
-        &answers->api->counts.rejected_nodes, summary->n_rejected, memory_order_relaxed);
-    latency_note_decision(answers->api->latency, verb, summary, now);
-    if (!str_is_empty(decision->error))
-        latency_note_error(answers->api->latency, verb, now);
-}
-
-/* @told_nsec: the time that rules were told, since 1970. @since_nsec: when answering it began,
- * monotonic; -1: not known. */
-static void note_decision(Answers *answers, Verb verb, const View *view, const Decision *decision,
-    int64_t told_nsec, int64_t since_nsec) {
-    int64_t now = clock_monotonic_nsec();
-    PastTimes times = {
-        .at_nsec = told_nsec,
-        .duration_nsec = since_nsec < 0 ? -1 : now - since_nsec,
-    };
-
-    metrics_note_decision(answers->api->metrics, verb, view->program, decision);
-    count_decision(answers, verb, decision, now);
-    decisions_note(answers->api->decisions, view, verb, decision, times);
-    if (!answers->is_quiet)
-        log_decision(answers, verb, decision);
-}
 
 void answers_note_bind(Answers *answers, const Decision *decision) {
     _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
 
-    note_decision(answers, VERB_BIND, view, decision, clock_wall_nsec(), /* since_nsec= */ -1);
+    observers_run(answers,
+        &(Observation){
+            .verb = VERB_BIND,
+            .view = view,
+            .decision = decision,
+            .at_nsec = clock_wall_nsec(),
+            .begin_nsec = -1,
+            .now_nsec = clock_monotonic_nsec(),
+        });
 }
 
 static void answer_bind(Answers *answers, Str body, Arena *arena, Answer *answer) {
@@ -130,11 +81,6 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
     switch (verb) {
     case VERB_FILTER:
         extender_filter(view, &time, request->body, request->arena, &answer);
-        if (answer.decision.args)
-            callers_note(
-                answers->api->callers, answer.decision.args->pod.scheduler_name, time.now_nsec);
-        if (answers->api->live)
-            live_note_filter(answers->api->live, view, &answer.decision);
         break;
     case VERB_PRIORITIZE:
         extender_prioritize(view, &time, request->body, request->arena, &answer);
@@ -146,26 +92,18 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
         answer_bind(answers, request->body, request->arena, &answer);
         break;
     }
-    note_decision(answers, verb, view, &answer.decision, time.now_nsec, begin);
-    if (!answers->is_quiet)
-        warnings_note(answers->warnings,
-            view,
-            verb,
-            &answer.decision,
-            &time,
-            request->arena,
-            clock_monotonic_nsec());
+    observers_run(answers,
+        &(Observation){
+            .verb = verb,
+            .view = view,
+            .decision = &answer.decision,
+            .time = &time,
+            .arena = request->arena,
+            .at_nsec = time.now_nsec,
+            .begin_nsec = begin,
+            .now_nsec = clock_monotonic_nsec(),
+        });
     reply_with(reply, &answer);
-}
-
-/* It begins before the view is taken: who is rejected by a view that is no longer in force is
- * known to wait when the next one comes. */
-static void answer_filter(Answers *answers, const HttpRequest *request, HttpReply *reply) {
-    if (answers->api->live)
-        live_begin_filter(answers->api->live);
-    answer_verb(answers, VERB_FILTER, request, reply);
-    if (answers->api->live)
-        live_end_filter(answers->api->live);
 }
 
 /* --- the server's callbacks ------------------------------------------------------------------- */
@@ -209,7 +147,10 @@ void answers_handle(void *context, const HttpRequest *request, HttpReply *reply)
             answer_verb(answers, VERB_BIND, request, reply);
         break;
     case ROUTE_FILTER:
-        answer_filter(answers, request, reply);
+        /* Before the view is taken: a pod that is rejected by a view no longer in force counts as
+         * parked when the next view comes. */
+        recent_pods_begin_filter(answers->api->recent_pods);
+        answer_verb(answers, VERB_FILTER, request, reply);
         break;
     case ROUTE_PRIORITIZE:
     case ROUTE_PREEMPT:

@@ -42,5 +42,5 @@ bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply);
 void answers_handle(void *context, const HttpRequest *request, HttpReply *reply);
 void answers_finished(void *context, const HttpOutcome *outcome);
 
-/* A bind was answered elsewhere (live/live.h): counted, remembered and logged like the rest. */
+/* Runs the observers for a bind that was answered elsewhere (live/live.h). */
 void answers_note_bind(Answers *answers, const Decision *decision);

@@ -12,9 +12,9 @@
 #include "monitor/expiry.h"
 #include "monitor/watch-changes.h"
 #include "serve/answers.h"
-#include "serve/books.h"
 #include "serve/daemon.h"
 #include "serve/files.h"
+#include "serve/records.h"
 #include "serve/replica-name.h"
 
 struct Daemon {
@@ -34,7 +34,7 @@ struct Daemon {
     Expiry *expiry;     /* of the daemon's thread, like the next */
     WatchChanges watch; /* how the watches were when last looked at */
     int64_t refresh_at; /* not before: making a view because of its age has just failed */
-    Books books;
+    Records records;
     PageWorkers *workers;
     Updates *updates;
     Zones *zones;    /* what expressions may ask the time in */

@@ -36,7 +36,7 @@ static void tell_expired(void *context, const View *view, size_t gauge, ExpiryCh
     const Gauge *about = &view->program->gauges[gauge];
 
     expiry_log(view, gauge, change);
-    expiry_note(daemon->books.changes, view, gauge, change, clock_wall_nsec());
+    expiry_note(daemon->records.changes, view, gauge, change, clock_wall_nsec());
     if (daemon->live && change == EXPIRY_GONE)
         live_note_stale(daemon->live,
             gauge_policy(view->program, gauge),
@@ -106,7 +106,7 @@ static void tick_live(Daemon *daemon, int64_t now) {
     live_tick(daemon->live, now);
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);
     live_status(daemon->live, &live);
-    watch_changes_look(&daemon->watch, &live, daemon->books.changes, clock_wall_nsec(), now);
+    watch_changes_look(&daemon->watch, &live, daemon->records.changes, clock_wall_nsec(), now);
 }
 
 /* Both are told, then waited for: who measures may be held up, and a lease that is held is to be
@@ -157,7 +157,7 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
         server_tick(daemon->server, now);
         pages_tick(daemon->pages, now);
         updates_tick(daemon->updates, &daemon->api, now);
-        (void)decisions_tidy(daemon->books.decisions);
+        (void)decisions_tidy(daemon->records.decisions);
         tick_loads(daemon, now);
         if (now >= next_reload) {
             files_reload(&daemon->files, /* force= */ false);

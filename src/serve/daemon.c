@@ -110,7 +110,13 @@ static int start_live(Daemon *daemon, char *error) {
     options.watcher.identity = daemon->identity;
     options.exempt = &daemon->options->exempt;
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
-    r = live_new(&options, &daemon->current, &callbacks, &daemon->live, error, DAEMON_ERROR_MAX);
+    r = live_new(&options,
+        &daemon->current,
+        daemon->records.recent_pods,
+        &callbacks,
+        &daemon->live,
+        error,
+        DAEMON_ERROR_MAX);
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);
     return r;
 }
@@ -150,16 +156,16 @@ static bool is_dashboard_on_verbs(const DaemonOptions *options) {
 
 static void fill_contexts(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
-    const Books *books = &daemon->books;
+    const Records *records = &daemon->records;
 
     daemon->api = (ApiContext){
         .current = &daemon->current,
         .fixed = describe(daemon),
-        .metrics = books->metrics,
-        .decisions = books->decisions,
-        .callers = books->callers,
-        .changes = books->changes,
-        .latency = books->latency,
+        .metrics = records->metrics,
+        .decisions = records->decisions,
+        .recent_pods = records->recent_pods,
+        .changes = records->changes,
+        .latency = records->latency,
         .reloads = &daemon->files.reloads,
         .tls = daemon->files.tls,
         .measuring = daemon->measuring,
@@ -174,7 +180,7 @@ static void fill_contexts(Daemon *daemon) {
         .api = &daemon->api,
         .is_quiet = options->quiet,
         .bind_hook = options->bind_hook,
-        .warnings = books->warnings,
+        .warnings = records->warnings,
     };
 }
 
@@ -264,10 +270,10 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     (void)replica_name_make(daemon->identity);
     daemon->expiry = expiry_new();
     daemon->updates = updates_new();
-    if (!books_open(&daemon->books, options->n_decisions, options->decisions_bytes) ||
-        daemon->signal_fd < 0 || daemon->stop_fd < 0 || !daemon->expiry || !daemon->updates)
+    if (!records_open(&daemon->records, options) || daemon->signal_fd < 0 || daemon->stop_fd < 0 ||
+        !daemon->expiry || !daemon->updates)
         return -ENOMEM;
-    daemon->files.changes = daemon->books.changes;
+    daemon->files.changes = daemon->records.changes;
 
     r = transport_check(options, error);
     if (r == 0)
@@ -283,7 +289,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     if (r < 0)
         return r;
     tell_exempt(&options->exempt);
-    changes_note(daemon->books.changes,
+    changes_note(daemon->records.changes,
         CHANGE_STARTED,
         daemon->started_at_sec * NSEC_PER_SEC,
         STR("berth " BERTH_VERSION),
@@ -304,7 +310,7 @@ Daemon *daemon_free(Daemon *daemon) {
     files_done(&daemon->files);
     current_done(&daemon->current);
     expiry_free(daemon->expiry);
-    books_done(&daemon->books);
+    records_done(&daemon->records);
     zones_free(daemon->zones);
     if (daemon->signal_fd >= 0)
         (void)close(daemon->signal_fd);

@@ -1,4 +1,4 @@
-#include "history/announcements.h"
+#include "history/kube-events.h"
 
 #include <stdio.h>
 
@@ -22,12 +22,13 @@ static const char scene_text[] =
 
 static TestScene scene;
 static View *view;
-static Announcements *announcements;
+static RecentPods *recent;
+static KubeEvents *events;
 static size_t n_told;
 static char note[8192], head[512];
 static Arena *arena;
 
-static void on_announce(void *context, const PodEvent *what) {
+static void on_post(void *context, const PodEvent *what) {
     n_told++;
     (void)snprintf(note, sizeof(note), "%.*s", STR_FMT(what->note));
     (void)snprintf(head,
@@ -42,15 +43,17 @@ static void on_announce(void *context, const PodEvent *what) {
 }
 
 static int set_up(void **state) {
-    static const AnnouncementsOptions options = {
+    KubeEventsOptions options = {
         .self = {.namespace = "berth-system", .name = "berth-0", .uid = "own"},
-        .announce = on_announce,
+        .post = on_post,
     };
 
+    recent = recent_pods_new(&(RecentPodsOptions){.max = RECENT_PODS_MAX});
+    options.recent = recent;
     n_told = 0;
     head[0] = note[0] = '\0';
     arena = arena_new(BUDGET);
-    announcements = announcements_new(&options);
+    events = kube_events_new(&options);
     scene_init_text(&scene, scene_text);
     return view_new(
         &(ViewParts){.snapshot = scene.snapshot, .program = scene.program}, NULL, &view);
@@ -59,9 +62,15 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     view = view_unref(view);
     scene_done(&scene);
-    announcements = announcements_free(announcements);
+    events = kube_events_free(events);
+    recent = recent_pods_free(recent);
     arena = arena_free(arena);
     return 0;
+}
+
+static void note_filter(const View *by, const Decision *decision, int64_t now) {
+    recent_pods_note(recent, by, VERB_FILTER, decision, now, now);
+    kube_events_note_filter(events, by, decision, now);
 }
 
 /* @nodes: as JSON. */
@@ -77,11 +86,11 @@ static void filter(const char *uid, const char *nodes, int64_t now) {
         nodes);
     extender_filter(view, NULL, arena_copy(arena, str_from_c(body)), arena, &answer);
     assert_non_null(answer.decision.args);
-    announcements_note_filter(announcements, view, &answer.decision, now);
+    note_filter(view, &answer.decision, now);
 }
 
 /* However long names and reasons are, the command stays, and no character is cut in two. */
-static void test_the_command_fits(void **state) {
+static void test_keeps_command_whole(void **state) {
     char name[254], namespace[64], reason[1500] = "";
     const Filter rule = {.reason = str_of(reason, sizeof(reason))};
     const Filter *filters[] = {&rule};
@@ -89,7 +98,8 @@ static void test_the_command_fits(void **state) {
     const View odd = {.program = &program};
     FilterArgs args = {.pod = {.uid = STR("u1")}};
     uint32_t rejected[] = {7};
-    const Decision decision = {.args = &args, .summary.n_in = 7, .rejected = rejected};
+    const Decision decision = {
+        .pod_uid = STR("u1"), .args = &args, .summary.n_in = 7, .rejected = rejected};
     const char *end;
 
     memset(name, 'p', sizeof(name) - 1);
@@ -101,7 +111,7 @@ static void test_the_command_fits(void **state) {
         memset(reason, 'x', shift);
         for (size_t at = shift; at + 3 <= sizeof(reason); at += 3)
             memcpy(reason + at, "\xe2\x82\xac", 3);
-        announcements_note_filter(announcements, &odd, &decision, AT(1000 + 1000 * (int)shift));
+        note_filter(&odd, &decision, AT(1000 + 1000 * (int)shift));
         assert_int_equal(n_told, shift + 1);
         assert_in_range(strlen(note), 500, EVENT_NOTE_MAX);
         end = strstr(note, ". See: berth explain --last n");
@@ -110,12 +120,12 @@ static void test_the_command_fits(void **state) {
         assert_null(strstr(note, "\\x")); /* half a character would be shown by its bytes */
     }
     memset(reason, '\n', sizeof(reason)); /* each becomes four */
-    announcements_note_filter(announcements, &odd, &decision, AT(9000));
+    note_filter(&odd, &decision, AT(9000));
     assert_non_null(strstr(note, ". See: berth explain --last n"));
     assert_in_range(strlen(note), 500, EVENT_NOTE_MAX);
 }
 
-static void test_what_is_told(void **state) {
+static void test_counts_nodes_by_reason(void **state) {
     static const struct {
         const char *nodes, *note; /* NULL: nothing */
     } cases[] = {
@@ -178,7 +188,7 @@ static void test_counts_each_late_node_once(void **state) {
         0);
     extender_filter(late_view, &none, body, arena, &answer);
     assert_int_equal(answer.decision.summary.n_unjudged, 2);
-    announcements_note_filter(announcements, late_view, &answer.decision, AT(1000));
+    note_filter(late_view, &answer.decision, AT(1000));
     assert_string_equal(note,
         "0 of 2 nodes passed berth's policies: 1 not this one, 1 berth ran out of time to judge "
         "the "
@@ -187,35 +197,35 @@ static void test_counts_each_late_node_once(void **state) {
     scene_done(&late);
 }
 
-static void test_one_pod_not_all_the_time(void **state) {
-    for (int sec = 0; sec <= 2 * ANNOUNCEMENTS_POD_SEC; sec += 10)
+static void test_limits_events_per_pod(void **state) {
+    for (int sec = 0; sec <= 2 * KUBE_EVENTS_POD_SEC; sec += 10)
         filter("u1", "\"n1\"", AT(1000 + sec));
     assert_int_equal(n_told, 3);
-    assert_int_equal(announcements_dropped(announcements), 0);
+    assert_int_equal(kube_events_dropped(events), 0);
 }
 
-static void test_all_pods_together(void **state) {
+static void test_limits_events_of_all_pods(void **state) {
     char uid[16];
 
     for (int i = 0; i < 100; i++) {
         (void)snprintf(uid, sizeof(uid), "u%d", i);
         filter(uid, "\"n1\"", AT(1000));
     }
-    assert_int_equal(n_told, ANNOUNCEMENTS_BURST);
-    assert_int_equal(announcements_dropped(announcements), 100 - ANNOUNCEMENTS_BURST);
+    assert_int_equal(n_told, KUBE_EVENTS_BURST);
+    assert_int_equal(kube_events_dropped(events), 100 - KUBE_EVENTS_BURST);
     for (int i = 0; i < 100; i++) { /* ten seconds: those that were dropped come later */
         (void)snprintf(uid, sizeof(uid), "u%d", i);
         filter(uid, "\"n1\"", AT(1000) + (i + 1) * NSEC_PER_SEC / 10);
     }
-    assert_int_equal(n_told, ANNOUNCEMENTS_BURST + 10);
+    assert_int_equal(n_told, KUBE_EVENTS_BURST + 10);
 }
 
-static void test_a_pod_without_a_uid(void **state) {
+static void test_skips_pod_without_uid(void **state) {
     filter("", "\"n1\"", AT(1000)); /* nobody could find the Event */
     assert_int_equal(n_told, 0);
 }
 
-static void test_bypassed(void **state) {
+static void test_reports_bypassed_pod(void **state) {
     const Pod pod = {
         .namespace = STR("shop"),
         .name = STR("web"),
@@ -224,58 +234,57 @@ static void test_bypassed(void **state) {
         .scheduler_name = STR("default\n-scheduler"),
     };
 
-    announcements_note_bypassed(announcements, &pod, AT(1000));
+    kube_events_note_bypassed(events, &pod, AT(1000));
     assert_string_equal(head, "Warning Bypassed Bind shop/web u1");
     assert_string_equal(note,
         "Bound to n1 by default\\x0a-scheduler, which did not ask berth: no policy was looked at");
 }
 
-static void test_refused_policies(void **state) {
-    announcements_note_policy(announcements, STR(""), AT(1000));
+static void test_reports_each_policy_error_once(void **state) {
+    kube_events_note_policy(events, STR(""), AT(1000));
     assert_int_equal(n_told, 0);
     for (int i = 0; i < 5; i++)
-        announcements_note_policy(announcements, STR("p.yaml:3:5: error: x"), AT(1001 + i));
+        kube_events_note_policy(events, STR("p.yaml:3:5: error: x"), AT(1001 + i));
     assert_int_equal(n_told, 1);
     assert_string_equal(head, "Warning PolicyRefused Reload berth-system/berth-0 own");
     assert_string_equal(
         note, "A policy was refused, the last good ones stay in force: p.yaml:3:5: error: x");
-    announcements_note_policy(announcements, STR("p.yaml:4:5: error: y"), AT(1010));
-    announcements_note_policy(announcements, STR(""), AT(1011)); /* mended */
-    announcements_note_policy(announcements, STR("p.yaml:4:5: error: y"), AT(1012));
+    kube_events_note_policy(events, STR("p.yaml:4:5: error: y"), AT(1010));
+    kube_events_note_policy(events, STR(""), AT(1011)); /* fixed */
+    kube_events_note_policy(events, STR("p.yaml:4:5: error: y"), AT(1012));
     assert_int_equal(n_told, 3);
 }
 
-static void test_stale_metrics(void **state) {
-    announcements_note_stale(announcements, STR("cool"), STR("load"), STR("default"), AT(1000));
+static void test_reports_stale_metric(void **state) {
+    kube_events_note_stale(events, STR("cool"), STR("load"), STR("default"), AT(1000));
     assert_string_equal(head, "Warning MetricsStale Measure berth-system/berth-0 own");
     assert_string_equal(note,
         "Metric load of policy cool has no value any more, older than its maxAge; source default. "
         "onMissing of each rule decides");
 }
 
-static void test_nobody_in_particular(void **state) {
-    _cleanup_(announcements_freep) Announcements *nobody =
-        announcements_new(&(AnnouncementsOptions){
-            .self = {.namespace = "berth-system", .name = "berth-0"}, .announce = on_announce});
+static void test_needs_own_pod(void **state) {
+    _cleanup_(kube_events_freep) KubeEvents *unknown = kube_events_new(&(KubeEventsOptions){
+        .self = {.namespace = "berth-system", .name = "berth-0"}, .post = on_post});
 
-    announcements_note_stale(nobody, STR("cool"), STR("load"), STR("default"), AT(1000));
-    announcements_note_policy(nobody, STR("x"), AT(1000));
+    kube_events_note_stale(unknown, STR("cool"), STR("load"), STR("default"), AT(1000));
+    kube_events_note_policy(unknown, STR("x"), AT(1000));
     assert_int_equal(n_told, 0);
 }
 
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_what_is_told),
-        TEST(test_the_command_fits),
+        TEST(test_counts_nodes_by_reason),
+        TEST(test_keeps_command_whole),
         TEST(test_counts_each_late_node_once),
-        TEST(test_one_pod_not_all_the_time),
-        TEST(test_all_pods_together),
-        TEST(test_a_pod_without_a_uid),
-        TEST(test_bypassed),
-        TEST(test_refused_policies),
-        TEST(test_stale_metrics),
-        TEST(test_nobody_in_particular),
+        TEST(test_limits_events_per_pod),
+        TEST(test_limits_events_of_all_pods),
+        TEST(test_skips_pod_without_uid),
+        TEST(test_reports_bypassed_pod),
+        TEST(test_reports_each_policy_error_once),
+        TEST(test_reports_stale_metric),
+        TEST(test_needs_own_pod),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

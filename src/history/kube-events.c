@@ -1,0 +1,242 @@
+/* Limits how often Events are written, and writes their texts. */
+
+#include "history/kube-events.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/nsec.h"
+#include "base/utf8.h"
+#include "base/visible.h"
+#include "model/node.h"
+
+#define NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX)
+#define REASON_MAX 240u /* bytes of a reason, or of a name */
+
+struct KubeEvents {
+    KubeEventsOptions options;
+    pthread_mutex_t lock;  /* for all that follows */
+    int64_t used_until;    /* the allowed rate is used up to this time */
+    uint64_t policy_error; /* hash of the last one; 0: none */
+    uint64_t n_dropped;
+};
+
+/* Why nodes did not pass, and how many. */
+typedef struct Cause {
+    Str text;
+    size_t n;
+} Cause;
+
+typedef struct Causes {
+    Cause items[KUBE_EVENTS_REASONS + 1]; /* the most frequent first, the last one is to go */
+    size_t n;
+    size_t n_others; /* nodes of other causes */
+} Causes;
+
+KubeEvents *kube_events_new(const KubeEventsOptions *options) {
+    KubeEvents *events = calloc(1, sizeof(*events));
+
+    if (!events)
+        return NULL;
+    events->options = *options;
+    events->used_until = INT64_MIN / 2;
+    (void)pthread_mutex_init(&events->lock, NULL);
+    return events;
+}
+
+KubeEvents *kube_events_free(KubeEvents *events) {
+    if (!events)
+        return NULL;
+    (void)pthread_mutex_destroy(&events->lock);
+    free(events);
+    return NULL;
+}
+
+uint64_t kube_events_dropped(KubeEvents *events) {
+    uint64_t n;
+
+    (void)pthread_mutex_lock(&events->lock);
+    n = events->n_dropped;
+    (void)pthread_mutex_unlock(&events->lock);
+    return n;
+}
+
+/* --- how often -------------------------------------------------------------------------- */
+
+/* Whether an Event may be written now; counts it either way. */
+static bool take_turn(KubeEvents *events, int64_t now) {
+    const int64_t each = NSEC_PER_SEC / KUBE_EVENTS_PER_SEC;
+    bool may_write;
+
+    (void)pthread_mutex_lock(&events->lock);
+    if (events->used_until < now - KUBE_EVENTS_BURST * each)
+        events->used_until = now - KUBE_EVENTS_BURST * each;
+    may_write = events->used_until + each <= now;
+    events->used_until += may_write ? each : 0;
+    events->n_dropped += !may_write;
+    (void)pthread_mutex_unlock(&events->lock);
+    return may_write;
+}
+
+static void post(
+    KubeEvents *events, const char *reason, const char *action, const Buf *note, const Pod *pod) {
+    events->options.post(events->options.context,
+        &(PodEvent){
+            .is_warning = true,
+            .reason = reason,
+            .action = action,
+            .note = buf_str(note),
+            .namespace = pod->namespace,
+            .pod = pod->name,
+            .uid = pod->uid,
+        });
+}
+
+static void append_start(Buf *out, Str text) {
+    (void)visible_append(out, utf8_take(text, REASON_MAX));
+}
+
+/* --- no node passed ------------------------------------------------------------------------ */
+
+static size_t find_cause(const Causes *causes, Str text) {
+    for (size_t i = 0; i < causes->n; i++)
+        if (str_eq(causes->items[i].text, text))
+            return i;
+    return SIZE_MAX;
+}
+
+/* Rules with one text are one cause, if they come one after the other often enough to be kept. */
+static void add_cause(Causes *causes, Str text, size_t n) {
+    size_t i = find_cause(causes, text);
+    Cause cause = {.text = text, .n = n};
+
+    if (n == 0)
+        return;
+    if (i == SIZE_MAX)
+        i = causes->n++;
+    else
+        cause.n += causes->items[i].n;
+    for (; i > 0 && causes->items[i - 1].n < cause.n; i--)
+        causes->items[i] = causes->items[i - 1];
+    causes->items[i] = cause;
+    if (causes->n > KUBE_EVENTS_REASONS)
+        causes->n_others += causes->items[--causes->n].n;
+}
+
+static void collect_causes(const View *view, const Decision *decision, Causes *ret) {
+    *ret = (Causes){0};
+    for (size_t i = 0; decision->rejected && i < view->program->n_filters; i++)
+        add_cause(ret, view->program->filters[i]->reason, decision->rejected[i]);
+    add_cause(ret, STR(UNKNOWN_NODE_REASON), decision->summary.n_unknown);
+    add_cause(ret, STR(LATE_NODE_REASON), decision->summary.n_late);
+}
+
+static void write_causes(const Causes *causes, Buf *out) {
+    for (size_t i = 0; i < causes->n; i++) {
+        buf_printf(out, "%s%zu ", i > 0 ? ", " : "", causes->items[i].n);
+        append_start(out, causes->items[i].text);
+    }
+    if (causes->n_others > 0)
+        buf_printf(out, ", %zu for other reasons", causes->n_others);
+}
+
+/* The command that tells more is always whole; causes have the room that is left. */
+static void write_filter_note(const View *view, const Decision *decision, Buf *out) {
+    _cleanup_(buf_done) Buf why = BUF_INIT(NOTE_MAX);
+    _cleanup_(buf_done) Buf command = BUF_INIT(NOTE_MAX);
+    const Pod *pod = &decision->args->pod;
+    Causes causes;
+
+    collect_causes(view, decision, &causes);
+    write_causes(&causes, &why);
+    buf_printf(&command,
+        ". See: berth explain --last %.*s/%.*s",
+        STR_FMT(str_take(pod->namespace, NODE_NAME_MAX)),
+        STR_FMT(str_take(pod->name, NODE_NAME_MAX)));
+    buf_printf(out, "0 of %zu nodes passed berth's policies: ", decision->summary.n_in);
+    buf_append(out, utf8_take(buf_str(&why), EVENT_NOTE_MAX - out->len - command.len));
+    buf_append(out, buf_str(&command));
+}
+
+void kube_events_note_filter(
+    KubeEvents *events, const View *view, const Decision *decision, int64_t now_nsec) {
+    _cleanup_(buf_done) Buf note = BUF_INIT(NOTE_MAX);
+    const Pod *pod;
+
+    if (!decision->args || decision->summary.n_in == 0 || decision->summary.n_out > 0)
+        return;
+    pod = &decision->args->pod;
+    if (str_is_empty(pod->uid) ||
+        !recent_pods_event_is_due(
+            events->options.recent, pod->uid, KUBE_EVENTS_POD_SEC * NSEC_PER_SEC, now_nsec) ||
+        !take_turn(events, now_nsec))
+        return;
+    recent_pods_note_event(events->options.recent, pod->uid, now_nsec);
+    write_filter_note(view, decision, &note);
+    post(events, "NoNodePassed", "Filter", &note, pod);
+}
+
+void kube_events_note_bypassed(KubeEvents *events, const Pod *pod, int64_t now_nsec) {
+    _cleanup_(buf_done) Buf note = BUF_INIT(NOTE_MAX);
+
+    if (!take_turn(events, now_nsec))
+        return;
+    buf_append(&note, STR("Bound to "));
+    append_start(&note, pod->node_name);
+    buf_append(&note, STR(" by "));
+    append_start(&note, pod->scheduler_name);
+    buf_append(&note, STR(", which did not ask berth: no policy was looked at"));
+    post(events, "Bypassed", "Bind", &note, pod);
+}
+
+/* --- about berth itself ----------------------------------------------------------------------- */
+
+/* Whether an Event about berth's own pod may be written now: then *ret is the pod. */
+static bool find_self(KubeEvents *events, int64_t now_nsec, Pod *ret) {
+    const OwnPod *self = &events->options.self;
+
+    if (!self->namespace || !self->name || !self->uid || !take_turn(events, now_nsec))
+        return false;
+    *ret = (Pod){
+        .namespace = str_from_c(self->namespace),
+        .name = str_from_c(self->name),
+        .uid = str_from_c(self->uid),
+    };
+    return true;
+}
+
+void kube_events_note_policy(KubeEvents *events, Str error, int64_t now_nsec) {
+    _cleanup_(buf_done) Buf note = BUF_INIT(NOTE_MAX);
+    uint64_t hash = str_is_empty(error) ? 0 : hash_str(error) | 1;
+    bool is_new;
+    Pod self;
+
+    (void)pthread_mutex_lock(&events->lock);
+    is_new = hash != events->policy_error;
+    events->policy_error = hash;
+    (void)pthread_mutex_unlock(&events->lock);
+    if (!is_new || hash == 0 || !find_self(events, now_nsec, &self))
+        return;
+    buf_append(&note, STR("A policy was refused, the last good ones stay in force: "));
+    (void)visible_append(&note, utf8_take(error, EVENT_NOTE_MAX));
+    post(events, "PolicyRefused", "Reload", &note, &self);
+}
+
+void kube_events_note_stale(
+    KubeEvents *events, Str policy, Str metric, Str source, int64_t now_nsec) {
+    _cleanup_(buf_done) Buf note = BUF_INIT(NOTE_MAX);
+    Pod self;
+
+    if (!find_self(events, now_nsec, &self))
+        return;
+    buf_append(&note, STR("Metric "));
+    append_start(&note, metric);
+    buf_append(&note, STR(" of policy "));
+    append_start(&note, policy);
+    buf_append(&note, STR(" has no value any more, older than its maxAge; source "));
+    append_start(&note, source);
+    buf_append(&note, STR(". onMissing of each rule decides"));
+    post(events, "MetricsStale", "Measure", &note, &self);
+}

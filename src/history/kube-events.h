@@ -1,0 +1,68 @@
+#pragma once
+
+/*
+ * KubeEvents: which Kubernetes Events berth writes (kube/event-poster.h posts them).
+ *
+ *   NoNodePassed   of a pod: a filter let no node pass, and why, by reason
+ *   Bypassed       of a pod: it was bound without a filter request
+ *   PolicyRefused  of berth's pod: a policy on disk is wrong, the last good one stays in force
+ *   MetricsStale   of berth's pod: a metric has had no value for longer than its maxAge
+ *
+ * A pod gets one NoNodePassed in KUBE_EVENTS_POD_SEC, and all Events together one a second after a
+ * burst of ten: a full cluster has thousands of pending pods. Where berth's own pod is not known
+ * there are no Events about it.
+ *
+ * Threads: any.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "extender/verbs.h"
+#include "extender/view.h"
+#include "history/recent-pods.h"
+#include "kube/event-poster.h"
+#include "model/pod.h"
+
+#define KUBE_EVENTS_POD_SEC 300
+#define KUBE_EVENTS_PER_SEC 1
+#define KUBE_EVENTS_BURST 10
+#define KUBE_EVENTS_REASONS 3u /* listed of one filter; the others are counted */
+
+typedef struct KubeEvents KubeEvents;
+
+/* berth's own pod; texts outlive the KubeEvents. Without all three: not known. */
+typedef struct OwnPod {
+    const char *namespace, *name, *uid;
+} OwnPod;
+
+typedef struct KubeEventsOptions {
+    OwnPod self;
+    RecentPods *recent; /* borrowed */
+    void *context;
+    void (*post)(void *context, const PodEvent *event); /* texts are borrowed */
+} KubeEventsOptions;
+
+KubeEvents *kube_events_new(const KubeEventsOptions *options); /* NULL: out of memory */
+KubeEvents *kube_events_free(KubeEvents *events);              /* takes NULL */
+DEFINE_CLEANUP(KubeEvents *, kube_events_free)
+
+/* After recent_pods_note() of the same decision. Costs nothing where a node passed. */
+void kube_events_note_filter(
+    KubeEvents *events, const View *view, const Decision *decision, int64_t now_nsec);
+
+void kube_events_note_bypassed(KubeEvents *events, const Pod *pod, int64_t now_nsec);
+
+/* The result of reading policies, at any time: @error is empty when they are good. One Event for
+ * each different error. */
+void kube_events_note_policy(KubeEvents *events, Str error, int64_t now_nsec);
+
+/* The last value of a metric has become stale. */
+void kube_events_note_stale(
+    KubeEvents *events, Str policy, Str metric, Str source, int64_t now_nsec);
+
+/* Events that were too many. */
+uint64_t kube_events_dropped(KubeEvents *events);

@@ -1,0 +1,46 @@
+#pragma once
+
+/*
+ * PassedNodes: the pod of a filter request and the nodes that passed it, for bind to look up.
+ *
+ * Nodes are one bit for each row of the cluster's names. A row belongs to the same node as long as
+ * NodeNames.since says so (cluster/names.h): a node that was deleted and created again has not
+ * passed. Nodes that the cluster does not know have no row and are not kept.
+ *
+ * Threads: one at a time; it does not change once it is filled.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "cluster/names.h"
+#include "extender/verbs.h"
+#include "model/pod.h"
+
+/* No pod is larger that an API server has stored. */
+#define PASSED_NODES_BYTES_MAX ((size_t)1024 * 1024)
+
+typedef struct PassedNodes {
+    const Pod *pod;   /* a record (cluster/record.h) */
+    size_t bytes;     /* of this and the record, about */
+    uint64_t version; /* of the names */
+    size_t n_rows;
+    uint64_t bits[];
+} PassedNodes;
+
+/* A copy of @pod, over @names of the snapshot it was judged with; no node has passed yet. NULL when
+ * it cannot be kept: no UID, too large, no memory. */
+PassedNodes *passed_nodes_new(const Pod *pod, const NodeNames *names);
+
+/* The same with the nodes that passed in @decision, of a filter by @view. */
+PassedNodes *passed_nodes_of(const View *view, const Decision *decision);
+PassedNodes *passed_nodes_free(PassedNodes *passed); /* takes NULL, returns NULL */
+
+/* Rows that the names do not have, such as the unknown node's, are ignored. */
+void passed_nodes_add(PassedNodes *passed, uint32_t row);
+
+/* Whether @node, a name of @names, passed. Names older than those of the filter cannot tell: then
+ * it did not. */
+bool passed_nodes_has(const PassedNodes *passed, Str node, const NodeNames *names);

@@ -1,0 +1,420 @@
+/*
+ * One array of entries, found by a hash of the UID, and one list by age for each question that is
+ * asked. Entries are known by number: entries not used yet cost no memory.
+ */
+
+#include "history/recent-pods.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "cluster/record.h"
+
+#define NONE UINT32_MAX
+#define PARKED_NSEC (RECENT_PODS_PARKED_SEC * NSEC_PER_SEC)
+
+/* Each in the order of the last filter. */
+enum {
+    LIST_ALL,
+    LIST_PASSED,
+    LIST_PARKED,
+    LIST_PENDING,
+    _LISTS,
+};
+
+typedef struct Link {
+    uint32_t newer, older;
+} Link;
+
+typedef struct RecentPod {
+    uint64_t hash;
+    uint32_t chained; /* next of its bucket: number + 1; 0: none */
+    Link links[_LISTS];
+    bool is_in[_LISTS];
+    int64_t filter_nsec; /* of its last filter */
+    uint64_t decision;   /* the same as a number of decisions */
+    int64_t event_nsec;  /* of the last Event; INT64_MIN: none */
+    PassedNodes *passed; /* in LIST_PASSED */
+} RecentPod;
+
+typedef struct Scheduler {
+    char name[RECENT_SCHEDULER_NAME_MAX];
+    size_t len;
+    uint64_t n_filters;
+    int64_t last_nsec, last_wall_nsec;
+} Scheduler;
+
+struct RecentPods {
+    RecentPodsOptions options;
+    _Atomic size_t n_filters; /* being answered */
+
+    pthread_mutex_t lock; /* guards the rest */
+    RecentPod *pods;
+    uint32_t n;
+    uint32_t *buckets; /* number + 1; 0: empty */
+    size_t n_buckets;  /* a power of two */
+    Link ends[_LISTS]; /* newest and oldest of each list */
+    uint64_t n_decisions;
+    size_t n_pending;
+    int64_t doubtful_nsec; /* until then a pod may be parked that is not in the list */
+    PassedFigures figures;
+    Scheduler schedulers[RECENT_SCHEDULERS_MAX + 1]; /* the last: names too many or too long */
+    size_t n_schedulers;
+};
+
+RecentPods *recent_pods_new(const RecentPodsOptions *options) {
+    RecentPods *pods = calloc(1, sizeof(*pods));
+
+    assert(options->max > 0 && options->max < NONE);
+    if (!pods)
+        return NULL;
+    pods->options = *options;
+    pods->doubtful_nsec = options->now_nsec + PARKED_NSEC;
+    pods->n_buckets = 1;
+    while (pods->n_buckets < options->max)
+        pods->n_buckets *= 2;
+    for (size_t i = 0; i < _LISTS; i++)
+        pods->ends[i] = (Link){.newer = NONE, .older = NONE};
+    pods->pods = calloc(options->max, sizeof(*pods->pods));
+    pods->buckets = calloc(pods->n_buckets, sizeof(*pods->buckets));
+    (void)pthread_mutex_init(&pods->lock, NULL);
+    return pods->pods && pods->buckets ? pods : recent_pods_free(pods);
+}
+
+RecentPods *recent_pods_free(RecentPods *pods) {
+    if (!pods)
+        return NULL;
+    for (uint32_t i = 0; pods->pods && i < pods->n; i++)
+        passed_nodes_free(pods->pods[i].passed);
+    (void)pthread_mutex_destroy(&pods->lock);
+    free(pods->pods);
+    free(pods->buckets);
+    free(pods);
+    return NULL;
+}
+
+/* --- lists; with the lock held ---------------------------------------------------------------- */
+
+static uint32_t oldest(const RecentPods *pods, unsigned list) {
+    return pods->ends[list].older;
+}
+
+/* Entry @i leaves the list, if it is in it. */
+static void leave(RecentPods *pods, unsigned list, uint32_t i) {
+    Link *ends = &pods->ends[list], link = pods->pods[i].links[list];
+
+    if (!pods->pods[i].is_in[list])
+        return;
+    pods->pods[i].is_in[list] = false;
+    *(link.newer == NONE ? &ends->newer : &pods->pods[link.newer].links[list].older) = link.older;
+    *(link.older == NONE ? &ends->older : &pods->pods[link.older].links[list].newer) = link.newer;
+    pods->n_pending -= list == LIST_PENDING;
+}
+
+/* Entry @i becomes the newest of the list. */
+static void enter(RecentPods *pods, unsigned list, uint32_t i) {
+    Link *ends = &pods->ends[list];
+
+    leave(pods, list, i);
+    pods->pods[i].is_in[list] = true;
+    pods->pods[i].links[list] = (Link){.newer = NONE, .older = ends->newer};
+    *(ends->newer == NONE ? &ends->older : &pods->pods[ends->newer].links[list].newer) = i;
+    ends->newer = i;
+    pods->n_pending += list == LIST_PENDING;
+}
+
+/* --- entries; with the lock held -------------------------------------------------------------- */
+
+/* Two pods in one entry, by chance: one wake-up, one Event more or less. For binds the UID itself
+ * is compared. */
+static uint64_t hash_of(Str uid, Str namespace, Str name) {
+    return str_is_empty(uid) ? hash_str(namespace) * 31 + hash_str(name) : hash_str(uid);
+}
+
+static uint32_t *bucket_of(const RecentPods *pods, uint64_t hash) {
+    return &pods->buckets[hash & (pods->n_buckets - 1)];
+}
+
+static uint32_t find(const RecentPods *pods, uint64_t hash) {
+    uint32_t i = *bucket_of(pods, hash);
+
+    while (i > 0 && pods->pods[i - 1].hash != hash)
+        i = pods->pods[i - 1].chained;
+    return i > 0 ? i - 1 : NONE;
+}
+
+static void drop_passed(RecentPods *pods, uint32_t i) {
+    PassedNodes *passed = TAKE_PTR(pods->pods[i].passed);
+
+    if (!passed)
+        return;
+    leave(pods, LIST_PASSED, i);
+    pods->figures.n--;
+    pods->figures.bytes -= passed->bytes;
+    passed_nodes_free(passed);
+}
+
+/* Drops the oldest pod. Its place is free then. */
+static uint32_t forget_oldest(RecentPods *pods) {
+    uint32_t i = oldest(pods, LIST_ALL);
+    RecentPod *pod = &pods->pods[i];
+    uint32_t *at = bucket_of(pods, pod->hash);
+
+    if (pod->is_in[LIST_PARKED] && pods->doubtful_nsec < pod->filter_nsec + PARKED_NSEC)
+        pods->doubtful_nsec = pod->filter_nsec + PARKED_NSEC;
+    pods->figures.n_dropped += pod->passed != NULL;
+    drop_passed(pods, i);
+    for (unsigned list = 0; list < _LISTS; list++)
+        leave(pods, list, i);
+    while (*at != i + 1)
+        at = &pods->pods[*at - 1].chained;
+    *at = pod->chained;
+    return i;
+}
+
+/* The entry with this hash, old or new, as the newest. */
+static uint32_t get(RecentPods *pods, uint64_t hash) {
+    uint32_t i = find(pods, hash);
+
+    if (i == NONE) {
+        uint32_t *bucket = bucket_of(pods, hash);
+
+        i = pods->n < pods->options.max ? pods->n++ : forget_oldest(pods);
+        pods->pods[i] = (RecentPod){.hash = hash, .chained = *bucket, .event_nsec = INT64_MIN};
+        *bucket = i + 1;
+    }
+    enter(pods, LIST_ALL, i);
+    return i;
+}
+
+static bool is_over(const RecentPods *pods, const RecentPod *pod, int64_t now_nsec) {
+    return now_nsec - pod->filter_nsec > pods->options.window_nsec;
+}
+
+/* Takes @passed for entry @i, the newest; drops others that are too old or too many. */
+static void keep_passed(RecentPods *pods, uint32_t i, PassedNodes *passed, int64_t now_nsec) {
+    uint32_t old;
+
+    drop_passed(pods, i);
+    if (!passed)
+        return;
+    pods->figures.n_kept++;
+    while ((old = oldest(pods, LIST_PASSED)) != NONE && is_over(pods, &pods->pods[old], now_nsec))
+        drop_passed(pods, old);
+    while ((old = oldest(pods, LIST_PASSED)) != NONE &&
+           pods->figures.bytes + passed->bytes > pods->options.bytes_max) {
+        drop_passed(pods, old);
+        pods->figures.n_dropped++;
+    }
+    if (passed->bytes > pods->options.bytes_max) {
+        pods->figures.n_dropped++;
+        passed_nodes_free(passed);
+        return;
+    }
+    pods->pods[i].passed = passed;
+    pods->figures.n++;
+    pods->figures.bytes += passed->bytes;
+    enter(pods, LIST_PASSED, i);
+}
+
+/* --- schedulers; with the lock held ----------------------------------------------------------- */
+
+static Scheduler *find_scheduler(RecentPods *pods, Str name) {
+    for (size_t i = 0; i < pods->n_schedulers; i++)
+        if (str_eq(str_of(pods->schedulers[i].name, pods->schedulers[i].len), name))
+            return &pods->schedulers[i];
+    return NULL;
+}
+
+static Scheduler *get_scheduler(RecentPods *pods, Str name) {
+    Scheduler *scheduler = find_scheduler(pods, name);
+
+    if (scheduler)
+        return scheduler;
+    if (name.len > RECENT_SCHEDULER_NAME_MAX || pods->n_schedulers == RECENT_SCHEDULERS_MAX)
+        return &pods->schedulers[RECENT_SCHEDULERS_MAX];
+    scheduler = &pods->schedulers[pods->n_schedulers++];
+    memcpy(scheduler->name, name.ptr, name.len);
+    scheduler->len = name.len;
+    return scheduler;
+}
+
+static void note_scheduler(
+    RecentPods *pods, const FilterArgs *args, int64_t now_nsec, int64_t wall_nsec) {
+    Scheduler *scheduler;
+
+    if (str_is_empty(args->pod.scheduler_name))
+        return;
+    scheduler = get_scheduler(pods, args->pod.scheduler_name);
+    scheduler->n_filters++;
+    scheduler->last_wall_nsec = wall_nsec;
+    if (args->n > 0)
+        scheduler->last_nsec = now_nsec;
+}
+
+/* --- the functions of the header -------------------------------------------------------------- */
+
+void recent_pods_begin_filter(RecentPods *pods) {
+    (void)atomic_fetch_add(&pods->n_filters, 1);
+}
+
+static void note_filter(RecentPods *pods, uint64_t hash, const DecisionSummary *summary,
+    PassedNodes *passed, int64_t now_nsec) {
+    uint32_t i = get(pods, hash);
+
+    pods->pods[i].filter_nsec = now_nsec;
+    pods->pods[i].decision = pods->n_decisions;
+    (summary->n_out < summary->n_in ? enter : leave)(pods, LIST_PARKED, i);
+    (summary->n_out == 0 ? enter : leave)(pods, LIST_PENDING, i);
+    keep_passed(pods, i, passed, now_nsec);
+}
+
+void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decision *decision,
+    int64_t now_nsec, int64_t wall_nsec) {
+    uint64_t hash = hash_of(decision->pod_uid, decision->pod_namespace, decision->pod_name);
+    bool is_filter = verb == VERB_FILTER;
+    bool is_decided = is_filter && decision->args && decision->summary.n_in > 0;
+    bool is_bound = verb == VERB_BIND && str_is_empty(decision->error);
+    PassedNodes *passed =
+        is_decided && pods->options.bytes_max > 0 ? passed_nodes_of(view, decision) : NULL;
+    uint32_t i;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    pods->n_decisions++;
+    if (is_filter && decision->args)
+        note_scheduler(pods, decision->args, now_nsec, wall_nsec);
+    if (is_decided)
+        note_filter(pods, hash, &decision->summary, passed, now_nsec);
+    else if ((is_filter || is_bound) && (i = find(pods, hash)) != NONE)
+        leave(pods, LIST_PENDING, i);
+    if (is_filter && atomic_load(&pods->n_filters) > 0)
+        (void)atomic_fetch_sub(&pods->n_filters, 1);
+    (void)pthread_mutex_unlock(&pods->lock);
+}
+
+void recent_pods_note_bound(RecentPods *pods, const Pod *pod) {
+    uint64_t hash = hash_of(pod->uid, pod->namespace, pod->name);
+    uint32_t i;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    i = find(pods, hash);
+    if (i != NONE) {
+        leave(pods, LIST_PARKED, i);
+        leave(pods, LIST_PENDING, i);
+    }
+    (void)pthread_mutex_unlock(&pods->lock);
+}
+
+bool recent_pods_is_bypass(RecentPods *pods, const Pod *pod, int64_t since_nsec) {
+    uint64_t hash = hash_of(pod->uid, pod->namespace, pod->name);
+    const Scheduler *scheduler;
+    bool is_bypass;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    scheduler = find_scheduler(pods, pod->scheduler_name);
+    is_bypass = scheduler && scheduler->last_nsec >= since_nsec && find(pods, hash) == NONE;
+    (void)pthread_mutex_unlock(&pods->lock);
+    return is_bypass;
+}
+
+int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames *names,
+    int64_t now_nsec, const Pod **ret) {
+    uint64_t hash = hash_of(uid, STR_NULL, STR_NULL);
+    const RecentPod *pod;
+    uint32_t i;
+    int r = 0;
+
+    *ret = NULL;
+    (void)pthread_mutex_lock(&pods->lock);
+    i = find(pods, hash);
+    pod = i == NONE ? NULL : &pods->pods[i];
+    if (!pod || !pod->passed || !str_eq(pod->passed->pod->uid, uid))
+        r = PASSED_E_UNKNOWN;
+    else if (!passed_nodes_has(pod->passed, node, names))
+        r = PASSED_E_NODE;
+    else if (is_over(pods, pod, now_nsec))
+        r = PASSED_E_LATE;
+    else
+        *ret = pod_record_ref(pod->passed->pod);
+    (void)pthread_mutex_unlock(&pods->lock);
+    return r;
+}
+
+/* A filter ends under the lock, after its pod is parked: whatever is read here is a moment between
+ * both. */
+bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec) {
+    uint32_t i;
+    bool has;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    while ((i = oldest(pods, LIST_PARKED)) != NONE &&
+           now_nsec - pods->pods[i].filter_nsec >= PARKED_NSEC)
+        leave(pods, LIST_PARKED, i);
+    has = i != NONE || atomic_load(&pods->n_filters) > 0 || now_nsec < pods->doubtful_nsec;
+    (void)pthread_mutex_unlock(&pods->lock);
+    return has;
+}
+
+size_t recent_pods_count_pending(RecentPods *pods) {
+    uint64_t within = pods->options.pending_within;
+    uint32_t i;
+    size_t n;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    while ((i = oldest(pods, LIST_PENDING)) != NONE &&
+           pods->n_decisions - pods->pods[i].decision >= within)
+        leave(pods, LIST_PENDING, i);
+    n = pods->n_pending;
+    (void)pthread_mutex_unlock(&pods->lock);
+    return n;
+}
+
+bool recent_pods_event_is_due(RecentPods *pods, Str uid, int64_t age_nsec, int64_t now_nsec) {
+    uint32_t i;
+    bool is_due;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    i = find(pods, hash_str(uid));
+    is_due = i == NONE || pods->pods[i].event_nsec == INT64_MIN ||
+             now_nsec - pods->pods[i].event_nsec >= age_nsec;
+    (void)pthread_mutex_unlock(&pods->lock);
+    return is_due;
+}
+
+void recent_pods_note_event(RecentPods *pods, Str uid, int64_t now_nsec) {
+    uint32_t i;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    i = find(pods, hash_str(uid));
+    if (i != NONE)
+        pods->pods[i].event_nsec = now_nsec;
+    (void)pthread_mutex_unlock(&pods->lock);
+}
+
+size_t recent_pods_schedulers(RecentPods *pods, RecentScheduler ret[RECENT_SCHEDULERS_MAX + 1]) {
+    size_t n = 0;
+
+    (void)pthread_mutex_lock(&pods->lock);
+    for (size_t i = 0; i <= RECENT_SCHEDULERS_MAX; i++) {
+        const Scheduler *scheduler = &pods->schedulers[i];
+
+        if (scheduler->n_filters > 0)
+            ret[n++] = (RecentScheduler){
+                .name = str_of(scheduler->name, scheduler->len),
+                .n_filters = scheduler->n_filters,
+                .last_wall_nsec = scheduler->last_wall_nsec,
+            };
+    }
+    (void)pthread_mutex_unlock(&pods->lock);
+    return n;
+}
+
+void recent_pods_figures(RecentPods *pods, PassedFigures *ret) {
+    (void)pthread_mutex_lock(&pods->lock);
+    *ret = pods->figures;
+    (void)pthread_mutex_unlock(&pods->lock);
+}

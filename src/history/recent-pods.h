@@ -1,0 +1,122 @@
+#pragma once
+
+/*
+ * RecentPods: what berth remembers of the pods that filter requests were about, and of the
+ * schedulers that sent them. One entry per pod, by UID; without one by namespace and name. An entry
+ * says
+ *
+ *   known    there was a filter request. A pod that gets its node without one bypassed berth
+ *            (live/bypass.h). After a restart nothing is known.
+ *   passed   the pod, and the nodes that passed its last filter: a bind names a pod by UID and a
+ *            node, and nothing else. Whether the pod still fits is judged again when it is bound,
+ *            so the window may be generous. It must be: between filter and bind kube-scheduler
+ *            waits for volumes (VolumeBinding, 10 minutes unless configured otherwise) and for
+ *            Permit plugins (15 minutes at most), and volumes of a pod that is refused then were
+ *            made in vain.
+ *   parked   its last filter rejected a node, so kube-scheduler may have parked it because of
+ *            berth, until it is bound, a later filter rejects nothing, or RECENT_PODS_PARKED_SEC
+ *            have passed without another filter.
+ *   pending  its last filter let no node pass, and no bind followed.
+ *   event    when the last Event about it was written (history/kube-events.h).
+ *
+ * Ceilings: options.max pods and options.bytes_max bytes of passed nodes; the pods and the passed
+ * nodes whose last filter is oldest go first. A pending pod is asked about again and again, and
+ * stays.
+ *
+ * Threads: any; one lock, held for a look-up or for dropping old entries.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/nsec.h"
+#include "base/str.h"
+#include "cluster/names.h"
+#include "extender/verbs.h"
+#include "history/passed-nodes.h"
+#include "model/pod.h"
+
+#define RECENT_PODS_MAX 65536u
+#define RECENT_PODS_BYTES_MAX ((size_t)64 * 1024 * 1024) /* some 25,000 pods over 5,000 nodes */
+#define RECENT_PODS_WINDOW_NSEC (15 * 60 * NSEC_PER_SEC)
+#define RECENT_PODS_PARKED_SEC 360 /* kube-scheduler tries again after 300, and checks every 30 */
+
+#define RECENT_SCHEDULERS_MAX 64u
+#define RECENT_SCHEDULER_NAME_MAX 253u /* bytes; the API server takes no longer names */
+
+typedef struct RecentPods RecentPods;
+
+typedef struct RecentPodsOptions {
+    size_t max;          /* RECENT_PODS_MAX, but for tests */
+    size_t bytes_max;    /* RECENT_PODS_BYTES_MAX, but for tests; 0: passed nodes are not kept */
+    int64_t window_nsec; /* how long a bind may follow its filter */
+    uint64_t pending_within; /* a pod is pending for so many decisions after its filter at most: as
+                                far back as pages read the history; 0: pending is not counted */
+    int64_t now_nsec;        /* monotonic */
+} RecentPodsOptions;
+
+RecentPods *recent_pods_new(const RecentPodsOptions *options); /* NULL when out of memory */
+RecentPods *recent_pods_free(RecentPods *pods);                /* takes NULL, returns NULL */
+DEFINE_CLEANUP(RecentPods *, recent_pods_free)
+
+/* A filter request begins, before it takes its view: until recent_pods_note() its pod counts as
+ * parked, since it may be judged by a view that is no longer in force. */
+void recent_pods_begin_filter(RecentPods *pods);
+
+/* A verb was answered from @view; ends what recent_pods_begin_filter() began. @now_nsec is
+ * monotonic, @wall_nsec since 1970. A filter without nodes is a probe, of which only the scheduler
+ * is noted. */
+void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decision *decision,
+    int64_t now_nsec, int64_t wall_nsec);
+
+/* A watch shows that the pod got its node. */
+void recent_pods_note_bound(RecentPods *pods, const Pod *pod);
+
+/* Whether @pod, which got its node, bypassed berth: its scheduler has sent a filter request since
+ * @since_nsec, but none about this pod. */
+bool recent_pods_is_bypass(RecentPods *pods, const Pod *pod, int64_t since_nsec);
+
+enum {
+    _PASSED_E_SUCCESS,
+    PASSED_E_UNKNOWN, /* no filter request about this pod, or none that is still kept */
+    PASSED_E_NODE,    /* there was one, and this node did not pass */
+    PASSED_E_LATE,    /* it passed, too long ago */
+};
+
+/* Whether the pod @uid passed on @node, a name of @names: those of the present snapshot, or of any
+ * that is not older than the one filter saw. 0: *ret is the pod as filter saw it, a record
+ * (cluster/record.h) with a reference for the caller. Else PASSED_E_*, and *ret is NULL. */
+int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames *names,
+    int64_t now_nsec, const Pod **ret) MUST_CHECK;
+
+/* Whether a pod may be parked because of berth. In doubt true: in the first RECENT_PODS_PARKED_SEC
+ * (pods rejected before the start are not known), while a filter is being answered, and for as long
+ * after a parked pod was forgotten. */
+bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec);
+
+size_t recent_pods_count_pending(RecentPods *pods);
+
+/* Whether no Event about the pod was written in the last @age_nsec; and that one is written now. */
+bool recent_pods_event_is_due(RecentPods *pods, Str uid, int64_t age_nsec, int64_t now_nsec);
+void recent_pods_note_event(RecentPods *pods, Str uid, int64_t now_nsec);
+
+typedef struct RecentScheduler {
+    Str name;               /* lives as long as the store; empty: all that were too many */
+    uint64_t n_filters;     /* requests about its pods */
+    int64_t last_wall_nsec; /* since 1970 */
+} RecentScheduler;
+
+/* The schedulers that sent filter requests, by spec.schedulerName, in the order they came; how
+ * many. */
+size_t recent_pods_schedulers(RecentPods *pods, RecentScheduler ret[RECENT_SCHEDULERS_MAX + 1]);
+
+/* Of passed nodes. */
+typedef struct PassedFigures {
+    size_t n, bytes;
+    uint64_t n_kept;    /* since the start */
+    uint64_t n_dropped; /* of these: to make room, before their time was over */
+} PassedFigures;
+
+void recent_pods_figures(RecentPods *pods, PassedFigures *ret);

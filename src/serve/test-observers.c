@@ -1,0 +1,68 @@
+#include "serve/observers.h"
+
+#include "api/test-stage.h"
+#include "base/clock.h"
+
+/* Rules that depend on the node alone are known beforehand, and reject when time is up, too. */
+static const char scene_text[] =
+    "policies:\n"
+    "  zones:\n"
+    "    onTimeout: allow\n"
+    "    filters:\n"
+    "      - {name: a, expression: \"node.metadata.name != 'n1'\", reason: not this one}\n"
+    "      - {name: b, expression: \"node.metadata.name != pod.metadata.name\", reason: own}\n"
+    "nodes: {n1: {}, n2: {}, n3: {}}\n";
+
+static bool is_over(void *context) {
+    (void)context;
+    return true;
+}
+
+/* All readers count the same. */
+static void test_counts_rejections_after_deadline(void **state) {
+    const RequestTime time = {.is_over = is_over};
+    const Str body =
+        STR("{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"uid\":\"u\"}},"
+            "\"NodeNames\":[\"n1\",\"n2\",\"n3\"]}");
+    int64_t now = clock_monotonic_nsec();
+    LatencySlot slots[LATENCY_SLOTS];
+    LatencyVerb verbs[_VERB_MAX];
+    FoundDecision found;
+    ApiStage stage;
+    Answer answer;
+    Answers answers = {.api = &stage.api, .is_quiet = true};
+
+    (void)state;
+    api_stage_init(&stage, scene_text);
+    stage.api.decisions = decisions_new(10, STAGE_ROOM);
+    stage.api.latency = latency_new();
+    extender_filter(stage.base.view, &time, body, stage.base.arena, &answer);
+    observers_run(&answers,
+        &(Observation){
+            .verb = VERB_FILTER,
+            .view = stage.base.view,
+            .decision = &answer.decision,
+            .begin_nsec = -1,
+            .now_nsec = now,
+        });
+    assert_int_equal(answer.decision.summary.n_unjudged, 3);
+    assert_int_equal(atomic_load(&stage.api.counts.rejected_nodes), 1);
+    latency_slots(stage.api.latency, now, slots);
+    assert_int_equal(slots[LATENCY_SLOTS - 1].n_rejected, 1);
+    latency_read(stage.api.latency, 0, now, verbs);
+    assert_int_equal(verbs[VERB_FILTER].n_late, 1);
+    assert_true(decisions_find(stage.api.decisions, 1, &found));
+    assert_int_equal(found.past->summary.n_rejected, 1);
+    assert_int_equal(found.past->summary.n_out, 2);
+    found_done(&found);
+    latency_free(stage.api.latency);
+    api_stage_done(&stage);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts_rejections_after_deadline),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
