@@ -1,11 +1,11 @@
 /*
- * A block of which some rows have changed: the new ones are put between the old.
+ * A block of which some rows have changed: the new rows are put between the old.
  *
- * What is kept is a row's own: its entries of the columns of rows, and a stretch of those of the
- * columns of elements. So the new block is stretches of both, one after the other. Only codes are a
- * block's: each string that is still there gets a new one, and is copied, since what the old
- * block borrowed it from may be gone tomorrow.
+ * A block holds for each row its entries of the columns of rows and a range of those of the columns
+ * of elements, so the new block is ranges of both blocks. Only codes belong to a block: each string
+ * that is still used gets a new one and is copied, since the owner of the old may be gone.
  */
+
 #include <errno.h>
 
 #include "columnar/evaluator-internal.h"
@@ -18,76 +18,64 @@ typedef struct Piece {
     size_t row, n;
 } Piece;
 
-typedef struct Splice {
+typedef struct Replacement {
     const Plan *plan;
     const PlanBlock *old, *fresh;
     Piece pieces[2 * PLAN_BLOCK_ROWS + 1];
     size_t n_pieces;
     Arena *scratch, *keep;
-} Splice;
+} Replacement;
 
-static void add_piece(Splice *splice, const PlanBlock *block, size_t row, size_t n) {
+static void add_piece(Replacement *r, const PlanBlock *block, size_t row, size_t n) {
     if (n > 0)
-        splice->pieces[splice->n_pieces++] = (Piece){.block = block, .row = row, .n = n};
+        r->pieces[r->n_pieces++] = (Piece){.block = block, .row = row, .n = n};
 }
 
-static void cut(Splice *splice, const uint32_t *rows, size_t n_rows) {
+static void find_pieces(Replacement *r, const uint32_t *rows, size_t n_rows) {
     size_t at = 0;
 
     for (size_t i = 0; i < n_rows; i++) {
-        add_piece(splice, splice->old, at, rows[i] - at);
-        add_piece(splice, splice->fresh, i, 1);
+        add_piece(r, r->old, at, rows[i] - at);
+        add_piece(r, r->fresh, i, 1);
         at = rows[i] + (size_t)1;
     }
-    add_piece(splice, splice->old, at, splice->old->n - at);
+    add_piece(r, r->old, at, r->old->n - at);
 }
 
 /* Where the entries of @row begin. */
-static size_t entry_of(const Splice *splice, const PlanBlock *block, uint32_t space, size_t row) {
+static size_t entry_of(const Replacement *r, const PlanBlock *block, uint32_t space, size_t row) {
     if (space == ROW_SPACE)
         return row;
-    return block->offsets[splice->plan->spaces.items[space].store].starts[row];
+    return block->offsets[r->plan->spaces.items[space].store].starts[row];
 }
 
 /* The entries of a piece: from @ret_from on. */
 static size_t entries_of(
-    const Splice *splice, const Piece *piece, uint32_t space, size_t *ret_from) {
-    *ret_from = entry_of(splice, piece->block, space, piece->row);
-    return entry_of(splice, piece->block, space, piece->row + piece->n) - *ret_from;
+    const Replacement *r, const Piece *piece, uint32_t space, size_t *ret_from) {
+    *ret_from = entry_of(r, piece->block, space, piece->row);
+    return entry_of(r, piece->block, space, piece->row + piece->n) - *ret_from;
 }
 
-static size_t count_entries(const Splice *splice, uint32_t space) {
+static size_t count_entries(const Replacement *r, uint32_t space) {
     size_t total = 0, from;
 
-    for (size_t i = 0; i < splice->n_pieces; i++)
-        total += entries_of(splice, &splice->pieces[i], space, &from);
+    for (size_t i = 0; i < r->n_pieces; i++)
+        total += entries_of(r, &r->pieces[i], space, &from);
     return total;
 }
 
-/* --- columns ----------------------------------------------------------------------------- */
-
-static bool has_trouble(const uint8_t *states, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (states[i] != COLUMN_OK)
-            return true;
-    return false;
-}
-
-/* As in a block that was worked out anew, none where all is fine. */
-static int splice_states(
-    const Splice *splice, const PlanColumn *column, size_t total, Column *ret) {
+/* As in a new block, none where all are OK. */
+static void merge_states(
+    const Replacement *r, const PlanColumn *column, size_t total, Column *ret) {
     uint8_t *states;
     size_t at = 0, from;
 
-    if (!splice->old->columns[column->store].states &&
-        !splice->fresh->columns[column->store].states)
-        return 0;
-    states = ARENA_RAW(splice->keep, uint8_t, total);
-    if (!states)
-        return -ENOMEM;
-    for (size_t i = 0; i < splice->n_pieces; i++) {
-        const uint8_t *those = splice->pieces[i].block->columns[column->store].states;
-        size_t n = entries_of(splice, &splice->pieces[i], column->space, &from);
+    if (!r->old->columns[column->store].states && !r->fresh->columns[column->store].states)
+        return;
+    states = ARENA_RAW(r->keep, uint8_t, total);
+    for (size_t i = 0; states && i < r->n_pieces; i++) {
+        const uint8_t *those = r->pieces[i].block->columns[column->store].states;
+        size_t n = entries_of(r, &r->pieces[i], column->space, &from);
 
         if (those && n > 0)
             memcpy(states + at, those + from, n);
@@ -95,45 +83,37 @@ static int splice_states(
             memset(states + at, COLUMN_OK, n);
         at += n;
     }
-    if (column->lane == LANE_BOOL || has_trouble(states, total))
+    if (column->lane == LANE_BOOL || column_has_states(states, total))
         ret->states = states;
-    return 0;
 }
 
-static int splice_numbers(
-    const Splice *splice, const PlanColumn *column, size_t total, Column *ret) {
+static void merge_numbers(
+    const Replacement *r, const PlanColumn *column, size_t total, Column *ret) {
     size_t at = 0, from;
 
-    ret->ints = ARENA_RAW(splice->keep, int64_t, total);
-    if (!ret->ints)
-        return -ENOMEM;
-    for (size_t i = 0; i < splice->n_pieces; i++) {
-        const int64_t *those = splice->pieces[i].block->columns[column->store].ints;
-        size_t n = entries_of(splice, &splice->pieces[i], column->space, &from);
+    ret->ints = ARENA_RAW(r->keep, int64_t, total);
+    for (size_t i = 0; ret->ints && i < r->n_pieces; i++) {
+        const int64_t *those = r->pieces[i].block->columns[column->store].ints;
+        size_t n = entries_of(r, &r->pieces[i], column->space, &from);
 
         if (n > 0)
             memcpy(ret->ints + at, those + from, n * sizeof(*those));
         at += n;
     }
-    return 0;
 }
-
-/* --- strings ----------------------------------------------------------------------------- */
 
 /* From the codes of one of both blocks to the new ones. */
 typedef struct Codes {
     const Column *of;
-    uint32_t *now; /* NO_CODE: nobody asked yet */
+    uint32_t *now; /* NO_CODE: not used yet */
 } Codes;
 
-static int codes_open(Codes *codes, const Column *of, Arena *scratch) {
+static bool codes_open(Codes *codes, const Column *of, Arena *scratch) {
     codes->of = of;
     codes->now = ARENA_RAW(scratch, uint32_t, of->dictionary->n);
-    if (!codes->now)
-        return -ENOMEM;
-    if (of->dictionary->n > 0)
+    if (codes->now && of->dictionary->n > 0)
         memset(codes->now, 0xff, of->dictionary->n * sizeof(uint32_t));
-    return 0;
+    return codes->now != NULL;
 }
 
 /* False: there are too many. */
@@ -156,97 +136,84 @@ static bool add_codes(
     return true;
 }
 
-static int splice_texts(const Splice *splice, const PlanColumn *column, size_t total, Column *ret) {
-    const Column *old = &splice->old->columns[column->store];
-    const Column *fresh = &splice->fresh->columns[column->store];
+/* False: too many distinct strings. */
+static bool merge_texts(const Replacement *r, const PlanColumn *column, size_t total, Column *ret) {
+    const Column *old = &r->old->columns[column->store];
+    const Column *fresh = &r->fresh->columns[column->store];
     size_t n_strings = (size_t)old->dictionary->n + fresh->dictionary->n, at = 0, from;
     Codes of_old, of_fresh;
-    DictionaryBuilder encoder;
-    int r = codes_open(&of_old, old, splice->scratch);
+    DictionaryBuilder builder;
 
-    if (r == 0)
-        r = codes_open(&of_fresh, fresh, splice->scratch);
-    if (r == 0)
-        r = dictionary_builder_open(&encoder, n_strings, splice->scratch);
-    ret->codes = ARENA_RAW(splice->keep, uint16_t, total);
-    if (r < 0 || !ret->codes)
-        return -ENOMEM;
-    for (size_t i = 0; i < splice->n_pieces; i++) {
-        const Piece *piece = &splice->pieces[i];
-        size_t n = entries_of(splice, piece, column->space, &from);
+    ret->codes = ARENA_RAW(r->keep, uint16_t, total);
+    if (!codes_open(&of_old, old, r->scratch) || !codes_open(&of_fresh, fresh, r->scratch) ||
+        !dictionary_builder_open(&builder, n_strings, r->scratch) || !ret->codes)
+        return true; /* an arena has failed */
+    for (size_t i = 0; i < r->n_pieces; i++) {
+        const Piece *piece = &r->pieces[i];
+        size_t n = entries_of(r, piece, column->space, &from);
+        Codes *codes = piece->block == r->old ? &of_old : &of_fresh;
 
-        if (!add_codes(piece->block == splice->old ? &of_old : &of_fresh,
-                from,
-                n,
-                &encoder,
-                ret->codes + at))
-            return PLAN_BLOCK_FULL;
+        if (!add_codes(codes, from, n, &builder, ret->codes + at))
+            return false;
         at += n;
     }
-    return dictionary_builder_finish(
-        &encoder, /* with_strings= */ true, splice->keep, &ret->dictionary);
+    ret->dictionary = dictionary_builder_finish(&builder, /* with_strings= */ true, r->keep);
+    return true;
 }
 
-/* --- all of it ----------------------------------------------------------------------------- */
-
-static int splice_column(const Splice *splice, const PlanColumn *column, Column *ret) {
-    size_t total = count_entries(splice, column->space);
-    int r;
+static bool merge_column(const Replacement *r, const PlanColumn *column, Column *ret) {
+    size_t total = count_entries(r, column->space);
 
     *ret = (Column){.lane = (ColumnLane)column->lane};
-    r = splice_states(splice, column, total, ret);
-    if (r < 0 || column->lane == LANE_BOOL)
-        return r;
+    merge_states(r, column, total, ret);
     if (column->lane == LANE_TEXT)
-        r = splice_texts(splice, column, total, ret);
-    else
-        r = splice_numbers(splice, column, total, ret);
-    return r < 0 ? r : r;
+        return merge_texts(r, column, total, ret);
+    if (column->lane != LANE_BOOL)
+        merge_numbers(r, column, total, ret);
+    return true;
 }
 
-static int splice_offsets(const Splice *splice, uint32_t space, ListOffsets *ret) {
-    uint32_t store = splice->plan->spaces.items[space].store;
-    bool is_broken = splice->old->offsets[store].broken || splice->fresh->offsets[store].broken;
-    uint32_t *starts = ARENA_RAW(splice->keep, uint32_t, splice->old->n + 1);
-    uint8_t *broken = is_broken ? ARENA_ARRAY(splice->keep, uint8_t, splice->old->n) : NULL;
+static void merge_offsets(const Replacement *r, uint32_t space, ListOffsets *ret) {
+    uint32_t store = r->plan->spaces.items[space].store;
+    bool has_states = r->old->offsets[store].list_states || r->fresh->offsets[store].list_states;
+    uint32_t *starts = ARENA_ARRAY(r->keep, uint32_t, r->old->n + 1);
+    uint8_t *states = has_states ? ARENA_ARRAY(r->keep, uint8_t, r->old->n) : NULL;
     size_t at = 0;
 
-    if (!starts || (is_broken && !broken))
-        return -ENOMEM;
-    starts[0] = 0;
-    for (size_t i = 0; i < splice->n_pieces; i++) {
-        const Piece *piece = &splice->pieces[i];
+    if (!starts || (has_states && !states))
+        return;
+    for (size_t i = 0; i < r->n_pieces; i++) {
+        const Piece *piece = &r->pieces[i];
         const ListOffsets *from = &piece->block->offsets[store];
 
         for (size_t row = piece->row; row < piece->row + piece->n; row++, at++) {
             starts[at + 1] = starts[at] + (from->starts[row + 1] - from->starts[row]);
-            if (from->broken)
-                broken[at] = from->broken[row];
+            if (from->list_states)
+                states[at] = from->list_states[row];
         }
     }
-    *ret = (ListOffsets){.starts = starts, .broken = broken};
-    return 0;
+    *ret = (ListOffsets){.starts = starts, .list_states = states};
 }
 
 int plan_block_replace_rows(const Plan *plan, const PlanBlock *old, const PlanBlock *fresh,
     const uint32_t *rows, size_t n_rows, Arena *scratch, Arena *keep, const PlanBlock **ret) {
-    Splice splice = {.plan = plan, .old = old, .fresh = fresh, .scratch = scratch, .keep = keep};
-    PlanBlock *kept = ARENA_NEW(keep, PlanBlock);
+    Replacement r = {.plan = plan, .old = old, .fresh = fresh, .scratch = scratch, .keep = keep};
+    PlanBlock *block = ARENA_NEW(keep, PlanBlock);
     Column *columns = ARENA_ARRAY(keep, Column, plan->n_stored);
     ListOffsets *offsets = ARENA_ARRAY(keep, ListOffsets, plan->n_offsets);
-    int r = 0;
 
-    if (!kept || !columns || !offsets)
+    if (!block || !columns || !offsets)
         return -ENOMEM;
-    cut(&splice, rows, n_rows);
-    for (uint32_t i = 0; r == 0 && i < plan->n_stored; i++)
-        r = splice_column(&splice, plan_column_at(plan, plan->stored[i]), &columns[i]);
-    for (uint32_t i = 1; r == 0 && i < plan->spaces.n; i++)
+    find_pieces(&r, rows, n_rows);
+    for (uint32_t i = 0; i < plan->n_stored; i++)
+        if (!merge_column(&r, plan_column_at(plan, plan->stored[i]), &columns[i]))
+            return PLAN_BLOCK_FULL;
+    for (uint32_t i = 1; i < plan->spaces.n; i++)
         if (plan->spaces.items[i].is_stored)
-            r = splice_offsets(&splice, i, &offsets[plan->spaces.items[i].store]);
-    if (r != 0)
-        return r < 0 ? r : r;
-    *kept = (PlanBlock){.n = old->n, .columns = columns, .offsets = offsets};
-    *ret = kept;
+            merge_offsets(&r, i, &offsets[plan->spaces.items[i].store]);
+    if (arena_has_failed(keep) || arena_has_failed(scratch))
+        return -ENOMEM;
+    *block = (PlanBlock){.n = old->n, .columns = columns, .offsets = offsets};
+    *ret = block;
     return 0;
 }

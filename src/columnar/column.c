@@ -89,3 +89,10 @@ CelValue column_get(const Column *column, size_t i, CelKind kind) {
         return timestamp_of(column->ints[i]);
     }
 }
+
+bool column_has_states(const uint8_t *states, size_t n) {
+    for (size_t i = 0; states && i < n; i++)
+        if (states[i] != COLUMN_OK)
+            return true;
+    return false;
+}

@@ -67,9 +67,12 @@ uint8_t column_state_of(CelKind kind, CelValue v);
 /* Writes entry @i of a column whose values are of @kind; not for strings. Its states are there. */
 void column_set(Column *column, size_t i, CelKind kind, CelValue v);
 
-/* Entry @i, which is not odd, as a value; an error that says nothing where there is one. Not for
+/* Entry @i, which is not FALLBACK, as a value; where it is ERROR, column_error(). Not for
  * strings. */
 CelValue column_get(const Column *column, size_t i, CelKind kind);
 
 /* The error that stands for all. */
 CelValue column_error(void);
+
+/* Whether any of @n states (NULL: none) is not OK. */
+bool column_has_states(const uint8_t *states, size_t n);

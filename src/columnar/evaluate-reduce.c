@@ -1,15 +1,14 @@
 /*
- * Elements reduced to one value, as the scalar machine's loops and list functions do it.
+ * Reductions: elements to one value, as the scalar machine's loops and list functions do it.
  *
- * The order of additions is theirs: from the first element to the last, beginning with zero. So
- * are the rules about errors: one of a predicate, and one of a value that is collected, ends it
- * all; all() and exists() forgive those of their own body if another element decides.
+ * The order of additions is theirs: from the first element to the last, beginning with zero. So are
+ * the rules about errors: an error of a predicate or of a value that is collected ends the
+ * reduction; all() and exists() ignore errors of their body if another element decides.
  */
+
 #include <errno.h>
 
 #include "columnar/evaluator-internal.h"
-
-/* --- which elements count ---------------------------------------------------------------- */
 
 /* 1: so far all predicates were true; else the state of the first that was not. */
 static void apply_predicate(uint8_t *include, size_t n, KernelOperand predicate) {
@@ -19,27 +18,23 @@ static void apply_predicate(uint8_t *include, size_t n, KernelOperand predicate)
         include[i] = include[i] == COLUMN_TRUE ? states[predicate.is_single ? 0 : i] : include[i];
 }
 
-static int combine_predicates(
-    Evaluator *work, const PlanReduction *reduction, size_t n, const uint8_t **ret) {
-    *ret = work->include;
-    if (n > work->include_room) {
-        size_t room = n > 2 * work->include_room ? n : 2 * work->include_room;
-
-        work->include = ARENA_RAW(work->arena, uint8_t, room);
-        work->include_room = work->include ? room : 0;
-        *ret = work->include;
-        if (!work->include)
-            return -ENOMEM;
+/* NULL: no memory. */
+static const uint8_t *combine_predicates(Evaluator *e, const PlanReduction *reduction, size_t n) {
+    if (n > e->include_capacity || !e->include) {
+        e->include_capacity = n > 2 * e->include_capacity ? n : 2 * e->include_capacity;
+        e->include = ARENA_RAW(e->arena, uint8_t, e->include_capacity);
+        if (!evaluator_check(e, e->include, -ENOMEM))
+            return NULL;
     }
-    memset(work->include, COLUMN_TRUE, n);
+    memset(e->include, COLUMN_TRUE, n);
     for (uint32_t i = 0; i < reduction->n_predicates; i++)
-        apply_predicate(work->include, n, evaluator_operand(work, reduction->predicates[i]));
-    return 0;
+        apply_predicate(e->include, n, evaluator_operand(e, reduction->predicates[i]));
+    return e->include;
 }
 
-int reduce_begin(Evaluator *work, const PlanReduction *reduction, ReduceArgs *ret) {
+bool reduce_begin(Evaluator *e, const PlanReduction *reduction, ReduceArgs *ret) {
     static const Column nothing = {.lane = LANE_NONE};
-    size_t n = work->frames[reduction->space].n;
+    size_t n = e->frames[reduction->space].n;
     KernelOperand first;
 
     *ret = (ReduceArgs){
@@ -49,19 +44,17 @@ int reduce_begin(Evaluator *work, const PlanReduction *reduction, ReduceArgs *re
         .has_value = reduction->value != NO_COLUMN,
     };
     if (ret->has_value) {
-        ret->value = evaluator_operand(work, reduction->value);
-        ret->lane = (ColumnLane)plan_column_at(work->plan, reduction->value)->lane;
+        ret->value = evaluator_operand(e, reduction->value);
+        ret->lane = (ColumnLane)plan_column_at(e->plan, reduction->value)->lane;
     }
     if (reduction->n_predicates == 0 || n == 0)
-        return 0;
-    first = evaluator_operand(work, reduction->predicates[0]);
+        return true;
+    first = evaluator_operand(e, reduction->predicates[0]);
     ret->include = first.column->states;
-    if (reduction->n_predicates == 1 && !first.is_single)
-        return 0;
-    return combine_predicates(work, reduction, n, &ret->include);
+    if (reduction->n_predicates > 1 || first.is_single)
+        ret->include = combine_predicates(e, reduction, n);
+    return ret->include != NULL;
 }
-
-/* --- elements ---------------------------------------------------------------------------- */
 
 static void worsen(uint8_t *bad, uint8_t state) {
     if (state > *bad)
@@ -69,11 +62,11 @@ static void worsen(uint8_t *bad, uint8_t state) {
 }
 
 /* Whether element @i counts. */
-static bool counts(const ReduceArgs *args, size_t i, ReduceState *account) {
+static bool counts(const ReduceArgs *args, size_t i, ReduceState *result) {
     uint8_t include = args->include ? args->include[i] : COLUMN_TRUE;
 
     if (include >= COLUMN_ERROR)
-        worsen(&account->bad, include);
+        worsen(&result->bad, include);
     return include == COLUMN_TRUE;
 }
 
@@ -99,62 +92,62 @@ static size_t count_states(
 }
 
 static void reduce_verdict(
-    const ReduceArgs *args, size_t from, size_t to, uint8_t deciding, ReduceState *account) {
+    const ReduceArgs *args, size_t from, size_t to, uint8_t deciding, ReduceState *result) {
     if (!args->include && !args->value.is_single) {
-        account->is_decided |=
-            count_states(args->value.column->states, from, to, deciding, &account->bad_value) > 0;
+        result->is_decided |=
+            count_states(args->value.column->states, from, to, deciding, &result->bad_value) > 0;
         return;
     }
     for (size_t i = from; i < to; i++) {
         uint8_t state;
 
-        if (!counts(args, i, account))
+        if (!counts(args, i, result))
             continue;
         state = state_of(args, i);
         if (state >= COLUMN_ERROR)
-            worsen(&account->bad_value, state);
+            worsen(&result->bad_value, state);
         else if (state == deciding)
-            account->is_decided = true;
+            result->is_decided = true;
     }
 }
 
 /* exists_one() counts what is true, size() what there is. */
-static void reduce_count(const ReduceArgs *args, size_t from, size_t to, ReduceState *account) {
+static void reduce_count(const ReduceArgs *args, size_t from, size_t to, ReduceState *result) {
     bool is_size = args->op == REDUCE_COUNT;
     uint8_t state;
 
     if (is_size && !args->has_value && args->include) {
-        account->i += (int64_t)count_states(args->include, from, to, COLUMN_TRUE, &account->bad);
+        result->i += (int64_t)count_states(args->include, from, to, COLUMN_TRUE, &result->bad);
         return;
     }
     for (size_t i = from; i < to; i++) {
-        if (!counts(args, i, account))
+        if (!counts(args, i, result))
             continue;
         state = args->has_value ? state_of(args, i) : COLUMN_OK;
         if (state >= COLUMN_ERROR)
-            worsen(&account->bad, state);
+            worsen(&result->bad, state);
         else
-            account->i += is_size || state == COLUMN_TRUE;
+            result->i += is_size || state == COLUMN_TRUE;
     }
 }
 
-static void add_int(int64_t x, ReduceState *account) {
-    if (__builtin_add_overflow(account->i, x, &account->i))
-        worsen(&account->bad, COLUMN_ERROR);
+static void add_int(int64_t x, ReduceState *result) {
+    if (__builtin_add_overflow(result->i, x, &result->i))
+        worsen(&result->bad, COLUMN_ERROR);
 }
 
 /* The first such that no later one is less (or greater); NaN is neither. */
-static void choose_int(bool is_min, int64_t x, ReduceState *account) {
-    if (!account->is_any || (is_min ? x < account->i : x > account->i))
-        account->i = x;
+static void choose_int(bool is_min, int64_t x, ReduceState *result) {
+    if (!result->is_any || (is_min ? x < result->i : x > result->i))
+        result->i = x;
 }
 
-static void choose_double(bool is_min, double x, ReduceState *account) {
-    if (!account->is_any || (is_min ? x < account->d : x > account->d))
-        account->d = x;
+static void choose_double(bool is_min, double x, ReduceState *result) {
+    if (!result->is_any || (is_min ? x < result->d : x > result->d))
+        result->d = x;
 }
 
-static void reduce_numbers(const ReduceArgs *args, size_t from, size_t to, ReduceState *account) {
+static void reduce_numbers(const ReduceArgs *args, size_t from, size_t to, ReduceState *result) {
     const Column *value = args->value.column;
     bool is_double = args->lane == LANE_DOUBLE, is_min = args->op == REDUCE_MIN;
 
@@ -162,70 +155,66 @@ static void reduce_numbers(const ReduceArgs *args, size_t from, size_t to, Reduc
         size_t at = args->value.is_single ? 0 : i;
         uint8_t state;
 
-        if (!counts(args, i, account))
+        if (!counts(args, i, result))
             continue;
         state = state_of(args, i);
         if (state != COLUMN_OK)
-            worsen(&account->bad, state);
+            worsen(&result->bad, state);
         else if (args->op == REDUCE_SUM && is_double)
-            account->d += value->doubles[at];
+            result->d += value->doubles[at];
         else if (args->op == REDUCE_SUM)
-            add_int(value->ints[at], account);
+            add_int(value->ints[at], result);
         else if (is_double)
-            choose_double(is_min, value->doubles[at], account);
+            choose_double(is_min, value->doubles[at], result);
         else
-            choose_int(is_min, value->ints[at], account);
-        account->is_any = true;
+            choose_int(is_min, value->ints[at], result);
+        result->is_any = true;
     }
 }
 
-void reduce_range(const ReduceArgs *args, size_t from, size_t to, ReduceState *account) {
+void reduce_range(const ReduceArgs *args, size_t from, size_t to, ReduceState *result) {
     switch (args->op) {
     case REDUCE_ALL:
-        reduce_verdict(args, from, to, COLUMN_FALSE, account);
+        reduce_verdict(args, from, to, COLUMN_FALSE, result);
         break;
     case REDUCE_EXISTS:
-        reduce_verdict(args, from, to, COLUMN_TRUE, account);
+        reduce_verdict(args, from, to, COLUMN_TRUE, result);
         break;
     case REDUCE_ONE:
     case REDUCE_COUNT:
-        reduce_count(args, from, to, account);
+        reduce_count(args, from, to, result);
         break;
     default:
-        reduce_numbers(args, from, to, account);
+        reduce_numbers(args, from, to, result);
     }
 }
 
-/* --- the result -------------------------------------------------------------------------- */
-
-static uint8_t final_state(ReduceOp op, const ReduceState *account) {
-    if (account->bad)
-        return account->bad;
+static uint8_t final_state(ReduceOp op, const ReduceState *result) {
+    if (result->bad)
+        return result->bad;
     switch (op) {
     case REDUCE_ALL:
     case REDUCE_EXISTS:
-        if (!account->is_decided && account->bad_value)
-            return account->bad_value;
-        return account->is_decided != (op == REDUCE_ALL);
+        if (!result->is_decided && result->bad_value)
+            return result->bad_value;
+        return result->is_decided != (op == REDUCE_ALL);
     case REDUCE_ONE:
-        return account->i == 1;
+        return result->i == 1;
     case REDUCE_MIN:
     case REDUCE_MAX:
-        return account->is_any ? COLUMN_OK : COLUMN_ERROR;
+        return result->is_any ? COLUMN_OK : COLUMN_ERROR;
     default:
         return COLUMN_OK;
     }
 }
 
-void reduce_end(ReduceOp op, const ReduceState *account, Column *out, size_t i) {
-    out->states[i] = final_state(op, account);
+void reduce_end(ReduceOp op, const ReduceState *result, Column *out, size_t i) {
+    out->states[i] = final_state(op, result);
     if (out->lane == LANE_DOUBLE)
-        out->doubles[i] = account->d;
+        out->doubles[i] = result->d;
     else if (out->lane != LANE_BOOL)
-        out->ints[i] = account->i;
+        out->ints[i] = result->i;
 }
-
-/* --- rows -------------------------------------------------------------------------------- */
 
 /* Where the results of a piece go. */
 typedef struct Target {
@@ -240,10 +229,10 @@ static size_t place_of(const Target *target, size_t row) {
 
 static void reduce_row(
     const ReduceArgs *args, const EntryFrame *frame, size_t row, const Target *target) {
-    ReduceState account = {.bad = frame->broken[row]};
+    ReduceState result = {.bad = frame->list_states[row]};
 
-    reduce_range(args, frame->starts[row], frame->starts[row + 1], &account);
-    reduce_end(args->op, &account, target->out, place_of(target, row));
+    reduce_range(args, frame->starts[row], frame->starts[row + 1], &result);
+    reduce_end(args->op, &result, target->out, place_of(target, row));
 }
 
 /* Where each element just has a verdict, most say the usual thing: true for all(), false for
@@ -304,27 +293,25 @@ static bool is_any_broken(const EntryFrame *frame, size_t n) {
     uint8_t any = 0;
 
     for (size_t i = 0; i < n; i++)
-        any |= frame->broken[i];
+        any |= frame->list_states[i];
     return any != 0;
 }
 
-int reduce_rows(Evaluator *work, const PlanColumn *column, const uint32_t *entries, size_t from,
+void reduce_rows(Evaluator *e, const PlanColumn *column, const uint32_t *entries, size_t from,
     size_t n, ColumnRegister *reg) {
-    const EntryFrame *frame = &work->frames[column->reduction->space];
+    const EntryFrame *frame = &e->frames[column->reduction->space];
     const Target target = {.entries = entries, .from = from, .out = &reg->column};
     const uint8_t *verdicts;
     ReduceArgs args;
     uint8_t usual;
-    int r = reduce_begin(work, column->reduction, &args);
 
-    if (r < 0)
-        return r;
+    if (!reduce_begin(e, column->reduction, &args))
+        return;
     verdicts = find_verdicts(&args, &usual);
     if (verdicts && !is_any_broken(frame, n)) {
         reduce_verdicts(&args, frame, n, verdicts, usual, &target);
-        return 0;
+        return;
     }
     for (size_t i = 0; i < n; i++)
         reduce_row(&args, frame, i, &target);
-    return 0;
 }

@@ -21,7 +21,7 @@ typedef struct Part {
 typedef struct Cutter {
     Planner *p;
     uint32_t space, root;
-    PlanFrequency time;
+    PlanFrequency frequency;
     bool from_row;
     VEC(Part) parts;
     VEC(PlanInput) inputs;
@@ -42,9 +42,9 @@ static bool is_worth(const Cutter *c, const PlanColumn *column) {
 
     if (column->is_constant)
         return false;
-    if (column->time != c->time || column->is_needed || column->how != METHOD_SCALAR)
+    if (column->frequency != c->frequency || column->is_needed || column->method != METHOD_SCALAR)
         return true;
-    if (c->time == PLAN_ONCE)
+    if (c->frequency == PLAN_ONCE)
         return node->uses > 1 && !is_cheap(c->p, node);
     if (node->op == OP_OPT_GET && planner_is_or_value(c->p, c->root))
         return false; /* it is fetched there and then */
@@ -60,7 +60,7 @@ static int find_input(const Cutter *c, uint32_t number, PlanInput *ret, bool *re
     *ret = (PlanInput){.kind = PLAN_INPUT_COLUMN, .column = NO_COLUMN};
     *ret_is = false;
     if (number != c->root && !c->from_row) {
-        r = planner_find(c->p, c->space, number, c->time, &ret->column);
+        r = planner_find(c->p, c->space, number, c->frequency, &ret->column);
         if (r < 0)
             return r;
         *ret_is = ret->column != NO_COLUMN && is_worth(c, plan_column_at(c->p->plan, ret->column));
@@ -183,9 +183,9 @@ static int copy_parts(Cutter *c, CelGraph **ret) {
 }
 
 /* The root has the highest number of all. */
-int planner_code(Planner *p, uint32_t space, uint32_t node, PlanFrequency time, bool from_row,
+int planner_code(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, bool from_row,
     const PlanCode **ret) {
-    Cutter c = {.p = p, .space = space, .root = node, .time = time, .from_row = from_row};
+    Cutter c = {.p = p, .space = space, .root = node, .frequency = frequency, .from_row = from_row};
     PlanCode *made = ARENA_NEW(p->arena, PlanCode);
     CelEmitOptions options = {.scratch = p->mini};
     CelGraph *graph = NULL;

@@ -124,8 +124,8 @@ static int find_spread(Planner *p, uint32_t space, uint32_t of_row, uint32_t *re
     PlanColumn spread = {
         .node = row->node,
         .space = space,
-        .how = METHOD_SPREAD,
-        .time = row->time,
+        .method = METHOD_SPREAD,
+        .frequency = row->frequency,
         .lane = row->lane,
         .kind = row->kind,
         .inputs = input,
@@ -140,7 +140,8 @@ static int find_spread(Planner *p, uint32_t space, uint32_t of_row, uint32_t *re
     return planner_add(p, &spread, true, ret);
 }
 
-int planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency time, uint32_t *ret) {
+int planner_find(
+    Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, uint32_t *ret) {
     bool is_local = (cel_graph_node(p->graph, node)->levels & level_bit(space)) != 0;
     const PlanColumn *column;
     PlanFrequency own;
@@ -152,9 +153,9 @@ int planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency time, 
     if (*ret == NO_COLUMN)
         return 0;
     column = plan_column_at(p->plan, *ret);
-    if (time == PLAN_PRECOMPUTED && column->time == PLAN_ONCE && !column->is_constant)
+    if (frequency == PLAN_PRECOMPUTED && column->frequency == PLAN_ONCE && !column->is_constant)
         *ret = NO_COLUMN; /* an error that is no constant: nobody has its value there */
-    else if (!is_local && space != ROW_SPACE && column->time != PLAN_ONCE)
+    else if (!is_local && space != ROW_SPACE && column->frequency != PLAN_ONCE)
         return find_spread(p, space, *ret, ret);
     return 0;
 }
@@ -170,7 +171,7 @@ static int find_args(Planner *p, const PlanColumn *column, const uint32_t *args,
     if (!inputs)
         return -ENOMEM;
     for (uint32_t i = 0; i < n_args; i++) {
-        int r = planner_find(p, column->space, args[i], column->time, &inputs[i]);
+        int r = planner_find(p, column->space, args[i], column->frequency, &inputs[i]);
 
         if (r < 0)
             return r;
@@ -192,15 +193,15 @@ static bool choose_way(Planner *p, PlanColumn *column, const CelGraphNode *node)
     for (uint32_t i = 0; i < node->n_args; i++)
         n_texts += is_text(p, column->inputs[i]);
     if (node->op == OP_EQ_STRING || node->op == OP_NE_STRING) {
-        column->how = METHOD_SAME_STRING;
+        column->method = METHOD_SAME_STRING;
         column->is_negated = node->op == OP_NE_STRING;
         return n_texts == 2;
     }
     if (node->op == OP_CONDITIONAL && column->lane == LANE_TEXT) {
-        column->how = METHOD_CHOOSE;
+        column->method = METHOD_CHOOSE;
         return n_texts == 2 && !is_text(p, column->inputs[0]);
     }
-    column->how = METHOD_KERNEL;
+    column->method = METHOD_KERNEL;
     column->kernel =
         n_texts == 0 && column->lane != LANE_TEXT ? kernel_find(p->graph, column->node) : NULL;
     return column->kernel != NULL;
@@ -236,7 +237,7 @@ static int try_fold(Planner *p, PlanColumn *column, bool *ret) {
     r = find_args(p, column, list->args, list->n_args, &column->inputs);
     if (r < 0)
         return r;
-    column->how = METHOD_FOLD;
+    column->method = METHOD_FOLD;
     column->n_inputs = list->n_args;
     for (uint32_t i = 0; column->inputs && i < list->n_args; i++) {
         if (plan_column_at(p->plan, column->inputs[i])->lane != column->lane)
@@ -253,9 +254,9 @@ static bool choose_source(Planner *p, PlanColumn *column) {
         space->kind == SPACE_ROWS ? p->host->leaf : p->host->element_leaf;
 
     column->leaf = PLAN_NO_LEAF;
-    if (column->time == PLAN_PRECOMPUTED && space->kind != SPACE_GROUPS && leaf)
+    if (column->frequency == PLAN_PRECOMPUTED && space->kind != SPACE_GROUPS && leaf)
         column->leaf = leaf(p->host, p->graph, column->node);
-    column->how = column->leaf != PLAN_NO_LEAF ? METHOD_LEAF : METHOD_ELEMENT;
+    column->method = column->leaf != PLAN_NO_LEAF ? METHOD_LEAF : METHOD_ELEMENT;
     if (column->leaf != PLAN_NO_LEAF)
         return true;
     return space->kind == SPACE_ITEMS && cel_graph_node(p->graph, column->node)->op == OP_LOCAL;
@@ -267,7 +268,7 @@ static int try_keyed(Planner *p, PlanColumn *column, bool *ret) {
     int r;
 
     *ret = false;
-    if (column->time != PLAN_PER_BATCH || column->space != ROW_SPACE || !p->host->keyed_leaf)
+    if (column->frequency != PLAN_PER_BATCH || column->space != ROW_SPACE || !p->host->keyed_leaf)
         return 0;
     column->leaf = p->host->keyed_leaf(p->host, p->graph, column->node, &key);
     if (column->leaf == PLAN_NO_LEAF)
@@ -280,7 +281,7 @@ static int try_keyed(Planner *p, PlanColumn *column, bool *ret) {
         return r;
     *ret = *input != NO_COLUMN && plan_column_is_single(plan_column_at(p->plan, *input));
     if (*ret) {
-        column->how = METHOD_KEYED;
+        column->method = METHOD_KEYED;
         column->inputs = input;
         column->n_inputs = 1;
     }
@@ -305,8 +306,8 @@ static bool is_one_evaluation(const Planner *p, const PlanColumn *column) {
     if (!planner_is_or_value(p, column->node))
         return false;
     (void)is_known(p, column->space, cel_graph_node(p->graph, column->node)->args[1], &get);
-    return get != NO_COLUMN && plan_column_at(p->plan, get)->how == METHOD_SCALAR &&
-           plan_column_at(p->plan, get)->time == column->time;
+    return get != NO_COLUMN && plan_column_at(p->plan, get)->method == METHOD_SCALAR &&
+           plan_column_at(p->plan, get)->frequency == column->frequency;
 }
 
 static int choose_how(Planner *p, PlanColumn *column, bool *ret) {
@@ -315,7 +316,7 @@ static int choose_how(Planner *p, PlanColumn *column, bool *ret) {
     *ret =
         is_one_evaluation(p, column) && p->plan->spaces.items[column->space].kind != SPACE_GROUPS;
     if (*ret) {
-        column->how = METHOD_SCALAR;
+        column->method = METHOD_SCALAR;
         return 0;
     }
     r = try_args(p, column, ret);
@@ -323,7 +324,7 @@ static int choose_how(Planner *p, PlanColumn *column, bool *ret) {
         r = try_fold(p, column, ret);
     if (r < 0 || *ret)
         return r;
-    column->how = METHOD_SCALAR;
+    column->method = METHOD_SCALAR;
     column->inputs = NULL;
     column->n_inputs = 0;
     *ret = p->plan->spaces.items[column->space].kind != SPACE_GROUPS;
@@ -354,7 +355,7 @@ static int classify_once(Planner *p, PlanColumn *column) {
     uint32_t number;
     int r = 0;
 
-    column->how = METHOD_SCALAR;
+    column->method = METHOD_SCALAR;
     if (node->op == OP_OPT_ELEMENT) /* may be no value at all */
         return planner_index(p, column->space, column->node, NO_COLUMN);
     if (node->op == OP_CONSTANT)
@@ -367,14 +368,14 @@ int planner_classify(Planner *p, uint32_t space, uint32_t node) {
     PlanColumn column = {.node = node, .space = space, .kind = type->value_kind};
     uint32_t number;
     bool is_one = false;
-    PlanFrequency time;
+    PlanFrequency frequency;
     int r;
 
     if (is_known(p, space, node, &number))
         return 0;
-    if (!planner_frequency(p, space, node, &time))
+    if (!planner_frequency(p, space, node, &frequency))
         return planner_index(p, space, node, NO_COLUMN);
-    column.time = (uint8_t)time;
+    column.frequency = (uint8_t)frequency;
     column.lane = (uint8_t)lane_of(cel_graph_node(p->graph, node));
     if (column.lane != LANE_NONE && choose_source(p, &column))
         return planner_add(p, &column, true, &number);
@@ -389,7 +390,7 @@ int planner_classify(Planner *p, uint32_t space, uint32_t node) {
     }
     if (plan_column_is_single(&column))
         return classify_once(p, &column);
-    if (column.lane != LANE_NONE && (column.lane != LANE_TEXT || time == PLAN_PRECOMPUTED)) {
+    if (column.lane != LANE_NONE && (column.lane != LANE_TEXT || frequency == PLAN_PRECOMPUTED)) {
         r = choose_how(p, &column, &is_one);
         if (r < 0)
             return r;

@@ -102,8 +102,8 @@ typedef enum PlanCondition {
 } PlanCondition;
 
 typedef struct PlanStep {
-    uint8_t kind;   /* PlanStepKind */
-    uint8_t wanted; /* PlanCondition */
+    uint8_t kind;      /* PlanStepKind */
+    uint8_t condition; /* PlanCondition */
     uint32_t column;
     uint32_t target;
 } PlanStep;
@@ -133,25 +133,25 @@ typedef struct PlanReduction {
 typedef struct PlanColumn {
     uint32_t node;
     uint32_t space;
-    uint8_t how;       /* PlanMethod */
-    uint8_t time;      /* PlanFrequency; ONCE in the space of rows is a single value */
-    uint8_t lane;      /* ColumnLane */
-    uint8_t kind;      /* CelKind of its values */
-    uint8_t op;        /* of the node */
-    bool is_constant;  /* @single and @constant are known */
-    bool is_needed;    /* in its time */
-    bool is_stored;    /* kept in blocks, for sessions */
-    bool is_in_batch;  /* a session works with it, or loads it */
-    bool is_costly;    /* the scalar machine, or a loop, is somewhere in it */
-    bool is_lasting;   /* its register is its own */
-    uint32_t list;     /* the last one that has it */
-    uint32_t last;     /* the last step there that reads it */
-    bool is_negated;   /* SAME: whether not */
-    uint32_t store;    /* its place in a block, or among what is known of the whole */
-    uint32_t leaf;     /* LEAF, KEYED */
-    uint32_t reg;      /* register in a session, or the number of the single value */
-    uint32_t kept_reg; /* register while a block is made */
-    uint32_t memo;     /* TEXT in a session: the number of what it remembers */
+    uint8_t method;     /* PlanMethod */
+    uint8_t frequency;  /* PlanFrequency; ONCE in the space of rows is a single value */
+    uint8_t lane;       /* ColumnLane */
+    uint8_t kind;       /* CelKind of its values */
+    uint8_t op;         /* of the node */
+    bool is_constant;   /* @single and @constant are known */
+    bool is_needed;     /* in its time */
+    bool is_stored;     /* kept in blocks, for sessions */
+    bool is_in_batch;   /* a session works with it, or loads it */
+    bool is_costly;     /* the scalar machine, or a loop, is somewhere in it */
+    bool is_lasting;    /* its register is its own */
+    uint32_t list;      /* the last one that has it */
+    uint32_t last;      /* the last step there that reads it */
+    bool is_negated;    /* SAME: whether not */
+    uint32_t store;     /* its place in a block, or among what is known of the whole */
+    uint32_t leaf;      /* LEAF, KEYED */
+    uint32_t reg;       /* register in a session, or the number of the single value */
+    uint32_t block_reg; /* register while a block is made */
+    uint32_t cache;     /* TEXT in a session: the number of what it remembers */
     Kernel *kernel;
     const PlanCode *code;
     PlanReduction *reduction;
@@ -179,11 +179,11 @@ struct Plan {
     PlanSpaces spaces;
     PlanRoot *roots;
     size_t n_roots;
-    PlanSteps kept;         /* what a block is made by */
-    uint32_t n_kept_regs;   /* registers of that */
+    PlanSteps block_steps;  /* what a block is made by */
+    uint32_t n_block_regs;  /* registers of that */
     uint32_t n_regs;        /* of a session */
     uint32_t n_singles;     /* values that are known once */
-    uint32_t n_memos;       /* of strings */
+    uint32_t n_caches;      /* of strings */
     uint32_t n_stored;      /* columns in a block */
     const uint32_t *stored; /* these */
     uint32_t n_offsets;     /* spaces in a block */
@@ -223,7 +223,7 @@ static inline PlanColumn *plan_column_at(const Plan *plan, uint32_t column) {
 }
 
 static inline bool plan_column_is_single(const PlanColumn *column) {
-    return column->time == PLAN_ONCE && column->space == ROW_SPACE;
+    return column->frequency == PLAN_ONCE && column->space == ROW_SPACE;
 }
 
 /* plan-column.c */
@@ -243,8 +243,8 @@ int planner_classify_below(Planner *p, uint32_t space, uint32_t node) MUST_CHECK
 /* Whether @node is x.orValue(y), for some optional x: has it a value? that : y. */
 bool planner_is_or_value(const Planner *p, uint32_t node);
 
-/* The column of @node for who computes in @space at @time, or NO_COLUMN through @ret. */
-int planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency time, uint32_t *ret)
+/* The column of @node for who computes in @space at @frequency, or NO_COLUMN through @ret. */
+int planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, uint32_t *ret)
     MUST_CHECK;
 
 /* A new column; a copy of @column. @is_found: under its space and node. */
@@ -279,9 +279,9 @@ int planner_relevel(Planner *p, uint32_t level, uint32_t *node) MUST_CHECK;
  * added, and *ret_done is true. */
 int planner_reduce(Planner *p, uint32_t space, uint32_t node, bool *ret_done) MUST_CHECK;
 
-/* plan-code.c: code for @node in @space at @time, from columns as far as there are some.
+/* plan-code.c: code for @node in @space at @frequency, from columns as far as there are some.
  * @from_row: from the row variable alone. */
-int planner_code(Planner *p, uint32_t space, uint32_t node, PlanFrequency time, bool from_row,
+int planner_code(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, bool from_row,
     const PlanCode **ret) MUST_CHECK;
 
 /* plan-need.c: what the roots need, places in blocks and registers. */

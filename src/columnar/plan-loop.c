@@ -41,12 +41,13 @@ static int space_of(Planner *p, PlanSpaceKind kind, uint32_t of, uint32_t *ret) 
 }
 
 /* The column of a part of the loop, or NO_COLUMN. */
-static int find_part(Planner *p, uint32_t space, uint32_t node, PlanFrequency time, uint32_t *ret) {
+static int find_part(
+    Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, uint32_t *ret) {
     int r = planner_classify_below(p, space, node);
 
     if (r < 0)
         return r;
-    return planner_find(p, space, node, time, ret);
+    return planner_find(p, space, node, frequency, ret);
 }
 
 static bool fits_value(const Planner *p, const PlanReduction *reduction) {
@@ -69,10 +70,10 @@ static bool fits_value(const Planner *p, const PlanReduction *reduction) {
     }
 }
 
-/* The reduction over @space of a column of @time; NULL through @ret: parts of it are no
+/* The reduction over @space of a column of @frequency; NULL through @ret: parts of it are no
  * columns. */
 static int make_reduction(Planner *p, const ReductionShape *shape, uint32_t space,
-    PlanFrequency time, PlanReduction **ret) {
+    PlanFrequency frequency, PlanReduction **ret) {
     PlanReduction *made = ARENA_NEW(p->arena, PlanReduction);
     uint32_t *predicates = ARENA_RAW(p->arena, uint32_t, shape->n_predicates);
     int r = 0;
@@ -89,13 +90,13 @@ static int make_reduction(Planner *p, const ReductionShape *shape, uint32_t spac
         .partial = NO_COLUMN,
     };
     for (uint32_t i = 0; r == 0 && i < shape->n_predicates; i++) {
-        r = find_part(p, space, shape->predicates[i], time, &predicates[i]);
+        r = find_part(p, space, shape->predicates[i], frequency, &predicates[i]);
         if (r == 0 && (predicates[i] == NO_COLUMN ||
                           plan_column_at(p->plan, predicates[i])->lane != LANE_BOOL))
             return 0;
     }
     if (r == 0 && shape->value != CEL_NO_NODE) {
-        r = find_part(p, space, shape->value, time, &made->value);
+        r = find_part(p, space, shape->value, frequency, &made->value);
         if (r == 0 && made->value == NO_COLUMN)
             return 0;
     }
@@ -120,14 +121,14 @@ static int set_inputs(Planner *p, PlanColumn *column) {
 }
 
 static PlanColumn column_of(
-    const Planner *p, uint32_t space, uint32_t number, PlanMethod how, PlanFrequency time) {
+    const Planner *p, uint32_t space, uint32_t number, PlanMethod how, PlanFrequency frequency) {
     const CelGraphNode *node = cel_graph_node(p->graph, number);
 
     return (PlanColumn){
         .node = number,
         .space = space,
-        .how = (uint8_t)how,
-        .time = (uint8_t)time,
+        .method = (uint8_t)how,
+        .frequency = (uint8_t)frequency,
         .lane = (uint8_t)column_lane_of(node->type),
         .kind = node->type->value_kind,
     };
@@ -144,24 +145,24 @@ static int add_reduced(
 
 /* --- lists of rows ----------------------------------------------------------------------- */
 
-static int reduce_items(
-    Planner *p, const ReductionShape *shape, uint32_t node, PlanFrequency time, bool *ret_done) {
+static int reduce_items(Planner *p, const ReductionShape *shape, uint32_t node,
+    PlanFrequency frequency, bool *ret_done) {
     PlanReduction *reduction = NULL;
     uint32_t space = ROW_SPACE, number;
     PlanFrequency of_list;
     int r;
 
     if (!shape->has_level || !planner_frequency(p, ROW_SPACE, shape->list, &of_list) ||
-        of_list != PLAN_PRECOMPUTED || time == PLAN_ONCE)
+        of_list != PLAN_PRECOMPUTED || frequency == PLAN_ONCE)
         return 0;
     r = space_of(p, SPACE_ITEMS, shape->list, &space);
     if (r == 0)
-        r = make_reduction(p, shape, space, time, &reduction);
+        r = make_reduction(p, shape, space, frequency, &reduction);
     if (r < 0 || !reduction)
         return r;
     *ret_done = true;
     return add_reduced(
-        p, column_of(p, ROW_SPACE, node, METHOD_REDUCE, time), reduction, true, &number);
+        p, column_of(p, ROW_SPACE, node, METHOD_REDUCE, frequency), reduction, true, &number);
 }
 
 /* --- unions ------------------------------------------------------------------------------ */
@@ -184,11 +185,11 @@ static bool is_kept_reduction(const Planner *p, const PlanReduction *reduction) 
     for (uint32_t i = 0; i < reduction->n_predicates; i++) {
         const PlanColumn *column = plan_column_at(p->plan, reduction->predicates[i]);
 
-        if (column->time != PLAN_PRECOMPUTED && !column->is_constant)
+        if (column->frequency != PLAN_PRECOMPUTED && !column->is_constant)
             return false;
     }
     return reduction->value == NO_COLUMN ||
-           plan_column_at(p->plan, reduction->value)->time == PLAN_PRECOMPUTED ||
+           plan_column_at(p->plan, reduction->value)->frequency == PLAN_PRECOMPUTED ||
            plan_column_at(p->plan, reduction->value)->is_constant;
 }
 
@@ -208,8 +209,8 @@ static int add_partial(Planner *p, PlanColumn column, PlanReduction *reduction) 
         return -ENOMEM;
     *partial = *reduction;
     column.space = ROW_SPACE;
-    column.how = METHOD_REDUCE;
-    column.time = PLAN_PRECOMPUTED;
+    column.method = METHOD_REDUCE;
+    column.frequency = PLAN_PRECOMPUTED;
     if (reduction->op == REDUCE_ONE) {
         /* the value is one more thing that must be true of those that are counted */
         uint32_t *predicates = ARENA_RAW(p->arena, uint32_t, reduction->n_predicates + 1u);
@@ -354,13 +355,13 @@ static int reduce_all_groups(
 
 int planner_reduce(Planner *p, uint32_t space, uint32_t node, bool *ret_done) {
     PlanSpaceKind kind = (PlanSpaceKind)p->plan->spaces.items[space].kind;
-    PlanFrequency time;
+    PlanFrequency frequency;
     ReductionShape shape;
     bool is_own;
     int r;
 
     *ret_done = false;
-    if (kind == SPACE_ITEMS || !planner_frequency(p, space, node, &time) ||
+    if (kind == SPACE_ITEMS || !planner_frequency(p, space, node, &frequency) ||
         !reduction_shape_find(p, node, &shape))
         return 0;
     r = reduction_shape_relevel(p, &shape, &is_own);
@@ -368,10 +369,10 @@ int planner_reduce(Planner *p, uint32_t space, uint32_t node, bool *ret_done) {
         return r;
     if (kind == SPACE_GROUPS)
         return reduce_of_group(p, &shape, space, node, ret_done);
-    if (time == PLAN_ONCE)
+    if (frequency == PLAN_ONCE)
         return reduce_all_groups(p, &shape, node, ret_done);
-    r = reduce_items(p, &shape, node, time, ret_done);
-    if (r == 0 && !*ret_done && time == PLAN_PER_BATCH)
+    r = reduce_items(p, &shape, node, frequency, ret_done);
+    if (r == 0 && !*ret_done && frequency == PLAN_PER_BATCH)
         r = reduce_union(p, &shape, node, ret_done);
     return r;
 }

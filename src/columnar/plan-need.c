@@ -31,9 +31,9 @@ static int want(Needs *n, uint32_t column, bool in_session) {
 /* --- spaces ------------------------------------------------------------------------------ */
 
 /* Code, and room for what it reads. */
-static int code_of(Needs *n, uint32_t space, uint32_t node, PlanFrequency time, bool from_row,
+static int code_of(Needs *n, uint32_t space, uint32_t node, PlanFrequency frequency, bool from_row,
     const PlanCode **ret) {
-    int r = planner_code(n->p, space, node, time, from_row, ret);
+    int r = planner_code(n->p, space, node, frequency, from_row, ret);
 
     if (r < 0)
         return r;
@@ -69,7 +69,7 @@ static bool reads_one_text(const Planner *p, const PlanCode *code) {
         column = plan_column_at(p->plan, code->inputs[i].column);
         if (plan_column_is_single(column))
             continue;
-        if (column->lane != LANE_TEXT || column->how == METHOD_SPREAD)
+        if (column->lane != LANE_TEXT || column->method == METHOD_SPREAD)
             return false;
         n_texts++;
     }
@@ -83,7 +83,7 @@ static int make_code(Needs *n, uint32_t number) {
     uint32_t *inputs;
     int r;
 
-    r = code_of(n, column->space, column->node, (PlanFrequency)column->time, false, &code);
+    r = code_of(n, column->space, column->node, (PlanFrequency)column->frequency, false, &code);
     if (r < 0)
         return r;
     inputs = ARENA_RAW(n->p->arena, uint32_t, code->n_inputs);
@@ -97,7 +97,7 @@ static int make_code(Needs *n, uint32_t number) {
             inputs[column->n_inputs++] = code->inputs[i].column;
     }
     if (!plan_column_is_single(column) && column->lane != LANE_TEXT && reads_one_text(n->p, code))
-        column->how = METHOD_BY_STRING;
+        column->method = METHOD_BY_STRING;
     return 0;
 }
 
@@ -134,7 +134,7 @@ static int need_stored(Needs *n, uint32_t number) {
     if (column->is_in_batch)
         return 0;
     column->is_in_batch = true;
-    if (column->how == METHOD_SPREAD)
+    if (column->method == METHOD_SPREAD)
         return want(n, column->inputs[0], true);
     column->is_stored = true;
     column->store = n->p->plan->n_stored++;
@@ -144,16 +144,16 @@ static int need_stored(Needs *n, uint32_t number) {
 
 static int need_column(Needs *n, uint32_t number) {
     PlanColumn *column = plan_column_at(n->p->plan, number);
-    bool in_session = column->time != PLAN_PRECOMPUTED;
+    bool in_session = column->frequency != PLAN_PRECOMPUTED;
     int r = 0;
 
     if (column->is_needed || column->is_constant)
         return 0;
     column->is_needed = true;
     column->is_in_batch |= in_session;
-    if (column->how == METHOD_GROUP)
+    if (column->method == METHOD_GROUP)
         return need_group(n, column);
-    if (column->how == METHOD_SCALAR)
+    if (column->method == METHOD_SCALAR)
         r = make_code(n, number);
     column = plan_column_at(n->p->plan, number);
     if (r == 0 && column->reduction)
@@ -168,7 +168,7 @@ static int need_all(Needs *n) {
 
     while (r == 0 && n->wants.n > 0) {
         Want next = n->wants.items[--n->wants.n];
-        bool is_kept = plan_column_at(n->p->plan, next.column)->time == PLAN_PRECOMPUTED;
+        bool is_kept = plan_column_at(n->p->plan, next.column)->frequency == PLAN_PRECOMPUTED;
 
         r = is_kept && next.in_session ? need_stored(n, next.column) : need_column(n, next.column);
     }
@@ -178,12 +178,13 @@ static int need_all(Needs *n) {
 /* --- numbers ----------------------------------------------------------------------------- */
 
 static void give_register(Plan *plan, PlanColumn *column) {
-    if (column->is_needed && column->time == PLAN_PRECOMPUTED)
-        column->kept_reg = plan->n_kept_regs++;
+    if (column->is_needed && column->frequency == PLAN_PRECOMPUTED)
+        column->block_reg = plan->n_block_regs++;
     if (plan_column_is_single(column) && column->is_needed)
         column->reg = plan->n_singles++;
-    if (column->how == METHOD_BY_STRING && column->is_needed && column->time == PLAN_PER_BATCH)
-        column->memo = plan->n_memos++;
+    if (column->method == METHOD_BY_STRING && column->is_needed &&
+        column->frequency == PLAN_PER_BATCH)
+        column->cache = plan->n_caches++;
 }
 
 static int number_all(Planner *p) {
@@ -201,7 +202,7 @@ static int number_all(Planner *p) {
         give_register(plan, column);
         if (column->is_stored)
             stored[column->store] = i;
-        if (column->how != METHOD_GROUP || !column->is_needed)
+        if (column->method != METHOD_GROUP || !column->is_needed)
             continue;
         group = VEC_PUSH(&groups, p->arena);
         if (!group)

@@ -110,7 +110,7 @@ static int open_part(Order *o, Doing *doing, uint32_t column, PlanCondition want
     if (++o->depth > o->depth_max)
         o->depth_max = o->depth;
     doing->where = (uint32_t)o->steps.n;
-    return emit(o, (PlanStep){.kind = STEP_WHERE, .wanted = (uint8_t)wanted, .column = column});
+    return emit(o, (PlanStep){.kind = STEP_WHERE, .condition = (uint8_t)wanted, .column = column});
 }
 
 static int close_part(Order *o, const Doing *doing) {
@@ -123,7 +123,8 @@ static int close_part(Order *o, const Doing *doing) {
 
 /* Whether it pays to work it out for some entries only. */
 static bool is_dear(const Order *o, uint32_t column) {
-    return at(o, column)->time == PLAN_PER_BATCH && at(o, column)->is_costly && !is_made(o, column);
+    return at(o, column)->frequency == PLAN_PER_BATCH && at(o, column)->is_costly &&
+           !is_made(o, column);
 }
 
 /* Whether what is known once may save it for all entries of a batch. */
@@ -144,8 +145,9 @@ static void sides_of(const Order *o, const PlanColumn *column, uint32_t sides[2]
 static bool has_parts(const Order *o, const PlanColumn *column) {
     uint32_t sides[2];
 
-    if (o->is_kept || o->depth == PLAN_WHERE_MAX || column->how != METHOD_KERNEL ||
-        column->time != PLAN_PER_BATCH || o->steps.n > STEPS_FACTOR * o->n_columns + STEPS_SPARE)
+    if (o->is_kept || o->depth == PLAN_WHERE_MAX || column->method != METHOD_KERNEL ||
+        column->frequency != PLAN_PER_BATCH ||
+        o->steps.n > STEPS_FACTOR * o->n_columns + STEPS_SPARE)
         return false;
     if (column->op == OP_CONDITIONAL)
         return is_dear(o, column->inputs[1]) || is_dear(o, column->inputs[2]) ||
@@ -183,7 +185,7 @@ static int open_space(Order *o, uint32_t space) {
 }
 
 static void note_slow(Order *o, const PlanColumn *column) {
-    if (column->how != METHOD_SCALAR || column->time != PLAN_PER_BATCH)
+    if (column->method != METHOD_SCALAR || column->frequency != PLAN_PER_BATCH)
         return;
     if (o->slow == CEL_NO_NODE)
         o->slow = column->node;
@@ -196,7 +198,7 @@ static void note_slow(Order *o, const PlanColumn *column) {
 static int finish(Order *o, uint32_t number) {
     const PlanColumn *column = at(o, number);
     bool is_loaded =
-        !o->is_kept && column->time == PLAN_PRECOMPUTED && column->how != METHOD_SPREAD;
+        !o->is_kept && column->frequency == PLAN_PRECOMPUTED && column->method != METHOD_SPREAD;
     int r;
 
     r = open_space(o, column->space);
@@ -224,19 +226,20 @@ static int adopt(Order *o, const PlanReduction *reduction) {
 static int visit_next(Order *o, uint32_t number, uint32_t phase, bool *ret) {
     const PlanColumn *column = at(o, number);
     const PlanReduction *reduction = column->reduction;
-    bool in_elements = reduction && (column->how == METHOD_GROUP || column->time == PLAN_PER_BATCH);
+    bool in_elements =
+        reduction && (column->method == METHOD_GROUP || column->frequency == PLAN_PER_BATCH);
     const uint32_t *inputs = in_elements ? reduction->of_rows : column->inputs;
     uint32_t n = in_elements ? reduction->n_of_rows : column->n_inputs;
     int r = 0;
 
     *ret = false;
-    if (!o->is_kept && column->time == PLAN_PRECOMPUTED && column->how != METHOD_SPREAD)
+    if (!o->is_kept && column->frequency == PLAN_PRECOMPUTED && column->method != METHOD_SPREAD)
         return 0; /* loaded */
     if (in_elements && phase == 0)
         r = adopt(o, reduction);
     if (r < 0 || phase >= n)
         return r;
-    if (column->how == METHOD_SPREAD && !o->is_kept)
+    if (column->method == METHOD_SPREAD && !o->is_kept)
         return note(o, inputs[0], false); /* of the rows' own list */
     *ret = true;
     return visit(o, inputs[phase]);
@@ -377,8 +380,8 @@ static int order_reductions(Order *o) {
         if (!column->is_needed || !column->reduction)
             continue;
         column->reduction->slow = CEL_NO_NODE;
-        if (column->how == METHOD_GROUP ? column->reduction->partial == NO_COLUMN
-                                        : column->time == PLAN_PER_BATCH)
+        if (column->method == METHOD_GROUP ? column->reduction->partial == NO_COLUMN
+                                           : column->frequency == PLAN_PER_BATCH)
             r = order_elements(o, column);
     }
     return r;
@@ -415,7 +418,7 @@ static int order_kept(Order *o) {
         if (space->is_needed && space->kind == SPACE_ITEMS)
             r = open_space(o, i);
     }
-    o->p->plan->kept = end_list(o);
+    o->p->plan->block_steps = end_list(o);
     return r;
 }
 
@@ -438,11 +441,11 @@ static void find_costly(const Plan *plan) {
     for (uint32_t i = 0; i < plan->columns.n; i++) {
         PlanColumn *column = plan_column_at(plan, i);
 
-        if (column->time != PLAN_PER_BATCH || column->how == METHOD_SPREAD)
+        if (column->frequency != PLAN_PER_BATCH || column->method == METHOD_SPREAD)
             continue;
-        column->is_costly = column->how == METHOD_SCALAR || column->how == METHOD_BY_STRING ||
-                            column->how == METHOD_REDUCE || column->how == METHOD_LOOKUP ||
-                            column->how == METHOD_KEYED;
+        column->is_costly = column->method == METHOD_SCALAR || column->method == METHOD_BY_STRING ||
+                            column->method == METHOD_REDUCE || column->method == METHOD_LOOKUP ||
+                            column->method == METHOD_KEYED;
         for (uint32_t k = 0; !column->is_costly && k < column->n_inputs; k++)
             column->is_costly = plan_column_at(plan, column->inputs[k])->is_costly;
     }

@@ -55,7 +55,7 @@ static void print_node(const Plan *plan, uint32_t number, const char *how, Buf *
 static void print_column(const Plan *plan, uint32_t number, Buf *out) {
     const PlanColumn *column = plan_column_at(plan, number);
 
-    print_node(plan, number, hows[column->how], out);
+    print_node(plan, number, hows[column->method], out);
     if (column->n_inputs > 0)
         buf_append(out, STR(" of"));
     for (uint32_t i = 0; i < column->n_inputs; i++)
@@ -66,7 +66,8 @@ static void print_steps(const Plan *plan, const PlanSteps *steps, uint32_t depth
 
 /* One level deeper: the steps for elements contain no others. */
 static void print_elements(const Plan *plan, const PlanColumn *column, uint32_t depth, Buf *out) {
-    if (!column->reduction || column->time == PLAN_PRECOMPUTED || column->reduction->steps.n == 0)
+    if (!column->reduction || column->frequency == PLAN_PRECOMPUTED ||
+        column->reduction->steps.n == 0)
         return;
     indent(out, depth);
     buf_append(out, STR("for the elements:\n"));
@@ -89,8 +90,10 @@ static void print_step(const Plan *plan, const PlanStep *step, uint32_t depth, B
             out, "space %u: elements of %%%u", step->column, plan->spaces.items[step->column].of);
         break;
     case STEP_WHERE:
-        buf_printf(
-            out, "where %%%u %s:", plan_column_at(plan, step->column)->node, wanteds[step->wanted]);
+        buf_printf(out,
+            "where %%%u %s:",
+            plan_column_at(plan, step->column)->node,
+            wanteds[step->condition]);
         break;
     case STEP_END:
         buf_append(out, STR("end"));
@@ -116,7 +119,7 @@ static void print_steps(const Plan *plan, const PlanSteps *steps, uint32_t depth
 
 void plan_print(const Plan *plan, Buf *out) {
     buf_printf(out, "kept with the rows (%u columns):\n", plan->n_stored);
-    print_steps(plan, &plan->kept, 1, out);
+    print_steps(plan, &plan->block_steps, 1, out);
     for (size_t i = 0; i < plan->n_roots; i++) {
         const PlanRoot *root = &plan->roots[i];
 

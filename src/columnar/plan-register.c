@@ -69,7 +69,7 @@ static uint32_t find_reads(const Plan *plan, const PlanStep *step, const uint32_
         *ret = &step->column;
         return 1;
     }
-    if (step->kind != STEP_COLUMN || column->how == METHOD_SPREAD)
+    if (step->kind != STEP_COLUMN || column->method == METHOD_SPREAD)
         return 0;
     *ret = column->reduction ? column->reduction->of_rows : column->inputs;
     return column->reduction ? column->reduction->n_of_rows : column->n_inputs;

@@ -117,7 +117,7 @@ int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanH
 }
 
 PlanFrequency plan_frequency(const Plan *plan, size_t root) {
-    return (PlanFrequency)plan_column_at(plan, plan->roots[root].column)->time;
+    return (PlanFrequency)plan_column_at(plan, plan->roots[root].column)->frequency;
 }
 
 bool plan_falls_back(const Plan *plan, size_t root, uint32_t *ret) {

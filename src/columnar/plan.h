@@ -161,7 +161,7 @@ typedef struct PlanDeadline {
  * given anew for each). Strings that the table itself holds are borrowed from it. 0,
  * PLAN_DEADLINE_PASSED or -ENOMEM. */
 int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *rows, size_t n,
-    CelRun *run, PlanDeadline clock, Arena *keep, const PlanBlock **ret) MUST_CHECK;
+    CelRun *run, PlanDeadline deadline, Arena *keep, const PlanBlock **ret) MUST_CHECK;
 
 #define PLAN_BLOCK_FULL 1 /* too many distinct strings */
 
@@ -174,7 +174,7 @@ int plan_block_replace_rows(const Plan *plan, const PlanBlock *old, const PlanBl
     MUST_CHECK;
 
 /* The column of root @i, whose time is PLAN_PRECOMPUTED: one entry a row, none of them odd. */
-Column plan_block_root(const Plan *plan, const PlanBlock *kept, size_t root);
+Column plan_block_root(const Plan *plan, const PlanBlock *block, size_t root);
 
 /* What must be known of the whole table: groups, and kept columns summed by them. @blocks are
  * those of rows 0 up to @n_rows, in order. NULL through @ret if the plan needs nothing of the
@@ -190,7 +190,7 @@ int plan_totals_update(const Plan *plan, const PlanTotals *known, const PlanBloc
 typedef struct PlanSessionOptions {
     const PlanTable *table;
     const PlanBlock *const *blocks; /* by row / PLAN_BLOCK_ROWS */
-    const PlanTotals *whole;
+    const PlanTotals *totals;
     size_t n_rows;
     const CelValue *variables; /* by slot; the row variable's is not looked at */
     CelRun *run;               /* its fuel is given anew for each evaluation */
@@ -200,7 +200,7 @@ typedef struct PlanSessionOptions {
      * it. NULL: that lies in the run's arena, which then grows with every row. */
     Arena *scratch;
 
-    PlanDeadline clock;
+    PlanDeadline deadline;
 } PlanSessionOptions;
 
 /* Lies in @arena. 0 or -ENOMEM. */

@@ -1,19 +1,17 @@
 /*
- * Loops of a session: over the elements of its rows, piece by piece, and over those of all rows
- * of the table for what is known of groups.
+ * Reductions of a session: over the elements of its rows, piece by piece, and over those of all
+ * rows of the table for groups.
  *
- * A piece is some rows and all their elements, few enough that a dozen columns of them stay
- * near the processor. Rows of a block that follow each other are taken together: what they have
- * more than that is a piece of its own.
+ * A piece is some rows and all their elements, few enough that a dozen columns of them stay near
+ * the processor. Adjacent rows of a block are taken together.
  */
+
 #include <assert.h>
 #include <errno.h>
 
 #include "columnar/evaluator-internal.h"
 
 #define PIECE_ITEMS 4096u
-
-/* --- pieces ------------------------------------------------------------------------------ */
 
 /* Rows of one block that follow each other, in the order of the rows' frame. */
 typedef struct Run {
@@ -35,19 +33,19 @@ static void find_run(
     ret->n = entries || rows->rows ? 1 : (uint32_t)rest;
 }
 
-static ListOffsets offsets_of(const Evaluator *work, const PlanSpace *space, const Run *run) {
-    return work->blocks[run->block]->offsets[space->store];
+static ListOffsets offsets_of(const Evaluator *e, const PlanSpace *space, const Run *run) {
+    return e->session->blocks[run->block]->offsets[space->store];
 }
 
-static uint32_t n_items(const Evaluator *work, const PlanSpace *space, const Run *run) {
-    const uint32_t *starts = offsets_of(work, space, run).starts + run->from;
+static uint32_t n_items(const Evaluator *e, const PlanSpace *space, const Run *run) {
+    const uint32_t *starts = offsets_of(e, space, run).starts + run->from;
 
     return starts[run->n] - starts[0];
 }
 
 /* How many of @entries (NULL: those from @from on) of the rows' frame go into one piece; through
  * @ret_items: their elements. */
-static size_t piece_length(const Evaluator *work, const PlanSpace *space, const uint32_t *entries,
+static size_t piece_length(const Evaluator *e, const PlanSpace *space, const uint32_t *entries,
     size_t from, size_t n, size_t *ret_items) {
     size_t length = 0, items = 0;
 
@@ -55,8 +53,8 @@ static size_t piece_length(const Evaluator *work, const PlanSpace *space, const 
         uint32_t more;
         Run run;
 
-        find_run(&work->frames[ROW_SPACE], entries, from + length, n, &run);
-        more = n_items(work, space, &run);
+        find_run(&e->frames[ROW_SPACE], entries, from + length, n, &run);
+        more = n_items(e, space, &run);
         if (length > 0 && items + more > PIECE_ITEMS)
             break;
         items += more;
@@ -66,76 +64,70 @@ static size_t piece_length(const Evaluator *work, const PlanSpace *space, const 
     return length;
 }
 
-/* Room for the rows of a batch and @n elements. */
-static int open_piece(Evaluator *work, EntryFrame *frame, size_t n, bool with_elements) {
-    if (!frame->starts) {
-        uint32_t *starts = ARENA_RAW(work->arena, uint32_t, PLAN_BATCH_ROWS + 1);
-
-        frame->broken = ARENA_RAW(work->arena, uint8_t, PLAN_BATCH_ROWS);
-        frame->stretches = ARENA_RAW(work->arena, BlockRange, PLAN_BATCH_ROWS);
-        if (!starts || !frame->broken || !frame->stretches)
-            return -ENOMEM;
-        frame->starts = starts;
+/* Memory for the rows of a batch and @n elements. */
+static bool open_piece(Evaluator *e, EntryFrame *frame, size_t n, bool with_elements) {
+    if (!frame->starts || !frame->list_states || !frame->ranges) {
+        frame->starts = ARENA_RAW(e->arena, uint32_t, PLAN_BATCH_ROWS + 1);
+        frame->list_states = ARENA_RAW(e->arena, uint8_t, PLAN_BATCH_ROWS);
+        frame->ranges = ARENA_RAW(e->arena, BlockRange, PLAN_BATCH_ROWS);
     }
-    if (!frame->row_of || n > frame->room) {
-        size_t least = frame->room > 0 ? 2 * frame->room : PIECE_ITEMS;
+    if (!frame->row_of || n > frame->capacity) {
+        size_t least = frame->capacity > 0 ? 2 * frame->capacity : PIECE_ITEMS;
 
-        frame->room = n > least ? n : least;
-        frame->row_of = ARENA_RAW(work->arena, uint32_t, frame->room);
+        frame->capacity = n > least ? n : least;
+        frame->row_of = ARENA_RAW(e->arena, uint32_t, frame->capacity);
         frame->elements = NULL;
-        if (!frame->row_of)
-            return -ENOMEM;
     }
-    if (with_elements && !frame->elements) {
-        frame->elements = ARENA_RAW(work->arena, CelValue, frame->room);
-        if (!frame->elements)
-            return -ENOMEM;
-    }
+    if (with_elements && !frame->elements)
+        frame->elements = ARENA_RAW(e->arena, CelValue, frame->capacity);
     frame->n = 0;
-    frame->n_stretches = 0;
-    frame->stamp = ++work->last_stamp;
-    return 0;
+    frame->n_ranges = 0;
+    frame->stamp = ++e->last_stamp;
+    return evaluator_check(e,
+        frame->starts && frame->list_states && frame->ranges && frame->row_of &&
+            (!with_elements || frame->elements),
+        -ENOMEM);
 }
 
-static void add_stretch(EntryFrame *frame, uint32_t block, uint32_t from, uint32_t n) {
-    BlockRange *last = frame->n_stretches > 0 ? &frame->stretches[frame->n_stretches - 1] : NULL;
+static void add_range(EntryFrame *frame, uint32_t block, uint32_t from, uint32_t n) {
+    BlockRange *last = frame->n_ranges > 0 ? &frame->ranges[frame->n_ranges - 1] : NULL;
 
-    assert(frame->stretches); /* room was made for them */
+    assert(frame->ranges); /* room was made for them */
     if (n == 0)
         return;
     if (last && last->block == block && last->from + last->n == from)
         last->n += n;
     else
-        frame->stretches[frame->n_stretches++] =
+        frame->ranges[frame->n_ranges++] =
             (BlockRange){.block = block, .from = from, .at = (uint32_t)frame->n, .n = n};
 }
 
-/* The loop's variable itself for the row's elements. A list that is not as it was when it was kept
- * is odd. */
-static void add_elements(Evaluator *work, const PlanReduction *reduction, size_t entry, uint32_t at,
-    uint32_t n, uint8_t *broken) {
-    EntryFrame *frame = &work->frames[reduction->space];
-    CelValue v = evaluator_list(work, &work->plan->spaces.items[reduction->space], entry);
+/* The loop's variable itself for the row's elements. A list that differs from the block's is
+ * FALLBACK. */
+static void add_elements(Evaluator *e, const PlanReduction *reduction, size_t entry, uint32_t at,
+    uint32_t n, uint8_t *list_state) {
+    EntryFrame *frame = &e->frames[reduction->space];
+    CelValue v = evaluator_list(e, &e->plan->spaces.items[reduction->space], entry);
     bool is_list = v.kind == CEL_LIST && v.list->n == n;
 
     for (uint32_t i = 0; i < n; i++) {
         CelValue *element = &frame->elements[at + i];
 
-        *element = is_list ? cel_list_at(v.list, i, work->run) : cel_absent();
+        *element = is_list ? cel_list_at(v.list, i, e->run) : cel_absent();
         if (!is_list || element->kind == CEL_ERROR)
-            *broken = COLUMN_FALLBACK;
+            *list_state = COLUMN_FALLBACK;
     }
 }
 
-/* What is asked for the elements of one row, beginning with the frame's @at. */
-static void add_row(Evaluator *work, const PlanReduction *reduction, size_t entry, uint32_t at,
-    uint32_t n, uint8_t *broken) {
-    EntryFrame *frame = &work->frames[reduction->space];
+/* The elements of one row, from the frame's @at on. */
+static void add_row(Evaluator *e, const PlanReduction *reduction, size_t entry, uint32_t at,
+    uint32_t n, uint8_t *list_state) {
+    EntryFrame *frame = &e->frames[reduction->space];
 
     for (uint32_t k = 0; reduction->needs_rows && k < n; k++)
         frame->row_of[at + k] = (uint32_t)entry;
     if (reduction->needs_elements && n > 0)
-        add_elements(work, reduction, entry, at, n, broken);
+        add_elements(e, reduction, entry, at, n, list_state);
 }
 
 /* Where the elements of @n rows begin, and the last end, when the first begins at @begin. */
@@ -148,172 +140,146 @@ static void move_starts(
 }
 
 /* Rows @i on of the piece. */
-static void add_run(Evaluator *work, const PlanReduction *reduction, size_t i, const Run *run) {
-    EntryFrame *frame = &work->frames[reduction->space];
-    ListOffsets offsets = offsets_of(work, &work->plan->spaces.items[reduction->space], run);
+static void add_run(Evaluator *e, const PlanReduction *reduction, size_t i, const Run *run) {
+    EntryFrame *frame = &e->frames[reduction->space];
+    ListOffsets offsets = offsets_of(e, &e->plan->spaces.items[reduction->space], run);
     const uint32_t *from = offsets.starts + run->from;
     uint32_t *starts = frame->starts + i;
 
     move_starts(from, run->n, (uint32_t)frame->n, starts);
-    if (offsets.broken)
-        memcpy(frame->broken + i, offsets.broken + run->from, run->n);
+    if (offsets.list_states)
+        memcpy(frame->list_states + i, offsets.list_states + run->from, run->n);
     else
-        memset(frame->broken + i, 0, run->n);
-    add_stretch(frame, run->block, from[0], from[run->n] - from[0]);
+        memset(frame->list_states + i, 0, run->n);
+    add_range(frame, run->block, from[0], from[run->n] - from[0]);
     for (uint32_t k = 0; (reduction->needs_rows || reduction->needs_elements) && k < run->n; k++)
-        add_row(work,
+        add_row(e,
             reduction,
             run->entry + k,
             starts[k],
             starts[k + 1] - starts[k],
-            &frame->broken[i + k]);
+            &frame->list_states[i + k]);
     frame->n += from[run->n] - from[0];
 }
 
 /* The next piece of @n entries, from @from on: sets up the frame of the reduction's space and
- * works out its columns. Through @ret: how many rows it has. */
-static int next_piece(Evaluator *work, const PlanReduction *reduction, const uint32_t *entries,
-    size_t from, size_t n, size_t *ret) {
-    const PlanSpace *space = &work->plan->spaces.items[reduction->space];
-    EntryFrame *frame = &work->frames[reduction->space];
-    size_t items;
-    int r;
+ * computes its columns. Returns how many rows it has. */
+static size_t next_piece(
+    Evaluator *e, const PlanReduction *reduction, const uint32_t *entries, size_t from, size_t n) {
+    const PlanSpace *space = &e->plan->spaces.items[reduction->space];
+    EntryFrame *frame = &e->frames[reduction->space];
+    size_t items, length = piece_length(e, space, entries, from, n, &items);
 
-    *ret = piece_length(work, space, entries, from, n, &items);
-    r = open_piece(work, frame, items, reduction->needs_elements);
-    if (r < 0)
-        return r;
-    work->is_held = true;
-    for (size_t i = 0; i < *ret;) {
+    if (!open_piece(e, frame, items, reduction->needs_elements))
+        return length;
+    e->session->keeps_scratch = true;
+    for (size_t i = 0; i < length;) {
         Run run;
 
-        find_run(&work->frames[ROW_SPACE], entries, from + i, from + *ret, &run);
-        add_run(work, reduction, i, &run);
+        find_run(&e->frames[ROW_SPACE], entries, from + i, from + length, &run);
+        add_run(e, reduction, i, &run);
         i += run.n;
     }
     if (frame->n > 0)
-        r = evaluator_run_steps(work, &reduction->steps, reduction->space);
-    work->is_held = false;
-    if (r == 0 && evaluator_is_over(work))
-        r = PLAN_DEADLINE_PASSED;
-    return r;
+        evaluator_run_steps(e, &reduction->steps, reduction->space);
+    e->session->keeps_scratch = false;
+    evaluator_check_deadline(e);
+    return length;
 }
 
-/* --- elements of rows -------------------------------------------------------------------- */
-
-static int reduce_pieces(Evaluator *work, const PlanColumn *column, const uint32_t *entries,
-    size_t n, ColumnRegister *reg) {
-    int r = 0;
-
-    for (size_t from = 0, length; r == 0 && from < n; from += length) {
-        r = next_piece(work, column->reduction, entries, from, n, &length);
-        if (r == 0)
-            r = reduce_rows(work, column, entries ? entries + from : NULL, from, length, reg);
-    }
-    return r;
-}
-
-int evaluate_reduce(Evaluator *work, const PlanColumn *column) {
-    const EntryFrame *frame = &work->frames[column->space];
-    ColumnRegister *reg = evaluator_register(work, column);
+void evaluate_reduce(Evaluator *e, const PlanColumn *column) {
+    const EntryFrame *frame = &e->frames[column->space];
+    ColumnRegister *reg = evaluator_register(e, column);
     const uint32_t *entries = NULL;
     size_t n = 0;
-    int r = 0;
 
-    if (reg->stamp != frame->stamp || !reg->is_partial)
-        r = register_open(work, reg, (ColumnLane)column->lane, frame->n);
-    if (r < 0)
-        return r;
-    if (work->is_kept)
-        return reduce_rows(work, column, NULL, 0, frame->n, reg);
-    r = evaluator_missing(work, reg, frame, &entries, &n);
-    if (r < 0)
-        return r;
-    work->depth++; /* the entries stay while selections of elements come and go */
-    r = reduce_pieces(work, column, entries, n, reg);
-    work->depth--;
-    return r;
+    if ((reg->stamp != frame->stamp || !reg->is_partial) &&
+        !register_open(e, reg, (ColumnLane)column->lane, frame->n))
+        return;
+    if (!e->session) {
+        reduce_rows(e, column, NULL, 0, frame->n, reg);
+        return;
+    }
+    if (!evaluator_missing(e, reg, frame, &entries, &n))
+        return;
+    e->depth++; /* the entries stay while selections of elements come and go */
+    for (size_t from = 0, length; e->status == 0 && from < n; from += length) {
+        length = next_piece(e, column->reduction, entries, from, n);
+        if (e->status == 0)
+            reduce_rows(e, column, entries ? entries + from : NULL, from, length, reg);
+    }
+    e->depth--;
 }
 
-/* --- groups ------------------------------------------------------------------------------ */
-
-/* Adds the rows of the piece, which are rows @from on of the table, to the accounts of their
- * groups. The scalar machine knows what a broken list means for a union. */
-static int add_piece(Evaluator *work, const PlanReduction *reduction, const RowGroups *groups,
-    size_t from, size_t length, ReduceState *accounts) {
-    const EntryFrame *frame = &work->frames[reduction->space];
+/* Adds the rows of the piece, which are rows @from on of the table, to the results of their
+ * groups. Only the scalar machine knows what a list that is none means for a union. */
+static void add_piece(Evaluator *e, const PlanReduction *reduction, const RowGroups *groups,
+    size_t from, size_t length, ReduceState *results) {
+    const EntryFrame *frame = &e->frames[reduction->space];
     ReduceArgs args;
-    int r = reduce_begin(work, reduction, &args);
 
-    if (r < 0)
-        return r;
+    if (!reduce_begin(e, reduction, &args))
+        return;
     for (size_t i = 0; i < length; i++) {
         uint32_t group = groups->of_row[from + i];
 
         if (group == UINT32_MAX)
             continue;
-        if (frame->broken[i])
-            accounts[group].bad = COLUMN_FALLBACK;
-        reduce_range(&args, frame->starts[i], frame->starts[i + 1], &accounts[group]);
+        if (frame->list_states[i])
+            results[group].bad = COLUMN_FALLBACK;
+        reduce_range(&args, frame->starts[i], frame->starts[i + 1], &results[group]);
     }
-    return 0;
 }
 
-/* All rows of the table take the place of the session's own for a while. */
-static int reduce_table(Evaluator *work, const PlanReduction *reduction, const RowGroups *groups,
-    ReduceState *accounts) {
-    EntryFrame own = work->frames[ROW_SPACE];
-    int r = 0;
+/* All rows of the table replace the session's own for a while. */
+static void reduce_table(
+    Evaluator *e, const PlanReduction *reduction, const RowGroups *groups, ReduceState *results) {
+    EntryFrame own = e->frames[ROW_SPACE];
+    size_t n_rows = e->session->n_rows;
 
-    for (size_t from = 0; r == 0 && from < work->n_rows; from += PLAN_BATCH_ROWS) {
-        size_t n = work->n_rows - from < PLAN_BATCH_ROWS ? work->n_rows - from : PLAN_BATCH_ROWS;
+    for (size_t from = 0; e->status == 0 && from < n_rows; from += PLAN_BATCH_ROWS) {
+        size_t n = n_rows - from < PLAN_BATCH_ROWS ? n_rows - from : PLAN_BATCH_ROWS;
 
-        work->frames[ROW_SPACE] = (EntryFrame){.n = n, .first = (uint32_t)from};
-        for (size_t at = 0, length; r == 0 && at < n; at += length) {
-            r = next_piece(work, reduction, NULL, at, n, &length);
-            if (r == 0)
-                r = add_piece(work, reduction, groups, from + at, length, accounts);
+        e->frames[ROW_SPACE] = (EntryFrame){.n = n, .first = (uint32_t)from};
+        for (size_t at = 0, length; e->status == 0 && at < n; at += length) {
+            length = next_piece(e, reduction, NULL, at, n);
+            if (e->status == 0)
+                add_piece(e, reduction, groups, from + at, length, results);
         }
     }
-    work->frames[ROW_SPACE] = own;
-    return r;
+    e->frames[ROW_SPACE] = own;
 }
 
-int evaluate_group(Evaluator *work, const PlanColumn *column) {
+void evaluate_group(Evaluator *e, const PlanColumn *column) {
     const PlanReduction *reduction = column->reduction;
-    const RowGroups *groups = &work->whole->groups[column->space];
-    const Column *known = &work->whole->columns[column->store];
-    ColumnRegister *reg = evaluator_register(work, column);
-    ReduceState *accounts;
-    int r;
+    const RowGroups *groups = &e->session->totals->groups[column->space];
+    ColumnRegister *reg = evaluator_register(e, column);
+    ReduceState *results;
 
     if (reduction->partial != NO_COLUMN) {
-        reg->column = *known;
-        return 0;
+        reg->column = e->session->totals->columns[column->store];
+        return;
     }
-    accounts = ARENA_ARRAY(work->arena, ReduceState, groups->n);
-    if (!accounts)
-        return -ENOMEM;
-    r = register_open(work, reg, (ColumnLane)column->lane, groups->n);
-    if (r == 0)
-        r = reduce_table(work, reduction, groups, accounts);
-    for (uint32_t i = 0; r == 0 && i < groups->n; i++)
-        reduce_end((ReduceOp)reduction->op, &accounts[i], &reg->column, i);
-    return r;
+    results = ARENA_ARRAY(e->arena, ReduceState, groups->n);
+    if (!evaluator_check(e, results, -ENOMEM) ||
+        !register_open(e, reg, (ColumnLane)column->lane, groups->n))
+        return;
+    reduce_table(e, reduction, groups, results);
+    for (uint32_t i = 0; e->status == 0 && i < groups->n; i++)
+        reduce_end((ReduceOp)reduction->op, &results[i], &reg->column, i);
 }
 
 /* A row without a group has a union of nothing. */
-int evaluate_lookup(Evaluator *work, const PlanColumn *column) {
-    const PlanColumn *of = plan_column_at(work->plan, column->inputs[0]);
-    const RowGroups *groups = &work->whole->groups[of->space];
-    const Column *from = &evaluator_register(work, of)->column;
-    const EntryFrame *frame = &work->frames[ROW_SPACE];
-    ColumnRegister *reg = evaluator_register(work, column);
+void evaluate_lookup(Evaluator *e, const PlanColumn *column) {
+    const PlanColumn *of = plan_column_at(e->plan, column->inputs[0]);
+    const RowGroups *groups = &e->session->totals->groups[of->space];
+    const Column *from = &evaluator_register(e, of)->column;
+    const EntryFrame *frame = &e->frames[ROW_SPACE];
+    ColumnRegister *reg = evaluator_register(e, column);
     const ReduceState nothing = {0};
-    int r = register_open(work, reg, (ColumnLane)column->lane, frame->n);
 
-    if (r < 0)
-        return r;
+    if (!register_open(e, reg, (ColumnLane)column->lane, frame->n))
+        return;
     for (size_t i = 0; i < frame->n; i++) {
         uint32_t group = groups->of_row[entry_frame_row(frame, i)];
 
@@ -325,5 +291,4 @@ int evaluate_lookup(Evaluator *work, const PlanColumn *column) {
         if (column->lane != LANE_BOOL)
             reg->values[i] = from->ints[group]; /* or the bits of a double */
     }
-    return 0;
 }

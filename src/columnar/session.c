@@ -1,83 +1,74 @@
 /*
- * A session: the roots of a plan for the rows that are asked about.
+ * Sessions: the roots of a plan for one pod.
  *
- * Rows are found in their blocks once, when they are named; then each root runs its list. What is
- * odd in the end is asked of the scalar machine.
+ * Rows are located in their blocks once, when they are set; then each root runs its steps. Single
+ * values are computed when the first step needs them, after those that they read. FALLBACK entries
+ * of a root are computed by the scalar machine in the end.
  */
+
 #include <errno.h>
 
+#include "base/wide-loops.h"
+#include "cel/machine.h"
 #include "columnar/evaluator-internal.h"
-
-struct PlanSession {
-    Evaluator work;
-    CelRun once_run, run;
-    ColumnRegister *singles; /* by root: a single value for all rows */
-};
-
-static int open_session(PlanSession *session, const PlanSessionOptions *options, Arena *arena) {
-    const Plan *plan = session->work.plan;
-    Evaluator *work = &session->work;
-    int r = evaluator_begin(work, plan->n_regs);
-
-    if (r < 0)
-        return r;
-    session->singles = ARENA_ARRAY(arena, ColumnRegister, plan->n_roots);
-    work->singles = ARENA_ARRAY(arena, SingleValue, plan->n_singles);
-    work->memos = ARENA_ARRAY(arena, StringCache *, plan->n_memos);
-    work->stack = ARENA_RAW(arena, uint32_t, plan->n_singles);
-    work->frames[ROW_SPACE].stretches = ARENA_RAW(arena, BlockRange, PLAN_BATCH_ROWS);
-    if (!session->singles || !work->singles || !work->memos || !work->stack ||
-        !work->frames[ROW_SPACE].stretches)
-        return -ENOMEM;
-    for (size_t i = 1; options->whole && i < plan->spaces.n; i++) {
-        if (plan->spaces.items[i].kind == SPACE_GROUPS)
-            work->frames[i] =
-                (EntryFrame){.n = options->whole->groups[i].n, .stamp = ++work->last_stamp};
-    }
-    return 0;
-}
 
 int plan_session_new(
     const Plan *plan, const PlanSessionOptions *options, Arena *arena, PlanSession **ret) {
     PlanSession *session = ARENA_NEW(arena, PlanSession);
-    int r;
+    BlockRange *ranges = ARENA_RAW(arena, BlockRange, PLAN_BATCH_ROWS);
+    Evaluator *e;
 
-    if (!session)
+    if (!session || !ranges)
         return -ENOMEM;
-    session->run = *options->run;
-    session->once_run = *options->run;
+    *session = (PlanSession){
+        .run = *options->run,
+        .once_run = *options->run,
+        .blocks = options->blocks,
+        .totals = options->totals,
+        .n_rows = options->n_rows,
+        .scratch = options->scratch,
+        .cached_row = NO_ROW,
+        .singles = ARENA_ARRAY(arena, SingleValue, plan->n_singles),
+        .stack = ARENA_RAW(arena, uint32_t, plan->n_singles),
+        .caches = ARENA_ARRAY(arena, StringCache *, plan->n_caches),
+        .single_roots = ARENA_ARRAY(arena, ColumnRegister, plan->n_roots),
+    };
     session->once_run.arena = arena;
     if (options->scratch)
         session->run.arena = options->scratch;
-    session->work = (Evaluator){
+    e = &session->evaluator;
+    *e = (Evaluator){
         .plan = plan,
         .table = options->table,
+        .session = session,
         .arena = arena,
         .run = &session->run,
         .fuel = options->fuel,
-        .scratch = options->scratch,
+        .deadline = options->deadline,
         .variables = options->variables,
-        .clock = options->clock,
-        .blocks = options->blocks,
-        .whole = options->whole,
-        .n_rows = options->n_rows,
-        .once_run = &session->once_run,
     };
-    r = open_session(session, options, arena);
-    if (r < 0)
-        return r;
+    evaluator_begin(e, plan->n_regs);
+    if (e->status < 0 || !session->singles || !session->stack || !session->caches ||
+        !session->single_roots)
+        return -ENOMEM;
+    e->frames[ROW_SPACE].ranges = ranges;
+    for (size_t i = 1; options->totals && i < plan->spaces.n; i++) {
+        if (plan->spaces.items[i].kind == SPACE_GROUPS)
+            e->frames[i] =
+                (EntryFrame){.n = options->totals->groups[i].n, .stamp = ++e->last_stamp};
+    }
     *ret = session;
     return 0;
 }
 
 void plan_session_set_rows(PlanSession *session, const uint32_t *rows, size_t n) {
-    EntryFrame *frame = &session->work.frames[ROW_SPACE];
+    EntryFrame *frame = &session->evaluator.frames[ROW_SPACE];
     BlockRange *last = NULL;
 
     frame->n = n;
     frame->rows = rows;
-    frame->stamp = ++session->work.last_stamp;
-    frame->n_stretches = 0;
+    frame->stamp = ++session->evaluator.last_stamp;
+    frame->n_ranges = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t block = rows[i] / PLAN_BLOCK_ROWS, from = rows[i] % PLAN_BLOCK_ROWS;
 
@@ -85,77 +76,277 @@ void plan_session_set_rows(PlanSession *session, const uint32_t *rows, size_t n)
             last->n++;
             continue;
         }
-        last = &frame->stretches[frame->n_stretches++];
+        last = &frame->ranges[frame->n_ranges++];
         *last = (BlockRange){.block = block, .from = from, .at = (uint32_t)i, .n = 1};
     }
 }
 
 void plan_session_set_range(PlanSession *session, uint32_t first, size_t n) {
-    EntryFrame *frame = &session->work.frames[ROW_SPACE];
+    EntryFrame *frame = &session->evaluator.frames[ROW_SPACE];
 
     frame->n = n;
     frame->rows = NULL;
     frame->first = first;
-    frame->stamp = ++session->work.last_stamp;
-    frame->n_stretches = 0;
-    for (size_t i = 0; i < n; i += frame->stretches[frame->n_stretches++].n) {
+    frame->stamp = ++session->evaluator.last_stamp;
+    frame->n_ranges = 0;
+    for (size_t i = 0; i < n; i += frame->ranges[frame->n_ranges++].n) {
         uint32_t row = first + (uint32_t)i, from = row % PLAN_BLOCK_ROWS;
         size_t rest = PLAN_BLOCK_ROWS - from < n - i ? PLAN_BLOCK_ROWS - from : n - i;
 
-        frame->stretches[frame->n_stretches] = (BlockRange){
+        frame->ranges[frame->n_ranges] = (BlockRange){
             .block = row / PLAN_BLOCK_ROWS, .from = from, .at = (uint32_t)i, .n = (uint32_t)rest};
     }
 }
 
-/* One value for all rows. */
-static int repeat_single(
-    Evaluator *work, const PlanColumn *column, ColumnRegister *reg, const Column **ret) {
-    size_t n = work->frames[ROW_SPACE].n;
-    KernelOperand single = evaluator_operand(work, (uint32_t)(column - work->plan->columns.items));
-    uint8_t state = single.column->states[0];
-    int r;
+static const Column *column_in(
+    const Evaluator *e, const PlanColumn *column, const BlockRange *range) {
+    return &e->session->blocks[range->block]->columns[column->store];
+}
 
-    r = register_open(work, reg, (ColumnLane)column->lane, n);
-    if (r < 0)
-        return r;
+/* A copy of eight at once is a few instructions; blocks are mostly whole. If not, rows mostly come
+ * one by one, and each has to wait for memory: the fewer instructions, the more wait at a time. */
+static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
+    size_t i = 0;
+
+    if (n == 1) {
+        *to = *from;
+        return;
+    }
+    for (; i + 8 <= n; i += 8)
+        memcpy(to + i, from + i, 8 * sizeof(int64_t));
+    for (; i < n; i++)
+        to[i] = from[i];
+}
+
+/* Whether any of them has states. */
+WIDE_LOOPS static bool load_values(
+    const Evaluator *e, const PlanColumn *column, const EntryFrame *frame, ColumnRegister *reg) {
+    const Column *from = NULL;
+    uint32_t block = 0;
+    bool has_states = false;
+
+    for (size_t i = 0; i < frame->n_ranges; i++) {
+        const BlockRange *at = &frame->ranges[i];
+
+        if (!from || at->block != block) {
+            block = at->block;
+            from = column_in(e, column, at);
+            has_states |= from->states != NULL;
+        }
+        if (column->lane == LANE_TEXT)
+            memcpy(reg->column.codes + at->at, from->codes + at->from, at->n * sizeof(uint16_t));
+        else
+            copy_numbers(reg->column.ints + at->at, from->ints + at->from, at->n);
+    }
+    return has_states;
+}
+
+static void load_states(
+    const Evaluator *e, const PlanColumn *column, const EntryFrame *frame, ColumnRegister *reg) {
+    for (size_t i = 0; i < frame->n_ranges; i++) {
+        const BlockRange *at = &frame->ranges[i];
+        const Column *from = column_in(e, column, at);
+
+        if (from->states)
+            memcpy(reg->states + at->at, from->states + at->from, at->n);
+        else
+            memset(reg->states + at->at, COLUMN_OK, at->n);
+    }
+}
+
+void evaluate_load(Evaluator *e, const PlanColumn *column) {
+    const EntryFrame *frame = &e->frames[column->space];
+    ColumnRegister *reg = evaluator_register(e, column);
+
+    if (!register_open(e, reg, (ColumnLane)column->lane, frame->n))
+        return;
+    if (column->lane == LANE_BOOL || load_values(e, column, frame, reg))
+        load_states(e, column, frame, reg);
+    else
+        reg->column.states = NULL; /* all OK */
+    reg->has_codes = column->lane == LANE_TEXT;
+}
+
+/* Without a key no row has a value: an error, or the scalar machine decides. */
+void evaluate_keyed(Evaluator *e, const PlanColumn *column) {
+    const EntryFrame *frame = &e->frames[column->space];
+    ColumnRegister *reg = evaluator_register(e, column);
+    CelValue key = evaluator_single(e, plan_column_at(e->plan, column->inputs[0]));
+    uint8_t state = column_state_of(CEL_STRING, key);
+    uint32_t rows[PLAN_BATCH_ROWS];
+
+    if (!register_open_values(e, reg, (ColumnLane)column->lane, frame->n, true))
+        return;
+    if (column->lane != LANE_BOOL)
+        memset(reg->values, 0, frame->n * sizeof(*reg->values)); /* not all rows may have one */
+    if (state != COLUMN_OK) {
+        memset(reg->states, state, frame->n);
+        return;
+    }
+    for (size_t i = 0; !frame->rows && i < frame->n; i++)
+        rows[i] = entry_frame_row(frame, i);
+    e->table->load_keyed(e->table,
+        column->leaf,
+        key,
+        frame->rows ? frame->rows : rows,
+        frame->n,
+        &reg->column,
+        reg->texts);
+}
+
+/* Stores the value, also as a column of one entry for kernels. */
+static void set_single(SingleValue *single, const PlanColumn *column, CelValue v) {
+    single->value = v;
+    single->column = (Column){
+        .lane = (ColumnLane)column->lane,
+        .states = &single->state,
+        .ints = &single->number.i,
+    };
+    single->state = column_state_of((CelKind)column->kind, v);
+    if (column->lane != LANE_NONE && column->lane != LANE_TEXT)
+        column_set(&single->column, 0, (CelKind)column->kind, v);
+    single->is_known = true;
+}
+
+static CelValue run_once(PlanSession *session, const CelCode *code, const CelValue *variables) {
+    session->once_run.fuel = session->evaluator.fuel;
+    session->once_run.limit = NULL;
+    return cel_run(code, &session->once_run, variables);
+}
+
+static void run_single(PlanSession *session, const PlanColumn *column) {
+    Evaluator *e = &session->evaluator;
+    const PlanCode *code = column->code;
+
+    for (uint32_t i = 0; i < code->n_inputs; i++) {
+        const PlanInput *input = &code->inputs[i];
+
+        e->inputs[i] = input->kind == PLAN_INPUT_VARIABLE ? e->variables[input->column]
+                       : input->kind == PLAN_INPUT_COLUMN
+                           ? evaluator_single(e, plan_column_at(e->plan, input->column))
+                           : cel_absent();
+    }
+    set_single(&session->singles[column->reg], column, run_once(session, code->code, e->inputs));
+    evaluator_check_deadline(e);
+}
+
+/* A FALLBACK result is the scalar machine's, for the whole node. */
+static void reduce_single(PlanSession *session, const PlanColumn *column) {
+    Evaluator *e = &session->evaluator;
+    uint8_t state = COLUMN_OK;
+    int64_t number = 0;
+    Column out = {.lane = (ColumnLane)column->lane, .states = &state, .ints = &number};
+    ReduceState result = {0};
+    ReduceArgs args;
+    CelCode *code;
+    CelValue v;
+
+    evaluator_run_steps(e, &column->steps, column->reduction->space);
+    if (e->status != 0 || !reduce_begin(e, column->reduction, &args))
+        return;
+    reduce_range(&args, 0, e->frames[column->reduction->space].n, &result);
+    reduce_end(args.op, &result, &out, 0);
+    v = column_get(&out, 0, (CelKind)column->kind);
+    if (state == COLUMN_FALLBACK) {
+        if (!evaluator_check(
+                e, cel_emit(e->plan->graph, column->node, NULL, e->arena, &code) == 0, -ENOMEM))
+            return;
+        v = run_once(session, code, e->variables);
+    }
+    set_single(&session->singles[column->reg], column, v);
+}
+
+/* The next single value that must be known before, or NO_COLUMN. */
+static uint32_t find_missing(const PlanSession *session, const PlanColumn *column) {
+    const uint32_t *inputs = column->reduction ? column->steps.singles : column->inputs;
+    uint32_t n = column->reduction ? column->steps.n_singles : column->n_inputs;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const PlanColumn *input = plan_column_at(session->evaluator.plan, inputs[i]);
+
+        if (!input->is_constant && !session->singles[input->reg].is_known)
+            return inputs[i];
+    }
+    return NO_COLUMN;
+}
+
+static void evaluate_single(PlanSession *session, uint32_t number) {
+    uint32_t n = 0;
+
+    session->stack[n++] = number;
+    while (session->evaluator.status == 0 && n > 0) {
+        const PlanColumn *column = plan_column_at(session->evaluator.plan, session->stack[n - 1]);
+        uint32_t missing = find_missing(session, column);
+
+        if (missing != NO_COLUMN) {
+            session->stack[n++] = missing;
+            continue;
+        }
+        if (column->reduction)
+            reduce_single(session, column);
+        else
+            run_single(session, column);
+        n--;
+    }
+}
+
+/* The single values that @steps read. */
+static void evaluate_singles(PlanSession *session, const PlanSteps *steps) {
+    for (uint32_t i = 0; i < steps->n_singles; i++) {
+        const PlanColumn *column = plan_column_at(session->evaluator.plan, steps->singles[i]);
+
+        if (!column->is_constant && !session->singles[column->reg].is_known)
+            evaluate_single(session, steps->singles[i]);
+    }
+}
+
+/* One value for all rows. */
+static void repeat_single(Evaluator *e, uint32_t number, ColumnRegister *reg) {
+    const PlanColumn *column = plan_column_at(e->plan, number);
+    const Column *single = evaluator_operand(e, number).column;
+    size_t n = e->frames[ROW_SPACE].n;
+    uint8_t state = single->states[0];
+
+    if (!register_open(e, reg, (ColumnLane)column->lane, n))
+        return;
     memset(reg->states, state < COLUMN_FALLBACK ? state : COLUMN_ERROR, n);
     for (size_t i = 0; column->lane != LANE_BOOL && i < n; i++)
-        reg->values[i] = single.column->ints[0]; /* or the bits of a double */
-    *ret = &reg->column;
-    return 0;
+        reg->values[i] = single->ints[0]; /* or the bits of a double */
 }
 
 int plan_session_root(PlanSession *session, size_t number, const Column **ret) {
-    Evaluator *work = &session->work;
-    const PlanRoot *root = &work->plan->roots[number];
-    const PlanColumn *column = plan_column_at(work->plan, root->column);
-    ColumnRegister *reg;
-    int r;
+    Evaluator *e = &session->evaluator;
+    const PlanRoot *root = &e->plan->roots[number];
+    const PlanColumn *column = plan_column_at(e->plan, root->column);
+    ColumnRegister *reg = &session->single_roots[number];
 
-    if (evaluator_is_over(work))
-        return PLAN_DEADLINE_PASSED;
-    r = evaluate_singles(work, root->steps.singles, root->steps.n_singles);
-    if (r != 0)
-        return r;
-    if (plan_column_is_single(column))
-        return repeat_single(work, column, &session->singles[number], ret);
-    reg = evaluator_register(work, column);
+    e->status = 0;
+    evaluator_check_deadline(e);
+    evaluate_singles(session, &root->steps);
+    if (!plan_column_is_single(column))
+        reg = evaluator_register(e, column);
     *ret = &reg->column;
-    if (reg->stamp == work->frames[ROW_SPACE].stamp && !reg->is_partial && reg->is_mended)
-        return 0; /* asked for again */
-    r = evaluator_run_steps(work, &root->steps, ROW_SPACE);
-    if (r == 0)
-        r = evaluate_fallbacks(work, root->node, (CelKind)column->kind, reg);
-    reg->is_mended = r == 0;
-    return r;
+    if (e->status != 0)
+        return e->status;
+    if (plan_column_is_single(column)) {
+        repeat_single(e, root->column, reg);
+        return e->status;
+    }
+    if (reg->stamp == e->frames[ROW_SPACE].stamp && !reg->is_partial && reg->is_final)
+        return 0; /* the same batch again */
+    evaluator_run_steps(e, &root->steps, ROW_SPACE);
+    evaluate_fallbacks(e, root->node, (CelKind)column->kind, reg);
+    reg->is_final = e->status == 0;
+    return e->status;
 }
 
 int plan_session_once(PlanSession *session, size_t number, CelValue *ret) {
-    Evaluator *work = &session->work;
-    const PlanRoot *root = &work->plan->roots[number];
-    int r = evaluate_singles(work, root->steps.singles, root->steps.n_singles);
+    Evaluator *e = &session->evaluator;
+    const PlanRoot *root = &e->plan->roots[number];
 
-    if (r == 0)
-        *ret = evaluator_single(work, plan_column_at(work->plan, root->column));
-    return r;
+    e->status = 0;
+    evaluate_singles(session, &root->steps);
+    if (e->status == 0)
+        *ret = evaluator_single(e, plan_column_at(e->plan, root->column));
+    return e->status;
 }

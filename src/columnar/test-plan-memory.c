@@ -112,7 +112,7 @@ static int judge(const Scene *scene) {
         .scratch = scratch,
     };
     PlanSession *session;
-    int r = make_blocks(scene, arena, keep, blocks, &options.whole);
+    int r = make_blocks(scene, arena, keep, blocks, &options.totals);
 
     if (r == 0)
         r = plan_session_new(scene->plan.plan, &options, arena, &session);

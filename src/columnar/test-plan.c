@@ -18,7 +18,7 @@ static int teardown(void **state) {
 
 typedef struct Case {
     const char *source;
-    PlanFrequency time;
+    PlanFrequency frequency;
     bool falls_back;
 } Case;
 
@@ -162,7 +162,7 @@ static void test_ways(void **state) {
         TestPlan p;
 
         test_plan_init(&p, s, &cases[i].source, 1);
-        assert_case(cases[i].source, plan_frequency(p.plan, 0) == cases[i].time);
+        assert_case(cases[i].source, plan_frequency(p.plan, 0) == cases[i].frequency);
         if (plan_falls_back(p.plan, 0, &node) != cases[i].falls_back) {
             Buf out = BUF_INIT(1 << 20);
 
@@ -327,7 +327,7 @@ static void test_deadline(void **state) {
         .run = &run,
         .fuel = CEL_FUEL_DEFAULT,
         .scratch = scratch,
-        .clock = {is_over, &clock},
+        .deadline = {is_over, &clock},
     };
     uint32_t rows[640];
     PlanSession *session;
@@ -372,7 +372,7 @@ static void test_deadline_of_few(void **state) {
         .run = &run,
         .fuel = CEL_FUEL_DEFAULT,
         .scratch = scratch,
-        .clock = {is_over, &clock},
+        .deadline = {is_over, &clock},
     };
     static const uint32_t rows[] = {0, 1, 2, 3, 4, 5, 6, 7};
     PlanSession *session;

@@ -155,17 +155,17 @@ static inline void test_batch(const TestPlan *p, const TestTable *table, const C
 static inline void test_others(const TestPlan *p, const TestTable *table, const CelValue *variables,
     PlanSession *session, const PlanBlock *const *blocks, Arena *arena) {
     for (size_t root = 0; root < p->n; root++) {
-        PlanFrequency time = plan_frequency(p->plan, root);
+        PlanFrequency frequency = plan_frequency(p->plan, root);
         CelValue want, have;
 
-        for (uint32_t row = 0; time == PLAN_PRECOMPUTED && row < table->n; row++) {
+        for (uint32_t row = 0; frequency == PLAN_PRECOMPUTED && row < table->n; row++) {
             Column column = plan_block_root(p->plan, blocks[row / PLAN_BLOCK_ROWS], root);
 
             want = test_scalar(p, table, variables, root, row, arena);
             if (!test_is_same(&column, row % PLAN_BLOCK_ROWS, want))
                 test_fail(p, root, row, &column, row % PLAN_BLOCK_ROWS, want);
         }
-        if (time != PLAN_ONCE || table->n == 0)
+        if (frequency != PLAN_ONCE || table->n == 0)
             continue;
         want = test_scalar(p, table, variables, root, 0, arena);
         assert_int_equal(plan_session_once(session, root, &have), 0);
@@ -195,7 +195,7 @@ static inline void test_table_check(const TestPlan *p, const TestTable *table,
 
     assert_true(arena && scratch && own && machine);
     assert_int_equal(
-        plan_totals_new(p->plan, &table->head, blocks, table->n, arena, &options.whole), 0);
+        plan_totals_new(p->plan, &table->head, blocks, table->n, arena, &options.totals), 0);
     assert_int_equal(plan_session_new(p->plan, &options, arena, &session), 0);
     for (size_t from = 0, n; from < table->n; from += n) {
         size_t rest = table->n - from < PLAN_BATCH_ROWS ? table->n - from : PLAN_BATCH_ROWS;

@@ -36,12 +36,12 @@ static int open_session(Judge *judge) {
     PlanSessionOptions options = {
         .table = &judge->rows,
         .blocks = question->facts->blocks,
-        .whole = question->facts->whole,
+        .totals = question->facts->whole,
         .n_rows = question->table->n_rows,
         .variables = judge->variables,
         .run = &judge->run,
         .fuel = JUDGE_FUEL,
-        .clock = {question->is_over, question->context},
+        .deadline = {question->is_over, question->context},
         .scratch = question->scratch,
     };
 
