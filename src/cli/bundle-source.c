@@ -9,7 +9,7 @@
 #include "input/file.h"
 
 /* To make one of 10,000 decisions takes a berth some seconds. */
-#define FETCH_TIMEOUT_MSEC 120000L
+#define FETCH_TIMEOUT_SEC 120
 
 int bundle_source_fetch(
     ServerSource *source, const BundleWish *wish, const char *who, Arena *arena, Str *ret) {
@@ -18,13 +18,13 @@ int bundle_source_fetch(
         wish->last,
         wish->is_anonymous ? "&anonymize=true" : "",
         wish->only_digest ? "&cluster=digest" : "");
-    int r = server_source_open(source, who, arena);
-    char error[ASK_ERROR_MAX];
+    int r = server_source_open(source, who);
+    char error[BERTH_CLIENT_ERROR_MAX];
 
     if (r != 0)
         return r;
-    source->access.timeout_msec = FETCH_TIMEOUT_MSEC;
-    r = path.ptr ? ask_get(&source->access, path, arena, ret, error) : -ENOMEM;
+    source->access.timeout_sec = FETCH_TIMEOUT_SEC;
+    r = path.ptr ? berth_client_get(&source->access, path, arena, ret, error) : -ENOMEM;
     if (r < 0)
         return terminal_out_of_memory(who);
     if (r > 0)

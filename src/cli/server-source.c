@@ -8,8 +8,6 @@
 #include "cli/terminal.h"
 #include "input/file.h"
 
-#define TOKEN_MAX ((size_t)64 * 1024)
-
 bool server_source_set(ServerSource *source, int option, const char *value) {
     switch (option) {
     case SERVER_SOURCE_SERVER:
@@ -25,7 +23,7 @@ bool server_source_set(ServerSource *source, int option, const char *value) {
         source->access.key = value;
         return true;
     case SERVER_SOURCE_TOKEN_FILE:
-        source->token_file = value;
+        source->access.token_file = value;
         return true;
     default:
         return false;
@@ -33,33 +31,23 @@ bool server_source_set(ServerSource *source, int option, const char *value) {
 }
 
 bool server_source_is_given(const ServerSource *source) {
-    const AskAccess *access = &source->access;
+    const BerthAccess *access = &source->access;
 
-    return access->server || access->ca || access->cert || access->key || source->token_file;
-}
-
-/* The token in a file, into @arena; NULL where @file is. */
-static int read_token(const char *file, const char *who, Arena *arena, const char **ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(TOKEN_MAX);
-    char error[FILE_ERROR_MAX];
-
-    *ret = NULL;
-    if (!file)
-        return EXIT_FINE;
-    if (file_read(file, &text, error) < 0) {
-        terminal_complain(who, error);
-        return EXIT_UNREACHABLE;
-    }
-    *ret = arena_copy(arena, str_trim(buf_str(&text))).ptr;
-    return *ret ? EXIT_FINE : terminal_out_of_memory(who);
+    return access->server || access->ca || access->cert || access->key || access->token_file;
 }
 
 const char *server_source_check(const ServerSource *source) {
     return !source->access.cert == !source->access.key ? NULL : "--cert and --key go together";
 }
 
-int server_source_open(ServerSource *source, const char *who, Arena *arena) {
+int server_source_open(ServerSource *source, const char *who) {
+    _cleanup_(buf_done) Buf token = BUF_INIT(ACCESS_TOKEN_MAX);
+    char error[FILE_ERROR_MAX];
+
     if (!source->access.server)
         source->access.server = SERVER_SOURCE_DEFAULT;
-    return read_token(source->token_file, who, arena, &source->access.token);
+    if (!source->access.token_file || file_read(source->access.token_file, &token, error) == 0)
+        return EXIT_FINE;
+    terminal_complain(who, error);
+    return EXIT_UNREACHABLE;
 }

@@ -7,14 +7,13 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "cli/ask.h"
+#include "cli/berth-client.h"
 
 /* Where `berth serve` listens unless it is told otherwise. */
 #define SERVER_SOURCE_DEFAULT "http://127.0.0.1:8080"
 
 typedef struct ServerSource {
-    AskAccess access;       /* its token is read by server_source_open() */
-    const char *token_file; /* NULL: none */
+    BerthAccess access;
 } ServerSource;
 
 /* The lines about these options in a command's help. */
@@ -54,6 +53,6 @@ bool server_source_is_given(const ServerSource *source);
 /* NULL when its options go together; else what is wrong. */
 const char *server_source_check(const ServerSource *source);
 
-/* Fills in what was not given, and reads the token into @arena. 0; or an exit code, after
- * complaining as @who. */
-int server_source_open(ServerSource *source, const char *who, Arena *arena);
+/* Fills in the default server, and checks that the token can be read. 0; or an exit code, after an
+ * error message of @who. */
+int server_source_open(ServerSource *source, const char *who);

@@ -25,10 +25,10 @@ static int set_error(BerthFact *fact, Arena *arena, const char *error) {
 }
 
 /* 0 with a page; 1 with fact->error; or -ENOMEM. */
-static int fetch_page(
-    Gather *gather, const AskAccess *access, const char *path, AskReply *ret, BerthFact *fact) {
-    char error[ASK_ERROR_MAX];
-    int r = ask(access, str_from_c(path), STR_NULL, gather->arena, ret, error);
+static int fetch_page(Gather *gather, const BerthAccess *access, const char *path,
+    BlockingReply *ret, BerthFact *fact) {
+    char error[BERTH_CLIENT_ERROR_MAX];
+    int r = berth_client_request(access, str_from_c(path), STR_NULL, gather->arena, ret, error);
 
     if (r < 0)
         return r;
@@ -36,13 +36,13 @@ static int fetch_page(
         return 0;
     if (r == 0) {
         fact->is_forbidden = ret->status == 401 || ret->status == 403;
-        ask_complain(access, ret, gather->arena, error);
+        berth_client_explain(access, ret, gather->arena, error);
     }
     return set_error(fact, gather->arena, error);
 }
 
 static int not_a_berth(Gather *gather, BerthFact *fact, const char *path) {
-    char error[ASK_ERROR_MAX];
+    char error[BERTH_CLIENT_ERROR_MAX];
 
     (void)snprintf(error,
         sizeof(error),
@@ -53,12 +53,13 @@ static int not_a_berth(Gather *gather, BerthFact *fact, const char *path) {
 }
 
 /* Health is open to all; what is amiss is in lines that begin with [-], or is an error as JSON. */
-static int gather_readiness(Gather *gather, const AskAccess *access, BerthFact *fact) {
+static int gather_readiness(Gather *gather, const BerthAccess *access, BerthFact *fact) {
     _cleanup_(buf_done) Buf text = BUF_INIT(READINESS_MAX);
-    char error[ASK_ERROR_MAX];
-    AskReply reply;
+    char error[BERTH_CLIENT_ERROR_MAX];
+    BlockingReply reply;
     Str rest, line;
-    int r = ask(access, STR("/readyz?verbose"), STR_NULL, gather->arena, &reply, error);
+    int r = berth_client_request(
+        access, STR("/readyz?verbose"), STR_NULL, gather->arena, &reply, error);
 
     if (r < 0)
         return r;
@@ -75,8 +76,8 @@ static int gather_readiness(Gather *gather, const AskAccess *access, BerthFact *
 
 /* 0, 1 with fact->error, or -ENOMEM. */
 static int gather_pages(
-    Gather *gather, const AskAccess *access, BerthFact *fact, BerthNeeds *needs) {
-    AskReply reply;
+    Gather *gather, const BerthAccess *access, BerthFact *fact, BerthNeeds *needs) {
+    BlockingReply reply;
     int64_t now;
     int r = gather_readiness(gather, access, fact);
 
@@ -106,7 +107,7 @@ static void add_needs(Gather *gather, const BerthNeeds *needs) {
 }
 
 static int gather_one(Gather *gather, const char *server, BerthFact *fact) {
-    AskAccess access = gather->options->access;
+    BerthAccess access = gather->options->access;
     BerthNeeds needs = {0};
     int r;
 

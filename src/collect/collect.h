@@ -24,7 +24,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "checkup/facts.h"
-#include "cli/ask.h"
+#include "cli/berth-client.h"
 #include "collect/berth-pages.h"
 #include "kube/access.h"
 #include "kube/blocking-client.h"
@@ -43,7 +43,7 @@ typedef struct ConfigText {
 } ConfigText;
 
 typedef struct GatherOptions {
-    AskAccess access; /* of every server; its own field server is not used */
+    BerthAccess access; /* of every server; its own field server is not used */
     const char *servers[FACTS_BERTHS_MAX];
     size_t n_servers;
     const char *url; /* of berth's entry in configurations; NULL: found out */

@@ -52,25 +52,25 @@ static Str choose_verb(const ExtenderEntry *entry) {
     return !str_is_empty(entry->filter_verb) ? entry->filter_verb : entry->prioritize_verb;
 }
 
-static bool is_refusal(const AskReply *reply) {
+static bool is_refusal(const BlockingReply *reply) {
     return reply->status == 401 || reply->status == 403;
 }
 
 /* @is_named: a --server is the same server, so that it must answer. */
 static int probe(Gather *gather, const ExtenderEntry *entry, bool is_named, BerthFact *fact) {
-    AskAccess access = gather->options->access;
+    BerthAccess access = gather->options->access;
     Arena *arena = gather->arena;
     Str prefix = arena_copy(arena, entry->url_prefix);
     Str path = arena_printf(arena, "/%.*s", STR_FMT(choose_verb(entry)));
-    char error[ASK_ERROR_MAX];
+    char error[BERTH_CLIENT_ERROR_MAX];
     const char *wrong = NULL;
-    AskReply reply;
+    BlockingReply reply;
     int r;
 
     if (!prefix.ptr || !path.ptr)
         return -ENOMEM;
     access.server = prefix.ptr;
-    r = ask(&access, path, STR(question), arena, &reply, error);
+    r = berth_client_request(&access, path, STR(question), arena, &reply, error);
     if (r < 0)
         return r;
     if (is_refusal(&reply) || (r > 0 && !is_named))
@@ -79,14 +79,14 @@ static int probe(Gather *gather, const ExtenderEntry *entry, bool is_named, Bert
     if (r > 0) {
         wrong = error;
     } else if (reply.status != 200) {
-        ask_complain(&access, &reply, arena, error);
+        berth_client_explain(&access, &reply, arena, error);
         wrong = error;
     } else {
         wrong = judge_reply(reply.body, arena);
     }
     if (!wrong)
         return 0;
-    /* Messages of ask() begin with the server. */
+    /* Messages of berth_client_request() begin with the server. */
     fact->probe_error =
         wrong == error ? arena_printf(arena, "%.*s: %s", STR_FMT(path), wrong)
                        : arena_printf(arena, "%.*s%.*s: %s", STR_FMT(prefix), STR_FMT(path), wrong);

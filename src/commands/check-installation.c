@@ -324,7 +324,7 @@ int checkup_command_run(CheckupCommand *command, const ClusterSource *cluster) {
     int r = arena ? check_only(command, arena) : terminal_out_of_memory(WHO);
 
     if (r == 0)
-        r = server_source_open(&command->source, WHO, arena);
+        r = server_source_open(&command->source, WHO);
     if (r == 0)
         r = read_configs(command, command->configs, command->n_configs, arena);
     if (r == 0 && cluster_source_is_live(cluster))

@@ -5,7 +5,7 @@
 
 #include "base/ascii.h"
 #include "checkup/check.h"
-#include "cli/ask.h"
+#include "cli/berth-client.h"
 #include "cluster/snapshot.h"
 #include "input/objects.h"
 #include "kube/access.h"
@@ -210,11 +210,12 @@ void complete_pods(const CompleteOptions *options, Str prefix, Arena *arena, Nam
 
 void complete_decided_pods(const CompleteOptions *options, Arena *arena, NameList *names) {
     ServerSource source = options->source;
-    char error[ASK_ERROR_MAX];
+    char error[BERTH_CLIENT_ERROR_MAX];
     Str reply = STR_NULL;
 
-    if (server_source_open(&source, "berth", arena) == 0 &&
-        ask_get(&source.access, STR("/api/v1/decisions?limit=1000"), arena, &reply, error) == 0)
+    if (server_source_open(&source, "berth") == 0 &&
+        berth_client_get(
+            &source.access, STR("/api/v1/decisions?limit=1000"), arena, &reply, error) == 0)
         add_named(reply, STR("decisions"), STR("pod"), true, arena, names);
 }
 

@@ -325,7 +325,7 @@ static void note_option(CompleteOptions *options, Str name, const char *value) {
         {STR("ca"), &options->source.access.ca},
         {STR("cert"), &options->source.access.cert},
         {STR("key"), &options->source.access.key},
-        {STR("token-file"), &options->source.token_file},
+        {STR("token-file"), &options->source.access.token_file},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(known); i++)

@@ -26,7 +26,7 @@ static void take_facts(const BerthFact *fact, WiredBerth *ret) {
     };
 }
 
-int wired_berth_ask(const AskAccess *access, const char *who, Arena *arena, WiredBerth *ret) {
+int wired_berth_ask(const BerthAccess *access, const char *who, Arena *arena, WiredBerth *ret) {
     _cleanup_(buf_done) Buf notes = BUF_INIT(TEXT_MAX);
     GatherOptions options = {.access = *access, .servers = {access->server}, .n_servers = 1};
     Facts facts = {0};

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "cli/ask.h"
+#include "cli/berth-client.h"
 #include "cli/policy-files.h"
 #include "wiring/scheduler-config.h"
 
@@ -26,7 +26,7 @@ typedef struct WiredBerth {
 } WiredBerth;
 
 /* One that runs. 0; or an exit code, after complaining as @who. Strings live in @arena. */
-int wired_berth_ask(const AskAccess *access, const char *who, Arena *arena, WiredBerth *ret);
+int wired_berth_ask(const BerthAccess *access, const char *who, Arena *arena, WiredBerth *ret);
 
 /* One that will run with these policies. The same. */
 int wired_berth_load(const PolicyPaths *paths, const char *who, Arena *arena, WiredBerth *ret);

@@ -9,7 +9,7 @@
 #include "replay/hindsight.h"
 
 /* A cluster of 5,000 nodes with all their pods takes a busy berth some seconds. */
-#define FETCH_TIMEOUT_MSEC 60000L
+#define FETCH_TIMEOUT_SEC 60
 
 void last_hindsight_done(LastHindsight *hindsight) {
     bundle_case_done(&hindsight->found);
@@ -26,22 +26,23 @@ static bool is_refused(const LastHindsight *hindsight) {
     return hindsight->obstacle[0] != '\0';
 }
 
-static int fetch(const AskAccess *given, int64_t id, Arena *arena, LastHindsight *hindsight) {
-    AskAccess patient = *given, *access = &patient;
+static int fetch(const BerthAccess *given, int64_t id, Arena *arena, LastHindsight *hindsight) {
+    BerthAccess patient = *given, *access = &patient;
     Str path = arena_printf(arena, "/api/v1/bundle?id=%" PRId64, id);
     char error[BUNDLE_ERROR_MAX];
-    AskReply reply;
+    BlockingReply reply;
     int r;
 
-    patient.timeout_msec = FETCH_TIMEOUT_MSEC;
-    r = path.ptr ? ask(access, path, STR_NULL, arena, &reply, hindsight->obstacle) : -ENOMEM;
+    patient.timeout_sec = FETCH_TIMEOUT_SEC;
+    r = path.ptr ? berth_client_request(access, path, STR_NULL, arena, &reply, hindsight->obstacle)
+                 : -ENOMEM;
 
     if (r != 0)
         return r < 0 ? r : 0;
     if (reply.status == 400) /* of one that is older */
         return refuse(hindsight, "that berth cannot hand out a single decision yet: update it");
     if (reply.status != 200) {
-        ask_complain(access, &reply, arena, hindsight->obstacle);
+        berth_client_explain(access, &reply, arena, hindsight->obstacle);
         return 0;
     }
     r = bundle_read(reply.body, &hindsight->found.bundle, error);
@@ -104,7 +105,7 @@ static const Str *list_nodes(const Recording *recording, const RecordedDecision 
     return names;
 }
 
-int last_hindsight(const AskAccess *access, int64_t id, const char *node, const Zones *zones,
+int last_hindsight(const BerthAccess *access, int64_t id, const char *node, const Zones *zones,
     Arena *arena, LastHindsight *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
     const RecordedDecision *decision;

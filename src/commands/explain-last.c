@@ -23,9 +23,9 @@
 
 /* What was found out so far. */
 typedef struct Last {
-    AskAccess access;
+    BerthAccess access;
     LastStory story;
-    char error[ASK_ERROR_MAX];
+    char error[BERTH_CLIENT_ERROR_MAX];
 } Last;
 
 bool explain_last_set(LastQuestion *question, int option, const char *value) {
@@ -45,7 +45,8 @@ static int fail_memory(Last *last) {
 }
 
 static int fetch(Last *last, Str path, Str *ret) {
-    int r = path.ptr ? ask_get(&last->access, path, last->story.arena, ret, last->error) : -1;
+    int r =
+        path.ptr ? berth_client_get(&last->access, path, last->story.arena, ret, last->error) : -1;
 
     return r < 0 ? fail_memory(last) : r;
 }
@@ -65,7 +66,7 @@ static int find_newest(
     Str path = arena_printf(last->story.arena,
         "/api/v1/decisions?%s=%.*s&verb=%s&limit=1",
         filter,
-        STR_FMT(ask_escape(value, last->story.arena)),
+        STR_FMT(berth_client_escape(value, last->story.arena)),
         verb);
     Str page = STR_NULL, key;
     JsonReader reader;
@@ -109,7 +110,7 @@ static int fetch_nodes(Last *last, LastDecision *decision) {
     if (node)
         filter = arena_printf(last->story.arena,
             "&node=%.*s",
-            STR_FMT(ask_escape(str_from_c(node), last->story.arena)));
+            STR_FMT(berth_client_escape(str_from_c(node), last->story.arena)));
     for (size_t i = 0; r == 0 && i < PAGES_MAX && (i == 0 || decision->next > 0); i++) {
         Str after = STR_NULL, page = STR_NULL;
         JsonReader reader;
@@ -274,7 +275,7 @@ int explain_last(const LastQuestion *question) {
     };
     int r;
 
-    if (arena && (r = server_source_open(&source, WHO, arena)) != 0)
+    if (arena && (r = server_source_open(&source, WHO)) != 0)
         return r;
     last.access = source.access;
     r = arena && scratch && zones ? ask_all(&last) : fail_memory(&last);

@@ -6,7 +6,6 @@
  * since one alone tells no rate.
  */
 
-#include <curl/curl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "cli/ask-stream.h"
+#include "cli/berth-client.h"
 #include "cli/command.h"
 #include "cli/server-source.h"
 #include "cli/terminal.h"
@@ -41,9 +40,9 @@ typedef struct Top {
     TopState *state;
     Arena *arena;   /* what lives as long as the command */
     Arena *scratch; /* one update */
-    AskStream *stream;
-    int64_t again_at_nsec;       /* not connected: when to try again */
-    char problem[ASK_ERROR_MAX]; /* why it is not; the stream that knew is gone */
+    BerthStream *stream;
+    int64_t again_at_nsec;                /* not connected: when to try again */
+    char problem[BERTH_CLIENT_ERROR_MAX]; /* why it is not; the stream that knew is gone */
     size_t n_updates;
     bool is_stale; /* the screen is not what it should be */
 } Top;
@@ -76,13 +75,13 @@ static void take_line(void *context, Str line) {
 static bool connect_again(Top *top, int64_t now) {
     if (top->stream || now < top->again_at_nsec)
         return true;
-    top->stream = ask_stream_new(&top->source.access, EVENTS_PATH, take_line, top);
+    top->stream = berth_stream_new(&top->source.access, EVENTS_PATH, take_line, top);
     return top->stream != NULL;
 }
 
 static void lose(Top *top, int64_t now) {
-    (void)snprintf(top->problem, sizeof(top->problem), "%s", ask_stream_error(top->stream));
-    top->stream = ask_stream_free(top->stream);
+    (void)snprintf(top->problem, sizeof(top->problem), "%s", berth_stream_error(top->stream));
+    top->stream = berth_stream_free(top->stream);
     top->again_at_nsec = now + AGAIN_NSEC;
     top->screen.problem = top->problem;
     top->is_stale = true;
@@ -96,7 +95,7 @@ static void step(Top *top, int fd) {
         (void)usleep(STEP_MSEC * 1000 / 10);
         return;
     }
-    if (ask_stream_step(top->stream, fd, STEP_MSEC) == ASK_STREAM_ENDED)
+    if (!berth_stream_step(top->stream, fd, STEP_MSEC))
         lose(top, clock_monotonic_nsec());
     else if (top->n_updates > before)
         top->screen.problem = NULL;
@@ -229,10 +228,10 @@ int cmd_top(int argc, char *argv[]) {
     if (!top.arena || !top.scratch || !top.state)
         r = out_of_memory();
     else
-        r = server_source_open(&top.source, WHO, top.arena);
+        r = server_source_open(&top.source, WHO);
     if (r == EXIT_FINE)
         r = run(&top);
-    ask_stream_free(top.stream);
+    berth_stream_free(top.stream);
     free(top.state);
     arena_free(top.scratch);
     arena_free(top.arena);

@@ -44,6 +44,10 @@ static void take_end(void *context, const CallResult *result) {
         message_set(answer->error, BLOCKING_CLIENT_ERROR_MAX, "%s", result->error);
 }
 
+static size_t bytes_max(const BlockingRequest *request) {
+    return request->bytes_max > 0 ? request->bytes_max : BLOCKING_CLIENT_BYTES_MAX;
+}
+
 static int await(Client *client, const BlockingRequest *request, Answer *answer) {
     bool has_body = !str_is_empty(request->body);
     const CallOptions options = {
@@ -52,7 +56,8 @@ static int await(Client *client, const BlockingRequest *request, Answer *answer)
         .content_type = has_body ? "application/json" : NULL,
         .body = request->body,
         .total_sec = request->sec > 0 ? request->sec : BLOCKING_CLIENT_SEC,
-        .bytes_max = BLOCKING_CLIENT_BYTES_MAX,
+        .bytes_max = bytes_max(request),
+        .accepts_401 = request->accepts_401,
     };
     const CallHandler handler = {
         .context = answer, .head = take_head, .data = take_data, .done = take_end};
@@ -81,7 +86,7 @@ static int conclude(const Answer *answer, Arena *arena, BlockingReply *ret) {
 
 int blocking_client_request_with(
     Client *client, const BlockingRequest *request, Arena *arena, BlockingReply *ret, char *error) {
-    Answer answer = {.body = BUF_INIT(BLOCKING_CLIENT_BYTES_MAX), .error = error};
+    Answer answer = {.body = BUF_INIT(bytes_max(request)), .error = error};
     int r;
 
     *ret = (BlockingReply){0};

@@ -7,6 +7,7 @@
  * It blocks, up to BLOCKING_CLIENT_SEC; the daemon uses kube/client.h.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,8 @@ typedef struct BlockingRequest {
     const char *path;   /* with the query; begins with '/' */
     Str body;           /* JSON; empty: none */
     unsigned sec;       /* 0: BLOCKING_CLIENT_SEC */
+    size_t bytes_max;   /* of the answer; 0: BLOCKING_CLIENT_BYTES_MAX */
+    bool accepts_401;   /* it is an answer, too */
 } BlockingRequest;
 
 typedef struct BlockingReply {

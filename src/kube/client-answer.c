@@ -89,7 +89,7 @@ static void head_end(Call *call) {
         return;
     call->has_head = true;
     call->status = (unsigned)status;
-    if (status == 401 || call->is_cancelled)
+    if (call_is_unauthorized(call) || call->is_cancelled)
         return;
     call->client->loop->n_events++;
     if (call->handler.head)
@@ -144,7 +144,7 @@ size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
             access_server(call->client->access));
     if (call->is_cancelled || call->is_stopped)
         return CURL_WRITEFUNC_ERROR;
-    if (call->status == 401)
+    if (call_is_unauthorized(call))
         return call->n_bytes > REFUSAL_MAX ? CURL_WRITEFUNC_ERROR : part.len;
     if (call->limits.bytes_max > 0 && call->n_bytes > call->limits.bytes_max) {
         call_stop(call,

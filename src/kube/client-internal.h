@@ -114,3 +114,8 @@ size_t answer_data(char *bytes, size_t size, size_t n, void *context);
 
 /* An attempt has ended with @code and without an answer: says why (call_stop()). */
 void client_explain(Call *call, CURLcode code);
+
+/* The server does not accept our credentials, and that is not an answer to hand on. */
+static inline bool call_is_unauthorized(const Call *call) {
+    return call->status == 401 && !call->limits.accepts_401;
+}

@@ -68,7 +68,7 @@ static void call_finish(Call *call, CURLcode code) {
         call->state = STATE_OVER;
         return;
     }
-    if (call->status == 401 && call->has_head) {
+    if (call_is_unauthorized(call) && call->has_head) {
         call_refused(call);
         return;
     }
@@ -200,7 +200,8 @@ static int patience_msec(const ClientLoop *loop, int timeout_msec) {
     return (int)((left + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 }
 
-int client_loop_wait(ClientLoop *loop, int timeout_msec) {
+static int loop_wait(ClientLoop *loop, int fd, int timeout_msec) {
+    struct curl_waitfd more = {.fd = fd, .events = CURL_WAIT_POLLIN};
     uint64_t n_events = loop->n_events;
     int r;
 
@@ -208,10 +209,19 @@ int client_loop_wait(ClientLoop *loop, int timeout_msec) {
     r = loop_turn(loop);
     if (r < 0 || loop->n_events != n_events)
         return r;
-    r = fold_multi(curl_multi_poll(loop->multi, NULL, 0, patience_msec(loop, timeout_msec), NULL));
+    r = fold_multi(curl_multi_poll(
+        loop->multi, &more, fd >= 0 ? 1 : 0, patience_msec(loop, timeout_msec), NULL));
     if (r < 0)
         return r;
     return loop_turn(loop);
+}
+
+int client_loop_wait(ClientLoop *loop, int timeout_msec) {
+    return loop_wait(loop, /* fd= */ -1, timeout_msec);
+}
+
+int client_wait_fd(Client *client, int fd, int timeout_msec) {
+    return loop_wait(client->loop, fd, timeout_msec);
 }
 
 void client_loop_wake(ClientLoop *loop) {

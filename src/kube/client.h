@@ -87,6 +87,7 @@ typedef struct CallOptions {
     unsigned silence_sec;     /* 0: none. Without a byte, once the answer has begun */
     unsigned total_sec;       /* 0: none */
     uint64_t bytes_max;       /* of the answer; 0: none (streams count their own frames) */
+    bool accepts_401;         /* a 401 is an answer like any other, not CALL_UNAUTHORIZED */
 } CallOptions;
 
 /* @access is borrowed and must outlive the client. NULL when out of memory. */
@@ -118,6 +119,9 @@ void call_cancel(Call *call); /* takes NULL */
 /* Moves everything along, and waits up to @timeout_msec for something to happen when
  * there is nothing to do. 0, or a negative errno. */
 int client_wait(Client *client, int timeout_msec);
+
+/* The same, and returns when @fd can be read; -1: none. */
+int client_wait_fd(Client *client, int fd, int timeout_msec);
 
 /* Makes client_wait() return. Any thread. */
 void client_wake(Client *client);

@@ -1,0 +1,239 @@
+/* Requests of commands to a running berth: one answer, or a stream of lines. */
+
+#include "cli/berth-client.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/origin.h"
+#include "base/url.h"
+#include "json/read.h"
+
+#define STREAM_BUDGET ((size_t)1024 * 1024)
+#define REFUSAL_MAX ((size_t)64 * 1024) /* of an answer that is no stream */
+
+/* A token is not sent in the clear over a network. */
+static bool may_send_token(const char *url) {
+    Origin origin;
+
+    return origin_parse(str_from_c(url), &origin) && (origin.is_tls || origin_is_loopback(&origin));
+}
+
+static int open_access(const BerthAccess *access, Access **ret, char *error) {
+    Str server = str_from_c(access->server);
+    AccessServer options = {
+        .name = "this command",
+        .token_file = may_send_token(access->server) ? access->token_file : NULL,
+        .ca_file = access->ca,
+        .cert_file = access->cert,
+        .key_file = access->key,
+    };
+    char *url;
+    int r;
+
+    while (server.len > 0 && server.ptr[server.len - 1] == '/')
+        server.len--;
+    url = strndup(server.ptr, server.len);
+    if (!url)
+        return -ENOMEM;
+    options.url = url;
+    r = access_for_server(&options, ret, error);
+    free(url);
+    return r;
+}
+
+/* Messages of the client begin with the server. */
+static void print_failure(const BerthAccess *access, const char *reason, char *error) {
+    char text[BERTH_CLIENT_ERROR_MAX];
+    size_t n = strlen(access->server);
+
+    if (strncmp(reason, access->server, n) == 0 && strncmp(reason + n, ": ", 2) == 0)
+        reason += n + 2;
+    (void)snprintf(text, sizeof(text), "%s cannot be asked: %s", access->server, reason);
+    (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s", text);
+}
+
+int berth_client_request(
+    const BerthAccess *access, Str path, Str body, Arena *arena, BlockingReply *ret, char *error) {
+    _cleanup_(access_freep) Access *server = NULL;
+    Str kept = arena_copy(arena, path);
+    const BlockingRequest request = {
+        .method = str_is_empty(body) ? "GET" : "POST",
+        .path = kept.ptr,
+        .body = body,
+        .sec = access->timeout_sec > 0 ? access->timeout_sec : BERTH_CLIENT_SEC,
+        .bytes_max = BERTH_CLIENT_REPLY_MAX,
+        .accepts_401 = true,
+    };
+    int r = kept.ptr ? open_access(access, &server, error) : -ENOMEM;
+
+    *ret = (BlockingReply){0};
+    if (r == 0)
+        r = blocking_client_request(server, &request, arena, ret, error);
+    if (r == 0)
+        error[0] = '\0';
+    if (r == 0 || r == -ENOMEM)
+        return r;
+    print_failure(access, error, error);
+    return 1;
+}
+
+/* The text of {"Error": text}; empty when it is anything else. */
+static Str error_of(Str reply, Arena *arena) {
+    Str error = STR_NULL;
+    JsonReader reader;
+
+    json_reader_init(&reader, reply);
+    if (json_peek(&reader) == JSON_OBJECT_BEGIN)
+        json_string_member(&reader, arena, STR("Error"), &error);
+    return json_error(&reader) == JSON_OK ? error : STR_NULL;
+}
+
+void berth_client_explain(
+    const BerthAccess *access, const BlockingReply *reply, Arena *arena, char *error) {
+    Str message = error_of(reply->body, arena);
+
+    if (str_has_prefix(message, STR("berth: ")))
+        message = str_skip(message, 7);
+    if (str_is_empty(message))
+        (void)snprintf(error,
+            BERTH_CLIENT_ERROR_MAX,
+            "%s answered with status %u",
+            access->server,
+            reply->status);
+    else
+        (void)snprintf(
+            error, BERTH_CLIENT_ERROR_MAX, "%s says: %.*s", access->server, STR_FMT(message));
+}
+
+int berth_client_get(const BerthAccess *access, Str path, Arena *arena, Str *ret, char *error) {
+    BlockingReply reply;
+    int r = berth_client_request(access, path, /* body= */ STR_NULL, arena, &reply, error);
+
+    if (r != 0)
+        return r;
+    *ret = reply.body;
+    if (reply.status == 200)
+        return 0;
+    berth_client_explain(access, &reply, arena, error);
+    return 1;
+}
+
+Str berth_client_escape(Str text, Arena *arena) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(3 * text.len + 1);
+
+    url_escape(&out, text);
+    return arena_copy(arena, buf_str(&out));
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+struct BerthStream {
+    const BerthAccess *access;
+    void (*line)(void *context, Str line);
+    void *context;
+    Access *server;
+    Client *client; /* NULL: the server's name is no URL */
+    unsigned status;
+    Buf rest;    /* of a line that has not ended */
+    Buf refusal; /* the body where the status is no success */
+    bool has_ended;
+    char error[BERTH_CLIENT_ERROR_MAX];
+};
+
+static void take_head(void *context, const CallHead *head) {
+    BerthStream *stream = context;
+
+    stream->status = head->status;
+}
+
+static bool take_data(void *context, Str rest) {
+    BerthStream *stream = context;
+    size_t end;
+
+    if (stream->status != 200) {
+        buf_append(&stream->refusal, rest);
+        return true;
+    }
+    while ((end = str_find(rest, '\n')) != SIZE_MAX) {
+        buf_append(&stream->rest, str_take(rest, end));
+        if (buf_error(&stream->rest) == 0)
+            stream->line(stream->context, buf_str(&stream->rest));
+        buf_reset(&stream->rest);
+        rest = str_skip(rest, end + 1);
+    }
+    buf_append(&stream->rest, rest);
+    return true;
+}
+
+static void take_end(void *context, const CallResult *result) {
+    BerthStream *stream = context;
+    BlockingReply reply = {.status = result->status, .body = buf_str(&stream->refusal)};
+    _cleanup_(arena_freep) Arena *arena = arena_new(STREAM_BUDGET);
+
+    stream->has_ended = true;
+    if (result->outcome != CALL_DONE)
+        print_failure(stream->access, result->error, stream->error);
+    else if (result->status != 200 && arena)
+        berth_client_explain(stream->access, &reply, arena, stream->error);
+    else
+        (void)snprintf(
+            stream->error, sizeof(stream->error), "%s has ended it", stream->access->server);
+}
+
+static int start_stream(BerthStream *stream, const char *path) {
+    const CallOptions options = {
+        .method = "GET", .path = path, .first_byte_sec = BERTH_CLIENT_SEC, .accepts_401 = true};
+    const CallHandler handler = {
+        .context = stream, .head = take_head, .data = take_data, .done = take_end};
+    int r = open_access(stream->access, &stream->server, stream->error);
+
+    if (r == -ENOMEM)
+        return r;
+    if (r < 0) {
+        print_failure(stream->access, stream->error, stream->error);
+        stream->has_ended = true;
+        return 0;
+    }
+    stream->client = client_new(stream->server);
+    return stream->client && client_call(stream->client, &options, &handler) ? 0 : -ENOMEM;
+}
+
+BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
+    void (*line)(void *context, Str line), void *context) {
+    BerthStream *stream = calloc(1, sizeof(*stream));
+
+    if (!stream)
+        return NULL;
+    stream->access = access;
+    stream->line = line;
+    stream->context = context;
+    stream->rest = BUF_INIT(BERTH_CLIENT_LINE_MAX);
+    stream->refusal = BUF_INIT(REFUSAL_MAX);
+    return start_stream(stream, path) == 0 ? stream : berth_stream_free(stream);
+}
+
+BerthStream *berth_stream_free(BerthStream *stream) {
+    if (!stream)
+        return NULL;
+    client_free(stream->client);
+    access_free(stream->server);
+    buf_done(&stream->rest);
+    buf_done(&stream->refusal);
+    free(stream);
+    return NULL;
+}
+
+bool berth_stream_step(BerthStream *stream, int fd, int timeout_msec) {
+    if (!stream->has_ended)
+        (void)client_wait_fd(stream->client, fd, timeout_msec);
+    return !stream->has_ended;
+}
+
+const char *berth_stream_error(const BerthStream *stream) {
+    return stream->error;
+}

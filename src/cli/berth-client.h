@@ -1,0 +1,60 @@
+#pragma once
+
+/*
+ * Requests of commands to a running berth, over HTTP or HTTPS, on kube/client.h.
+ */
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "kube/blocking-client.h"
+
+#define BERTH_CLIENT_REPLY_MAX ((size_t)64 * 1024 * 1024)
+#define BERTH_CLIENT_LINE_MAX ((size_t)1024 * 1024)
+#define BERTH_CLIENT_ERROR_MAX BLOCKING_CLIENT_ERROR_MAX
+#define BERTH_CLIENT_SEC 10
+
+/* The server and our credentials; NULL: not used. */
+typedef struct BerthAccess {
+    const char *server; /* "http://127.0.0.1:8080" */
+    const char *ca;     /* PEM files: the CA of its certificate, */
+    const char *cert;   /* and our own, with its key */
+    const char *key;
+    const char *token_file; /* Authorization: Bearer …; over http to loopback only */
+    unsigned timeout_sec;   /* for the whole answer; 0: BERTH_CLIENT_SEC */
+} BerthAccess;
+
+/* The answer to @path, whatever its status; with a @body (JSON) it is a POST. 0; 1 when there is no
+ * answer, with the reason in @error (BERTH_CLIENT_ERROR_MAX), else empty; or -ENOMEM. */
+int berth_client_request(
+    const BerthAccess *access, Str path, Str body, Arena *arena, BlockingReply *ret, char *error);
+
+/* Why @reply is no success, for a person: berth's message, else the status. */
+void berth_client_explain(
+    const BerthAccess *access, const BlockingReply *reply, Arena *arena, char *error);
+
+/* The JSON at @path, query included, in @arena. 0; 1 when berth refuses (404, 403, …) or there is
+ * no answer, with the reason in @error; or -ENOMEM. */
+int berth_client_get(const BerthAccess *access, Str path, Arena *arena, Str *ret, char *error);
+
+/* @text escaped for a query. ptr NULL: out of memory. */
+Str berth_client_escape(Str text, Arena *arena);
+
+/* BerthStream: an answer without an end (/api/v1/events), line by line. One thread. */
+typedef struct BerthStream BerthStream;
+
+/* Starts the request for @path. berth_stream_step() calls @line for each whole line, without its
+ * end. Everything is borrowed. NULL when out of memory. */
+BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
+    void (*line)(void *context, Str line), void *context);
+BerthStream *berth_stream_free(BerthStream *stream); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(BerthStream *, berth_stream_free)
+
+/* Waits up to @timeout_msec for lines, or until @fd (-1: none) can be read. False: the stream has
+ * ended, see berth_stream_error(). */
+bool berth_stream_step(BerthStream *stream, int fd, int timeout_msec);
+
+/* Why it ended, for a person. Lives as long as the stream. */
+const char *berth_stream_error(const BerthStream *stream);
