@@ -26,7 +26,7 @@ static bool may_send_token(const char *url) {
 static int open_access(const BerthAccess *access, Access **ret, char *error) {
     Str server = str_from_c(access->server);
     AccessServer options = {
-        .name = "this command",
+        .name = "the command line",
         .token_file = may_send_token(access->server) ? access->token_file : NULL,
         .ca_file = access->ca,
         .cert_file = access->cert,

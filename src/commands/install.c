@@ -106,15 +106,15 @@ static const char *check_settings(const InstallSettings *settings) {
 static int print_plan(const InstallSettings *settings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX), notes = BUF_INIT(NOTES_MAX);
-    InstallSight sight;
+    InstallFacts facts;
     int r;
 
     if (!arena)
         return terminal_out_of_memory(WHO);
-    r = install_sight_look(&settings->source, settings->namespace, arena, &notes, &sight);
+    r = install_facts_collect(&settings->source, settings->namespace, arena, &notes, &facts);
     if (r != 0)
         return r;
-    if (settings->mode == INSTALL_DEFAULT_SCHEDULER && install_sight_is_managed(&sight)) {
+    if (settings->mode == INSTALL_DEFAULT_SCHEDULER && install_facts_are_managed(&facts)) {
         (void)fprintf(stderr,
             WHO ": kube-scheduler does not run in pods here, so the default scheduler cannot be "
                 "edited (a managed control plane?).\nUse a second one: %s install plan --mode "
@@ -122,7 +122,7 @@ static int print_plan(const InstallSettings *settings) {
             program_name);
         return EXIT_FAILED;
     }
-    if (install_plan_print(settings, &sight, buf_str(&notes), arena, &out) < 0)
+    if (install_plan_print(settings, &facts, buf_str(&notes), arena, &out) < 0)
         return terminal_out_of_memory(WHO);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }

@@ -1,4 +1,6 @@
-#include "commands/install-sight.h"
+/* Finds out what `berth install plan` says of a cluster. */
+
+#include "commands/install-facts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@
 
 typedef struct Look {
     Gather gather;
-    InstallSight *sight;
+    InstallFacts *facts;
 } Look;
 
 static int note_failure(Look *look, const char *what, const char *error) {
@@ -48,15 +50,15 @@ static bool is_tainted(const Node *node) {
     return false;
 }
 
-static void add_control_plane(const Node *node, InstallSight *sight) {
-    if (sight->n_control_planes == SIGHT_CONTROL_PLANES_MAX)
+static void add_control_plane(const Node *node, InstallFacts *facts) {
+    if (facts->n_control_planes == INSTALL_CONTROL_PLANES_MAX)
         return;
-    sight->control_planes[sight->n_control_planes++] = node->name;
-    sight->n_tainted += is_tainted(node);
+    facts->control_planes[facts->n_control_planes++] = node->name;
+    facts->n_tainted += is_tainted(node);
 }
 
-/* Reads a NodeList; its nodes are counted, and kept as control planes if @sight is given. */
-static bool read_nodes(Str body, Arena *arena, InstallSight *sight, size_t *ret_n) {
+/* Reads a NodeList; its nodes are counted, and kept as control planes if @facts is given. */
+static bool read_nodes(Str body, Arena *arena, InstallFacts *facts, size_t *ret_n) {
     static const NodeParts parts = {.taints = true};
     JsonReader reader;
     Str key;
@@ -74,8 +76,8 @@ static bool read_nodes(Str body, Arena *arena, InstallSight *sight, size_t *ret_
 
                 node_decode_parts(&reader, arena, &parts, &node);
                 ++*ret_n;
-                if (sight)
-                    add_control_plane(&node, sight);
+                if (facts)
+                    add_control_plane(&node, facts);
             }
         } else {
             json_skip(&reader, NULL);
@@ -96,7 +98,7 @@ static int list_nodes(Look *look, const char *path, bool is_control_plane, size_
     if (r < 0)
         return r;
     if (r == 0 &&
-        !read_nodes(reply.body, look->gather.arena, is_control_plane ? look->sight : NULL, ret_n)) {
+        !read_nodes(reply.body, look->gather.arena, is_control_plane ? look->facts : NULL, ret_n)) {
         (void)snprintf(error, sizeof(error), "the answer is no list of nodes");
         r = 1;
     }
@@ -112,27 +114,27 @@ static int look_at_nodes(Look *look) {
         "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fcontrol-plane&limit=32",
         "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fmaster&limit=32",
     };
-    InstallSight *sight = look->sight;
+    InstallFacts *facts = look->facts;
     size_t n;
     int r =
-        list_nodes(look, "/api/v1/nodes?limit=1", /* is_control_plane= */ false, &sight->n_nodes);
+        list_nodes(look, "/api/v1/nodes?limit=1", /* is_control_plane= */ false, &facts->n_nodes);
 
-    for (size_t i = 0; r == 0 && sight->n_control_planes == 0 && i < ELEMENTS_OF(by_label); i++)
+    for (size_t i = 0; r == 0 && facts->n_control_planes == 0 && i < ELEMENTS_OF(by_label); i++)
         r = list_nodes(look, by_label[i], /* is_control_plane= */ true, &n);
-    sight->are_nodes_known = r == 0;
+    facts->are_nodes_known = r == 0;
     return r < 0 ? r : 0;
 }
 
 static int look_at_schedulers(Look *look) {
     static const char path[] =
         "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler&limit=32";
-    InstallSight *sight = look->sight;
+    InstallFacts *facts = look->facts;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     int r;
 
-    sight->schedulers = ARENA_ARRAY(look->gather.arena, SchedulerPod, SIGHT_SCHEDULERS_MAX);
-    if (!sight->schedulers)
+    facts->schedulers = ARENA_ARRAY(look->gather.arena, SchedulerPod, INSTALL_SCHEDULERS_MAX);
+    if (!facts->schedulers)
         return -ENOMEM;
     r = gather_get(&look->gather, path, &reply, error);
     if (r < 0)
@@ -141,27 +143,27 @@ static int look_at_schedulers(Look *look) {
         return note_failure(look, "kube-scheduler's pods", error);
     if (!scheduler_pods_read(reply.body,
             look->gather.arena,
-            sight->schedulers,
-            SIGHT_SCHEDULERS_MAX,
-            &sight->n_schedulers))
+            facts->schedulers,
+            INSTALL_SCHEDULERS_MAX,
+            &facts->n_schedulers))
         return note_failure(look, "kube-scheduler's pods", "the answer is no list of pods");
-    sight->are_schedulers_known = true;
-    for (size_t i = 0; i < sight->n_schedulers; i++)
-        sight->n_static += sight->schedulers[i].pod.is_static;
+    facts->are_schedulers_known = true;
+    for (size_t i = 0; i < facts->n_schedulers; i++)
+        facts->n_static += facts->schedulers[i].pod.is_static;
     return 0;
 }
 
 static int look_at_berths(Look *look) {
-    const Facts *facts = look->gather.facts;
-    InstallSight *sight = look->sight;
+    const Facts *found = look->gather.facts;
+    InstallFacts *facts = look->facts;
     int r = gather_pods(&look->gather);
 
     if (r < 0)
         return r;
-    sight->are_berths_known = facts->are_pods_known;
-    sight->n_berths = facts->n_pods;
-    if (facts->n_pods > 0)
-        sight->berth_namespace = facts->pods[0].namespace;
+    facts->are_berths_known = found->are_pods_known;
+    facts->n_berths = found->n_pods;
+    if (found->n_pods > 0)
+        facts->berth_namespace = found->pods[0].namespace;
     return 0;
 }
 
@@ -186,7 +188,7 @@ static int look_for(
 
 static int look_for_objects(Look *look, const char *namespace) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_LEN);
-    InstallSight *sight = look->sight;
+    InstallFacts *facts = look->facts;
     int r;
 
     buf_append(&path, STR("/api/v1/namespaces/"));
@@ -194,13 +196,13 @@ static int look_for_objects(Look *look, const char *namespace) {
     if (!url_text(&path))
         return -ENOMEM;
     r = look_for(
-        look, url_text(&path), "the namespace", &sight->is_namespace_known, &sight->has_namespace);
+        look, url_text(&path), "the namespace", &facts->is_namespace_known, &facts->has_namespace);
     if (r == 0)
         r = look_for(look,
             "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
             "ClusterRoles",
-            &sight->is_role_known,
-            &sight->has_role);
+            &facts->is_role_known,
+            &facts->has_role);
     return r;
 }
 
@@ -224,8 +226,8 @@ static int look_at_all(Look *look, const char *namespace) {
 
     if (r < 0 || !str_is_empty(facts->cluster_error))
         return r;
-    look->sight->version = facts->cluster_version;
-    look->sight->minor = minor_of(facts->cluster_version);
+    look->facts->version = facts->cluster_version;
+    look->facts->minor = minor_of(facts->cluster_version);
     r = look_at_nodes(look);
     if (r == 0)
         r = look_at_schedulers(look);
@@ -236,19 +238,19 @@ static int look_at_all(Look *look, const char *namespace) {
     return r;
 }
 
-int install_sight_look(const ClusterSource *source, const char *namespace, Arena *arena, Buf *notes,
-    InstallSight *ret) {
+int install_facts_collect(const ClusterSource *source, const char *namespace, Arena *arena,
+    Buf *notes, InstallFacts *ret) {
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
     GatherOptions options = {0};
     Facts facts = {0};
     Look look = {
         .gather = {.options = &options, .arena = arena, .facts = &facts, .notes = notes},
-        .sight = ret,
+        .facts = ret,
     };
     int r;
 
-    *ret = (InstallSight){.minor = -1};
+    *ret = (InstallFacts){.minor = -1};
     if (!cluster_source_is_live(source))
         return 0;
     r = cluster_source_access(source, WHO, &access);
@@ -269,6 +271,6 @@ int install_sight_look(const ClusterSource *source, const char *namespace, Arena
     return EXIT_UNREACHABLE;
 }
 
-bool install_sight_is_managed(const InstallSight *sight) {
-    return sight->was_asked && sight->are_schedulers_known && sight->n_schedulers == 0;
+bool install_facts_are_managed(const InstallFacts *facts) {
+    return facts->was_asked && facts->are_schedulers_known && facts->n_schedulers == 0;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * InstallSight: what `berth install plan` saw of a cluster. It asks with GET alone; what it may not
- * see is told, and not known.
+ * What `berth install plan` knows of a cluster, found out with GET requests only. Facts that it may
+ * not read are noted, and unknown.
  */
 
 #include <stdbool.h>
@@ -13,10 +13,10 @@
 #include "cli/cluster-source.h"
 #include "collect/scheduler-pod.h"
 
-#define SIGHT_SCHEDULERS_MAX 32u
-#define SIGHT_CONTROL_PLANES_MAX 32u
+#define INSTALL_SCHEDULERS_MAX 32u
+#define INSTALL_CONTROL_PLANES_MAX 32u
 
-typedef struct InstallSight {
+typedef struct InstallFacts {
     bool was_asked; /* no: nothing below is known */
     Str server, origin;
     Str version; /* "v1.36.4"; empty: not known */
@@ -24,7 +24,7 @@ typedef struct InstallSight {
 
     bool are_nodes_known;
     size_t n_nodes;
-    Str control_planes[SIGHT_CONTROL_PLANES_MAX]; /* by their label */
+    Str control_planes[INSTALL_CONTROL_PLANES_MAX]; /* by their label */
     size_t n_control_planes;
     size_t n_tainted; /* of these: take no ordinary pods */
 
@@ -39,12 +39,12 @@ typedef struct InstallSight {
 
     bool is_namespace_known, has_namespace;
     bool is_role_known, has_role; /* ClusterRole berth-decide */
-} InstallSight;
+} InstallFacts;
 
-/* Looks at the cluster of @source, if it names one. What could not be seen is added to @notes, a
- * line each. 0; or an exit code, after complaining. Strings live in @arena. */
-int install_sight_look(const ClusterSource *source, const char *namespace, Arena *arena, Buf *notes,
-    InstallSight *ret);
+/* Reads the cluster of @source, if it names one. Facts that cannot be read are added to @notes, a
+ * line each. 0; or an exit code, after an error message. Strings live in @arena. */
+int install_facts_collect(const ClusterSource *source, const char *namespace, Arena *arena,
+    Buf *notes, InstallFacts *ret);
 
-/* Nobody can edit what starts kube-scheduler: its pods are not to be seen, though we may look. */
-bool install_sight_is_managed(const InstallSight *sight);
+/* A managed control plane: kube-scheduler's pods are not there, though we may list pods. */
+bool install_facts_are_managed(const InstallFacts *facts);
