@@ -1,4 +1,4 @@
-#include "api/bundle-page.h"
+#include "api/api-pages.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 
 #include "api/context.h"
 #include "api/page-field.h"
-#include "api/page-replies.h"
 #include "api/query.h"
+#include "api/routes.h"
 #include "base/clock.h"
 #include "bundle/bundle.h"
 #include "history/changes.h"
@@ -87,7 +87,7 @@ static bool make_page(
     PageAccess access = {0};
     HttpReply reply = {0};
 
-    page_show(api, &asked, &access, &reply);
+    route_reply(route_find(api, &asked), api, &asked, &access, &reply);
     for (size_t i = 0; i < reply.n_slices; i++)
         buf_append(&text, reply.slices[i]);
     *ret = arena_copy(arena, buf_str(&text));

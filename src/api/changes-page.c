@@ -1,4 +1,4 @@
-#include "api/changes-page.h"
+#include "api/api-pages.h"
 
 #include "api/context.h"
 #include "api/page-field.h"

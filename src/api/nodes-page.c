@@ -1,4 +1,4 @@
-#include "api/nodes-page.h"
+#include "api/api-pages.h"
 
 #include <math.h>
 

@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/page-replies.h"
+#include "api/api-pages.h"
 #include "api/routes.h"
-#include "api/what-if-page.h"
 
 /* A few people, a Prometheus, a kubelet; the largest page has some MiB. */
 #define PAGES_HEADER_MAX ((size_t)16 * 1024)
@@ -47,7 +46,7 @@ bool pages_are_seen(const Pages *pages) {
 
 static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
     if (pages->token) {
-        page_refuse(request,
+        reply_error(request,
             reply,
             401,
             STR("berth: the token is needed here: Authorization: Bearer TOKEN, or as a browser's "
@@ -55,15 +54,15 @@ static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *re
         reply->authenticate =
             request->accepts_html ? "Basic realm=\"berth\", charset=\"UTF-8\"" : "Bearer";
     } else if (pages->options->n_client_names > 0)
-        page_refuse(request,
+        reply_error(request,
             reply,
             403,
             STR("berth: a client certificate with an allowed name is needed (--client-ca, "
                 "--pages-client-name)"));
     else if (is_open_to_all(pages))
-        page_refuse(request, reply, 403, STR(PAGE_MISADDRESSED));
+        reply_error(request, reply, 403, STR(PAGE_MISADDRESSED));
     else
-        page_refuse(request,
+        reply_error(request,
             reply,
             403,
             STR("berth: only health is shown here; --pages-token-file or --pages-client-name "
@@ -77,7 +76,7 @@ static void point_to_verbs(const Pages *pages, const HttpRequest *request, HttpR
         sizeof(text),
         "berth: there are no verbs on this listener (--pages-listen); they are at %s",
         pages->verbs_url);
-    page_refuse(request, reply, 404, str_from_c(text));
+    reply_error(request, reply, 404, str_from_c(text));
 }
 
 /* --- the server's callbacks ------------------------------------------------------------------- */
@@ -89,20 +88,20 @@ static PageAccess access_of(const Pages *pages, bool sees) {
 
 static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Pages *pages = context;
-    Route route = page_route(pages->api, request);
+    const Route *route = route_find(pages->api, request);
     bool sees = may_see(pages, request);
     PageAccess access = access_of(pages, sees);
 
-    reply->tag = (int)route;
+    reply->tag = route_tag(route);
     if (route_is_verb(route)) {
         point_to_verbs(pages, request, reply);
         return false;
     }
-    if (!route_is_health(route) && !sees) {
+    if (route->clients != ROUTE_EVERYONE && !sees) {
         refuse(pages, request, reply);
         return false;
     }
-    return page_admit(request, &access, route, reply);
+    return route_admit(route, request, &access, reply);
 }
 
 /* On a workers, which has the answers for context: who gets that far may see all. */
@@ -110,29 +109,26 @@ static void show_slowly(void *context, const HttpRequest *request, HttpReply *re
     ApiContext *api = context;
     const PageAccess access = {.sees_reasons = true, .has_dashboard = api->dashboard_on_pages};
 
-    page_show(api, request, &access, reply);
+    route_reply(route_find(api, request), api, request, &access, reply);
 }
 
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     const Pages *pages = context;
-    Route route = page_route(pages->api, request);
+    const Route *route = route_find(pages->api, request);
     PageAccess access = access_of(pages, may_see(pages, request));
 
-    reply->tag = (int)route;
-    if (route == ROUTE_EVENTS)
-        page_listen(pages->api, request, reply);
-    else if (route_is_health(route) || route == ROUTE_METRICS)
-        page_show(pages->api, request, &access, reply);
-    else /* there is one worker, and probes should not wait for these */
-        page_hand_over(pages->api, request, route, show_slowly, reply);
+    reply->tag = route_tag(route);
+    /* There is one worker: probes and scrapes should not wait for other pages. */
+    if (route->pace == ROUTE_AT_ONCE || route->pace == ROUTE_QUICK)
+        route_reply(route, pages->api, request, &access, reply);
+    else
+        route_defer(route, pages->api, request, show_slowly, reply);
 }
 
 static void finished(void *context, const HttpOutcome *outcome) {
     const Pages *pages = context;
-    size_t route =
-        outcome->tag >= 0 && outcome->tag < _ROUTE_MAX ? (size_t)outcome->tag : ROUTE_NONE;
 
-    metrics_note_request(pages->api->metrics, route, outcome);
+    metrics_note_request(pages->api->metrics, route_of_tag(outcome->tag)->kind, outcome);
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */

@@ -1,40 +1,203 @@
+/*
+ * The table of routes, and how a page is found, admitted and made. A new page is a row here and a
+ * function that writes it.
+ */
+
 #include "api/routes.h"
 
-#include "base/cleanup.h"
+#include "api/api-pages.h"
+#include "api/decisions-page.h"
+#include "api/sources-page.h"
+#include "api/status-page.h"
+#include "base/clock.h"
+#include "live/verb-reply.h"
+#include "monitor/health.h"
+#include "version.h"
 
-typedef struct RouteEntry {
-    Str word;
-    bool is_verb; /* last part of any path; otherwise the whole path */
-    Route route;
-} RouteEntry;
+#define PAGE_MAX ((size_t)8 * 1024 * 1024)
 
-static const RouteEntry entries[] = {
-    {STR("filter"), true, ROUTE_FILTER},
-    {STR("predicates"), true, ROUTE_FILTER},
-    {STR("prioritize"), true, ROUTE_PRIORITIZE},
-    {STR("priority"), true, ROUTE_PRIORITIZE},
-    {STR("priorities"), true, ROUTE_PRIORITIZE},
-    {STR("preempt"), true, ROUTE_PREEMPT},
-    {STR("preemption"), true, ROUTE_PREEMPT},
-    {STR("bind"), true, ROUTE_BIND},
-    {STR("/livez"), false, ROUTE_LIVEZ},
-    {STR("/readyz"), false, ROUTE_READYZ},
-    {STR("/healthz"), false, ROUTE_HEALTHZ},
-    {STR("/metrics"), false, ROUTE_METRICS},
-    {STR("/api/v1/sources"), false, ROUTE_SOURCES},
-    {STR("/api/v1/status"), false, ROUTE_STATUS},
-    {STR("/api/v1/policies"), false, ROUTE_POLICIES},
-    {STR("/api/v1/nodes"), false, ROUTE_NODES},
-    {STR("/api/v1/latency"), false, ROUTE_LATENCY},
-    {STR("/api/v1/changes"), false, ROUTE_CHANGES},
-    {STR("/api/v1/what-if"), false, ROUTE_WHAT_IF},
-    {STR("/api/v1/bundle"), false, ROUTE_BUNDLE},
-    {STR("/api/v1/events"), false, ROUTE_EVENTS},
-    {STR("/version"), false, ROUTE_VERSION},
-    {STR("/"), false, ROUTE_INDEX},
+#define BUSY_SEC 1 /* Retry-After */
+
+#define TEXT "text/plain; charset=utf-8"
+#define JSON "application/json"
+
+/* --- pages that are made from a part of the context ------------------------------------------- */
+
+/* NULL when the cluster is not watched. */
+static const LiveStatus *live_status_of(ApiContext *api, LiveStatus *ret) {
+    if (!api->live)
+        return NULL;
+    live_status(api->live, ret);
+    return ret;
+}
+
+static unsigned make_metrics(ApiContext *api, const HttpRequest *request, Buf *out) {
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    DecisionsFigures decisions = {0};
+    MeasuringStatus measuring;
+    LiveStatus live;
+    MetricsState state = {
+        .view = view,
+        .live = live_status_of(api, &live),
+        .decisions = &decisions,
+        .measuring = &measuring,
+        .arena = request->arena,
+        .wall_nsec = clock_wall_nsec(),
+        .now_nsec = clock_monotonic_nsec(),
+        .server = api->server,
+        .reloads = api->reloads,
+        .certificate_expiry_sec = api->tls ? tls_store_expiry(api->tls) : 0,
+        .started_at_sec = api->fixed.started_at_sec,
+    };
+
+    (void)measuring_status(api->measuring, view, request->arena, &measuring);
+    if (api->decisions)
+        decisions_figures(api->decisions, &decisions);
+    metrics_page(api->metrics, &state, out);
+    return 200;
+}
+
+static unsigned make_decisions(ApiContext *api, const HttpRequest *request, Buf *out) {
+    Str id = route_id(request->path);
+
+    return str_is_empty(id)
+               ? decisions_list_page(api->decisions, request->query, request->arena, out)
+               : decisions_one_page(api->decisions, id, request->query, request->arena, out);
+}
+
+static unsigned make_sources(ApiContext *api, const HttpRequest *request, Buf *out) {
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    MeasuringStatus status;
+    SourcesState state = {
+        .view = view,
+        .status = &status,
+        .now_nsec = clock_wall_nsec(),
+        .uptime_nsec = clock_monotonic_nsec(),
+    };
+
+    if (measuring_status(api->measuring, view, request->arena, &status))
+        sources_page(&state, out);
+    return 200;
+}
+
+static unsigned make_status(ApiContext *api, const HttpRequest *request, Buf *out) {
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    LiveStatus live;
+    StatusState state = {
+        .fixed = &api->fixed,
+        .view = view,
+        .live = live_status_of(api, &live),
+        .reloads = api->reloads,
+        .metrics = api->metrics,
+        .recent_pods = api->recent_pods,
+        .tls = api->tls,
+        .wall_nsec = clock_wall_nsec(),
+        .now_nsec = clock_monotonic_nsec(),
+    };
+
+    (void)request;
+    status_page(&state, out);
+    return 200;
+}
+
+static unsigned make_version(ApiContext *api, const HttpRequest *request, Buf *out) {
+    (void)api;
+    (void)request;
+    buf_append(out, STR("{\"version\":\"" BERTH_VERSION "\"}\n"));
+    return 200;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+#define API(page_path, page_kind, page_pace, max, function, text)                                  \
+    .path = "/api/v1/" page_path, .method = "GET", .clients = ROUTE_VIEWERS, .pace = (page_pace),  \
+    .kind = (page_kind), .page_max = (max), .type = JSON, .make = (function), .about = (text)
+
+#define HEALTH(health_path, text)                                                                  \
+    .path = (health_path), .method = "GET", .clients = ROUTE_EVERYONE, .pace = ROUTE_AT_ONCE,      \
+    .kind = REQUEST_HEALTH, .about = (text)
+
+#define VERB(name, verb_kind, text)                                                                \
+    .path = (name), .method = "POST", .clients = ROUTE_SCHEDULERS, .pace = ROUTE_AT_ONCE,          \
+    .kind = (verb_kind), .about = (text)
+
+enum { READYZ = _VERB_MAX, LIVEZ, HEALTHZ };
+
+static const Route routes[] = {
+    {VERB("filter", REQUEST_FILTER, "the scheduler's verbs"), .aliases = {"predicates"}},
+    {VERB("prioritize", REQUEST_PRIORITIZE, NULL), .aliases = {"priority", "priorities"}},
+    {VERB("preempt", REQUEST_PREEMPT, NULL), .aliases = {"preemption"}},
+    {VERB("bind", REQUEST_BIND, NULL)},
+    [READYZ] = {HEALTH("/readyz", "health checks; ?verbose lists them")},
+    [LIVEZ] = {HEALTH("/livez", NULL)},
+    [HEALTHZ] = {HEALTH("/healthz", NULL)},
+    {.path = "/metrics",
+        .method = "GET",
+        .clients = ROUTE_VIEWERS,
+        .pace = ROUTE_QUICK,
+        .kind = REQUEST_METRICS,
+        .page_max = PAGE_MAX,
+        .type = "text/plain; version=0.0.4; charset=utf-8",
+        .make = make_metrics,
+        .about = "metrics for Prometheus"},
+    {API("decisions", REQUEST_DECISIONS, ROUTE_FAST, DECISIONS_PAGE_MAX, make_decisions,
+         "recent decisions; /ID for one of them"),
+        .has_id = true},
+    {API("sources", REQUEST_SOURCES, ROUTE_FAST, SOURCES_PAGE_MAX, make_sources,
+        "metrics that policies read, and where they come from")},
+    {API("status", REQUEST_STATUS, ROUTE_FAST, STATUS_PAGE_MAX, make_status,
+        "version, settings and state of this berth")},
+    {API("policies", REQUEST_PAGES, ROUTE_SLOW, POLICIES_PAGE_MAX, policies_page,
+        "policies in force: rejections and cost")},
+    {API("nodes", REQUEST_PAGES, ROUTE_FAST, NODES_PAGE_MAX, nodes_page,
+        "nodes: usage, metrics, rejections")},
+    {API("latency", REQUEST_PAGES, ROUTE_FAST, LATENCY_PAGE_MAX, latency_page,
+        "request latency by verb")},
+    {API("changes", REQUEST_PAGES, ROUTE_FAST, CHANGES_PAGE_MAX, changes_page,
+        "reloads, restarts and lost connections")},
+    {.path = "/api/v1/what-if",
+        .method = "POST",
+        .clients = ROUTE_VIEWERS,
+        .pace = ROUTE_SLOW,
+        .kind = REQUEST_PAGES,
+        .body_max = WHAT_IF_BODY_MAX,
+        .page_max = WHAT_IF_PAGE_MAX,
+        .type = JSON,
+        .make = what_if_page,
+        .about = "recent decisions, replayed with other policies"},
+    {.path = "/api/v1/bundle",
+        .method = "GET",
+        .clients = ROUTE_VIEWERS,
+        .pace = ROUTE_SLOW,
+        .kind = REQUEST_PAGES,
+        .page_max = BUNDLE_PAGE_MAX,
+        .type = "application/gzip",
+        .make = bundle_page,
+        .file = "attachment; filename=berth-bundle.tar.gz",
+        .about = "policies, decisions and cluster as a .tar.gz"},
+    {API("events", REQUEST_EVENTS, ROUTE_STREAM, 0, NULL, "updates, as an event stream")},
+    {.path = "/version",
+        .method = "GET",
+        .clients = ROUTE_VIEWERS,
+        .pace = ROUTE_FAST,
+        .kind = REQUEST_OTHER,
+        .page_max = PAGE_MAX,
+        .type = JSON,
+        .make = make_version,
+        .about = "version"},
 };
 
-static const Str decisions_path = STR("/api/v1/decisions");
+static const Route index_route = {.path = "/",
+    .method = "GET",
+    .clients = ROUTE_VIEWERS,
+    .pace = ROUTE_FAST,
+    .kind = REQUEST_OTHER};
+static const Route dashboard_route = {
+    .method = "GET", .clients = ROUTE_VIEWERS, .pace = ROUTE_FAST, .kind = REQUEST_DASHBOARD};
+static const Route no_route = {
+    .method = "GET", .clients = ROUTE_VIEWERS, .pace = ROUTE_FAST, .kind = REQUEST_OTHER};
+
+/* --- finding ---------------------------------------------------------------------------------- */
 
 static Str without_slashes(Str path) {
     while (path.len > 1 && path.ptr[path.len - 1] == '/')
@@ -42,66 +205,245 @@ static Str without_slashes(Str path) {
     return path;
 }
 
-Str route_rest(Str path) {
-    return str_skip(without_slashes(path), decisions_path.len + 1);
+static bool is_alias(const Route *route, Str word) {
+    for (size_t i = 0; i < ELEMENTS_OF(route->aliases); i++)
+        if (route->aliases[i] && str_is(word, route->aliases[i]))
+            return true;
+    return false;
 }
 
-/* The list, or one part behind it. */
-static bool is_decisions(Str path) {
-    Str rest = str_skip(path, decisions_path.len);
+/* @path is @route's, and one more part. */
+static bool has_id(const Route *route, Str path) {
+    Str own = str_from_c(route->path);
+    Str rest = str_skip(path, own.len);
 
-    return str_has_prefix(path, decisions_path) &&
-           (rest.len == 0 || (rest.ptr[0] == '/' && str_find(str_skip(rest, 1), '/') == SIZE_MAX));
+    return route->has_id && str_has_prefix(path, own) && rest.len > 0 && rest.ptr[0] == '/' &&
+           str_find(str_skip(rest, 1), '/') == SIZE_MAX;
 }
 
-Route route_find(Str path) {
-    Str word;
+const Route *route_find(const ApiContext *api, const HttpRequest *request) {
+    Str path = without_slashes(request->path);
+    Str word = str_skip(path, str_find_last(path, '/') + 1);
 
-    path = without_slashes(path);
-    word = str_skip(path, str_find_last(path, '/') + 1);
-    for (size_t i = 0; i < ELEMENTS_OF(entries); i++)
-        if (str_eq(entries[i].word, entries[i].is_verb ? word : path))
-            return entries[i].route;
-    return is_decisions(path) ? ROUTE_DECISIONS : ROUTE_NONE;
+    for (size_t i = 0; i < ELEMENTS_OF(routes); i++) {
+        const Route *route = &routes[i];
+
+        if (str_is(route_is_verb(route) ? word : path, route->path) || is_alias(route, word) ||
+            has_id(route, path))
+            return route;
+    }
+    if (str_is(path, "/"))
+        return &index_route;
+    return api->dashboard && api->dashboard->has(request->path) ? &dashboard_route : &no_route;
 }
 
-bool route_is_verb(Route route) {
-    return route <= ROUTE_BIND;
+Str route_id(Str path) {
+    return str_skip(without_slashes(path), sizeof("/api/v1/decisions/") - 1);
 }
 
-bool route_is_health(Route route) {
-    return route == ROUTE_LIVEZ || route == ROUTE_READYZ || route == ROUTE_HEALTHZ;
+/* The rows of the table, and then the three others. */
+int route_tag(const Route *route) {
+    return route == &index_route       ? (int)ELEMENTS_OF(routes)
+           : route == &dashboard_route ? (int)ELEMENTS_OF(routes) + 1
+           : route == &no_route        ? (int)ELEMENTS_OF(routes) + 2
+                                       : (int)(route - routes);
 }
 
-bool route_is_slow(Route route) {
-    return route == ROUTE_WHAT_IF || route == ROUTE_BUNDLE || route == ROUTE_POLICIES;
+const Route *route_of_tag(int tag) {
+    if (tag >= 0 && tag < (int)ELEMENTS_OF(routes))
+        return &routes[tag];
+    return tag == route_tag(&index_route)       ? &index_route
+           : tag == route_tag(&dashboard_route) ? &dashboard_route
+                                                : &no_route;
 }
 
-const char *route_method(Route route) {
-    return route_is_verb(route) || route == ROUTE_WHAT_IF ? "POST" : "GET";
+/* --- replies ---------------------------------------------------------------------------------- */
+
+/* @text is copied to the request's arena. */
+static void reply_text(
+    const HttpRequest *request, HttpReply *reply, unsigned status, const char *type, Str text) {
+    Str *slice = ARENA_ARRAY(request->arena, Str, 1);
+
+    reply->status = status;
+    reply->content_type = type;
+    if (slice)
+        *slice = arena_copy(request->arena, text);
+    reply->slices = slice;
+    reply->n_slices = slice && slice->ptr ? 1 : 0;
 }
 
-const char *const route_names[_ROUTE_MAX] = {
-    [ROUTE_FILTER] = "filter",
-    [ROUTE_PRIORITIZE] = "prioritize",
-    [ROUTE_PREEMPT] = "preempt",
-    [ROUTE_BIND] = "bind",
-    [ROUTE_LIVEZ] = "health",
-    [ROUTE_READYZ] = "health",
-    [ROUTE_HEALTHZ] = "health",
-    [ROUTE_METRICS] = "metrics",
-    [ROUTE_DECISIONS] = "decisions",
-    [ROUTE_SOURCES] = "sources",
-    [ROUTE_STATUS] = "status",
-    [ROUTE_POLICIES] = "pages",
-    [ROUTE_NODES] = "pages",
-    [ROUTE_LATENCY] = "pages",
-    [ROUTE_CHANGES] = "pages",
-    [ROUTE_WHAT_IF] = "pages",
-    [ROUTE_BUNDLE] = "pages",
-    [ROUTE_EVENTS] = "events",
-    [ROUTE_VERSION] = "other",
-    [ROUTE_INDEX] = "other",
-    [ROUTE_DASHBOARD] = "dashboard",
-    [ROUTE_NONE] = "other",
-};
+void reply_error(const HttpRequest *request, HttpReply *reply, unsigned status, Str text) {
+    Answer answer = {0};
+
+    answer_error(&answer, request->arena, status, text);
+    reply_with(reply, &answer);
+}
+
+/* An empty page could not be made. Half of one would pass for a whole. */
+static void reply_page(const HttpRequest *request, HttpReply *reply, unsigned status,
+    const char *type, const Buf *page) {
+    if (buf_error(page) || page->len == 0)
+        reply_error(request, reply, 500, STR("berth: the page needs more memory than it may have"));
+    else
+        reply_text(request, reply, status, type, buf_str(page));
+}
+
+static void reply_health(const Route *route, ApiContext *api, const HttpRequest *request,
+    const PageAccess *access, HttpReply *reply) {
+    _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    MeasuringStatus measuring;
+    LiveStatus live;
+    HealthState state = {
+        .shows_reasons = access->sees_reasons,
+        .is_draining = atomic_load(&api->is_draining),
+        .reloads = api->reloads,
+        .live = live_status_of(api, &live),
+        .program = view->program,
+        .measuring = &measuring,
+        .now_nsec = clock_monotonic_nsec(),
+    };
+    HealthProbe probe = route == &routes[LIVEZ]    ? PROBE_LIVEZ
+                        : route == &routes[READYZ] ? PROBE_READYZ
+                                                   : PROBE_HEALTHZ;
+    unsigned status;
+
+    (void)measuring_status(api->measuring, view, request->arena, &measuring);
+    status = health_page(probe, request->query, &state, &page);
+    reply_text(request, reply, status, TEXT, buf_str(&page));
+}
+
+/* A line for each row that has something to say, with the paths of those that have not. */
+static void write_index_line(const Route *route, Buf *out) {
+    const Route *end = routes + ELEMENTS_OF(routes);
+    const Route *first = route;
+    size_t begin = out->len;
+
+    buf_printf(out, "%-4s ", route->method);
+    do {
+        buf_printf(out, " %s%s", route_is_verb(route) ? ".../" : "", route->path);
+        route++;
+    } while (route < end && !route->about);
+    do {
+        buf_append_char(out, ' ');
+    } while (out->len - begin < 58);
+    buf_printf(out, "%s\n", first->about);
+}
+
+static void reply_index(const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
+    _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
+
+    buf_append(&page, STR("berth " BERTH_VERSION ", a Kubernetes scheduler extender\n\n"));
+    for (size_t i = 0; i < ELEMENTS_OF(routes); i++)
+        if (routes[i].about && (access->has_verbs || !route_is_verb(&routes[i])))
+            write_index_line(&routes[i], &page);
+    if (access->has_dashboard)
+        buf_append(&page, STR("\nIn a browser, this is the dashboard.\n"));
+    reply_page(request, reply, 200, TEXT, &page);
+}
+
+static void reply_made(
+    const Route *route, ApiContext *api, const HttpRequest *request, HttpReply *reply) {
+    _cleanup_(buf_done) Buf page = BUF_INIT(route->page_max);
+    unsigned status = route->make(api, request, &page);
+    HttpHeader *header;
+
+    reply_page(request, reply, status, status == 200 ? route->type : JSON, &page);
+    if (!route->file || reply->status != 200)
+        return;
+    header = ARENA_NEW(request->arena, HttpHeader);
+    if (header)
+        *header = (HttpHeader){"Content-Disposition", route->file};
+    reply->headers = header;
+    reply->n_headers = header ? 1 : 0;
+}
+
+static bool is_for_dashboard(
+    const Route *route, const HttpRequest *request, const PageAccess *access) {
+    return access->has_dashboard &&
+           (route == &dashboard_route || (route == &index_route && request->accepts_html));
+}
+
+void route_reply(const Route *route, ApiContext *api, const HttpRequest *request,
+    const PageAccess *access, HttpReply *reply) {
+    if (is_for_dashboard(route, request, access))
+        api->dashboard->show(api, request, access, reply);
+    else if (route->make)
+        reply_made(route, api, request, reply);
+    else if (route == &index_route)
+        reply_index(request, access, reply);
+    else if (route->clients == ROUTE_EVERYONE)
+        reply_health(route, api, request, access, reply);
+    else
+        reply_error(request, reply, 404, STR("berth: no such path"));
+    reply->tag = route_tag(route);
+}
+
+void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, PageTask *task,
+    HttpReply *reply) {
+    PagePace pace = route->pace == ROUTE_SLOW ? PAGE_SLOW : PAGE_FAST;
+    int tag = route_tag(route);
+
+    if (route->pace == ROUTE_STREAM ? updates_join(api->updates, request, tag)
+                                    : page_workers_add(api->workers, request, tag, pace, task))
+        return;
+    reply_error(request, reply, 503, STR("berth: too many pages are requested at once"));
+    reply->retry_after_sec = BUSY_SEC;
+}
+
+/* --- admission -------------------------------------------------------------------------------- */
+
+static bool admit_path(
+    const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
+    if (route == &no_route)
+        reply_error(request, reply, 404, STR("berth: no such path; / lists all paths"));
+    else if (route == &dashboard_route && !access->has_dashboard)
+        reply_text(request,
+            reply,
+            404,
+            TEXT,
+            STR("berth: this listener does not show the dashboard. It is shown on loopback "
+                "addresses without\n"
+                "--client-ca, and on --pages-listen to clients that may see pages there; unless "
+                "berth\n"
+                "was started with --no-dashboard.\n"));
+    else
+        return true;
+    return false;
+}
+
+static bool admit_method(const Route *route, const HttpRequest *request, HttpReply *reply) {
+    bool is_post = str_is(str_from_c(route->method), "POST");
+
+    if (str_is(request->method, route->method) || (!is_post && str_is(request->method, "HEAD")))
+        return true;
+    reply_error(request, reply, 405, STR("berth: wrong method for this path"));
+    reply->allow = is_post ? "POST" : "GET, HEAD";
+    return false;
+}
+
+static bool admit_body(const Route *route, const HttpRequest *request, HttpReply *reply) {
+    if (route->body_max == 0) {
+        if (!request->has_body || route_is_verb(route))
+            return true;
+        reply_error(request, reply, 413, STR("berth: no body is taken here"));
+        return false;
+    }
+    reply->body_max = route->body_max;
+    if (request->has_origin && !request->is_same_origin)
+        reply_error(request, reply, 403, STR("berth: the request comes from another site"));
+    else if (!what_if_takes(request->content_type))
+        reply_error(request,
+            reply,
+            403,
+            STR("berth: Content-Type must be application/json, application/yaml or text/yaml"));
+    else
+        return true;
+    return false;
+}
+
+bool route_admit(
+    const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
+    return admit_path(route, request, access, reply) && admit_method(route, request, reply) &&
+           admit_body(route, request, reply);
+}

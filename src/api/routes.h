@@ -1,61 +1,93 @@
 #pragma once
 
 /*
- * Routes: which question a path asks.
+ * Routes: the table of everything that can be requested, one row each (routes.c).
  *
- * A verb is the last part of the path, whatever stands before it, because
- * urlPrefix and the verb's name are the operator's choice in kube-scheduler's
- * configuration; doubled and trailing slashes are harmless. Everything else is at
- * a fixed place.
+ * A verb is the last part of the path, whatever stands before it, because urlPrefix and the verb's
+ * name are set in kube-scheduler's configuration; doubled and trailing slashes do no harm. All
+ * other routes are whole paths. Pages of the dashboard share one row: their own table is
+ * dashboard/dashboard.c.
+ *
+ * Threads: any.
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "base/str.h"
+#include "api/context.h"
+#include "api/page-workers.h"
+#include "monitor/metrics.h"
 
-typedef enum Route {
-    ROUTE_FILTER, /* the verbs come first, in the order of Verb */
-    ROUTE_PRIORITIZE,
-    ROUTE_PREEMPT,
-    ROUTE_BIND,
-    ROUTE_LIVEZ,
-    ROUTE_READYZ,
-    ROUTE_HEALTHZ,
-    ROUTE_METRICS,
-    ROUTE_DECISIONS, /* /api/v1/decisions, and one of them behind it */
-    ROUTE_SOURCES,   /* /api/v1/sources */
-    ROUTE_STATUS,    /* /api/v1/status */
-    ROUTE_POLICIES,  /* /api/v1/policies, and so on */
-    ROUTE_NODES,
-    ROUTE_LATENCY,
-    ROUTE_CHANGES,
-    ROUTE_WHAT_IF,
-    ROUTE_BUNDLE,
-    ROUTE_EVENTS,
-    ROUTE_VERSION,
-    ROUTE_INDEX,
-    ROUTE_DASHBOARD, /* a page of the dashboard or what belongs to one; never found here, but by who
-                    knows which there are */
-    ROUTE_NONE,
-    _ROUTE_MAX,
+/* What a client may see of the pages; decided by the listener. */
+struct PageAccess {
+    bool sees_reasons;  /* why a health check failed; health itself is open to all */
+    bool has_verbs;     /* the listener answers verbs: they get a line on "/" */
+    bool has_dashboard; /* it shows the dashboard */
+};
+
+typedef enum RouteClients {
+    ROUTE_SCHEDULERS, /* verbs */
+    ROUTE_EVERYONE,   /* health: a kubelet's probe has no certificate */
+    ROUTE_VIEWERS,    /* clients that may see pages */
+} RouteClients;
+
+typedef enum RoutePace {
+    ROUTE_AT_ONCE, /* on the server's worker: answered also when everything else is busy */
+    ROUTE_QUICK,   /* on the worker of the pages' listener, by page workers for the verbs' */
+    ROUTE_FAST,    /* by page workers, like ... */
+    ROUTE_SLOW,    /* ... these, one at a time */
+    ROUTE_STREAM,  /* never ends: /api/v1/events */
+} RoutePace;
+
+typedef unsigned RouteMake(ApiContext *api, const HttpRequest *request, Buf *out);
+
+typedef struct Route {
+    const char *path;       /* "/api/v1/nodes"; of a verb "filter"; NULL: not found by its path */
+    const char *aliases[2]; /* of a verb */
+    bool has_id;            /* one more part may follow: /api/v1/decisions/17 */
+    const char *method;
+    RouteClients clients;
+    RoutePace pace;
+    RequestKind kind;  /* in metrics; verbs have the number of their Verb */
+    size_t body_max;   /* of a page that takes a body, JSON or YAML; verbs: the server's limit */
+    size_t page_max;   /* bytes of the answer */
+    const char *type;  /* Content-Type with status 200; errors are JSON */
+    RouteMake *make;   /* NULL: a verb, the event stream, the index, health or the dashboard */
+    const char *file;  /* it is a download: the Content-Disposition header */
+    const char *about; /* for the index; NULL: the row above speaks for it */
 } Route;
 
-Route route_find(Str path);
+/* The route of @request; never NULL. */
+const Route *route_find(const ApiContext *api, const HttpRequest *request);
 
-/* What stands behind the route's own part of @path: "17" of "/api/v1/decisions/17". Empty:
- * nothing. For ROUTE_DECISIONS only. */
-Str route_rest(Str path);
+/* A route as the tag of a request, and back; a tag that is none is a path that is not there. */
+int route_tag(const Route *route);
+const Route *route_of_tag(int tag);
 
-bool route_is_verb(Route route);
-bool route_is_health(Route route);
+static inline bool route_is_verb(const Route *route) {
+    return route->clients == ROUTE_SCHEDULERS;
+}
 
-/* Whether making the answer takes long, or may: not something that others should wait for. */
-bool route_is_slow(Route route);
+/* The part of @path behind /api/v1/decisions/; empty: none. */
+Str route_id(Str path);
 
-/* The method it takes: "POST" for verbs and ROUTE_WHAT_IF, which have a body; "GET" for the rest.
- */
-const char *route_method(Route route);
+/* Before the body is read, for a client that may use the route: path, method, body, and the origin
+ * of a browser's request. False: @reply says why not. */
+bool route_admit(
+    const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply);
 
-/* By Route, the "handler" label of metrics: "filter", …, "health", "metrics", "decisions",
- * "sources", "status", "pages" (the others under /api/v1), "events", "dashboard", "other". */
-extern const char *const route_names[_ROUTE_MAX];
+/* Makes the page. For a page worker, or a server's worker if the pace allows it. */
+void route_reply(const Route *route, ApiContext *api, const HttpRequest *request,
+    const PageAccess *access, HttpReply *reply);
+
+/* Inside handle(): @task, whose context is the ApiContext, will call route_reply(); or the client
+ * joins the event stream; or it is told to try again. */
+void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, PageTask *task,
+    HttpReply *reply);
+
+/* {"Error": text}. */
+void reply_error(const HttpRequest *request, HttpReply *reply, unsigned status, Str text);
+
+#define PAGE_MISADDRESSED                                                                          \
+    "berth: without TLS, pages on loopback are shown for localhost and addresses only: another "   \
+    "name could be a site that misleads a browser; --pages-host NAME allows a name"

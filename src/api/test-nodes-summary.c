@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "api/nodes-page.h"
+#include "api/api-pages.h"
 #include "api/test-stage.h"
 
 static const char scene_text[] =

@@ -3,7 +3,6 @@
 /* A Stage (history/test-stage.h) with the ApiContext that pages are made from. */
 
 #include "api/context.h"
-#include "api/routes.h"
 #include "history/pods-summary.h"
 #include "history/test-stage.h"
 
@@ -18,7 +17,7 @@ static inline void api_stage_init(ApiStage *stage, const char *text) {
     stage_init(&stage->base, text);
     stage->current.view = stage->base.view;
     stage->api.current = &stage->current;
-    stage->api.metrics = metrics_new(route_names, _ROUTE_MAX);
+    stage->api.metrics = metrics_new();
     stage->api.recent_pods = recent_pods_new(
         &(RecentPodsOptions){.max = RECENT_PODS_MAX, .pending_within = PODS_SUMMARY_DECISIONS_MAX});
     assert_true(stage->api.metrics && stage->api.recent_pods);

@@ -1,4 +1,4 @@
-#include "api/what-if-page.h"
+#include "api/api-pages.h"
 
 #include <stdio.h>
 
@@ -31,70 +31,70 @@ static unsigned no_memory(Buf *out) {
 
 /* --- the question ------------------------------------------------------------------------ */
 
-static void read_policy(JsonReader *access, Arena *arena, PolicySource *ret) {
+static void read_policy(JsonReader *reader, Arena *arena, PolicySource *ret) {
     Str key;
 
     ret->file = STR("policy.yaml");
     ret->text = STR("");
-    json_object(access);
-    while (json_key(access, &key)) {
-        if (json_key_is(access, key, STR("name")))
-            json_string(access, arena, &ret->file);
-        else if (json_key_is(access, key, STR("text")))
-            json_string(access, arena, &ret->text);
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("name")))
+            json_string(reader, arena, &ret->file);
+        else if (json_key_is(reader, key, STR("text")))
+            json_string(reader, arena, &ret->text);
         else
-            json_fail(access, JSON_E_TYPE, "a policy has a name and a text");
+            json_fail(reader, JSON_E_TYPE, "a policy has a name and a text");
     }
 }
 
-static void read_policies(JsonReader *access, Arena *arena, WhatIfParams *question) {
+static void read_policies(JsonReader *reader, Arena *arena, WhatIfParams *question) {
     question->has_policies = true;
-    json_array(access);
-    while (json_element(access)) {
+    json_array(reader);
+    while (json_element(reader)) {
         PolicySource *policy =
             question->policies.n < POLICIES_MAX ? VEC_PUSH(&question->policies, arena) : NULL;
 
         if (policy)
-            read_policy(access, arena, policy);
+            read_policy(reader, arena, policy);
         else
-            json_fail(access, JSON_E_RANGE, "too many policies");
+            json_fail(reader, JSON_E_RANGE, "too many policies");
     }
 }
 
-static void read_settings(JsonReader *access, Arena *arena, WhatIfParams *question) {
+static void read_settings(JsonReader *reader, Arena *arena, WhatIfParams *question) {
     Str key;
 
-    json_object(access);
-    while (json_key(access, &key)) {
+    json_object(reader);
+    while (json_key(reader, &key)) {
         PolicySetting *setting = question->settings.n < POLICY_SETTINGS_MAX
                                      ? VEC_PUSH(&question->settings, arena)
                                      : NULL;
 
         if (!setting) {
-            json_fail(access, JSON_E_RANGE, "too many settings");
+            json_fail(reader, JSON_E_RANGE, "too many settings");
             return;
         }
-        setting->path = access->escaped ? json_unescape(key, arena) : key;
-        json_skip(access, &setting->value);
+        setting->path = reader->escaped ? json_unescape(key, arena) : key;
+        json_skip(reader, &setting->value);
     }
 }
 
-/* False: @access says what is wrong. */
-static bool read_json(JsonReader *access, Str body, Arena *arena, WhatIfParams *question) {
+/* False: @reader says what is wrong. */
+static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfParams *question) {
     Str key;
 
-    json_reader_init(access, body);
-    json_object(access);
-    while (json_key(access, &key)) {
-        if (json_key_is(access, key, STR("policies")))
-            read_policies(access, arena, question);
-        else if (json_key_is(access, key, STR("set")))
-            read_settings(access, arena, question);
+    json_reader_init(reader, body);
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        if (json_key_is(reader, key, STR("policies")))
+            read_policies(reader, arena, question);
+        else if (json_key_is(reader, key, STR("set")))
+            read_settings(reader, arena, question);
         else
-            json_fail(access, JSON_E_TYPE, "a question has policies and set");
+            json_fail(reader, JSON_E_TYPE, "a question has policies and set");
     }
-    json_end(access);
-    return !json_error(access);
+    json_end(reader);
+    return !json_error(reader);
 }
 
 /* "application/yaml" of "application/yaml; charset=utf-8". */
@@ -118,7 +118,7 @@ static unsigned read_question(
     const HttpRequest *request, Arena *arena, WhatIfParams *question, Buf *out) {
     static const Str names[] = {STR("last")};
     char error[QUERY_ERROR_MAX], text[QUERY_ERROR_MAX];
-    JsonReader access;
+    JsonReader reader;
     Query query;
 
     if (!query_parse(request->query, names, ELEMENTS_OF(names), arena, &query, error) ||
@@ -133,9 +133,9 @@ static unsigned read_question(
             *policy = (PolicySource){.file = STR("policy.yaml"), .text = request->body};
         return policy ? 200 : no_memory(out);
     }
-    if (str_is_empty(str_trim(request->body)) || read_json(&access, request->body, arena, question))
+    if (str_is_empty(str_trim(request->body)) || read_json(&reader, request->body, arena, question))
         return 200;
-    json_describe(&access, text, sizeof(text));
+    json_describe(&reader, text, sizeof(text));
     (void)snprintf(error,
         sizeof(error),
         "the body is {\"policies\":[{\"name\",\"text\"}],\"set\":{PATH:VALUE}}, or YAML with that "

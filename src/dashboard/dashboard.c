@@ -10,18 +10,88 @@
 
 #define ASSETS "/assets/"
 
-/* In the order of the navigation. */
-static const DashboardPage *const pages[] = {
-    &page_overview,
-    &page_pods,
-    &page_pod,
-    &page_policies,
-    &page_nodes,
-    &page_node,
-    &page_sources,
-    &page_latency,
-    &page_changes,
-    &page_what_if,
+/* All pages, in the order of the navigation. */
+static const DashboardPage pages[] = {
+    {
+        .path = "/",
+        .label = "Overview",
+        .title = "Overview",
+        .question = "What is going on?",
+        .json = "/api/v1/status",
+        .draw = page_overview,
+    },
+    {
+        .path = "/pods",
+        .label = "Pods",
+        .title = "Pods",
+        .question = "Which pods wait, and why?",
+        .json = "/api/v1/decisions",
+        .parameters = {STR("q"), STR("state"), STR("page")},
+        .draw = page_pods,
+    },
+    {
+        .path = "/pod",
+        .title = "Pod",
+        .question = "Why is it pending? Why is it there?",
+        .parameters = {STR("namespace"), STR("name"), STR("id"), STR("node")},
+        .draw = page_pod,
+    },
+    {
+        .path = "/policies",
+        .label = "Policies",
+        .title = "Policies",
+        .question = "Which policy is hurting?",
+        .json = "/api/v1/policies",
+        .draw = page_policies,
+    },
+    {
+        .path = "/nodes",
+        .label = "Nodes",
+        .title = "Nodes",
+        .question = "Is the cluster lopsided?",
+        .json = "/api/v1/nodes",
+        .parameters = {STR("column"), STR("order"), STR("page")},
+        .draw = page_nodes,
+    },
+    {
+        .path = "/node",
+        .title = "Node",
+        .question = "Why not this node?",
+        .parameters = {STR("name")},
+        .draw = page_node,
+    },
+    {
+        .path = "/sources",
+        .label = "Sources",
+        .title = "Metric sources",
+        .question = "Are the metrics real?",
+        .json = "/api/v1/sources",
+        .draw = page_sources,
+    },
+    {
+        .path = "/latency",
+        .label = "Latency",
+        .title = "Latency",
+        .question = "Is the extender slowing my scheduler?",
+        .json = "/api/v1/latency",
+        .parameters = {STR("window")},
+        .draw = page_latency,
+    },
+    {
+        .path = "/changes",
+        .label = "Changes",
+        .title = "Changes",
+        .question = "What changed?",
+        .json = "/api/v1/changes",
+        .draw = page_changes,
+    },
+    {
+        .path = "/what-if",
+        .label = "What if",
+        .title = "What if",
+        .question = "What would happen if I changed …?",
+        .draw = page_what_if,
+    },
 };
 
 /* Nothing but what berth itself serves is loaded, nothing inline is run or styled, nobody frames
@@ -41,8 +111,8 @@ static const HttpHeader headers[] = {
 
 static const DashboardPage *find_page(Str path) {
     for (size_t i = 0; i < ELEMENTS_OF(pages); i++)
-        if (str_is(path, pages[i]->path))
-            return pages[i];
+        if (str_is(path, pages[i].path))
+            return &pages[i];
     return NULL;
 }
 
@@ -145,7 +215,7 @@ static void show_page(const PageContext *context, const DashboardPage *page, con
     _cleanup_(buf_done) Buf out = BUF_INIT(DASHBOARD_PAGE_MAX);
     Html html = HTML(&out);
     bool is_wrong = error[0] != '\0';
-    PageLayout frame = {
+    PageLayout layout = {
         .page = is_wrong ? NULL : page,
         .title = is_wrong ? "This page cannot be shown" : NULL,
         .pages = pages,
@@ -155,14 +225,14 @@ static void show_page(const PageContext *context, const DashboardPage *page, con
     unsigned status = 400;
 
     html.now_nsec = context->wall_nsec;
-    layout_begin(&frame, &html);
+    layout_begin(&layout, &html);
     if (is_wrong)
         html_write(&html, "<p class='problem'>%s</p>", error);
     else
         status = page->draw(context, &html);
     if (status != 200)
         draw_way_home(&html);
-    layout_end(&frame, &html);
+    layout_end(&layout, &html);
     reply_page(request, reply, status, &html);
 }
 

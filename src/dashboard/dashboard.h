@@ -44,7 +44,7 @@ typedef struct PageContext {
 #define DASHBOARD_PAGE_MAX ((size_t)8 * 1024 * 1024)
 #define DASHBOARD_PARAMETERS_MAX 8u
 
-/* One page; the table of them is board.c's. */
+/* A row of the table of pages, in dashboard.c. */
 typedef struct DashboardPage {
     const char *path;     /* "/policies" */
     const char *label;    /* in the navigation; NULL: not there */
@@ -52,18 +52,10 @@ typedef struct DashboardPage {
     const char *question; /* what it answers: "Which policy is hurting?" */
     const char *json;     /* path of the same as JSON; NULL: none */
     const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* that it takes; behind the last: empty */
-    /* Draws the inside of <main>, behind the heading. 200, 400, 404 or 503. */
-    unsigned (*draw)(const PageContext *context, Html *html);
+    unsigned (*draw)(const PageContext *context, Html *html); /* DrawPage */
 } DashboardPage;
 
-/* By page, in the order of the navigation: dashboard/page-NAME.c. */
-extern const DashboardPage page_overview; /* /            what is going on, the newest decisions */
-extern const DashboardPage page_pods; /* /pods        pods asked about lately; waiting ones first */
-extern const DashboardPage page_pod;  /* /pod         why pending, why here, why not there */
-extern const DashboardPage page_policies; /* /policies    which policy is hurting? */
-extern const DashboardPage page_nodes;    /* /nodes       is the cluster lopsided? */
-extern const DashboardPage page_node; /* /node        one of them: facts, policies, last verdicts */
-extern const DashboardPage page_sources; /* /sources     are the metrics real? */
-extern const DashboardPage page_latency; /* /latency     is the extender slowing my scheduler? */
-extern const DashboardPage page_changes; /* /changes     what changed? */
-extern const DashboardPage page_what_if; /* /what-if     what would happen if? */
+/* Each draws the inside of <main>, behind the heading, and returns 200, 400, 404 or 503. */
+typedef unsigned DrawPage(const PageContext *context, Html *html);
+DrawPage page_overview, page_pods, page_pod, page_policies, page_nodes, page_node, page_sources,
+    page_latency, page_changes, page_what_if;

@@ -9,18 +9,18 @@
 
 /* --- head ------------------------------------------------------------------------------------- */
 
-static const char *layout_title(const PageLayout *frame) {
-    return frame->page ? frame->page->title : frame->title;
+static const char *layout_title(const PageLayout *layout) {
+    return layout->page ? layout->page->title : layout->title;
 }
 
 /* What a page is about, where it is about one thing: it stands in the title, and so in the
  * browser's history. */
-static Str subject_of(const PageLayout *frame) {
-    const DashboardPage *page = frame->page;
+static Str subject_of(const PageLayout *layout) {
+    const DashboardPage *page = layout->page;
 
     for (size_t i = 0; page && i < DASHBOARD_PARAMETERS_MAX && page->parameters[i].len > 0; i++)
         if (str_is(page->parameters[i], "name"))
-            return query_get(frame->context->query, STR("name"));
+            return query_get(layout->context->query, STR("name"));
     return STR_NULL;
 }
 
@@ -28,13 +28,13 @@ static void draw_meta(Html *html, const char *name, const char *content) {
     html_write(html, "<meta name='%s' content='%s'>", name, content);
 }
 
-static void draw_head(const PageLayout *frame, Html *html) {
-    Str subject = subject_of(frame);
+static void draw_head(const PageLayout *layout, Html *html) {
+    Str subject = subject_of(layout);
 
     html_write(html, "<head><meta charset='utf-8'><title>");
     if (subject.len > 0)
         html_write(html, "%.*s · ", STR_FMT(subject));
-    html_write(html, "%s · berth</title>", layout_title(frame));
+    html_write(html, "%s · berth</title>", layout_title(layout));
     draw_meta(html, "viewport", "width=device-width, initial-scale=1");
     draw_meta(html, "color-scheme", "light dark");
     draw_meta(html, "robots", "noindex");
@@ -168,16 +168,16 @@ static void draw_sentence(const HealthSummary *health, Html *html) {
 
 /* --- ways ------------------------------------------------------------------------------------- */
 
-static void draw_nav(const PageLayout *frame, Html *html) {
+static void draw_nav(const PageLayout *layout, Html *html) {
     html_write(html, "<nav aria-label='Pages'><ul>");
-    for (size_t i = 0; i < frame->n_pages; i++) {
-        const DashboardPage *page = frame->pages[i];
+    for (size_t i = 0; i < layout->n_pages; i++) {
+        const DashboardPage *page = &layout->pages[i];
 
         if (!page->label)
             continue;
         html_open(html, "li");
         html_open_link(html, page->path, NULL, 0);
-        if (page == frame->page)
+        if (page == layout->page)
             html_attr(html, "aria-current", STR("page"));
         html_attr(html, "title", str_from_c(page->question));
         html_text(html, str_from_c(page->label));
@@ -194,16 +194,16 @@ static void draw_search(Html *html) {
         "autocomplete='off' spellcheck='false'><button>Find</button></form>");
 }
 
-static void draw_top(const PageLayout *frame, Html *html) {
+static void draw_top(const PageLayout *layout, Html *html) {
     html_write(html, "<header class='top'>");
     html_open_link(html, "/", NULL, 0);
     html_attr(html, "class", STR("brand"));
     html_text(html, STR("berth"));
     html_close(html);
-    draw_nav(frame, html);
+    draw_nav(layout, html);
     draw_search(html);
     html_write(html, "<div id='tools'></div>");
-    draw_sentence(frame->context->health, html);
+    draw_sentence(layout->context->health, html);
     html_close(html);
 }
 
@@ -218,30 +218,30 @@ static void draw_at(const PageContext *context, Html *html) {
         context->at_nsec);
 }
 
-void layout_begin(const PageLayout *frame, Html *html) {
+void layout_begin(const PageLayout *layout, Html *html) {
     buf_append(html->out, STR("<!DOCTYPE html>\n"));
     html_write(html, "<html lang='en'>");
-    draw_head(frame, html);
+    draw_head(layout, html);
     html_open(html, "body");
     html_open_link(html, "#main", NULL, 0);
     html_attr(html, "class", STR("skip"));
     html_text(html, STR("Skip to the page"));
     html_close(html);
     draw_patterns(html);
-    draw_top(frame, html);
-    html_write(html, "<main id='main' tabindex='-1'><h1>%s", layout_title(frame));
-    if (frame->page && frame->page->question)
-        html_write(html, "<small class='question'>%s</small>", frame->page->question);
+    draw_top(layout, html);
+    html_write(html, "<main id='main' tabindex='-1'><h1>%s", layout_title(layout));
+    if (layout->page && layout->page->question)
+        html_write(html, "<small class='question'>%s</small>", layout->page->question);
     html_close(html);
-    draw_at(frame->context, html);
+    draw_at(layout->context, html);
 }
 
 /* --- footer ----------------------------------------------------------------------------------- */
 
 /* This address, with the time. */
-static void draw_permalink(const PageLayout *frame, Html *html) {
+static void draw_permalink(const PageLayout *layout, Html *html) {
     HtmlParameter parameters[QUERY_PARAMETERS_MAX + 1];
-    const Query *query = frame->context->query;
+    const Query *query = layout->context->query;
     _cleanup_(buf_done) Buf at = BUF_INIT(64);
     size_t n = 0;
 
@@ -249,30 +249,30 @@ static void draw_permalink(const PageLayout *frame, Html *html) {
         if (query->values[i].ptr && !str_is(query->names[i], "at"))
             /* Names of parameters are literals of the pages' tables. */
             parameters[n++] = (HtmlParameter){query->names[i].ptr, query->values[i]};
-    calendar_print((frame->context->at_nsec ? frame->context->at_nsec : frame->context->wall_nsec) /
+    calendar_print((layout->context->at_nsec ? layout->context->at_nsec : layout->context->wall_nsec) /
                        NSEC_PER_SEC,
         0,
         &at);
     parameters[n++] = (HtmlParameter){"at", buf_str(&at)};
-    html_open_link(html, frame->page->path, parameters, n);
+    html_open_link(html, layout->page->path, parameters, n);
     html_attr(html, "id", STR("permalink"));
     html_flag(html, "data-live");
     html_text(html, STR("Link to this page, with the time"));
     html_close(html);
 }
 
-static void draw_share(const PageLayout *frame, Html *html) {
+static void draw_share(const PageLayout *layout, Html *html) {
     static const HtmlParameter anonymous[] = {{"anonymize", STR("true")}};
 
     html_write(html, "<section class='share' aria-label='Share'><ul>");
-    if (frame->page) {
+    if (layout->page) {
         html_open(html, "li");
-        draw_permalink(frame, html);
+        draw_permalink(layout, html);
         html_close(html);
     }
-    if (frame->page && frame->page->json) {
+    if (layout->page && layout->page->json) {
         html_open(html, "li");
-        html_open_link(html, frame->page->json, NULL, 0);
+        html_open_link(html, layout->page->json, NULL, 0);
         html_attr(html, "id", STR("json"));
         html_text(html, STR("The same as JSON"));
         html_close(html);
@@ -287,9 +287,9 @@ static void draw_share(const PageLayout *frame, Html *html) {
     html_write(html, " or <code>berth bundle</code></li></ul></section>");
 }
 
-void layout_end(const PageLayout *frame, Html *html) {
+void layout_end(const PageLayout *layout, Html *html) {
     html_write(html, "</><footer>");
-    draw_share(frame, html);
+    draw_share(layout, html);
     html_write(html, "<p class='version'>%s</p></footer></></>", "berth " BERTH_VERSION);
     buf_append_char(html->out, '\n');
 }

@@ -11,11 +11,11 @@
  * what is wrong, @title. */
 typedef struct PageLayout {
     const DashboardPage *page;
-    const char *title;                 /* for those without a page; else NULL */
-    const DashboardPage *const *pages; /* all, for the navigation */
+    const char *title;          /* for those without a page; else NULL */
+    const DashboardPage *pages; /* all, for the navigation */
     size_t n_pages;
     const PageContext *context;
 } PageLayout;
 
-void layout_begin(const PageLayout *frame, Html *html);
-void layout_end(const PageLayout *frame, Html *html);
+void layout_begin(const PageLayout *layout, Html *html);
+void layout_end(const PageLayout *layout, Html *html);

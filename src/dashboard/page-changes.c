@@ -212,7 +212,7 @@ static void draw_table(ChangesPage *view) {
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_changes(const PageContext *context, Html *html) {
     ChangesPage view = {.context = context, .html = html};
 
     if (!read_changes(&view))
@@ -223,12 +223,3 @@ static unsigned draw(const PageContext *context, Html *html) {
     widget_curl(html, context->api->server, "/api/v1/changes");
     return 200;
 }
-
-const DashboardPage page_changes = {
-    .path = "/changes",
-    .label = "Changes",
-    .title = "Changes",
-    .question = "What changed?",
-    .json = "/api/v1/changes",
-    .draw = draw,
-};

@@ -301,7 +301,7 @@ static void draw_further(const LatencyPage *summary) {
     widget_curl(html, summary->context->api->server, path);
 }
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_latency(const PageContext *context, Html *html) {
     LatencyPage summary = {.context = context, .html = html};
     char error[QUERY_ERROR_MAX];
     int64_t window_sec;
@@ -331,13 +331,3 @@ static unsigned draw(const PageContext *context, Html *html) {
     draw_further(&summary);
     return 200;
 }
-
-const DashboardPage page_latency = {
-    .path = "/latency",
-    .label = "Latency",
-    .title = "Latency",
-    .question = "Is the extender slowing my scheduler?",
-    .json = "/api/v1/latency",
-    .parameters = {STR("window")},
-    .draw = draw,
-};

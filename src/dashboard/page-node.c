@@ -175,7 +175,7 @@ static unsigned draw_seen(NodeScene *scene, Html *html) {
     return 200;
 }
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_node(const PageContext *context, Html *html) {
     int64_t at_nsec = context->at_nsec > 0 ? context->at_nsec : context->wall_nsec;
     _cleanup_(view_unrefp) View *then = view_then(context, &at_nsec);
     NodeScene scene = {
@@ -193,11 +193,3 @@ static unsigned draw(const PageContext *context, Html *html) {
     }
     return draw_seen(&scene, html);
 }
-
-const DashboardPage page_node = {
-    .path = "/node",
-    .title = "Node",
-    .question = "Why not this node?",
-    .parameters = {STR("name")},
-    .draw = draw,
-};

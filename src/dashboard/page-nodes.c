@@ -332,7 +332,7 @@ static unsigned draw_found(const PageContext *context, Html *html, const NodesSu
     return 200;
 }
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_nodes(const PageContext *context, Html *html) {
     char error[QUERY_ERROR_MAX];
     NodesParams question = {.order = ORDER_NAME};
     NodesSummary summary;
@@ -353,13 +353,3 @@ static unsigned draw(const PageContext *context, Html *html) {
     draw_form(html, &summary, &question);
     return draw_found(context, html, &summary, &question);
 }
-
-const DashboardPage page_nodes = {
-    .path = "/nodes",
-    .label = "Nodes",
-    .title = "Nodes",
-    .question = "Is the cluster lopsided?",
-    .json = "/api/v1/nodes",
-    .parameters = {STR("column"), STR("order"), STR("page")},
-    .draw = draw,
-};

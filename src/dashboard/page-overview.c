@@ -249,7 +249,7 @@ static void draw_policies(const PageContext *context, Html *html) {
     html_close(html);
 }
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_overview(const PageContext *context, Html *html) {
     PodsSummary summary = {0};
     int r = pods_summary_all(context->api->decisions, context->view, context->arena, &summary);
 
@@ -261,12 +261,3 @@ static unsigned draw(const PageContext *context, Html *html) {
     pods_summary_done(&summary);
     return 200;
 }
-
-const DashboardPage page_overview = {
-    .path = "/",
-    .label = "Overview",
-    .title = "Overview",
-    .question = "What is going on?",
-    .json = "/api/v1/status",
-    .draw = draw,
-};

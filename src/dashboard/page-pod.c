@@ -284,7 +284,7 @@ static unsigned draw_found(PodPage *page, const PodsSummary *summary, int64_t id
     return 200;
 }
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_pod(const PageContext *context, Html *html) {
     PodPage page = {
         .context = context,
         .html = html,
@@ -315,11 +315,3 @@ static unsigned draw(const PageContext *context, Html *html) {
     pods_summary_done(&summary);
     return status;
 }
-
-const DashboardPage page_pod = {
-    .path = "/pod",
-    .title = "Pod",
-    .question = "Why is it pending? Why is it there?",
-    .parameters = {STR("namespace"), STR("name"), STR("id"), STR("node")},
-    .draw = draw,
-};

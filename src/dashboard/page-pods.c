@@ -187,7 +187,7 @@ static unsigned draw_found(const PageContext *context, Html *html, const PodsPar
     return from < n ? 200 : 404;
 }
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_pods(const PageContext *context, Html *html) {
     char error[QUERY_ERROR_MAX];
     PodsParams question;
     PodsSummary summary = {0};
@@ -204,13 +204,3 @@ static unsigned draw(const PageContext *context, Html *html) {
     pods_summary_done(&summary);
     return status;
 }
-
-const DashboardPage page_pods = {
-    .path = "/pods",
-    .label = "Pods",
-    .title = "Pods",
-    .question = "Which pods wait, and why?",
-    .json = "/api/v1/decisions",
-    .parameters = {STR("q"), STR("state"), STR("page")},
-    .draw = draw,
-};

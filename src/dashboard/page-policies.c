@@ -233,7 +233,7 @@ static void draw_meaning(Html *html) {
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_policies(const PageContext *context, Html *html) {
     int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
     PoliciesSummary summary;
 
@@ -256,12 +256,3 @@ static unsigned draw(const PageContext *context, Html *html) {
         "href='/what-if'>What if …?</a></p>");
     return 200;
 }
-
-const DashboardPage page_policies = {
-    .path = "/policies",
-    .label = "Policies",
-    .title = "Policies",
-    .question = "Which policy is hurting?",
-    .json = "/api/v1/policies",
-    .draw = draw,
-};

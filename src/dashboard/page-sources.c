@@ -327,7 +327,7 @@ static bool read_metrics(SourcesPage *view) {
     return true;
 }
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_sources(const PageContext *context, Html *html) {
     SourcesPage view = {.context = context, .html = html, .program = context->view->program};
 
     if (!read_metrics(&view))
@@ -345,12 +345,3 @@ static unsigned draw(const PageContext *context, Html *html) {
     widget_curl(html, context->api->server, "/api/v1/sources");
     return 200;
 }
-
-const DashboardPage page_sources = {
-    .path = "/sources",
-    .label = "Sources",
-    .title = "Metric sources",
-    .question = "Are the metrics real?",
-    .json = "/api/v1/sources",
-    .draw = draw,
-};

@@ -221,7 +221,7 @@ static void draw_commands(const PageContext *context, Html *html, const Settings
             RECORDER_LAST_DEFAULT));
 }
 
-static unsigned draw(const PageContext *context, Html *html) {
+unsigned page_what_if(const PageContext *context, Html *html) {
     Settings *settings = ARENA_NEW(context->arena, Settings);
 
     if (!settings)
@@ -245,11 +245,3 @@ static unsigned draw(const PageContext *context, Html *html) {
         "its own affair, and each decision is taken by itself.</p>");
     return 200;
 }
-
-const DashboardPage page_what_if = {
-    .path = "/what-if",
-    .label = "What if",
-    .title = "What if",
-    .question = "What would happen if I changed …?",
-    .draw = draw,
-};

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/routes.h"
 #include "base/clock.h"
 #include "base/test-assert.h"
 #include "dashboard/dashboard.h"
@@ -49,7 +48,7 @@ static inline void stage_init_text(Stage *stage, const char *text) {
         .current = &stage->current,
         .reloads = &stage->reloads,
         .decisions = decisions_new(1000, ROOM),
-        .metrics = metrics_new(route_names, _ROUTE_MAX),
+        .metrics = metrics_new(),
         .latency = latency_new(),
         .changes = changes_new(),
         .recent_pods = recent_pods_new(&(RecentPodsOptions){

@@ -22,32 +22,28 @@ static const int64_t bucket_usec[] = {
     50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000, 5000000};
 #define N_BUCKETS (sizeof(bucket_usec) / sizeof(bucket_usec[0]))
 
-typedef struct RouteFigures {
+typedef struct RequestFigures {
     _Atomic uint64_t requests[N_CODES];
     _Atomic uint64_t buckets[N_BUCKETS + 1]; /* each its own; summed up when printed */
     _Atomic uint64_t nsec;
     _Atomic uint64_t bytes_in, bytes_out;
     _Atomic uint64_t nodes_in;
-} RouteFigures;
+} RequestFigures;
 
 struct Metrics {
+    RequestFigures requests[_REQUEST_KINDS];
     _Atomic uint64_t nodes_unknown, nodes_narrowed;
     _Atomic uint64_t errors[_VERB_MAX];
     _Atomic uint64_t late_requests[_VERB_MAX], late_nodes[_VERB_MAX];
     _Atomic uint64_t late_rejected;
     RuleFigures *rules;
-    const char *const *labels; /* by route */
-    size_t n_routes;
-    RouteFigures routes[];
 };
 
-Metrics *metrics_new(const char *const *labels, size_t n_routes) {
-    Metrics *metrics = calloc(1, sizeof(*metrics) + n_routes * sizeof(metrics->routes[0]));
+Metrics *metrics_new(void) {
+    Metrics *metrics = calloc(1, sizeof(*metrics));
 
     if (!metrics)
         return NULL;
-    metrics->labels = labels;
-    metrics->n_routes = n_routes;
     metrics->rules = rule_figures_new();
     return metrics->rules ? metrics : metrics_free(metrics);
 }
@@ -78,8 +74,8 @@ static size_t code_index(unsigned status) {
     return N_CODES - 1;
 }
 
-void metrics_note_request(Metrics *metrics, size_t route, const HttpOutcome *outcome) {
-    RouteFigures *figures = &metrics->routes[route];
+void metrics_note_request(Metrics *metrics, RequestKind kind, const HttpOutcome *outcome) {
+    RequestFigures *figures = &metrics->requests[kind];
     size_t bucket = 0;
 
     while (bucket < N_BUCKETS && outcome->duration_nsec > bucket_usec[bucket] * 1000)
@@ -95,7 +91,7 @@ void metrics_note_decision(
     Metrics *metrics, Verb verb, Program *program, const Decision *decision) {
     const DecisionSummary *summary = &decision->summary;
 
-    count(&metrics->routes[verb].nodes_in, summary->n_in);
+    count(&metrics->requests[verb].nodes_in, summary->n_in);
     count(&metrics->nodes_unknown, summary->n_unknown);
     count(&metrics->nodes_narrowed, summary->n_narrowed);
     count(&metrics->errors[verb], !str_is_empty(decision->error));
@@ -115,44 +111,37 @@ RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule) {
 
 /* --- the page ------------------------------------------------------------------ */
 
-/* Routes that share a name ("health") are shown as one: the first prints all. */
-static bool is_first_of_name(const Metrics *metrics, size_t route) {
-    for (size_t i = 0; i < route; i++)
-        if (str_is(str_from_c(metrics->labels[i]), metrics->labels[route]))
-            return false;
-    return true;
-}
-
-/* The counter at @offset in RouteFigures, summed over routes of the same name. */
-static uint64_t sum_routes(const Metrics *metrics, size_t route, size_t offset) {
-    uint64_t sum = 0;
-
-    for (size_t i = route; i < metrics->n_routes; i++)
-        if (str_is(str_from_c(metrics->labels[i]), metrics->labels[route]))
-            sum += load((const _Atomic uint64_t *)(const void *)((const char *)&metrics->routes[i] +
-                                                                 offset));
-    return sum;
-}
+static const char *const kind_names[_REQUEST_KINDS] = {
+    [REQUEST_FILTER] = "filter",
+    [REQUEST_PRIORITIZE] = "prioritize",
+    [REQUEST_PREEMPT] = "preempt",
+    [REQUEST_BIND] = "bind",
+    [REQUEST_HEALTH] = "health",
+    [REQUEST_METRICS] = "metrics",
+    [REQUEST_DECISIONS] = "decisions",
+    [REQUEST_SOURCES] = "sources",
+    [REQUEST_STATUS] = "status",
+    [REQUEST_PAGES] = "pages",
+    [REQUEST_EVENTS] = "events",
+    [REQUEST_DASHBOARD] = "dashboard",
+    [REQUEST_OTHER] = "other",
+};
 
 static void print_requests(const Metrics *metrics, Buf *out) {
     exposition_head(
         out, "berth_requests_total", "counter", "Requests answered, by what was asked and status.");
-    for (size_t i = 0; i < metrics->n_routes; i++) {
-        if (!is_first_of_name(metrics, i))
-            continue;
+    for (size_t i = 0; i < _REQUEST_KINDS; i++)
         for (size_t c = 0; c < N_CODES; c++) {
-            uint64_t n = sum_routes(
-                metrics, i, offsetof(RouteFigures, requests) + c * sizeof(_Atomic uint64_t));
+            uint64_t n = load(&metrics->requests[i].requests[c]);
 
             if (n == 0 && !(i < _VERB_MAX && codes[c] == 200))
                 continue; /* the series that matter exist from the start, others when seen */
             buf_printf(out,
                 "berth_requests_total{verb=\"%s\",code=\"%u\"} %" PRIu64 "\n",
-                metrics->labels[i],
+                kind_names[i],
                 codes[c],
                 n);
         }
-    }
 }
 
 static void print_durations(const Metrics *metrics, Buf *out) {
@@ -161,7 +150,7 @@ static void print_durations(const Metrics *metrics, Buf *out) {
         "histogram",
         "Time from complete headers to the reply sent.");
     for (size_t i = 0; i < _VERB_MAX; i++) {
-        const RouteFigures *figures = &metrics->routes[i];
+        const RequestFigures *figures = &metrics->requests[i];
         uint64_t n = 0;
 
         for (size_t b = 0; b < N_BUCKETS; b++) {
@@ -195,7 +184,8 @@ static void print_by_verb(
             "%s{verb=\"%s\"} %" PRIu64 "\n",
             name,
             verb_name((Verb)i),
-            sum_routes(metrics, i, offset));
+            load((const _Atomic uint64_t *)(const void *)((const char *)&metrics->requests[i] +
+                                                          offset)));
 }
 
 static void print_counters(
@@ -340,17 +330,17 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
         out,
         "berth_request_bytes_total",
         "Bytes of request bodies.",
-        offsetof(RouteFigures, bytes_in));
+        offsetof(RequestFigures, bytes_in));
     print_by_verb(metrics,
         out,
         "berth_reply_bytes_total",
         "Bytes of reply bodies.",
-        offsetof(RouteFigures, bytes_out));
+        offsetof(RequestFigures, bytes_out));
     print_by_verb(metrics,
         out,
         "berth_nodes_in_total",
         "Nodes asked about.",
-        offsetof(RouteFigures, nodes_in));
+        offsetof(RequestFigures, nodes_in));
     print_counters(
         out, "berth_errors_total", "Answers that carried an error, by verb.", metrics->errors);
     rule_figures_print(metrics->rules, state->view->program, out);

@@ -24,14 +24,30 @@
 
 typedef struct Metrics Metrics;
 
-/* Requests are counted by route. @labels, which must live as long, names each route; routes of one
- * label are shown as one, and the first routes are the verbs. NULL when out of memory. */
-Metrics *metrics_new(const char *const *labels, size_t n_routes);
+/* The "verb" label of a request: verbs first, in the order of Verb. */
+typedef enum RequestKind {
+    REQUEST_FILTER,
+    REQUEST_PRIORITIZE,
+    REQUEST_PREEMPT,
+    REQUEST_BIND,
+    REQUEST_HEALTH,
+    REQUEST_METRICS,
+    REQUEST_DECISIONS,
+    REQUEST_SOURCES,
+    REQUEST_STATUS,
+    REQUEST_PAGES, /* the others under /api/v1 */
+    REQUEST_EVENTS,
+    REQUEST_DASHBOARD,
+    REQUEST_OTHER,
+    _REQUEST_KINDS,
+} RequestKind;
+
+Metrics *metrics_new(void); /* NULL when out of memory */
 Metrics *metrics_free(Metrics *metrics);
 DEFINE_CLEANUP(Metrics *, metrics_free)
 
 /* A request has ended. Any thread. */
-void metrics_note_request(Metrics *metrics, size_t route, const HttpOutcome *outcome);
+void metrics_note_request(Metrics *metrics, RequestKind kind, const HttpOutcome *outcome);
 
 /* A verb has been answered. Any thread. */
 void metrics_note_decision(Metrics *metrics, Verb verb, Program *program, const Decision *decision);

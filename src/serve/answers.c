@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 
-#include "api/page-replies.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "live/verb-reply.h"
@@ -116,63 +115,50 @@ static PageAccess access_of(const ApiContext *api, const HttpRequest *request) {
     };
 }
 
-static void show(void *context, const HttpRequest *request, HttpReply *reply) {
+static void make_page(void *context, const HttpRequest *request, HttpReply *reply) {
     ApiContext *api = context;
     PageAccess access = access_of(api, request);
 
-    page_show(api, request, &access, reply);
+    route_reply(route_find(api, request), api, request, &access, reply);
 }
 
-/* All but health, which must be told when everybody is busy, is for others to make. */
-static void handle_page(
-    Answers *answers, Route route, const HttpRequest *request, HttpReply *reply) {
-    if (route_is_health(route))
-        show(answers->api, request, reply);
-    else if (route == ROUTE_EVENTS)
-        page_listen(answers->api, request, reply);
-    else
-        page_hand_over(answers->api, request, route, show, reply);
+static void handle_verb(
+    Answers *answers, const Route *route, const HttpRequest *request, HttpReply *reply) {
+    if (route->kind == REQUEST_BIND && answers->api->live) {
+        live_bind(answers->api->live, request, reply->tag, reply);
+        return;
+    }
+    /* Before the view is taken: a pod that is rejected by a view no longer in force counts as
+     * parked when the next view comes. */
+    if (route->kind == REQUEST_FILTER)
+        recent_pods_begin_filter(answers->api->recent_pods);
+    answer_verb(answers, (Verb)route->kind, request, reply);
 }
 
 void answers_handle(void *context, const HttpRequest *request, HttpReply *reply) {
     Answers *answers = context;
-    Route route = page_route(answers->api, request);
+    const Route *route = route_find(answers->api, request);
 
-    reply->tag = (int)route;
-    switch (route) {
-    case ROUTE_BIND:
-        if (answers->api->live)
-            live_bind(answers->api->live, request, (int)route, reply);
-        else
-            answer_verb(answers, VERB_BIND, request, reply);
-        break;
-    case ROUTE_FILTER:
-        /* Before the view is taken: a pod that is rejected by a view no longer in force counts as
-         * parked when the next view comes. */
-        recent_pods_begin_filter(answers->api->recent_pods);
-        answer_verb(answers, VERB_FILTER, request, reply);
-        break;
-    case ROUTE_PRIORITIZE:
-    case ROUTE_PREEMPT:
-        answer_verb(answers, (Verb)route, request, reply);
-        break;
-    default:
-        handle_page(answers, route, request, reply);
-        break;
-    }
+    reply->tag = route_tag(route);
+    if (route_is_verb(route))
+        handle_verb(answers, route, request, reply);
+    else if (route->pace == ROUTE_AT_ONCE)
+        make_page(answers->api, request, reply);
+    else
+        route_defer(route, answers->api, request, make_page, reply);
 }
 
 /* On loopback a browser is let in like any other program, but it may be at work for somebody else:
  * for a page that posts here without asking, or for one that has made its own name mean loopback
  * and may then read what is answered. No scheduler sends an Origin. */
-static bool admit_browser(const HttpRequest *request, Route route, HttpReply *reply) {
+static bool admit_browser(const Route *route, const HttpRequest *request, HttpReply *reply) {
     if (route_is_verb(route) && request->has_origin)
-        page_refuse(request,
+        reply_error(request,
             reply,
             403,
             STR("berth: verbs are not for browsers: the request has an Origin"));
-    else if (!route_is_verb(route) && !route_is_health(route) && request->is_misaddressed)
-        page_refuse(request, reply, 403, STR(PAGE_MISADDRESSED));
+    else if (route->clients == ROUTE_VIEWERS && request->is_misaddressed)
+        reply_error(request, reply, 403, STR(PAGE_MISADDRESSED));
     else
         return true;
     return false;
@@ -182,19 +168,19 @@ static bool admit_browser(const HttpRequest *request, Route route, HttpReply *re
  * is open to all, because a kubelet's probe has no client certificate. */
 bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Answers *answers = context;
-    Route route = page_route(answers->api, request);
+    const Route *route = route_find(answers->api, request);
     PageAccess access = access_of(answers->api, request);
 
-    reply->tag = (int)route;
-    if (!request->is_authenticated && !route_is_health(route)) {
-        page_refuse(request,
+    reply->tag = route_tag(route);
+    if (!request->is_authenticated && route->clients != ROUTE_EVERYONE) {
+        reply_error(request,
             reply,
             403,
             STR("berth: a client certificate with an allowed name is needed (--client-ca, "
                 "--client-name)"));
         return false;
     }
-    return admit_browser(request, route, reply) && page_admit(request, &access, route, reply);
+    return admit_browser(route, request, reply) && route_admit(route, request, &access, reply);
 }
 
 static void note_latency(Answers *answers, Verb verb, const HttpOutcome *outcome) {
@@ -210,9 +196,9 @@ static void note_latency(Answers *answers, Verb verb, const HttpOutcome *outcome
 
 void answers_finished(void *context, const HttpOutcome *outcome) {
     Answers *answers = context;
-    Route route = outcome->tag >= 0 && outcome->tag < _ROUTE_MAX ? (Route)outcome->tag : ROUTE_NONE;
+    const Route *route = route_of_tag(outcome->tag);
 
-    metrics_note_request(answers->api->metrics, route, outcome);
+    metrics_note_request(answers->api->metrics, route->kind, outcome);
     if (route_is_verb(route) && outcome->status != 0 && outcome->handle_nsec > 0)
-        note_latency(answers, (Verb)route, outcome);
+        note_latency(answers, (Verb)route->kind, outcome);
 }

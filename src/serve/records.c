@@ -2,7 +2,6 @@
 
 #include "serve/records.h"
 
-#include "api/routes.h"
 #include "base/clock.h"
 #include "history/pods-summary.h"
 
@@ -23,7 +22,7 @@ static RecentPods *open_recent_pods(const DaemonOptions *options) {
 
 bool records_open(Records *records, const DaemonOptions *options) {
     *records = (Records){
-        .metrics = metrics_new(route_names, _ROUTE_MAX),
+        .metrics = metrics_new(),
         .warnings = warnings_new(),
         .changes = changes_new(),
         .latency = latency_new(),

@@ -1,0 +1,33 @@
+#pragma once
+
+/*
+ * The pages under /api/v1 that are made from the whole ApiContext; docs/api.md has their fields,
+ * which are kept stable. Each writes JSON and returns the status; errors are {"Error": text}.
+ *
+ * Threads: any.
+ */
+
+#include "api/context.h"
+
+/* Room that the buffer of each page should have. */
+#define POLICIES_PAGE_MAX ((size_t)16 * 1024 * 1024)
+#define NODES_PAGE_MAX ((size_t)32 * 1024 * 1024)
+#define LATENCY_PAGE_MAX ((size_t)8 * 1024 * 1024)
+#define CHANGES_PAGE_MAX ((size_t)8 * 1024 * 1024)
+#define WHAT_IF_PAGE_MAX ((size_t)32 * 1024 * 1024)
+#define BUNDLE_PAGE_MAX ((size_t)64 * 1024 * 1024)
+
+/* A body is so many bytes of JSON or YAML. No form of another site can send one of these types
+ * without a preflight request. */
+#define WHAT_IF_BODY_MAX ((size_t)4 * 1024 * 1024)
+bool what_if_takes(Str content_type);
+
+/* How long decisions are replayed; those not reached by then are left out (whole: false). */
+#define WHAT_IF_PAGE_SEC 5
+
+unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out);
+unsigned nodes_page(ApiContext *api, const HttpRequest *request, Buf *out);
+unsigned latency_page(ApiContext *api, const HttpRequest *request, Buf *out);
+unsigned changes_page(ApiContext *api, const HttpRequest *request, Buf *out);
+unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out); /* of its body */
+unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out);  /* a .tar.gz */
