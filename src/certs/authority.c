@@ -145,17 +145,17 @@ static int set_name(gnutls_x509_crt_t certificate, Str name) {
         certificate, GNUTLS_SAN_DNSNAME, text, (unsigned)name.len, GNUTLS_FSAN_APPEND);
 }
 
-static int set_uses(gnutls_x509_crt_t certificate, const PairWish *wish) {
+static int set_uses(gnutls_x509_crt_t certificate, const PairRequest *request) {
     const char *purpose =
-        wish->use == PAIR_SERVER ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT;
+        request->use == PAIR_SERVER ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT;
     int r = gnutls_x509_crt_set_basic_constraints(certificate, 0, -1);
 
     if (r >= 0)
         r = gnutls_x509_crt_set_key_usage(certificate, GNUTLS_KEY_DIGITAL_SIGNATURE);
     if (r >= 0)
         r = gnutls_x509_crt_set_key_purpose_oid(certificate, purpose, 0);
-    for (size_t i = 0; i < wish->n_names && r >= 0; i++)
-        r = set_name(certificate, wish->names[i]);
+    for (size_t i = 0; i < request->n_names && r >= 0; i++)
+        r = set_name(certificate, request->names[i]);
     return r;
 }
 
@@ -323,7 +323,7 @@ int authority_read(Str certificates, Str key, Authority **ret, char *error) {
 
 /* --- issuing ---------------------------------------------------------------------- */
 
-static int issue(const Authority *authority, const PairWish *wish, PemPair *ret) {
+static int issue(const Authority *authority, const PairRequest *request, PemPair *ret) {
     _cleanup_(cleanup_certificate) gnutls_x509_crt_t certificate = NULL;
     _cleanup_(cleanup_key) gnutls_x509_privkey_t key = NULL;
     gnutls_x509_crt_t issuer = authority->certificates[0];
@@ -332,9 +332,9 @@ static int issue(const Authority *authority, const PairWish *wish, PemPair *ret)
     if (r >= 0)
         r = gnutls_x509_crt_init(&certificate);
     if (r >= 0)
-        r = set_basics(certificate, key, wish->common_name, wish->from_sec, ret->until_sec);
+        r = set_basics(certificate, key, request->common_name, request->from_sec, ret->until_sec);
     if (r >= 0)
-        r = set_uses(certificate, wish);
+        r = set_uses(certificate, request);
     if (r >= 0)
         r = set_key_ids(certificate, issuer);
     if (r >= 0)
@@ -349,14 +349,15 @@ static int64_t until(const Authority *authority) {
     return (int64_t)gnutls_x509_crt_get_expiration_time(authority->certificates[0]);
 }
 
-int authority_issue(const Authority *authority, const PairWish *wish, PemPair *ret, char *error) {
+int authority_issue(
+    const Authority *authority, const PairRequest *request, PemPair *ret, char *error) {
     int64_t last = until(authority);
     int r;
 
-    if (last <= wish->from_sec)
+    if (last <= request->from_sec)
         return message_fail(-EINVAL, error, "the CA has ended; --renew-ca makes another");
-    ret->until_sec = wish->until_sec < last ? wish->until_sec : last;
-    r = issue(authority, wish, ret);
+    ret->until_sec = request->until_sec < last ? request->until_sec : last;
+    r = issue(authority, request, ret);
     return r < 0 ? fail(r, "a new pair", error) : 0;
 }
 

@@ -12,12 +12,12 @@
 #define FETCH_TIMEOUT_SEC 120
 
 int bundle_source_fetch(
-    ServerSource *source, const BundleWish *wish, const char *who, Arena *arena, Str *ret) {
+    ServerSource *source, const BundleRequest *request, const char *who, Arena *arena, Str *ret) {
     Str path = arena_printf(arena,
         "/api/v1/bundle?last=%" PRId64 "%s%s",
-        wish->last,
-        wish->is_anonymous ? "&anonymize=true" : "",
-        wish->only_digest ? "&cluster=digest" : "");
+        request->last,
+        request->is_anonymous ? "&anonymize=true" : "",
+        request->only_digest ? "&cluster=digest" : "");
     int r = server_source_open(source, who);
     char error[BERTH_CLIENT_ERROR_MAX];
 

@@ -12,18 +12,18 @@
 #include "bundle/bundle.h"
 #include "cli/server-source.h"
 
-/* What a running berth is asked for. */
-typedef struct BundleWish {
+/* Which decisions, and how. */
+typedef struct BundleRequest {
     int64_t last;
     bool is_anonymous;
     bool only_digest;
-} BundleWish;
+} BundleRequest;
 
 /* Each returns 0; or an exit code, after complaining as @who. */
 
 /* The file as a berth sends it, in @arena. */
 int bundle_source_fetch(
-    ServerSource *source, const BundleWish *wish, const char *who, Arena *arena, Str *ret);
+    ServerSource *source, const BundleRequest *request, const char *who, Arena *arena, Str *ret);
 
 /* What is in @file; @name is for messages. bundle_done() ends it, also after a failure. */
 int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *ret);

@@ -9,25 +9,6 @@
 #include "kube/access.h"
 #include "kube/fetch.h"
 
-bool cluster_source_set(ClusterSource *source, int option, const char *value) {
-    switch (option) {
-    case CLUSTER_SOURCE_FILE:
-        source->file = value;
-        return true;
-    case CLUSTER_SOURCE_KUBECONFIG:
-        source->kubeconfig = value;
-        return true;
-    case CLUSTER_SOURCE_CONTEXT:
-        source->context = value;
-        return true;
-    case CLUSTER_SOURCE_IN_CLUSTER:
-        source->is_in_cluster = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
 bool cluster_source_is_live(const ClusterSource *source) {
     return source->kubeconfig || source->is_in_cluster;
 }

@@ -1,12 +1,13 @@
 #pragma once
 
 /*
- * ClusterSource: where a command takes its cluster from: a file, or an API server.
+ * ClusterSource: the cluster that a command reads: a file, or an API server.
  */
 
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "cli/option.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"
 #include "model/pod.h"
@@ -18,34 +19,30 @@ typedef struct ClusterSource {
     bool is_in_cluster;     /* --in-cluster */
 } ClusterSource;
 
-/* The lines about these options in a command's help. */
-#define CLUSTER_SOURCE_LIVE_HELP                                                                   \
-    "  --kubeconfig FILE     ask the API server that this file names\n"                            \
-    "  --context NAME        with another of its contexts than the current one\n"                  \
-    "  --in-cluster          ask with the service account of this pod\n"
-#define CLUSTER_SOURCE_HELP                                                                        \
-    "  --cluster FILE        nodes and pods, as `kubectl get nodes,pods -A -o "                    \
-    "json`\n" CLUSTER_SOURCE_LIVE_HELP
-
-enum {
-    CLUSTER_SOURCE_FILE = 448,
-    CLUSTER_SOURCE_KUBECONFIG,
-    CLUSTER_SOURCE_CONTEXT,
-    CLUSTER_SOURCE_IN_CLUSTER,
-};
-
-/* For getopt_long(); the values are for cluster_source_set(). As with the lines above, a command
- * that wants to see a cluster that runs takes no file. */
-#define CLUSTER_SOURCE_LIVE_OPTIONS                                                                \
-    {"kubeconfig", required_argument, NULL, CLUSTER_SOURCE_KUBECONFIG},                            \
-        {"context", required_argument, NULL, CLUSTER_SOURCE_CONTEXT}, {                            \
-        "in-cluster", no_argument, NULL, CLUSTER_SOURCE_IN_CLUSTER                                 \
+/* Rows of an option table whose settings of type @type hold a ClusterSource at @member. */
+#define CLUSTER_SOURCE_LIVE_OPTIONS(type, member)                                                  \
+    {"kubeconfig",                                                                                 \
+        OPTION_FILE,                                                                               \
+        .argument = "FILE",                                                                        \
+        OPTION_AT(type, member.kubeconfig),                                                        \
+        .help = "read from the API server of this kubeconfig"},                                    \
+        {"context",                                                                                \
+            OPTION_TEXT,                                                                           \
+            .argument = "NAME",                                                                    \
+            OPTION_AT(type, member.context),                                                       \
+            .complete = COMPLETE_CONTEXTS,                                                         \
+            .help = "a context of it other than the current one"},                                 \
+    {                                                                                              \
+        "in-cluster", OPTION_FLAG, OPTION_AT(type, member.is_in_cluster),                          \
+            .help = "use the service account of this pod"                                          \
     }
-#define CLUSTER_SOURCE_OPTIONS                                                                     \
-    {"cluster", required_argument, NULL, CLUSTER_SOURCE_FILE}, CLUSTER_SOURCE_LIVE_OPTIONS
-
-/* True when @option was one of the above. */
-bool cluster_source_set(ClusterSource *source, int option, const char *value);
+#define CLUSTER_SOURCE_OPTIONS(type, member)                                                       \
+    {"cluster",                                                                                    \
+        OPTION_FILE,                                                                               \
+        .argument = "FILE",                                                                        \
+        OPTION_AT(type, member.file),                                                              \
+        .help = "nodes and pods, from `kubectl get nodes,pods -A -o json`"},                       \
+        CLUSTER_SOURCE_LIVE_OPTIONS(type, member)
 
 bool cluster_source_is_live(const ClusterSource *source);
 

@@ -1,11 +1,15 @@
 #pragma once
 
 /*
- * Commands: one file each, one function each. argv[0] is "berth COMMAND", and
- * program_name what the person typed to get here. They return the exit code.
+ * Command: everything that is known of one command. Its option table is the only list of options:
+ * parsing, --help, completions, man pages and usage errors are made from it.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "base/buf.h"
+#include "cli/option.h"
 
 enum {
     EXIT_FINE = 0,
@@ -14,30 +18,48 @@ enum {
     EXIT_UNREACHABLE = 3, /* something needed could not be reached */
 };
 
+/* How the user started the program, for messages: a path, or "kubectl berth". */
 extern const char *program_name;
+
+/* The words that are no options. */
+typedef struct Arguments {
+    const char **items;
+    size_t n;
+} Arguments;
 
 typedef struct Command {
     const char *name;
-    int (*run)(int argc, char *argv[]);
     const char *summary;
+    const char *usage;     /* after the name; a line for each form */
+    const char *about;     /* paragraphs that are wrapped; lines that begin with a blank are not */
+    const Option *options; /* ends with {0}; NULL: none but --help */
+    const char *notes;     /* below the options, as @about; NULL: none */
+    const char *values;    /* words that may be arguments, "bash|zsh"; NULL: none */
+    OptionCompletion complete; /* of arguments */
+    size_t max_completed;      /* how many arguments are completed; 0: no arguments are allowed */
+    size_t settings_size;
+    void (*init)(void *settings); /* defaults; NULL: zeros */
+    /* NULL when the settings go together; else what is wrong. May be NULL. */
+    const char *(*check)(void *settings, const Arguments *arguments);
+    int (*run)(void *settings, const Arguments *arguments); /* returns the exit code */
 } Command;
 
-/* All of them, in the order in which they are shown. */
-extern const Command commands[];
+/* All of them, in the order of the help. Defined by the program. */
+extern const Command *const commands[];
 extern const size_t n_commands;
 
-int cmd_serve(int argc, char *argv[]);
-int cmd_check(int argc, char *argv[]);
-int cmd_explain(int argc, char *argv[]);
-int cmd_simulate(int argc, char *argv[]);
-int cmd_what_if(int argc, char *argv[]);
-int cmd_bundle(int argc, char *argv[]);
-int cmd_eval(int argc, char *argv[]);
-int cmd_dump(int argc, char *argv[]);
-int cmd_demo(int argc, char *argv[]);
-int cmd_certs(int argc, char *argv[]);
-int cmd_completion(int argc, char *argv[]);
-int cmd_config(int argc, char *argv[]);
-int cmd_install(int argc, char *argv[]);
-int cmd_top(int argc, char *argv[]);
-int cmd_version(int argc, char *argv[]);
+/* NULL: there is none of this name. */
+const Command *command_find(const char *name);
+
+/* Parses the words after the command's name, checks and runs. Returns the exit code. */
+int command_run(const Command *command, int argc, char *argv[]);
+
+/* Prints what is wrong, the usage and how to get help on stderr. Returns EXIT_USAGE. */
+int command_misused(const Command *command, const char *wrong);
+
+/* "usage: …" lines; and all of --help. */
+void command_print_usage(const Command *command, Buf *out);
+void command_print_help(const Command *command, Buf *out);
+
+/* Every command with its option table as JSON, for tools/generate-man. */
+void commands_print_json(Buf *out);

@@ -12,22 +12,6 @@
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
 #define ASK_NSEC (INT64_C(15) * NSEC_PER_SEC) /* longer than any request may take */
 
-bool metrics_source_set(MetricsSource *source, int option, const char *value) {
-    switch (option) {
-    case METRICS_SOURCE_FILE:
-        source->file = value;
-        return true;
-    case METRICS_SOURCE_PROMETHEUS:
-        source->prometheus = value;
-        return true;
-    case METRICS_SOURCE_SOURCES:
-        source->sources = value;
-        return true;
-    default:
-        return false;
-    }
-}
-
 const char *metrics_source_check(const MetricsSource *source, const ClusterSource *cluster) {
     bool is_asking = source->prometheus || source->sources;
 

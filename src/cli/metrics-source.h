@@ -1,8 +1,7 @@
 #pragma once
 
 /*
- * MetricsSource: where a command takes the metrics of policies from: a file, or those who measure
- * them, who are asked once.
+ * MetricsSource: the metrics of policies for a command: a file, or servers that are queried once.
  */
 
 #include <stdbool.h>
@@ -18,31 +17,24 @@ typedef struct MetricsSource {
     const char *sources;    /* --sources */
 } MetricsSource;
 
-/* The lines about these options in a command's help. */
-#define METRICS_SOURCE_LIVE_HELP                                                                   \
-    "  --prometheus URL      ask this server for the metrics of policies\n"                        \
-    "  --sources FILE        ask the servers that this file names\n"
-#define METRICS_SOURCE_HELP                                                                        \
-    "  --metrics FILE        metrics as a file has them: {metrics: {NAME: {NODE: "                 \
-    "NUMBER}}}\n" METRICS_SOURCE_LIVE_HELP
-
-enum {
-    METRICS_SOURCE_FILE = 512,
-    METRICS_SOURCE_PROMETHEUS,
-    METRICS_SOURCE_SOURCES,
-};
-
-/* For getopt_long(); the values are for metrics_source_set(). As with the lines above, a command
- * whose point is to ask takes no file. */
-#define METRICS_SOURCE_LIVE_OPTIONS                                                                \
-    {"prometheus", required_argument, NULL, METRICS_SOURCE_PROMETHEUS}, {                          \
-        "sources", required_argument, NULL, METRICS_SOURCE_SOURCES                                 \
+/* Rows of an option table whose settings of type @type hold a MetricsSource at @member. */
+#define METRICS_SOURCE_LIVE_OPTIONS(type, member)                                                  \
+    {"prometheus",                                                                                 \
+        OPTION_TEXT,                                                                               \
+        .argument = "URL",                                                                         \
+        OPTION_AT(type, member.prometheus),                                                        \
+        .help = "query this server for the metrics of policies"},                                  \
+    {                                                                                              \
+        "sources", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.sources),               \
+                                .help = "query the servers that this file names"                   \
     }
-#define METRICS_SOURCE_OPTIONS                                                                     \
-    {"metrics", required_argument, NULL, METRICS_SOURCE_FILE}, METRICS_SOURCE_LIVE_OPTIONS
-
-/* True when @option was one of the above. */
-bool metrics_source_set(MetricsSource *source, int option, const char *value);
+#define METRICS_SOURCE_OPTIONS(type, member)                                                       \
+    {"metrics",                                                                                    \
+        OPTION_FILE,                                                                               \
+        .argument = "FILE",                                                                        \
+        OPTION_AT(type, member.file),                                                              \
+        .help = "metrics in a file: {metrics: {NAME: {NODE: NUMBER}}}"},                           \
+        METRICS_SOURCE_LIVE_OPTIONS(type, member)
 
 /* NULL when it can be used with @cluster; else what is wrong. */
 const char *metrics_source_check(const MetricsSource *source, const ClusterSource *cluster);

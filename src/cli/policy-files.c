@@ -3,29 +3,21 @@
 #include "base/diag.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "cli/values.h"
 #include "input/policies.h"
 
 /* The exit code for what policies_load() returned. */
-static int tell(const DiagList *diags, int r, const char *who) {
+static int report(const DiagList *diags, int r, const char *who) {
     terminal_print_diags(diags);
     if (r < 0)
         return terminal_out_of_memory(who);
     return r == 0 ? 0 : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
-int policy_paths_add(PolicyPaths *paths, const char *command, const char *path) {
-    if (paths->n == POLICY_PATHS_MAX)
-        return value_error(command, "policy", path, "too many; put them into one folder");
-    paths->items[paths->n++] = path;
-    return 0;
-}
-
 int policy_files_load(const PolicyPaths *paths, const char *who, Arena *arena, Program **ret) {
     DiagList diags = DIAG_LIST_IN(arena);
     int r = policies_load(paths->items, paths->n, &diags, ret);
 
-    return tell(&diags, r, who);
+    return report(&diags, r, who);
 }
 
 int policy_files_read(const PolicyPaths *paths, const char *who, Arena *arena,
@@ -34,7 +26,7 @@ int policy_files_read(const PolicyPaths *paths, const char *who, Arena *arena,
     DiagList diags = DIAG_LIST_IN(arena);
     int r = policies_load_texts(paths->items, paths->n, arena, &diags, &program, ret, ret_n);
 
-    return tell(&diags, r, who);
+    return report(&diags, r, who);
 }
 
 int policy_texts_compile(

@@ -8,18 +8,24 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "cli/option.h"
 #include "policy/program.h"
 
 #define POLICY_PATHS_MAX 16u
 
-/* Files and folders; whoever has more of them puts them into one folder. */
+/* Files and folders. */
 typedef struct PolicyPaths {
     const char *items[POLICY_PATHS_MAX];
     size_t n;
 } PolicyPaths;
 
-/* One more. 0; or EXIT_USAGE, after saying on stderr that there are too many for @command. */
-int policy_paths_add(PolicyPaths *paths, const char *command, const char *path) MUST_CHECK;
+/* The row --policy of an option table whose settings of type @type hold PolicyPaths at @member. */
+#define POLICY_PATHS_OPTION(type, member, ...)                                                     \
+    {                                                                                              \
+        "policy", OPTION_LIST, .argument = "FILE-OR-DIR",                                          \
+                               OPTION_LIST_AT(type, member.items, member.n),                       \
+                               .complete = COMPLETE_FILES, __VA_ARGS__                             \
+    }
 
 /* Each of these returns 0; or an exit code, after telling on stderr what is wrong with the
  * policies, or complaining as @who. @arena is for the messages. */

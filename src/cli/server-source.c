@@ -8,27 +8,6 @@
 #include "cli/terminal.h"
 #include "input/file.h"
 
-bool server_source_set(ServerSource *source, int option, const char *value) {
-    switch (option) {
-    case SERVER_SOURCE_SERVER:
-        source->access.server = value;
-        return true;
-    case SERVER_SOURCE_CA:
-        source->access.ca = value;
-        return true;
-    case SERVER_SOURCE_CERT:
-        source->access.cert = value;
-        return true;
-    case SERVER_SOURCE_KEY:
-        source->access.key = value;
-        return true;
-    case SERVER_SOURCE_TOKEN_FILE:
-        source->access.token_file = value;
-        return true;
-    default:
-        return false;
-    }
-}
 
 bool server_source_is_given(const ServerSource *source) {
     const BerthAccess *access = &source->access;

@@ -1,51 +1,52 @@
 #pragma once
 
 /*
- * ServerSource: the berth that a command asks, and how it gets in.
+ * ServerSource: the running berth that a command sends requests to, and the credentials for it.
  */
 
 #include <stdbool.h>
 
 #include "base/arena.h"
 #include "cli/berth-client.h"
+#include "cli/option.h"
 
-/* Where `berth serve` listens unless it is told otherwise. */
+/* Where `berth serve` listens by default. */
 #define SERVER_SOURCE_DEFAULT "http://127.0.0.1:8080"
 
 typedef struct ServerSource {
     BerthAccess access;
 } ServerSource;
 
-/* The lines about these options in a command's help. */
-#define SERVER_SOURCE_ACCESS_HELP                                                                  \
-    "  --ca FILE             who may have signed its certificate (PEM)\n"                          \
-    "  --cert FILE --key FILE  who we are to it: a client certificate (PEM)\n"                     \
-    "  --token-file FILE     or a token (berth serve --pages-token-file)\n"
-#define SERVER_SOURCE_HELP                                                                         \
-    "  --server URL          the berth to ask                 [" SERVER_SOURCE_DEFAULT             \
-    "]\n" SERVER_SOURCE_ACCESS_HELP
-
-enum {
-    SERVER_SOURCE_SERVER = 704,
-    SERVER_SOURCE_CA,
-    SERVER_SOURCE_CERT,
-    SERVER_SOURCE_KEY,
-    SERVER_SOURCE_TOKEN_FILE,
-};
-
-/* For getopt_long(); the values are for server_source_set(). As with the lines above, a command
- * that asks several berths has a --server of its own. */
-#define SERVER_SOURCE_ACCESS_OPTIONS                                                               \
-    {"ca", required_argument, NULL, SERVER_SOURCE_CA},                                             \
-        {"cert", required_argument, NULL, SERVER_SOURCE_CERT},                                     \
-        {"key", required_argument, NULL, SERVER_SOURCE_KEY}, {                                     \
-        "token-file", required_argument, NULL, SERVER_SOURCE_TOKEN_FILE                            \
+/* Rows of an option table whose settings of type @type hold a ServerSource at @member. A command
+ * with several servers has a --server of its own. */
+#define SERVER_SOURCE_ACCESS_OPTIONS(type, member)                                                 \
+    {"ca",                                                                                         \
+        OPTION_FILE,                                                                               \
+        .argument = "FILE",                                                                        \
+        OPTION_AT(type, member.access.ca),                                                         \
+        .help = "CA that signed its certificate (PEM)"},                                           \
+        {"cert",                                                                                   \
+            OPTION_FILE,                                                                           \
+            .argument = "FILE",                                                                    \
+            OPTION_AT(type, member.access.cert),                                                   \
+            .help = "client certificate for it (PEM), with --key"},                                \
+        {"key",                                                                                    \
+            OPTION_FILE,                                                                           \
+            .argument = "FILE",                                                                    \
+            OPTION_AT(type, member.access.key),                                                    \
+            .help = "private key of --cert (PEM)"},                                                \
+    {                                                                                              \
+        "token-file", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.access.token_file),         \
+                                   .help = "bearer token for it (berth serve --pages-token-file)"  \
     }
-#define SERVER_SOURCE_OPTIONS                                                                      \
-    {"server", required_argument, NULL, SERVER_SOURCE_SERVER}, SERVER_SOURCE_ACCESS_OPTIONS
-
-/* True when @option was one of the above. */
-bool server_source_set(ServerSource *source, int option, const char *value);
+#define SERVER_SOURCE_OPTIONS(type, member)                                                        \
+    {"server",                                                                                     \
+        OPTION_TEXT,                                                                               \
+        .argument = "URL",                                                                         \
+        OPTION_AT(type, member.access.server),                                                     \
+        .initial = SERVER_SOURCE_DEFAULT,                                                          \
+        .help = "a running berth"},                                                                \
+        SERVER_SOURCE_ACCESS_OPTIONS(type, member)
 
 /* Whether any of its options was given. */
 bool server_source_is_given(const ServerSource *source);

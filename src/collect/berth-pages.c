@@ -1,115 +1,83 @@
 /*
- * Read by a table: where in the JSON, what it is, and where it goes.
+ * Reads the pages of a running berth by tables of their fields.
  */
 
 #include "collect/berth-pages.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/calendar.h"
-#include "base/cleanup.h"
 #include "base/nsec.h"
 #include "base/vec.h"
-#include "json/read.h"
+#include "cli/json-fields.h"
 
 #define TEXTS_MAX 256u /* of one list */
 #define SOURCES_MAX 256u
 #define SCHEDULERS_MAX 64u
-#define PATH_DEPTH_MAX 3u /* "bind.lease.holder" */
-#define PATH_MAX_LEN 96u
 
-/* What is read of /api/v1/status besides what the Facts have. */
+/* The page while it is read. */
 typedef struct Status {
-    BerthFact *fact;
-    Arena *arena;
+    BerthFact fact;
+    BerthNeeds needs;
     int64_t now_nsec;
-    BerthNeeds *needs;
-    bool has_version;
 } Status;
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* Seconds since 1970; NAN: none. */
-static double read_time(JsonReader *reader, Arena *arena) {
+/* Seconds since 1970, less our clock; NAN: none. */
+static double read_time(JsonReader *reader, Arena *arena, const Status *status) {
     Str text = STR_NULL;
     uint32_t nanos;
     int64_t sec;
 
     json_string(reader, arena, &text);
-    return calendar_parse(text, &sec, &nanos) ? (double)sec + nanos / 1e9 : NAN;
+    return calendar_parse(text, &sec, &nanos)
+               ? (double)sec + nanos / 1e9 - (double)status->now_nsec / (double)NSEC_PER_SEC
+               : NAN;
 }
 
-static double now_sec(const Status *status) {
-    return (double)status->now_nsec / (double)NSEC_PER_SEC;
+static void read_clock(JsonReader *reader, Arena *arena, void *target) {
+    Status *status = target;
+    double sec = read_time(reader, arena, status);
+
+    status->fact.clock_skew_sec = isnan(sec) ? 0 : sec;
 }
 
-static void read_text(JsonReader *reader, Status *status, void *ret) {
-    json_string(reader, status->arena, ret);
+static void read_certificate_end(JsonReader *reader, Arena *arena, void *target) {
+    Status *status = target;
+    double sec = read_time(reader, arena, status);
+
+    status->fact.certificate_sec = isnan(sec) ? 0 : sec;
 }
 
-static void read_flag(JsonReader *reader, Status *status, void *ret) {
-    (void)status;
-    json_bool(reader, ret);
+static void read_max_score(JsonReader *reader, Arena *arena, void *target) {
+    int64_t n = 0;
+
+    (void)arena;
+    json_int64(reader, &n);
+    ((Status *)target)->fact.max_score = n < 0 ? 0 : n < 1000000 ? (int)n : 1000000;
 }
 
-static void read_seconds(JsonReader *reader, Status *status, void *ret) {
-    (void)status;
-    json_double(reader, ret);
-}
-
-static uint64_t read_number(JsonReader *reader) {
+static bool read_any(JsonReader *reader) {
     int64_t n = 0;
 
     json_int64(reader, &n);
-    return n > 0 ? (uint64_t)n : 0;
+    return n > 0;
 }
 
-static void read_count(JsonReader *reader, Status *status, void *ret) {
-    (void)status;
-    *(size_t *)ret = read_number(reader);
+static void read_has_filters(JsonReader *reader, Arena *arena, void *target) {
+    (void)arena;
+    ((Status *)target)->fact.has_filters = read_any(reader);
 }
 
-static void read_count64(JsonReader *reader, Status *status, void *ret) {
-    (void)status;
-    *(uint64_t *)ret = read_number(reader);
-}
-
-static void read_score(JsonReader *reader, Status *status, void *ret) {
-    uint64_t n = read_number(reader);
-
-    (void)status;
-    *(int *)ret = n < 1000000 ? (int)n : 1000000;
-}
-
-static void read_any(JsonReader *reader, Status *status, void *ret) {
-    (void)status;
-    *(bool *)ret = read_number(reader) > 0;
-}
-
-static void read_version(JsonReader *reader, Status *status, void *ret) {
-    Str *version = ret;
-
-    json_string(reader, status->arena, version);
-    status->has_version = !str_is_empty(*version);
-}
-
-/* Its clock less ours. */
-static void read_clock(JsonReader *reader, Status *status, void *ret) {
-    double sec = read_time(reader, status->arena);
-
-    *(double *)ret = isnan(sec) ? 0 : sec - now_sec(status);
-}
-
-static void read_end(JsonReader *reader, Status *status, void *ret) {
-    double sec = read_time(reader, status->arena);
-
-    *(double *)ret = isnan(sec) ? 0 : sec - now_sec(status);
+static void read_has_scores(JsonReader *reader, Arena *arena, void *target) {
+    (void)arena;
+    ((Status *)target)->fact.has_scores = read_any(reader);
 }
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-/* Strings; those over the ceiling are read and dropped. */
+/* Strings; those over the limit are dropped. */
 static Str *read_texts(JsonReader *reader, Arena *arena, size_t *ret_n) {
     VEC(Str) texts = {0};
 
@@ -127,278 +95,198 @@ static Str *read_texts(JsonReader *reader, Arena *arena, size_t *ret_n) {
     return texts.items;
 }
 
-static void read_verbs(JsonReader *reader, Status *status, void *ret) {
+static void read_verbs(JsonReader *reader, Arena *arena, void *target) {
     size_t n;
-    Str *verbs = read_texts(reader, status->arena, &n);
+    Str *verbs = read_texts(reader, arena, &n);
 
     for (size_t i = 0; i < n; i++)
-        if (str_is(verbs[i], "bind"))
-            *(bool *)ret = true;
+        ((Status *)target)->fact.answers_bind |= str_is(verbs[i], "bind");
 }
 
-static void read_managed(JsonReader *reader, Status *status, void *ret) {
-    (void)ret;
-    status->fact->managed = read_texts(reader, status->arena, &status->fact->n_managed);
+static void read_managed(JsonReader *reader, Arena *arena, void *target) {
+    BerthFact *fact = &((Status *)target)->fact;
+
+    fact->managed = read_texts(reader, arena, &fact->n_managed);
 }
 
-static void read_exempt(JsonReader *reader, Status *status, void *ret) {
-    (void)ret;
-    status->fact->exempt = read_texts(reader, status->arena, &status->fact->n_exempt);
+static void read_exempt(JsonReader *reader, Arena *arena, void *target) {
+    BerthFact *fact = &((Status *)target)->fact;
+
+    fact->exempt = read_texts(reader, arena, &fact->n_exempt);
 }
 
-static void read_names(JsonReader *reader, Status *status, void *ret) {
-    (void)ret;
-    status->fact->client_names = read_texts(reader, status->arena, &status->fact->n_client_names);
+static void read_client_names(JsonReader *reader, Arena *arena, void *target) {
+    BerthFact *fact = &((Status *)target)->fact;
+
+    fact->client_names = read_texts(reader, arena, &fact->n_client_names);
 }
 
-static void read_policy(JsonReader *reader, Arena *arena, PolicyFact *ret) {
-    Str key, mode = STR_NULL;
+static void read_mode(JsonReader *reader, Arena *arena, void *target) {
+    Str mode = STR_NULL;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &ret->name);
-        else if (json_key_is(reader, key, STR("mode")))
-            json_string(reader, arena, &mode);
-        else if (json_key_is(reader, key, STR("matched")))
-            ret->n_matched = read_number(reader);
-        else if (json_key_is(reader, key, STR("rejectedAll")))
-            ret->n_rejected_all = read_number(reader);
-        else
-            json_skip(reader, NULL);
-    }
-    ret->is_observing = str_is(mode, "Observe");
+    json_string(reader, arena, &mode);
+    ((PolicyFact *)target)->is_observing = str_is(mode, "Observe");
 }
 
-static void read_policies(JsonReader *reader, Status *status, void *ret) {
+static void read_policies(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(PolicyFact, name)},
+        {"mode", JSON_FIELD_CUSTOM, .read = read_mode},
+        {"matched", JSON_FIELD_COUNT, offsetof(PolicyFact, n_matched)},
+        {"rejectedAll", JSON_FIELD_COUNT, offsetof(PolicyFact, n_rejected_all)},
+    };
+    BerthFact *fact = &((Status *)target)->fact;
     VEC(PolicyFact) policies = {0};
 
-    (void)ret;
     json_array(reader);
     while (json_element(reader)) {
-        PolicyFact *policy =
-            policies.n < FACTS_POLICIES_MAX ? VEC_PUSH(&policies, status->arena) : NULL;
+        PolicyFact *policy = policies.n < FACTS_POLICIES_MAX ? VEC_PUSH(&policies, arena) : NULL;
 
         if (policy)
-            read_policy(reader, status->arena, policy);
+            JSON_READ_FIELDS(reader, arena, fields, policy);
         else
             json_skip(reader, NULL);
     }
-    status->fact->policies = policies.items;
-    status->fact->n_policies = policies.n;
+    fact->policies = policies.items;
+    fact->n_policies = policies.n;
 }
 
-static void read_scheduler(JsonReader *reader, Status *status, SchedulerFact *ret) {
-    double sec = NAN;
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, status->arena, &ret->name);
-        else if (json_key_is(reader, key, STR("asked")))
-            ret->n_asked = read_number(reader);
-        else if (json_key_is(reader, key, STR("lastAskedTime")))
-            sec = read_time(reader, status->arena);
-        else
-            json_skip(reader, NULL);
-    }
-    ret->last_asked_sec = isnan(sec) ? 0 : fmax(0, now_sec(status) - sec);
-}
-
-static void read_schedulers(JsonReader *reader, Status *status, void *ret) {
+static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Entry {
+        SchedulerFact fact;
+        Str last;
+    } Entry;
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(Entry, fact.name)},
+        {"asked", JSON_FIELD_COUNT, offsetof(Entry, fact.n_asked)},
+        {"lastAskedTime", JSON_FIELD_TEXT, offsetof(Entry, last)},
+    };
+    Status *status = target;
     VEC(SchedulerFact) schedulers = {0};
 
-    (void)ret;
     json_array(reader);
     while (json_element(reader)) {
         SchedulerFact *scheduler =
-            schedulers.n < SCHEDULERS_MAX ? VEC_PUSH(&schedulers, status->arena) : NULL;
+            schedulers.n < SCHEDULERS_MAX ? VEC_PUSH(&schedulers, arena) : NULL;
+        Entry entry = {0};
+        uint32_t nanos;
+        int64_t sec;
 
-        if (scheduler)
-            read_scheduler(reader, status, scheduler);
-        else
-            json_skip(reader, NULL);
+        JSON_READ_FIELDS(reader, arena, fields, &entry);
+        if (!scheduler)
+            continue;
+        if (calendar_parse(entry.last, &sec, &nanos))
+            entry.fact.last_asked_sec = fmax(
+                0, (double)status->now_nsec / (double)NSEC_PER_SEC - (double)sec - nanos / 1e9);
+        *scheduler = entry.fact;
     }
-    status->fact->schedulers = schedulers.items;
-    status->fact->n_schedulers = schedulers.n;
+    status->fact.schedulers = schedulers.items;
+    status->fact.n_schedulers = schedulers.n;
 }
 
 /* --- /api/v1/status -------------------------------------------------------------------------- */
 
-static void read_lease_namespace(JsonReader *reader, Status *status, void *ret) {
-    (void)ret;
-    json_string(reader, status->arena, &status->needs->lease_namespace);
-}
-
-static void read_lease_name(JsonReader *reader, Status *status, void *ret) {
-    (void)ret;
-    json_string(reader, status->arena, &status->needs->lease_name);
-}
-
-#define AT(field) offsetof(BerthFact, field)
-
-static const struct {
-    Str path;
-    void (*read)(JsonReader *reader, Status *status, void *ret);
-    size_t offset; /* in a BerthFact; 0: it knows itself */
-} fields[] = {
-    {STR("version"), read_version, AT(version)},
-    {STR("identity"), read_text, AT(identity)},
-    {STR("time"), read_clock, AT(clock_skew_sec)},
-    {STR("uptimeSeconds"), read_seconds, AT(uptime_sec)},
-    {STR("verbs"), read_verbs, AT(answers_bind)},
-    {STR("nodeCacheCapable"), read_flag, AT(knows_cluster)},
-    {STR("deadlineSeconds"), read_seconds, AT(deadline_sec)},
-    {STR("maxScore"), read_score, AT(max_score)},
-    {STR("policy.digest"), read_text, AT(policy_digest)},
-    {STR("policy.filters"), read_any, AT(has_filters)},
-    {STR("policy.scores"), read_any, AT(has_scores)},
-    {STR("policy.refused"), read_text, AT(policy_refused)},
-    {STR("policy.list"), read_policies, 0},
-    {STR("cluster.synced"), read_flag, AT(is_synced)},
-    {STR("cluster.connected"), read_flag, AT(is_connected)},
-    {STR("cluster.stalenessSeconds"), read_seconds, AT(staleness_sec)},
-    {STR("cluster.error"), read_text, AT(cluster_error)},
-    {STR("cluster.nodes"), read_count, AT(n_nodes)},
-    {STR("cluster.pods"), read_count, AT(n_pods)},
-    {STR("cluster.digest"), read_text, AT(cluster_digest)},
-    {STR("bind.lease.namespace"), read_lease_namespace, 0},
-    {STR("bind.lease.name"), read_lease_name, 0},
-    {STR("bind.lease.holder"), read_text, AT(lease_holder)},
-    {STR("bind.lease.held"), read_flag, AT(holds_lease)},
-    {STR("bind.lease.error"), read_text, AT(lease_error)},
-    {STR("wakeUp"), read_flag, AT(has_wake_up)},
-    {STR("events"), read_flag, AT(has_events)},
-    {STR("managedResources"), read_managed, 0},
-    {STR("exempt"), read_exempt, 0},
-    {STR("tls.enabled"), read_flag, AT(has_tls)},
-    {STR("tls.notAfter"), read_end, AT(certificate_sec)},
-    {STR("tls.clientNames"), read_names, 0},
-    {STR("bypassed"), read_count64, AT(n_bypassed)},
-    {STR("schedulers"), read_schedulers, 0},
-};
-
-#undef AT
-
-static bool read_field(JsonReader *reader, Status *status, const char *path) {
-    for (size_t i = 0; i < ELEMENTS_OF(fields); i++)
-        if (str_is(fields[i].path, path)) {
-            fields[i].read(reader, status, (char *)status->fact + fields[i].offset);
-            return true;
-        }
-    return false;
-}
-
-/* Every value by its path; what has none of ours is entered as far as ours go, or skipped. The
- * levels are those of PATH_DEPTH_MAX, on a stack of prefix lengths. */
-static void read_fields(JsonReader *reader, Status *status) {
-    size_t prefixes[PATH_DEPTH_MAX] = {0};
-    char path[PATH_MAX_LEN];
-    size_t depth = 1;
-    Str key;
-
-    json_object(reader);
-    while (depth > 0) {
-        size_t prefix = prefixes[depth - 1];
-
-        if (!json_key(reader, &key)) {
-            depth--;
-            continue;
-        }
-        (void)snprintf(path + prefix, sizeof(path) - prefix, "%.*s", STR_FMT(key));
-        if (read_field(reader, status, path))
-            continue;
-        if (json_peek(reader) != JSON_OBJECT_BEGIN || depth == PATH_DEPTH_MAX ||
-            prefix + key.len + 2 > sizeof(path)) {
-            json_skip(reader, NULL);
-            continue;
-        }
-        path[prefix + key.len] = '.';
-        prefixes[depth++] = prefix + key.len + 1;
-        json_object(reader);
-    }
-    json_end(reader);
-}
+#define AT(field) offsetof(Status, fact.field)
 
 bool berth_status_read(
     Str body, int64_t now_nsec, Arena *arena, BerthFact *ret, BerthNeeds *needs) {
-    Status status = {.fact = ret, .arena = arena, .now_nsec = now_nsec, .needs = needs};
+    static const JsonField fields[] = {
+        {"version", JSON_FIELD_TEXT, AT(version)},
+        {"identity", JSON_FIELD_TEXT, AT(identity)},
+        {"time", JSON_FIELD_CUSTOM, .read = read_clock},
+        {"uptimeSeconds", JSON_FIELD_DOUBLE, AT(uptime_sec)},
+        {"verbs", JSON_FIELD_CUSTOM, .read = read_verbs},
+        {"nodeCacheCapable", JSON_FIELD_BOOL, AT(knows_cluster)},
+        {"deadlineSeconds", JSON_FIELD_DOUBLE, AT(deadline_sec)},
+        {"maxScore", JSON_FIELD_CUSTOM, .read = read_max_score},
+        {"policy.digest", JSON_FIELD_TEXT, AT(policy_digest)},
+        {"policy.filters", JSON_FIELD_CUSTOM, .read = read_has_filters},
+        {"policy.scores", JSON_FIELD_CUSTOM, .read = read_has_scores},
+        {"policy.refused", JSON_FIELD_TEXT, AT(policy_refused)},
+        {"policy.list", JSON_FIELD_CUSTOM, .read = read_policies},
+        {"cluster.synced", JSON_FIELD_BOOL, AT(is_synced)},
+        {"cluster.connected", JSON_FIELD_BOOL, AT(is_connected)},
+        {"cluster.stalenessSeconds", JSON_FIELD_DOUBLE, AT(staleness_sec)},
+        {"cluster.error", JSON_FIELD_TEXT, AT(cluster_error)},
+        {"cluster.nodes", JSON_FIELD_COUNT, AT(n_nodes)},
+        {"cluster.pods", JSON_FIELD_COUNT, AT(n_pods)},
+        {"cluster.digest", JSON_FIELD_TEXT, AT(cluster_digest)},
+        {"bind.lease.namespace", JSON_FIELD_TEXT, offsetof(Status, needs.lease_namespace)},
+        {"bind.lease.name", JSON_FIELD_TEXT, offsetof(Status, needs.lease_name)},
+        {"bind.lease.holder", JSON_FIELD_TEXT, AT(lease_holder)},
+        {"bind.lease.held", JSON_FIELD_BOOL, AT(holds_lease)},
+        {"bind.lease.error", JSON_FIELD_TEXT, AT(lease_error)},
+        {"wakeUp", JSON_FIELD_BOOL, AT(has_wake_up)},
+        {"events", JSON_FIELD_BOOL, AT(has_events)},
+        {"managedResources", JSON_FIELD_CUSTOM, .read = read_managed},
+        {"exempt", JSON_FIELD_CUSTOM, .read = read_exempt},
+        {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},
+        {"tls.notAfter", JSON_FIELD_CUSTOM, .read = read_certificate_end},
+        {"tls.clientNames", JSON_FIELD_CUSTOM, .read = read_client_names},
+        {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
+        {"schedulers", JSON_FIELD_CUSTOM, .read = read_schedulers},
+    };
+    Status status = {.fact = *ret, .needs = *needs, .now_nsec = now_nsec};
     JsonReader reader;
 
     json_reader_init(&reader, body);
     if (json_peek(&reader) != JSON_OBJECT_BEGIN)
         return false;
-    read_fields(&reader, &status);
+    JSON_READ_FIELDS(&reader, arena, fields, &status);
+    json_end(&reader);
+    *ret = status.fact;
+    *needs = status.needs;
     ret->has_lease = !str_is_empty(needs->lease_name);
-    return json_error(&reader) == JSON_OK && status.has_version;
+    return json_error(&reader) == JSON_OK && !str_is_empty(ret->version);
 }
 
 /* --- /api/v1/sources ------------------------------------------------------------------------- */
 
-static void read_covered(JsonReader *reader, SourceFact *ret) {
-    Str key;
+typedef struct Sources {
+    VEC(SourceFact) list;
+    BerthNeeds *needs;
+} Sources;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("covered")))
-            ret->n_covered = read_number(reader);
-        else if (json_key_is(reader, key, STR("of")))
-            ret->n_nodes = read_number(reader);
-        else
-            json_skip(reader, NULL);
-    }
+static void read_source(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Metric {
+        SourceFact fact;
+        bool is_of_pods;
+    } Metric;
+    static const JsonField fields[] = {
+        {"name", JSON_FIELD_TEXT, offsetof(Metric, fact.metric)},
+        {"source", JSON_FIELD_TEXT, offsetof(Metric, fact.source)},
+        {"state", JSON_FIELD_TEXT, offsetof(Metric, fact.state)},
+        {"error", JSON_FIELD_TEXT, offsetof(Metric, fact.error)},
+        {"perPod", JSON_FIELD_BOOL, offsetof(Metric, is_of_pods)},
+        {"nodes.covered", JSON_FIELD_COUNT, offsetof(Metric, fact.n_covered)},
+        {"nodes.of", JSON_FIELD_COUNT, offsetof(Metric, fact.n_nodes)},
+    };
+    Sources *sources = target;
+    SourceFact *place = sources->list.n < SOURCES_MAX ? VEC_PUSH(&sources->list, arena) : NULL;
+    Metric metric = {0};
+
+    JSON_READ_FIELDS(reader, arena, fields, &metric);
+    if (!place)
+        return;
+    *place = metric.fact;
+    if (str_is(metric.fact.source, "metrics.k8s.io"))
+        *(metric.is_of_pods ? &sources->needs->measures_pods : &sources->needs->measures_nodes) =
+            true;
 }
 
-static void read_metric(JsonReader *reader, Arena *arena, SourceFact *ret, BerthNeeds *needs) {
-    bool is_of_pods = false;
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &ret->metric);
-        else if (json_key_is(reader, key, STR("source")))
-            json_string(reader, arena, &ret->source);
-        else if (json_key_is(reader, key, STR("state")))
-            json_string(reader, arena, &ret->state);
-        else if (json_key_is(reader, key, STR("error")))
-            json_string(reader, arena, &ret->error);
-        else if (json_key_is(reader, key, STR("perPod")))
-            json_bool(reader, &is_of_pods);
-        else if (json_key_is(reader, key, STR("nodes")))
-            read_covered(reader, ret);
-        else
-            json_skip(reader, NULL);
-    }
-    if (str_is(ret->source, "metrics.k8s.io"))
-        *(is_of_pods ? &needs->measures_pods : &needs->measures_nodes) = true;
+static void read_sources(JsonReader *reader, Arena *arena, void *target) {
+    json_read_array(reader, arena, read_source, target);
 }
 
 bool berth_sources_read(Str body, Arena *arena, BerthFact *ret, BerthNeeds *needs) {
-    VEC(SourceFact) sources = {0};
+    static const JsonField fields[] = {{"metrics", JSON_FIELD_CUSTOM, .read = read_sources}};
+    Sources sources = {.needs = needs};
     JsonReader reader;
-    Str key;
 
     json_reader_init(&reader, body);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (!json_key_is(&reader, key, STR("metrics"))) {
-            json_skip(&reader, NULL);
-            continue;
-        }
-        json_array(&reader);
-        while (json_element(&reader)) {
-            SourceFact *source = sources.n < SOURCES_MAX ? VEC_PUSH(&sources, arena) : NULL;
-
-            if (source)
-                read_metric(&reader, arena, source, needs);
-            else
-                json_skip(&reader, NULL);
-        }
-    }
+    JSON_READ_FIELDS(&reader, arena, fields, &sources);
     json_end(&reader);
-    ret->sources = sources.items;
-    ret->n_sources = sources.n;
+    ret->sources = sources.list.items;
+    ret->n_sources = sources.list.n;
     return json_error(&reader) == JSON_OK;
 }

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "cli/json-fields.h"
 #include "collect/collect.h"
 #include "collect/scheduler-pod.h"
-#include "json/read.h"
 
 bool gather_is_late(const Gather *gather) {
     return gather->give_up_nsec != 0 && clock_monotonic_nsec() > gather->give_up_nsec;
@@ -31,17 +31,12 @@ int gather_get(Gather *gather, const char *path, BlockingReply *ret, char *error
 }
 
 static Str read_version(Str body, Arena *arena) {
-    Str key, version = STR_NULL;
+    static const JsonField fields[] = {{"gitVersion", JSON_FIELD_TEXT, 0}};
+    Str version = STR_NULL;
     JsonReader reader;
 
     json_reader_init(&reader, body);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("gitVersion")))
-            json_string(&reader, arena, &version);
-        else
-            json_skip(&reader, NULL);
-    }
+    JSON_READ_FIELDS(&reader, arena, fields, &version);
     return json_error(&reader) == JSON_OK ? version : STR_NULL;
 }
 

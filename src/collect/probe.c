@@ -13,38 +13,42 @@
 
 #include "base/cleanup.h"
 #include "checkup/address.h"
+#include "cli/json-fields.h"
 #include "collect/collect.h"
-#include "json/read.h"
 
 static const char question[] =
     "{\"Pod\":{\"metadata\":{\"name\":\"berth-check\",\"namespace\":\"berth-check\"}},"
     "\"NodeNames\":[]}";
 
-/* NodeNames of a filter's answer, or the list of a prioritize's; and no Error. */
-static const char *judge_reply(Str body, Arena *arena) {
-    Str key, error = STR_NULL;
-    bool has_names = false;
+static void read_names(JsonReader *reader, Arena *arena, void *target) {
+    (void)arena;
+    *(bool *)target = true;
+    json_skip(reader, NULL);
+}
+
+/* NULL for a filter's reply with NodeNames and no Error, or a prioritize's list. */
+static const char *check_reply(Str body, Arena *arena) {
+    typedef struct Reply {
+        bool has_names;
+        Str error;
+    } Reply;
+    static const JsonField fields[] = {
+        {"NodeNames", JSON_FIELD_CUSTOM, .read = read_names},
+        {"Error", JSON_FIELD_TEXT, offsetof(Reply, error)},
+    };
+    Reply reply = {0};
     JsonReader reader;
 
     json_reader_init(&reader, body);
     if (json_peek(&reader) == JSON_ARRAY_BEGIN)
         return NULL;
     if (json_peek(&reader) != JSON_OBJECT_BEGIN)
-        return "what answers there is no extender";
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("Error"))) {
-            json_string(&reader, arena, &error);
-            continue;
-        }
-        has_names |= json_key_is(&reader, key, STR("NodeNames"));
-        json_skip(&reader, NULL);
-    }
-    if (json_error(&reader) == JSON_OK && str_is_empty(error) && has_names)
-        return NULL;
-    if (json_error(&reader) == JSON_OK && !str_is_empty(error))
-        return arena_copy(arena, error).ptr;
-    return "what answers there is no extender";
+        return "the server there is no extender";
+    JSON_READ_FIELDS(&reader, arena, fields, &reply);
+    if (json_error(&reader) == JSON_OK && !str_is_empty(reply.error))
+        return arena_copy(arena, reply.error).ptr;
+    return json_error(&reader) == JSON_OK && reply.has_names ? NULL
+                                                             : "the server there is no extender";
 }
 
 /* A verb that can be asked without consequences. */
@@ -82,7 +86,7 @@ static int probe(Gather *gather, const ExtenderEntry *entry, bool is_named, Bert
         berth_client_explain(&access, &reply, arena, error);
         wrong = error;
     } else {
-        wrong = judge_reply(reply.body, arena);
+        wrong = check_reply(reply.body, arena);
     }
     if (!wrong)
         return 0;

@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "cli/json-fields.h"
 #include "collect/collect.h"
-#include "json/read.h"
 #include "json/write.h"
 
 #define REVIEW_MAX ((size_t)64 * 1024)
@@ -212,38 +212,36 @@ static void write_review(Buf *out, const RightFact *right, Str subject, bool is_
     json_write_end_object(&writer);
 }
 
-/* status.allowed. An authorizer that could not make up its mind has not said no. */
+typedef struct Review {
+    RightAnswer answer;
+    Str error;
+} Review;
+
+static void read_allowed(JsonReader *reader, Arena *arena, void *target) {
+    bool is_allowed = false;
+
+    (void)arena;
+    json_bool(reader, &is_allowed);
+    ((Review *)target)->answer = is_allowed ? RIGHT_ALLOWED : RIGHT_DENIED;
+}
+
+/* An evaluationError is no denial. */
 static void read_review(Str body, Arena *arena, RightFact *ret) {
-    Str key, trouble = STR_NULL;
-    bool is_allowed = false, has_status = false;
+    static const JsonField fields[] = {
+        {"status.allowed", JSON_FIELD_CUSTOM, .read = read_allowed},
+        {"status.evaluationError", JSON_FIELD_TEXT, offsetof(Review, error)},
+    };
+    Review review = {0};
     JsonReader reader;
 
     json_reader_init(&reader, body);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (!json_key_is(&reader, key, STR("status"))) {
-            json_skip(&reader, NULL);
-            continue;
-        }
-        has_status = true;
-        json_object(&reader);
-        while (json_key(&reader, &key)) {
-            if (json_key_is(&reader, key, STR("allowed")))
-                json_bool(&reader, &is_allowed);
-            else if (json_key_is(&reader, key, STR("evaluationError")))
-                json_string(&reader, arena, &trouble);
-            else
-                json_skip(&reader, NULL);
-        }
-    }
-    if (json_error(&reader) != JSON_OK || !has_status)
-        ret->error = STR("the API server's answer is no access review");
-    else if (is_allowed)
-        ret->answer = RIGHT_ALLOWED;
-    else if (str_is_empty(trouble))
-        ret->answer = RIGHT_DENIED;
+    JSON_READ_FIELDS(&reader, arena, fields, &review);
+    if (json_error(&reader) != JSON_OK || review.answer == RIGHT_UNKNOWN)
+        ret->error = STR("the API server's reply is no access review");
+    else if (review.answer == RIGHT_DENIED && !str_is_empty(review.error))
+        ret->error = review.error;
     else
-        ret->error = trouble;
+        ret->answer = review.answer;
 }
 
 /* 0; 1 when it makes no sense to go on asking; or -ENOMEM. */
@@ -279,30 +277,15 @@ static int review(Gather *gather, bool is_self, RightFact *right) {
     return right->error.ptr ? 1 : -ENOMEM;
 }
 
-/* status.userInfo.username of a SelfSubjectReview; empty: there is none. */
+/* Empty: there is none. */
 static Str read_username(Str body, Arena *arena) {
-    static const Str path[] = {STR("status"), STR("userInfo"), STR("username")};
-    Str key, inside = body, name = STR_NULL;
+    static const JsonField fields[] = {{"status.userInfo.username", JSON_FIELD_TEXT, 0}};
+    Str name = STR_NULL;
     JsonReader reader;
 
-    for (size_t i = 0; i < ELEMENTS_OF(path); i++) {
-        Str found = STR_NULL;
-
-        json_reader_init(&reader, inside);
-        json_object(&reader);
-        while (json_key(&reader, &key)) {
-            if (!json_key_is(&reader, key, path[i]))
-                json_skip(&reader, NULL);
-            else if (i + 1 < ELEMENTS_OF(path))
-                json_skip(&reader, &found);
-            else
-                json_string(&reader, arena, &name);
-        }
-        if (json_error(&reader) != JSON_OK || (i + 1 < ELEMENTS_OF(path) && !found.ptr))
-            return STR_NULL;
-        inside = found;
-    }
-    return name;
+    json_reader_init(&reader, body);
+    JSON_READ_FIELDS(&reader, arena, fields, &name);
+    return json_error(&reader) == JSON_OK ? name : STR_NULL;
 }
 
 /* Who we are to the API server, which tells from Kubernetes 1.28 on. */

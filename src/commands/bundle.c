@@ -1,12 +1,11 @@
 /*
- * berth bundle: what a running berth knew and decided, in one file for somebody else.
+ * berth bundle: saves the state and decisions of a running berth in one file.
  *
- * The berth makes the file. Here it is read once, so that what is printed of it is what is in it.
+ * The running berth makes the file. It is read once here, so that the summary shows its content.
  */
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,12 +18,10 @@
 #include "base/shell.h"
 #include "base/visible.h"
 #include "cli/bundle-source.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
-#include "cli/values.h"
-#include "history/recorder.h"
+#include "commands/commands.h"
 #include "model/time.h"
+#include "history/recorder.h"
 
 #define WHO "berth bundle"
 #define BUNDLE_BUDGET ((size_t)1024 * 1024 * 1024)
@@ -33,32 +30,11 @@
 
 typedef struct Settings {
     ServerSource source;
-    BundleWish wish;
+    BundleRequest request;
     const char *path; /* NULL: a name with the time; "-": standard output */
 } Settings;
 
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s bundle [OPTIONS]\n"
-        "\n"
-        "Fetches what a running berth knew and decided, as one file: policies, decisions, their\n"
-        "pods, the cluster and what was measured, metrics and status. `berth what-if --bundle` "
-        "and\n"
-        "`berth explain --bundle` read it anywhere, without a cluster.\n"
-        "\n"
-        "Of pods only what policies can read is in it: no environment, no volumes, no commands.\n"
-        "\n"
-        "  --last N              so many filter and prioritize decisions           [1000]\n"
-        "  --anonymize           hash all names that policies do not mention\n"
-        "  --cluster whole|digest  nodes and pods, or only a fingerprint of them  [whole]\n"
-        "  -o, --output FILE     where to; \"-\" is standard output\n"
-        "                        [berth-bundle-DATE.tar.gz]\n"
-        "\n"
-        "The berth that is asked\n" SERVER_SOURCE_HELP,
-        program_name);
-}
-
-/* --- what is in it ----------------------------------------------------------------------- */
+/* --- summary ----------------------------------------------------------------------- */
 
 static void print_size(Buf *out, size_t bytes) {
     if (bytes < 10 * 1024)
@@ -88,10 +64,10 @@ static size_t count_pods(const Recording *recording, Arena *arena) {
 }
 
 static void print_decisions(const Recording *recording, Arena *arena, Buf *out) {
-    size_t n_again = 0, n_pods;
+    size_t n_replayable = 0, n_pods;
 
     for (size_t i = 0; i < recording->n; i++)
-        n_again += !recorded_obstacle(&recording->decisions[i]);
+        n_replayable += !recorded_obstacle(&recording->decisions[i]);
     buf_append(out, STR("  "));
     buf_append_grouped(out, recording->n);
     buf_append(out, recording->n == 1 ? STR(" decision about ") : STR(" decisions about "));
@@ -105,8 +81,8 @@ static void print_decisions(const Recording *recording, Arena *arena, Buf *out) 
         time_print(recording->decisions[recording->n - 1].now_nsec / NSEC_PER_SEC, out);
     }
     buf_append(out, STR("\n  "));
-    buf_append_grouped(out, n_again);
-    buf_append(out, STR(" of them can be made again\n"));
+    buf_append_grouped(out, n_replayable);
+    buf_append(out, STR(" of them can be replayed\n"));
 }
 
 static void print_cluster(const Bundle *bundle, Buf *out) {
@@ -115,7 +91,7 @@ static void print_cluster(const Bundle *bundle, Buf *out) {
         recording->n_scenes > 0 ? recording->scenes[recording->n_scenes - 1] : NULL;
 
     if (!bundle->has_cluster) {
-        buf_append(out, STR("  of the cluster a fingerprint only: nothing can be made again\n"));
+        buf_append(out, STR("  only a digest of the cluster: no decision can be replayed\n"));
         return;
     }
     if (!newest || !newest->snapshot) {
@@ -139,11 +115,11 @@ static void print_policies(const Bundle *bundle, Buf *out) {
     buf_append_char(out, '\n');
     buf_append(out,
         bundle->is_anonymous
-            ? STR("  names are hashed; policies are as they are\n")
-            : STR("  names are as they are: --anonymize hashes those that no policy mentions\n"));
+            ? STR("  anonymized: names are hashed; policies are unchanged\n")
+            : STR("  not anonymized: --anonymize hashes names that no policy mentions\n"));
 }
 
-/* What whoever gets it would type. */
+/* Commands that read the file. */
 static void print_commands(const Bundle *bundle, const char *path, Arena *arena, Buf *out) {
     const Recording *recording = &bundle->recording;
     const RecordedDecision *newest =
@@ -188,7 +164,7 @@ static int complain_file(const char *path, int r) {
     return EXIT_UNREACHABLE;
 }
 
-/* For its owner alone: a cluster is in it. */
+/* Readable by its owner only: it holds a cluster. */
 static int save(const char *path, Str file) {
     int fd = strcmp(path, "-") == 0 ? STDOUT_FILENO
                                     : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -222,7 +198,7 @@ static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
 
 /* --- the command ------------------------------------------------------------------------- */
 
-static int run(Settings *settings) {
+static int fetch(Settings *settings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUNDLE_BUDGET);
     _cleanup_(bundle_done) Bundle bundle = {0};
     const char *path = settings->path;
@@ -232,7 +208,7 @@ static int run(Settings *settings) {
 
     if (!arena)
         return terminal_out_of_memory(WHO);
-    r = bundle_source_fetch(&settings->source, &settings->wish, WHO, arena, &file);
+    r = bundle_source_fetch(&settings->source, &settings->request, WHO, arena, &file);
     if (r == 0)
         r = bundle_source_unpack(file, settings->source.access.server, WHO, &bundle);
     if (r != 0)
@@ -246,68 +222,57 @@ static int run(Settings *settings) {
     return report(&bundle, path, file.len, arena) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-static int misused(const char *what) {
-    return usage_error("bundle", what, print_help);
+#define AT(member) OPTION_AT(Settings, member)
+
+/* clang-format off */
+static const Option options[] = {
+    {"last", OPTION_NUMBER, .argument = "N", AT(request.last), .min = 1, .max = RECORDER_LAST_MAX,
+        .initial = "1000", .help = "how many filter and prioritize decisions"},
+    {"anonymize", OPTION_FLAG, AT(request.is_anonymous),
+        .help = "hash all names that policies do not mention"},
+    {"cluster", OPTION_CHOICE, .argument = "whole|digest", AT(request.only_digest), .initial = "whole",
+        .help = "nodes and pods, or only a digest of them"},
+    {"output", OPTION_FILE, 'o', .argument = "FILE", AT(path), .initial = "berth-bundle-DATE.tar.gz",
+        .help = "file to write; \"-\" is standard output"},
+
+    OPTION_GROUP("The running berth"),
+    SERVER_SOURCE_OPTIONS(Settings, source),
+    {0},
+};
+/* clang-format on */
+
+static void init(void *context) {
+    ((Settings *)context)->request.last = RECORDER_LAST_DEFAULT;
 }
 
-static int set_cluster(Settings *settings, const char *value) {
-    unsigned choice = 0;
-    int r = value_choice("bundle", "cluster", value, "whole|digest", &choice);
+static const char *check(void *context, const Arguments *arguments) {
+    const Settings *settings = context;
 
-    settings->wish.only_digest = choice == 1;
-    return r;
+    (void)arguments;
+    if (settings->path && strcmp(settings->path, "-") == 0 && isatty(STDOUT_FILENO))
+        return "standard output is a terminal, and a bundle is binary: use -o FILE";
+    return server_source_check(&settings->source);
 }
 
-static int set_option(Settings *settings, int option) {
-    switch (option) {
-    case 'l':
-        return value_number("bundle", "last", optarg, 1, RECORDER_LAST_MAX, &settings->wish.last);
-    case 'a':
-        settings->wish.is_anonymous = true;
-        return 0;
-    case 'c':
-        return set_cluster(settings, optarg);
-    case 'o':
-        settings->path = optarg;
-        return 0;
-    default:
-        if (server_source_set(&settings->source, option, optarg))
-            return 0;
-        return misused(NULL);
-    }
+static int run(void *context, const Arguments *arguments) {
+    (void)arguments;
+    return fetch(context);
 }
 
-int cmd_bundle(int argc, char *argv[]) {
-    static const struct option options[] = {
-        SERVER_SOURCE_OPTIONS,
-        {"last", required_argument, NULL, 'l'},
-        {"anonymize", no_argument, NULL, 'a'},
-        {"cluster", required_argument, NULL, 'c'},
-        {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    Settings settings = {.wish.last = RECORDER_LAST_DEFAULT};
-    const char *problem;
-    int option;
-
-    while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
-        int r;
-
-        if (option == 'h') {
-            print_help(stdout);
-            return EXIT_FINE;
-        }
-        r = set_option(&settings, option);
-        if (r != 0)
-            return r;
-    }
-    if (optind < argc)
-        return misused("it takes options only");
-    problem = server_source_check(&settings.source);
-    if (problem)
-        return misused(problem);
-    if (settings.path && strcmp(settings.path, "-") == 0 && isatty(STDOUT_FILENO))
-        return misused("standard output is a terminal, and a bundle is no text: -o FILE");
-    return run(&settings);
-}
+const Command bundle_command = {
+    .name = "bundle",
+    .summary = "save decisions with their inputs in one file",
+    .usage = "[OPTIONS]",
+    .about =
+        "Fetches the state of a running berth as one file: policies, decisions, their pods, the "
+        "cluster, measured values, metrics and status. `berth what-if --bundle` and `berth "
+        "explain --bundle` read it anywhere, without a cluster.\n"
+        "\n"
+        "It holds only the fields of pods that policies can read: no environment, no volumes, "
+        "no commands.",
+    .options = options,
+    .settings_size = sizeof(Settings),
+    .init = init,
+    .check = check,
+    .run = run,
+};

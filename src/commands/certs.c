@@ -1,13 +1,11 @@
 /*
- * berth certs DIR: certificates for a start, and their renewal without a gap.
+ * berth certs DIR: creates certificates and renews them without downtime.
  *
- * What is in the folder is read, some of it is made anew in memory, and all that is new is
- * written at once. What berth makes here is nothing special: any CA does as well.
+ * The folder is read, new files are made in memory, and all of them are written at once.
  */
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,32 +15,30 @@
 #include "certs/authority.h"
 #include "certs/certificate.h"
 #include "certs/pem-folder.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
-#include "cli/values.h"
 #include "commands/certs-report.h"
+#include "commands/commands.h"
 #include "kube/message.h"
 
 #define DAY_SEC INT64_C(86400)
 #define CA_DAYS 3650
 #define DAYS_MAX 3650
+#define DAYS_DEFAULT 365
 #define BACKDATE_SEC 300 /* clocks of two machines differ */
 #define NAMES_MAX 64u
 #define CLIENT_NAME_MAX 64u /* X.520's ceiling for a common name */
 #define ARENA_BUDGET ((size_t)1024 * 1024)
 
-typedef enum Mode { MAKE, FORCE, RENEW, RENEW_CA, RETIRE_CA } Mode;
-
-static const char *const mode_options[] = {"", "--force", "--renew", "--renew-ca", "--retire-ca"};
+typedef enum Mode { MAKE, FORCE, RENEW, RENEW_CA, RETIRE_CA, _MODES } Mode;
 
 typedef struct Settings {
     Mode mode;
+    bool has_mode[_MODES]; /* options that were given */
     Str names[NAMES_MAX];
     size_t n_names;
     Str client_name; /* empty: not given */
-    int64_t days;
-    bool has_days;
+    int64_t days;    /* 0: not given */
+    const char *namespace;
     bool is_kubernetes; /* -o */
     CertsReport report;
 } Settings;
@@ -56,47 +52,7 @@ static const Str default_names[] = {
     STR("::1"),
 };
 
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s certs [OPTIONS] DIR\n"
-        "\n"
-        "Makes certificates for HTTPS between kube-scheduler and berth: a CA (ca.crt, ca.key), a\n"
-        "pair for berth (server.crt, server.key) and a pair for kube-scheduler (client.crt,\n"
-        "client.key), in a folder of their own. Keys are ECDSA on P-256. Nothing that is there is\n"
-        "overwritten unless one of the options below says so.\n"
-        "\n"
-        "  --name NAME            DNS name or address of berth; may be repeated\n"
-        "                         [berth.berth-system.svc, berth.berth-system.svc.cluster.local,\n"
-        "                         berth, localhost, 127.0.0.1, ::1]\n"
-        "  --client-name NAME     whom berth lets in (the CN)     [system:kube-scheduler]\n"
-        "  --days N               how long the pairs last; the CA lasts ten years   [365]\n"
-        "  -o, --output files|kubernetes  tell what was made and what comes next; or print the\n"
-        "                         Secrets berth-server and berth-client as YAML, also of what is\n"
-        "                         there already                                   [files]\n"
-        "  --namespace NAME       of the Secrets                           [berth-system]\n"
-        "  --force                make everything anew, the CA too: who trusts the old one\n"
-        "                         will not trust these\n"
-        "\n"
-        "Renewal\n"
-        "  --renew                new pairs of the CA in DIR, with the names of the old ones\n"
-        "  --renew-ca             a new CA; ca.crt then holds it and those before it\n"
-        "  --retire-ca            only the newest CA stays in ca.crt\n"
-        "\n"
-        "Pairs: `--renew` and bring the files to where they are used. A running berth notices\n"
-        "by itself; kube-scheduler does when its configuration names files, and is restarted\n"
-        "when they are written into it. A CA, without a gap:\n"
-        "  1. --renew-ca    bring ca.crt to both sides, restart kube-scheduler (it reads CAs "
-        "once)\n"
-        "  2. --renew       bring the new pairs to both sides\n"
-        "  3. --retire-ca   bring ca.crt to both sides again\n"
-        "Each side trusts both CAs until the last step, so their order does not matter.\n"
-        "\n"
-        "Exit code: 0 when it is done, 1 when what is in DIR does not allow it, 3 when DIR cannot\n"
-        "be read or written.\n",
-        program_name);
-}
-
-/* --- what is made ----------------------------------------------------------------- */
+/* --- certificates ----------------------------------------------------------------- */
 
 static int64_t now_sec(void) {
     return clock_wall_nsec() / NSEC_PER_SEC;
@@ -137,7 +93,7 @@ static int issue(const Authority *authority, const Settings *settings, PairUse u
     PemFolder *folder, char *error) {
     _cleanup_(pem_pair_done) PemPair pair = PEM_PAIR_INIT;
     bool is_server = use == PAIR_SERVER;
-    PairWish wish = {
+    PairRequest request = {
         .use = use,
         .common_name = is_server ? STR("berth") : settings->client_name,
         .names = settings->names,
@@ -145,7 +101,7 @@ static int issue(const Authority *authority, const Settings *settings, PairUse u
         .from_sec = now_sec() - BACKDATE_SEC,
         .until_sec = now_sec() + settings->days * DAY_SEC,
     };
-    int r = authority_issue(authority, &wish, &pair, error);
+    int r = authority_issue(authority, &request, &pair, error);
 
     if (r < 0)
         return r;
@@ -194,7 +150,8 @@ static int read_authority(const PemFolder *folder, bool needs_key, Authority **r
     if (!folder->is_there[PEM_CA] || (needs_key && !has_key)) {
         message_set(error,
             AUTHORITY_ERROR_MAX,
-            "%s has no %s: only who has the CA's key can sign; without it make all anew (--force)",
+            "%s has no %s: the CA's key is needed to sign; without it make everything new "
+            "(--force)",
             folder->path,
             folder->is_there[PEM_CA] ? "ca.key" : "ca.crt");
         return -EINVAL;
@@ -214,7 +171,7 @@ static int make(Settings *settings, PemFolder *folder, char *error) {
     if (settings->mode == MAKE && pem_folder_first(folder)) {
         message_set(error,
             AUTHORITY_ERROR_MAX,
-            "%s/%s is there already; --renew makes new pairs of its CA, --force everything anew",
+            "%s/%s exists; --renew makes new certificates of its CA, --force makes everything new",
             folder->path,
             pem_folder_first(folder));
         return -EEXIST;
@@ -247,7 +204,7 @@ static int renew_authority(Settings *settings, PemFolder *folder, char *error) {
     return r < 0 ? r : make_authority(before, folder, &authority, error);
 }
 
-/* Nobody may be left who shows a certificate of one that goes. */
+/* No certificate of a retired CA may be in use any more. */
 static int retire(Settings *settings, PemFolder *folder, char *error) {
     static const PemFile leaves[] = {PEM_SERVER, PEM_CLIENT};
     _cleanup_(authority_freep) Authority *authority = NULL;
@@ -260,8 +217,9 @@ static int retire(Settings *settings, PemFolder *folder, char *error) {
             authority_signer_of(authority, pem_folder_text(folder, leaves[i])) != 0) {
             message_set(error,
                 AUTHORITY_ERROR_MAX,
-                "%s/%s is not of the newest CA; --renew first, and bring the new pairs to where "
-                "they are used",
+                "%s/%s is not signed by the newest CA; run --renew first, and copy the new files "
+                "to "
+                "where they are used",
                 folder->path,
                 pem_file_name(leaves[i]));
             return -EINVAL;
@@ -279,13 +237,13 @@ static const ModeFunction mode_functions[] = {
     [RETIRE_CA] = retire,
 };
 
-/* Wrong content (1), or a folder that cannot be had (3). */
+/* Wrong content (1), or a folder that is unavailable (3). */
 static int complain(const char *error, int r) {
     terminal_complain("berth certs", error);
     return r == -EINVAL || r == -EEXIST || r == -E2BIG ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
-static int run(Settings *settings, const char *path) {
+static int change_folder(Settings *settings, const char *path) {
     _cleanup_(pem_folder_done) PemFolder folder = PEM_FOLDER_INIT;
     char error[AUTHORITY_ERROR_MAX] = "out of memory";
     int r = pem_folder_read(&folder, path, error);
@@ -312,35 +270,6 @@ static int run(Settings *settings, const char *path) {
 
 /* --- options ---------------------------------------------------------------------- */
 
-enum {
-    OPTION_NAME = 256,
-    OPTION_CLIENT_NAME,
-    OPTION_DAYS,
-    OPTION_NAMESPACE,
-    OPTION_FORCE, /* these four in the order of Mode */
-    OPTION_RENEW,
-    OPTION_RENEW_CA,
-    OPTION_RETIRE_CA,
-};
-
-static const struct option long_options[] = {
-    {"name", required_argument, NULL, OPTION_NAME},
-    {"client-name", required_argument, NULL, OPTION_CLIENT_NAME},
-    {"days", required_argument, NULL, OPTION_DAYS},
-    {"output", required_argument, NULL, 'o'},
-    {"namespace", required_argument, NULL, OPTION_NAMESPACE},
-    {"force", no_argument, NULL, OPTION_FORCE},
-    {"renew", no_argument, NULL, OPTION_RENEW},
-    {"renew-ca", no_argument, NULL, OPTION_RENEW_CA},
-    {"retire-ca", no_argument, NULL, OPTION_RETIRE_CA},
-    {"help", no_argument, NULL, 'h'},
-    {0},
-};
-
-static int wrong_value(const char *option, const char *value, const char *wanted) {
-    return value_error("certs", option, value, wanted);
-}
-
 /* A DNS name as certificates carry it: the first label may be "*". */
 static bool is_dns_name(Str name) {
     Str rest = str_has_prefix(name, STR("*.")) ? str_skip(name, 2) : name, label;
@@ -353,105 +282,120 @@ static bool is_dns_name(Str name) {
     return !str_has_suffix(name, STR("."));
 }
 
-static int add_name(Settings *settings, const char *value) {
+static const char *add_name(void *context, const char *value) {
+    Settings *settings = context;
     unsigned char address[sizeof(struct in6_addr)];
     Str name = str_from_c(value);
 
     if (inet_pton(AF_INET, value, address) != 1 && inet_pton(AF_INET6, value, address) != 1 &&
         !is_dns_name(name))
-        return wrong_value("name",
-            value,
-            "expected a DNS name in small letters or an address, without scheme and port");
+        return "expected a DNS name in lower case or an address, without scheme and port";
     if (settings->n_names == NAMES_MAX)
-        return wrong_value("name", value, "there are 64 names already");
+        return "too many; at most 64";
     settings->names[settings->n_names++] = name;
-    return 0;
+    return NULL;
 }
 
-static int set_client_name(Settings *settings, const char *value) {
+static const char *set_client_name(void *context, const char *value) {
     Str name = str_from_c(value);
 
     if (str_is_empty(name) || name.len > CLIENT_NAME_MAX)
-        return wrong_value("client-name", value, "expected 1 to 64 characters");
+        return "expected 1 to 64 characters";
     for (size_t i = 0; i < name.len; i++)
         if (name.ptr[i] < ' ' || name.ptr[i] > '~')
-            return wrong_value("client-name", value, "expected letters, digits and signs of ASCII");
-    settings->client_name = name;
-    return 0;
+            return "expected printable ASCII characters";
+    ((Settings *)context)->client_name = name;
+    return NULL;
 }
 
-static int set_output(Settings *settings, const char *value) {
-    unsigned choice = 0;
-    int r = value_choice("certs", "output", value, "files|kubernetes", &choice);
+#define AT(member) OPTION_AT(Settings, member)
 
-    settings->is_kubernetes = choice == 1;
-    return r;
+/* clang-format off */
+static const Option options[] = {
+    {"name", OPTION_CUSTOM, .argument = "NAME", .set = add_name,
+        .initial = "berth.berth-system.svc, berth, localhost ...",
+        .help = "DNS name or address of berth; may be repeated"},
+    {"client-name", OPTION_CUSTOM, .argument = "NAME", .set = set_client_name, .initial = "system:kube-scheduler",
+        .help = "name of the client (the CN)"},
+    {"days", OPTION_NUMBER, .argument = "N", AT(days), .min = 1, .max = DAYS_MAX, .initial = "365",
+        .help = "lifetime of the certificates; that of the CA is ten years"},
+    {"output", OPTION_CHOICE, 'o', .argument = "files|kubernetes", AT(is_kubernetes), .initial = "files",
+        .help = "print what was made and what to do next; or print the Secrets berth-server and "
+                "berth-client as YAML, also of existing files"},
+    {"namespace", OPTION_TEXT, .argument = "NAME", AT(namespace), .check = value_check_namespace,
+        .initial = "berth-system", .help = "of the Secrets"},
+    {"force", OPTION_FLAG, AT(has_mode[FORCE]),
+        .help = "make everything new, the CA too: clients of the old CA will not trust these"},
+
+    OPTION_GROUP("Renewal"),
+    {"renew", OPTION_FLAG, AT(has_mode[RENEW]),
+        .help = "new certificates of the CA in DIR, with the names of the old ones"},
+    {"renew-ca", OPTION_FLAG, AT(has_mode[RENEW_CA]),
+        .help = "a new CA; ca.crt then holds it and the previous ones"},
+    {"retire-ca", OPTION_FLAG, AT(has_mode[RETIRE_CA]), .help = "keep only the newest CA in ca.crt"},
+    {0},
+};
+/* clang-format on */
+
+static void init(void *context) {
+    ((Settings *)context)->namespace = "berth-system";
 }
 
-static int set_mode(Settings *settings, Mode mode) {
-    if (settings->mode != MAKE && settings->mode != mode) {
-        (void)fprintf(stderr,
-            "berth certs: %s and %s exclude each other: they are steps of their own\n",
-            mode_options[settings->mode],
-            mode_options[mode]);
-        return EXIT_USAGE;
-    }
-    settings->mode = mode;
-    return 0;
-}
+static const char *check(void *context, const Arguments *arguments) {
+    Settings *settings = context;
+    size_t n_modes = 0;
 
-static int set_option(Settings *settings, int option, const char *value) {
-    switch (option) {
-    case OPTION_NAME:
-        return add_name(settings, value);
-    case OPTION_CLIENT_NAME:
-        return set_client_name(settings, value);
-    case OPTION_DAYS:
-        settings->has_days = true;
-        return value_number("certs", "days", value, 1, DAYS_MAX, &settings->days);
-    case OPTION_NAMESPACE:
-        settings->report.namespace = str_from_c(value);
-        return value_namespace("certs", value);
-    case 'o':
-        return set_output(settings, value);
-    default:
-        return set_mode(settings, (Mode)(option - OPTION_FORCE + FORCE));
-    }
-}
-
-static int misused(const char *what) {
-    return usage_error("certs", what, print_help);
-}
-
-static int check_settings(const Settings *settings, int n_folders) {
-    bool makes_pairs = settings->mode <= RENEW;
-
-    if (n_folders != 1)
-        return misused(n_folders == 0 ? "in which folder?" : "one folder at a time");
-    if (!makes_pairs &&
-        (settings->n_names > 0 || !str_is_empty(settings->client_name) || settings->has_days))
-        return misused("--name, --client-name and --days are for pairs: go with --renew");
-    return 0;
-}
-
-int cmd_certs(int argc, char *argv[]) {
-    Settings settings = {.days = 365, .report = {.namespace = STR("berth-system")}};
-    int option, r;
-
-    while ((option = getopt_long(argc, argv, "ho:", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            print_help(stdout);
-            return EXIT_FINE;
+    for (Mode mode = MAKE; mode < _MODES; mode++)
+        if (settings->has_mode[mode]) {
+            settings->mode = mode;
+            n_modes++;
         }
-        if (option == '?')
-            return misused(NULL);
-        r = set_option(&settings, option, optarg);
-        if (r != 0)
-            return r;
-    }
-    r = check_settings(&settings, argc - optind);
-    if (r != 0)
-        return r;
-    settings.report.out = settings.is_kubernetes ? stderr : stdout;
-    return run(&settings, argv[optind]);
+    if (n_modes > 1)
+        return "--force, --renew, --renew-ca and --retire-ca exclude each other: each is a step";
+    if (arguments->n != 1)
+        return "expected one folder";
+    if (settings->mode > RENEW &&
+        (settings->n_names > 0 || !str_is_empty(settings->client_name) || settings->days > 0))
+        return "--name, --client-name and --days are for certificates: use them with --renew";
+    return NULL;
 }
+
+static int run(void *context, const Arguments *arguments) {
+    Settings *settings = context;
+
+    if (settings->days == 0)
+        settings->days = DAYS_DEFAULT;
+    settings->report.namespace = str_from_c(settings->namespace);
+    settings->report.out = settings->is_kubernetes ? stderr : stdout;
+    return change_folder(settings, arguments->items[0]);
+}
+
+const Command certs_command = {
+    .name = "certs",
+    .summary = "create and renew certificates for HTTPS",
+    .usage = "[OPTIONS] DIR",
+    .about =
+        "Makes certificates for HTTPS between kube-scheduler and berth: a CA (ca.crt, ca.key), a "
+        "certificate for berth (server.crt, server.key) and one for kube-scheduler (client.crt, "
+        "client.key), in a folder of their own. Keys are ECDSA on P-256. Existing files are not "
+        "overwritten unless one of the options below demands it.",
+    .options = options,
+    .notes =
+        "Certificates: run `--renew` and copy the files to where they are used. A running berth "
+        "reloads them by itself; kube-scheduler does if its configuration names files, and is "
+        "restarted if they are written into it. A CA, without downtime:\n"
+        "  1. --renew-ca    copy ca.crt to both sides, restart kube-scheduler (it reads CAs once)\n"
+        "  2. --renew       copy the new certificates to both sides\n"
+        "  3. --retire-ca   copy ca.crt to both sides again\n"
+        "Each side trusts both CAs until the last step, so their order does not matter.\n"
+        "\n"
+        "Exit code: 0 when it is done, 1 when the files in DIR do not allow it, 3 when DIR cannot "
+        "be "
+        "read or written.",
+    .complete = COMPLETE_FILES,
+    .max_completed = 1,
+    .settings_size = sizeof(Settings),
+    .init = init,
+    .check = check,
+    .run = run,
+};

@@ -16,7 +16,6 @@
 #include "cli/command.h"
 #include "cli/server-source.h"
 #include "cli/terminal.h"
-#include "cli/values.h"
 #include "input/file.h"
 
 #define WHO "berth check"
@@ -28,128 +27,62 @@
 
 /* --- options --------------------------------------------------------------------------------- */
 
-static int add(const char **list, size_t *n, size_t max, const char *option, const char *value) {
-    if (*n == max) {
-        (void)fprintf(stderr, WHO ": more than %zu of --%s\n", max, option);
-        return EXIT_USAGE;
-    }
-    list[(*n)++] = value;
-    return 0;
-}
-
-static int add_only(CheckupCommand *command, const char *value) {
+const char *installation_check_only(Str names[], size_t *n, const char *value) {
     Str rest = str_from_c(value), name;
 
     while (str_split(&rest, ',', &name)) {
         if (str_is_empty(str_trim(name)))
             continue;
-        if (command->n_only == CHECKUP_ONLY_MAX)
-            return value_error("check", "only", value, "expected fewer names");
-        command->only[command->n_only++] = str_trim(name);
+        if (*n == CHECKUP_ONLY_MAX)
+            return "expected fewer names";
+        names[(*n)++] = str_trim(name);
     }
-    return 0;
+    return NULL;
 }
 
-/* NAMESPACE/NAME. */
-static int check_name(const char *option, const char *value) {
+const char *installation_check_name(const char *value) {
     Str rest = str_from_c(value), namespace;
 
-    if (str_split(&rest, '/', &namespace) && !str_is_empty(namespace) && !str_is_empty(rest) &&
-        str_find(rest, '/') == SIZE_MAX)
-        return 0;
-    return value_error("check", option, value, "expected NAMESPACE/NAME");
+    return str_split(&rest, '/', &namespace) && !str_is_empty(namespace) && !str_is_empty(rest) &&
+                   str_find(rest, '/') == SIZE_MAX
+               ? NULL
+               : "expected NAMESPACE/NAME";
 }
 
-static int check_url(const char *option, const char *value) {
+const char *installation_check_url(const char *value) {
     Str url = str_from_c(value);
 
-    if (str_has_prefix(url, STR("http://")) || str_has_prefix(url, STR("https://")))
-        return 0;
-    return value_error("check", option, value, "expected http://HOST:PORT or https://HOST:PORT");
+    return str_has_prefix(url, STR("http://")) || str_has_prefix(url, STR("https://"))
+               ? NULL
+               : "expected http://HOST:PORT or https://HOST:PORT";
 }
 
-static int set_server(CheckupCommand *command, const char *value) {
-    GatherOptions *gather = &command->gather;
-    int r = check_url("server", value);
+static bool is_live_given(const InstallationCheck *check) {
+    const GatherOptions *gather = &check->collect;
 
-    return r != 0 ? r : add(gather->servers, &gather->n_servers, FACTS_BERTHS_MAX, "server", value);
+    return gather->n_servers > 0 || server_source_is_given(&check->source) ||
+           check->n_configs > 0 || gather->n_scheduler_pods > 0 || gather->service_account ||
+           gather->user || check->wait_nsec > 0;
 }
 
-static int set_pod(CheckupCommand *command, const char *value) {
-    GatherOptions *gather = &command->gather;
-    int r = check_name("scheduler-pod", value);
-
-    return r != 0 ? r
-                  : add(gather->scheduler_pods,
-                        &gather->n_scheduler_pods,
-                        GATHER_PODS_MAX,
-                        "scheduler-pod",
-                        value);
+bool installation_check_is_given(const InstallationCheck *check) {
+    return is_live_given(check) || check->collect.url || check->n_only > 0;
 }
 
-bool checkup_command_set(CheckupCommand *command, int option, const char *value, int *ret) {
-    GatherOptions *gather = &command->gather;
-
-    *ret = 0;
-    switch (option) {
-    case CHECKUP_SERVER:
-        *ret = set_server(command, value);
-        return true;
-    case CHECKUP_SCHEDULER_CONFIG:
-        *ret = add(
-            command->configs, &command->n_configs, FACTS_CONFIGS_MAX, "scheduler-config", value);
-        return true;
-    case CHECKUP_SCHEDULER_POD:
-        *ret = set_pod(command, value);
-        return true;
-    case CHECKUP_URL:
-        gather->url = value;
-        *ret = check_url("url", value);
-        return true;
-    case CHECKUP_SERVICE_ACCOUNT:
-        gather->service_account = value;
-        *ret = check_name("service-account", value);
-        return true;
-    case CHECKUP_USER:
-        gather->user = value;
-        return true;
-    case CHECKUP_ONLY:
-        *ret = add_only(command, value);
-        return true;
-    case CHECKUP_WAIT:
-        *ret = value_duration(
-            "check", "wait", value, NSEC_PER_SEC, WAIT_MAX_NSEC, &command->wait_nsec);
-        return true;
-    default:
-        return server_source_set(&command->source, option, value);
-    }
-}
-
-static bool is_live_given(const CheckupCommand *command) {
-    const GatherOptions *gather = &command->gather;
-
-    return gather->n_servers > 0 || server_source_is_given(&command->source) ||
-           command->n_configs > 0 || gather->n_scheduler_pods > 0 || gather->service_account ||
-           gather->user || command->wait_nsec > 0;
-}
-
-bool checkup_command_is_given(const CheckupCommand *command) {
-    return is_live_given(command) || command->gather.url || command->n_only > 0;
-}
-
-const char *checkup_command_check(const CheckupCommand *command, const ClusterSource *cluster) {
-    const GatherOptions *gather = &command->gather;
+const char *installation_check_validate(
+    const InstallationCheck *check, const ClusterSource *cluster) {
+    const GatherOptions *gather = &check->collect;
     bool has_cluster = cluster_source_is_live(cluster);
     const char *wrong;
 
     if (gather->is_offline)
-        return is_live_given(command) || has_cluster
+        return is_live_given(check) || has_cluster
                    ? "--offline reads configurations and asks nobody: --server, --kubeconfig and "
                      "their like go with --live"
                    : NULL;
     wrong = cluster_source_check_live(cluster);
     if (!wrong)
-        wrong = server_source_check(&command->source);
+        wrong = server_source_check(&check->source);
     if (wrong)
         return wrong;
     if (gather->service_account && gather->user)
@@ -181,20 +114,21 @@ static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
     return r < 0 ? ret->error.ptr != NULL : ret->text.ptr != NULL;
 }
 
-static int read_configs(CheckupCommand *command, const char *const *paths, size_t n, Arena *arena) {
+static int read_configs(
+    InstallationCheck *check, const char *const *paths, size_t n, Arena *arena) {
     for (size_t i = 0; i < n; i++)
-        if (!read_config(paths[i], arena, &command->gather.configs[i]))
+        if (!read_config(paths[i], arena, &check->collect.configs[i]))
             return terminal_out_of_memory(WHO);
-    command->gather.n_configs = n;
+    check->collect.n_configs = n;
     return 0;
 }
 
 /* A misspelt --only is told before anybody is asked. */
-static int check_only(const CheckupCommand *command, Arena *arena) {
-    const Facts nothing = {.is_offline = command->gather.is_offline};
+static int check_only(const InstallationCheck *check, Arena *arena) {
+    const Facts nothing = {.is_offline = check->collect.is_offline};
     Str unknown = STR_NULL;
     Checkup checkup;
-    int r = checkup_run(&nothing, command->only, command->n_only, arena, &checkup, &unknown);
+    int r = checkup_run(&nothing, check->only, check->n_only, arena, &checkup, &unknown);
 
     if (r == -ENOMEM)
         return terminal_out_of_memory(WHO);
@@ -246,23 +180,22 @@ static bool is_reached(const Facts *facts) {
 }
 
 static int run_round(
-    const CheckupCommand *command, Client *client, Arena *arena, Buf *notes, Round *ret) {
+    const InstallationCheck *check, Client *client, Arena *arena, Buf *notes, Round *ret) {
     Str unknown;
     int r;
 
-    *ret = (Round){.facts.is_offline = command->gather.is_offline};
-    ret->gather = (Gather){.options = &command->gather,
+    *ret = (Round){.facts.is_offline = check->collect.is_offline};
+    ret->gather = (Gather){.options = &check->collect,
         .arena = arena,
         .client = client,
         .facts = &ret->facts,
         .give_up_nsec = clock_monotonic_nsec() + GATHER_SEC * NSEC_PER_SEC,
         .notes = notes};
     buf_reset(notes);
-    r = command->gather.is_offline ? gather_scheduler_configs(&ret->gather)
-                                   : gather_live(&ret->gather);
+    r = check->collect.is_offline ? gather_scheduler_configs(&ret->gather)
+                                  : gather_live(&ret->gather);
     if (r == 0)
-        r = checkup_run(
-            &ret->facts, command->only, command->n_only, arena, &ret->checkup, &unknown);
+        r = checkup_run(&ret->facts, check->only, check->n_only, arena, &ret->checkup, &unknown);
     ret->is_anything_reached = is_reached(&ret->facts);
     return r;
 }
@@ -283,11 +216,11 @@ static void print_notes(const Buf *notes) {
     (void)terminal_print(stderr, buf_str(&out));
 }
 
-static int print_round(const CheckupCommand *command, const Round *round) {
+static int print_round(const InstallationCheck *check, const Round *round) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
 
     print_notes(round->gather.notes);
-    if (command->is_json)
+    if (check->is_json)
         checkup_print_json(&round->checkup, &out);
     else
         (terminal_has_symbols(stdout) ? checkup_print : checkup_print_ascii)(
@@ -299,50 +232,50 @@ static int print_round(const CheckupCommand *command, const Round *round) {
     return is_fine(round) ? EXIT_FINE : EXIT_FAILED;
 }
 
-static int run_rounds(const CheckupCommand *command, Client *client) {
+static int run_rounds(const InstallationCheck *check, Client *client) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
-    int64_t deadline = clock_monotonic_nsec() + command->wait_nsec;
+    int64_t deadline = clock_monotonic_nsec() + check->wait_nsec;
     Round round;
 
     if (!arena)
         return terminal_out_of_memory(WHO);
     for (;;) {
-        if (run_round(command, client, arena, &notes, &round) < 0)
+        if (run_round(check, client, arena, &notes, &round) < 0)
             return terminal_out_of_memory(WHO);
         if (is_fine(&round) || clock_monotonic_nsec() + PAUSE_SEC * NSEC_PER_SEC > deadline)
-            return print_round(command, &round);
+            return print_round(check, &round);
         arena_reset(arena);
         (void)nanosleep(&(struct timespec){.tv_sec = PAUSE_SEC}, NULL);
     }
 }
 
-int checkup_command_run(CheckupCommand *command, const ClusterSource *cluster) {
+int installation_check_run(InstallationCheck *check, const ClusterSource *cluster) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
-    int r = arena ? check_only(command, arena) : terminal_out_of_memory(WHO);
+    int r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO);
 
     if (r == 0)
-        r = server_source_open(&command->source, WHO);
+        r = server_source_open(&check->source, WHO);
     if (r == 0)
-        r = read_configs(command, command->configs, command->n_configs, arena);
+        r = read_configs(check, check->configs, check->n_configs, arena);
     if (r == 0 && cluster_source_is_live(cluster))
         r = cluster_source_access(cluster, WHO, &access);
     if (r != 0)
         return r;
-    command->gather.access = command->source.access;
-    command->gather.is_self = cluster->is_in_cluster;
+    check->collect.access = check->source.access;
+    check->collect.is_self = cluster->is_in_cluster;
     if (access) {
         client = client_new(access);
         if (!client)
             return terminal_out_of_memory(WHO);
     }
-    return run_rounds(command, client);
+    return run_rounds(check, client);
 }
 
-int checkup_command_run_offline(
-    CheckupCommand *command, const char *const *configs, size_t n_configs) {
+int installation_check_run_offline(
+    InstallationCheck *check, const char *const *configs, size_t n_configs) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
     int r;
 
@@ -350,8 +283,8 @@ int checkup_command_run_offline(
         (void)fprintf(stderr, WHO ": more than %u files\n", FACTS_CONFIGS_MAX);
         return EXIT_USAGE;
     }
-    r = arena ? check_only(command, arena) : terminal_out_of_memory(WHO);
+    r = arena ? check_only(check, arena) : terminal_out_of_memory(WHO);
     if (r == 0)
-        r = read_configs(command, configs, n_configs, arena);
-    return r != 0 ? r : run_rounds(command, NULL);
+        r = read_configs(check, configs, n_configs, arena);
+    return r != 0 ? r : run_rounds(check, NULL);
 }

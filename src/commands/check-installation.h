@@ -1,81 +1,80 @@
 #pragma once
 
 /*
- * CheckupCommand: the part of `berth check` that looks at an installation: its options, and rounds
- * of gathering, judging and printing.
+ * InstallationCheck: the part of `berth check` that looks at an installation: its options, and
+ * rounds of gathering, judging and printing.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/nsec.h"
 #include "checkup/check.h"
 #include "cli/cluster-source.h"
 #include "cli/server-source.h"
 #include "collect/collect.h"
 
-typedef struct CheckupCommand {
-    GatherOptions gather;
+typedef struct InstallationCheck {
+    GatherOptions collect;
     const char *configs[FACTS_CONFIGS_MAX]; /* --scheduler-config */
     size_t n_configs;
-    ServerSource source; /* how to get into berths; they are gather.servers */
+    ServerSource source; /* how to get into berths; they are collect.servers */
     Str only[CHECKUP_ONLY_MAX];
     size_t n_only;
     int64_t wait_nsec;
     bool is_json;
-} CheckupCommand;
+} InstallationCheck;
 
-#define CHECKUP_COMMAND_HELP                                                                       \
-    "  --server URL          a berth; may be repeated         [" SERVER_SOURCE_DEFAULT             \
-    "]\n" SERVER_SOURCE_ACCESS_HELP                                                                \
-    "  --scheduler-config FILE  a configuration of kube-scheduler; may be repeated. With\n"        \
-    "                        --kubeconfig or --in-cluster they are found in the cluster, and\n"    \
-    "                        rights, clocks and berth's pods are looked at, too\n"                 \
-    "  --scheduler-pod NAMESPACE/NAME  a kube-scheduler that is not found by itself\n"             \
-    "  --url URL             of berth's entry in configurations, if it is not that of --server\n"  \
-    "  --service-account NAMESPACE/NAME  whose rights          [that of berth's pods]\n"           \
-    "  --user NAME           or a user's\n"
+/* Rows of an option table whose settings of type @type hold an InstallationCheck at @member. */
+/* clang-format off */
+#define CHECK_INSTALLATION_OPTIONS(type, member)                                                   \
+    {"server", OPTION_LIST, .argument = "URL", .check = installation_check_url,                    \
+        OPTION_LIST_AT(type, member.collect.servers, member.collect.n_servers),                    \
+        .initial = SERVER_SOURCE_DEFAULT, .help = "a running berth; may be repeated"},             \
+    SERVER_SOURCE_ACCESS_OPTIONS(type, member.source),                                             \
+    {"scheduler-config", OPTION_LIST, .argument = "FILE", .complete = COMPLETE_FILES,              \
+        OPTION_LIST_AT(type, member.configs, member.n_configs),                                    \
+        .help = "a configuration of kube-scheduler; may be repeated. With --kubeconfig or "        \
+                "--in-cluster it is found in the cluster, and permissions, clocks and berth's "    \
+                "pods are checked, too"},                                                          \
+    {"scheduler-pod", OPTION_LIST, .argument = "NAMESPACE/NAME", .complete = COMPLETE_PODS,        \
+        .check = installation_check_name,                                                          \
+        OPTION_LIST_AT(type, member.collect.scheduler_pods, member.collect.n_scheduler_pods),      \
+        .help = "a kube-scheduler that is not found automatically"},                               \
+    {"url", OPTION_TEXT, .argument = "URL", OPTION_AT(type, member.collect.url),                   \
+        .check = installation_check_url,                                                           \
+        .help = "berth's URL in configurations, if it is not that of --server"},                   \
+    {"service-account", OPTION_TEXT, .argument = "NAMESPACE/NAME",                                 \
+        OPTION_AT(type, member.collect.service_account), .check = installation_check_name,         \
+        .initial = "that of berth's pods", .help = "whose permissions to check"},                  \
+    {"user", OPTION_TEXT, .argument = "NAME", OPTION_AT(type, member.collect.user),                \
+        .help = "or a user's"},                                                                    \
+    {"only", OPTION_CUSTOM, .argument = "NAME,...", .complete = COMPLETE_CHECKS, .set = add_only,  \
+        .help = "these groups (scheduler, berth, rights, cluster, policies, installation) or "     \
+                "codes (B201)"},                                                                   \
+    {"wait", OPTION_DURATION, .argument = "TIME", OPTION_AT(type, member.wait_nsec),               \
+        .min = NSEC_PER_SEC, .max = INT64_C(3600) * NSEC_PER_SEC,                                  \
+        .help = "repeat every second until nothing fails, for up to TIME (60s)"}
+/* clang-format on */
 
-#define CHECKUP_COMMAND_COMMON_HELP                                                                \
-    "  --only NAME,...       these groups (scheduler, berth, rights, cluster, policies,\n"         \
-    "                        installation) or codes (B201)\n"                                      \
-    "  --wait TIME           again every second until nothing fails, for up to TIME (60s)\n"
+/* For Option.check: NAMESPACE/NAME; http:// or https://. */
+const char *installation_check_name(const char *value);
+const char *installation_check_url(const char *value);
 
-enum {
-    CHECKUP_SERVER = 640,
-    CHECKUP_SCHEDULER_CONFIG,
-    CHECKUP_SCHEDULER_POD,
-    CHECKUP_URL,
-    CHECKUP_SERVICE_ACCOUNT,
-    CHECKUP_USER,
-    CHECKUP_ONLY,
-    CHECKUP_WAIT,
-};
-
-/* For getopt_long(); the values are for checkup_command_set(). */
-#define CHECKUP_COMMAND_OPTIONS                                                                    \
-    {"server", required_argument, NULL, CHECKUP_SERVER}, SERVER_SOURCE_ACCESS_OPTIONS,             \
-        {"scheduler-config", required_argument, NULL, CHECKUP_SCHEDULER_CONFIG},                   \
-        {"scheduler-pod", required_argument, NULL, CHECKUP_SCHEDULER_POD},                         \
-        {"url", required_argument, NULL, CHECKUP_URL},                                             \
-        {"service-account", required_argument, NULL, CHECKUP_SERVICE_ACCOUNT},                     \
-        {"user", required_argument, NULL, CHECKUP_USER},                                           \
-        {"only", required_argument, NULL, CHECKUP_ONLY}, {                                         \
-        "wait", required_argument, NULL, CHECKUP_WAIT                                              \
-    }
-
-/* True when @option was one of the above; then *@ret is 0, or EXIT_USAGE after complaining. */
-bool checkup_command_set(CheckupCommand *command, int option, const char *value, int *ret);
+/* Adds the names in @value, "rights,B201". NULL; or what is wrong. */
+const char *installation_check_only(Str names[], size_t *n, const char *value);
 
 /* Whether any of its options was given. */
-bool checkup_command_is_given(const CheckupCommand *command);
+bool installation_check_is_given(const InstallationCheck *check);
 
 /* NULL when they go together; else what is wrong. */
-const char *checkup_command_check(const CheckupCommand *command, const ClusterSource *cluster);
+const char *installation_check_validate(
+    const InstallationCheck *check, const ClusterSource *cluster);
 
 /* Prints what was found. @cluster may name no API server. The exit code. */
-int checkup_command_run(CheckupCommand *command, const ClusterSource *cluster);
+int installation_check_run(InstallationCheck *check, const ClusterSource *cluster);
 
 /* The same of configurations alone. */
-int checkup_command_run_offline(
-    CheckupCommand *command, const char *const *configs, size_t n_configs);
+int installation_check_run_offline(
+    InstallationCheck *check, const char *const *configs, size_t n_configs);

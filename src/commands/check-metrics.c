@@ -139,7 +139,8 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     return view_new(&parts, /* before= */ NULL, ret) < 0 ? terminal_out_of_memory(WHO) : 0;
 }
 
-int check_live(const MetricsSource *metrics, const ClusterSource *cluster, Program *program) {
+int check_metric_sources(
+    const MetricsSource *metrics, const ClusterSource *cluster, Program *program) {
     _cleanup_(arena_freep) Arena *arena = arena_new(LIVE_BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(LIVE_TEXT_MAX);
     _cleanup_(zones_freep) Zones *zones = zones_new();

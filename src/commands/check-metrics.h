@@ -11,4 +11,5 @@
 
 /* Prints one paragraph a metric. EXIT_FINE when every metric has a value of some node; EXIT_FAILED
  * when not; or another exit code, after complaining. */
-int check_live(const MetricsSource *metrics, const ClusterSource *cluster, Program *program);
+int check_metric_sources(
+    const MetricsSource *metrics, const ClusterSource *cluster, Program *program);

@@ -1,84 +1,43 @@
 /*
- * berth check FILE…: everything that is wrong with policies, at once.
+ * berth check: reports everything that is wrong with policies, with an installation (--live), or
+ * with kube-scheduler's configurations (--offline).
  *
- * Each argument is a file or a folder. All of them are checked together, because
- * names must be unique across them. With --live their metrics are asked for, too (check-live.c),
- * and the installation is looked at (checkup-command.c); with --offline the files are
- * kube-scheduler's.
+ * All policy files are checked together, because names must be unique across them.
  */
 
-#include <getopt.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
 #include "checkup/check.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
-#include "cli/values.h"
 #include "commands/check-installation.h"
 #include "commands/check-metrics.h"
 #include "commands/check-rules.h"
+#include "commands/commands.h"
 #include "input/policies.h"
 #include "policy/shape.h"
 #include "schema/schema.h"
 
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 
-/* What is printed of policies that are fine. */
+/* What is printed of valid policies. */
 typedef enum Show { SHOW_SUMMARY, SHOW_COSTS, SHOW_CEL, SHOW_JSON } Show;
+
+/* What is printed without files. */
+typedef enum Page { PAGE_NONE, PAGE_JSON_SCHEMA, PAGE_FORMAT, PAGE_FIELDS, PAGE_CODES } Page;
 
 typedef struct Settings {
     Show show;
+    Page page;
     bool is_verbose;
     bool is_live;
     bool is_offline;
     ClusterSource cluster; /* with --live */
     MetricsSource metrics;
-    CheckupCommand checkup; /* with --live or --offline */
+    InstallationCheck installation; /* with --live or --offline */
 } Settings;
-
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s check [OPTIONS] FILE-OR-DIR...\n"
-        "       %s check --live [--server URL]... [OPTIONS] [FILE-OR-DIR...]\n"
-        "       %s check --offline [OPTIONS] SCHEDULER-CONFIG...\n"
-        "\n"
-        "Reads placement policies and prints everything that is wrong with them:\n"
-        "file:line:column, the line, and how to mend it. \"-\" is standard input.\n"
-        "Exit code: 0 when they can be used (warnings allowed), 1 when not, 3 when one\n"
-        "cannot be read.\n"
-        "\n"
-        "  --cost                each rule: how often it is computed, and what it could cost\n"
-        "  --print-cel           each rule as the CEL it stands for, built-in ones too;\n"
-        "                        errors and warnings go to standard error then\n"
-        "  -v, --verbose         with --print-cel: the messages, too; else the same as --cost\n"
-        "  -o, --output text|json  everything as JSON (docs/policy.md)             [text]\n"
-        "\n"
-        "Does the installation work?\n"
-        "  --live                look at berths that run, at kube-scheduler's configuration,\n"
-        "                        rights and the cluster, as far as they are named; tell what is\n"
-        "                        wrong, and the command or line that mends it. Exit code 1 when a\n"
-        "                        check failed, 3 when nothing could be reached\n"
-        "  --offline             the same of configurations of kube-scheduler alone: nobody is\n"
-        "                        asked\n" CHECKUP_COMMAND_HELP CHECKUP_COMMAND_COMMON_HELP "\n"
-        "Are the metrics of policies to be had?\n"
-        "With --live and policy files every source is asked once: which nodes have a value, how\n"
-        "series were joined to them, and what was not. Exit code 1 when a metric has none. The\n"
-        "installation is looked at, too, when one of its own options is given (--server, ...).\n"
-        "%s" METRICS_SOURCE_LIVE_HELP "\n"
-        "Without files\n"
-        "  --json-schema         the format of a policy as a JSON Schema, for editors\n"
-        "  --format              every field of a policy file, as Markdown\n"
-        "  --fields              everything that expressions can read, as Markdown\n"
-        "  --codes               every check of --live, with its code, as Markdown\n",
-        program_name,
-        program_name,
-        program_name,
-        CLUSTER_SOURCE_HELP);
-}
 
 static void print_summary(const Program *program, Buf *out) {
     buf_printf(out,
@@ -91,7 +50,6 @@ static void print_summary(const Program *program, Buf *out) {
         program->n_scores == 1 ? "" : "s");
 }
 
-/* What was found, where it belongs. */
 static void print_diags(const Settings *settings, const DiagList *diags, Buf *out) {
     if (settings->show == SHOW_CEL)
         terminal_print_diags(diags);
@@ -120,15 +78,15 @@ static bool has_cluster(const ClusterSource *cluster) {
     return cluster->file || cluster_source_is_live(cluster);
 }
 
-/* Behind policy files that are fine. */
-static int look(Settings *settings, Program *program) {
+/* After policy files that are valid. */
+static int check_live(Settings *settings, Program *program) {
     int r = EXIT_FINE, r_installation = EXIT_FINE;
 
     if (has_cluster(&settings->cluster))
-        r = check_live(&settings->metrics, &settings->cluster, program);
-    if (checkup_command_is_given(&settings->checkup)) {
+        r = check_metric_sources(&settings->metrics, &settings->cluster, program);
+    if (installation_check_is_given(&settings->installation)) {
         (void)terminal_print(stdout, STR("\n"));
-        r_installation = checkup_command_run(&settings->checkup, &settings->cluster);
+        r_installation = installation_check_run(&settings->installation, &settings->cluster);
     }
     return r != EXIT_FINE ? r : r_installation;
 }
@@ -147,128 +105,125 @@ static int check(Settings *settings, const char *const *paths, size_t n_paths) {
     if (!terminal_print(stdout, buf_str(&out)))
         return EXIT_UNREACHABLE;
     if (r == 0 && settings->is_live)
-        return look(settings, program);
+        return check_live(settings, program);
     return r == 0 ? EXIT_FINE : r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 
-static int run(Settings *settings, const char *const *paths, size_t n_paths) {
-    settings->checkup.is_json = settings->show == SHOW_JSON;
+static int run_check(Settings *settings, const char *const *paths, size_t n_paths) {
+    settings->installation.is_json = settings->show == SHOW_JSON;
     if (settings->is_offline)
-        return checkup_command_run_offline(&settings->checkup, paths, n_paths);
+        return installation_check_run_offline(&settings->installation, paths, n_paths);
     if (n_paths == 0)
-        return checkup_command_run(&settings->checkup, &settings->cluster);
+        return installation_check_run(&settings->installation, &settings->cluster);
     return check(settings, paths, n_paths);
 }
 
 /* --- options --------------------------------------------------------------------- */
 
-enum {
-    OPTION_COST = 256,
-    OPTION_PRINT_CEL,
-    OPTION_JSON_SCHEMA,
-    OPTION_FORMAT,
-    OPTION_FIELDS,
-    OPTION_CODES,
-    OPTION_LIVE,
-    OPTION_OFFLINE,
-};
+static const char *show_cel(void *context, const char *value) {
+    (void)value;
+    ((Settings *)context)->show = SHOW_CEL;
+    return NULL;
+}
 
-static const struct option long_options[] = {
-    CLUSTER_SOURCE_OPTIONS,
-    METRICS_SOURCE_LIVE_OPTIONS,
-    CHECKUP_COMMAND_OPTIONS,
-    {"live", no_argument, NULL, OPTION_LIVE},
-    {"offline", no_argument, NULL, OPTION_OFFLINE},
-    {"cost", no_argument, NULL, OPTION_COST},
-    {"print-cel", no_argument, NULL, OPTION_PRINT_CEL},
-    {"verbose", no_argument, NULL, 'v'},
-    {"output", required_argument, NULL, 'o'},
-    {"json-schema", no_argument, NULL, OPTION_JSON_SCHEMA},
-    {"format", no_argument, NULL, OPTION_FORMAT},
-    {"fields", no_argument, NULL, OPTION_FIELDS},
-    {"codes", no_argument, NULL, OPTION_CODES},
-    {"help", no_argument, NULL, 'h'},
+static const char *show_costs(void *context, const char *value) {
+    Settings *settings = context;
+
+    (void)value;
+    if (settings->show == SHOW_SUMMARY)
+        settings->show = SHOW_COSTS;
+    return NULL;
+}
+
+static const char *be_verbose(void *context, const char *value) {
+    ((Settings *)context)->is_verbose = true;
+    return show_costs(context, value);
+}
+
+static const char *set_output(void *context, const char *value) {
+    if (strcmp(value, "json") == 0)
+        ((Settings *)context)->show = SHOW_JSON;
+    else if (strcmp(value, "text") != 0)
+        return "expected text or json";
+    return NULL;
+}
+
+static const char *add_only(void *context, const char *value) {
+    InstallationCheck *check = &((Settings *)context)->installation;
+
+    return installation_check_only(check->only, &check->n_only, value);
+}
+
+#define AT(member) OPTION_AT(Settings, member)
+
+/* clang-format off */
+static const Option options[] = {
+    {"cost", OPTION_FLAG, .set = show_costs,
+        .help = "each rule: how often it is evaluated, and its maximum cost"},
+    {"print-cel", OPTION_FLAG, .set = show_cel,
+        .help = "each rule as CEL, built-in ones too; errors and warnings go to standard error"},
+    {"verbose", OPTION_FLAG, 'v', .set = be_verbose,
+        .help = "with --print-cel: the messages, too; otherwise the same as --cost"},
+    {"output", OPTION_CUSTOM, 'o', .argument = "text|json", .set = set_output, .initial = "text",
+        .help = "everything as JSON (docs/policy.md)"},
+
+    OPTION_GROUP("Does the installation work?"),
+    {"live", OPTION_FLAG, AT(is_live),
+        .help = "check running berths, kube-scheduler's configuration, permissions and the cluster, as "
+                "far as they are named; print what is wrong, and the command or line that fixes it. "
+                "Exit code 1 when a check failed, 3 when nothing could be reached"},
+    {"offline", OPTION_FLAG, AT(is_offline),
+        .help = "check only configurations of kube-scheduler; nothing is contacted"},
+    CHECK_INSTALLATION_OPTIONS(Settings, installation),
+
+    OPTION_GROUP("Are the metrics of policies available?",
+        "With --live and policy files every source is queried once: which nodes have a value, how "
+        "series were joined to nodes, and which were not. Exit code 1 when a metric has none. The "
+        "installation is checked, too, when one of its own options is given (--server, ...)."),
+    CLUSTER_SOURCE_OPTIONS(Settings, cluster),
+    METRICS_SOURCE_LIVE_OPTIONS(Settings, metrics),
+
+    OPTION_GROUP("Without files"),
+    {"json-schema", OPTION_VALUE, AT(page), .min = PAGE_JSON_SCHEMA,
+        .help = "the format of a policy as a JSON Schema, for editors"},
+    {"format", OPTION_VALUE, AT(page), .min = PAGE_FORMAT,
+        .help = "every field of a policy file, as Markdown"},
+    {"fields", OPTION_VALUE, AT(page), .min = PAGE_FIELDS,
+        .help = "every field that expressions can read, as Markdown"},
+    {"codes", OPTION_VALUE, AT(page), .min = PAGE_CODES,
+        .help = "every check of --live, with its code, as Markdown"},
     {0},
 };
+/* clang-format on */
 
-/* Prints what needs no policy. */
-static int print_page(void (*write)(Buf *out)) {
+static int print_page(Page page) {
+    static void (*const print[])(Buf * out) = {
+        [PAGE_JSON_SCHEMA] = policy_json_schema,
+        [PAGE_FORMAT] = policy_describe,
+        [PAGE_FIELDS] = schema_describe,
+        [PAGE_CODES] = checkup_print_codes,
+    };
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
 
-    write(&out);
+    print[page](&out);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
-}
-
-static int set_output(Settings *settings, const char *value) {
-    unsigned choice = 0;
-    int r = value_choice("check", "output", value, "text|json", &choice);
-
-    if (choice == 1)
-        settings->show = SHOW_JSON;
-    return r;
-}
-
-/* 0, or an exit code with *@ret_is_over set. */
-static int set_option(Settings *settings, int option, bool *ret_is_over) {
-    int r;
-
-    *ret_is_over = true;
-    switch (option) {
-    case 'h':
-        print_help(stdout);
-        return EXIT_FINE;
-    case OPTION_JSON_SCHEMA:
-        return print_page(policy_json_schema);
-    case OPTION_FORMAT:
-        return print_page(policy_describe);
-    case OPTION_FIELDS:
-        return print_page(schema_describe);
-    case OPTION_CODES:
-        return print_page(checkup_print_codes);
-    case '?':
-        return usage_error("check", NULL, print_help);
-    default:
-        break;
-    }
-    if (checkup_command_set(&settings->checkup, option, optarg, &r)) {
-        *ret_is_over = r != 0;
-        return r;
-    }
-    *ret_is_over = false;
-    settings->is_live |= option == OPTION_LIVE;
-    settings->is_offline |= option == OPTION_OFFLINE;
-    if (option == OPTION_LIVE || option == OPTION_OFFLINE ||
-        cluster_source_set(&settings->cluster, option, optarg) ||
-        metrics_source_set(&settings->metrics, option, optarg))
-        return 0;
-    if (option == 'o') {
-        r = set_output(settings, optarg);
-        *ret_is_over = r != 0;
-        return r;
-    }
-    if (option == OPTION_PRINT_CEL)
-        settings->show = SHOW_CEL;
-    else if (settings->show == SHOW_SUMMARY)
-        settings->show = SHOW_COSTS;
-    settings->is_verbose |= option == 'v';
-    return 0;
 }
 
 static bool has_metrics(const MetricsSource *metrics) {
     return metrics->prometheus || metrics->sources;
 }
 
-/* --live with policy files: all three return NULL, or what is wrong. */
+/* --live with policy files. NULL, or what is wrong, as all three. */
 static const char *check_metrics(const Settings *settings) {
     const ClusterSource *cluster = &settings->cluster;
-    bool is_checkup = checkup_command_is_given(&settings->checkup);
+    bool is_checkup = installation_check_is_given(&settings->installation);
     const char *wrong = NULL;
 
     if (settings->show == SHOW_JSON)
         return "--live prints text when there are policy files; a running berth has what it "
                "measures as JSON at /api/v1/sources";
     if (is_checkup)
-        wrong = checkup_command_check(&settings->checkup, cluster);
+        wrong = installation_check_validate(&settings->installation, cluster);
     if (!wrong && (!is_checkup || has_cluster(cluster)))
         wrong = cluster_source_check(cluster);
     return wrong ? wrong : metrics_source_check(&settings->metrics, cluster);
@@ -278,43 +233,55 @@ static const char *check_installation(const Settings *settings) {
     if (settings->show != SHOW_SUMMARY && settings->show != SHOW_JSON)
         return "--cost, --print-cel and --verbose are about policy files";
     if (settings->is_live && (has_metrics(&settings->metrics) || settings->cluster.file))
-        return "whose metrics? Which file?";
+        return "--cluster, --prometheus and --sources need a policy file";
     if (has_metrics(&settings->metrics) || settings->cluster.file)
-        return "--cluster, --prometheus and their like go with --live";
-    return checkup_command_check(&settings->checkup, &settings->cluster);
+        return "--cluster, --kubeconfig, --prometheus and the like need --live";
+    return installation_check_validate(&settings->installation, &settings->cluster);
 }
 
-static const char *check_settings(const Settings *settings, size_t n_files) {
+static const char *check_settings(void *context, const Arguments *arguments) {
+    Settings *settings = context;
+    size_t n_files = arguments->n;
+
+    settings->installation.collect.is_offline = settings->is_offline;
+    if (settings->page != PAGE_NONE)
+        return NULL;
     if (settings->is_live && settings->is_offline)
         return "--offline is instead of --live";
     if (n_files == 0 && !settings->is_live)
-        return "which file?";
+        return "a file is needed";
     if (settings->is_offline || (settings->is_live && n_files == 0))
         return check_installation(settings);
     if (settings->is_live)
         return check_metrics(settings);
     if (has_cluster(&settings->cluster) || has_metrics(&settings->metrics))
-        return "--cluster, --prometheus and their like go with --live";
-    if (checkup_command_is_given(&settings->checkup))
-        return "--server, --only and their like go with --live or --offline";
+        return "--cluster, --kubeconfig, --prometheus and the like need --live";
+    if (installation_check_is_given(&settings->installation))
+        return "--server, --only and the like need --live or --offline";
     return NULL;
 }
 
-int cmd_check(int argc, char *argv[]) {
-    Settings settings = {0};
-    const char *wrong;
-    int option;
+static int run(void *context, const Arguments *arguments) {
+    Settings *settings = context;
 
-    while ((option = getopt_long(argc, argv, "hvo:", long_options, NULL)) != -1) {
-        bool is_over;
-        int r = set_option(&settings, option, &is_over);
-
-        if (is_over)
-            return r;
-    }
-    settings.checkup.gather.is_offline = settings.is_offline;
-    wrong = check_settings(&settings, (size_t)(argc - optind));
-    if (wrong)
-        return usage_error("check", wrong, print_help);
-    return run(&settings, (const char *const *)argv + optind, (size_t)(argc - optind));
+    if (settings->page != PAGE_NONE)
+        return print_page(settings->page);
+    return run_check(settings, (const char *const *)arguments->items, arguments->n);
 }
+
+const Command check_command = {
+    .name = "check",
+    .summary = "check policy files, or an installation",
+    .usage = "[OPTIONS] FILE-OR-DIR...\n"
+             "--live [--server URL]... [OPTIONS] [FILE-OR-DIR...]\n"
+             "--offline [OPTIONS] SCHEDULER-CONFIG...",
+    .about = "Reads placement policies and prints everything that is wrong with them: "
+             "file:line:column, the line, and how to fix it. \"-\" is standard input. Exit code: 0 "
+             "when they can be used (warnings allowed), 1 when not, 3 when one cannot be read.",
+    .options = options,
+    .complete = COMPLETE_FILES,
+    .max_completed = SIZE_MAX,
+    .settings_size = sizeof(Settings),
+    .check = check_settings,
+    .run = run,
+};

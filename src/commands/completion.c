@@ -1,18 +1,15 @@
 /*
- * berth completion SHELL: a script for that shell, which asks `berth __complete` (complete.h) at
- * each press of the key. Everything that may change is there, so the script need not be made again
- * when berth is replaced.
+ * berth completion SHELL: prints a completion script, which runs `berth __complete` (complete.h) at
+ * each press of the key. The script need not be made again when berth is replaced.
  */
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
+#include "commands/commands.h"
 
 /* readline breaks words at = : and @ too, and replaces only what is behind the last of them; so
  * the line is split here, and the part that stays is cut off. */
@@ -93,38 +90,41 @@ static const struct {
     {"fish", fish_script},
 };
 
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s completion bash|zsh|fish\n"
-        "\n"
-        "Prints a script that makes the shell complete commands, options, their values, and names\n"
-        "of pods, nodes and contexts. For this shell, and for all to come:\n"
-        "\n"
-        "  bash   source <(berth completion bash)\n"
-        "         berth completion bash > ~/.local/share/bash-completion/completions/berth\n"
-        "  zsh    source <(berth completion zsh)\n"
-        "         berth completion zsh > \"${fpath[1]}/_berth\"\n"
-        "  fish   berth completion fish | source\n"
-        "         berth completion fish > ~/.config/fish/completions/berth.fish\n"
-        "\n"
-        "`kubectl berth` completes when this program is in $PATH by the names kubectl-berth and\n"
-        "kubectl_complete-berth, too (links will do).\n",
-        program_name);
+static const char *check(void *settings, const Arguments *arguments) {
+    (void)settings;
+    for (size_t i = 0; i < ELEMENTS_OF(scripts) && arguments->n == 1; i++)
+        if (strcmp(arguments->items[0], scripts[i].shell) == 0)
+            return NULL;
+    return "expected one shell: bash, zsh or fish";
 }
 
-int cmd_completion(int argc, char *argv[]) {
-    static const struct option long_options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    int option;
+static int run(void *settings, const Arguments *arguments) {
+    size_t i = 0;
 
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (option != 'h')
-            return usage_error("completion", NULL, print_help);
-        print_help(stdout);
-        return EXIT_FINE;
-    }
-    for (size_t i = 0; i < ELEMENTS_OF(scripts) && optind + 1 == argc; i++)
-        if (strcmp(argv[optind], scripts[i].shell) == 0)
-            return terminal_print(stdout, str_from_c(scripts[i].script)) ? EXIT_FINE
-                                                                         : EXIT_UNREACHABLE;
-    return usage_error("completion", "for which shell? bash, zsh or fish", print_help);
+    (void)settings;
+    while (strcmp(arguments->items[0], scripts[i].shell) != 0)
+        i++;
+    return terminal_print(stdout, str_from_c(scripts[i].script)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
+
+const Command completion_command = {
+    .name = "completion",
+    .summary = "print a script for shell completion",
+    .usage = "bash|zsh|fish",
+    .about = "Prints a script with which the shell completes commands, options, their values, and "
+             "names of pods, nodes and contexts. For this shell, and for every new one:\n"
+             "\n"
+             "  bash   source <(berth completion bash)\n"
+             "         berth completion bash > ~/.local/share/bash-completion/completions/berth\n"
+             "  zsh    source <(berth completion zsh)\n"
+             "         berth completion zsh > \"${fpath[1]}/_berth\"\n"
+             "  fish   berth completion fish | source\n"
+             "         berth completion fish > ~/.config/fish/completions/berth.fish\n"
+             "\n"
+             "`kubectl berth` completes if $PATH also has this program under the names "
+             "kubectl-berth and kubectl_complete-berth (links suffice).",
+    .values = "bash|zsh|fish",
+    .max_completed = 1,
+    .check = check,
+    .run = run,
+};

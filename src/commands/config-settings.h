@@ -1,14 +1,14 @@
 #pragma once
 
 /*
- * ConfigSettings: what `berth config` was told, and whether that goes together. What would be
- * unsafe is refused here.
+ * ConfigSettings: the options of `berth config`. Unsafe combinations are rejected.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/command.h"
 #include "cli/policy-files.h"
 #include "cli/server-source.h"
 #include "wiring/scheduler-config.h"
@@ -17,7 +17,7 @@
 
 typedef struct ConfigSettings {
     bool is_policy;      /* --format policy */
-    ServerSource source; /* of a berth that runs; without a server there is none to ask */
+    ServerSource source; /* a running berth; without a server: none */
     PolicyPaths policies;
     bool may_bind;
     ManagedResource managed[WIRING_RESOURCES_MAX];
@@ -41,6 +41,7 @@ typedef struct ConfigSettings {
     const char *kubeconfig;
 } ConfigSettings;
 
-/* From the command line. 0, with *ret_is_done when --help was all that was wanted; or EXIT_USAGE
- * after complaining. */
-int config_settings_read(int argc, char *argv[], ConfigSettings *ret, bool *ret_is_done);
+extern const Option config_options[];
+
+/* For struct Command. */
+const char *config_settings_check(void *settings, const Arguments *arguments);

@@ -11,8 +11,8 @@
 
 #include "base/base64.h"
 #include "base/nsec.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
+#include "commands/commands.h"
 #include "commands/config-berth.h"
 #include "commands/config-settings.h"
 #include "input/file.h"
@@ -248,10 +248,27 @@ static int make_config(const ConfigSettings *settings) {
     return print(&config, &berth, arena);
 }
 
-int cmd_config(int argc, char *argv[]) {
-    ConfigSettings settings;
-    bool is_done;
-    int r = config_settings_read(argc, argv, &settings, &is_done);
+static void init(void *context) {
+    ConfigSettings *settings = context;
 
-    return r != 0 || is_done ? r : make_config(&settings);
+    *settings = (ConfigSettings){.url = SERVER_SOURCE_DEFAULT, .weight = 5, .percentage = -1};
 }
+
+static int run(void *settings, const Arguments *arguments) {
+    (void)arguments;
+    return make_config(settings);
+}
+
+const Command config_command = {
+    .name = "config",
+    .summary = "print kube-scheduler's configuration for berth",
+    .usage = "[--server URL | --policy FILE-OR-DIR...] [OPTIONS]",
+    .about =
+        "Prints kube-scheduler's configuration for berth, with a comment for each line: the file "
+        "for its --config (1.25 and later), or for its --policy-config-file (1.16 to 1.22).",
+    .options = config_options,
+    .settings_size = sizeof(ConfigSettings),
+    .init = init,
+    .check = config_settings_check,
+    .run = run,
+};

@@ -1,16 +1,14 @@
 /*
- * berth dump: the cluster as berth sees it; and how that differs from the truth.
+ * berth dump: writes the cluster as berth sees it, or compares such a file with the cluster.
  */
 
-#include <getopt.h>
 #include <stdio.h>
 
 #include "base/buf.h"
 #include "cli/cluster-source.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
 #include "cluster/difference.h"
+#include "commands/commands.h"
 #include "input/dump-file.h"
 #include "input/objects.h"
 
@@ -24,23 +22,6 @@ typedef struct Settings {
     const char *output;
     bool all;
 } Settings;
-
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s dump (--kubeconfig FILE | --in-cluster | --cluster FILE) [OPTIONS]\n"
-        "\n"
-        "Writes the cluster as berth sees it, in the format that --cluster reads. A running\n"
-        "`berth serve` does the same on SIGUSR2.\n"
-        "\n"
-        "%s"
-        "  -o, --output FILE     where to write it; \"-\" is standard output            [-]\n"
-        "  --compare DUMP        write nothing; say how DUMP differs from the cluster\n"
-        "                        (exit code 1 when it does)\n"
-        "  --all                 every difference, not only the first %u\n",
-        program_name,
-        CLUSTER_SOURCE_HELP,
-        LINES_SHOWN);
-}
 
 static void print_summary(const Difference *difference, const char *dump, Buf *out) {
     if (difference_is_none(difference)) {
@@ -99,39 +80,43 @@ static int dump(const Settings *settings) {
     return EXIT_FINE;
 }
 
-static int misused(const char *what) {
-    return usage_error("dump", what, print_help);
+#define AT(member) OPTION_AT(Settings, member)
+
+/* clang-format off */
+static const Option options[] = {
+    CLUSTER_SOURCE_OPTIONS(Settings, source),
+    {"output", OPTION_FILE, 'o', .argument = "FILE", AT(output), .initial = "-",
+        .help = "file to write; \"-\" is standard output"},
+    {"compare", OPTION_FILE, .argument = "DUMP", AT(compare),
+        .help = "write nothing; print how DUMP differs from the cluster (exit code 1 when it does)"},
+    {"all", OPTION_FLAG, AT(all), .help = "every difference, not only the first 50"},
+    {0},
+};
+/* clang-format on */
+
+static void init(void *context) {
+    ((Settings *)context)->output = "-";
 }
 
-int cmd_dump(int argc, char *argv[]) {
-    static const struct option options[] = {
-        CLUSTER_SOURCE_OPTIONS,
-        {"output", required_argument, NULL, 'o'},
-        {"compare", required_argument, NULL, 'd'},
-        {"all", no_argument, NULL, 'a'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    Settings settings = {.output = "-"};
-    const char *wrong;
-    int option;
-
-    while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
-        if (option == 'h') {
-            print_help(stdout);
-            return EXIT_FINE;
-        }
-        if (option == 'o')
-            settings.output = optarg;
-        else if (option == 'd')
-            settings.compare = optarg;
-        else if (option == 'a')
-            settings.all = true;
-        else if (!cluster_source_set(&settings.source, option, optarg))
-            return misused(NULL);
-    }
-    if (optind < argc)
-        return misused("it takes options only");
-    wrong = cluster_source_check(&settings.source);
-    return wrong ? misused(wrong) : dump(&settings);
+static const char *check(void *context, const Arguments *arguments) {
+    (void)arguments;
+    return cluster_source_check(&((Settings *)context)->source);
 }
+
+static int run(void *context, const Arguments *arguments) {
+    (void)arguments;
+    return dump(context);
+}
+
+const Command dump_command = {
+    .name = "dump",
+    .summary = "print the cluster as berth sees it",
+    .usage = "(--kubeconfig FILE | --in-cluster | --cluster FILE) [OPTIONS]",
+    .about = "Writes the cluster as berth sees it, in the format that --cluster reads. A running "
+             "`berth serve` does the same on SIGUSR2.",
+    .options = options,
+    .settings_size = sizeof(Settings),
+    .init = init,
+    .check = check,
+    .run = run,
+};

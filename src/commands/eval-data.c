@@ -10,7 +10,6 @@
 #include "cel/type.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "cli/values.h"
 #include "input/file.h"
 #include "input/values.h"
 #include "yaml/document.h"
@@ -49,6 +48,11 @@ static bool is_name(Str name) {
     return !is_start;
 }
 
+static int wrong_option(const char *option, const char *wanted) {
+    (void)fprintf(stderr, "berth eval: --var %s: %s\n", option, wanted);
+    return EXIT_USAGE;
+}
+
 int eval_bind_option(EvalScene *scene, const char *option, EvalValues *values) {
     Str text = str_from_c(option), name;
     JsonReader reader;
@@ -56,10 +60,10 @@ int eval_bind_option(EvalScene *scene, const char *option, EvalValues *values) {
     char error[256];
 
     if (!strchr(option, '=') || option[0] == '=')
-        return value_error("eval", "var", option, "NAME=JSON, such as x=3 or name='\"a\"'");
+        return wrong_option(option, "expected NAME=JSON, like x=3 or name='\"a\"'");
     (void)str_split(&text, '=', &name);
     if (!is_name(name))
-        return value_error("eval", "var", option, "no expression can write this name");
+        return wrong_option(option, "this name cannot be written in an expression");
     json_reader_init(&reader, text);
     v = value_decode(&reader, scene->arena);
     json_end(&reader);

@@ -1,13 +1,10 @@
 /*
- * berth eval: the expression language by itself.
+ * berth eval: evaluates one CEL expression with data from the command line or a file.
  *
- * One expression with data from the command line or a file; its value on stdout, what is
- * wrong with it on stderr with the place. --batch is for programs: one record a
- * line in, one line out (eval-record.h), which is how the conformance vectors are run.
+ * --batch is for programs: one record per line (eval-record.h); the conformance tests use it.
  */
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -17,10 +14,8 @@
 #include "cel/mistake.h"
 #include "cel/parse.h"
 #include "cel/program.h"
-#include "cli/command.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
-#include "cli/values.h"
+#include "commands/commands.h"
 #include "commands/eval-batch.h"
 #include "commands/eval-context.h"
 #include "commands/eval-data.h"
@@ -47,31 +42,6 @@ typedef struct Settings {
     uint64_t cost_limit; /* 0: none */
     Dump dump;
 } Settings;
-
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s eval [OPTIONS] EXPRESSION\n"
-        "       %s eval --batch [FILE]\n"
-        "\n"
-        "Evaluates a CEL expression, as Kubernetes' admission policies write them, and\n"
-        "prints its value. Write -- before one that begins with a dash.\n"
-        "\n"
-        "  --file FILE           the expression is in this file; \"-\" is standard input\n"
-        "  --data FILE           JSON or YAML; each key of the object is a variable\n"
-        "  --var NAME=JSON       a variable; may be repeated\n"
-        "  --plain               plain CEL: [1, \"a\"] is allowed, constants that are wrong\n"
-        "                        (patterns, timestamps) fail when they are reached\n"
-        "  --explain             the value of every part\n"
-        "  --cost                what it could cost, least and most, before its value\n"
-        "  --max-cost N          refuse it when that is over N\n"
-        "  --dump tree|graph|code  what it is compiled to, instead of its value\n"
-        "  -o, --output text|json  how to print the value                          [text]\n"
-        "  --functions           every function there is, with its types\n"
-        "  --batch               one JSON record a line, in the shape of the conformance\n"
-        "                        vectors, from FILE or standard input; one line each\n",
-        program_name,
-        program_name);
-}
 
 /* --- one expression ----------------------------------------------------------------- */
 
@@ -232,72 +202,34 @@ static int eval_one(const Settings *settings, EvalScene *scene) {
 
 /* --- the command ------------------------------------------------------------------------ */
 
-static int misused(const char *what) {
-    return usage_error("eval", what, print_help);
-}
+#define AT(member) OPTION_AT(Settings, member)
 
-static int set_dump(Settings *settings, const char *value) {
-    unsigned choice = 0;
-    int r = value_choice("eval", "dump", value, "tree|graph|code", &choice);
-
-    settings->dump = (Dump)(DUMP_TREE + choice);
-    return r;
-}
-
-static int set_output(Settings *settings, const char *value) {
-    unsigned choice = 0;
-    int r = value_choice("eval", "output", value, "text|json", &choice);
-
-    settings->json = choice == 1;
-    return r;
-}
-
-static int set_cost_limit(Settings *settings, const char *text) {
-    int64_t limit = 0;
-    int r = value_number("eval", "max-cost", text, 1, INT64_MAX, &limit);
-
-    settings->cost_limit = (uint64_t)limit;
-    return r;
-}
-
-static int set_option(Settings *settings, int option) {
-    switch (option) {
-    case 'b':
-        settings->batch = true;
-        return 0;
-    case 'p':
-        settings->plain = true;
-        return 0;
-    case 'e':
-        settings->explain = true;
-        return 0;
-    case 'c':
-        settings->cost = true;
-        return 0;
-    case 'C':
-        return set_cost_limit(settings, optarg);
-    case 'd':
-        settings->data = optarg;
-        return 0;
-    case 'f':
-        settings->file = optarg;
-        return 0;
-    case 'F':
-        settings->functions = true;
-        return 0;
-    case 'D':
-        return set_dump(settings, optarg);
-    case 'v':
-        if (settings->n_variables == VARIABLES_MAX)
-            return misused("too many variables; put them into one file for --data");
-        settings->variables[settings->n_variables++] = optarg;
-        return 0;
-    case 'o':
-        return set_output(settings, optarg);
-    default:
-        return misused(NULL);
-    }
-}
+/* clang-format off */
+static const Option options[] = {
+    {"file", OPTION_FILE, .argument = "FILE", AT(file),
+        .help = "the expression is in this file; \"-\" is standard input"},
+    {"data", OPTION_FILE, .argument = "FILE", AT(data),
+        .help = "JSON or YAML; each key of the object is a variable"},
+    {"var", OPTION_LIST, .argument = "NAME=JSON", OPTION_LIST_AT(Settings, variables, n_variables),
+        .help = "a variable; may be repeated"},
+    {"plain", OPTION_FLAG, AT(plain),
+        .help = "plain CEL: [1, \"a\"] is allowed, invalid constants (patterns, timestamps) fail when "
+                "they are reached"},
+    {"explain", OPTION_FLAG, AT(explain), .help = "the value of every part"},
+    {"cost", OPTION_FLAG, AT(cost), .help = "print the least and greatest possible cost before the value"},
+    {"max-cost", OPTION_NUMBER, .argument = "N", AT(cost_limit), .min = 1, .max = INT64_MAX,
+        .help = "reject the expression if it may cost more than N"},
+    {"dump", OPTION_CHOICE, .argument = "tree|graph|code", AT(dump), .min = DUMP_TREE,
+        .help = "print what it is compiled to, instead of its value"},
+    {"output", OPTION_CHOICE, 'o', .argument = "text|json", AT(json), .initial = "text",
+        .help = "output format of the value"},
+    {"functions", OPTION_FLAG, AT(functions), .help = "list all functions, with their types"},
+    {"batch", OPTION_FLAG, AT(batch),
+        .help = "read JSON records in the format of the conformance tests, one per line, from FILE or "
+                "standard input, and print one line for each"},
+    {0},
+};
+/* clang-format on */
 
 static int list_functions(void) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
@@ -314,54 +246,43 @@ static int run_command(const Settings *settings) {
     return settings->batch ? eval_batch(settings->file, &scene) : eval_one(settings, &scene);
 }
 
-/* EXPRESSION, or with --batch the FILE. */
-static int set_argument(Settings *settings, const char *argument) {
-    if (settings->batch && !settings->file)
-        settings->file = argument;
-    else if (settings->batch || settings->file)
-        return misused("it takes one expression: either as an argument or in --file");
-    else
-        settings->expression = argument;
-    return 0;
+static const char *check(void *context, const Arguments *arguments) {
+    Settings *settings = context;
+
+    if (arguments->n > 1)
+        return "it takes one expression; put it into quotes";
+    if (arguments->n == 1 && settings->file)
+        return "it takes one expression: either as an argument or in --file";
+    if (arguments->n == 1 && settings->batch)
+        settings->file = arguments->items[0];
+    else if (arguments->n == 1)
+        settings->expression = arguments->items[0];
+    if (settings->explain && settings->json)
+        return "--explain prints text only, no JSON";
+    if (!settings->functions && !settings->batch && !settings->expression && !settings->file)
+        return "an expression is needed";
+    return NULL;
 }
 
-int cmd_eval(int argc, char *argv[]) {
-    static const struct option options[] = {
-        {"batch", no_argument, NULL, 'b'},
-        {"plain", no_argument, NULL, 'p'},
-        {"explain", no_argument, NULL, 'e'},
-        {"cost", no_argument, NULL, 'c'},
-        {"max-cost", required_argument, NULL, 'C'},
-        {"functions", no_argument, NULL, 'F'},
-        {"data", required_argument, NULL, 'd'},
-        {"file", required_argument, NULL, 'f'},
-        {"dump", required_argument, NULL, 'D'},
-        {"var", required_argument, NULL, 'v'},
-        {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    Settings settings = {0};
-    int option, r = 0;
+static int run(void *context, const Arguments *arguments) {
+    const Settings *settings = context;
 
-    while (r == 0 && (option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
-        if (option == 'h') {
-            print_help(stdout);
-            return EXIT_FINE;
-        }
-        r = set_option(&settings, option);
-    }
-    if (r == 0 && optind < argc)
-        r = set_argument(&settings, argv[optind++]);
-    if (r != 0)
-        return r;
-    if (optind < argc)
-        return misused("it takes one expression; put it into quotes");
-    if (settings.explain && settings.json)
-        return misused("--explain is for people: it has no JSON");
-    if (settings.functions)
-        return list_functions();
-    if (!settings.batch && !settings.expression && !settings.file)
-        return misused("an expression is needed");
-    return run_command(&settings);
+    (void)arguments;
+    return settings->functions ? list_functions() : run_command(settings);
 }
+
+const Command eval_command = {
+    .name = "eval",
+    .summary = "evaluate a CEL expression",
+    .usage = "[OPTIONS] EXPRESSION\n"
+             "--batch [FILE]",
+    .about =
+        "Evaluates a CEL expression, as in Kubernetes admission policies, and prints its value. "
+        "Write -- before one that begins with a dash.",
+    .options = options,
+    .complete = COMPLETE_FILES,
+    .max_completed = 1,
+    .settings_size = sizeof(Settings),
+    .check = check,
+    .run = run,
+};

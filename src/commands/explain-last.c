@@ -28,13 +28,6 @@ typedef struct Last {
     char error[BERTH_CLIENT_ERROR_MAX];
 } Last;
 
-bool explain_last_set(LastQuestion *question, int option, const char *value) {
-    if (option != 'L')
-        return server_source_set(&question->source, option, value);
-    question->pod = value;
-    return true;
-}
-
 /* --- asking ---------------------------------------------------------------------------- */
 
 /* All return 0, or 1 with the reason in last->error. */

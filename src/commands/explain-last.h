@@ -23,16 +23,5 @@ typedef struct LastQuestion {
     int64_t weight; /* kube-scheduler's for this extender */
 } LastQuestion;
 
-/* The lines about it in the command's help. */
-#define EXPLAIN_LAST_HELP                                                                          \
-    "  --last NAMESPACE/NAME  what a running berth decided about this pod lately, and "            \
-    "why\n" SERVER_SOURCE_HELP
-
-/* For getopt_long(); the values are for explain_last_set(). */
-#define EXPLAIN_LAST_OPTIONS {"last", required_argument, NULL, 'L'}, SERVER_SOURCE_OPTIONS
-
-/* True when @option was one of the above. */
-bool explain_last_set(LastQuestion *question, int option, const char *value);
-
 /* Asks and prints; the exit code. */
 int explain_last(const LastQuestion *question);

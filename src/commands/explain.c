@@ -1,11 +1,10 @@
 /*
- * berth explain: a pod, a policy and a cluster in; which node and why out.
+ * berth explain: which nodes are eligible for a pod, and why.
  *
- * Here the options and the sources; explain-print.h prints.
+ * Options and sources are here; explain-print.h prints.
  */
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,12 +14,10 @@
 #include "base/clock.h"
 #include "base/visible.h"
 #include "cli/cluster-source.h"
-#include "cli/command.h"
 #include "cli/metrics-source.h"
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
-#include "cli/values.h"
+#include "commands/commands.h"
 #include "commands/explain-bundle.h"
 #include "commands/explain-last.h"
 #include "commands/explain-print.h"
@@ -49,35 +46,6 @@ typedef struct Settings {
     LastQuestion last;  /* with a pod: none of the sources above */
     const char *bundle; /* a file: none of them either */
 } Settings;
-
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s explain --cluster FILE --pod FILE [--policy FILE-OR-DIR]... [OPTIONS]\n"
-        "       %s explain --kubeconfig FILE NAMESPACE/NAME [OPTIONS]\n"
-        "       %s explain --last NAMESPACE/NAME [--server URL] [OPTIONS]\n"
-        "       %s explain --bundle FILE NAMESPACE/NAME [--policy FILE-OR-DIR]... [OPTIONS]\n"
-        "\n"
-        "Shows how many nodes the pod may go to and the best of them with the parts of their\n"
-        "score; and which rules say no to how many, from which values, and what it would take.\n"
-        "\n"
-        "%s" METRICS_SOURCE_HELP
-        "  --pod FILE            the pod, JSON or YAML; \"-\" is standard input\n"
-        "  --policy FILE-OR-DIR  placement policies; may be repeated\n"
-        "  --node NAME           this node only, with every rule and all values (why not NAME?)\n"
-        "  --all                 every node, not only the best and examples\n"
-        "  --now TIME            as if it were 2026-01-31T20:00:00Z                 [now]\n"
-        "  --weight N            the extender's in kube-scheduler's configuration     [1]\n"
-        "  -o, --output table|json  how to print it                               [table]\n"
-        "\n"
-        "What was decided lately\n" EXPLAIN_LAST_HELP
-        "  --bundle FILE         or, in full, the newest filter about the pod in such a file\n"
-        "                        (berth bundle), with its policies or those of --policy\n",
-        program_name,
-        program_name,
-        program_name,
-        program_name,
-        CLUSTER_SOURCE_HELP);
-}
 
 /* --- the command -------------------------------------------------------------------------- */
 
@@ -219,68 +187,56 @@ static int explain_of_bundle(const Settings *settings) {
     return print(settings, &found.explanation, &found.pod, found.now_nsec);
 }
 
-static int misused(const char *what) {
-    return usage_error("explain", what, print_help);
-}
+/* --- options ------------------------------------------------------------------------------ */
 
-static int set_output(Settings *settings, const char *value) {
-    unsigned choice = 0;
-    int r = value_choice("explain", "output", value, "table|json", &choice);
+#define AT(member) OPTION_AT(Settings, member)
 
-    settings->json = choice == 1;
-    return r;
-}
+/* clang-format off */
+static const Option options[] = {
+    CLUSTER_SOURCE_OPTIONS(Settings, source),
+    METRICS_SOURCE_OPTIONS(Settings, metrics),
+    {"pod", OPTION_FILE, .argument = "FILE", AT(pod),
+        .help = "the pod, JSON or YAML; \"-\" is standard input"},
+    POLICY_PATHS_OPTION(Settings, policies, .help = "placement policies; may be repeated"),
+    {"node", OPTION_TEXT, .argument = "NAME", AT(node), .complete = COMPLETE_NODES,
+        .help = "only this node, with every rule and all values (why not NAME?)"},
+    {"all", OPTION_FLAG, AT(all), .help = "every node, not only the best and examples"},
+    {"now", OPTION_TIME, .argument = "TIME", AT(now_nsec), .initial = "now",
+        .help = "as if it were 2026-01-31T20:00:00Z"},
+    {"weight", OPTION_NUMBER, .argument = "N", AT(weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
+        .help = "the extender's weight in kube-scheduler's configuration"},
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json", AT(json), .initial = "table",
+        .help = "output format"},
 
-static int set_option(Settings *settings, int option) {
-    switch (option) {
-    case 't':
-        return value_time("explain", "now", optarg, &settings->now_nsec);
-    case 'p':
-        settings->pod = optarg;
-        return 0;
-    case 'P':
-        return policy_paths_add(&settings->policies, "explain", optarg);
-    case 'B':
-        settings->bundle = optarg;
-        return 0;
-    case 'n':
-        settings->node = optarg;
-        return 0;
-    case 'a':
-        settings->all = true;
-        return 0;
-    case 'w':
-        return value_number("explain", "weight", optarg, 1, WEIGHT_MAX, &settings->weight);
-    case 'o':
-        return set_output(settings, optarg);
-    default:
-        if (cluster_source_set(&settings->source, option, optarg) ||
-            metrics_source_set(&settings->metrics, option, optarg) ||
-            explain_last_set(&settings->last, option, optarg))
-            return 0;
-        return misused(NULL);
-    }
-}
+    OPTION_GROUP("Past decisions"),
+    {"last", OPTION_TEXT, .argument = "NAMESPACE/NAME", AT(last.pod), .complete = COMPLETE_DECIDED_PODS,
+        .help = "the last decision of a running berth about this pod, and why"},
+    SERVER_SOURCE_OPTIONS(Settings, last.source),
+    {"bundle", OPTION_FILE, .argument = "FILE", AT(bundle),
+        .help = "in full, the newest filter decision about the pod in this file (berth bundle), with "
+                "its policies or those of --policy"},
+    {0},
+};
+/* clang-format on */
 
-/* The same for --last. */
+/* Each of these returns NULL when the options go together, or what is wrong. */
 static const char *check_last(const Settings *settings) {
     const ClusterSource *source = &settings->source;
 
     if (settings->name || settings->pod || settings->policies.n > 0 || source->file ||
         cluster_source_is_live(source))
-        return "--last asks a running berth: it takes no cluster, policy or other pod";
+        return "--last queries a running berth: it takes no cluster, policy or other pod";
     if (!strchr(settings->last.pod, '/'))
         return "a pod is named NAMESPACE/NAME";
     return server_source_check(&settings->last.source);
 }
 
-/* The same for --bundle. */
 static const char *check_bundle(const Settings *settings) {
     const ClusterSource *source = &settings->source;
 
     if (settings->pod || source->file || cluster_source_is_live(source) || settings->last.pod ||
         server_source_is_given(&settings->last.source) || settings->now_nsec != 0)
-        return "--bundle has the cluster, the pod and the time in it";
+        return "--bundle contains the cluster, the pod and the time";
     if (!settings->name || !strchr(settings->name, '/'))
         return "--bundle FILE and a pod are needed: NAMESPACE/NAME";
     return NULL;
@@ -302,10 +258,13 @@ static bool looks_like_file(const char *name) {
            str_has_suffix(text, STR(".json")) || access(name, F_OK) == 0;
 }
 
-/* NULL when all that is needed was given, once; else what is wrong. */
-static const char *check_settings(const Settings *settings) {
+static const char *check(void *context, const Arguments *arguments) {
+    Settings *settings = context;
     const char *wrong;
 
+    if (arguments->n > 1)
+        return "it takes one pod";
+    settings->name = arguments->n == 1 ? arguments->items[0] : NULL;
     if (settings->bundle)
         return check_bundle(settings);
     if (settings->last.pod)
@@ -323,45 +282,35 @@ static const char *check_settings(const Settings *settings) {
     return wrong ? wrong : metrics_source_check(&settings->metrics, &settings->source);
 }
 
-int cmd_explain(int argc, char *argv[]) {
-    static const struct option options[] = {
-        CLUSTER_SOURCE_OPTIONS,
-        METRICS_SOURCE_OPTIONS,
-        EXPLAIN_LAST_OPTIONS,
-        {"bundle", required_argument, NULL, 'B'},
-        {"pod", required_argument, NULL, 'p'},
-        {"policy", required_argument, NULL, 'P'},
-        {"node", required_argument, NULL, 'n'},
-        {"all", no_argument, NULL, 'a'},
-        {"weight", required_argument, NULL, 'w'},
-        {"now", required_argument, NULL, 't'},
-        {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    Settings settings = {.weight = 1};
-    const char *wrong;
-    int option;
-
-    while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
-        int r;
-
-        if (option == 'h') {
-            print_help(stdout);
-            return EXIT_FINE;
-        }
-        r = set_option(&settings, option);
-        if (r != 0)
-            return r;
-    }
-    if (optind < argc)
-        settings.name = argv[optind++];
-    if (optind < argc)
-        return misused("it takes one pod");
-    wrong = check_settings(&settings);
-    if (wrong)
-        return misused(wrong);
-    if (settings.bundle)
-        return explain_of_bundle(&settings);
-    return settings.last.pod ? explain_past(&settings) : explain(&settings);
+static void init(void *context) {
+    ((Settings *)context)->weight = 1;
 }
+
+static int run(void *context, const Arguments *arguments) {
+    Settings *settings = context;
+
+    (void)arguments;
+    if (settings->bundle)
+        return explain_of_bundle(settings);
+    return settings->last.pod ? explain_past(settings) : explain(settings);
+}
+
+const Command explain_command = {
+    .name = "explain",
+    .summary = "show which nodes are eligible for a pod, and why",
+    .usage = "--cluster FILE --pod FILE [--policy FILE-OR-DIR]... [OPTIONS]\n"
+             "--kubeconfig FILE NAMESPACE/NAME [OPTIONS]\n"
+             "--last NAMESPACE/NAME [--server URL] [OPTIONS]\n"
+             "--bundle FILE NAMESPACE/NAME [--policy FILE-OR-DIR]... [OPTIONS]",
+    .about =
+        "Shows how many nodes are eligible for the pod, and the best of them with the parts of "
+        "their scores; which rules reject how many nodes, because of which values, and what "
+        "would make them pass.",
+    .options = options,
+    .complete = COMPLETE_PODS,
+    .max_completed = 1,
+    .settings_size = sizeof(Settings),
+    .init = init,
+    .check = check,
+    .run = run,
+};

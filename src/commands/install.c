@@ -1,17 +1,12 @@
 /*
- * berth install plan: the steps to bring berth into the cluster that it sees, and out of it again.
- *
- * It reads and prints; whoever runs the steps is a person, or a pipeline that a person made.
+ * berth install plan: prints the steps to install berth in a cluster, and to remove it.
  */
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
-#include "cli/values.h"
+#include "commands/commands.h"
 #include "commands/install-plan.h"
 
 #define WHO "berth install"
@@ -20,80 +15,40 @@
 #define TEXT_MAX ((size_t)1024 * 1024)
 #define NOTES_MAX ((size_t)64 * 1024)
 
-enum { OPT_MODE = 256, OPT_NAMESPACE, OPT_TOOL, OPT_POLICY };
+#define AT(member) OPTION_AT(InstallSettings, member)
 
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s install plan [--kubeconfig FILE [--context NAME] | --in-cluster] [OPTIONS]\n"
-        "\n"
-        "Looks at a cluster and prints the steps to install berth there: the commands, how to\n"
-        "check, what to do after a change, and how to get back to a clean state. It changes\n"
-        "nothing. Without a cluster it prints the steps for one it knows nothing of.\n"
-        "\n" CLUSTER_SOURCE_LIVE_HELP
-        "  --mode MODE           second-scheduler: a kube-scheduler of its own, which pods name;\n"
-        "                        default-scheduler: beside that of kubeadm, for all pods;\n"
-        "                        standalone: for a scheduler that you wire by hand\n"
-        "                        [second-scheduler]\n"
-        "  --namespace NAME      where it is installed                     [" NAMESPACE "]\n"
-        "  --tool helm|kustomize  with what                                        [helm]\n"
-        "  --policy FILE         your policies                              [policy.yaml]\n"
-        "\n"
-        "Exit code: 0, also when something could not be seen; 1 when this cluster does not allow\n"
-        "the mode; 3 when it cannot be reached.\n",
-        program_name);
+static const char *set_tool(void *context, const char *value) {
+    InstallSettings *settings = context;
+
+    settings->has_helm = strcmp(value, "helm") == 0;
+    return settings->has_helm || strcmp(value, "kustomize") == 0 ? NULL
+                                                                 : "expected helm or kustomize";
 }
 
-static int misused(const char *what) {
-    return usage_error("install", what, print_help);
-}
+/* clang-format off */
+static const Option options[] = {
+    CLUSTER_SOURCE_LIVE_OPTIONS(InstallSettings, source),
+    {"mode", OPTION_CHOICE, .argument = "MODE", .values = "second-scheduler|default-scheduler|standalone",
+        AT(mode), .initial = "second-scheduler",
+        .help = "second-scheduler: a kube-scheduler of its own for pods that name it; "
+                "default-scheduler: an extender of kubeadm's kube-scheduler, for all pods; "
+                "standalone: for a scheduler that you configure yourself"},
+    {"namespace", OPTION_TEXT, .argument = "NAME", AT(namespace), .check = value_check_namespace,
+        .initial = NAMESPACE, .help = "namespace to install into"},
+    {"tool", OPTION_CUSTOM, .argument = "helm|kustomize", .set = set_tool, .initial = "helm",
+        .help = "tool to install with"},
+    {"policy", OPTION_FILE, .argument = "FILE", AT(policy), .check = value_check_given,
+        .initial = "policy.yaml", .help = "your policies"},
+    {0},
+};
+/* clang-format on */
 
-/* --- options --------------------------------------------------------------------------------- */
-
-static int set_mode(InstallSettings *settings, const char *value) {
-    for (int i = 0; i < _INSTALL_MODES; i++)
-        if (strcmp(value, install_mode_name((InstallMode)i)) == 0) {
-            settings->mode = (InstallMode)i;
-            return 0;
-        }
-    return value_error(
-        "install", "mode", value, "expected second-scheduler, default-scheduler or standalone");
-}
-
-static int set_tool(InstallSettings *settings, const char *value) {
-    unsigned choice = 0;
-    int r = value_choice("install", "tool", value, "helm|kustomize", &choice);
-
-    settings->has_helm = choice == 0;
-    return r;
-}
-
-/* It stands in commands as it is. */
-static int set_namespace(InstallSettings *settings, const char *value) {
-    settings->namespace = value;
-    return value_namespace("install", value);
-}
-
-static int set_option(InstallSettings *settings, int option, const char *value) {
-    switch (option) {
-    case OPT_MODE:
-        return set_mode(settings, value);
-    case OPT_NAMESPACE:
-        return set_namespace(settings, value);
-    case OPT_TOOL:
-        return set_tool(settings, value);
-    case OPT_POLICY:
-        settings->policy = value;
-        return value[0] ? 0 : misused("--policy takes a file");
-    default:
-        if (cluster_source_set(&settings->source, option, value))
-            return 0;
-        return misused(NULL);
-    }
-}
-
-static const char *check_settings(const InstallSettings *settings) {
+static const char *check(void *context, const Arguments *arguments) {
+    const InstallSettings *settings = context;
     const char *wrong = cluster_source_check_live(&settings->source);
 
+    if (arguments->n != 1 || strcmp(arguments->items[0], "plan") != 0)
+        return "expected the argument plan: it prints a plan, and you install";
     if (wrong)
         return wrong;
     if (!settings->has_helm && strcmp(settings->namespace, NAMESPACE) != 0)
@@ -127,31 +82,33 @@ static int print_plan(const InstallSettings *settings) {
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-int cmd_install(int argc, char *argv[]) {
-    static const struct option options[] = {
-        CLUSTER_SOURCE_LIVE_OPTIONS,
-        {"mode", required_argument, NULL, OPT_MODE},
-        {"namespace", required_argument, NULL, OPT_NAMESPACE},
-        {"tool", required_argument, NULL, OPT_TOOL},
-        {"policy", required_argument, NULL, OPT_POLICY},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    InstallSettings settings = {.namespace = NAMESPACE, .has_helm = true};
-    const char *wrong;
-    int option, r;
+static void init(void *context) {
+    InstallSettings *settings = context;
 
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            print_help(stdout);
-            return EXIT_FINE;
-        }
-        r = set_option(&settings, option, optarg);
-        if (r != 0)
-            return r;
-    }
-    if (optind + 1 != argc || strcmp(argv[optind], "plan") != 0)
-        return misused("it takes the word plan: it plans, and you install");
-    wrong = check_settings(&settings);
-    return wrong ? misused(wrong) : print_plan(&settings);
+    *settings = (InstallSettings){.namespace = NAMESPACE, .has_helm = true};
 }
+
+static int run(void *context, const Arguments *arguments) {
+    (void)arguments;
+    return print_plan(context);
+}
+
+const Command install_command = {
+    .name = "install",
+    .summary = "print the steps to install it in a cluster",
+    .usage = "plan [--kubeconfig FILE [--context NAME] | --in-cluster] [OPTIONS]",
+    .about =
+        "Inspects a cluster and prints the steps to install berth there: the commands, how to "
+        "verify, what to do after a change, and how to remove it. It changes nothing. Without a "
+        "cluster it prints the steps for a cluster it knows nothing about.",
+    .options = options,
+    .notes =
+        "Exit code: 0, also when something could not be inspected; 1 when this cluster does not "
+        "allow the mode; 3 when it cannot be reached.",
+    .values = "plan",
+    .max_completed = 1,
+    .settings_size = sizeof(InstallSettings),
+    .init = init,
+    .check = check,
+    .run = run,
+};

@@ -8,28 +8,31 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/terminal.h"
+#include "commands/commands.h"
 #include "commands/complete.h"
 #include "version.h"
 
+#define JSON_MAX ((size_t)1024 * 1024)
+
 const char *program_name = "berth";
 
-const Command commands[] = {
-    {"serve", cmd_serve, "run the extender"},
-    {"check", cmd_check, "check policy files, or an installation"},
-    {"explain", cmd_explain, "show why a pod may go to which node"},
-    {"top", cmd_top, "watch what a running berth decides"},
-    {"simulate", cmd_simulate, "place pods under one policy and another, and compare"},
-    {"what-if", cmd_what_if, "make past decisions again, with other policies"},
-    {"bundle", cmd_bundle, "take decisions and what they were made of away"},
-    {"eval", cmd_eval, "evaluate a CEL expression"},
-    {"dump", cmd_dump, "show the cluster as berth sees it"},
-    {"demo", cmd_demo, "see it work, without a cluster"},
-    {"certs", cmd_certs, "make certificates for HTTPS, and renew them"},
-    {"completion", cmd_completion, "make your shell complete what you type"},
-    {"config", cmd_config, "print what kube-scheduler is told of berth"},
-    {"install", cmd_install, "print the steps to install it in a cluster"},
-    {"version", cmd_version, "version, build and libraries"},
+const Command *const commands[] = {
+    &serve_command,
+    &check_command,
+    &explain_command,
+    &top_command,
+    &simulate_command,
+    &what_if_command,
+    &bundle_command,
+    &eval_command,
+    &dump_command,
+    &demo_command,
+    &certs_command,
+    &completion_command,
+    &config_command,
+    &install_command,
+    &version_command,
 };
 const size_t n_commands = ELEMENTS_OF(commands);
 
@@ -41,11 +44,11 @@ static void print_help(FILE *out) {
         "\n",
         program_name);
     for (size_t i = 0; i < ELEMENTS_OF(commands); i++)
-        (void)fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     (void)fprintf(out,
         "\n"
         "Try:  %s demo\n"
-        "      %s COMMAND --help\n",
+        "      %s help COMMAND\n",
         program_name,
         program_name);
 }
@@ -55,7 +58,7 @@ static int unknown_command(const char *word) {
     Str nearest;
 
     for (size_t i = 0; i < ELEMENTS_OF(commands); i++)
-        known[i] = str_from_c(commands[i].name);
+        known[i] = str_from_c(commands[i]->name);
     nearest = str_nearest(str_from_c(word), known, ELEMENTS_OF(known));
     (void)fprintf(stderr, "berth: unknown command \"%s\"", word);
     if (!str_is_empty(nearest))
@@ -64,23 +67,34 @@ static int unknown_command(const char *word) {
     return EXIT_USAGE;
 }
 
-/* getopt's own messages begin with argv[0], ours with "berth COMMAND". */
-static int run(const Command *command, int argc, char *argv[]) {
-    char name[32];
+/* `help COMMAND`; without a command, of all. */
+static int help(int argc, char *argv[]) {
+    char option[] = "--help", *words[] = {option};
+    const Command *command;
 
-    (void)snprintf(name, sizeof(name), "berth %s", command->name);
-    argv[1] = name;
-    return command->run(argc - 1, argv + 1);
+    if (argc == 0) {
+        print_help(stdout);
+        return EXIT_FINE;
+    }
+    command = command_find(argv[0]);
+    return command ? command_run(command, 1, words) : unknown_command(argv[0]);
 }
 
-/* The part behind the last slash. */
+static int print_json(void) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(JSON_MAX);
+
+    commands_print_json(&out);
+    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+}
+
+/* The part after the last slash. */
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
 }
 
-/* kubectl runs its plugins by such names, and people type them with a blank. */
+/* kubectl runs plugins under such names. */
 static const char *name_of(const char *path) {
     return strcmp(base_name(path), "kubectl-berth") == 0 ? "kubectl berth" : path;
 }
@@ -92,6 +106,7 @@ static const char *name_of(const char *path) {
 
 int main(int argc, char *argv[]) {
     const char *word = argc > 1 ? argv[1] : "--help";
+    const Command *command;
 
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
     if (argc > 0)
@@ -100,14 +115,12 @@ int main(int argc, char *argv[]) {
         return complete(argc - 1, argv + 1);
     if (strcmp(word, "__complete") == 0)
         return complete(argc - 2, argv + 2);
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-        print_help(stdout);
-        return EXIT_FINE;
-    }
-    if (strcmp(word, "--version") == 0)
-        word = "version";
-    for (size_t i = 0; i < ELEMENTS_OF(commands); i++)
-        if (strcmp(word, commands[i].name) == 0)
-            return run(&commands[i], argc, argv);
-    return unknown_command(word);
+    if (strcmp(word, "__commands") == 0) /* for tools/generate-man */
+        return print_json();
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return help(0, NULL);
+    if (strcmp(word, "help") == 0)
+        return help(argc - 2, argv + 2);
+    command = command_find(strcmp(word, "--version") == 0 ? "version" : word);
+    return command ? command_run(command, argc - 2, argv + 2) : unknown_command(word);
 }

@@ -1,22 +1,29 @@
+/*
+ * The option table of `berth serve`, and which options go together.
+ */
+
 #include "commands/serve-settings.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/nsec.h"
-#include "cli/command.h"
 #include "dashboard/dashboard.h"
-#include "history/decisions.h"
+#include "cli/command.h"
+#include "input/file.h"
 #include "model/node.h"
+#include "history/decisions.h"
 
-/* kube-scheduler gives an extender 5 s unless it is told otherwise. */
+/* kube-scheduler gives an extender 5 s by default. */
 #define DEADLINE_MIN_NSEC NSEC_PER_MSEC
 #define DEADLINE_MAX_NSEC (60 * NSEC_PER_SEC)
 
 #define DRAIN_DELAY_MAX_SEC 300
+#define NAMESPACE_FILE "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-void serve_settings_init(ServeSettings *settings) {
+void serve_settings_init(void *context) {
+    ServeSettings *settings = context;
+
     *settings = (ServeSettings){
         .daemon = {.server = server_default_options(),
             .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC},
@@ -31,76 +38,26 @@ void serve_settings_init(ServeSettings *settings) {
 
 /* --- values -------------------------------------------------------------------- */
 
-static int wrong_value(const char *option, const char *value, const char *wanted) {
-    return value_error("serve", option, value, wanted);
+/* A name in a Host header: no port, no scheme. */
+static const char *check_host(const char *value) {
+    return node_name_is_valid(str_from_c(value)) ? NULL
+                                                 : "expected a host name, like berth.example.org";
 }
 
-static int set_listen(ServeSettings *settings, const char *option, const char *value) {
-    int r = value_listen("serve", option, value, &settings->listen);
+static const char *add_exempt(void *context, const char *value) {
+    ServeSettings *settings = context;
 
-    settings->daemon.server.address = settings->listen.address;
-    settings->daemon.server.port = settings->listen.port;
-    return r;
-}
-
-static int set_pages_listen(ServeSettings *settings, const char *option, const char *value) {
-    int r = value_listen("serve", option, value, &settings->pages_listen);
-
-    settings->daemon.pages.address = settings->pages_listen.address;
-    settings->daemon.pages.port = settings->pages_listen.port;
-    return r;
-}
-
-static int set_size(const char *option, const char *value, size_t *ret) {
-    return value_size("serve", option, value, ret);
-}
-
-static int set_number(
-    const char *option, const char *value, int64_t min, int64_t max, unsigned *ret) {
-    int64_t number = 0;
-    int r = value_number("serve", option, value, min, max, &number);
-
-    if (r == 0)
-        *ret = (unsigned)number;
-    return r;
-}
-
-static int set_decisions(ServeSettings *settings, const char *option, const char *value) {
-    unsigned n = 0;
-    int r = set_number(option, value, 0, DECISIONS_MAX, &n);
-
-    settings->daemon.n_decisions = n;
-    return r;
-}
-
-/* One more of a list of names, which has room for @max. */
-static int add_name(const char *option, const char *value, Str *names, size_t *n, size_t max) {
-    if (*n == max)
-        return wrong_value(option, value, "too many names");
-    names[(*n)++] = str_from_c(value);
-    return 0;
-}
-
-/* A name as it stands in Host: no port, no scheme. */
-static int add_host(ServeSettings *settings, const char *value) {
-    if (!node_name_is_valid(str_from_c(value)))
-        return wrong_value("pages-host", value, "expected a host's name, as berth.example.org");
-    return add_name("pages-host", value, settings->hosts, &settings->n_hosts, SERVE_HOSTS_MAX);
-}
-
-static int add_exempt(ServeSettings *settings, const char *value) {
     if (settings->n_exempt == EXEMPTIONS_MAX)
-        return wrong_value("exempt", value, "at most 64 may be given");
+        return "at most 64 are possible";
     if (!exemption_parse(str_from_c(value), &settings->exempt[settings->n_exempt]))
-        return wrong_value("exempt",
-            value,
-            "expected NAMESPACE or NAMESPACE/KEY=VALUE, as kube-system/k8s-app=kube-dns");
+        return "expected NAMESPACE or NAMESPACE/KEY=VALUE, like kube-system/k8s-app=kube-dns";
     settings->n_exempt++;
-    return 0;
+    return NULL;
 }
 
-/* [NAMESPACE/]NAME; the namespace may be known only when all options are there. */
-static int set_lease(ServeSettings *settings, const char *value) {
+/* [NAMESPACE/]NAME; the default namespace depends on other options. */
+static const char *set_lease(void *context, const char *value) {
+    ServeSettings *settings = context;
     Str name = str_from_c(value), namespace = STR_NULL;
     size_t slash = str_find(name, '/');
 
@@ -111,172 +68,145 @@ static int set_lease(ServeSettings *settings, const char *value) {
     if (!node_name_is_valid(name) ||
         (slash != SIZE_MAX &&
             (!node_name_is_valid(namespace) || namespace.len >= sizeof(settings->lease_namespace))))
-        return wrong_value(
-            "lease", value, "expected NAMESPACE/NAME or NAME, as berth-system/berth");
+        return "expected NAMESPACE/NAME or NAME, like berth-system/berth";
     (void)snprintf(
         settings->lease_namespace, sizeof(settings->lease_namespace), "%.*s", STR_FMT(namespace));
     settings->daemon.live.watcher.lease_name = name.ptr;
-    return 0;
+    return NULL;
 }
 
 /* --- options ------------------------------------------------------------------- */
 
-static int set_limit(
-    ServeSettings *settings, ServeOption option, const char *name, const char *value) {
-    ServerOptions *server = &settings->daemon.server;
+#define AT(member) OPTION_AT(ServeSettings, member)
+#define NAMES(items, n) OPTION_LIST_AT(ServeSettings, items, n)
 
-    switch (option) {
-    case OPTION_WORKERS:
-        return set_number(name, value, 1, 256, &server->n_workers);
-    case OPTION_MAX_HEADER:
-        return set_size(name, value, &server->header_max);
-    case OPTION_MAX_BODY:
-        return set_size(name, value, &server->body_max);
-    case OPTION_MAX_MEMORY:
-        return set_size(name, value, &server->memory_max);
-    case OPTION_HEADER_TIMEOUT:
-        return set_number(name, value, 1, 3600, &server->header_sec);
-    case OPTION_BODY_GRACE:
-        return set_number(name, value, 1, 3600, &server->body_grace_sec);
-    case OPTION_BODY_MIN_RATE:
-        return set_size(name, value, &server->body_rate);
-    case OPTION_WRITE_TIMEOUT:
-        return set_number(name, value, 1, 3600, &server->write_sec);
-    case OPTION_IDLE_TIMEOUT:
-        return set_number(name, value, 1, 86400, &server->idle_sec);
-    case OPTION_MAX_CONNECTIONS:
-        return set_number(name, value, 1, 100000, &server->connections_max);
-    default:
-        return set_number(name, value, 1, 100000, &server->connections_per_address_max);
-    }
-}
+/* clang-format off */
+const Option serve_options[] = {
+    {"listen", OPTION_LISTEN, .argument = "ADDR:PORT", AT(listen), .initial = "127.0.0.1:8080",
+        .help = "address to listen on; port 0 picks one"},
+    POLICY_PATHS_OPTION(ServeSettings, policies, .initial = "all nodes pass",
+        .help = "placement policies; may be repeated"),
+    {"exempt", OPTION_CUSTOM, .argument = "NAMESPACE[/KEY=VALUE]", .set = add_exempt,
+        .help = "pods that no policy applies to; may be repeated. In a cluster berth's own pods are "
+                "always exempt"},
 
-/* Where an option goes whose value is taken as it is; NULL: it is none of these. */
-static const char **text_of(DaemonOptions *daemon, ServeOption option) {
-    switch (option) {
-    case OPTION_CLUSTER:
-        return &daemon->cluster_path;
-    case OPTION_KUBECONFIG:
-        return &daemon->live.kubeconfig;
-    case OPTION_CONTEXT:
-        return &daemon->live.context;
-    case OPTION_DUMP_FILE:
-        return &daemon->dump_path;
-    case OPTION_PROMETHEUS:
-        return &daemon->prometheus_url;
-    case OPTION_SOURCES:
-        return &daemon->sources_path;
-    case OPTION_TLS_CERT:
-        return &daemon->tls.certificate;
-    case OPTION_TLS_KEY:
-        return &daemon->tls.key;
-    case OPTION_CLIENT_CA:
-        return &daemon->tls.client_ca;
-    case OPTION_PAGES_TOKEN_FILE:
-        return &daemon->pages.token_path;
-    default:
-        return NULL;
-    }
-}
+    OPTION_GROUP("The cluster, one of these; required if kube-scheduler sends only node names"),
+    {"kubeconfig", OPTION_FILE, .argument = "FILE", AT(daemon.live.kubeconfig),
+        .help = "watch the API server of this kubeconfig"},
+    {"context", OPTION_TEXT, .argument = "NAME", AT(daemon.live.context), .complete = COMPLETE_CONTEXTS,
+        .help = "a context of it other than the current one"},
+    {"in-cluster", OPTION_FLAG, AT(daemon.live.is_in_cluster),
+        .help = "watch with the service account of berth's pod"},
+    {"cluster", OPTION_FILE, .argument = "FILE", AT(daemon.cluster_path),
+        .help = "nodes and pods, from `kubectl get nodes,pods -A -o json`"},
 
-/* The same for options without a value. */
-static bool *switch_of(DaemonOptions *daemon, ServeOption option) {
-    switch (option) {
-    case OPTION_IN_CLUSTER:
-        return &daemon->live.is_in_cluster;
-    case OPTION_BIND:
-        return &daemon->live.may_bind;
-    case OPTION_WAKE_UP:
-        return &daemon->live.may_touch;
-    case OPTION_EVENTS:
-        return &daemon->live.watcher.posts_events;
-    case OPTION_INSECURE_HTTP:
-        return &daemon->insecure_http;
-    case OPTION_NO_DASHBOARD:
-        return &daemon->no_dashboard;
-    default:
-        return NULL;
-    }
-}
+    OPTION_GROUP("With a cluster that is watched"),
+    {"bind", OPTION_FLAG, AT(daemon.live.may_bind),
+        .help = "answer the bind verb (needs permission to create pods/binding)"},
+    {"bind-window", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.bind_window_sec), .min = 1, .max = 86400,
+        .initial = "900", .help = "how long after its filter a pod may be bound"},
+    {"lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_lease,
+        .help = "the Lease that decides which of several replicas binds (needs permission to create, "
+                "get and update it)"},
+    {"wake-up", OPTION_FLAG, AT(daemon.live.may_touch),
+        .help = "annotate nodes that have become eligible, so that kube-scheduler retries (needs "
+                "permission to patch nodes)"},
+    {"events", OPTION_FLAG, AT(daemon.live.watcher.posts_events),
+        .help = "write Kubernetes Events: no node passed, a pod bypassed berth, a policy was rejected, "
+                "a metric is stale (needs permission to create events)"},
+    {"managed-resource", OPTION_NAMES, .argument = "NAME", NAMES(managed, daemon.live.n_managed),
+        .help = "as in kube-scheduler's managedResources: pods without it are not expected to pass "
+                "through berth; may be repeated"},
+    {"watch-silence", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.watcher.silence_sec), .min = 1, .max = 3600,
+        .initial = "150", .help = "reconnect a watch that sends nothing for this long"},
+    {"dump-file", OPTION_FILE, .argument = "FILE", AT(daemon.dump_path), .initial = "berth-dump.json",
+        .help = "file that SIGUSR2 writes"},
 
-/* Those whose value is looked at. */
-static int set_checked(
-    ServeSettings *settings, ServeOption option, const char *name, const char *value) {
-    DaemonOptions *daemon = &settings->daemon;
+    OPTION_GROUP("Metrics of policies (metrics:)"),
+    {"prometheus", OPTION_TEXT, .argument = "URL", AT(daemon.prometheus_url),
+        .help = "server to query for metrics that name no other source: Prometheus, Thanos, "
+                "VictoriaMetrics, Mimir ..."},
+    {"sources", OPTION_FILE, .argument = "FILE", AT(daemon.sources_path),
+        .help = "such servers by name, with credentials and certificates"},
 
-    switch (option) {
-    case OPTION_LISTEN:
-        return set_listen(settings, name, value);
-    case OPTION_POLICY:
-        return policy_paths_add(&settings->policies, "serve", value);
-    case OPTION_WATCH_SILENCE:
-        return set_number(name, value, 1, 3600, &daemon->live.watcher.silence_sec);
-    case OPTION_BIND_WINDOW:
-        return set_number(name, value, 1, 86400, &daemon->live.bind_window_sec);
-    case OPTION_MANAGED_RESOURCE:
-        return add_name(name,
-            value,
-            settings->managed,
-            &daemon->live.n_managed,
-            ELEMENTS_OF(settings->managed));
-    case OPTION_CLIENT_NAME:
-        return add_name(name,
-            value,
-            settings->client_names,
-            &daemon->tls.n_client_names,
-            ELEMENTS_OF(settings->client_names));
-    case OPTION_PAGES_LISTEN:
-        return set_pages_listen(settings, name, value);
-    case OPTION_PAGES_CLIENT_NAME:
-        return add_name(name,
-            value,
-            settings->pages_client_names,
-            &daemon->pages.n_client_names,
-            ELEMENTS_OF(settings->pages_client_names));
-    case OPTION_PAGES_HOST:
-        return add_host(settings, value);
-    case OPTION_DRAIN_DELAY:
-        return set_number(name, value, 0, DRAIN_DELAY_MAX_SEC, &daemon->drain_delay_sec);
-    case OPTION_LEASE:
-        return set_lease(settings, value);
-    case OPTION_EXEMPT:
-        return add_exempt(settings, value);
-    case OPTION_DEADLINE:
-        return value_duration(
-            "serve", name, value, DEADLINE_MIN_NSEC, DEADLINE_MAX_NSEC, &daemon->deadline_nsec);
-    case OPTION_DECISIONS:
-        return set_decisions(settings, name, value);
-    case OPTION_DECISIONS_MEMORY:
-        return set_size(name, value, &daemon->decisions_bytes);
-    case OPTION_LOG_LEVEL:
-        return log_level_parse(str_from_c(value), &settings->log_level)
-                   ? 0
-                   : wrong_value(name, value, "expected debug, info, warn or error");
-    case OPTION_LOG_FORMAT:
-        return log_format_parse(str_from_c(value), &settings->log_format)
-                   ? 0
-                   : wrong_value(name, value, "expected logfmt or json");
-    default:
-        return set_limit(settings, option, name, value);
-    }
-}
+    OPTION_GROUP("Security"),
+    {"tls-cert", OPTION_FILE, .argument = "FILE", AT(daemon.tls.certificate),
+        .help = "serve HTTPS with this certificate (PEM)"},
+    {"tls-key", OPTION_FILE, .argument = "FILE", AT(daemon.tls.key),
+        .help = "private key of --tls-cert (PEM)"},
+    {"client-ca", OPTION_FILE, .argument = "FILE", AT(daemon.tls.client_ca),
+        .help = "require client certificates of this CA (PEM)"},
+    {"client-name", OPTION_NAMES, .argument = "NAME", NAMES(client_names, daemon.tls.n_client_names), .initial = "system:kube-scheduler",
+        .help = "subject CN or SAN that may call the verbs; may be repeated"},
+    {"insecure-http", OPTION_FLAG, AT(daemon.insecure_http),
+        .help = "allow plain HTTP on an address that is not loopback"},
 
-int serve_settings_set(
-    ServeSettings *settings, ServeOption option, const char *name, const char *value) {
-    const char **text;
-    bool *is_on;
+    OPTION_GROUP("Pages: health, /metrics, /api/v1 and the dashboard"),
+    {"no-dashboard", OPTION_FLAG, AT(daemon.no_dashboard),
+        .help = "do not serve the dashboard. On the listener of the verbs it is served on loopback "
+                "only, and not with --client-ca"},
+    {"pages-host", OPTION_NAMES, .argument = "NAME", NAMES(hosts, n_hosts), .check = check_host,
+        .initial = "localhost and addresses",
+        .help = "another host name for pages on loopback, if a proxy terminates TLS; may be repeated"},
 
-    assert(settings);
-    text = text_of(&settings->daemon, option);
-    is_on = switch_of(&settings->daemon, option);
-    if (text)
-        *text = value;
-    if (is_on)
-        *is_on = true;
-    return text || is_on ? 0 : set_checked(settings, option, name, value);
-}
+    OPTION_GROUP("Pages on a listener of their own, without verbs"),
+    {"pages-listen", OPTION_LISTEN, .argument = "ADDR:PORT", AT(pages_listen), .initial = "none",
+        .help = "address; HTTPS if there is a certificate. Health is open to all clients; without the "
+                "options below the other pages are served on loopback only"},
+    {"pages-token-file", OPTION_FILE, .argument = "FILE", AT(daemon.pages.token_path),
+        .help = "serve pages to clients that send the token in this file (Authorization: Bearer "
+                "TOKEN, or as the password in a browser, with any user name)"},
+    {"pages-client-name", OPTION_NAMES, .argument = "NAME", NAMES(pages_client_names, daemon.pages.n_client_names),
+        .help = "serve pages to clients with a certificate of --client-ca for this name; may be "
+                "repeated"},
 
-/* Options that only make sense together. */
+    OPTION_GROUP("Limits"),
+    {"workers", OPTION_NUMBER, .argument = "N", AT(daemon.server.n_workers), .min = 1, .max = 256,
+        .initial = "2", .help = "threads that answer"},
+    {"deadline", OPTION_DURATION, .argument = "TIME", AT(daemon.deadline_nsec),
+        .min = DEADLINE_MIN_NSEC, .max = DEADLINE_MAX_NSEC, .initial = "100ms",
+        .help = "to evaluate policies for one request; onTimeout applies to nodes that were not "
+                "reached"},
+    {"max-header", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.header_max), .initial = "32Ki",
+        .help = "request line and headers"},
+    {"max-body", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.body_max), .initial = "128Mi",
+        .help = "one request body"},
+    {"max-memory", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.memory_max), .initial = "512Mi",
+        .help = "bodies and replies of all requests together"},
+    {"header-timeout", OPTION_NUMBER, .argument = "SEC", AT(daemon.server.header_sec), .min = 1, .max = 3600,
+        .initial = "5", .help = "to send the headers"},
+    {"body-grace", OPTION_NUMBER, .argument = "SEC", AT(daemon.server.body_grace_sec), .min = 1, .max = 3600,
+        .initial = "2", .help = "before --body-min-rate applies"},
+    {"body-min-rate", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.body_rate), .initial = "64Ki",
+        .help = "bytes per second at which a body must arrive"},
+    {"write-timeout", OPTION_NUMBER, .argument = "SEC", AT(daemon.server.write_sec), .min = 1, .max = 3600,
+        .initial = "5", .help = "in which a reply must progress at that rate"},
+    {"idle-timeout", OPTION_NUMBER, .argument = "SEC", AT(daemon.server.idle_sec), .min = 1, .max = 86400,
+        .initial = "120", .help = "between two requests"},
+    {"max-connections", OPTION_NUMBER, .argument = "N", AT(daemon.server.connections_max), .min = 1, .max = 100000,
+        .initial = "1024", .help = "in all"},
+    {"max-connections-per-address", OPTION_NUMBER, .argument = "N", AT(daemon.server.connections_per_address_max),
+        .min = 1, .max = 100000, .initial = "512", .help = "from one address"},
+
+    OPTION_GROUP("Shutdown"),
+    {"drain-delay", OPTION_NUMBER, .argument = "SEC", AT(daemon.drain_delay_sec), .max = DRAIN_DELAY_MAX_SEC,
+        .initial = "0", .help = "after SIGTERM: keep answering for this long while readiness is off"},
+
+    OPTION_GROUP("Remembered decisions, and the log"),
+    {"decisions", OPTION_NUMBER, .argument = "N", AT(daemon.n_decisions), .max = DECISIONS_MAX, .initial = "10000",
+        .help = "how many are remembered for /api/v1/decisions and `berth explain`; 0: none"},
+    {"decisions-memory", OPTION_SIZE, .argument = "SIZE", AT(daemon.decisions_bytes), .initial = "64Mi",
+        .help = "memory for them"},
+    {"log-level", OPTION_CHOICE, .argument = "LEVEL", .values = "debug|info|warn|error", AT(log_level),
+        .initial = "info", .help = "debug, info, warn or error"},
+    {"log-format", OPTION_CHOICE, .argument = "FORMAT", .values = "logfmt|json", AT(log_format),
+        .initial = "logfmt", .help = "logfmt or json"},
+    {0},
+};
+/* clang-format on */
+
+/* --- which options go together --------------------------------------------------- */
+
 static const char *check_cluster(const DaemonOptions *daemon) {
     const LiveOptions *live = &daemon->live;
     int n_sources =
@@ -287,22 +217,23 @@ static const char *check_cluster(const DaemonOptions *daemon) {
     if (live->context && !live->kubeconfig)
         return "--context needs --kubeconfig";
     if (live->may_bind && !live_is_wanted(live))
-        return "--bind needs --kubeconfig or --in-cluster: something to bind through";
+        return "--bind needs --kubeconfig or --in-cluster: an API server to bind through";
     if (live->watcher.lease_name && !live->may_bind)
-        return "--lease needs --bind: it says which of several berths binds";
+        return "--lease needs --bind: it decides which of several replicas binds";
     if (live->watcher.posts_events && !live_is_wanted(live))
-        return "--events needs --kubeconfig or --in-cluster: somebody to write them to";
+        return "--events needs --kubeconfig or --in-cluster: an API server to write them to";
     if (live->may_touch && !live_is_wanted(live))
         return "--wake-up needs --kubeconfig or --in-cluster";
     return NULL;
 }
 
-static const char *check_pages(const DaemonOptions *daemon) {
-    const PagesOptions *pages = &daemon->pages;
+static const char *check_pages(const ServeSettings *settings) {
+    const DaemonOptions *daemon = &settings->daemon;
+    bool has_names = daemon->pages.n_client_names > 0;
 
-    if ((pages->token_path || pages->n_client_names > 0) && !pages->address)
+    if ((daemon->pages.token_path || has_names) && settings->pages_listen.address[0] == '\0')
         return "--pages-token-file and --pages-client-name need --pages-listen";
-    if (pages->n_client_names > 0 && !daemon->tls.client_ca)
+    if (has_names && !daemon->tls.client_ca)
         return "--pages-client-name needs --client-ca";
     return NULL;
 }
@@ -325,11 +256,27 @@ static const char *check_limits(const ServerOptions *server) {
     return NULL;
 }
 
-/* No policy may keep berth's own pods from being placed: nobody would be left to ask. */
+/* $POD_NAMESPACE, else that of the mounted service account. False: there is neither. */
+static bool find_namespace(bool is_in_cluster, char ret[static OWN_NAMESPACE_MAX]) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(1024);
+    Str namespace = str_from_c(getenv("POD_NAMESPACE"));
+    char error[FILE_ERROR_MAX];
+
+    if (str_is_empty(str_trim(namespace)) && is_in_cluster &&
+        file_read(NAMESPACE_FILE, &text, error) == 0)
+    namespace = buf_str(&text);
+    namespace = str_trim(namespace);
+    if (str_is_empty(namespace) || namespace.len >= OWN_NAMESPACE_MAX)
+        return false;
+    (void)snprintf(ret, OWN_NAMESPACE_MAX, "%.*s", STR_FMT(namespace));
+    return true;
+}
+
+/* Policies must not block berth's own pods: without berth no pod could be placed. */
 static void add_own_pods(ServeSettings *settings) {
     char namespace[OWN_NAMESPACE_MAX];
 
-    if (!own_namespace(settings->daemon.live.is_in_cluster, namespace))
+    if (!find_namespace(settings->daemon.live.is_in_cluster, namespace))
         return;
     (void)snprintf(
         settings->own_pods, sizeof(settings->own_pods), "%s/%s", namespace, EXEMPTION_OWN);
@@ -337,36 +284,49 @@ static void add_own_pods(ServeSettings *settings) {
         settings->n_exempt++;
 }
 
-/* The Lease is where berth is, unless it was said. */
+/* By default the Lease is in berth's own namespace. */
 static void place_lease(ServeSettings *settings) {
     LiveOptions *live = &settings->daemon.live;
 
     if (settings->lease_namespace[0] == '\0' &&
-        !own_namespace(live->is_in_cluster, settings->lease_namespace))
+        !find_namespace(live->is_in_cluster, settings->lease_namespace))
         (void)snprintf(settings->lease_namespace, sizeof(settings->lease_namespace), "default");
     live->watcher.lease_namespace = settings->lease_namespace;
 }
 
-/* As the downward API gives it to a container; without it there is nobody to write Events about. */
+/* From the downward API; Events about berth itself need it. */
 static OwnPod find_own_pod(void) {
     return (OwnPod){
         .namespace = getenv("POD_NAMESPACE"), .name = getenv("POD_NAME"), .uid = getenv("POD_UID")};
 }
 
-const char *serve_settings_finish(ServeSettings *settings) {
+static void use_listen(const Listen *listen, const char **address, uint16_t *port) {
+    if (listen->address[0] == '\0')
+        return;
+    *address = listen->address;
+    *port = listen->port;
+}
+
+const char *serve_settings_check(void *context, const Arguments *arguments) {
+    ServeSettings *settings = context;
     DaemonOptions *daemon = &settings->daemon;
     const char *wrong = check_cluster(daemon);
 
+    (void)arguments;
     if (!wrong)
         wrong = check_tls(&daemon->tls);
     if (!wrong)
-        wrong = check_pages(daemon);
-    if (!wrong)
-        wrong = check_limits(&daemon->server);
-    if (wrong)
-        return wrong;
+        wrong = check_pages(settings);
+    return wrong ? wrong : check_limits(&daemon->server);
+}
+
+void serve_settings_finish(ServeSettings *settings) {
+    DaemonOptions *daemon = &settings->daemon;
+
     add_own_pods(settings);
     place_lease(settings);
+    use_listen(&settings->listen, &daemon->server.address, &daemon->server.port);
+    use_listen(&settings->pages_listen, &daemon->pages.address, &daemon->pages.port);
     daemon->live.self = find_own_pod();
     daemon->policy_paths = settings->policies.items;
     daemon->n_policy_paths = settings->policies.n;
@@ -376,5 +336,4 @@ const char *serve_settings_finish(ServeSettings *settings) {
     daemon->server.n_hosts = daemon->pages.n_hosts = settings->n_hosts;
     daemon->live.managed = settings->managed;
     daemon->exempt = (Exemptions){.items = settings->exempt, .n = settings->n_exempt};
-    return NULL;
 }

@@ -1,13 +1,14 @@
 #pragma once
 
 /*
- * SimulateSettings: what `berth simulate` was told, and whether that goes together.
+ * SimulateSettings: the options of `berth simulate`.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/command.h"
 #include "commands/simulate-report.h"
 #include "simulate/simulation-input.h"
 #include "simulate/simulation-result.h"
@@ -21,7 +22,7 @@ typedef enum SimulateForm {
 
 typedef struct SimulateSettings {
     SimulationFiles files;
-    const char *policies[SIMULATE_CONTENDERS_MAX];
+    const char *policies[SIMULATE_CONTENDERS_MAX - 1];
     size_t n_policies;
     const char *metrics; /* a file; NULL: none */
     const char *chart;   /* a file; NULL: none is wanted */
@@ -34,6 +35,7 @@ typedef struct SimulateSettings {
     double until;     /* below 0: to its end */
 } SimulateSettings;
 
-/* From the command line. 0, with *ret_is_done when --help was all that was wanted; or EXIT_USAGE
- * after complaining. */
-int simulate_settings_read(int argc, char *argv[], SimulateSettings *ret, bool *ret_is_done);
+extern const Option simulate_options[];
+
+/* For struct Command. */
+const char *simulate_settings_check(void *settings, const Arguments *arguments);

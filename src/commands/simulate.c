@@ -1,8 +1,7 @@
 /*
- * berth simulate: pods onto a cluster, under one policy and another; what comes of it.
+ * berth simulate: places pods on a cluster under several policies, and compares the results.
  *
- * Here the runs; simulate-settings.c has the options, simulate-table.c, simulate-json.c and
- * simulate-chart.c print.
+ * Options are in simulate-settings.c; simulate-table.c, simulate-json.c and simulate-chart.c print.
  */
 
 #include <errno.h>
@@ -14,10 +13,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "cli/command.h"
 #include "cli/metrics-source.h"
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
+#include "commands/commands.h"
 #include "commands/simulate-report.h"
 #include "commands/simulate-settings.h"
 #include "commands/simulate-shapes.h"
@@ -326,10 +325,29 @@ static int simulate(const SimulateSettings *settings) {
     return r == 0 ? print(&simulation) : r;
 }
 
-int cmd_simulate(int argc, char *argv[]) {
-    SimulateSettings settings;
-    bool is_done;
-    int r = simulate_settings_read(argc, argv, &settings, &is_done);
+static void init(void *context) {
+    SimulateSettings *settings = context;
 
-    return r != 0 || is_done ? r : simulate(&settings);
+    *settings = (SimulateSettings){.weight = 1, .seed = 1, .until = -1};
 }
+
+static int run(void *context, const Arguments *arguments) {
+    (void)arguments;
+    return simulate(context);
+}
+
+const Command simulate_command = {
+    .name = "simulate",
+    .summary = "place pods under several policies, and compare",
+    .usage = "--cluster FILE --pods FILE [--policy FILE-OR-DIR]... [OPTIONS]\n"
+             "--cluster FILE --trace FILE [--policy FILE-OR-DIR]... [OPTIONS]",
+    .about =
+        "Places pods one after another as kube-scheduler 1.36 would, without berth and with each "
+        "policy, and compares: placed and pending pods and the reasons, nodes in use, room for "
+        "more pods.",
+    .options = simulate_options,
+    .settings_size = sizeof(SimulateSettings),
+    .init = init,
+    .check = simulate_settings_check,
+    .run = run,
+};

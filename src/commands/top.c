@@ -1,12 +1,10 @@
 /*
- * berth top: what a running berth decides, as it decides.
+ * berth top: the decisions of a running berth, live.
  *
- * It listens to the event stream that the dashboard listens to. On a terminal the screen is drawn
- * anew with every update and every key; elsewhere it is printed once, after the second update,
- * since one alone tells no rate.
+ * It reads the event stream of the dashboard. On a terminal the screen is redrawn with every update
+ * and key; otherwise it is printed once, after the second update: a rate needs two.
  */
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,10 +13,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "cli/berth-client.h"
-#include "cli/command.h"
 #include "cli/server-source.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
+#include "commands/commands.h"
 #include "commands/keyboard.h"
 #include "commands/top-screen.h"
 #include "commands/top-state.h"
@@ -46,17 +43,6 @@ typedef struct Top {
     size_t n_updates;
     bool is_stale; /* the screen is not what it should be */
 } Top;
-
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s top [OPTIONS]\n"
-        "\n"
-        "Shows what a running berth decides, as it decides: how many pods, which rules reject,\n"
-        "the newest decisions. Keys: q quit, p pause, / filter, w only pods without a node,\n"
-        "j k scroll, ? help. Where there is no terminal it prints once and ends.\n"
-        "\n" SERVER_SOURCE_HELP "  --once                print once, after two seconds, and end\n",
-        program_name);
-}
 
 /* --- what comes in -------------------------------------------------------------------------- */
 
@@ -172,7 +158,7 @@ static int show_once(Top *top) {
     return print_screen(top, "", "") && printf("\n") > 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
-static int run(Top *top) {
+static int show(Top *top) {
     int r;
 
     top->screen.server = top->source.access.server;
@@ -187,53 +173,49 @@ static int run(Top *top) {
 
 /* --- the command ---------------------------------------------------------------------------- */
 
-enum { OPTION_ONCE = 256 };
+/* clang-format off */
+static const Option options[] = {
+    SERVER_SOURCE_OPTIONS(Top, source),
+    {"once", OPTION_FLAG, OPTION_AT(Top, is_once), .help = "print once, after two seconds, and end"},
+    {0},
+};
+/* clang-format on */
 
-static int parse_options(Top *top, int argc, char *argv[], bool *ret_is_over) {
-    static const struct option options[] = {
-        SERVER_SOURCE_OPTIONS,
-        {"once", no_argument, NULL, OPTION_ONCE},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    const char *problem;
-    int option;
-
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (server_source_set(&top->source, option, optarg))
-            continue;
-        if (option == 'h') {
-            print_help(stdout);
-            *ret_is_over = true;
-            return EXIT_FINE;
-        }
-        if (option != OPTION_ONCE)
-            return usage_error("top", NULL, print_help);
-        top->is_once = true;
-    }
-    problem = optind < argc ? "it takes options only" : server_source_check(&top->source);
-    return problem ? usage_error("top", problem, print_help) : EXIT_FINE;
+static const char *check(void *context, const Arguments *arguments) {
+    (void)arguments;
+    return server_source_check(&((Top *)context)->source);
 }
 
-int cmd_top(int argc, char *argv[]) {
-    Top top = {0};
-    bool is_over = false;
-    int r = parse_options(&top, argc, argv, &is_over);
+static int run(void *context, const Arguments *arguments) {
+    Top *top = context;
+    int r;
 
-    if (r != EXIT_FINE || is_over)
-        return r;
-    top.arena = arena_new(TOP_BUDGET);
-    top.scratch = arena_new(TOP_BUDGET);
-    top.state = calloc(1, sizeof(*top.state));
-    if (!top.arena || !top.scratch || !top.state)
+    (void)arguments;
+    top->arena = arena_new(TOP_BUDGET);
+    top->scratch = arena_new(TOP_BUDGET);
+    top->state = calloc(1, sizeof(*top->state));
+    if (!top->arena || !top->scratch || !top->state)
         r = out_of_memory();
     else
-        r = server_source_open(&top.source, WHO);
+        r = server_source_open(&top->source, WHO);
     if (r == EXIT_FINE)
-        r = run(&top);
-    berth_stream_free(top.stream);
-    free(top.state);
-    arena_free(top.scratch);
-    arena_free(top.arena);
+        r = show(top);
+    berth_stream_free(top->stream);
+    free(top->state);
+    arena_free(top->scratch);
+    arena_free(top->arena);
     return r;
 }
+
+const Command top_command = {
+    .name = "top",
+    .summary = "watch the decisions of a running berth",
+    .usage = "[OPTIONS]",
+    .about = "Shows the decisions of a running berth live: pods per second, the rules that reject "
+             "nodes, the newest decisions. Keys: q quit, p pause, / filter, w only pods without a "
+             "node, j k scroll, ? help. Without a terminal it prints once and ends.",
+    .options = options,
+    .settings_size = sizeof(Top),
+    .check = check,
+    .run = run,
+};

@@ -1,10 +1,9 @@
 /*
- * berth what-if: decisions that were made, made again with other policies.
+ * berth what-if: replays past decisions with other policies.
  *
- * They come from a running berth or from a bundle, and are made again here, in this process.
+ * They come from a running berth or from a bundle, and are replayed in this process.
  */
 
-#include <getopt.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,11 +11,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "cli/bundle-source.h"
-#include "cli/command.h"
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
-#include "cli/values.h"
+#include "commands/commands.h"
 #include "commands/what-if-print.h"
 #include "history/recorder.h"
 #include "input/policy-set.h"
@@ -48,45 +45,16 @@ typedef struct Settings {
     bool all, json;
 } Settings;
 
-static void print_help(FILE *out) {
-    (void)fprintf(out,
-        "usage: %s what-if --policy FILE-OR-DIR... [OPTIONS]\n"
-        "       %s what-if --set PATH=VALUE... [OPTIONS]\n"
-        "       %s what-if --bundle FILE [OPTIONS]\n"
-        "\n"
-        "Makes the last decisions of a running berth, or of a bundle, again with other policies, "
-        "on\n"
-        "the cluster and the metrics as they were then: which pods would be rejected, which would\n"
-        "pass, where other nodes would be best, and which rule does it. With neither --policy nor\n"
-        "--set it is a check: the policies as they were, and every decision should be equal.\n"
-        "\n"
-        "  --policy FILE-OR-DIR  the policies to try, all of them; may be repeated\n"
-        "                        [those in force]\n"
-        "  --set PATH=VALUE      change a value of them: POLICY.params.NAME, POLICY.RULE.weight,\n"
-        "                        POLICY.RULE.FIELD; may be repeated\n"
-        "  --last N              so many filter and prioritize decisions           [1000]\n"
-        "  --bundle FILE         of this file (berth bundle), not of a running berth\n"
-        "  --weight N            the extender's in kube-scheduler's configuration     [1]\n"
-        "  --all                 every rule, decision and node, not only the first 10\n"
-        "  --fail-on newly-rejected|any  exit 1 if there is such a change: for CI\n"
-        "  -o, --output table|json  how to print it                               [table]\n"
-        "\n"
-        "The berth that is asked\n" SERVER_SOURCE_HELP,
-        program_name,
-        program_name,
-        program_name);
-}
-
 /* --- what is asked ----------------------------------------------------------------------- */
 
 static int load_bundle(Settings *settings, Arena *arena, Bundle *ret) {
-    BundleWish wish = {.last = settings->last};
+    BundleRequest request = {.last = settings->last};
     Str file = STR_NULL;
     int r;
 
     if (settings->bundle)
         return bundle_source_load(settings->bundle, WHO, ret);
-    r = bundle_source_fetch(&settings->source, &wish, WHO, arena, &file);
+    r = bundle_source_fetch(&settings->source, &request, WHO, arena, &file);
     return r != 0 ? r : bundle_source_unpack(file, settings->source.access.server, WHO, ret);
 }
 
@@ -230,7 +198,7 @@ static int judge(const Settings *settings, const WhatIfReport *report) {
 
 /* --- the command ------------------------------------------------------------------------- */
 
-static int run(Settings *settings) {
+static int replay(Settings *settings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(WHAT_IF_BUDGET);
     _cleanup_(zones_freep) Zones *zones = zones_new();
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -252,97 +220,79 @@ static int run(Settings *settings) {
     return r == 0 ? judge(settings, &report) : r;
 }
 
-static int misused(const char *what) {
-    return usage_error("what-if", what, print_help);
-}
+static const char *add_setting(void *context, const char *text) {
+    Settings *settings = context;
 
-static int add_setting(Settings *settings, const char *text) {
     if (settings->n_settings == POLICY_SETTINGS_MAX)
-        return misused("too many --set");
+        return "too many";
     if (!policy_setting_parse(str_from_c(text), &settings->settings[settings->n_settings]))
-        return misused("--set takes PATH=VALUE, like workspaces.params.maxLoad=0.9");
+        return "expected PATH=VALUE, like workspaces.params.maxLoad=0.9";
     settings->n_settings++;
-    return 0;
+    return NULL;
 }
 
-static int set_fail_on(Settings *settings, const char *value) {
-    unsigned choice = 0;
-    int r = value_choice("what-if", "fail-on", value, "newly-rejected|any", &choice);
+#define AT(member) OPTION_AT(Settings, member)
 
-    settings->fail_on = choice == 1 ? FAIL_ON_ANY : FAIL_ON_NEWLY_REJECTED;
-    return r;
+/* clang-format off */
+static const Option options[] = {
+    POLICY_PATHS_OPTION(Settings, policies, .initial = "those in force",
+        .help = "the policies to try, all of them; may be repeated"),
+    {"set", OPTION_CUSTOM, .argument = "PATH=VALUE", .set = add_setting,
+        .help = "change a value of them: POLICY.params.NAME, POLICY.RULE.weight, POLICY.RULE.FIELD; "
+                "may be repeated"},
+    {"last", OPTION_NUMBER, .argument = "N", AT(last), .min = 1, .max = RECORDER_LAST_MAX, .initial = "1000",
+        .help = "how many filter and prioritize decisions"},
+    {"bundle", OPTION_FILE, .argument = "FILE", AT(bundle),
+        .help = "decisions of this file (berth bundle), not of a running berth"},
+    {"weight", OPTION_NUMBER, .argument = "N", AT(weight), .min = 1, .max = WEIGHT_MAX, .initial = "1",
+        .help = "the extender's weight in kube-scheduler's configuration"},
+    {"all", OPTION_FLAG, AT(all), .help = "every rule, decision and node, not only the first 10"},
+    {"fail-on", OPTION_CHOICE, .argument = "newly-rejected|any", AT(fail_on), .min = FAIL_ON_NEWLY_REJECTED,
+        .help = "exit with code 1 if there is such a change: for CI"},
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json", AT(json), .initial = "table",
+        .help = "output format"},
+
+    OPTION_GROUP("The running berth"),
+    SERVER_SOURCE_OPTIONS(Settings, source),
+    {0},
+};
+/* clang-format on */
+
+static void init(void *context) {
+    Settings *settings = context;
+
+    settings->last = RECORDER_LAST_DEFAULT;
+    settings->weight = 1;
 }
 
-static int set_output(Settings *settings, const char *value) {
-    unsigned choice = 0;
-    int r = value_choice("what-if", "output", value, "table|json", &choice);
+static const char *check(void *context, const Arguments *arguments) {
+    const Settings *settings = context;
 
-    settings->json = choice == 1;
-    return r;
+    (void)arguments;
+    if (settings->bundle && server_source_is_given(&settings->source))
+        return "--bundle is a file: no server is contacted";
+    return server_source_check(&settings->source);
 }
 
-static int set_option(Settings *settings, int option) {
-    switch (option) {
-    case 'P':
-        return policy_paths_add(&settings->policies, "what-if", optarg);
-    case 's':
-        return add_setting(settings, optarg);
-    case 'l':
-        return value_number("what-if", "last", optarg, 1, RECORDER_LAST_MAX, &settings->last);
-    case 'b':
-        settings->bundle = optarg;
-        return 0;
-    case 'w':
-        return value_number("what-if", "weight", optarg, 1, WEIGHT_MAX, &settings->weight);
-    case 'a':
-        settings->all = true;
-        return 0;
-    case 'f':
-        return set_fail_on(settings, optarg);
-    case 'o':
-        return set_output(settings, optarg);
-    default:
-        if (server_source_set(&settings->source, option, optarg))
-            return 0;
-        return misused(NULL);
-    }
+static int run(void *context, const Arguments *arguments) {
+    (void)arguments;
+    return replay(context);
 }
 
-int cmd_what_if(int argc, char *argv[]) {
-    static const struct option options[] = {
-        SERVER_SOURCE_OPTIONS,
-        {"policy", required_argument, NULL, 'P'},
-        {"set", required_argument, NULL, 's'},
-        {"last", required_argument, NULL, 'l'},
-        {"bundle", required_argument, NULL, 'b'},
-        {"weight", required_argument, NULL, 'w'},
-        {"all", no_argument, NULL, 'a'},
-        {"fail-on", required_argument, NULL, 'f'},
-        {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    Settings settings = {.last = RECORDER_LAST_DEFAULT, .weight = 1};
-    const char *problem;
-    int option;
-
-    while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
-        int r;
-
-        if (option == 'h') {
-            print_help(stdout);
-            return EXIT_FINE;
-        }
-        r = set_option(&settings, option);
-        if (r != 0)
-            return r;
-    }
-    if (optind < argc)
-        return misused("it takes options only");
-    if (settings.bundle && server_source_is_given(&settings.source))
-        return misused("--bundle is a file: no server is asked");
-    problem = server_source_check(&settings.source);
-    if (problem)
-        return misused(problem);
-    return run(&settings);
-}
+const Command what_if_command = {
+    .name = "what-if",
+    .summary = "replay past decisions with other policies",
+    .usage = "--policy FILE-OR-DIR... [OPTIONS]\n"
+             "--set PATH=VALUE... [OPTIONS]\n"
+             "--bundle FILE [OPTIONS]",
+    .about =
+        "Replays the last decisions of a running berth, or of a bundle, with other policies, on "
+        "the cluster and metrics of that time: which pods would be rejected, which would pass, "
+        "where other nodes would be best, and which rule causes it. With neither --policy nor "
+        "--set it is a self-check: with the same policies every decision should be equal.",
+    .options = options,
+    .settings_size = sizeof(Settings),
+    .init = init,
+    .check = check,
+    .run = run,
+};

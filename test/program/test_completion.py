@@ -9,7 +9,6 @@ import pty
 import re
 import select
 import shutil
-import string
 import subprocess
 import threading
 import time
@@ -77,36 +76,24 @@ def options_in_help(text):
     return {name for head in heads for name in re.findall(r"(?:^|[ ,])--?([a-z][a-z-]*)", head)}
 
 
-def options_of_getopt(berth, command):
-    """The long options that the command takes, from what getopt_long() says of abbreviations."""
-    found = set()
-    for letter in string.ascii_lowercase:
-        for last in ([f"--{letter}=x", "--no-such"], [f"--{letter}"]):
-            done = subprocess.run(
-                [berth, command, *last], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                env={**os.environ, "LC_ALL": "C", "HOME": "/nonexistent"}, timeout=PATIENCE,
-            )  # fmt: skip
-            for line in done.stderr.splitlines():
-                if re.search(r"is ambiguous|allow an argument|requires an argument", line):
-                    found |= set(re.findall(r"'--([a-z][a-z-]+)'", line))
-            if "allow an argument" in done.stderr:
-                break  # by itself it would be good, and the command would run
-    return found
-
-
-def test_options_are_those_of_getopt(berth_path, complete, help_of, all_commands):
-    """The program's tables, its help and what is completed are the same."""
-    for command in all_commands:
-        offered = {word.lstrip("-") for word in complete(command, "-")[0]}
-        told = options_in_help(help_of(command)) | {"help"}
-        assert offered == told, command
-        assert options_of_getopt(berth_path, command) == told, command
+def test_options_are_those_of_the_option_table(berth_path, complete, help_of, all_commands):
+    """The program's tables, its help, its parser and completions are the same."""
+    tables = json.loads(subprocess.run([berth_path, "__commands"], capture_output=True, check=True).stdout)
+    assert [table["name"] for table in tables] == all_commands
+    for table in tables:
+        command = table["name"]
+        names = {row["name"] for row in table["options"] if "name" in row} | {"help"}
+        assert {word.lstrip("-") for word in complete(command, "-")[0]} == names, command
+        assert options_in_help(help_of(command)) | {"help"} == names, command
+        for name in names - {"help"}:
+            done = subprocess.run([berth_path, command, f"--{name}", "--help"], capture_output=True, text=True)
+            assert "unknown option" not in done.stderr, (command, name)
 
 
 def test_options_are_told_in_few_words(complete):
     words = complete("serve", "--")[0]
     assert words["--workers"] == "threads that answer"
-    assert words["--tls-key"] == words["--tls-cert"] == "serve HTTPS (PEM)"
+    assert words["--tls-cert"] == "serve HTTPS with this certificate (PEM)"
     for about in words.values():
         assert len(about) <= 72 and "[" not in about
 

@@ -1,0 +1,244 @@
+/*
+ * Runs a command: parses its words by its option table, reports wrong usage, calls it.
+ */
+
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/terminal.h"
+
+#define HELP_MAX ((size_t)256 * 1024)
+#define NAMES_MAX 96u
+
+/* Every command has it. */
+static const Option help_option = {"help", OPTION_FLAG, 'h', .help = "print this help"};
+
+const Command *command_find(const char *name) {
+    for (size_t i = 0; i < n_commands; i++)
+        if (strcmp(name, commands[i]->name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* --- options ---------------------------------------------------------------------------- */
+
+static bool is_option(const Option *option) {
+    return option->kind != OPTION_HEADING;
+}
+
+const Option *option_find(const Option *options, Str word) {
+    bool is_long = str_has_prefix(word, STR("--"));
+
+    if (str_is(word, "--help") || str_is(word, "-h"))
+        return &help_option;
+    for (const Option *option = options; option && option->name; option++)
+        if (is_option(option) &&
+            (is_long ? str_is(str_skip(word, 2), option->name)
+                     : word.len == 2 && word.ptr[0] == '-' && option->letter == word.ptr[1]))
+            return option;
+    return NULL;
+}
+
+/* The option that @word begins, if it is only one; *@ret_n: how many it begins. */
+static const Option *find_abbreviated(const Option *options, Str word, size_t *ret_n) {
+    const Option *found = NULL;
+    Str prefix = str_skip(word, 2);
+
+    *ret_n = 0;
+    for (const Option *option = options; option && option->name; option++)
+        if (is_option(option) && str_has_prefix(str_from_c(option->name), prefix)) {
+            found = option;
+            ++*ret_n;
+        }
+    if (str_has_prefix(STR("help"), prefix)) {
+        found = &help_option;
+        ++*ret_n;
+    }
+    return *ret_n == 1 ? found : NULL;
+}
+
+static Str find_nearest(const Option *options, Str word) {
+    Str known[NAMES_MAX] = {STR("help")};
+    size_t n = 1;
+
+    for (const Option *option = options; option && option->name && n < NAMES_MAX; option++)
+        if (is_option(option))
+            known[n++] = str_from_c(option->name);
+    return str_nearest(str_skip(word, 2), known, n);
+}
+
+/* --- wrong usage ------------------------------------------------------------------------ */
+
+static bool print_to(FILE *stream, const Command *command, void (*print)(const Command *, Buf *)) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(HELP_MAX);
+
+    print(command, &out);
+    return terminal_print(stream, buf_str(&out));
+}
+
+int command_misused(const Command *command, const char *wrong) {
+    (void)fprintf(stderr, "berth %s: %s\n", command->name, wrong);
+    (void)print_to(stderr, command, command_print_usage);
+    (void)fprintf(stderr, "Try: %s %s --help\n", program_name, command->name);
+    return EXIT_USAGE;
+}
+
+static int unknown_option(const Command *command, Str word) {
+    bool is_long = str_has_prefix(word, STR("--"));
+    Str nearest = is_long ? find_nearest(command->options, word) : STR_NULL;
+    char text[512];
+
+    (void)snprintf(text,
+        sizeof(text),
+        str_is_empty(nearest) ? "unknown option %.*s" : "unknown option %.*s; did you mean --%.*s?",
+        STR_FMT(word),
+        STR_FMT(nearest));
+    return command_misused(command, text);
+}
+
+static int ambiguous_option(const Command *command, Str word) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(HELP_MAX);
+    const char *separator = " is ambiguous: --";
+
+    buf_append(&text, word);
+    for (const Option *option = command->options; option->name; option++)
+        if (is_option(option) && str_has_prefix(str_from_c(option->name), str_skip(word, 2))) {
+            buf_printf(&text, "%s%s", separator, option->name);
+            separator = ", --";
+        }
+    buf_append_char(&text, '\0');
+    return command_misused(command, buf_error(&text) ? "ambiguous option" : buf_str(&text).ptr);
+}
+
+static int misused_option(const Command *command, const Option *option, bool needs_value) {
+    char text[512];
+
+    (void)snprintf(text,
+        sizeof(text),
+        needs_value ? "--%s needs a value: %s" : "--%s takes no value",
+        option->name,
+        option->argument);
+    return command_misused(command, text);
+}
+
+/* --- parsing ---------------------------------------------------------------------------- */
+
+typedef struct Parser {
+    const Command *command;
+    void *settings;
+    char **words;
+    int n, at;
+    bool wants_help;
+} Parser;
+
+static int store(Parser *parser, const Option *option, const char *value) {
+    char wanted[OPTION_WANTED_MAX] = "";
+
+    if (option == &help_option) {
+        parser->wants_help = true;
+        return 0;
+    }
+    if (option_store(option, parser->settings, value, wanted))
+        return 0;
+    if (option->argument)
+        (void)fprintf(
+            stderr, "berth %s: --%s %s: %s\n", parser->command->name, option->name, value, wanted);
+    else
+        (void)fprintf(stderr, "berth %s: --%s %s\n", parser->command->name, option->name, wanted);
+    return EXIT_USAGE;
+}
+
+/* @value is the part that follows "=" or a letter; NULL: the next word is the value. */
+static int take(Parser *parser, const Option *option, const char *value) {
+    if (!option->argument)
+        return value ? misused_option(parser->command, option, false)
+                     : store(parser, option, NULL);
+    if (!value && parser->at + 1 == parser->n)
+        return misused_option(parser->command, option, true);
+    return store(parser, option, value ? value : parser->words[++parser->at]);
+}
+
+static int take_long(Parser *parser, char *text) {
+    Str word = str_from_c(text);
+    size_t equals = str_find(word, '=');
+    const char *value = equals == SIZE_MAX ? NULL : text + equals + 1;
+    const Option *option;
+    size_t n;
+
+    word = str_take(word, equals);
+    option = option_find(parser->command->options, word);
+    if (!option)
+        option = find_abbreviated(parser->command->options, word, &n);
+    if (option)
+        return take(parser, option, value);
+    return n > 1 ? ambiguous_option(parser->command, word) : unknown_option(parser->command, word);
+}
+
+/* "-v", "-ojson", "-vo json". */
+static int take_letters(Parser *parser, const char *text) {
+    int r = 0;
+
+    for (const char *letter = text + 1; r == 0 && *letter; letter++) {
+        const char word[2] = {'-', *letter};
+        const Option *option = option_find(parser->command->options, str_of(word, 2));
+
+        if (!option)
+            return unknown_option(parser->command, str_of(word, 2));
+        if (option->argument)
+            return take(parser, option, letter[1] ? letter + 1 : NULL);
+        r = take(parser, option, NULL);
+    }
+    return r;
+}
+
+static int parse(Parser *parser, Arguments *arguments) {
+    bool are_over = false; /* options: "--" ends them */
+    int r = 0;
+
+    for (; r == 0 && !parser->wants_help && parser->at < parser->n; parser->at++) {
+        char *word = parser->words[parser->at];
+
+        if (are_over || word[0] != '-' || word[1] == '\0')
+            arguments->items[arguments->n++] = word;
+        else if (strcmp(word, "--") == 0)
+            are_over = true;
+        else
+            r = word[1] == '-' ? take_long(parser, word) : take_letters(parser, word);
+    }
+    return r;
+}
+
+static int run(Parser *parser, Arguments *arguments) {
+    const Command *command = parser->command;
+    const char *wrong = NULL;
+    int r;
+
+    if (command->init)
+        command->init(parser->settings);
+    r = parse(parser, arguments);
+    if (r != 0)
+        return r;
+    if (parser->wants_help)
+        return print_to(stdout, command, command_print_help) ? EXIT_FINE : EXIT_UNREACHABLE;
+    if (arguments->n > 0 && command->max_completed == 0)
+        wrong = "it takes options only";
+    else if (command->check)
+        wrong = command->check(parser->settings, arguments);
+    return wrong ? command_misused(command, wrong) : command->run(parser->settings, arguments);
+}
+
+int command_run(const Command *command, int argc, char *argv[]) {
+    Arguments arguments = {.items = calloc((size_t)argc + 1, sizeof(char *))};
+    void *settings = calloc(1, command->settings_size + 1);
+    Parser parser = {.command = command, .settings = settings, .words = argv, .n = argc};
+    int r =
+        settings && arguments.items ? run(&parser, &arguments) : terminal_out_of_memory("berth");
+
+    free(settings);
+    free(arguments.items);
+    return r;
+}

@@ -1,0 +1,95 @@
+/*
+ * Walks over nested objects with a stack of path prefixes, and enters only those that hold a field
+ * of the table.
+ */
+
+#include "cli/json-fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH_MAX 4u
+#define PATH_SIZE 128u
+
+static void read_value(JsonReader *reader, Arena *arena, const JsonField *field, void *target) {
+    void *at = (char *)target + field->offset;
+    int64_t number = 0;
+
+    switch (field->kind) {
+    case JSON_FIELD_TEXT:
+        json_string(reader, arena, at);
+        break;
+    case JSON_FIELD_BOOL:
+        json_bool(reader, at);
+        break;
+    case JSON_FIELD_INT:
+        json_int64(reader, at);
+        break;
+    case JSON_FIELD_COUNT:
+        json_int64(reader, &number);
+        *(uint64_t *)at = number > 0 ? (uint64_t)number : 0;
+        break;
+    case JSON_FIELD_DOUBLE:
+        json_double(reader, at);
+        break;
+    case JSON_FIELD_CUSTOM:
+        field->read(reader, arena, target);
+    }
+}
+
+static const JsonField *find_field(const JsonField *fields, size_t n, const char *path) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(fields[i].path, path) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+/* Whether a field has a path that begins with the @len bytes of @path. */
+static bool is_prefix(const JsonField *fields, size_t n, const char *path, size_t len) {
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(fields[i].path, path, len) == 0)
+            return true;
+    return false;
+}
+
+void json_read_fields(
+    JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, void *target) {
+    size_t prefixes[DEPTH_MAX] = {0}, depth = 1;
+    char path[PATH_SIZE];
+    Str key;
+
+    json_object(reader);
+    while (depth > 0) {
+        size_t prefix = prefixes[depth - 1], len;
+        const JsonField *field;
+
+        if (!json_key(reader, &key)) {
+            depth--;
+            continue;
+        }
+        len = prefix + key.len;
+        if (len + 2 > sizeof(path)) {
+            json_skip(reader, NULL);
+            continue;
+        }
+        memcpy(path + prefix, key.ptr, key.len);
+        path[len] = '\0';
+        field = find_field(fields, n, path);
+        path[len] = '.';
+        if (field)
+            read_value(reader, arena, field, target);
+        else if (depth < DEPTH_MAX && json_peek(reader) == JSON_OBJECT_BEGIN &&
+                 is_prefix(fields, n, path, len + 1)) {
+            prefixes[depth++] = len + 1;
+            json_object(reader);
+        } else
+            json_skip(reader, NULL);
+    }
+}
+
+void json_read_array(JsonReader *reader, Arena *arena,
+    void (*read)(JsonReader *reader, Arena *arena, void *target), void *target) {
+    json_array(reader);
+    while (json_element(reader))
+        read(reader, arena, target);
+}
