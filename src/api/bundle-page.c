@@ -142,10 +142,14 @@ static unsigned record(
 /* Those in force; but of a single decision those that made it, if they are still known. */
 static bool take_policies(Changes *changes, const View *view, const Recording *recording,
     const BundleParams *question, Arena *arena, BundleParts *parts) {
+    const Scene *scene = question->id > 0 ? recording->decisions[0].scene : NULL;
+
+    parts->program = scene && scene->program ? scene->program : view->program;
     if (question->id > 0 &&
         changes_sources(
             changes, recording->decisions[0].policy, arena, &parts->policies, &parts->n_policies))
         return true;
+    parts->program = view->program;
     return changes_sources(
         changes, view->program->digest, arena, &parts->policies, &parts->n_policies);
 }

@@ -108,11 +108,13 @@ static void assert_equal_again(const Bundle *bundle, size_t n) {
 }
 
 static void write_bundle(const Recording *recording, bool is_anonymous, Buf *out) {
+    _cleanup_(program_unrefp) Program *program = compile(&policy, 1);
     BundleParts parts = {
         .version = STR("test"),
         .made_at_nsec = WORLD_NOW_SEC * WORLD_SEC,
         .policies = &policy,
         .n_policies = 1,
+        .program = program,
         .recording = recording,
         .is_anonymous = is_anonymous,
         .salt = {1, 2},

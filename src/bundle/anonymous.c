@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "bundle/anonymous-part.h"
 #include "bundle/siphash.h"
+#include "cel/graph.h"
 #include "model/time.h"
 
 /* Each name of a cluster once, and what it is shown as. */
@@ -311,66 +312,28 @@ Str anonymous_exemption(Anonymous *a, const Exemption *exemption) {
 
 /* --- what policies do with strings ------------------------------------------------------- */
 
-static bool is_identifier(char c) {
-    return is_word(c) && c != '.' && c != '/' && c != '-';
-}
-
-/* Whether @text calls @name. */
-static bool has_call(Str text, Str name) {
-    for (size_t i = 0; i + name.len < text.len; i++) {
-        const char *at = memchr(text.ptr + i, name.ptr[0], text.len - i);
-
-        if (!at)
-            return false;
-        i = (size_t)(at - text.ptr);
-        if (i + name.len < text.len && memcmp(at, name.ptr, name.len) == 0 &&
-            text.ptr[i + name.len] == '(' && (i == 0 || !is_identifier(text.ptr[i - 1])))
+static bool is_listed(const Str *list, size_t n, Str name) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(list[i], name))
             return true;
-    }
     return false;
 }
 
-size_t anonymous_functions(
-    const PolicySource *policies, size_t n_policies, Str ret[static ANONYMOUS_FUNCTIONS_MAX]) {
-    static const Str functions[] = {
-        STR("charAt"),
-        STR("cidr"),
-        STR("contains"),
-        STR("endsWith"),
-        STR("extract"),
-        STR("extractAll"),
-        STR("find"),
-        STR("findAll"),
-        STR("indexOf"),
-        STR("ip"),
-        STR("isCIDR"),
-        STR("isIP"),
-        STR("isSemver"),
-        STR("isURL"),
-        STR("lastIndexOf"),
-        STR("lowerAscii"),
-        STR("matches"),
-        STR("replace"),
-        STR("reverse"),
-        STR("semver"),
-        STR("sort"),
-        STR("sortBy"),
-        STR("split"),
-        STR("startsWith"),
-        STR("substring"),
-        STR("trim"),
-        STR("upperAscii"),
-        STR("url"),
-    };
+size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNCTIONS_MAX]) {
     size_t n = 0;
 
-    for (size_t i = 0; i < ELEMENTS_OF(functions); i++) {
-        bool is_called = false;
+    for (uint32_t i = 0; i < cel_graph_size(program->graph); i++) {
+        const CelGraphNode *node = cel_graph_node(program->graph, i);
 
-        for (size_t j = 0; !is_called && j < n_policies; j++)
-            is_called = has_call(policies[j].text, functions[i]);
-        if (is_called)
-            ret[n++] = functions[i];
+        for (size_t j = 0; !node->folded && j < node->n_overloads && n < ANONYMOUS_FUNCTIONS_MAX;
+             j++) {
+            Str name = node->overloads[j]->name;
+
+            if (str_is(name, "@sortByAssociatedKeys"))
+                name = STR("sortBy"); /* the macro that calls it */
+            if (node->overloads[j]->spec->reads_text && !is_listed(ret, n, name))
+                ret[n++] = name;
+        }
     }
     return n;
 }

@@ -55,8 +55,7 @@ const Pod *anonymous_pod(
 /* The same for who writes objects. */
 ObjectMask anonymous_mask(Anonymous *anonymous);
 
-/* The functions that take strings apart and that policies call, by name, each once; how many. @ret
- * has room for ANONYMOUS_FUNCTIONS_MAX. */
-#define ANONYMOUS_FUNCTIONS_MAX 32u
-size_t anonymous_functions(
-    const PolicySource *policies, size_t n_policies, Str ret[static ANONYMOUS_FUNCTIONS_MAX]);
+/* The functions of @program's rules that read texts (cel/library.h), by name, each once; how many.
+ */
+#define ANONYMOUS_FUNCTIONS_MAX 64u
+size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNCTIONS_MAX]);

@@ -159,12 +159,13 @@ static void write_exemptions(BundleWrite *write, JsonWriter *writer) {
 
 static void write_anonymity(BundleWrite *write, JsonWriter *writer) {
     Str functions[ANONYMOUS_FUNCTIONS_MAX];
-    size_t n = anonymous_functions(write->parts->policies, write->parts->n_policies, functions);
+    size_t n;
 
     json_write_key(writer, STR("anonymous"));
     json_write_bool(writer, write->anonymous);
     if (!write->anonymous)
         return;
+    n = anonymous_functions(write->parts->program, functions);
     json_write_member(writer,
         STR("hashed"),
         STR("names, UIDs, keys and values of labels and annotations, images and addresses that "

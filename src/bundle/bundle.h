@@ -46,6 +46,7 @@ typedef struct BundleParts {
     int64_t made_at_nsec; /* since 1970 */
     const PolicySource *policies;
     size_t n_policies;
+    const Program *program;       /* of these policies */
     const Exemptions *exemptions; /* may be NULL */
     const Recording *recording;
     const BundlePage *pages; /* left out where names are hashed: they are full of them */

@@ -2,7 +2,10 @@
 
 #include "base/test-assert.h"
 #include "bundle/anonymous.h"
+#include "policy/test-scene.h"
+
 #include "model/workload.h"
+#include <stdio.h>
 
 #define ROOM ((size_t)1 << 24)
 
@@ -111,11 +114,45 @@ static void test_objects(void **state) {
     assert_true(str_eq(workload, anonymous_workload(a, STR("shop/Deployment/web"))));
 }
 
+/* Only what the rules call, of the kinds that they call it with. */
 static void test_functions(void **state) {
-    Str found[ANONYMOUS_FUNCTIONS_MAX];
+    static const struct {
+        const char *rule, *functions;
+    } cases[] = {
+        {"size(node.pods) < 3", ""},
+        {"size(pod.metadata.name) < 3", "size"},
+        {"node.metadata.name == pod.metadata.name + 'x'", ""},
+        {"pod.metadata.name.startsWith('a') && pod.metadata.name.startsWith('b')", "startsWith"},
+        {"'abc'.startsWith('a') || node.spec.unschedulable", ""},
+        {"[pod.metadata.name, 'b'].join('-') in ['a-b']", "join"},
+        {"'%s'.format([pod.metadata.name]) == 'a'", "format"},
+        {"strings.quote(pod.metadata.name) == 'a'", "strings.quote"},
+        {"[pod.metadata.name, 'b'].sort()[0] == 'b'", "sort"},
+        {"[pod.spec.priority, 2].sort()[0] == 2", ""},
+        {"[1, 2].sortBy(i, pod.metadata.name)[0] == 2", "sortBy"},
+    };
 
-    assert_int_equal(anonymous_functions(policies, 1, found), 1);
-    assert_text("function", found[0], "startsWith");
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        char text[512], names[256] = "";
+        Str found[ANONYMOUS_FUNCTIONS_MAX];
+        TestScene scene;
+        size_t n;
+
+        (void)snprintf(text,
+            sizeof(text),
+            "policies:\n  p:\n    filters:\n      - {name: r, expression: \"%s\"}\n",
+            cases[i].rule);
+        scene_init_text(&scene, text);
+        n = anonymous_functions(scene.program, found);
+        for (size_t j = 0; j < n; j++)
+            (void)snprintf(names + strlen(names),
+                sizeof(names) - strlen(names),
+                "%s%.*s",
+                j > 0 ? " " : "",
+                STR_FMT(found[j]));
+        assert_text(cases[i].rule, str_from_c(names), cases[i].functions);
+        scene_done(&scene);
+    }
 }
 
 int main(void) {

@@ -38,12 +38,14 @@ static const CelOverloadSpec overloads[] = {
         "(string) -> bytes",
         decode,
         .cost = CEL_COST_BYTES,
-        .result_size = CEL_SIZE_FIRST},
+        .result_size = CEL_SIZE_FIRST,
+        .reads_text = true},
     {"base64.encode",
         "(bytes) -> string",
         encode,
         .cost = CEL_COST_BYTES,
-        .result_size = CEL_SIZE_TWICE},
+        .result_size = CEL_SIZE_TWICE,
+        .reads_text = true},
 };
 
 CEL_LIBRARY(cel_encoders_library, "encoders", overloads);

@@ -391,7 +391,8 @@ static const CelOverloadSpec overloads[] = {
         .cost = CEL_COST_BYTES,
         .prepare = check_format,
         .prepare_arg = 0,
-        .is_literal = true},
+        .is_literal = true,
+        .reads_text = true},
 };
 
 CEL_LIBRARY(cel_format_library, "format", overloads);

@@ -379,7 +379,8 @@ static const CelOverloadSpec overloads[] = {
     {"validate",
         "kubernetes.NamedFormat.(string) -> optional_type(list(string))",
         validate,
-        .cost = CEL_COST_BOTH},
+        .cost = CEL_COST_BOTH,
+        .reads_text = true},
 #define X(name, check) {"format." #name, "() -> kubernetes.NamedFormat", format_##name},
     FORMATS(X)
 #undef X

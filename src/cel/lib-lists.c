@@ -375,17 +375,30 @@ CEL_FUNCTION(includes) {
 #define ROW(name, signature, fn, cost_class, size)                                                 \
     { name, signature, fn, .cost = CEL_COST_##cost_class, .result_size = CEL_SIZE_##size }
 
-/* One row for each type that has an order: with ROW_OF("int"), … */
-#define COMPARABLE(ROW_OF)                                                                         \
-    ROW_OF("int"), ROW_OF("uint"), ROW_OF("double"), ROW_OF("bool"), ROW_OF("duration"),           \
-        ROW_OF("timestamp"), ROW_OF("string"), ROW_OF("bytes")
+#define ORDERED(name, signature, fn, cost_class, size, text)                                       \
+    {                                                                                              \
+        name, signature, fn, .cost = CEL_COST_##cost_class, .result_size = CEL_SIZE_##size,        \
+                             .reads_text = (text)                                                  \
+    }
 
-#define SORT(T) ROW("sort", "list(" T ").() -> list(" T ")", sort, SQUARE, FIRST)
-#define SORT_BY(T)                                                                                 \
-    ROW("@sortByAssociatedKeys", "list(T).(list(" T ")) -> list(T)", sort_by_keys, SQUARE, FIRST)
-#define IS_SORTED(T) ROW("isSorted", "list(" T ").() -> bool", is_sorted, ELEMENTS, TYPE)
-#define MIN(T) ROW("min", "list(" T ").() -> " T, min, ELEMENTS, TYPE)
-#define MAX(T) ROW("max", "list(" T ").() -> " T, max, ELEMENTS, TYPE)
+/* One row for each type that has an order: with ROW_OF("int", is it text?), … */
+#define COMPARABLE(ROW_OF)                                                                         \
+    ROW_OF("int", false), ROW_OF("uint", false), ROW_OF("double", false), ROW_OF("bool", false),   \
+        ROW_OF("duration", false), ROW_OF("timestamp", false), ROW_OF("string", true),             \
+        ROW_OF("bytes", true)
+
+#define SORT(T, TEXT) ORDERED("sort", "list(" T ").() -> list(" T ")", sort, SQUARE, FIRST, TEXT)
+#define SORT_BY(T, TEXT)                                                                           \
+    ORDERED("@sortByAssociatedKeys",                                                               \
+        "list(T).(list(" T ")) -> list(T)",                                                        \
+        sort_by_keys,                                                                              \
+        SQUARE,                                                                                    \
+        FIRST,                                                                                     \
+        TEXT)
+#define IS_SORTED(T, TEXT)                                                                         \
+    ORDERED("isSorted", "list(" T ").() -> bool", is_sorted, ELEMENTS, TYPE, TEXT)
+#define MIN(T, TEXT) ORDERED("min", "list(" T ").() -> " T, min, ELEMENTS, TYPE, TEXT)
+#define MAX(T, TEXT) ORDERED("max", "list(" T ").() -> " T, max, ELEMENTS, TYPE, TEXT)
 
 static const CelOverloadSpec overloads[] = {
     ROW("slice", "list(T).(int, int) -> list(T)", slice, ELEMENTS, FIRST),

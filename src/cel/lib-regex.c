@@ -341,7 +341,8 @@ CEL_FUNCTION(replace_count) {
 
 /* A bad constant pattern is refused by prepare_pattern(); these are no literals (is_literal), whose
  * every failure is refused: 'a'.matches(dyn(1)) is an error of the run. */
-#define PATTERN .cost = CEL_COST_REGEX, .prepare = prepare_pattern, .prepare_arg = 1
+#define PATTERN                                                                                    \
+    .cost = CEL_COST_REGEX, .prepare = prepare_pattern, .prepare_arg = 1, .reads_text = true
 #define PART .result_size = CEL_SIZE_FIRST
 #define REPLACED .result_size = CEL_SIZE_PRODUCT
 

@@ -131,10 +131,18 @@ const CelOpaque cel_semver_opaque = {
 #define V "kubernetes.Semver"
 
 static const CelOverloadSpec overloads[] = {
-    {"semver", "(string) -> " V, semver_from_string, .cost = CEL_COST_BYTES},
-    {"semver", "(string, bool) -> " V, semver_normalised, .cost = CEL_COST_BYTES},
-    {"isSemver", "(string) -> bool", is_semver, .cost = CEL_COST_BYTES},
-    {"isSemver", "(string, bool) -> bool", is_semver_normalised, .cost = CEL_COST_BYTES},
+    {"semver", "(string) -> " V, semver_from_string, .cost = CEL_COST_BYTES, .reads_text = true},
+    {"semver",
+        "(string, bool) -> " V,
+        semver_normalised,
+        .cost = CEL_COST_BYTES,
+        .reads_text = true},
+    {"isSemver", "(string) -> bool", is_semver, .cost = CEL_COST_BYTES, .reads_text = true},
+    {"isSemver",
+        "(string, bool) -> bool",
+        is_semver_normalised,
+        .cost = CEL_COST_BYTES,
+        .reads_text = true},
     {"major", V ".() -> int", semver_major},
     {"minor", V ".() -> int", semver_minor},
     {"patch", V ".() -> int", semver_patch},

@@ -451,7 +451,10 @@ CEL_FUNCTION(join_separated) {
 }
 
 #define ROW(name, signature, fn, cost_class, size)                                                 \
-    { name, signature, fn, .cost = CEL_COST_##cost_class, .result_size = CEL_SIZE_##size }
+    {                                                                                              \
+        name, signature, fn, .cost = CEL_COST_##cost_class, .result_size = CEL_SIZE_##size,        \
+                             .reads_text = true                                                    \
+    }
 
 static const CelOverloadSpec overloads[] = {
     ROW("charAt", "string.(int) -> string", char_at, BYTES, FIRST),

@@ -68,6 +68,8 @@ typedef struct CelOverloadSpec {
                         failure is an error of the expression */
     bool any_kinds;  /* where the checker cannot tell the kinds, only the first argument's is looked
                         at before the call: @fn and @op do the rest ([1][dyn(0u)] is allowed) */
+    bool reads_text; /* looks into strings, or orders them: other names for the same things give
+                        another result, unlike with == and in */
 } CelOverloadSpec;
 
 typedef struct CelLibrary {
