@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "cluster/store.h"
 #include "demo/demo-node.h"
+#include "demo/json-put.h"
 #include "model/node.h"
 #include "json/read.h"
 
@@ -86,11 +87,10 @@ static bool pod_is_pending(const DemoPod *pod) {
 /* Writes a node and reads it back: what is served and what is dumped are the same. */
 static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Rng *rng,
     Buf *text, Arena *arena, DemoNode *node) {
-    JsonWriter writer = JSON_WRITER(text);
     JsonReader reader;
 
     buf_reset(text);
-    demo_node_write(number, cluster->begun_sec, changes, rng, &writer);
+    demo_node_write(number, cluster->begun_sec, changes, rng, text);
     node->json = arena_copy(arena, buf_str(text));
     if (buf_error(text) < 0 || !node->json.ptr)
         return -ENOMEM;
@@ -451,30 +451,22 @@ int demo_cluster_snapshot(DemoCluster *cluster, Snapshot **ret) {
     return r;
 }
 
-static void write_items(DemoCluster *cluster, JsonWriter *writer) {
-    for (size_t i = 0; i < cluster->n_nodes; i++)
-        json_write_raw(writer, cluster->nodes[i].json);
+void demo_cluster_write(DemoCluster *cluster, Buf *out) {
+    const char *comma = "";
+
+    json_put(out, "{'apiVersion':'v1','kind':'List','items':[");
+    (void)pthread_mutex_lock(&cluster->lock);
+    for (size_t i = 0; i < cluster->n_nodes; i++) {
+        buf_append(out, str_from_c(comma));
+        buf_append(out, cluster->nodes[i].json);
+        comma = ",";
+    }
     for (size_t i = 0; i < cluster->n_pods; i++) {
         const DemoPod *pod = cluster->pods[i];
 
-        demo_pod_write(pod, pod->model.node_name, /* is_typed= */ true, writer);
+        buf_append(out, str_from_c(comma));
+        demo_pod_write(pod, pod->model.node_name, /* is_typed= */ true, out);
     }
-}
-
-void demo_cluster_write(DemoCluster *cluster, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
-
-    json_write_object(&writer);
-    json_write_key(&writer, STR("apiVersion"));
-    json_write_string(&writer, STR("v1"));
-    json_write_key(&writer, STR("kind"));
-    json_write_string(&writer, STR("List"));
-    json_write_key(&writer, STR("items"));
-    json_write_array(&writer);
-    (void)pthread_mutex_lock(&cluster->lock);
-    write_items(cluster, &writer);
     (void)pthread_mutex_unlock(&cluster->lock);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    buf_append(out, STR("]}\n"));
 }

@@ -15,10 +15,8 @@
 /* --- the pod ----------------------------------------------------------------------------- */
 
 static void keep_pod(DemoFiles *files, const DemoPod *pod, const char *uid) {
-    JsonWriter writer = JSON_WRITER(&files->pod);
-
     buf_reset(&files->pod);
-    demo_pod_write(pod, /* node= */ STR_NULL, /* is_typed= */ true, &writer);
+    demo_pod_write(pod, /* node= */ STR_NULL, /* is_typed= */ true, &files->pod);
     buf_append_char(&files->pod, '\n');
     (void)snprintf(files->uid, sizeof(files->uid), "%s", uid);
 }

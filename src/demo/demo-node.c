@@ -1,13 +1,14 @@
+/* Nodes of the demo: what is left to chance, and the JSON of it. */
+
 #include "demo/demo-node.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "model/time.h"
+#include "demo/json-put.h"
+#include "json/write.h"
 
-/* kubelet and system daemons keep this much of each machine. */
+/* kubelet and system daemons keep this much of each spec. */
 #define RESERVED_CPU_MILLI 120
 #define RESERVED_MEMORY_MI 1024
 
@@ -43,7 +44,7 @@ typedef struct NodePoolType {
     size_t n_types;
 } NodePoolType;
 
-static const NodePoolType pool_kinds[_POOL_MAX] = {
+static const NodePoolType pool_types[_POOL_MAX] = {
     [POOL_GENERAL] = {"general",
         {{"standard-4", 4, 16, 0}, {"standard-8", 8, 32, 0}, {"standard-16", 16, 64, 0}},
         3},
@@ -53,35 +54,23 @@ static const NodePoolType pool_kinds[_POOL_MAX] = {
 };
 
 /* Of twenty nodes: nine general, four batch, five workspace, two gpu. */
-static const NodePool pattern[] = {
-    POOL_GENERAL,
-    POOL_WORKSPACE,
-    POOL_GENERAL,
-    POOL_BATCH,
-    POOL_GENERAL,
-    POOL_GPU,
-    POOL_WORKSPACE,
-    POOL_GENERAL,
-    POOL_GENERAL,
-    POOL_BATCH,
-    POOL_WORKSPACE,
-    POOL_GENERAL,
-    POOL_BATCH,
-    POOL_WORKSPACE,
-    POOL_GENERAL,
-    POOL_GPU,
-    POOL_GENERAL,
-    POOL_WORKSPACE,
-    POOL_BATCH,
-    POOL_GENERAL,
-};
+static const char pattern[] = "gwgbguwggbwgbwgugwbg";
 
 NodePool demo_node_pool(size_t index) {
-    return pattern[index % ELEMENTS_OF(pattern)];
+    switch (pattern[index % (sizeof(pattern) - 1)]) {
+    case 'g':
+        return POOL_GENERAL;
+    case 'b':
+        return POOL_BATCH;
+    case 'w':
+        return POOL_WORKSPACE;
+    default:
+        return POOL_GPU;
+    }
 }
 
 /* Everything that is left to chance. */
-typedef struct Machine {
+typedef struct DemoNodeSpec {
     NodePool pool;
     const MachineType *type;
     const char *zone;
@@ -93,34 +82,34 @@ typedef struct Machine {
     bool has_volumes, is_broken;                                           /* TopoLVM's */
     uint64_t volume_bytes;
     bool stays, is_candidate, is_leaving; /* to the autoscaler */
-} Machine;
+} DemoNodeSpec;
 
-static void roll_workspace(Machine *machine, Rng *rng) {
+static void roll_workspace(DemoNodeSpec *spec, Rng *rng) {
     size_t headless = rng_pick(rng, 100);
 
-    machine->has_daemon = !rng_percent(rng, DAEMON_MISSING_PERCENT);
-    machine->is_pressed = rng_percent(rng, DISK_PRESSURE_PERCENT);
-    machine->has_image = rng_percent(rng, IMAGE_PERCENT);
-    machine->takes_headless = headless < HEADLESS_PERCENT;
-    machine->takes_regular = headless >= HEADLESS_ONLY_PERCENT;
+    spec->has_daemon = !rng_percent(rng, DAEMON_MISSING_PERCENT);
+    spec->is_pressed = rng_percent(rng, DISK_PRESSURE_PERCENT);
+    spec->has_image = rng_percent(rng, IMAGE_PERCENT);
+    spec->takes_headless = headless < HEADLESS_PERCENT;
+    spec->takes_regular = headless >= HEADLESS_ONLY_PERCENT;
 }
 
-static void roll_general(Machine *machine, Rng *rng) {
-    machine->has_volumes = rng_percent(rng, VOLUMES_PERCENT);
-    machine->is_broken = rng_percent(rng, VOLUMES_BROKEN_PERCENT);
-    machine->volume_bytes = ((UINT64_C(1) << rng_between(rng, 31, 40)) / 3) & ~UINT64_C(0xfffff);
-    machine->is_candidate = rng_percent(rng, CANDIDATE_PERCENT);
-    machine->is_leaving = rng_percent(rng, LEAVING_PERCENT);
+static void roll_general(DemoNodeSpec *spec, Rng *rng) {
+    spec->has_volumes = rng_percent(rng, VOLUMES_PERCENT);
+    spec->is_broken = rng_percent(rng, VOLUMES_BROKEN_PERCENT);
+    spec->volume_bytes = ((UINT64_C(1) << rng_between(rng, 31, 40)) / 3) & ~UINT64_C(0xfffff);
+    spec->is_candidate = rng_percent(rng, CANDIDATE_PERCENT);
+    spec->is_leaving = rng_percent(rng, LEAVING_PERCENT);
 }
 
-static void roll_machine(size_t index, int64_t now_sec, Rng *rng, Machine *ret) {
+static void roll_spec(size_t index, int64_t now_sec, Rng *rng, DemoNodeSpec *ret) {
     static const char *const zones[] = {"a", "b", "c"};
     NodePool pool = demo_node_pool(index);
 
-    *ret = (Machine){
+    *ret = (DemoNodeSpec){
         .pool = pool,
         .zone = zones[rng_pick(rng, ELEMENTS_OF(zones))],
-        .type = &pool_kinds[pool].types[rng_pick(rng, pool_kinds[pool].n_types)],
+        .type = &pool_types[pool].types[rng_pick(rng, pool_types[pool].n_types)],
     };
     ret->is_ready = !rng_percent(rng, NOT_READY_PERCENT);
     ret->is_cordoned = rng_percent(rng, CORDONED_PERCENT);
@@ -132,7 +121,7 @@ static void roll_machine(size_t index, int64_t now_sec, Rng *rng, Machine *ret) 
     if (pool == POOL_GENERAL)
         roll_general(ret, rng);
     (void)snprintf(
-        ret->name, sizeof(ret->name), "%s-%s-%03zu", pool_kinds[pool].name, ret->zone, index);
+        ret->name, sizeof(ret->name), "%s-%s-%03zu", pool_types[pool].name, ret->zone, index);
     (void)snprintf(ret->address,
         sizeof(ret->address),
         "10.20.%u.%u",
@@ -140,209 +129,132 @@ static void roll_machine(size_t index, int64_t now_sec, Rng *rng, Machine *ret) 
         (unsigned)(index % HOSTS_OF_NET + 1));
 }
 
-static void write_pair(JsonWriter *writer, const char *key, const char *value) {
-    json_write_key(writer, str_from_c(key));
-    json_write_string(writer, str_from_c(value));
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+/* Some labels are Gitpod's, which policies/workspaces.yaml reads. */
+static void put_labels(const DemoNodeSpec *spec, const char *daemon, Buf *out) {
+    bool is_workspace = spec->pool == POOL_WORKSPACE;
+    const char *pool = pool_types[spec->pool].name;
+    char generation[24];
+    const JsonPair labels[] = {
+        {DEMO_DEDICATED, spec->pool != POOL_GENERAL ? pool : NULL},
+        {"example.com/node-generation", generation},
+        {"example.com/pool", pool},
+        {DEMO_DAEMON,
+            !is_workspace      ? NULL
+            : daemon           ? daemon
+            : spec->has_daemon ? "ready"
+                               : "starting"},
+        {"gitpod.io/diskPressure", spec->is_pressed ? "true" : NULL},
+        {"gitpod.io/registry-facade_ready_ns_" DEMO_WORKSPACES, is_workspace ? "true" : NULL},
+        {"gitpod.io/workload_workspace_headless", spec->takes_headless ? "true" : NULL},
+        {"gitpod.io/workload_workspace_regular", spec->takes_regular ? "true" : NULL},
+        {"gitpod.io/ws-daemon_ready_ns_" DEMO_WORKSPACES, is_workspace ? "true" : NULL},
+        {"kubernetes.io/arch", "amd64"},
+        {"kubernetes.io/hostname", spec->name},
+        {"kubernetes.io/os", "linux"},
+        {"node.kubernetes.io/instance-type", spec->type->name},
+        {"topology.kubernetes.io/zone", spec->zone},
+    };
+
+    (void)snprintf(generation, sizeof(generation), "%zu", spec->generation);
+    json_put_pairs(out, labels, ELEMENTS_OF(labels));
 }
 
-/* What policies/workspaces.yaml asks for: Gitpod's labels. */
-static void write_workspace_labels(const Machine *machine, Str daemon, JsonWriter *writer) {
-    if (str_is_empty(daemon))
-        daemon = machine->has_daemon ? STR("ready") : STR("starting");
-    json_write_key(writer, STR(DEMO_DAEMON));
-    json_write_string(writer, daemon);
-    if (machine->is_pressed)
-        write_pair(writer, "gitpod.io/diskPressure", "true");
-    write_pair(writer, "gitpod.io/registry-facade_ready_ns_" DEMO_WORKSPACES, "true");
-    if (machine->takes_headless)
-        write_pair(writer, "gitpod.io/workload_workspace_headless", "true");
-    if (machine->takes_regular)
-        write_pair(writer, "gitpod.io/workload_workspace_regular", "true");
-    write_pair(writer, "gitpod.io/ws-daemon_ready_ns_" DEMO_WORKSPACES, "true");
-}
+static void put_metadata(const DemoNodeSpec *spec, NodeChanges changes, Buf *out) {
+    char created[JSON_TIME_MAX], bytes[24];
+    const JsonPair annotations[] = {
+        {DEMO_VOLUMES,
+            !spec->has_volumes ? NULL
+            : spec->is_broken  ? "unknown"
+                               : bytes},
+        {"cluster-autoscaler.kubernetes.io/scale-down-disabled", spec->stays ? "true" : NULL},
+    };
+    bool has_any = spec->has_volumes || spec->stays;
 
-static void write_labels(const Machine *machine, Str daemon, JsonWriter *writer) {
-    const char *pool = pool_kinds[machine->pool].name;
-    char generation[16];
-
-    (void)snprintf(generation, sizeof(generation), "%zu", machine->generation);
-    json_write_key(writer, STR("labels"));
-    json_write_object(writer);
-    if (machine->pool != POOL_GENERAL)
-        write_pair(writer, DEMO_DEDICATED, pool);
-    write_pair(writer, "example.com/node-generation", generation);
-    write_pair(writer, "example.com/pool", pool);
-    if (machine->pool == POOL_WORKSPACE)
-        write_workspace_labels(machine, daemon, writer);
-    write_pair(writer, "kubernetes.io/arch", "amd64");
-    write_pair(writer, "kubernetes.io/hostname", machine->name);
-    write_pair(writer, "kubernetes.io/os", "linux");
-    write_pair(writer, "node.kubernetes.io/instance-type", machine->type->name);
-    write_pair(writer, "topology.kubernetes.io/zone", machine->zone);
-    json_write_end_object(writer);
-}
-
-static void write_annotations(const Machine *machine, NodeChanges changes, JsonWriter *writer) {
-    char bytes[24];
-
-    if (!machine->has_volumes && !machine->stays && changes.n == 0)
-        return;
-    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, machine->volume_bytes);
-    json_write_key(writer, STR("annotations"));
-    json_write_object(writer);
-    if (machine->has_volumes)
-        write_pair(writer, DEMO_VOLUMES, machine->is_broken ? "unknown" : bytes);
-    if (machine->stays)
-        write_pair(writer, "cluster-autoscaler.kubernetes.io/scale-down-disabled", "true");
+    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, spec->volume_bytes);
+    json_put(out,
+        "'metadata':{'name':'%s','creationTimestamp':'%s','labels':{",
+        spec->name,
+        json_time(spec->created_at, created));
+    put_labels(spec, changes.daemon, out);
+    buf_append(out, STR("},\"annotations\":{"));
+    json_put_pairs(out, annotations, ELEMENTS_OF(annotations));
     for (size_t i = 0; i < changes.n; i++) {
-        json_write_key(writer, changes.items[i].key);
-        json_write_string(writer, changes.items[i].value);
+        json_put(out, "%s'%.*s':", i > 0 || has_any ? "," : "", STR_FMT(changes.items[i].key));
+        json_quote(out, changes.items[i].value);
     }
-    json_write_end_object(writer);
+    buf_append(out, STR("}}"));
 }
 
-void demo_write_created(int64_t sec, JsonWriter *writer) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+static void put_spec(const DemoNodeSpec *spec, Buf *out) {
+    const struct {
+        bool is_there;
+        const char *key, *value, *effect;
+    } taints[] = {
+        {spec->pool == POOL_GPU, DEMO_GPU, "present", "NoSchedule"},
+        {spec->pool == POOL_WORKSPACE && !spec->has_daemon,
+            "gitpod.io/ws-daemon-not-ready",
+            "true",
+            "NoSchedule"},
+        {spec->is_candidate, "DeletionCandidateOfClusterAutoscaler", NULL, "PreferNoSchedule"},
+        {spec->is_leaving, "ToBeDeletedByClusterAutoscaler", NULL, "NoSchedule"},
+        {spec->is_cordoned, "node.kubernetes.io/unschedulable", NULL, "NoSchedule"},
+    };
+    const char *comma = "";
 
-    time_print(sec, &text);
-    json_write_key(writer, STR("creationTimestamp"));
-    json_write_string(writer, buf_str(&text));
-}
+    json_put(out, "'spec':{'taints':[");
+    for (size_t i = 0; i < ELEMENTS_OF(taints); i++) {
+        const JsonPair members[] = {
+            {"key", taints[i].key}, {"value", taints[i].value}, {"effect", taints[i].effect}};
 
-static void write_metadata(const Machine *machine, NodeChanges changes, JsonWriter *writer) {
-    json_write_key(writer, STR("metadata"));
-    json_write_object(writer);
-    write_pair(writer, "name", machine->name);
-    demo_write_created(machine->created_at, writer);
-    write_labels(machine, changes.daemon, writer);
-    write_annotations(machine, changes, writer);
-    json_write_end_object(writer);
-}
-
-static void write_taint(
-    JsonWriter *writer, bool is_there, const char *key, const char *value, const char *effect) {
-    if (!is_there)
-        return;
-    json_write_object(writer);
-    write_pair(writer, "key", key);
-    if (value)
-        write_pair(writer, "value", value);
-    write_pair(writer, "effect", effect);
-    json_write_end_object(writer);
-}
-
-static void write_spec(const Machine *machine, JsonWriter *writer) {
-    bool is_starting = machine->pool == POOL_WORKSPACE && !machine->has_daemon;
-
-    json_write_key(writer, STR("spec"));
-    json_write_object(writer);
-    json_write_key(writer, STR("taints"));
-    json_write_array(writer);
-    write_taint(writer, machine->pool == POOL_GPU, DEMO_GPU, "present", "NoSchedule");
-    write_taint(writer, is_starting, "gitpod.io/ws-daemon-not-ready", "true", "NoSchedule");
-    write_taint(writer,
-        machine->is_candidate,
-        "DeletionCandidateOfClusterAutoscaler",
-        NULL,
-        "PreferNoSchedule");
-    write_taint(writer, machine->is_leaving, "ToBeDeletedByClusterAutoscaler", NULL, "NoSchedule");
-    write_taint(
-        writer, machine->is_cordoned, "node.kubernetes.io/unschedulable", NULL, "NoSchedule");
-    json_write_end_array(writer);
-    if (machine->is_cordoned) {
-        json_write_key(writer, STR("unschedulable"));
-        json_write_bool(writer, true);
+        if (!taints[i].is_there)
+            continue;
+        buf_printf(out, "%s{", comma);
+        json_put_pairs(out, members, ELEMENTS_OF(members));
+        buf_append_char(out, '}');
+        comma = ",";
     }
-    json_write_end_object(writer);
+    json_put(out, "]%s}", spec->is_cordoned ? ",'unschedulable':true" : "");
 }
 
-static void write_resources(
-    const char *key, int cpu_milli, int memory_mi, int gpus, JsonWriter *writer) {
-    char text[32];
-
-    json_write_key(writer, str_from_c(key));
-    json_write_object(writer);
-    (void)snprintf(text, sizeof(text), "%dm", cpu_milli);
-    write_pair(writer, "cpu", text);
-    (void)snprintf(text, sizeof(text), "%dMi", memory_mi);
-    write_pair(writer, "memory", text);
-    if (gpus > 0) {
-        (void)snprintf(text, sizeof(text), "%d", gpus);
-        write_pair(writer, DEMO_GPU, text);
-    }
-    write_pair(writer, "pods", "110");
-    json_write_end_object(writer);
+static void put_resources(const char *key, int cpu_milli, int memory_mi, int gpus, Buf *out) {
+    json_put(out, "'%s':{'cpu':'%dm','memory':'%dMi',", key, cpu_milli, memory_mi);
+    if (gpus > 0)
+        json_put(out, "'" DEMO_GPU "':'%d',", gpus);
+    json_put(out, "'pods':'110'},");
 }
 
-static void write_conditions(bool is_ready, JsonWriter *writer) {
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
-    json_write_object(writer);
-    write_pair(writer, "type", "Ready");
-    write_pair(writer, "status", is_ready ? "True" : "Unknown");
-    write_pair(writer, "reason", is_ready ? "KubeletReady" : "NodeStatusUnknown");
-    json_write_end_object(writer);
-    json_write_end_array(writer);
+static void put_status(const DemoNodeSpec *spec, Buf *out) {
+    int cpu_milli = spec->type->cpu * 1000, memory_mi = spec->type->memory_gib * 1024;
+    int gpus = spec->type->gpus;
+
+    json_put(out, "'status':{");
+    put_resources("capacity", cpu_milli, memory_mi, gpus, out);
+    put_resources(
+        "allocatable", cpu_milli - RESERVED_CPU_MILLI, memory_mi - RESERVED_MEMORY_MI, gpus, out);
+    json_put(out,
+        "'conditions':[{'type':'Ready','status':'%s','reason':'%s'}],",
+        spec->is_ready ? "True" : "Unknown",
+        spec->is_ready ? "KubeletReady" : "NodeStatusUnknown");
+    json_put(out,
+        "'addresses':[{'type':'InternalIP','address':'%s'},{'type':'Hostname','address':'%s'}]",
+        spec->address,
+        spec->name);
+    if (spec->has_image)
+        json_put(out, ",'images':[{'names':['" DEMO_IDE_IMAGE "'],'sizeBytes':2400000000}]");
+    buf_append_char(out, '}');
 }
 
-static void write_images(JsonWriter *writer) {
-    json_write_key(writer, STR("images"));
-    json_write_array(writer);
-    json_write_object(writer);
-    json_write_key(writer, STR("names"));
-    json_write_array(writer);
-    json_write_string(writer, STR(DEMO_IDE_IMAGE));
-    json_write_end_array(writer);
-    json_write_key(writer, STR("sizeBytes"));
-    json_write_int(writer, INT64_C(2400000000));
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
+void demo_node_write(size_t index, int64_t now_sec, NodeChanges changes, Rng *rng, Buf *out) {
+    DemoNodeSpec spec;
 
-static void write_address(const char *type, const char *address, JsonWriter *writer) {
-    json_write_object(writer);
-    write_pair(writer, "type", type);
-    write_pair(writer, "address", address);
-    json_write_end_object(writer);
-}
-
-static void write_addresses(const Machine *machine, JsonWriter *writer) {
-    json_write_key(writer, STR("addresses"));
-    json_write_array(writer);
-    write_address("InternalIP", machine->address, writer);
-    write_address("Hostname", machine->name, writer);
-    json_write_end_array(writer);
-}
-
-static void write_status(const Machine *machine, JsonWriter *writer) {
-    const MachineType *type = machine->type;
-    int cpu_milli = type->cpu * 1000, memory_mi = type->memory_gib * 1024;
-
-    json_write_key(writer, STR("status"));
-    json_write_object(writer);
-    write_resources("capacity", cpu_milli, memory_mi, type->gpus, writer);
-    write_resources("allocatable",
-        cpu_milli - RESERVED_CPU_MILLI,
-        memory_mi - RESERVED_MEMORY_MI,
-        type->gpus,
-        writer);
-    write_conditions(machine->is_ready, writer);
-    write_addresses(machine, writer);
-    if (machine->has_image)
-        write_images(writer);
-    json_write_end_object(writer);
-}
-
-void demo_node_write(
-    size_t index, int64_t now_sec, NodeChanges changes, Rng *rng, JsonWriter *writer) {
-    Machine machine;
-
-    roll_machine(index, now_sec, rng, &machine);
-    json_write_object(writer);
-    write_pair(writer, "apiVersion", "v1");
-    write_pair(writer, "kind", "Node");
-    write_metadata(&machine, changes, writer);
-    write_spec(&machine, writer);
-    write_status(&machine, writer);
-    json_write_end_object(writer);
+    roll_spec(index, now_sec, rng, &spec);
+    json_put(out, "{'apiVersion':'v1','kind':'Node',");
+    put_metadata(&spec, changes, out);
+    buf_append_char(out, ',');
+    put_spec(&spec, out);
+    buf_append_char(out, ',');
+    put_status(&spec, out);
+    buf_append_char(out, '}');
 }

@@ -1,22 +1,20 @@
 #pragma once
 
 /*
- * Fleet: what the demo's nodes are.
+ * The demo's nodes: four pools of a few machine types each, over three zones.
  *
- * Four pools, each of a few machine types, spread over three zones. A node is
- * written as the JSON object an API server would give; everything else in the
- * demo is read back from that, so there is one description of a node only.
- *
- * Nodes carry what the policies of the folder policies look at: labels and taints of workspaces,
- * free space of volume groups, marks of the autoscaler, images, an age; and addresses, by which
- * exporters of metrics know them.
+ * A node is written as the JSON object of an API server; the rest of the demo reads that. Nodes
+ * have what the policies of the folder policies read: labels and taints of workspaces, free space
+ * of volume groups, annotations of the autoscaler, images, an age; and addresses, which exporters
+ * of metrics have in place of names.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/rng.h"
-#include "json/write.h"
+#include "base/str.h"
 
 typedef enum NodePool {
     POOL_GENERAL,
@@ -47,13 +45,9 @@ typedef struct AddedAnnotation {
 typedef struct NodeChanges {
     const AddedAnnotation *items;
     size_t n;
-    Str daemon; /* what the label DEMO_DAEMON says now; empty: as the node was made */
+    const char *daemon; /* new value of the label DEMO_DAEMON; NULL: as the node was made */
 } NodeChanges;
 
-/* Writes node number @index as it is at @now_sec. Draws random numbers for all that is left open:
- * with the same ones it is the same node. */
-void demo_node_write(
-    size_t index, int64_t now_sec, NodeChanges changes, Rng *rng, JsonWriter *writer);
-
-/* The field creationTimestamp of nodes and pods. */
-void demo_write_created(int64_t sec, JsonWriter *writer);
+/* Writes node number @index as it is at @now_sec. The rest is random: the same @rng gives the same
+ * node. */
+void demo_node_write(size_t index, int64_t now_sec, NodeChanges changes, Rng *rng, Buf *out);

@@ -8,9 +8,9 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "demo/json-put.h"
 #include "kube/blocking-client.h"
 #include "json/read.h"
-#include "json/write.h"
 
 #define SCHEDULER_BUDGET ((size_t)256 * 1024 * 1024)
 #define REQUEST_MAX ((size_t)16 * 1024 * 1024)
@@ -132,20 +132,16 @@ static int check_reply(DemoScheduler *scheduler, Verb verb, JsonReader *reader) 
 
 /* ExtenderArgs, keys in the order of the Go struct. */
 static void write_args(DemoScheduler *scheduler, const uint32_t *rows, size_t n) {
-    JsonWriter writer = JSON_WRITER(&scheduler->request);
+    Buf *out = &scheduler->request;
 
-    buf_reset(&scheduler->request);
-    json_write_object(&writer);
-    json_write_key(&writer, STR("Pod"));
-    demo_pod_write(scheduler->placement->pod, /* node= */ STR_NULL, /* is_typed= */ false, &writer);
-    json_write_key(&writer, STR("Nodes"));
-    json_write_null(&writer);
-    json_write_key(&writer, STR("NodeNames"));
-    json_write_array(&writer);
+    buf_reset(out);
+    json_put(out, "{'Pod':");
+    demo_pod_write(scheduler->placement->pod, /* node= */ STR_NULL, /* is_typed= */ false, out);
+    json_put(out, ",'Nodes':null,'NodeNames':[");
     for (size_t i = 0; i < n; i++)
-        json_write_string(&writer, scheduler->table->names->names[rows[i]]);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
+        buf_printf(
+            out, "%s\"%.*s\"", i > 0 ? "," : "", STR_FMT(scheduler->table->names->names[rows[i]]));
+    buf_append(out, STR("]}"));
 }
 
 /* --- filter ------------------------------------------------------------------ */
@@ -301,26 +297,17 @@ static int bind_in_cluster(DemoScheduler *scheduler, const BindArgs *args) {
 }
 
 static int bind_by_extender(DemoScheduler *scheduler, const BindArgs *args) {
-    JsonWriter writer = JSON_WRITER(&scheduler->request);
-    const struct {
-        Str key, value;
-    } fields[] = {
-        {STR("PodName"), args->pod_name},
-        {STR("PodNamespace"), args->pod_namespace},
-        {STR("PodUID"), args->pod_uid},
-        {STR("Node"), args->node},
-    };
     Str reply = STR_NULL;
     JsonReader reader;
     int r;
 
     buf_reset(&scheduler->request);
-    json_write_object(&writer);
-    for (size_t i = 0; i < ELEMENTS_OF(fields); i++) {
-        json_write_key(&writer, fields[i].key);
-        json_write_string(&writer, fields[i].value);
-    }
-    json_write_end_object(&writer);
+    json_put(&scheduler->request,
+        "{'PodName':'%.*s','PodNamespace':'%.*s','PodUID':'%.*s','Node':'%.*s'}",
+        STR_FMT(args->pod_name),
+        STR_FMT(args->pod_namespace),
+        STR_FMT(args->pod_uid),
+        STR_FMT(args->node));
     r = call(scheduler, VERB_BIND, &reply);
     if (r != 0)
         return r;

@@ -1,7 +1,7 @@
 /*
- * Requests are answered by the server's worker, changes are told by the thread that shows them: one
- * lock is over the cluster, its version and the list of watches, so that a watch misses nothing
- * between its beginning and the next change.
+ * The server's worker answers requests, and the thread that shows a new cluster sends events. One
+ * lock protects the cluster, its version and the watches, so that a watch misses nothing between
+ * its start and the next change.
  */
 
 #include "demo/mock-api-server.h"
@@ -14,16 +14,13 @@
 #include <string.h>
 
 #include "api/query.h"
-#include "base/arena.h"
 #include "base/buf.h"
-#include "cluster/delta.h"
 #include "cluster/object-text.h"
+#include "demo/json-put.h"
 #include "demo/mock-server.h"
-#include "json/read.h"
 #include "json/write.h"
 
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
-#define ARENA_MAX ((size_t)128 * 1024 * 1024)
 #define WATCHES_MAX SERVER_STREAMS_MAX
 
 typedef enum Kind {
@@ -40,7 +37,7 @@ static const struct {
 };
 
 typedef struct Watch {
-    HttpStream *stream; /* NULL: a free place */
+    HttpStream *stream; /* NULL: a free slot */
     Kind kind;
 } Watch;
 
@@ -82,115 +79,83 @@ static void append_pod(Buf *out, const Pod *pod, uint64_t version) {
     append_versioned(out, buf_str(&text), version);
 }
 
-/* --- lists ------------------------------------------------------------------------------------ */
+/* --- lists and events ------------------------------------------------------------------------- */
 
-static void append_items(Buf *out, const NodeTable *cluster, Kind kind, uint64_t version) {
-    const char *comma = "";
+/* All objects of a kind, each between @before and @after, with @comma between two. */
+static void append_objects(Buf *out, const MockApiServer *api, Kind kind, const char *comma,
+    const char *before, const char *after) {
+    const NodeTable *cluster = snapshot_table(api->snapshot);
+    size_t n = 0;
 
     for (uint32_t row = 0; row < cluster->n_rows; row++) {
         const Node *node = table_node(cluster, row);
         const PodList *pods = table_chunk(cluster, row)->pods[table_slot(row)];
 
         if (kind == KIND_NODES && node) {
-            buf_append(out, str_from_c(comma));
-            append_node(out, node, version);
-            comma = ",";
+            buf_printf(out, "%s%s", n++ > 0 ? comma : "", before);
+            append_node(out, node, api->version);
+            buf_append(out, str_from_c(after));
         }
         for (uint32_t i = 0; kind == KIND_PODS && pods && i < pods->n; i++) {
-            buf_append(out, str_from_c(comma));
-            append_pod(out, pods->items[i], version);
-            comma = ",";
+            buf_printf(out, "%s%s", n++ > 0 ? comma : "", before);
+            append_pod(out, pods->items[i], api->version);
+            buf_append(out, str_from_c(after));
         }
     }
 }
 
 static void append_list(Buf *out, const MockApiServer *api, Kind kind) {
-    buf_printf(out,
-        "{\"kind\":\"%s\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"%" PRIu64
-        "\"},\"items\":[",
+    json_put(out,
+        "{'kind':'%s','apiVersion':'v1','metadata':{'resourceVersion':'%" PRIu64 "'},'items':[",
         kinds[kind].list,
         api->version);
     if (api->snapshot)
-        append_items(out, snapshot_table(api->snapshot), kind, api->version);
+        append_objects(out, api, kind, ",", "", "");
     buf_append(out, STR("]}\n"));
 }
 
-/* --- changes ---------------------------------------------------------------------------------- */
+static bool has_pod(const NodeTable *cluster, Str uid) {
+    for (uint32_t row = 0; row < cluster->n_rows; row++) {
+        const PodList *pods = table_chunk(cluster, row)->pods[table_slot(row)];
 
-/* What happened between two snapshots. 0, or -ENOMEM. */
-static int find_changes(const Snapshot *before, const Snapshot *after, Arena *arena, Delta *ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    JsonWriter writer = JSON_WRITER(&text);
-    JsonReader reader;
-    Str copy, key;
-    int r;
-
-    json_write_object(&writer);
-    r = delta_write(&writer, before, after, NULL);
-    json_write_end_object(&writer);
-    copy = arena_copy(arena, buf_str(&text));
-    if (r < 0 || buf_error(&text) < 0 || !copy.ptr)
-        return -ENOMEM;
-    json_reader_init(&reader, copy);
-    json_object(&reader);
-    while (json_key(&reader, &key))
-        if (!delta_read(ret, &reader, arena, key))
-            json_skip(&reader, NULL);
-    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* we wrote it */
-}
-
-static void append_gone_node(Buf *out, Str name, uint64_t version) {
-    buf_printf(out,
-        "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"%.*s\","
-        "\"resourceVersion\":\"%" PRIu64 "\"}}}\n",
-        STR_FMT(name),
-        version);
-}
-
-static void append_gone_pod(Buf *out, const DeltaPodName *pod, uint64_t version) {
-    buf_printf(out,
-        "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"namespace\":\"%.*s\",\"name\":\"%.*s\","
-        "\"resourceVersion\":\"%" PRIu64 "\"}}}\n",
-        STR_FMT(pod->namespace),
-        STR_FMT(pod->name),
-        version);
-}
-
-/* Names are the world's own and need no escapes. */
-static void append_events(Buf *out, const Delta *delta, Kind kind, uint64_t version) {
-    if (kind == KIND_NODES) {
-        for (size_t i = 0; i < delta->removed_nodes.n; i++)
-            append_gone_node(out, delta->removed_nodes.items[i], version);
-        for (size_t i = 0; i < delta->nodes.n; i++) {
-            bool is_new = delta->nodes.items[i].row != DELTA_NO_ROW;
-
-            buf_printf(out, "{\"type\":\"%s\",\"object\":", is_new ? "ADDED" : "MODIFIED");
-            append_node(out, &delta->nodes.items[i].node, version);
-            buf_append(out, STR("}\n"));
-        }
-        return;
+        for (uint32_t i = 0; pods && i < pods->n; i++)
+            if (str_eq(pods->items[i]->uid, uid))
+                return true;
     }
-    for (size_t i = 0; i < delta->removed_pods.n; i++)
-        append_gone_pod(out, &delta->removed_pods.items[i], version);
-    for (size_t i = 0; i < delta->pods.n; i++) {
-        buf_append(out, STR("{\"type\":\"ADDED\",\"object\":"));
-        append_pod(out, &delta->pods.items[i].pod, version);
-        buf_append(out, STR("}\n"));
+    return false;
+}
+
+static void append_deleted(
+    Buf *out, const NodeTable *before, const NodeTable *after, uint64_t version) {
+    for (uint32_t row = 0; row < before->n_rows; row++) {
+        const PodList *pods = table_chunk(before, row)->pods[table_slot(row)];
+
+        for (uint32_t i = 0; pods && i < pods->n; i++)
+            if (!has_pod(after, pods->items[i]->uid))
+                json_put(out,
+                    "{'type':'DELETED','object':{'metadata':{'namespace':'%.*s','name':'%.*s',"
+                    "'resourceVersion':'%" PRIu64 "'}}}\n",
+                    STR_FMT(pods->items[i]->namespace),
+                    STR_FMT(pods->items[i]->name),
+                    version);
     }
 }
 
-/* Who watches hears of it, also of nothing: that is what versions go on by. */
-static int tell(MockApiServer *api, const Delta *delta) {
+/* Every object is sent as modified: scenarios have small clusters. Nodes are never deleted. The
+ * bookmark brings the version also to a kind without objects. */
+static int send_events(MockApiServer *api, const Snapshot *before) {
     for (size_t i = 0; i < ELEMENTS_OF(api->watches); i++) {
         _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
         Watch *watch = &api->watches[i];
 
         if (!watch->stream)
             continue;
-        append_events(&text, delta, watch->kind, api->version);
-        buf_printf(&text,
-            "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"%" PRIu64
-            "\"}}}\n",
+        if (watch->kind == KIND_PODS && before)
+            append_deleted(
+                &text, snapshot_table(before), snapshot_table(api->snapshot), api->version);
+        append_objects(&text, api, watch->kind, "", "{\"type\":\"MODIFIED\",\"object\":", "}\n");
+        json_put(&text,
+            "{'type':'BOOKMARK','object':{'metadata':{'resourceVersion':'%" PRIu64 "'}}}\n",
             api->version);
         if (buf_error(&text) < 0)
             return -ENOMEM;
@@ -201,22 +166,16 @@ static int tell(MockApiServer *api, const Delta *delta) {
 }
 
 int mock_api_server_show(MockApiServer *api, Snapshot *snapshot) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_MAX);
-    Delta delta = {0};
     Snapshot *before = api->snapshot;
-    int r = arena ? 0 : -ENOMEM;
+    int r;
 
     mock_server_tick(&api->mock);
     if (before == snapshot)
         return 0;
-    if (r == 0)
-        r = find_changes(before, snapshot, arena, &delta);
-    if (r < 0)
-        return r;
     (void)pthread_mutex_lock(&api->lock);
     api->snapshot = snapshot_ref(snapshot);
     api->version++;
-    r = tell(api, &delta);
+    r = send_events(api, before);
     (void)pthread_mutex_unlock(&api->lock);
     snapshot_unref(before);
     return r;
@@ -226,15 +185,14 @@ int mock_api_server_show(MockApiServer *api, Snapshot *snapshot) {
 
 static void refuse(unsigned status, const char *message, Buf *out, HttpReply *reply) {
     reply->status = status;
-    buf_printf(out,
-        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"%s\","
-        "\"code\":%u}\n",
+    json_put(out,
+        "{'kind':'Status','apiVersion':'v1','status':'Failure','message':'%s','code':%u}\n",
         message,
         status);
 }
 
-/* A place for one more watch; NULL: there is none. */
-static Watch *find_place(MockApiServer *api) {
+/* A free slot; NULL: there is none. */
+static Watch *find_slot(MockApiServer *api) {
     for (size_t i = 0; i < ELEMENTS_OF(api->watches); i++)
         if (!api->watches[i].stream)
             return &api->watches[i];
@@ -244,7 +202,7 @@ static Watch *find_place(MockApiServer *api) {
 /* True: the reply goes on, and nothing else is to be sent. */
 static bool begin_watch(MockApiServer *api, Kind kind, Str version, const HttpRequest *request,
     Buf *out, HttpReply *reply) {
-    Watch *place = find_place(api);
+    Watch *slot = find_slot(api);
     char newest[24];
 
     (void)snprintf(newest, sizeof(newest), "%" PRIu64, api->version);
@@ -252,13 +210,13 @@ static bool begin_watch(MockApiServer *api, Kind kind, Str version, const HttpRe
         refuse(410, "too old resource version", out, reply);
         return false;
     }
-    if (place)
-        place->stream = server_stream(request, 0);
-    if (!place || !place->stream) {
+    if (slot)
+        slot->stream = server_stream(request, 0);
+    if (!slot || !slot->stream) {
         refuse(503, "too many watches", out, reply);
         return false;
     }
-    place->kind = kind;
+    slot->kind = kind;
     return true;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * MockApiServer: what berth watches in scenarios: nodes and pods over HTTP, as Kubernetes' own
+ * MockApiServer: the API server that berth watches in scenarios: nodes and pods, as Kubernetes
  * serves them.
  *
  *     GET  /api/v1/nodes, /api/v1/pods                         a list
@@ -9,9 +9,7 @@
  *     GET  …?watch=…&sendInitialEvents=true                    422: not here, as before 1.32
  *     GET  /version
  *
- * A watch that wants to go on from an older version is answered 410, after which clients list
- * again. It serves the cluster that it was last shown; how one became the next is found by
- * cluster/delta.h.
+ * A watch from an older version gets 410, after which clients list again.
  *
  * Functions are for one thread.
  */
@@ -33,10 +31,10 @@ DEFINE_CLEANUP(MockApiServer *, mock_api_server_free)
 void mock_api_server_kubeconfig(
     const MockApiServer *api, char ret[static MOCK_API_SERVER_KUBECONFIG_MAX]);
 
-/* The cluster as it is from now on; who watches is told. Housekeeping, too. 0, or -ENOMEM. */
+/* The cluster from now on; watches get events. Housekeeping, too. 0, or -ENOMEM. */
 int mock_api_server_show(MockApiServer *api, Snapshot *snapshot);
 
-/* It goes away, and everybody is cut off; it comes back where it was, and knows what it was shown
+/* Stops, and closes all connections; resumes on the same port with the cluster that it was shown
  * meanwhile. 0, or a negative errno. */
 void mock_api_server_stop(MockApiServer *api);
 int mock_api_server_resume(MockApiServer *api);

@@ -1,3 +1,6 @@
+/* Answers Prometheus' instant queries and metrics.k8s.io from the cluster that it was shown last.
+ */
+
 #include "demo/mock-metrics.h"
 
 #include <errno.h>
@@ -10,9 +13,9 @@
 #include "api/query.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "demo/json-put.h"
 #include "demo/mock-server.h"
 #include "demo/usage.h"
-#include "model/time.h"
 #include "json/write.h"
 
 #define FORM_MAX ((size_t)256 * 1024)
@@ -36,16 +39,16 @@ struct MockMetrics {
 };
 
 /* What one request is answered from. */
-typedef struct Reading {
+typedef struct MetricsState {
     Snapshot *snapshot; /* references */
     Program *rules;
     const NodeTable *cluster;
     ExtraLoad extra_load;
     int64_t now_nsec;
-} Reading;
+} MetricsState;
 
-static void reading_begin(MockMetrics *metrics, Reading *ret) {
-    *ret = (Reading){.now_nsec = clock_wall_nsec()};
+static void state_begin(MockMetrics *metrics, MetricsState *ret) {
+    *ret = (MetricsState){.now_nsec = clock_wall_nsec()};
     (void)pthread_mutex_lock(&metrics->lock);
     if (metrics->snapshot)
         ret->snapshot = snapshot_ref(metrics->snapshot);
@@ -57,36 +60,31 @@ static void reading_begin(MockMetrics *metrics, Reading *ret) {
         ret->cluster = snapshot_table(ret->snapshot);
 }
 
-static void reading_done(Reading *reading) {
-    snapshot_unref(reading->snapshot);
-    program_unref(reading->rules);
-}
-
-static void write_text(JsonWriter *writer, Str key, Str text) {
-    json_write_key(writer, key);
-    json_write_string(writer, text);
+static void state_done(MetricsState *state) {
+    snapshot_unref(state->snapshot);
+    program_unref(state->rules);
 }
 
 /* What is measured of a node. */
-static double measure(const Reading *reading, const Usage *usage, uint32_t row) {
-    double value = usage_measure(usage, reading->cluster, row, reading->now_nsec);
+static double measure(const MetricsState *state, const Usage *usage, uint32_t row) {
+    double value = usage_measure(usage, state->cluster, row, state->now_nsec);
 
     if (isnan(value) || usage->kind != USAGE_USED || usage->resource != TABLE_CPU ||
-        !str_is(reading->cluster->names->names[row], reading->extra_load.node))
+        !str_is(state->cluster->names->names[row], state->extra_load.node))
         return value;
-    return usage_in_unit(usage, reading->cluster, row, reading->extra_load.share);
+    return usage_in_unit(usage, state->cluster, row, state->extra_load.share);
 }
 
 /* --- Prometheus ------------------------------------------------------------------------------- */
 
 /* What is asked, and how its series are called. */
-typedef struct Asked {
+typedef struct SeriesQuery {
     Usage usage;
     bool is_of_pods;
     Str label; /* of nodes */
     bool is_by_address;
     Str namespace_label, pod_label;
-} Asked;
+} SeriesQuery;
 
 static bool contains(Str text, Str part) {
     return text.len > 0 && memmem(text.ptr, text.len, part.ptr, part.len);
@@ -105,9 +103,9 @@ static const Gauge *find_gauge(const Program *rules, Str query) {
     return NULL;
 }
 
-static Asked read_query(const Program *rules, Str query) {
+static SeriesQuery read_query(const Program *rules, Str query) {
     const Gauge *gauge = find_gauge(rules, query);
-    Asked asked = {
+    SeriesQuery series = {
         .usage = gauge ? usage_of_gauge(gauge) : usage_of_query(query),
         .is_of_pods = gauge ? gauge->is_of_pods : contains(query, STR("pod")),
         .is_by_address = is_exporters(query),
@@ -116,65 +114,55 @@ static Asked read_query(const Program *rules, Str query) {
     };
 
     if (gauge && gauge->identity != GAUGE_BY_ANY)
-        asked.is_by_address = gauge->identity == GAUGE_BY_IP;
-    asked.label = asked.is_by_address ? STR("instance") : STR("node");
+        series.is_by_address = gauge->identity == GAUGE_BY_IP;
+    series.label = series.is_by_address ? STR("instance") : STR("node");
     if (gauge && !str_is_empty(gauge->node_label))
-        asked.label = gauge->node_label;
-    return asked;
+        series.label = gauge->node_label;
+    return series;
 }
 
-static void write_address(JsonWriter *writer, const Node *node) {
-    char text[64];
-    Str address = node->n_addresses > 0 ? node->addresses[0].text : node->name;
-
-    (void)snprintf(text, sizeof(text), "%.*s:%d", STR_FMT(address), EXPORTER_PORT);
-    json_write_string(writer, str_from_c(text));
+/* The start of a series, behind others or as the first. */
+static void put_start(Buf *out) {
+    json_put(out, "%s{'metric':{", out->data[out->len - 1] == '[' ? "" : ",");
 }
 
-/* The end of a series: its value, which Prometheus sends as a string. */
-static void write_value(JsonWriter *writer, int64_t now_nsec, double value) {
-    int64_t msec = now_nsec / NSEC_PER_MSEC;
-    char text[32];
-
-    json_write_key(writer, STR("value"));
-    json_write_array(writer);
-    json_write_double(writer, (double)msec / 1000);
-    (void)snprintf(text, sizeof(text), "%.8g", value);
-    json_write_string(writer, str_from_c(text));
-    json_write_end_array(writer);
+/* The end of a series. Prometheus sends the value as a string. */
+static void put_value(Buf *out, int64_t now_nsec, double value) {
+    json_put(out, "},'value':[%.3f,'%.8g']}", (double)(now_nsec / NSEC_PER_MSEC) / 1000, value);
 }
 
-static void write_node_series(
-    const Reading *reading, const Asked *asked, uint32_t row, JsonWriter *writer) {
-    const Node *node = table_node(reading->cluster, row);
-    double value = measure(reading, &asked->usage, row);
+/* The label of a metric, which is the policy's and may need escapes. */
+static void put_label(Buf *out, Str label, Str value) {
+    json_quote(out, label);
+    buf_append_char(out, ':');
+    json_quote(out, value);
+}
+
+static void put_node_series(
+    const MetricsState *state, const SeriesQuery *query, uint32_t row, Buf *out) {
+    const Node *node = table_node(state->cluster, row);
+    double value = measure(state, &query->usage, row);
+    char address[64];
 
     if (!node || isnan(value))
         return;
-    json_write_object(writer);
-    json_write_key(writer, STR("metric"));
-    json_write_object(writer);
-    json_write_key(writer, asked->label);
-    if (asked->is_by_address)
-        write_address(writer, node);
-    else
-        json_write_string(writer, node->name);
-    json_write_end_object(writer);
-    write_value(writer, reading->now_nsec, value);
-    json_write_end_object(writer);
+    (void)snprintf(address,
+        sizeof(address),
+        "%.*s:%d",
+        STR_FMT(node->n_addresses > 0 ? node->addresses[0].text : node->name),
+        EXPORTER_PORT);
+    put_start(out);
+    put_label(out, query->label, query->is_by_address ? str_from_c(address) : node->name);
+    put_value(out, state->now_nsec, value);
 }
 
-static void write_pod_series(
-    const Reading *reading, const Asked *asked, const Pod *pod, JsonWriter *writer) {
-    json_write_object(writer);
-    json_write_key(writer, STR("metric"));
-    json_write_object(writer);
-    write_text(writer, asked->namespace_label, pod->namespace);
-    write_text(writer, asked->pod_label, pod->name);
-    json_write_end_object(writer);
-    write_value(
-        writer, reading->now_nsec, usage_measure_pod(&asked->usage, pod, reading->now_nsec));
-    json_write_end_object(writer);
+static void put_pod_series(
+    const MetricsState *state, const SeriesQuery *query, const Pod *pod, Buf *out) {
+    put_start(out);
+    put_label(out, query->namespace_label, pod->namespace);
+    buf_append_char(out, ',');
+    put_label(out, query->pod_label, pod->name);
+    put_value(out, state->now_nsec, usage_measure_pod(&query->usage, pod, state->now_nsec));
 }
 
 /* The pods of a node that somebody measures. */
@@ -186,144 +174,88 @@ static const PodList *pods_of(const NodeTable *cluster, uint32_t row) {
     return pods && node && node->is_ready ? pods : &none;
 }
 
-static void write_series(const Reading *reading, const Asked *asked, JsonWriter *writer) {
-    for (uint32_t row = 0; row < reading->cluster->n_rows; row++) {
-        const PodList *pods = pods_of(reading->cluster, row);
+static void answer_query(const MetricsState *state, Str text, Buf *out) {
+    SeriesQuery query = read_query(state->rules, text);
 
-        if (!asked->is_of_pods)
-            write_node_series(reading, asked, row, writer);
-        for (uint32_t i = 0; asked->is_of_pods && i < pods->n; i++)
-            write_pod_series(reading, asked, pods->items[i], writer);
+    json_put(out, "{'status':'success','data':{'resultType':'vector','result':[");
+    for (uint32_t row = 0; row < state->cluster->n_rows; row++) {
+        const PodList *pods = pods_of(state->cluster, row);
+
+        if (!query.is_of_pods)
+            put_node_series(state, &query, row, out);
+        for (uint32_t i = 0; query.is_of_pods && i < pods->n; i++)
+            put_pod_series(state, &query, pods->items[i], out);
     }
-}
-
-static void answer_query(const Reading *reading, Str query, Buf *out) {
-    Asked asked = read_query(reading->rules, query);
-    JsonWriter writer = JSON_WRITER(out);
-
-    json_write_object(&writer);
-    write_text(&writer, STR("status"), STR("success"));
-    json_write_key(&writer, STR("data"));
-    json_write_object(&writer);
-    write_text(&writer, STR("resultType"), STR("vector"));
-    json_write_key(&writer, STR("result"));
-    json_write_array(&writer);
-    write_series(reading, &asked, &writer);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_put(out, "]}}");
 }
 
 /* --- metrics.k8s.io --------------------------------------------------------------------------- */
 
-typedef struct Used {
-    double cpu, memory; /* cores, bytes */
-} Used;
-
-static void write_used(JsonWriter *writer, const Used *used) {
-    char text[48];
-
-    json_write_key(writer, STR("usage"));
-    json_write_object(writer);
-    (void)snprintf(text, sizeof(text), "%.0fn", used->cpu * 1e9);
-    write_text(writer, STR("cpu"), str_from_c(text));
-    (void)snprintf(text, sizeof(text), "%.0fKi", used->memory / 1024);
-    write_text(writer, STR("memory"), str_from_c(text));
-    json_write_end_object(writer);
-}
-
-static void write_times(JsonWriter *writer, int64_t now_nsec) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
-
-    time_print(now_nsec / NSEC_PER_SEC, &text);
-    write_text(writer, STR("timestamp"), buf_str(&text));
-    write_text(writer, STR("window"), STR("15s"));
-}
-
-static void write_item(
-    JsonWriter *writer, int64_t now_nsec, Str namespace, Str name, const Used *used) {
+/* A NodeMetrics, or a PodMetrics with one container. @cpu in cores, @memory in bytes. */
+static void put_item(
+    Buf *out, int64_t now_nsec, Str namespace, Str name, double cpu, double memory) {
     bool is_pod = !str_is_empty(namespace);
+    char time[JSON_TIME_MAX];
 
-    json_write_object(writer);
-    json_write_key(writer, STR("metadata"));
-    json_write_object(writer);
-    write_text(writer, STR("name"), name);
+    json_put(out,
+        "%s{'metadata':{'name':'%.*s'",
+        out->data[out->len - 1] == '[' ? "" : ",",
+        STR_FMT(name));
     if (is_pod)
-        write_text(writer, STR("namespace"), namespace);
-    json_write_end_object(writer);
-    write_times(writer, now_nsec);
-    if (is_pod) {
-        json_write_key(writer, STR("containers"));
-        json_write_array(writer);
-        json_write_object(writer);
-        write_text(writer, STR("name"), STR("main"));
-    }
-    write_used(writer, used);
-    if (is_pod) {
-        json_write_end_object(writer);
-        json_write_end_array(writer);
-    }
-    json_write_end_object(writer);
+        json_put(out, ",'namespace':'%.*s'", STR_FMT(namespace));
+    json_put(out,
+        "},'timestamp':'%s','window':'15s',%s'usage':{'cpu':'%.0fn','memory':'%.0fKi'}}%s",
+        json_time(now_nsec / NSEC_PER_SEC, time),
+        is_pod ? "'containers':[{'name':'main'," : "",
+        cpu * 1e9,
+        memory / 1024,
+        is_pod ? "]}" : "");
 }
 
-static const Gauge resource_gauges[] = {
-    {.source = GAUGE_RESOURCES, .resource = STR("cpu")},
-    {.source = GAUGE_RESOURCES, .resource = STR("memory")},
-};
+static void answer_resources(const MetricsState *state, bool is_of_pods, Buf *out) {
+    static const Gauge gauges[] = {
+        {.source = GAUGE_RESOURCES, .resource = STR("cpu")},
+        {.source = GAUGE_RESOURCES, .resource = STR("memory")},
+    };
+    const Usage cpu = usage_of_gauge(&gauges[0]), memory = usage_of_gauge(&gauges[1]);
+    const NodeTable *cluster = state->cluster;
+    int64_t now = state->now_nsec;
 
-static void write_items(const Reading *reading, bool is_of_pods, JsonWriter *writer) {
-    const Usage cpu = usage_of_gauge(&resource_gauges[0]),
-                memory = usage_of_gauge(&resource_gauges[1]);
-    const NodeTable *cluster = reading->cluster;
-    int64_t now = reading->now_nsec;
-
+    json_put(out,
+        "{'kind':'%s','apiVersion':'metrics.k8s.io/v1beta1','metadata':{},'items':[",
+        is_of_pods ? "PodMetricsList" : "NodeMetricsList");
     for (uint32_t row = 0; row < cluster->n_rows; row++) {
         const PodList *pods = pods_of(cluster, row);
-        Used used = {.cpu = measure(reading, &cpu, row), .memory = measure(reading, &memory, row)};
+        double used = measure(state, &cpu, row);
 
-        if (!is_of_pods && !isnan(used.cpu))
-            write_item(writer, now, STR_NULL, cluster->names->names[row], &used);
+        if (!is_of_pods && !isnan(used))
+            put_item(
+                out, now, STR_NULL, cluster->names->names[row], used, measure(state, &memory, row));
         for (uint32_t i = 0; is_of_pods && i < pods->n; i++) {
             const Pod *pod = pods->items[i];
 
-            used = (Used){.cpu = usage_measure_pod(&cpu, pod, now),
-                .memory = usage_measure_pod(&memory, pod, now)};
-            write_item(writer, now, pod->namespace, pod->name, &used);
+            put_item(out,
+                now,
+                pod->namespace,
+                pod->name,
+                usage_measure_pod(&cpu, pod, now),
+                usage_measure_pod(&memory, pod, now));
         }
     }
-}
-
-static void answer_resources(const Reading *reading, bool is_of_pods, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
-
-    json_write_object(&writer);
-    write_text(&writer, STR("kind"), is_of_pods ? STR("PodMetricsList") : STR("NodeMetricsList"));
-    write_text(&writer, STR("apiVersion"), STR("metrics.k8s.io/v1beta1"));
-    json_write_key(&writer, STR("metadata"));
-    json_write_object(&writer);
-    json_write_end_object(&writer);
-    json_write_key(&writer, STR("items"));
-    json_write_array(&writer);
-    write_items(reading, is_of_pods, &writer);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
+    json_put(out, "]}");
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
 static void refuse(unsigned status, const char *why, Buf *out, HttpReply *reply) {
-    JsonWriter writer = JSON_WRITER(out);
-
     reply->status = status;
-    json_write_object(&writer);
-    write_text(&writer, STR("status"), STR("error"));
-    write_text(&writer, STR("errorType"), STR("bad_data"));
-    write_text(&writer, STR("error"), str_from_c(why));
-    json_write_end_object(&writer);
+    json_put(out, "{'status':'error','errorType':'bad_data','error':");
+    json_quote(out, str_from_c(why));
+    buf_append_char(out, '}');
 }
 
 static void handle_query(
-    const Reading *reading, const HttpRequest *request, Buf *out, HttpReply *reply) {
+    const MetricsState *state, const HttpRequest *request, Buf *out, HttpReply *reply) {
     static const Str names[] = {
         STR("query"), STR("time"), STR("timeout"), STR("limit"), STR("lookback_delta")};
     Str form = request->has_body ? request->body : request->query;
@@ -335,27 +267,28 @@ static void handle_query(
     else if (str_is_empty(query_get(&query, STR("query"))))
         refuse(400, "no query", out, reply);
     else
-        answer_query(reading, query_get(&query, STR("query")), out);
+        answer_query(state, query_get(&query, STR("query")), out);
 }
 
-static void route(const Reading *reading, const HttpRequest *request, Buf *out, HttpReply *reply) {
-    if (!reading->cluster)
+static void route(
+    const MetricsState *state, const HttpRequest *request, Buf *out, HttpReply *reply) {
+    if (!state->cluster)
         refuse(503, "no cluster yet", out, reply);
     else if (str_is(request->path, "/api/v1/query"))
-        handle_query(reading, request, out, reply);
+        handle_query(state, request, out, reply);
     else if (str_is(request->path, "/apis/metrics.k8s.io/v1beta1/nodes"))
-        answer_resources(reading, /* is_of_pods= */ false, out);
+        answer_resources(state, /* is_of_pods= */ false, out);
     else if (str_is(request->path, "/apis/metrics.k8s.io/v1beta1/pods"))
-        answer_resources(reading, /* is_of_pods= */ true, out);
+        answer_resources(state, /* is_of_pods= */ true, out);
     else
         refuse(404, "there is /api/v1/query here, and metrics.k8s.io", out, reply);
 }
 
 static bool answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
-    _cleanup_(reading_done) Reading reading;
+    _cleanup_(state_done) MetricsState state;
 
-    reading_begin(context, &reading);
-    route(&reading, request, out, reply);
+    state_begin(context, &state);
+    route(&state, request, out, reply);
     return false;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * MockServer: a server on 127.0.0.1 that plays somebody of a real cluster.
+ * MockServer: an HTTP server on 127.0.0.1 in place of a server of a real cluster.
  *
- * It answers JSON, to everybody, and can go away and come back where it was: until then who
- * connects is refused, as by a machine on which the program has ended.
+ * It answers JSON to every client, and can stop and resume on the same port: meanwhile connections
+ * are refused, as by a machine on which the program has ended.
  *
  * Functions are for one thread; answers are made on the server's worker.
  */
@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "demo/held-port.h"
 #include "http/server.h"
 
 /* Writes what is answered to @request to @out; @reply->status is 200 unless it says otherwise.
@@ -29,7 +28,8 @@ typedef struct MockServer {
     size_t reply_max; /* bytes; a larger one is 503 */
     size_t body_max;  /* of a request; 0: as the server has it */
 
-    ReservedPort port;
+    int fd; /* reserves the port */
+    uint16_t port;
     Server *server;        /* NULL: it is away */
     char url[64];          /* "http://127.0.0.1:39999" */
     atomic_llong cpu_nsec; /* that answering has used so far */

@@ -10,7 +10,7 @@
 
 #define POD_MAX ((size_t)64 * 1024)
 
-void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, JsonWriter *writer) {
+void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, Buf *out) {
     const PodIdentity identity = {
         .name = pod->model.name,
         .uid = pod->model.uid,
@@ -20,20 +20,19 @@ void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, JsonWriter *wri
         .person = pod->person,
     };
 
-    workload_write_pod(pod->workload, &identity, is_typed, writer);
+    workload_write_pod(pod->workload, &identity, is_typed, out);
 }
 
 /* --- templates -------------------------------------------------------------------------------- */
 
 static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena) {
     PodIdentity identity = {.person = (unsigned)(number % WORKLOAD_PEOPLE)};
-    JsonWriter writer = JSON_WRITER(text);
     JsonReader reader;
     Str json;
 
     buf_reset(text);
     workload_write_pod(
-        &workloads[number / WORKLOAD_PEOPLE], &identity, /* is_typed= */ false, &writer);
+        &workloads[number / WORKLOAD_PEOPLE], &identity, /* is_typed= */ false, text);
     json = arena_copy(arena, buf_str(text));
     if (buf_error(text) < 0 || !json.ptr)
         return -ENOMEM;

@@ -18,7 +18,6 @@
 #include "base/rng.h"
 #include "demo/workload.h"
 #include "simulate/pod-request.h"
-#include "json/write.h"
 
 typedef struct DemoPod {
     const Workload *workload;
@@ -32,7 +31,7 @@ typedef struct DemoPod {
 } DemoPod;
 
 /* As @node has it; empty: as a pod that wants a node, wherever it is. See workload_write_pod(). */
-void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, JsonWriter *writer);
+void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, Buf *out);
 
 typedef struct PodMaker {
     PodRequest *templates;                  /* by workload and person */

@@ -44,7 +44,7 @@ static void build(ScenarioRun *run) {
     run_tell(run, "the workspace daemon of %s fails: its label is " BROKEN " now", node);
     if (run->status == 0 &&
         demo_cluster_change_node(
-            run->environment.cluster, str_from_c(node), (NodeChanges){.daemon = STR(BROKEN)}) < 0)
+            run->environment.cluster, str_from_c(node), (NodeChanges){.daemon = BROKEN}) < 0)
         run->status = RUN_FAILED;
     run_place(run, workspace, &placement);
     run_place(run, workspace, &placement);

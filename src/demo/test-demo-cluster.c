@@ -347,7 +347,7 @@ static void test_made_to_order(void **state) {
     assert_true(figures.n_running == 0 && figures.n_pending == 1 && figures.n_ended == 1);
 
     assert_int_equal(demo_cluster_change_node(
-                         cluster, STR("workspace-b-001"), (NodeChanges){.daemon = STR("failed")}),
+                         cluster, STR("workspace-b-001"), (NodeChanges){.daemon = "failed"}),
         0);
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
     node = table_node(

@@ -1,11 +1,8 @@
+/* The workloads of the demo, and the JSON of their pods. */
+
 #include "demo/workload.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "model/time.h"
 
 const Workload workloads[] = {
     {
@@ -137,7 +134,7 @@ const Workload workloads[] = {
         .tolerates_gpu_taint = true,
         .is_fixed = true,
         .home = POOL_GPU,
-        .share = 0, /* a person has to come and mend it */
+        .share = 0, /* only scenarios make it */
         .life_span = 30,
     },
 };
@@ -150,152 +147,75 @@ const Workload *workload_named(const char *name) {
     return NULL;
 }
 
-static void write_pair(JsonWriter *writer, const char *key, const char *value) {
-    json_write_key(writer, str_from_c(key));
-    json_write_string(writer, str_from_c(value));
-}
+/* --- JSON ------------------------------------------------------------------------------------ */
 
-static void write_owner(const Workload *workload, JsonWriter *writer) {
-    json_write_key(writer, STR("ownerReferences"));
-    json_write_array(writer);
-    json_write_object(writer);
-    write_pair(writer, "apiVersion", workload->owner_kind[0] == 'J' ? "batch/v1" : "apps/v1");
-    write_pair(writer, "kind", workload->owner_kind);
-    write_pair(writer, "name", workload->name);
-    write_pair(writer, "uid", workload->name);
-    json_write_key(writer, STR("controller"));
-    json_write_bool(writer, true);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
-static void write_pairs(const WorkloadPair *pairs, JsonWriter *writer) {
+static void put_pairs(const JsonPair *pairs, Buf *out) {
     for (size_t i = 0; i < WORKLOAD_PAIRS_MAX && pairs[i].key; i++)
-        write_pair(writer, pairs[i].key, pairs[i].value);
+        json_put(out, "%s'%s':'%s'", i > 0 ? "," : "", pairs[i].key, pairs[i].value);
 }
 
-static void write_labels(
-    const Workload *workload, const PodIdentity *identity, JsonWriter *writer) {
-    char person[16];
+static void put_metadata(const Workload *workload, const PodIdentity *identity, Buf *out) {
+    char created[JSON_TIME_MAX];
 
-    json_write_key(writer, STR("labels"));
-    json_write_object(writer);
-    write_pair(writer, "app.kubernetes.io/name", workload->name);
-    write_pairs(workload->labels, writer);
-    if (workload->has_person) {
-        (void)snprintf(person, sizeof(person), "user-%u", identity->person + 1);
-        write_pair(writer, "owner", person);
-    }
-    json_write_end_object(writer);
-}
-
-static void write_metadata(
-    const Workload *workload, const PodIdentity *identity, JsonWriter *writer) {
-    json_write_key(writer, STR("metadata"));
-    json_write_object(writer);
-    json_write_key(writer, STR("name"));
-    json_write_string(writer, identity->name);
-    write_pair(writer, "namespace", workload->namespace);
-    json_write_key(writer, STR("uid"));
-    json_write_string(writer, identity->uid);
-    demo_write_created(identity->created_at, writer);
-    write_labels(workload, identity, writer);
+    json_put(out,
+        "'metadata':{'name':'%.*s','namespace':'%s','uid':'%.*s','creationTimestamp':'%s',"
+        "'labels':{'app.kubernetes.io/name':'%s',",
+        STR_FMT(identity->name),
+        workload->namespace,
+        STR_FMT(identity->uid),
+        json_time(identity->created_at, created),
+        workload->name);
+    put_pairs(workload->labels, out);
+    if (workload->has_person)
+        json_put(out, ",'owner':'user-%u'", identity->person + 1);
+    buf_append_char(out, '}');
     if (workload->annotations[0].key) {
-        json_write_key(writer, STR("annotations"));
-        json_write_object(writer);
-        write_pairs(workload->annotations, writer);
-        json_write_end_object(writer);
+        json_put(out, ",'annotations':{");
+        put_pairs(workload->annotations, out);
+        buf_append_char(out, '}');
     }
-    write_owner(workload, writer);
-    json_write_end_object(writer);
+    json_put(out,
+        ",'ownerReferences':[{'apiVersion':'%s','kind':'%s','name':'%s','uid':'%s',"
+        "'controller':true}]}",
+        workload->owner_kind[0] == 'J' ? "batch/v1" : "apps/v1",
+        workload->owner_kind,
+        workload->name,
+        workload->name);
 }
 
-static void write_container(const Workload *workload, JsonWriter *writer) {
-    char gpus[16];
-
-    json_write_object(writer);
-    write_pair(writer, "name", workload->name);
-    write_pair(writer, "image", workload->image ? workload->image : "registry.example.com/demo:1");
-    json_write_key(writer, STR("resources"));
-    json_write_object(writer);
-    json_write_key(writer, STR("requests"));
-    json_write_object(writer);
-    write_pair(writer, "cpu", workload->cpu);
-    write_pair(writer, "memory", workload->memory);
-    if (workload->gpus > 0) {
-        (void)snprintf(gpus, sizeof(gpus), "%d", workload->gpus);
-        write_pair(writer, DEMO_GPU, gpus);
-    }
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-}
-
-static void write_tolerations(JsonWriter *writer) {
-    json_write_key(writer, STR("tolerations"));
-    json_write_array(writer);
-    json_write_object(writer);
-    write_pair(writer, "key", DEMO_GPU);
-    write_pair(writer, "operator", "Exists");
-    write_pair(writer, "effect", "NoSchedule");
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
-static void write_spec(const Workload *workload, const PodIdentity *identity, JsonWriter *writer) {
-    json_write_key(writer, STR("spec"));
-    json_write_object(writer);
-    json_write_key(writer, STR("containers"));
-    json_write_array(writer);
-    write_container(workload, writer);
-    json_write_end_array(writer);
-    if (!str_is_empty(identity->node)) {
-        json_write_key(writer, STR("nodeName"));
-        json_write_string(writer, identity->node);
-    }
-    write_pair(writer, "schedulerName", "default-scheduler");
+static void put_spec(const Workload *workload, const PodIdentity *identity, Buf *out) {
+    json_put(out,
+        "'spec':{'containers':[{'name':'%s','image':'%s','resources':{'requests':"
+        "{'cpu':'%s','memory':'%s'",
+        workload->name,
+        workload->image ? workload->image : "registry.example.com/demo:1",
+        workload->cpu,
+        workload->memory);
+    if (workload->gpus > 0)
+        json_put(out, ",'" DEMO_GPU "':'%d'", workload->gpus);
+    json_put(out, "}}}],");
+    if (!str_is_empty(identity->node))
+        json_put(out, "'nodeName':'%.*s',", STR_FMT(identity->node));
+    json_put(out, "'schedulerName':'default-scheduler',");
     if (workload->tolerates_gpu_taint)
-        write_tolerations(writer);
-    json_write_key(writer, STR("priority"));
-    json_write_int(writer, 0);
-    json_write_end_object(writer);
-}
-
-static void write_placed(int64_t sec, JsonWriter *writer) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
-
-    time_print(sec, &text);
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
-    json_write_object(writer);
-    write_pair(writer, "type", "PodScheduled");
-    write_pair(writer, "status", "True");
-    json_write_key(writer, STR("lastTransitionTime"));
-    json_write_string(writer, buf_str(&text));
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
-static void write_status(const PodIdentity *identity, JsonWriter *writer) {
-    bool is_placed = !str_is_empty(identity->node);
-
-    json_write_key(writer, STR("status"));
-    json_write_object(writer);
-    write_pair(writer, "phase", is_placed ? "Running" : "Pending");
-    if (is_placed)
-        write_placed(identity->placed_at, writer);
-    json_write_end_object(writer);
+        json_put(out,
+            "'tolerations':[{'key':'" DEMO_GPU "','operator':'Exists','effect':'NoSchedule'}],");
+    json_put(out, "'priority':0}");
 }
 
 void workload_write_pod(
-    const Workload *workload, const PodIdentity *identity, bool is_typed, JsonWriter *writer) {
-    json_write_object(writer);
-    if (is_typed) {
-        write_pair(writer, "apiVersion", "v1");
-        write_pair(writer, "kind", "Pod");
-    }
-    write_metadata(workload, identity, writer);
-    write_spec(workload, identity, writer);
-    write_status(identity, writer);
-    json_write_end_object(writer);
+    const Workload *workload, const PodIdentity *identity, bool is_typed, Buf *out) {
+    char placed[JSON_TIME_MAX];
+
+    json_put(out, "{%s", is_typed ? "'apiVersion':'v1','kind':'Pod'," : "");
+    put_metadata(workload, identity, out);
+    buf_append_char(out, ',');
+    put_spec(workload, identity, out);
+    if (str_is_empty(identity->node))
+        json_put(out, ",'status':{'phase':'Pending'}}");
+    else
+        json_put(out,
+            ",'status':{'phase':'Running','conditions':[{'type':'PodScheduled','status':'True',"
+            "'lastTransitionTime':'%s'}]}}",
+            json_time(identity->placed_at, placed));
 }

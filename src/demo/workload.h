@@ -14,20 +14,16 @@
 
 #include "base/str.h"
 #include "demo/demo-node.h"
-#include "json/write.h"
+#include "demo/json-put.h"
 
 #define WORKLOAD_PAIRS_MAX 6u
-
-typedef struct WorkloadPair {
-    const char *key, *value; /* NULL behind the last */
-} WorkloadPair;
 
 typedef struct Workload {
     const char *name; /* prefix of its pods' names */
     const char *namespace;
     const char *owner_kind;
-    WorkloadPair labels[WORKLOAD_PAIRS_MAX]; /* besides app.kubernetes.io/name */
-    WorkloadPair annotations[WORKLOAD_PAIRS_MAX];
+    JsonPair labels[WORKLOAD_PAIRS_MAX]; /* NULL behind the last; besides app.kubernetes.io/name */
+    JsonPair annotations[WORKLOAD_PAIRS_MAX];
     bool has_person; /* label owner: whose it is */
     const char *image;
     const char *cpu, *memory;
@@ -63,4 +59,4 @@ typedef struct PodIdentity {
 /* Writes the pod as an API server would give it. @is_typed: with apiVersion and
  * kind, as kubectl shows it; kube-scheduler sends it without. */
 void workload_write_pod(
-    const Workload *workload, const PodIdentity *identity, bool is_typed, JsonWriter *writer);
+    const Workload *workload, const PodIdentity *identity, bool is_typed, Buf *out);

@@ -3,9 +3,8 @@
 /*
  * Images: which nodes have which container images.
  *
- * kube-scheduler scores a node by the images of the pod that it has already: by their size, scaled
- * by the share of nodes that have them, so that pods do not all go where an image happens to be. An
- * image has the size that the first node says.
+ * kube-scheduler scores a node by the size of the pod's images that it has, scaled by the share of
+ * nodes that have them. The size of an image is that of the first node that lists it.
  */
 
 #include <stddef.h>
@@ -14,18 +13,17 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "cluster/table.h"
 
 typedef struct ImageState {
     int64_t size;
-    uint32_t *rows;
-    uint32_t n_rows, n_listed;
+    VEC(uint32_t) rows; /* of the nodes that have it */
 } ImageState;
 
 typedef struct Images {
     Map index; /* name to number */
-    ImageState *states;
-    size_t n;
+    VEC(ImageState) states;
     size_t n_nodes;
 } Images;
 

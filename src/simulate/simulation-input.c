@@ -293,6 +293,7 @@ static int find_rescheduled(Draft *draft, const Map *names) {
     return 0;
 }
 
+/* Arrivals are numbered as they were read: qsort() alone does not keep the order of equal ones. */
 static int compare_arrivals(const void *a, const void *b) {
     const Arrival *x = a, *y = b;
 
@@ -300,71 +301,47 @@ static int compare_arrivals(const void *a, const void *b) {
         return x->at < y->at ? -1 : 1;
     if (x->request->pod.priority != y->request->pod.priority)
         return x->request->pod.priority > y->request->pod.priority ? -1 : 1;
-    return 0;
+    return x->number < y->number ? -1 : 1;
 }
 
 static int compare_bound(const void *a, const void *b) {
     const Arrival *x = a, *y = b;
+    int64_t x_at = x->request->pod.scheduled_at, y_at = y->request->pod.scheduled_at;
 
-    if (x->request->pod.scheduled_at == y->request->pod.scheduled_at)
-        return 0;
-    return x->request->pod.scheduled_at < y->request->pod.scheduled_at ? -1 : 1;
+    if (x_at != y_at)
+        return x_at < y_at ? -1 : 1;
+    return x->number < y->number ? -1 : 1;
 }
 
-/* Merging keeps what is equal in its order, which qsort() does not promise. */
-static int sort_arrivals(
-    Arrival *items, size_t n, int (*compare)(const void *a, const void *b), Arena *arena) {
-    Arrival *other = ARENA_RAW(arena, Arrival, n);
-
-    if (!other)
-        return -ENOMEM;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t from = 0; from < n; from += 2 * width) {
-            size_t middle = from + width < n ? from + width : n;
-            size_t end = middle + width < n ? middle + width : n;
-            size_t a = from, b = middle;
-
-            for (size_t k = from; k < end; k++) {
-                bool takes_a = a < middle && (b == end || compare(&items[a], &items[b]) <= 0);
-
-                other[k] = takes_a ? items[a++] : items[b++];
-            }
-        }
-        memcpy(items, other, n * sizeof(*items));
-    }
-    return 0;
-}
-
-static int settle_arrivals(Draft *draft) {
+static void settle_arrivals(Draft *draft) {
     SimulationInput *input = draft->input;
-    int r = 0;
+    const char *trace = draft->files->trace;
 
-    for (size_t i = 0; i < draft->arrivals.n; i++) {
-        Str node = draft->arrivals.items[i].request->pod.node_name;
+    input->arrivals = draft->arrivals.items;
+    input->n_arrivals = draft->arrivals.n;
+    for (size_t i = 0; i < input->n_arrivals; i++) {
+        Str node = input->arrivals[i].request->pod.node_name;
         uint32_t row = table_find(input->table, node);
 
+        input->arrivals[i].number = i;
         if (!str_is_empty(node) && row != input->table->n_rows)
-            draft->arrivals.items[i].current_row = row;
+            input->arrivals[i].current_row = row;
     }
-    if (draft->files->trace)
-        r = sort_arrivals(draft->arrivals.items, draft->arrivals.n, compare_arrivals, input->arena);
-    else if (draft->files->by_schedule)
-        r = sort_arrivals(draft->arrivals.items, draft->arrivals.n, compare_bound, input->arena);
-    if (r < 0)
-        return r;
-    input->is_timed = draft->files->trace || draft->files->every > 0;
-    for (size_t i = 0; i < draft->arrivals.n; i++) {
-        Arrival *arrival = &draft->arrivals.items[i];
+    if (trace || draft->files->by_schedule)
+        qsort(input->arrivals,
+            input->n_arrivals,
+            sizeof(Arrival),
+            trace ? compare_arrivals : compare_bound);
+    input->is_timed = trace || draft->files->every > 0;
+    for (size_t i = 0; i < input->n_arrivals; i++) {
+        Arrival *arrival = &input->arrivals[i];
 
-        if (!draft->files->trace)
+        if (!trace)
             arrival->at = draft->files->every * (double)i;
         input->has_lifetimes |= isfinite(arrival->lifetime);
         input->has_endless |= !isfinite(arrival->lifetime);
         input->last_at = arrival->at > input->last_at ? arrival->at : input->last_at;
     }
-    input->arrivals = draft->arrivals.items;
-    input->n_arrivals = draft->arrivals.n;
-    return 0;
 }
 
 static int read_pods(Draft *draft) {
@@ -395,7 +372,9 @@ static int load(Draft *draft) {
         r = name_arrivals(draft, &names);
     if (r == 0)
         r = find_rescheduled(draft, &names);
-    return r == 0 ? settle_arrivals(draft) : r;
+    if (r == 0)
+        settle_arrivals(draft);
+    return r;
 }
 
 int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, char *error) {

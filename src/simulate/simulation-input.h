@@ -40,6 +40,7 @@ typedef struct ExistingPod {
 typedef struct Arrival {
     const PodRequest *request; /* shared by pods of one line of a trace */
     Str name;
+    size_t number;        /* in the order of the files */
     double at;            /* seconds since the start */
     double lifetime;      /* INFINITY: it stays */
     uint32_t current_row; /* the row of the node it runs on (spec.nodeName), or NO_ROW */

@@ -1,3 +1,5 @@
+/* nodeAffinity: reading it, and whether its terms hold. */
+
 #include "simulate/terms.h"
 
 #include "base/vec.h"
@@ -8,6 +10,12 @@ typedef struct Condition {
 } Condition;
 
 /* --- reading ------------------------------------------------------------ */
+
+/* A new element of @vec, in @arena; NULL, after an error, when there are too many. */
+#define PUSH(vec, max, reader, arena)                                                              \
+    ((vec)->n < (max) && VEC_PUSH(vec, arena)                                                      \
+            ? &(vec)->items[(vec)->n - 1]                                                          \
+            : (json_fail(reader, JSON_E_RANGE, "a node affinity is too large"), NULL))
 
 static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
     Str key;
@@ -22,12 +30,10 @@ static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
         } else if (json_key_is(reader, key, STR("values"))) {
             json_array(reader);
             while (json_element(reader)) {
-                Str *value = ret->values.n < TERM_VALUES_MAX ? VEC_PUSH(&ret->values, arena) : NULL;
+                Str *value = PUSH(&ret->values, TERM_VALUES_MAX, reader, arena);
 
                 if (value)
                     json_string(reader, arena, value);
-                else
-                    json_fail(reader, JSON_E_RANGE, "too many values in a node affinity");
             }
         } else {
             json_skip(reader, NULL);
@@ -35,7 +41,7 @@ static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
     }
 }
 
-/* False: it makes no sense. */
+/* False: it is invalid. */
 static bool make_requirement(const Condition *condition, Requirement *ret) {
     static const struct {
         const char *word;
@@ -69,17 +75,14 @@ static bool make_requirement(const Condition *condition, Requirement *ret) {
 
 static void decode_labels(JsonReader *reader, Arena *arena, NodeTerm *term) {
     VEC(Requirement) requirements = {0};
+    Condition condition;
 
     json_array(reader);
     while (json_element(reader)) {
-        Requirement *requirement =
-            requirements.n < TERM_CONDITIONS_MAX ? VEC_PUSH(&requirements, arena) : NULL;
-        Condition condition;
+        Requirement *requirement = PUSH(&requirements, TERM_CONDITIONS_MAX, reader, arena);
 
-        if (!requirement) {
-            json_fail(reader, JSON_E_RANGE, "too many conditions in a node affinity");
-            continue;
-        }
+        if (!requirement)
+            break;
         decode_condition(reader, arena, &condition);
         if (!make_requirement(&condition, requirement))
             term->holds_nowhere = true;
@@ -89,16 +92,14 @@ static void decode_labels(JsonReader *reader, Arena *arena, NodeTerm *term) {
 
 static void decode_names(JsonReader *reader, Arena *arena, NodeTerm *term) {
     VEC(NameTest) names = {0};
+    Condition condition;
 
     json_array(reader);
     while (json_element(reader)) {
-        NameTest *test = names.n < TERM_CONDITIONS_MAX ? VEC_PUSH(&names, arena) : NULL;
-        Condition condition;
+        NameTest *test = PUSH(&names, TERM_CONDITIONS_MAX, reader, arena);
 
-        if (!test) {
-            json_fail(reader, JSON_E_RANGE, "too many conditions in a node affinity");
-            continue;
-        }
+        if (!test)
+            break;
         decode_condition(reader, arena, &condition);
         test->is_not = str_is(condition.op, "NotIn");
         if (condition.values.n == 1)
@@ -154,12 +155,10 @@ static void decode_list(JsonReader *reader, Arena *arena,
 
     json_array(reader);
     while (json_element(reader)) {
-        NodeTerm *term = terms.n < TERMS_MAX ? VEC_PUSH(&terms, arena) : NULL;
+        NodeTerm *term = PUSH(&terms, TERMS_MAX, reader, arena);
 
         if (term)
             decode(reader, arena, term);
-        else
-            json_fail(reader, JSON_E_RANGE, "too many terms in a node affinity");
     }
     ret->items = terms.items;
     ret->n = terms.n;
@@ -189,7 +188,7 @@ void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret) {
     decode_list(reader, arena, decode_weighted, ret);
 }
 
-/* --- asking ------------------------------------------------------------- */
+/* --- matching ------------------------------------------------------------- */
 
 static bool term_holds(const NodeTerm *term, Str name, const Labels *labels) {
     if (term->holds_nowhere || !selector_matches(&term->labels, labels))

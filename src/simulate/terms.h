@@ -1,12 +1,11 @@
 #pragma once
 
 /*
- * Terms: what a pod's nodeAffinity asks of nodes.
+ * Terms: a pod's nodeAffinity.
  *
  * A term holds where all its expressions (on labels) and all its fields (on the name) hold; of
- * several required terms one is enough. As in kube-scheduler a term without any condition, and one
- * with a condition that makes no sense (an operator that there is not, Gt of something that is no
- * number), holds nowhere.
+ * several required terms one is enough. As in kube-scheduler a term without conditions, and one
+ * with an invalid condition (an unknown operator, Gt of a text), holds nowhere.
  */
 
 #include <stdbool.h>
@@ -19,7 +18,7 @@
 #include "model/selector.h"
 #include "json/read.h"
 
-/* Of one pod; more is an error: the API server has no such ceiling, people have no such pods. */
+/* Of one pod; more is an error, though the API server has no such limits. */
 #define TERMS_MAX 256u
 #define TERM_CONDITIONS_MAX 256u
 #define TERM_VALUES_MAX 4096u

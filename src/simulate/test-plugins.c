@@ -313,7 +313,7 @@ static void test_scores(void **state) {
 /* --- order --------------------------------------------------------------------- */
 
 static void test_order(void **state) {
-    static const char *const request = "adfbec";
+    static const char *const expected = "adfbec";
     char got[8] = "";
     TestSimulation simulation;
 
@@ -332,7 +332,7 @@ static void test_order(void **state) {
     assert_int_equal(simulation.cluster->n_order, 6);
     for (size_t i = 0; i < 6; i++)
         got[i] = simulation.input->table->names->names[simulation.cluster->order[i]].ptr[0];
-    assert_string_equal(got, request);
+    assert_string_equal(got, expected);
     test_simulation_done(&simulation);
 }
 
