@@ -53,7 +53,7 @@ typedef struct Bench {
     Snapshot *snapshot;
     Program *program;
     const NodeTable *table;
-    Facts facts;
+    NodeFacts facts;
     Pod pod;
     uint32_t *order, *asked; /* all rows; those of a round */
     size_t n_order, n_asked;
@@ -163,8 +163,8 @@ static void choose_rows(Bench *bench) {
     }
 }
 
-static Question ask(const Bench *bench, const uint32_t *rows, size_t n, Arena *arena) {
-    return (Question){
+static JudgeInput ask(const Bench *bench, const uint32_t *rows, size_t n, Arena *arena) {
+    return (JudgeInput){
         .program = bench->program,
         .table = bench->table,
         .facts = &bench->facts,
@@ -177,18 +177,18 @@ static Question ask(const Bench *bench, const uint32_t *rows, size_t n, Arena *a
 }
 
 static void filter(Bench *bench, Arena *arena) {
-    Question question = ask(bench, bench->asked, bench->n_asked, arena);
+    JudgeInput input = ask(bench, bench->asked, bench->n_asked, arena);
     Judge *judge;
 
-    if (judge_open(&question, &judge) < 0 || judge_filters(judge, bench->verdicts) < 0)
+    if (judge_open(&input, &judge) < 0 || judge_filters(judge, bench->verdicts) < 0)
         fail("filters", "out of memory");
 }
 
 static void score(Bench *bench, const uint32_t *rows, size_t n, Arena *arena) {
-    Question question = ask(bench, rows, n, arena);
+    JudgeInput input = ask(bench, rows, n, arena);
     Judge *judge;
 
-    if (judge_open(&question, &judge) < 0 || judge_scores(judge, bench->scores) < 0)
+    if (judge_open(&input, &judge) < 0 || judge_scores(judge, bench->scores) < 0)
         fail("scores", "out of memory");
 }
 

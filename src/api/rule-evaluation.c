@@ -10,7 +10,7 @@ static bool is_over(const RequestTime *time) {
 
 int rule_evaluation_open(const View *view, const RequestTime *time, Str text, const uint32_t *rows,
     size_t n, Arena *arena, RuleEvaluation *ret) {
-    Question question;
+    JudgeInput input;
     JsonReader access;
     int r;
 
@@ -24,8 +24,8 @@ int rule_evaluation_open(const View *view, const RequestTime *time, Str text, co
         return r;
     if (ret->node_set.facts->is_late)
         return RULE_EVALUATION_E_OVER;
-    question = view_question(view, time, &ret->node_set, &ret->pod, rows, n, arena);
-    return judge_open(&question, &ret->judge);
+    input = view_judge_input(view, time, &ret->node_set, &ret->pod, rows, n, arena);
+    return judge_open(&input, &ret->judge);
 }
 
 static bool fails(const Filter *filter, uint8_t state) {

@@ -21,13 +21,13 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
     const uint32_t *row, Arena *arena, Judge **ret) {
     NodeSet node_set = {.table = view->table, .facts = &view->facts};
-    Question question;
+    JudgeInput input;
     int r = view_adjust(view, time, pod, /* gone= */ NULL, 0, arena, &node_set);
 
     if (r < 0)
         return r;
-    question = view_question(view, time, &node_set, pod, row, 1, arena);
-    return judge_open(&question, ret);
+    input = view_judge_input(view, time, &node_set, pod, row, 1, arena);
+    return judge_open(&input, ret);
 }
 
 bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,

@@ -1,5 +1,5 @@
 /*
- * The whole question first, over all nodes: who passes, in which order. Then each rule alone, over
+ * The whole input first, over all nodes: who passes, in which order. Then each rule alone, over
  * all nodes. Scores are those that prioritize would give: over the nodes that go back to
  * kube-scheduler, since normalize looks at the candidates; ranks are those by which nodes are
  * left out, over all that pass.
@@ -20,7 +20,7 @@
 
 struct Explainer {
     const View *view;
-    Question question; /* over all nodes that are asked about */
+    JudgeInput input; /* over all nodes that are asked about */
     Judge *judge;
     Arena *arena;
     Explanation *result;
@@ -46,10 +46,10 @@ static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint3
     r = view_adjust(view, &time, pod, /* gone= */ NULL, 0, arena, node_set);
     if (r < 0)
         return r;
-    ret->question = view_question(view, &time, node_set, pod, rows, n, arena);
+    ret->input = view_judge_input(view, &time, node_set, pod, rows, n, arena);
     ret->result->nodes = nodes;
     ret->result->n_nodes = n;
-    return judge_open(&ret->question, &ret->judge);
+    return judge_open(&ret->input, &ret->judge);
 }
 
 /* --- policies ----------------------------------------------------------------------------- */
@@ -96,9 +96,9 @@ static PolicyExplanation explain_policy(const Explainer *x, const Policy *policy
 
     if (judge_applies(x->judge, policy))
         return result;
-    if (!is_namespace_listed(&policy->match, x->question.pod->namespace)) {
+    if (!is_namespace_listed(&policy->match, x->input.pod->namespace)) {
         result.fit = FIT_OTHER_NAMESPACE;
-    } else if (!policy_selects(policy, x->question.pod)) {
+    } else if (!policy_selects(policy, x->input.pod)) {
         result.fit = FIT_OTHER_LABELS;
     } else if (error) {
         result.fit = FIT_EXPRESSION_FAILED;
@@ -140,8 +140,8 @@ static int find_policies(Explainer *x) {
 /* --- filters ------------------------------------------------------------------------------ */
 
 static int set_verdicts(Explainer *x) {
-    const Question *question = &x->question;
-    uint16_t *verdicts = ARENA_ARRAY(x->arena, uint16_t, question->n);
+    const JudgeInput *input = &x->input;
+    uint16_t *verdicts = ARENA_ARRAY(x->arena, uint16_t, input->n);
     uint32_t to = judge_narrow_to(x->judge);
     int r;
 
@@ -153,14 +153,14 @@ static int set_verdicts(Explainer *x) {
     if (r < 0)
         return r;
     x->result->narrow_to = to;
-    for (size_t i = 0; i < question->n; i++) {
+    for (size_t i = 0; i < input->n; i++) {
         NodeExplanation *node = &x->result->nodes[i];
 
         node->outcome = verdicts[i] == VERDICT_PASS       ? NODE_PASSED
                         : verdicts[i] == VERDICT_NARROWED ? NODE_NARROWED
                                                           : NODE_REJECTED;
         if (node->outcome == NODE_REJECTED)
-            node->verdict = question->program->filters[verdicts[i]];
+            node->verdict = input->program->filters[verdicts[i]];
         x->result->n_passed += node->outcome != NODE_REJECTED;
         x->result->n_narrowed += node->outcome == NODE_NARROWED;
     }
@@ -188,7 +188,7 @@ static Str tell_failure(Explainer *x, const Expression *expression, uint32_t row
 
 /* Which value met which limit, as the rule tells it. */
 static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state) {
-    uint32_t row = x->question.rows[i];
+    uint32_t row = x->input.rows[i];
     CelValue value;
 
     if (state == JUDGE_STATE_MISSING)
@@ -210,7 +210,7 @@ static bool passes(const Filter *filter, uint8_t state) {
 
 static int add_failure(Explainer *x, NodeExplanation *node, FailedRule failed) {
     if (!node->failed)
-        node->failed = ARENA_ARRAY(x->arena, FailedRule, x->question.program->n_filters);
+        node->failed = ARENA_ARRAY(x->arena, FailedRule, x->input.program->n_filters);
     if (!node->failed)
         return -ENOMEM;
     node->failed[node->n_failed++] = failed;
@@ -232,12 +232,12 @@ static void add_errors(Explainer *x, const RuleErrors *errors) {
 }
 
 static int note_failures(Explainer *x, const Filter *filter) {
-    const Question *question = &x->question;
-    uint8_t *states = ARENA_ARRAY(x->arena, uint8_t, question->n);
+    const JudgeInput *input = &x->input;
+    uint8_t *states = ARENA_ARRAY(x->arena, uint8_t, input->n);
     RuleErrors errors = {.filter = filter}, missing = {.filter = filter, .is_missing = true};
     int r = states ? judge_filter_states(x->judge, filter, states) : -ENOMEM;
 
-    for (size_t i = 0; r == 0 && i < question->n; i++) {
+    for (size_t i = 0; r == 0 && i < input->n; i++) {
         NodeExplanation *node = &x->result->nodes[i];
         RuleErrors *counts = states[i] == COLUMN_ERROR          ? &errors
                              : states[i] == JUDGE_STATE_MISSING ? &missing
@@ -290,7 +290,7 @@ typedef struct Candidates {
 
 static int find_candidates(Explainer *x, bool with_narrowed, Candidates *ret) {
     Explanation *result = x->result;
-    Question question = x->question;
+    JudgeInput input = x->input;
     uint32_t *rows = ARENA_ARRAY(x->arena, uint32_t, result->n_nodes);
 
     ret->n = 0;
@@ -305,9 +305,9 @@ static int find_candidates(Explainer *x, bool with_narrowed, Candidates *ret) {
         rows[ret->n] = node->row;
         ret->nodes[ret->n++] = node;
     }
-    question.rows = rows;
-    question.n = ret->n;
-    return judge_open(&question, &ret->judge);
+    input.rows = rows;
+    input.n = ret->n;
+    return judge_open(&input, &ret->judge);
 }
 
 static int set_part(Explainer *x, const Candidates *candidates, size_t number) {
@@ -444,7 +444,7 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
     *ret = (Explanation){.explainer = x};
     if (!x)
         return -ENOMEM;
-    *x = (Explainer){.view = view, .question = {.pod = pod}, .arena = arena, .result = ret};
+    *x = (Explainer){.view = view, .input = {.pod = pod}, .arena = arena, .result = ret};
     r = start(view, now_nsec, pod, rows, n, arena, x);
     if (r == 0)
         r = find_policies(x);

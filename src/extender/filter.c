@@ -287,7 +287,7 @@ void extender_filter(
     const NodeParts *parts = &view->program->filter_parts;
     FilterArgs *args = NULL;
     FilterResult result = {0};
-    Question question;
+    JudgeInput input;
     Judge *judge = NULL;
     Str missing;
     int r = answer_begin(view, time, body, parts, arena, ret, &args);
@@ -295,8 +295,8 @@ void extender_filter(
     if (r == WIRE_E_MALFORMED)
         return;
     if (r == 0) {
-        question = filter_args_question(view, time, args, arena);
-        r = judge_open(&question, &judge);
+        input = filter_args_judge_input(view, time, args, arena);
+        r = judge_open(&input, &judge);
     }
     if (r < 0) {
         answer_no_memory(ret, arena, 200);

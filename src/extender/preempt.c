@@ -50,15 +50,15 @@ static int open_judge(const View *view, const RequestTime *time, const PreemptAr
     NodeSet node_set = {.table = view->table, .facts = &view->facts};
     PodChange *gone = NULL;
     size_t n_gone = 0;
-    Question question;
+    JudgeInput input;
     int r = collect_gone(args, rows, arena, &gone, &n_gone);
 
     if (r == 0)
         r = view_adjust(view, time, &args->pod, gone, n_gone, arena, &node_set);
     if (r < 0)
         return r;
-    question = view_question(view, time, &node_set, &args->pod, rows, args->candidates.n, arena);
-    return judge_open(&question, ret);
+    input = view_judge_input(view, time, &node_set, &args->pod, rows, args->candidates.n, arena);
+    return judge_open(&input, ret);
 }
 
 /* ret_keep[i] = whether candidate i goes back. Without a cluster of its own berth

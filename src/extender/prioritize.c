@@ -75,12 +75,12 @@ static size_t encode(const FilterArgs *args, const uint8_t *scores, Rope *out) {
 /* The wire's score of each node; NULL through @ret when no rule applies. */
 static int score(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
     Decision *decision, const uint8_t **ret) {
-    Question question = filter_args_question(view, time, args, arena);
+    JudgeInput input = filter_args_judge_input(view, time, args, arena);
     double *scores = ARENA_RAW(arena, double, args->n);
     uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
     unsigned most;
     Judge *judge = NULL;
-    int r = scores && wire ? judge_open(&question, &judge) : -ENOMEM;
+    int r = scores && wire ? judge_open(&input, &judge) : -ENOMEM;
 
     *ret = NULL;
     if (r == 0 && judge_has_scores(judge))

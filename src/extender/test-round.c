@@ -127,10 +127,10 @@ static Judge *judge_alone(const Round *round, uint32_t row, unsigned n_gone) {
     PodChange changes[4] = {{.row = table_find(all, pod->node_name), .remove = pod->uid}};
     size_t n_changes = !str_is_empty(pod->node_name);
     NodeTable *table = ARENA_NEW(round->arena, NodeTable);
-    Facts *facts = ARENA_NEW(round->arena, Facts);
+    NodeFacts *facts = ARENA_NEW(round->arena, NodeFacts);
     Loads *loads = ARENA_NEW(round->arena, Loads);
     uint32_t *rows = ARENA_NEW(round->arena, uint32_t);
-    Question question = {.program = round->scene.program,
+    JudgeInput input = {.program = round->scene.program,
         .table = table,
         .facts = facts,
         .pod = pod,
@@ -148,7 +148,7 @@ static Judge *judge_alone(const Round *round, uint32_t row, unsigned n_gone) {
     table->loads = loads;
     assert_int_equal(
         facts_build(round->scene.program, table, &(FactsOptions){0}, round->arena, facts), 0);
-    assert_int_equal(judge_open(&question, &judge), 0);
+    assert_int_equal(judge_open(&input, &judge), 0);
     return judge;
 }
 

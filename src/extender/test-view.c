@@ -371,14 +371,14 @@ static void ask(const View *view, const Pod *pod, Answers *ret) {
     NodeSet node_set = {.table = view->table, .facts = &view->facts};
     uint32_t rows[NODES + 8];
     Judge *judge = NULL;
-    Question question;
+    JudgeInput input;
 
     *ret = (Answers){.n = view->table->n_rows};
     assert_true(ret->n <= NODES + 8);
     for (uint32_t i = 0; i < ret->n; i++)
         rows[i] = i;
-    question = view_question(view, /* time= */ NULL, &node_set, pod, rows, ret->n, arena);
-    assert_int_equal(judge_open(&question, &judge), 0);
+    input = view_judge_input(view, /* time= */ NULL, &node_set, pod, rows, ret->n, arena);
+    assert_int_equal(judge_open(&input, &judge), 0);
     assert_int_equal(judge_filters(judge, ret->said), 0);
     assert_int_equal(judge_scores(judge, ret->scores), 0);
 }

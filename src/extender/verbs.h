@@ -80,7 +80,7 @@ typedef struct Answer {
     Decision decision;
 } Answer;
 
-/* Each fills @ret with slices of @body and memory of @arena. @time as for view_question(). */
+/* Each fills @ret with slices of @body and memory of @arena. @time as for view_judge_input(). */
 void extender_filter(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
 void extender_prioritize(

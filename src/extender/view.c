@@ -226,7 +226,7 @@ int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const
     size_t n_max = n_gone + 1 + node_set->table->n_nominated;
     PodChange *changes;
     NodeTable *table;
-    Facts *facts;
+    NodeFacts *facts;
     size_t n;
     int r;
 
@@ -234,7 +234,7 @@ int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const
         return 0;
     changes = ARENA_RAW(arena, PodChange, n_max);
     table = ARENA_NEW(arena, NodeTable);
-    facts = ARENA_NEW(arena, Facts);
+    facts = ARENA_NEW(arena, NodeFacts);
     if (!changes || !table || !facts)
         return -ENOMEM;
     n = collect_changes(node_set->table, pod, home, changes);
@@ -253,13 +253,13 @@ int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const
     return 0;
 }
 
-Question view_question(const View *view, const RequestTime *time, const NodeSet *node_set,
+JudgeInput view_judge_input(const View *view, const RequestTime *time, const NodeSet *node_set,
     const Pod *pod, const uint32_t *rows, size_t n, Arena *arena) {
     static const RequestTime whenever;
 
     if (!time)
         time = &whenever;
-    return (Question){
+    return (JudgeInput){
         .program = view->program,
         .table = node_set->table,
         .facts = node_set->facts,

@@ -25,7 +25,7 @@
 #include "policy/exemption.h"
 #include "policy/program.h"
 
-/* Facts and reply texts of 15,000 nodes and 2,000 rules fit in it. */
+/* NodeFacts and reply texts of 15,000 nodes and 2,000 rules fit in it. */
 #define VIEW_BUDGET ((size_t)1024 * 1024 * 1024)
 
 typedef struct View {
@@ -42,7 +42,7 @@ typedef struct View {
     const NodeTable *table;
     LoadsInput measured; /* what the loads were made of */
     Loads loads; /* until_nsec: by when a new view is due, since something will be too old */
-    Facts facts;
+    NodeFacts facts;
 
     Str *reasons;    /* by number of the filter: its reason as JSON */
     NameHint *hints; /* by row: what to expect behind a name (cluster/names.h) */
@@ -72,7 +72,7 @@ DEFINE_CLEANUP(View *, view_unref)
 /* A table and the facts that go with it. */
 typedef struct NodeSet {
     const NodeTable *table;
-    const Facts *facts;
+    const NodeFacts *facts;
 } NodeSet;
 
 /* When a request is answered, how long that may take, and where. */
@@ -91,7 +91,7 @@ typedef struct RequestTime {
  *   - with the pods that wait for a node they were promised and are at least as important:
  *     kube-scheduler keeps their room free too;
  *   - without the pods of @gone: what preemption would evict.
- * Mostly there is nothing to do. @time as for view_question(): its deadline holds. 0, or -ENOMEM.
+ * Mostly there is nothing to do. @time as for view_judge_input(): its deadline holds. 0, or -ENOMEM.
  */
 int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
     size_t n_gone, Arena *arena, NodeSet *node_set);
@@ -105,5 +105,5 @@ int view_measure(const View *view, const RequestTime *time, const NodeTable *bef
 FactsOptions view_facts_options(const View *view, const RequestTime *time, const KnownFacts *known);
 
 /* What is asked of the program about @rows. @time NULL: in 1970, and without hurry. */
-Question view_question(const View *view, const RequestTime *time, const NodeSet *node_set,
+JudgeInput view_judge_input(const View *view, const RequestTime *time, const NodeSet *node_set,
     const Pod *pod, const uint32_t *rows, size_t n, Arena *arena);

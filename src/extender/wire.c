@@ -113,7 +113,7 @@ static void decode_nodes(JsonReader *reader, Arena *arena, const NodeParts *part
 static int build_own_table(const View *view, const RequestTime *time, const NodeList *nodes,
     Arena *arena, FilterArgs *ret) {
     NodeTable *table = ARENA_NEW(arena, NodeTable);
-    Facts *facts = ARENA_NEW(arena, Facts);
+    NodeFacts *facts = ARENA_NEW(arena, NodeFacts);
     FactsOptions options = view_facts_options(view, time, /* known= */ NULL);
     int r;
 
@@ -192,9 +192,9 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
     return view_adjust(view, time, &ret->pod, /* gone= */ NULL, 0, arena, &ret->node_set);
 }
 
-Question filter_args_question(
+JudgeInput filter_args_judge_input(
     const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena) {
-    return view_question(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
+    return view_judge_input(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
 }
 
 /* Mostly the name stands in the request as it is, between quotes. */

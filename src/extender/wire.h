@@ -57,7 +57,7 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
     Arena *arena, FilterArgs *ret, char *error);
 
 /* What is asked of the program about these nodes. */
-Question filter_args_question(
+JudgeInput filter_args_judge_input(
     const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena);
 
 /* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */

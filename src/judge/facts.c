@@ -15,14 +15,14 @@
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 
 /* What all chunks are worked out with. */
-typedef struct Work {
+typedef struct FactsBuild {
     const Program *program;
     const NodeTable *table;
     PlanTable rows;
     CelRun run;
     Arena *scratch;
     PlanDeadline clock;
-} Work;
+} FactsBuild;
 
 /* Sharing is not a change. */
 #define COUNTED(chunk) ((Ref *)(uintptr_t) & (chunk)->ref)
@@ -108,28 +108,28 @@ static size_t rows_from(const NodeTable *table, uint32_t first) {
 
 /* Works out @n rows, in @keep. */
 static int find_kept(
-    Work *work, const uint32_t *rows, size_t n, Arena *keep, const PlanBlock **ret) {
+    FactsBuild *build, const uint32_t *rows, size_t n, Arena *keep, const PlanBlock **ret) {
     return plan_block_new(
-        work->program->plan, &work->rows, rows, n, &work->run, work->clock, keep, ret);
+        build->program->plan, &build->rows, rows, n, &build->run, build->clock, keep, ret);
 }
 
 /* Works out the chunk that begins at row @first, in @keep. */
-static int find_facts(Work *work, uint32_t first, Arena *keep, FactsChunk *chunk) {
-    size_t n = rows_from(work->table, first);
+static int find_facts(FactsBuild *build, uint32_t first, Arena *keep, FactsChunk *chunk) {
+    size_t n = rows_from(build->table, first);
     uint32_t rows[CHUNK_ROWS];
     int r;
 
     for (uint32_t i = 0; i < CHUNK_ROWS; i++)
         rows[i] = first + i;
-    arena_reset(work->scratch);
-    r = find_kept(work, rows, n, keep, &chunk->kept);
+    arena_reset(build->scratch);
+    r = find_kept(build, rows, n, keep, &chunk->kept);
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
-    return find_failing(work->program, n, keep, chunk);
+    return find_failing(build->program, n, keep, chunk);
 }
 
 /* The same from what was known of it, when only its rows @slots have changed. */
-static int find_new_facts(Work *work, const FactsChunk *known, uint32_t first,
+static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t first,
     const uint32_t *slots, size_t n_slots, Arena *keep, FactsChunk *chunk) {
     const PlanBlock *fresh = NULL;
     uint32_t rows[CHUNK_ROWS];
@@ -137,16 +137,16 @@ static int find_new_facts(Work *work, const FactsChunk *known, uint32_t first,
 
     for (size_t i = 0; i < n_slots; i++)
         rows[i] = first + slots[i];
-    arena_reset(work->scratch);
-    r = find_kept(work, rows, n_slots, work->scratch, &fresh);
+    arena_reset(build->scratch);
+    r = find_kept(build, rows, n_slots, build->scratch, &fresh);
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
     r = plan_block_replace_rows(
-        work->program->plan, known->kept, fresh, slots, n_slots, work->scratch, keep, &chunk->kept);
+        build->program->plan, known->kept, fresh, slots, n_slots, build->scratch, keep, &chunk->kept);
     if (r == PLAN_BLOCK_FULL)
-        return find_facts(work, first, keep, chunk);
+        return find_facts(build, first, keep, chunk);
     if (r == 0)
-        r = find_failing(work->program, rows_from(work->table, first), keep, chunk);
+        r = find_failing(build->program, rows_from(build->table, first), keep, chunk);
     return r;
 }
 
@@ -226,10 +226,10 @@ static bool is_comparable(const NodeTable *a, const NodeTable *b, size_t i) {
 
 /* The rows of chunk @i that differ from what is known of; false: there are too many, or nobody can
  * tell. */
-static bool find_changed(const Work *work, const KnownFacts *known, size_t i,
+static bool find_changed(const FactsBuild *build, const KnownFacts *known, size_t i,
     uint32_t slots[CHUNK_ROWS], size_t *ret_n) {
-    size_t n = rows_from(work->table, (uint32_t)(i * CHUNK_ROWS));
-    const NodeTable *before, *now = work->table;
+    size_t n = rows_from(build->table, (uint32_t)(i * CHUNK_ROWS));
+    const NodeTable *before, *now = build->table;
 
     *ret_n = 0;
     if (!known || !is_comparable(known->table, now, i) || !known->facts->chunks[i])
@@ -237,23 +237,23 @@ static bool find_changed(const Work *work, const KnownFacts *known, size_t i,
     before = known->table;
     for (uint32_t slot = 0; slot < n; slot++)
         if (!is_same_row(before->chunks[i], now->chunks[i], slot) ||
-            !is_same_load(loads_of(before, i), loads_of(now, i), work->program->n_gauges, slot))
+            !is_same_load(loads_of(before, i), loads_of(now, i), build->program->n_gauges, slot))
             slots[(*ret_n)++] = slot;
     return *ret_n <= n / 2;
 }
 
-static const FactsChunk *share(const FactsChunk *chunk, const Facts *facts) {
+static const FactsChunk *share(const FactsChunk *chunk, const NodeFacts *facts) {
     if (facts->is_counted)
         ref_take(COUNTED(chunk));
     return chunk;
 }
 
 /* Of what is known only the rows that have changed are worked out. */
-static int add_chunk(Work *work, const KnownFacts *known, size_t i, Arena *arena, Facts *facts) {
-    const FactsChunk *shared = find_shared(known, work->table, i);
+static int add_chunk(FactsBuild *build, const KnownFacts *known, size_t i, Arena *arena, NodeFacts *facts) {
+    const FactsChunk *shared = find_shared(known, build->table, i);
     uint32_t slots[CHUNK_ROWS], first = (uint32_t)(i * CHUNK_ROWS);
     size_t n = 0;
-    bool is_spliced = !shared && find_changed(work, known, i, slots, &n);
+    bool is_spliced = !shared && find_changed(build, known, i, slots, &n);
     FactsChunk *made = NULL;
     Arena *keep;
     int r = 0;
@@ -261,14 +261,14 @@ static int add_chunk(Work *work, const KnownFacts *known, size_t i, Arena *arena
     if (is_spliced && n == 0)
         shared = known->facts->chunks[i];
     if (!shared)
-        made = chunk_new_for(work->program, facts->is_counted ? NULL : arena);
+        made = chunk_new_for(build->program, facts->is_counted ? NULL : arena);
     if (!shared && !made)
         return -ENOMEM;
     facts->chunks[i] = shared ? share(shared, facts) : made;
     keep = made && made->arena ? made->arena : arena;
     if (made)
-        r = is_spliced ? find_new_facts(work, known->facts->chunks[i], first, slots, n, keep, made)
-                       : find_facts(work, first, keep, made);
+        r = is_spliced ? find_new_facts(build, known->facts->chunks[i], first, slots, n, keep, made)
+                       : find_facts(build, first, keep, made);
     facts->blocks[i] = facts->chunks[i]->kept;
     return r < 0 ? r : r;
 }
@@ -285,24 +285,24 @@ static bool has_same_nodes(const NodeTable *a, const NodeTable *b) {
 }
 
 /* Totals and groups: of all rows together. */
-static int find_whole(const Work *work, const KnownFacts *known, Arena *arena, Facts *facts) {
-    if (work->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER))
-        facts->cluster = schema_cluster(work->table, arena);
-    if (known && known->facts->whole && has_same_nodes(known->table, work->table))
-        return plan_totals_update(work->program->plan,
+static int find_whole(const FactsBuild *build, const KnownFacts *known, Arena *arena, NodeFacts *facts) {
+    if (build->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER))
+        facts->cluster = schema_cluster(build->table, arena);
+    if (known && known->facts->whole && has_same_nodes(known->table, build->table))
+        return plan_totals_update(build->program->plan,
             known->facts->whole,
             facts->blocks,
-            work->table->n_rows,
+            build->table->n_rows,
             arena,
             &facts->whole);
     return plan_totals_new(
-        work->program->plan, &work->rows, facts->blocks, work->table->n_rows, arena, &facts->whole);
+        build->program->plan, &build->rows, facts->blocks, build->table->n_rows, arena, &facts->whole);
 }
 
 static int build(const Program *program, const NodeTable *table, const FactsOptions *options,
-    Arena *arena, Facts *ret) {
+    Arena *arena, NodeFacts *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
-    Work work = {
+    FactsBuild build = {
         .program = program,
         .table = table,
         .rows = schema_table(program->schema, table),
@@ -316,38 +316,38 @@ static int build(const Program *program, const NodeTable *table, const FactsOpti
     ret->blocks = ARENA_ARRAY(arena, const PlanBlock *, table->n_chunks);
     if (!scratch || !ret->chunks || !ret->blocks)
         return -ENOMEM;
-    work.run.fuel = FACTS_FUEL;
-    work.run.zones = options->zones;
+    build.run.fuel = FACTS_FUEL;
+    build.run.zones = options->zones;
     for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
-        r = add_chunk(&work, options->known, i, arena, ret);
+        r = add_chunk(&build, options->known, i, arena, ret);
         ret->n_chunks = i + 1;
     }
     ret->is_late = r == PLAN_DEADLINE_PASSED;
     if (r == 0)
-        r = find_whole(&work, options->known, arena, ret);
+        r = find_whole(&build, options->known, arena, ret);
     return ret->is_late ? 0 : r;
 }
 
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
-    Arena *arena, Facts *ret) {
-    *ret = (Facts){.is_counted = false};
+    Arena *arena, NodeFacts *ret) {
+    *ret = (NodeFacts){.is_counted = false};
     return build(program, table, options, arena, ret);
 }
 
 int facts_build_counted(const Program *program, const NodeTable *table, const FactsOptions *options,
-    Arena *arena, Facts *ret) {
-    *ret = (Facts){.is_counted = true};
+    Arena *arena, NodeFacts *ret) {
+    *ret = (NodeFacts){.is_counted = true};
     return build(program, table, options, arena, ret);
 }
 
-void facts_release(Facts *facts) {
+void facts_release(NodeFacts *facts) {
     for (size_t i = 0; facts->is_counted && i < facts->n_chunks; i++)
         if (facts->chunks[i] && ref_drop(COUNTED(facts->chunks[i])))
             chunk_free(facts->chunks[i]);
-    *facts = (Facts){0};
+    *facts = (NodeFacts){0};
 }
 
-uint8_t facts_state(const Program *program, const Facts *facts, uint32_t root, uint32_t row) {
+uint8_t facts_state(const Program *program, const NodeFacts *facts, uint32_t root, uint32_t row) {
     Column column = plan_block_root(program->plan, facts->blocks[row / CHUNK_ROWS], root);
 
     return column.states[table_slot(row)];

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Facts: what a program can say of each node before any pod is known.
+ * NodeFacts: what a program can say of each node before any pod is known.
  *
  * They hold for one pair of program and table, and are kept chunk by chunk as the
  * table is: where a new table shares a chunk with the one before, the facts about it
@@ -43,7 +43,7 @@ typedef struct FactsChunk {
                            and that the node fails; VERDICT_PASS when none */
 } FactsChunk;
 
-typedef struct Facts {
+typedef struct NodeFacts {
     const FactsChunk **chunks; /* as many as the table has */
     const PlanBlock **blocks;  /* theirs */
     size_t n_chunks;
@@ -51,12 +51,12 @@ typedef struct Facts {
     CelValue cluster;        /* its totals, if the program reads them */
     bool is_counted;         /* chunks are on the heap, shared and counted; else the arena's */
     bool is_late;            /* time was up: there are no facts, and nothing can be judged */
-} Facts;
+} NodeFacts;
 
-/* Facts that may be shared: of the same program. */
+/* NodeFacts that may be shared: of the same program. */
 typedef struct KnownFacts {
     const NodeTable *table;
-    const Facts *facts;
+    const NodeFacts *facts;
 } KnownFacts;
 
 typedef struct FactsOptions {
@@ -68,19 +68,19 @@ typedef struct FactsOptions {
 /* All in @arena; what is known already is shared and borrowed. When time is up it gives up:
  * ret->is_late, and 0. 0, or -ENOMEM. */
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
-    Arena *arena, Facts *ret);
+    Arena *arena, NodeFacts *ret);
 
 /* The same with chunks that outlive the arena by references: for a view. facts_release() ends
  * it, also after a failure. */
 int facts_build_counted(const Program *program, const NodeTable *table, const FactsOptions *options,
-    Arena *arena, Facts *ret);
-void facts_release(Facts *facts);
+    Arena *arena, NodeFacts *ret);
+void facts_release(NodeFacts *facts);
 
 /* Of policy @policy: what is known to fail row @row. */
-static inline uint16_t facts_failing(const Facts *facts, size_t policy, uint32_t row) {
+static inline uint16_t facts_failing(const NodeFacts *facts, size_t policy, uint32_t row) {
     return facts->chunks[row / CHUNK_ROWS]->failing[policy * CHUNK_ROWS + table_slot(row)];
 }
 
 /* The state (columnar/column.h) of root @root of the plan, which reads the node alone, for a row.
  */
-uint8_t facts_state(const Program *program, const Facts *facts, uint32_t root, uint32_t row);
+uint8_t facts_state(const Program *program, const NodeFacts *facts, uint32_t root, uint32_t row);

@@ -23,35 +23,35 @@ static const TestScene *fixed_scene(void) {
     return &scene;
 }
 
-static void check_filters(Judge *judge, const Question *question) {
+static void check_filters(Judge *judge, const JudgeInput *input) {
     uint16_t verdicts[3];
 
     require(judge_filters(judge, verdicts) == 0);
-    for (size_t i = 0; i < question->n; i++)
-        require(verdicts[i] == VERDICT_PASS || verdicts[i] < question->program->n_filters);
+    for (size_t i = 0; i < input->n; i++)
+        require(verdicts[i] == VERDICT_PASS || verdicts[i] < input->program->n_filters);
     require(judge_narrow(judge, 1, verdicts, /* ret_scores= */ NULL) == 0);
     require(judge_observed(judge, verdicts) == 0);
 }
 
-static void check_scores(Judge *judge, const Question *question) {
+static void check_scores(Judge *judge, const JudgeInput *input) {
     double scores[3] = {0};
 
     require(judge_scores(judge, scores) == 0);
-    for (size_t i = 0; i < question->n; i++)
+    for (size_t i = 0; i < input->n; i++)
         require(scores[i] >= 0 && scores[i] <= 100 + 1e-9);
 }
 
 /* The column machine and the scalar one say the same of a rule. */
-static void check_rule(Judge *judge, const Question *question, const Filter *filter) {
+static void check_rule(Judge *judge, const JudgeInput *input, const Filter *filter) {
     uint8_t states[3];
 
     require(judge_filter_states(judge, filter, states) == 0);
-    for (size_t i = 0; i < question->n; i++) {
+    for (size_t i = 0; i < input->n; i++) {
         CelValue value;
 
-        if (question->rows[i] == question->table->n_rows)
+        if (input->rows[i] == input->table->n_rows)
             continue;
-        value = judge_value(judge, &filter->test, question->rows[i], question->arena);
+        value = judge_value(judge, &filter->test, input->rows[i], input->arena);
         if (states[i] == JUDGE_STATE_MISSING)
             require(value.kind == CEL_ERROR && expression_is_given(&filter->missing));
         else
@@ -59,7 +59,7 @@ static void check_rule(Judge *judge, const Question *question, const Filter *fil
                                      : cel_is_true(value) ? COLUMN_TRUE
                                                           : COLUMN_FALSE));
         if (states[i] == COLUMN_FALSE && expression_is_given(&filter->message)) {
-            value = judge_value(judge, &filter->message, question->rows[i], question->arena);
+            value = judge_value(judge, &filter->message, input->rows[i], input->arena);
             require(value.kind == CEL_ERROR || value.kind == CEL_STRING);
         }
     }
@@ -68,8 +68,8 @@ static void check_rule(Judge *judge, const Question *question, const Filter *fil
 static void run(const Program *program, Arena *arena) {
     static const uint32_t rows[] = {1, 2, 0}; /* 2 is the node nobody knows */
     const NodeTable *table = snapshot_table(fixed_scene()->snapshot);
-    Facts facts;
-    Question question = {.program = program,
+    NodeFacts facts;
+    JudgeInput input = {.program = program,
         .table = table,
         .facts = &facts,
         .pod = &fixed_scene()->pod,
@@ -79,13 +79,13 @@ static void run(const Program *program, Arena *arena) {
     Judge *judge;
 
     if (facts_build(program, table, &(FactsOptions){0}, arena, &facts) < 0 ||
-        judge_open(&question, &judge) < 0)
+        judge_open(&input, &judge) < 0)
         return;
-    check_filters(judge, &question);
-    check_scores(judge, &question);
+    check_filters(judge, &input);
+    check_scores(judge, &input);
     for (size_t i = 0; i < program->n_filters; i++) {
         require(program->filters[i]->number == i && program->filters[i]->reason.len > 0);
-        check_rule(judge, &question, program->filters[i]);
+        check_rule(judge, &input, program->filters[i]);
     }
 }
 

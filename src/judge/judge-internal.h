@@ -17,7 +17,7 @@
 #include "schema/schema.h"
 
 struct Judge {
-    Question question;
+    JudgeInput input;
     PlanTable rows;
     CelRun run;
     CelValue *variables;           /* by slot */
@@ -36,50 +36,50 @@ struct Judge {
 CelRun *judge_run_new(const Judge *judge, Arena *arena);
 
 /* Which rows are judged, and for whom. */
-typedef struct Order {
-    const uint32_t *asked; /* the rows that somebody wants to know of */
-    size_t n_asked;
+typedef struct RowOrder {
+    const uint32_t *candidates; /* the rows that somebody wants to know of */
+    size_t n_candidates;
     const uint32_t *rows;   /* those that are judged, each once and rising, none the unknown node;
                                NULL: all of the table */
     const uint32_t *places; /* by row of the table, if not all are judged: where it is in rows */
     size_t n;
-    uint8_t *is_asked; /* by row of the table, if all are judged; NULL: not needed so far */
-} Order;
+    uint8_t *is_candidate; /* by row of the table, if all are judged; NULL: not needed so far */
+} RowOrder;
 
 /* 0 or -ENOMEM. */
-int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret);
+int order_find(const Judge *judge, const uint32_t *candidates, size_t n, RowOrder *ret);
 
-/* The batch that begins at @begin becomes the session's; how many rows it has. */
-size_t order_begin(Judge *judge, const Order *order, size_t begin);
+/* The batch that begins at @begin becomes the session's; mode many rows it has. */
+size_t order_begin(Judge *judge, const RowOrder *order, size_t begin);
 
-/* Where the results of row @i of those asked for are, among those judged; behind the last if it was
+/* Where the results of row @i of those candidates for are, among those judged; behind the last if it was
  * not judged, since nobody knows it. */
-static inline size_t order_place(const Order *order, size_t i) {
-    return order->places ? order->places[order->asked[i]] : order->asked[i];
+static inline size_t order_place(const RowOrder *order, size_t i) {
+    return order->places ? order->places[order->candidates[i]] : order->candidates[i];
 }
 
-/* Time is up: the order's rows from @begin on are late, those of them that somebody asked for. Rows
+/* Time is up: the order's rows from @begin on are late, those of them that somebody candidates for. Rows
  * that are late several times, for filters and for scores, count once. */
-void order_note_late(Judge *judge, const Order *order, size_t begin);
+void order_note_late(Judge *judge, const RowOrder *order, size_t begin);
 
-/* By chunk of the table: a bit for each row that somebody asked for, the unknown node aside. NULL
+/* By chunk of the table: a bit for each row that somebody candidates for, the unknown node aside. NULL
  * when out of memory. */
-uint64_t *order_mark_asked(const Judge *judge, const Order *order);
+uint64_t *order_mark_candidates(const Judge *judge, const RowOrder *order);
 
 /* Adds @n to what @counts has of @rule. It is made, for @n_rules rules, when it is first needed;
  * mostly it never is. 0 or -ENOMEM. */
 int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule, uint32_t n);
 
-/* Adds, in the same way, the rows of a batch whose state is @state, if somebody asked for them. 0
+/* Adds, in the same way, the rows of a batch whose state is @state, if somebody candidates for them. 0
  * or -ENOMEM. */
-typedef struct Count {
+typedef struct StateCount {
     uint8_t state;
     size_t n_rules;
     uint16_t rule;
     uint32_t **counts;
-} Count;
+} StateCount;
 int order_count(
-    const Judge *judge, Order *order, size_t begin, const uint8_t *states, size_t n, Count count);
+    const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n, StateCount count);
 
 /* The states of a rule over a batch, with JUDGE_STATE_MISSING where it failed for want of a metric:
  * @states themselves, or a copy in @room, which has room for PLAN_BATCH_ROWS. @root: the rule's

@@ -5,65 +5,65 @@
 #include "cel/machine.h"
 #include "judge/judge-internal.h"
 
-/* One evaluation by the scalar machine: some milliseconds at the very most. Facts have a fifth of
+/* One evaluation by the scalar machine: some milliseconds at the very most. NodeFacts have a fifth of
  * it (FACTS_FUEL). */
 #define JUDGE_FUEL CEL_FUEL_DEFAULT
 
 /* --- opening ------------------------------------------------------------------------- */
 
 static int bind_variables(Judge *judge) {
-    const Question *question = &judge->question;
-    const Schema *schema = question->program->schema;
+    const JudgeInput *input = &judge->input;
+    const Schema *schema = input->program->schema;
 
-    judge->variables = ARENA_ARRAY(question->arena, CelValue, question->program->n_slots);
+    judge->variables = ARENA_ARRAY(input->arena, CelValue, input->program->n_slots);
     if (!judge->variables)
         return -ENOMEM;
-    judge->variables[schema->pod_slot] = schema_pod(question->pod, question->arena);
-    judge->variables[schema->cluster_slot] = question->facts->cluster;
-    judge->variables[schema->now_slot] = schema_now(question->now_nsec);
-    for (size_t i = 0; i < question->program->n_policies; i++) {
-        const SchemaMetrics *metrics = &question->program->policies[i].scope->metrics;
+    judge->variables[schema->pod_slot] = schema_pod(input->pod, input->arena);
+    judge->variables[schema->cluster_slot] = input->facts->cluster;
+    judge->variables[schema->now_slot] = schema_now(input->now_nsec);
+    for (size_t i = 0; i < input->program->n_policies; i++) {
+        const SchemaMetrics *metrics = &input->program->policies[i].scope->metrics;
 
         if (metrics->workload_type.n_fields > 0)
             judge->variables[metrics->workload_slot] =
-                schema_workload(metrics, question->table->loads, question->pod, question->arena);
+                schema_workload(metrics, input->table->loads, input->pod, input->arena);
     }
     return 0;
 }
 
 static int open_session(Judge *judge) {
-    const Question *question = &judge->question;
+    const JudgeInput *input = &judge->input;
     PlanSessionOptions options = {
         .table = &judge->rows,
-        .blocks = question->facts->blocks,
-        .totals = question->facts->whole,
-        .n_rows = question->table->n_rows,
+        .blocks = input->facts->blocks,
+        .totals = input->facts->whole,
+        .n_rows = input->table->n_rows,
         .variables = judge->variables,
         .run = &judge->run,
         .fuel = JUDGE_FUEL,
-        .deadline = {question->is_over, question->context},
-        .scratch = question->scratch,
+        .deadline = {input->is_over, input->context},
+        .scratch = input->scratch,
     };
 
-    judge->rows = schema_table(question->program->schema, question->table);
-    judge->run = CEL_RUN(question->arena);
-    judge->run.zones = question->zones;
-    return plan_session_new(question->program->plan, &options, question->arena, &judge->session);
+    judge->rows = schema_table(input->program->schema, input->table);
+    judge->run = CEL_RUN(input->arena);
+    judge->run.zones = input->zones;
+    return plan_session_new(input->program->plan, &options, input->arena, &judge->session);
 }
 
 static int match_policy(Judge *judge, size_t i) {
-    const Policy *policy = &judge->question.program->policies[i];
+    const Policy *policy = &judge->input.program->policies[i];
     CelValue value;
     int r;
 
-    judge->applies[i] = policy_selects(policy, judge->question.pod);
+    judge->applies[i] = policy_selects(policy, judge->input.pod);
     if (!judge->applies[i] || !expression_is_given(&policy->match.expression))
         return 0;
     r = judge->session ? plan_session_once(judge->session, policy->match.root, &value)
                        : PLAN_DEADLINE_PASSED;
     if (r == PLAN_DEADLINE_PASSED) { /* then onTimeout says whether it matters */
         judge->applies[i] = policy->on_timeout == FALLBACK_REJECT;
-        judge->n_late = judge->question.n;
+        judge->n_late = judge->input.n;
         return 0;
     }
     if (r < 0)
@@ -76,22 +76,22 @@ static int match_policy(Judge *judge, size_t i) {
     return 0;
 }
 
-int judge_open(const Question *question, Judge **ret) {
-    const Program *program = question->program;
-    Judge *judge = ARENA_NEW(question->arena, Judge);
+int judge_open(const JudgeInput *input, Judge **ret) {
+    const Program *program = input->program;
+    Judge *judge = ARENA_NEW(input->arena, Judge);
     int r;
 
     if (!judge)
         return -ENOMEM;
-    judge->question = *question;
-    judge->applies = ARENA_ARRAY(question->arena, uint8_t, program->n_policies);
-    judge->match_errors = ARENA_ARRAY(question->arena, const CelError *, program->n_policies);
+    judge->input = *input;
+    judge->applies = ARENA_ARRAY(input->arena, uint8_t, program->n_policies);
+    judge->match_errors = ARENA_ARRAY(input->arena, const CelError *, program->n_policies);
     if (!judge->applies || !judge->match_errors)
         return -ENOMEM;
     r = bind_variables(judge);
-    if (r == 0 && !question->facts->is_late)
+    if (r == 0 && !input->facts->is_late)
         r = open_session(judge);
-    for (size_t i = 0; r == 0 && i < program->n_policies && !question->is_exempt; i++)
+    for (size_t i = 0; r == 0 && i < program->n_policies && !input->is_exempt; i++)
         r = match_policy(judge, i);
     if (r < 0)
         return r;
@@ -102,7 +102,7 @@ int judge_open(const Question *question, Judge **ret) {
 /* --- what applies -------------------------------------------------------------------- */
 
 static size_t number_of(const Judge *judge, const Policy *policy) {
-    return (size_t)(policy - judge->question.program->policies);
+    return (size_t)(policy - judge->input.program->policies);
 }
 
 bool judge_applies(const Judge *judge, const Policy *policy) {
@@ -118,7 +118,7 @@ const CelError *judge_match_error(const Judge *judge, const Policy *policy) {
 }
 
 static bool has_filters(const Judge *judge, bool observed) {
-    const Program *program = judge->question.program;
+    const Program *program = judge->input.program;
 
     for (size_t i = 0; i < program->n_policies; i++)
         if (judge->applies[i] && program->policies[i].is_observed == observed &&
@@ -136,7 +136,7 @@ bool judge_has_observed(const Judge *judge) {
 }
 
 bool judge_has_scores(const Judge *judge) {
-    const Program *program = judge->question.program;
+    const Program *program = judge->input.program;
 
     for (size_t i = 0; i < program->n_policies; i++)
         if (judge->applies[i] && !program->policies[i].is_observed &&
@@ -146,7 +146,7 @@ bool judge_has_scores(const Judge *judge) {
 }
 
 uint32_t judge_wire_max(const Judge *judge) {
-    const Program *program = judge->question.program;
+    const Program *program = judge->input.program;
     uint32_t most = WIRE_MAX_DEFAULT;
 
     for (size_t i = 0; i < program->n_policies; i++)
@@ -157,7 +157,7 @@ uint32_t judge_wire_max(const Judge *judge) {
 }
 
 uint32_t judge_narrow_to(const Judge *judge) {
-    const Program *program = judge->question.program;
+    const Program *program = judge->input.program;
     uint32_t least = 0;
 
     for (size_t i = 0; i < program->n_policies; i++) {
@@ -171,7 +171,7 @@ uint32_t judge_narrow_to(const Judge *judge) {
 }
 
 int judge_bind_annotations(const Judge *judge, Arena *arena, Labels *ret) {
-    const Program *program = judge->question.program;
+    const Program *program = judge->input.program;
     size_t n_max = 0;
 
     for (size_t i = 0; i < program->n_policies; i++)
@@ -197,7 +197,7 @@ JudgeNotes judge_notes(const Judge *judge) {
         .filter_missing = judge->filter_missing,
         .score_missing = judge->score_missing,
         .match_errors = judge->has_match_errors ? judge->match_errors : NULL,
-        .is_exempt = judge->question.is_exempt,
+        .is_exempt = judge->input.is_exempt,
         .n_late = judge->n_late,
     };
 }
@@ -211,7 +211,7 @@ CelRun *judge_run_new(const Judge *judge, Arena *arena) {
         return NULL;
     *run = CEL_RUN(arena);
     run->fuel = JUDGE_FUEL;
-    run->zones = judge->question.zones;
+    run->zones = judge->input.zones;
     return run;
 }
 
@@ -223,12 +223,12 @@ static CelValue no_memory(void) {
 
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena) {
     CelRun *run = judge_run_new(judge, arena);
-    uint32_t slot = judge->question.program->schema->node_slot;
+    uint32_t slot = judge->input.program->schema->node_slot;
     CelValue value;
 
     if (!run)
         return no_memory();
-    judge->variables[slot] = schema_node(judge->question.table, row, arena);
+    judge->variables[slot] = schema_node(judge->input.table, row, arena);
     value = cel_run(expression->code, run, judge->variables);
     judge->variables[slot] = cel_absent();
     return value;

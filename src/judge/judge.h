@@ -4,8 +4,8 @@
  * Judge: a program over rows of a table, for one pod.
  *
  * judge_open() finds out which policies apply and what is the same for all nodes; then nodes are
- * judged and scored, a batch of rows at a time. Pure functions of the question: the same
- * question gets the same answers, in the daemon, in the command line, in a fuzzer. The
+ * judged and scored, a batch of rows at a time. Pure functions of the input: the same
+ * input gets the same answers, in the daemon, in the command line, in a fuzzer. The
  * clock is the caller's (@is_over).
  */
 
@@ -27,10 +27,10 @@
 #define VERDICT_NARROWED (VERDICT_PASS - 2)     /* it passes, but others are better */
 #define VERDICT_LATE (VERDICT_PASS - 3)         /* time was up, and its policy says reject */
 
-typedef struct Question {
+typedef struct JudgeInput {
     const Program *program;
     const NodeTable *table;
-    const Facts *facts; /* of that program and that table */
+    const NodeFacts *facts; /* of that program and that table */
     const Pod *pod;
     bool is_exempt;       /* no policy is for this pod, whatever it says */
     const uint32_t *rows; /* each at most table->n_rows, the unknown node */
@@ -42,13 +42,13 @@ typedef struct Question {
     Arena *arena;
     Arena *scratch; /* reset as often as the judge likes: holds nothing else; NULL: what would be
                        there stays in @arena */
-} Question;
+} JudgeInput;
 
 typedef struct Judge Judge;
 
-/* Lies in the question's arena, which must be there as long; so must everything the question
+/* Lies in the input's arena, which must be there as long; so must everything the input
  * points to. 0 or -ENOMEM. */
-int judge_open(const Question *question, Judge **ret) MUST_CHECK;
+int judge_open(const JudgeInput *input, Judge **ret) MUST_CHECK;
 
 /* Whether policy @policy is for the pod. One whose match.expression fails is not. */
 bool judge_applies(const Judge *judge, const Policy *policy);
@@ -65,7 +65,7 @@ bool judge_has_observed(const Judge *judge);
 bool judge_has_scores(const Judge *judge);
 
 /* verdicts[i] = number of the filter that speaks against row i, or one of those above.
- * Policies in mode Observe are not asked; the unknown node passes. 0, or -ENOMEM. */
+ * Policies in mode Observe are not candidates; the unknown node passes. 0, or -ENOMEM. */
 int judge_filters(Judge *judge, uint16_t *ret_verdicts) MUST_CHECK;
 
 /* The same for the policies in mode Observe only: what they would have said. */
@@ -93,15 +93,15 @@ uint32_t judge_narrow_to(const Judge *judge);
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores)
     MUST_CHECK;
 
-/* What happened besides, since the judge was opened. By number of the rule: rows of the question
+/* What happened besides, since the judge was opened. By number of the rule: rows of the input
  * on which it failed and onError decided; and those on which it failed where a metric that it reads
  * is absent, and onMissing decided. */
 typedef struct JudgeNotes {
     const uint32_t *filter_errors, *score_errors;   /* NULL: none at all */
     const uint32_t *filter_missing, *score_missing; /* NULL: none at all */
     const CelError *const *match_errors; /* by policy, those of judge_match_error(); NULL: none */
-    bool is_exempt;                      /* as the question says */
-    size_t n_late; /* rows of the question that were not judged, or not scored, in time */
+    bool is_exempt;                      /* as the input says */
+    size_t n_late; /* rows of the input that were not judged, or not scored, in time */
 } JudgeNotes;
 JudgeNotes judge_notes(const Judge *judge);
 
@@ -113,7 +113,7 @@ JudgeNotes judge_notes(const Judge *judge);
 
 /* One rule over the rows: states as of columnar/column.h, and the one above; what a score rule
  * gives before onError, with its state, and after it and normalize. The node nobody knows passes,
- * and has an error for a score. The question's facts must not be late. 0; -ENOMEM; or
+ * and has an error for a score. The input's facts must not be late. 0; -ENOMEM; or
  * -ENOTRECOVERABLE when time is up. */
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) MUST_CHECK;
 int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,

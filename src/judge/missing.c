@@ -1,6 +1,6 @@
 /*
  * A rule that reads a metric fails where that is absent, and its onMissing decides there. Only
- * where a rule has failed is it asked why: a column that says, for each row, whether one of its
+ * where a rule has failed is it candidates why: a column that says, for each row, whether one of its
  * metrics is absent, is made from what is known of the nodes.
  */
 
@@ -39,7 +39,7 @@ static void append_name(Buf *out, size_t n, const char *before, Str name) {
 
 size_t judge_absent(const Judge *judge, const Expression *expression, uint32_t row, Buf *out) {
     const SchemaMetrics *metrics = &expression->scope->metrics;
-    const Loads *loads = judge->question.table->loads;
+    const Loads *loads = judge->input.table->loads;
     size_t n = 0;
 
     for (uint32_t i = 0; i < metrics->type.n_fields; i++)

@@ -8,8 +8,8 @@
 
 #include "judge/judge-internal.h"
 
-/* Moves everything over @pivot in @values[0..n) to the front; how much that is, and through
- * @ret_same how much equals it and comes next. */
+/* Moves everything over @pivot in @values[0..n) to the front; mode much that is, and through
+ * @ret_same mode much equals it and comes next. */
 static size_t partition(double *values, size_t n, double pivot, size_t *ret_same) {
     size_t over = 0, same = 0;
 
@@ -53,26 +53,26 @@ static double find_kth(double *values, size_t n, size_t k) {
 }
 
 /* The rows that pass. */
-typedef struct Passed {
-    uint32_t *places; /* in the question */
+typedef struct PassedRows {
+    uint32_t *places; /* in the input */
     uint32_t *rows;
     double *scores;
     size_t n;
-} Passed;
+} PassedRows;
 
-static int collect(const Judge *judge, const uint16_t *verdicts, Passed *ret) {
-    const Question *question = &judge->question;
-    Arena *arena = question->arena;
+static int collect(const Judge *judge, const uint16_t *verdicts, PassedRows *ret) {
+    const JudgeInput *input = &judge->input;
+    Arena *arena = input->arena;
 
-    *ret = (Passed){
-        .places = ARENA_RAW(arena, uint32_t, question->n + 1),
-        .rows = ARENA_RAW(arena, uint32_t, question->n + 1),
+    *ret = (PassedRows){
+        .places = ARENA_RAW(arena, uint32_t, input->n + 1),
+        .rows = ARENA_RAW(arena, uint32_t, input->n + 1),
     };
     if (!ret->places || !ret->rows)
         return -ENOMEM;
-    for (size_t i = 0; i < question->n; i++) {
+    for (size_t i = 0; i < input->n; i++) {
         ret->places[ret->n] = (uint32_t)i;
-        ret->rows[ret->n] = question->rows[i];
+        ret->rows[ret->n] = input->rows[i];
         ret->n += verdicts[i] == VERDICT_PASS;
     }
     return 0;
@@ -87,7 +87,7 @@ static size_t count_ties(const double *scores, size_t n, double least, uint32_t 
     return to - over;
 }
 
-static void leave_out(const Passed *passed, double least, uint32_t to, uint16_t *verdicts) {
+static void leave_out(const PassedRows *passed, double least, uint32_t to, uint16_t *verdicts) {
     size_t ties = count_ties(passed->scores, passed->n, least, to);
 
     for (size_t i = 0; i < passed->n; i++) {
@@ -101,12 +101,12 @@ static void leave_out(const Passed *passed, double least, uint32_t to, uint16_t 
     }
 }
 
-static int spread_scores(const Judge *judge, const Passed *passed, const double **ret) {
-    double *scores = ARENA_RAW(judge->question.arena, double, judge->question.n);
+static int spread_scores(const Judge *judge, const PassedRows *passed, const double **ret) {
+    double *scores = ARENA_RAW(judge->input.arena, double, judge->input.n);
 
     if (!scores)
         return -ENOMEM;
-    for (size_t i = 0; i < judge->question.n; i++)
+    for (size_t i = 0; i < judge->input.n; i++)
         scores[i] = -1;
     for (size_t i = 0; i < passed->n; i++)
         scores[passed->places[i]] = passed->scores[i];
@@ -115,8 +115,8 @@ static int spread_scores(const Judge *judge, const Passed *passed, const double 
 }
 
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores) {
-    Arena *arena = judge->question.arena;
-    Passed passed;
+    Arena *arena = judge->input.arena;
+    PassedRows passed;
     double *moved;
     int r = collect(judge, verdicts, &passed);
 

@@ -17,5 +17,5 @@
  *             that is alone
  *
  * 0 or -ENOMEM. */
-int normalize(Normalize how, double on_error, const uint8_t *states, size_t n, Arena *arena,
+int normalize(Normalize mode, double on_error, const uint8_t *states, size_t n, Arena *arena,
     double *values) MUST_CHECK;

@@ -1,6 +1,6 @@
 /*
  * Rows are judged in the order of the table: so what is kept of them is read chunk by chunk. If
- * many of them are asked about all are judged, and whole pieces of a chunk are copied; if few are,
+ * many of them are candidates about all are judged, and whole pieces of a chunk are copied; if few are,
  * only these. The results are looked up for each node of the request.
  */
 
@@ -13,24 +13,24 @@
  * is more than one in so many. */
 #define SPARSE 5u
 
-uint64_t *order_mark_asked(const Judge *judge, const Order *order) {
-    size_t n_rows = judge->question.table->n_rows;
-    uint64_t *marks = ARENA_ARRAY(judge->question.arena, uint64_t, n_rows / CHUNK_ROWS + 1);
+uint64_t *order_mark_candidates(const Judge *judge, const RowOrder *order) {
+    size_t n_rows = judge->input.table->n_rows;
+    uint64_t *marks = ARENA_ARRAY(judge->input.arena, uint64_t, n_rows / CHUNK_ROWS + 1);
 
     if (!marks)
         return NULL;
-    for (size_t i = 0; i < order->n_asked; i++)
-        marks[order->asked[i] / CHUNK_ROWS] |= UINT64_C(1) << table_slot(order->asked[i]);
+    for (size_t i = 0; i < order->n_candidates; i++)
+        marks[order->candidates[i] / CHUNK_ROWS] |= UINT64_C(1) << table_slot(order->candidates[i]);
     marks[n_rows / CHUNK_ROWS] &= ~(UINT64_C(1) << table_slot((uint32_t)n_rows)); /* unknown */
     return marks;
 }
 
-/* Those that are asked for, each once. */
-static int order_few(const Judge *judge, Order *order) {
-    size_t n_rows = judge->question.table->n_rows;
-    uint64_t *marks = order_mark_asked(judge, order);
-    uint32_t *rows = ARENA_RAW(judge->question.arena, uint32_t, order->n_asked);
-    uint32_t *places = ARENA_RAW(judge->question.arena, uint32_t, n_rows + 1);
+/* Those that are candidates for, each once. */
+static int order_few(const Judge *judge, RowOrder *order) {
+    size_t n_rows = judge->input.table->n_rows;
+    uint64_t *marks = order_mark_candidates(judge, order);
+    uint32_t *rows = ARENA_RAW(judge->input.arena, uint32_t, order->n_candidates);
+    uint32_t *places = ARENA_RAW(judge->input.arena, uint32_t, n_rows + 1);
 
     if (!marks || !rows || !places)
         return -ENOMEM;
@@ -48,15 +48,15 @@ static int order_few(const Judge *judge, Order *order) {
     return 0;
 }
 
-int order_find(const Judge *judge, const uint32_t *asked, size_t n, Order *ret) {
-    *ret = (Order){.asked = asked, .n_asked = n};
-    if (n <= judge->question.table->n_rows / SPARSE)
+int order_find(const Judge *judge, const uint32_t *candidates, size_t n, RowOrder *ret) {
+    *ret = (RowOrder){.candidates = candidates, .n_candidates = n};
+    if (n <= judge->input.table->n_rows / SPARSE)
         return order_few(judge, ret);
-    ret->n = judge->question.table->n_rows;
+    ret->n = judge->input.table->n_rows;
     return 0;
 }
 
-size_t order_begin(Judge *judge, const Order *order, size_t begin) {
+size_t order_begin(Judge *judge, const RowOrder *order, size_t begin) {
     size_t left = order->n - begin;
     size_t n = left < PLAN_BATCH_ROWS ? left : PLAN_BATCH_ROWS;
 
@@ -69,10 +69,10 @@ size_t order_begin(Judge *judge, const Order *order, size_t begin) {
 
 /* --- what went wrong ---------------------------------------------------------------------- */
 
-void order_note_late(Judge *judge, const Order *order, size_t begin) {
+void order_note_late(Judge *judge, const RowOrder *order, size_t begin) {
     size_t n = 0;
 
-    for (size_t i = 0; i < order->n_asked; i++) {
+    for (size_t i = 0; i < order->n_candidates; i++) {
         size_t place = order_place(order, i);
 
         n += place >= begin && place < order->n;
@@ -80,15 +80,15 @@ void order_note_late(Judge *judge, const Order *order, size_t begin) {
     judge->n_late = judge->n_late > n ? judge->n_late : n;
 }
 
-static int find_asked(const Judge *judge, Order *order) {
-    if (order->rows || order->is_asked)
+static int find_candidates(const Judge *judge, RowOrder *order) {
+    if (order->rows || order->is_candidate)
         return 0;
-    order->is_asked =
-        ARENA_ARRAY(judge->question.arena, uint8_t, judge->question.table->n_rows + 1);
-    if (!order->is_asked)
+    order->is_candidate =
+        ARENA_ARRAY(judge->input.arena, uint8_t, judge->input.table->n_rows + 1);
+    if (!order->is_candidate)
         return -ENOMEM;
-    for (size_t i = 0; i < order->n_asked; i++)
-        order->is_asked[order->asked[i]] = 1;
+    for (size_t i = 0; i < order->n_candidates; i++)
+        order->is_candidate[order->candidates[i]] = 1;
     return 0;
 }
 
@@ -100,12 +100,12 @@ WIDE_LOOPS static uint32_t count_states(const uint8_t *states, size_t n, uint8_t
     return found;
 }
 
-WIDE_LOOPS static uint32_t count_asked(
-    const uint8_t *restrict states, const uint8_t *restrict is_asked, size_t n, uint8_t state) {
+WIDE_LOOPS static uint32_t count_candidates(
+    const uint8_t *restrict states, const uint8_t *restrict is_candidate, size_t n, uint8_t state) {
     uint32_t found = 0;
 
     for (size_t i = 0; i < n; i++)
-        found += (states[i] == state) & is_asked[i];
+        found += (states[i] == state) & is_candidate[i];
     return found;
 }
 
@@ -113,7 +113,7 @@ int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule
     if (n == 0)
         return 0;
     if (!*counts)
-        *counts = ARENA_ARRAY(judge->question.arena, uint32_t, n_rules);
+        *counts = ARENA_ARRAY(judge->input.arena, uint32_t, n_rules);
     if (!*counts)
         return -ENOMEM;
     (*counts)[rule] += n;
@@ -121,16 +121,16 @@ int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule
 }
 
 int order_count(
-    const Judge *judge, Order *order, size_t begin, const uint8_t *states, size_t n, Count count) {
+    const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n, StateCount count) {
     uint32_t found;
     int r;
 
     if (!states || !memchr(states, count.state, n))
         return 0;
-    r = find_asked(judge, order);
+    r = find_candidates(judge, order);
     if (r < 0)
         return r;
-    found = order->is_asked ? count_asked(states, order->is_asked + begin, n, count.state)
+    found = order->is_candidate ? count_candidates(states, order->is_candidate + begin, n, count.state)
                             : count_states(states, n, count.state);
     return count_add(judge, count.counts, count.n_rules, count.rule, found);
 }

@@ -47,12 +47,12 @@ int probe_new(Judge *judge, const Expression *expression, Arena *arena, Probe **
 static int run(const Probe *probe, uint32_t row, Arena *arena, CelExplained *ret) {
     Judge *judge = probe->judge;
     CelRun *cel = judge_run_new(judge, arena);
-    uint32_t slot = judge->question.program->schema->node_slot;
+    uint32_t slot = judge->input.program->schema->node_slot;
     int r;
 
     if (!cel)
         return -ENOMEM;
-    judge->variables[slot] = schema_node(judge->question.table, row, arena);
+    judge->variables[slot] = schema_node(judge->input.table, row, arena);
     r = cel_explained_run(ret, &probe->explainer, judge->variables, cel, arena);
     judge->variables[slot] = cel_absent();
     return r;
@@ -133,7 +133,7 @@ static bool print_amount(const CelLeaf *leaf, Buf *out) {
     return false;
 }
 
-/* Also what is asked for without a question mark: an entry of a map, a metric. */
+/* Also what is candidates for without a input mark: an entry of a map, a metric. */
 static bool is_absent(const CelLeaf *leaf) {
     return leaf->value.kind == CEL_ABSENT ||
            (leaf->value.kind == CEL_ERROR && leaf->value.error->is_absence);

@@ -1,5 +1,5 @@
 /*
- * Facts: what a filter reads of nodes and pods that somebody could change, found in its graph by
+ * NodeFacts: what a filter reads of nodes and pods that somebody could change, found in its graph by
  * the path of fields; equal parts of the graph are one node, so that one cut there stands for all
  * places that read it. A fact that something else hangs on (free and requested amounts, the map
  * of labels as a whole) is left alone, so that what is tried is a state that can be.
@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "judge/remedy-part.h"
+#include "judge/remedy-internal.h"
 
 /* --- walking ------------------------------------------------------------------------------ */
 
@@ -81,7 +81,7 @@ static bool is_field_op(uint16_t op) {
     return op == OP_FIELD || op == OP_TEST_FIELD || op == OP_OPT_FIELD;
 }
 
-/* Whether node @number is what @path leads to; only its last field may be asked for otherwise. */
+/* Whether node @number is what @path leads to; only its last field may be candidates for otherwise. */
 static bool is_at_path(const Remedies *remedies, uint32_t number, const FactPath *path) {
     const CelGraphNode *node = node_at(remedies, number);
     size_t n = 0;
@@ -99,7 +99,7 @@ static bool is_at_path(const Remedies *remedies, uint32_t number, const FactPath
     return is_variable(node, path->path[0]) || is_call(node, path->path[0]);
 }
 
-static ReadHow how_of(uint16_t op) {
+static ReadMode mode_of(uint16_t op) {
     if (op == OP_TEST_FIELD || op == OP_TEST_SELECT || op == OP_IN_MAP)
         return READ_TEST;
     return op == OP_OPT_FIELD || op == OP_OPT_SELECT ? READ_OPTIONAL : READ_VALUE;
@@ -125,12 +125,12 @@ static bool is_entry(
 }
 
 /* node.pods.size(), of all or of some; or those of the node's domain. */
-static bool is_count(const Remedies *remedies, const CelGraphNode *node, Fact *ret) {
+static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyFact *ret) {
     const CelGraphNode *list, *owner;
 
     if (!is_call(node, "size") || node->n_args != 1)
         return false;
-    *ret = (Fact){.kind = FACT_PODS, .object = node->args[0], .counted = node->args[0]};
+    *ret = (RemedyFact){.kind = FACT_PODS, .object = node->args[0], .counted = node->args[0]};
     list = node_at(remedies, ret->object);
     if (list->op == OP_FILTER) {
         ret->is_matching = true;
@@ -149,7 +149,7 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, Fact *r
     return true;
 }
 
-static bool recognise(const Remedies *remedies, uint32_t number, Fact *ret, ReadHow *ret_how) {
+static bool recognise(const Remedies *remedies, uint32_t number, RemedyFact *ret, ReadMode *ret_how) {
     const CelGraphNode *node = node_at(remedies, number);
     uint32_t at = number;
     Str key = STR_NULL;
@@ -162,12 +162,12 @@ static bool recognise(const Remedies *remedies, uint32_t number, Fact *ret, Read
     for (size_t i = 0; i < ELEMENTS_OF(fact_paths); i++) {
         if (fact_paths[i].is_map != is_map || !is_at_path(remedies, at, &fact_paths[i]))
             continue;
-        *ret = (Fact){.kind = fact_paths[i].kind, .object = at, .key = key};
+        *ret = (RemedyFact){.kind = fact_paths[i].kind, .object = at, .key = key};
         if (!is_map && node->n_args > 0) { /* the record, so that all ways to read it are one */
             ret->object = node->args[0];
             ret->key = cel_str(node->constant);
         }
-        *ret_how = how_of(node->op);
+        *ret_how = mode_of(node->op);
         return true;
     }
     return false;
@@ -175,44 +175,44 @@ static bool recognise(const Remedies *remedies, uint32_t number, Fact *ret, Read
 
 /* --- collecting --------------------------------------------------------------------------- */
 
-static uint32_t add_fact(Inquiry *inquiry, const Fact *fact) {
-    for (size_t i = 0; i < inquiry->n_facts; i++)
-        if (inquiry->facts[i].object == fact->object && inquiry->facts[i].kind == fact->kind &&
-            inquiry->facts[i].kind != FACT_PODS && str_eq(inquiry->facts[i].key, fact->key))
+static uint32_t add_fact(RemedyFilter *filter_facts, const RemedyFact *fact) {
+    for (size_t i = 0; i < filter_facts->n_facts; i++)
+        if (filter_facts->facts[i].object == fact->object && filter_facts->facts[i].kind == fact->kind &&
+            filter_facts->facts[i].kind != FACT_PODS && str_eq(filter_facts->facts[i].key, fact->key))
             return (uint32_t)i;
-    if (inquiry->n_facts == FACTS_MAX)
+    if (filter_facts->n_facts == FACTS_MAX)
         return UINT32_MAX;
-    inquiry->facts[inquiry->n_facts] = *fact;
-    return (uint32_t)inquiry->n_facts++;
+    filter_facts->facts[filter_facts->n_facts] = *fact;
+    return (uint32_t)filter_facts->n_facts++;
 }
 
 static void collect(Remedies *remedies, uint32_t number, void *context) {
-    Inquiry *inquiry = context;
-    ReadHow how;
-    Fact fact;
+    RemedyFilter *filter_facts = context;
+    ReadMode mode;
+    RemedyFact fact;
     uint32_t at;
 
     /* what reads the variable of a loop is another thing in each of its turns */
-    if (node_at(remedies, number)->levels || !recognise(remedies, number, &fact, &how))
+    if (node_at(remedies, number)->levels || !recognise(remedies, number, &fact, &mode))
         return;
-    at = add_fact(inquiry, &fact);
-    if (at == UINT32_MAX || inquiry->n_reads == READS_MAX) {
-        inquiry->is_too_much = true;
+    at = add_fact(filter_facts, &fact);
+    if (at == UINT32_MAX || filter_facts->n_reads == READS_MAX) {
+        filter_facts->is_too_much = true;
         return;
     }
-    inquiry->reads[inquiry->n_reads] = (Read){
+    filter_facts->reads[filter_facts->n_reads] = (RemedyRead){
         .node = number,
         .fact = at,
-        .how = how,
-        .slot = remedies->judge->question.program->n_slots + (uint32_t)inquiry->n_reads,
+        .mode = mode,
+        .slot = remedies->judge->input.program->n_slots + (uint32_t)filter_facts->n_reads,
     };
-    inquiry->n_reads++;
+    filter_facts->n_reads++;
 }
 
-const Read *inquiry_read(const Inquiry *inquiry, uint32_t node) {
-    for (size_t i = 0; i < inquiry->n_reads; i++)
-        if (inquiry->reads[i].node == node)
-            return &inquiry->reads[i];
+const RemedyRead *remedy_filter_read(const RemedyFilter *filter_facts, uint32_t node) {
+    for (size_t i = 0; i < filter_facts->n_reads; i++)
+        if (filter_facts->reads[i].node == node)
+            return &filter_facts->reads[i];
     return NULL;
 }
 
@@ -229,7 +229,7 @@ Str fact_resource(Str key) {
 
 /* Whether changing @a would change @b, too: free is allocatable less requested, which are changed
  * by pods that come and go; cpu has two names. */
-static bool hangs_together(const Fact *a, const Fact *b) {
+static bool hangs_together(const RemedyFact *a, const RemedyFact *b) {
     if (a->kind == FACT_PODS)
         return b->kind == FACT_PODS || b->kind == FACT_FREE || b->kind == FACT_REQUESTED;
     if (!fact_is_amount(a->kind) || !fact_is_amount(b->kind) ||
@@ -244,12 +244,12 @@ static bool hangs_together(const Fact *a, const Fact *b) {
     return b->kind != FACT_ALLOCATABLE;
 }
 
-typedef struct Users {
-    const Inquiry *inquiry;
-    Fact *fact;
-} Users;
+typedef struct FactUsers {
+    const RemedyFilter *filter_facts;
+    RemedyFact *fact;
+} FactUsers;
 
-static bool is_whole(const Fact *fact, uint32_t number) {
+static bool is_whole(const RemedyFact *fact, uint32_t number) {
     if (fact->kind == FACT_PODS)
         return number == fact->object || number == fact->counted;
     return fact->kind != FACT_NOW && number == fact->object;
@@ -258,15 +258,15 @@ static bool is_whole(const Fact *fact, uint32_t number) {
 /* Something that looks at the whole of which the fact is a part. */
 static void find_other_users(Remedies *remedies, uint32_t number, void *context) {
     const CelGraphNode *node = node_at(remedies, number);
-    const Users *users = context;
-    Fact *fact = users->fact;
+    const FactUsers *users = context;
+    RemedyFact *fact = users->fact;
 
     for (uint32_t k = 0; k < node->n_args; k++) {
         const CelGraphNode *arg = node_at(remedies, node->args[k]);
         bool is_record = arg->type->kind == CEL_T_RECORD && !arg->levels;
         bool is_pod = fact->kind >= FACT_POD_LABEL;
 
-        if (is_whole(fact, node->args[k]) && !inquiry_read(users->inquiry, number) &&
+        if (is_whole(fact, node->args[k]) && !remedy_filter_read(users->filter_facts, number) &&
             !is_field_op(node->op) && !(fact->kind == FACT_PODS && number == fact->counted))
             fact->is_fixed = true;
         if (is_record && fact->kind != FACT_PODS && fact->kind != FACT_NOW &&
@@ -280,26 +280,26 @@ static void find_other_users(Remedies *remedies, uint32_t number, void *context)
 }
 
 /* Those of a node are counted in the cluster's. */
-static bool is_counted(const Inquiry *inquiry, const Remedies *remedies, FactKind kind) {
+static bool is_counted(const RemedyFilter *filter_facts, const Remedies *remedies, FactKind kind) {
     return kind < FACT_METRIC &&
-           (node_at(remedies, inquiry->root)->groups & SCHEMA_BIT(SCHEMA_CLUSTER));
+           (node_at(remedies, filter_facts->root)->groups & SCHEMA_BIT(SCHEMA_CLUSTER));
 }
 
-static void fix_facts(Remedies *remedies, Inquiry *inquiry) {
-    for (size_t i = 0; i < inquiry->n_facts; i++) {
-        Fact *fact = &inquiry->facts[i];
-        Users users = {inquiry, fact};
+static void fix_facts(Remedies *remedies, RemedyFilter *filter_facts) {
+    for (size_t i = 0; i < filter_facts->n_facts; i++) {
+        RemedyFact *fact = &filter_facts->facts[i];
+        FactUsers users = {filter_facts, fact};
 
-        fact->is_fixed = is_counted(inquiry, remedies, fact->kind);
-        for (size_t j = 0; j < inquiry->n_facts; j++)
-            fact->is_fixed |= j != i && hangs_together(fact, &inquiry->facts[j]);
-        remedies_walk(remedies, inquiry->root, find_other_users, &users);
+        fact->is_fixed = is_counted(filter_facts, remedies, fact->kind);
+        for (size_t j = 0; j < filter_facts->n_facts; j++)
+            fact->is_fixed |= j != i && hangs_together(fact, &filter_facts->facts[j]);
+        remedies_walk(remedies, filter_facts->root, find_other_users, &users);
     }
 }
 
 /* --- code --------------------------------------------------------------------------------- */
 
-static int make_code(Remedies *remedies, const Inquiry *inquiry, uint32_t node, uint32_t local,
+static int make_code(Remedies *remedies, const RemedyFilter *filter_facts, uint32_t node, uint32_t local,
     const CelCode **ret) {
     CelEmitOptions options = {
         .cut_slots = remedies->cuts,
@@ -308,35 +308,35 @@ static int make_code(Remedies *remedies, const Inquiry *inquiry, uint32_t node, 
     CelCode *code = NULL;
     int r;
 
-    for (size_t i = 0; inquiry && i < inquiry->n_reads; i++)
-        remedies->cuts[inquiry->reads[i].node] = inquiry->reads[i].slot;
+    for (size_t i = 0; filter_facts && i < filter_facts->n_reads; i++)
+        remedies->cuts[filter_facts->reads[i].node] = filter_facts->reads[i].slot;
     if (local != CEL_NO_NODE)
-        remedies->cuts[local] = remedies->judge->question.program->n_slots + READS_MAX;
+        remedies->cuts[local] = remedies->judge->input.program->n_slots + READS_MAX;
     r = cel_emit(remedies->graph, node, &options, remedies->arena, &code);
-    for (size_t i = 0; inquiry && i < inquiry->n_reads; i++)
-        remedies->cuts[inquiry->reads[i].node] = CEL_NO_SLOT;
+    for (size_t i = 0; filter_facts && i < filter_facts->n_reads; i++)
+        remedies->cuts[filter_facts->reads[i].node] = CEL_NO_SLOT;
     if (local != CEL_NO_NODE)
         remedies->cuts[local] = CEL_NO_SLOT;
     *ret = code;
     return error_fold(r);
 }
 
-int inquiry_new(Remedies *remedies, const Filter *filter, Inquiry **ret) {
-    Inquiry *inquiry = ARENA_NEW(remedies->arena, Inquiry);
+int remedy_filter_new(Remedies *remedies, const Filter *filter, RemedyFilter **ret) {
+    RemedyFilter *filter_facts = ARENA_NEW(remedies->arena, RemedyFilter);
     int r = 0;
 
-    if (!inquiry)
+    if (!filter_facts)
         return -ENOMEM;
-    inquiry->root = filter->test.node;
-    remedies_walk(remedies, inquiry->root, collect, inquiry);
-    fix_facts(remedies, inquiry);
-    for (size_t i = 0; r == 0 && !inquiry->is_too_much && i < inquiry->n_reads; i++)
-        r = make_code(remedies, NULL, inquiry->reads[i].node, CEL_NO_NODE, &inquiry->reads[i].code);
-    *ret = inquiry;
+    filter_facts->root = filter->test.node;
+    remedies_walk(remedies, filter_facts->root, collect, filter_facts);
+    fix_facts(remedies, filter_facts);
+    for (size_t i = 0; r == 0 && !filter_facts->is_too_much && i < filter_facts->n_reads; i++)
+        r = make_code(remedies, NULL, filter_facts->reads[i].node, CEL_NO_NODE, &filter_facts->reads[i].code);
+    *ret = filter_facts;
     return r;
 }
 
-CelValue attempt_run(Attempt *attempt, const CelCode *code) {
+CelValue attempt_run(RemedyAttempt *attempt, const CelCode *code) {
     CelRun *run = judge_run_new(attempt->remedies->judge, attempt->arena);
 
     if (run)
@@ -345,72 +345,72 @@ CelValue attempt_run(Attempt *attempt, const CelCode *code) {
     return cel_absent();
 }
 
-static CelValue run_node(Attempt *attempt, uint32_t node, uint32_t local) {
-    Inquiry *inquiry = attempt->inquiry;
+static CelValue run_node(RemedyAttempt *attempt, uint32_t node, uint32_t local) {
+    RemedyFilter *filter_facts = attempt->filter_facts;
     const CelCode *code = NULL;
     int r;
 
-    for (size_t i = 0; i < inquiry->n_codes && !code; i++)
-        if (inquiry->codes[i].node == node)
-            code = inquiry->codes[i].code;
+    for (size_t i = 0; i < filter_facts->n_codes && !code; i++)
+        if (filter_facts->codes[i].node == node)
+            code = filter_facts->codes[i].code;
     if (!code) {
-        r = make_code(attempt->remedies, inquiry, node, local, &code);
+        r = make_code(attempt->remedies, filter_facts, node, local, &code);
         if (r < 0) {
             attempt->error = r;
             return cel_absent();
         }
-        if (inquiry->n_codes < CODES_MAX)
-            inquiry->codes[inquiry->n_codes++] = (KnownCode){node, code};
+        if (filter_facts->n_codes < CODES_MAX)
+            filter_facts->codes[filter_facts->n_codes++] = (KnownCode){node, code};
     }
     return attempt_run(attempt, code);
 }
 
-CelValue attempt_value(Attempt *attempt, uint32_t node) {
+CelValue attempt_value(RemedyAttempt *attempt, uint32_t node) {
     const CelGraphNode *what = node_at(attempt->remedies, node);
-    const Read *read = inquiry_read(attempt->inquiry, node);
+    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, node);
 
     if (read)
         return attempt->values[read->slot];
     return what->op == OP_CONSTANT ? what->constant : run_node(attempt, node, CEL_NO_NODE);
 }
 
-CelValue attempt_body(Attempt *attempt, uint32_t body, uint32_t local, CelValue element) {
-    attempt->values[attempt->remedies->judge->question.program->n_slots + READS_MAX] = element;
+CelValue attempt_body(RemedyAttempt *attempt, uint32_t body, uint32_t local, CelValue element) {
+    attempt->values[attempt->remedies->judge->input.program->n_slots + READS_MAX] = element;
     return run_node(attempt, body, local);
 }
 
 /* --- values of facts ---------------------------------------------------------------------- */
 
-static CelValue find_value(const Attempt *attempt, uint32_t fact, bool is_before) {
-    const Inquiry *inquiry = attempt->inquiry;
+static CelValue find_value(const RemedyAttempt *attempt, uint32_t fact, bool is_before) {
+    const RemedyFilter *filter_facts = attempt->filter_facts;
 
-    for (size_t i = 0; i < inquiry->n_reads; i++) {
-        const Read *read = &inquiry->reads[i];
+    for (size_t i = 0; i < filter_facts->n_reads; i++) {
+        const RemedyRead *read = &filter_facts->reads[i];
         CelValue v = is_before ? attempt->before[i] : attempt->values[read->slot];
 
-        if (read->fact != fact || read->how == READ_TEST || v.kind == CEL_ERROR)
+        if (read->fact != fact || read->mode == READ_TEST || v.kind == CEL_ERROR)
             continue;
-        if (read->how == READ_OPTIONAL && v.kind == CEL_OPTIONAL)
+        if (read->mode == READ_OPTIONAL && v.kind == CEL_OPTIONAL)
             return v.inner ? *v.inner : cel_absent();
         return v;
     }
     return cel_absent();
 }
 
-CelValue attempt_fact(const Attempt *attempt, uint32_t fact) {
+CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact) {
     return find_value(attempt, fact, /* is_before= */ false);
 }
 
-CelValue attempt_fact_before(const Attempt *attempt, uint32_t fact) {
+CelValue attempt_fact_before(const RemedyAttempt *attempt, uint32_t fact) {
     return find_value(attempt, fact, /* is_before= */ true);
 }
 
-static CelValue as_read(Attempt *attempt, ReadHow how, CelValue value) {
+static CelValue as_read(RemedyAttempt *attempt, ReadMode mode, CelValue value) {
     CelRun *run;
 
-    if (how == READ_TEST)
+    if (mode == READ_TEST)
         return cel_bool(value.kind != CEL_ABSENT);
-    if (how != READ_OPTIONAL)
+    if (mode != READ_OPTIONAL)
         return value;
     if (value.kind == CEL_ABSENT)
         return cel_none();
@@ -418,33 +418,33 @@ static CelValue as_read(Attempt *attempt, ReadHow how, CelValue value) {
     return run ? cel_make_optional(run, value) : cel_none();
 }
 
-/* Whether a resource is offered does not depend on how much of it there is. */
-static bool is_bound(const Inquiry *inquiry, const Read *read, uint32_t fact) {
+/* Whether a resource is offered does not depend on mode much of it there is. */
+static bool is_bound(const RemedyFilter *filter_facts, const RemedyRead *read, uint32_t fact) {
     return read->fact == fact &&
-           !(read->how == READ_TEST && fact_is_amount(inquiry->facts[fact].kind));
+           !(read->mode == READ_TEST && fact_is_amount(filter_facts->facts[fact].kind));
 }
 
-void attempt_set(Attempt *attempt, uint32_t fact, CelValue value) {
-    const Inquiry *inquiry = attempt->inquiry;
+void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value) {
+    const RemedyFilter *filter_facts = attempt->filter_facts;
 
-    for (size_t i = 0; i < inquiry->n_reads; i++)
-        if (is_bound(inquiry, &inquiry->reads[i], fact))
-            attempt->values[inquiry->reads[i].slot] =
-                as_read(attempt, inquiry->reads[i].how, value);
+    for (size_t i = 0; i < filter_facts->n_reads; i++)
+        if (is_bound(filter_facts, &filter_facts->reads[i], fact))
+            attempt->values[filter_facts->reads[i].slot] =
+                as_read(attempt, filter_facts->reads[i].mode, value);
 }
 
-void attempt_keep(const Attempt *attempt, uint32_t fact, Bound *ret) {
-    const Inquiry *inquiry = attempt->inquiry;
+void attempt_keep(const RemedyAttempt *attempt, uint32_t fact, SavedValues *ret) {
+    const RemedyFilter *filter_facts = attempt->filter_facts;
 
-    for (size_t i = 0; i < inquiry->n_reads; i++)
-        if (inquiry->reads[i].fact == fact)
-            ret->values[i] = attempt->values[inquiry->reads[i].slot];
+    for (size_t i = 0; i < filter_facts->n_reads; i++)
+        if (filter_facts->reads[i].fact == fact)
+            ret->values[i] = attempt->values[filter_facts->reads[i].slot];
 }
 
-void attempt_restore(Attempt *attempt, uint32_t fact, const Bound *bound) {
-    const Inquiry *inquiry = attempt->inquiry;
+void attempt_restore(RemedyAttempt *attempt, uint32_t fact, const SavedValues *bound) {
+    const RemedyFilter *filter_facts = attempt->filter_facts;
 
-    for (size_t i = 0; i < inquiry->n_reads; i++)
-        if (inquiry->reads[i].fact == fact)
-            attempt->values[inquiry->reads[i].slot] = bound->values[i];
+    for (size_t i = 0; i < filter_facts->n_reads; i++)
+        if (filter_facts->reads[i].fact == fact)
+            attempt->values[filter_facts->reads[i].slot] = bound->values[i];
 }

@@ -1,5 +1,5 @@
 /*
- * More and less: how far a number must move for a comparison to change its mind. Both sides are
+ * More and less: mode far a number must move for a comparison to change its mind. Both sides are
  * taken for a line, which shows where to look; around that place one unit after the other is
  * tried, so what is found is the least.
  */
@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/nsec.h"
-#include "judge/remedy-part.h"
+#include "judge/remedy-internal.h"
 
 #define STEPS_TRIED 4   /* around the place where a line crosses zero */
 #define NUMBER_MAX 1e15 /* beyond, steps of one are not exact */
@@ -65,7 +65,7 @@ static bool as_number(CelValue v, double *ret) {
 }
 
 /* How far the left side is above the right one. */
-static bool distance(Attempt *attempt, const CelGraphNode *node, double *ret) {
+static bool distance(RemedyAttempt *attempt, const CelGraphNode *node, double *ret) {
     CelValue left = attempt_value(attempt, node->args[0]);
     CelValue right = attempt_value(attempt, node->args[1]);
     double a, b;
@@ -85,7 +85,7 @@ static bool distance(Attempt *attempt, const CelGraphNode *node, double *ret) {
 }
 
 /* The unit in which a fact is changed; 0: it has none. */
-static double step_of(const Fact *fact) {
+static double step_of(const RemedyFact *fact) {
     switch (fact->kind) {
     case FACT_FREE:
     case FACT_REQUESTED:
@@ -102,7 +102,7 @@ static double step_of(const Fact *fact) {
 }
 
 /* The fact, @n units away from @from. */
-static CelValue moved(const Fact *fact, CelValue from, double n) {
+static CelValue moved(const RemedyFact *fact, CelValue from, double n) {
     double number = 0, step = step_of(fact);
 
     if (from.kind == CEL_TIMESTAMP) {
@@ -118,7 +118,7 @@ static CelValue moved(const Fact *fact, CelValue from, double n) {
 }
 
 /* There are no negative amounts, and nobody goes back in time. */
-static bool is_possible(const Fact *fact, CelValue v, double n) {
+static bool is_possible(const RemedyFact *fact, CelValue v, double n) {
     double number = 0;
 
     if (fact->kind == FACT_NOW)
@@ -132,11 +132,11 @@ static bool is_possible(const Fact *fact, CelValue v, double n) {
 
 /* How many units away the comparison changes its mind, if it is a line that gets there. */
 static bool find_crossing(
-    Attempt *attempt, const CelGraphNode *node, uint32_t number, CelValue from, double *ret) {
-    const Fact *fact = &attempt->inquiry->facts[number];
+    RemedyAttempt *attempt, const CelGraphNode *node, uint32_t number, CelValue from, double *ret) {
+    const RemedyFact *fact = &attempt->filter_facts->facts[number];
     const double probe = 16;
     double here, there = 0;
-    Bound before;
+    SavedValues before;
     bool is_known = distance(attempt, node, &here);
 
     attempt_keep(attempt, number, &before);
@@ -152,8 +152,8 @@ static bool find_crossing(
 /* The least number of units that does it, in the direction of @sign, from about @crossing on: one
  * less does not. */
 static bool step_towards(
-    Attempt *attempt, uint32_t atom, bool want, uint32_t number, double crossing, int sign) {
-    const Fact *fact = &attempt->inquiry->facts[number];
+    RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t number, double crossing, int sign) {
+    const RemedyFact *fact = &attempt->filter_facts->facts[number];
     CelValue from = attempt_fact(attempt, number);
     double first = floor(fabs(crossing)) - 1;
 
@@ -161,7 +161,7 @@ static bool step_towards(
     for (unsigned i = 0; i < STEPS_TRIED; i++) {
         double n = first + i;
         CelValue v = moved(fact, from, sign * n);
-        Change change = {
+        RemedyChange change = {
             .fact = number, .relation = sign > 0 ? ">=" : "<=", .value = v, .bound = v};
 
         if (!is_possible(fact, v, sign * n))
@@ -173,8 +173,8 @@ static bool step_towards(
 }
 
 /* Right at the limit either direction could be meant. */
-static bool solve_by_steps(Attempt *attempt, uint32_t atom, bool want, uint32_t number) {
-    const Fact *fact = &attempt->inquiry->facts[number];
+static bool solve_by_steps(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t number) {
+    const RemedyFact *fact = &attempt->filter_facts->facts[number];
     CelValue from = attempt_fact(attempt, number);
     double crossing;
     int sign;
@@ -189,11 +189,11 @@ static bool solve_by_steps(Attempt *attempt, uint32_t atom, bool want, uint32_t 
 
 /* int(label) > 3: the number as a text. */
 static bool solve_text(
-    Attempt *attempt, uint32_t atom, bool want, uint32_t side_number, Relation relation, double v) {
+    RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t side_number, Relation relation, double v) {
     const CelGraphNode *node = attempt_node(attempt, side_number);
     double number = relation == LESS ? ceil(v) - 1 : relation == MORE ? floor(v) + 1 : v;
-    Change change = {.relation = relation == LESS || relation == LESS_OR_SAME ? "<=" : ">="};
-    Side side;
+    RemedyChange change = {.relation = relation == LESS || relation == LESS_OR_SAME ? "<=" : ">="};
+    RemedySide side;
     Str text;
 
     if ((node->op != OP_CALL && node->op != OP_CALL_CHECKED) || node->n_args != 1 ||
@@ -212,22 +212,22 @@ static bool solve_text(
 
 /* A number without a unit against another: metrics.load < 0.8. */
 static bool solve_plain(
-    Attempt *attempt, uint32_t atom, bool want, uint32_t side_number, Relation relation, double v) {
-    Change change = {.relation = relation_words[relation], .bound = cel_double(v)};
+    RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t side_number, Relation relation, double v) {
+    RemedyChange change = {.relation = relation_words[relation], .bound = cel_double(v)};
     double value = relation == LESS   ? nextafter(v, -DBL_MAX)
                    : relation == MORE ? nextafter(v, DBL_MAX)
                                       : v;
-    Side side;
+    RemedySide side;
 
     if (!attempt_side(attempt, side_number, &side) ||
-        attempt->inquiry->facts[side.fact].kind != FACT_METRIC)
+        attempt->filter_facts->facts[side.fact].kind != FACT_METRIC)
         return false;
     change.fact = side.fact;
     change.value = cel_double(value);
     return attempt_try(attempt, atom, want, &change);
 }
 
-static bool solve_sides(Attempt *attempt, uint32_t atom, bool want, Relation relation) {
+static bool solve_sides(RemedyAttempt *attempt, uint32_t atom, bool want, Relation relation) {
     const CelGraphNode *node = attempt_node(attempt, atom);
 
     for (int k = 0; k < 2; k++) {
@@ -246,17 +246,17 @@ static bool solve_sides(Attempt *attempt, uint32_t atom, bool want, Relation rel
 }
 
 /* The facts that the comparison reads, the most readily changed first. */
-static bool solve_facts(Attempt *attempt, uint32_t atom, bool want, Relation relation) {
-    Reads reads;
+static bool solve_facts(RemedyAttempt *attempt, uint32_t atom, bool want, Relation relation) {
+    FactsRead reads;
 
     attempt_reads(attempt, atom, &reads);
     for (;;) {
         uint32_t best = UINT32_MAX;
 
-        for (uint32_t i = 0; i < attempt->inquiry->n_facts; i++)
-            if (reads.is_read[i] && !attempt->inquiry->facts[i].is_fixed &&
-                (best == UINT32_MAX || fact_cost(attempt->inquiry->facts[i].kind) <
-                                           fact_cost(attempt->inquiry->facts[best].kind)))
+        for (uint32_t i = 0; i < attempt->filter_facts->n_facts; i++)
+            if (reads.is_read[i] && !attempt->filter_facts->facts[i].is_fixed &&
+                (best == UINT32_MAX || fact_cost(attempt->filter_facts->facts[i].kind) <
+                                           fact_cost(attempt->filter_facts->facts[best].kind)))
                 best = i;
         if (best == UINT32_MAX)
             return solve_sides(attempt, atom, want, relation);
@@ -266,7 +266,7 @@ static bool solve_facts(Attempt *attempt, uint32_t atom, bool want, Relation rel
     }
 }
 
-bool attempt_solve_order(Attempt *attempt, uint32_t atom, bool want) {
+bool attempt_solve_order(RemedyAttempt *attempt, uint32_t atom, bool want) {
     Relation relation = relation_of(attempt_node(attempt, atom));
 
     return relation != NO_ORDER && solve_facts(attempt, atom, want, relation);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "judge/remedy-part.h"
+#include "judge/remedy-internal.h"
 
 #define LIST_TRIES 16u /* elements of `x in [...]` that are tried */
 
@@ -32,7 +32,7 @@ unsigned fact_cost(FactKind kind) {
     return costs[kind];
 }
 
-bool attempt_holds(Attempt *attempt, uint32_t node, bool want) {
+bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want) {
     CelValue v = attempt_value(attempt, node);
 
     return v.kind == CEL_BOOL && v.boolean == want;
@@ -45,16 +45,16 @@ static bool is_order(const char *relation) {
 }
 
 /* The change of the fact that is there already; NULL: none. */
-static Change *change_of(Attempt *attempt, uint32_t fact) {
+static RemedyChange *change_of(RemedyAttempt *attempt, uint32_t fact) {
     for (size_t i = 0; i < attempt->n_changes; i++)
         if (attempt->changes[i].fact == fact)
             return &attempt->changes[i];
     return NULL;
 }
 
-bool attempt_try(Attempt *attempt, uint32_t atom, bool want, const Change *change) {
-    Change *old = change_of(attempt, change->fact);
-    Bound before;
+bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyChange *change) {
+    RemedyChange *old = change_of(attempt, change->fact);
+    SavedValues before;
 
     if (old && !old->is_any &&
         !(is_order(old->relation) && strcmp(old->relation, change->relation) == 0))
@@ -75,11 +75,11 @@ bool attempt_try(Attempt *attempt, uint32_t atom, bool want, const Change *chang
 
 /* --- sides -------------------------------------------------------------------------------- */
 
-bool attempt_side(const Attempt *attempt, uint32_t number, Side *ret) {
+bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret) {
     const CelGraphNode *node = attempt_node(attempt, number);
-    const Read *read = inquiry_read(attempt->inquiry, number);
+    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, number);
 
-    *ret = (Side){.otherwise = cel_absent()};
+    *ret = (RemedySide){.otherwise = cel_absent()};
     if (node->op == OP_CONDITIONAL) { /* x.orValue(c): is it there? that : c */
         const CelGraphNode *has = attempt_node(attempt, node->args[0]);
         const CelGraphNode *get = attempt_node(attempt, node->args[1]);
@@ -90,32 +90,32 @@ bool attempt_side(const Attempt *attempt, uint32_t number, Side *ret) {
             return false;
         ret->may_lack = true;
         ret->otherwise = other->constant;
-        read = inquiry_read(attempt->inquiry, has->args[0]);
+        read = remedy_filter_read(attempt->filter_facts, has->args[0]);
     } else if (node->op == OP_OPT_GET) {
-        read = inquiry_read(attempt->inquiry, node->args[0]);
+        read = remedy_filter_read(attempt->filter_facts, node->args[0]);
     }
-    if (!read || read->how == READ_TEST)
+    if (!read || read->mode == READ_TEST)
         return false;
     ret->fact = read->fact;
-    return !attempt->inquiry->facts[read->fact].is_fixed;
+    return !attempt->filter_facts->facts[read->fact].is_fixed;
 }
 
 static void note_read(Remedies *remedies, uint32_t node, void *context) {
-    Reads *reads = context;
-    const Read *read = inquiry_read(reads->inquiry, node);
+    FactsRead *reads = context;
+    const RemedyRead *read = remedy_filter_read(reads->filter_facts, node);
 
     (void)remedies;
     if (read)
         reads->is_read[read->fact] = true;
 }
 
-void attempt_reads(const Attempt *attempt, uint32_t node, Reads *ret) {
-    *ret = (Reads){.inquiry = attempt->inquiry};
+void attempt_reads(const RemedyAttempt *attempt, uint32_t node, FactsRead *ret) {
+    *ret = (FactsRead){.filter_facts = attempt->filter_facts};
     remedies_walk(attempt->remedies, node, note_read, ret);
 }
 
-static bool reads_fact(const Attempt *attempt, uint32_t node, uint32_t fact) {
-    Reads reads;
+static bool reads_fact(const RemedyAttempt *attempt, uint32_t node, uint32_t fact) {
+    FactsRead reads;
 
     attempt_reads(attempt, node, &reads);
     return reads.is_read[fact];
@@ -128,7 +128,7 @@ static bool is_plain(CelValue v) {
 }
 
 /* Something else of the same kind; absent where that is allowed and simplest. */
-static CelValue other_than(const Attempt *attempt, const Side *side, CelValue v) {
+static CelValue other_than(const RemedyAttempt *attempt, const RemedySide *side, CelValue v) {
     Str text;
 
     if (side->may_lack && v.kind == CEL_STRING && v.len > 0)
@@ -147,9 +147,9 @@ static CelValue other_than(const Attempt *attempt, const Side *side, CelValue v)
 }
 
 static bool make_equal(
-    Attempt *attempt, uint32_t atom, bool want, const Side *side, CelValue v, bool is_equal) {
+    RemedyAttempt *attempt, uint32_t atom, bool want, const RemedySide *side, CelValue v, bool is_equal) {
     bool is_nothing = is_equal && side->may_lack && v.kind == CEL_STRING && v.len == 0;
-    Change change = {
+    RemedyChange change = {
         .fact = side->fact,
         .relation = is_nothing ? "absent"
                     : is_equal ? "=="
@@ -164,9 +164,9 @@ static bool make_equal(
 }
 
 /* The side that is changed more readily comes first. */
-static bool solve_equal(Attempt *attempt, uint32_t atom, bool want, bool is_equal) {
+static bool solve_equal(RemedyAttempt *attempt, uint32_t atom, bool want, bool is_equal) {
     const CelGraphNode *node = attempt_node(attempt, atom);
-    Side sides[2];
+    RemedySide sides[2];
     bool are[2];
     int first;
 
@@ -174,8 +174,8 @@ static bool solve_equal(Attempt *attempt, uint32_t atom, bool want, bool is_equa
         are[k] = attempt_side(attempt, node->args[k], &sides[k]) &&
                  !reads_fact(attempt, node->args[1 - k], sides[k].fact);
     first = are[0] && are[1] &&
-            fact_cost(attempt->inquiry->facts[sides[1].fact].kind) <
-                fact_cost(attempt->inquiry->facts[sides[0].fact].kind);
+            fact_cost(attempt->filter_facts->facts[sides[1].fact].kind) <
+                fact_cost(attempt->filter_facts->facts[sides[0].fact].kind);
     for (int i = 0; i < 2; i++) {
         int k = i == 0 ? first : 1 - first;
 
@@ -190,16 +190,16 @@ static bool solve_equal(Attempt *attempt, uint32_t atom, bool want, bool is_equa
     return false;
 }
 
-static bool solve_in_set(Attempt *attempt, uint32_t atom, bool want) {
+static bool solve_in_set(RemedyAttempt *attempt, uint32_t atom, bool want) {
     const CelGraphNode *node = attempt_node(attempt, atom);
     CelValue list = node->constant;
-    Side side;
+    RemedySide side;
 
     if (!attempt_side(attempt, node->args[0], &side) || list.kind != CEL_LIST || !list.list->items)
         return false;
     for (uint32_t i = 0; i < list.list->n && i < LIST_TRIES; i++) {
         CelValue v = list.list->items[i];
-        Change change = {
+        RemedyChange change = {
             .fact = side.fact,
             .relation = want ? "in" : "not in",
             .value = want ? v : other_than(attempt, &side, v),
@@ -214,13 +214,13 @@ static bool solve_in_set(Attempt *attempt, uint32_t atom, bool want) {
 
 /* --- there or not, true or not ------------------------------------------------------------ */
 
-static bool solve_read(Attempt *attempt, uint32_t atom, const Read *read, bool want) {
-    const Fact *fact = &attempt->inquiry->facts[read->fact];
-    Change change = {.fact = read->fact, .bound = cel_absent()};
+static bool solve_read(RemedyAttempt *attempt, uint32_t atom, const RemedyRead *read, bool want) {
+    const RemedyFact *fact = &attempt->filter_facts->facts[read->fact];
+    RemedyChange change = {.fact = read->fact, .bound = cel_absent()};
 
     if (fact->is_fixed)
         return false;
-    if (read->how == READ_VALUE) {
+    if (read->mode == READ_VALUE) {
         change.relation = "==";
         change.value = change.bound = cel_bool(want);
         return attempt_try(attempt, atom, want, &change);
@@ -235,12 +235,12 @@ static bool solve_read(Attempt *attempt, uint32_t atom, const Read *read, bool w
 
 /* --- all ---------------------------------------------------------------------------------- */
 
-bool attempt_solve(Attempt *attempt, uint32_t atom, bool want) {
+bool attempt_solve(RemedyAttempt *attempt, uint32_t atom, bool want) {
     const CelGraphNode *node = attempt_node(attempt, atom);
-    const Read *read = inquiry_read(attempt->inquiry, atom);
+    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, atom);
 
     if (!read && node->op == OP_OPT_HAS)
-        read = inquiry_read(attempt->inquiry, node->args[0]);
+        read = remedy_filter_read(attempt->filter_facts, node->args[0]);
     if (read)
         return solve_read(attempt, atom, read, want);
     switch (node->op) {

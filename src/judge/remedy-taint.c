@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "judge/remedy-part.h"
+#include "judge/remedy-internal.h"
 
 /* The variable of a loop, as its body reads it. */
 typedef struct FindLocal {
@@ -18,7 +18,7 @@ static void find_local(Remedies *remedies, uint32_t number, void *context) {
 }
 
 /* pod.tolerates(t), or of a part of it that says it all. */
-static bool is_tolerance(const Attempt *attempt, const CelGraphNode *body, uint32_t local) {
+static bool is_tolerance(const RemedyAttempt *attempt, const CelGraphNode *body, uint32_t local) {
     const CelGraphNode *taint;
 
     if ((body->op != OP_CALL && body->op != OP_CALL_CHECKED) || body->n_overloads != 1 ||
@@ -30,16 +30,16 @@ static bool is_tolerance(const Attempt *attempt, const CelGraphNode *body, uint3
 }
 
 /* The pod, with tolerations for all taints that were found. */
-static bool set_tolerations(Attempt *attempt) {
-    const Question *question = &attempt->remedies->judge->question;
-    size_t n = question->pod->tolerations.n;
+static bool set_tolerations(RemedyAttempt *attempt) {
+    const JudgeInput *input = &attempt->remedies->judge->input;
+    size_t n = input->pod->tolerations.n;
     Toleration *items = ARENA_ARRAY(attempt->arena, Toleration, n + REMEDIES_MAX);
     Pod *pod = ARENA_NEW(attempt->arena, Pod);
 
     if (!items || !pod)
         return false;
     if (n > 0)
-        memcpy(items, question->pod->tolerations.items, n * sizeof(*items));
+        memcpy(items, input->pod->tolerations.items, n * sizeof(*items));
     for (size_t i = 0; i < attempt->n_changes; i++) {
         const Taint *taint = attempt->changes[i].taint;
 
@@ -47,41 +47,41 @@ static bool set_tolerations(Attempt *attempt) {
             items[n++] =
                 (Toleration){.key = taint->key, .value = taint->value, .effect = taint->effect};
     }
-    *pod = *question->pod;
+    *pod = *input->pod;
     pod->tolerations = (Tolerations){items, n};
-    attempt->values[question->program->schema->pod_slot] = schema_pod(pod, attempt->arena);
+    attempt->values[input->program->schema->pod_slot] = schema_pod(pod, attempt->arena);
     return true;
 }
 
-static bool solve_tolerations(Attempt *attempt, uint32_t atom) {
-    const Question *question = &attempt->remedies->judge->question;
-    const Node *node = table_node(question->table, attempt->row);
+static bool solve_tolerations(RemedyAttempt *attempt, uint32_t atom) {
+    const JudgeInput *input = &attempt->remedies->judge->input;
+    const Node *node = table_node(input->table, attempt->row);
     size_t before = attempt->n_changes;
 
     for (size_t i = 0; node && i < node->taints.n; i++) {
         Taints one = {.items = &node->taints.items[i], .n = 1};
 
-        if (tolerations_admit(&question->pod->tolerations, &one))
+        if (tolerations_admit(&input->pod->tolerations, &one))
             continue;
         if (attempt->n_changes == REMEDIES_MAX)
             return false;
         attempt->changes[attempt->n_changes++] =
-            (Change){.fact = UINT32_MAX, .relation = "in", .taint = one.items};
+            (RemedyChange){.fact = UINT32_MAX, .relation = "in", .taint = one.items};
     }
     return attempt->n_changes > before && set_tolerations(attempt) &&
            attempt_holds(attempt, atom, /* want= */ true);
 }
 
 /* The list without those elements that stand in the way. */
-static bool solve_removal(Attempt *attempt, uint32_t atom, bool want, uint32_t local) {
+static bool solve_removal(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t local) {
     const CelGraphNode *loop = attempt_node(attempt, atom);
-    const Read *read = inquiry_read(attempt->inquiry, loop->args[0]);
+    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, loop->args[0]);
     CelValue v = read ? attempt->values[read->slot] : cel_absent();
     CelRun *run = judge_run_new(attempt->remedies->judge, attempt->arena);
     CelList *list = ARENA_NEW(attempt->arena, CelList);
     CelValue *items;
 
-    if (!run || !list || v.kind != CEL_LIST || attempt->inquiry->facts[read->fact].is_fixed)
+    if (!run || !list || v.kind != CEL_LIST || attempt->filter_facts->facts[read->fact].is_fixed)
         return false;
     items = ARENA_ARRAY(attempt->arena, CelValue, v.list->n + 1);
     if (!items)
@@ -97,7 +97,7 @@ static bool solve_removal(Attempt *attempt, uint32_t atom, bool want, uint32_t l
     return attempt_try(attempt,
         atom,
         want,
-        &(Change){
+        &(RemedyChange){
             .fact = read->fact,
             .relation = "without",
             .value = cel_list(list),
@@ -105,12 +105,12 @@ static bool solve_removal(Attempt *attempt, uint32_t atom, bool want, uint32_t l
         });
 }
 
-bool attempt_solve_taints(Attempt *attempt, uint32_t atom, bool want) {
+bool attempt_solve_taints(RemedyAttempt *attempt, uint32_t atom, bool want) {
     const CelGraphNode *loop = attempt_node(attempt, atom);
-    const Read *read = inquiry_read(attempt->inquiry, loop->args[0]);
+    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, loop->args[0]);
     FindLocal find = {2 * (loop->immediate & CEL_LOOP_LEVEL), CEL_NO_NODE};
 
-    if (!read || attempt->inquiry->facts[read->fact].kind != FACT_TAINTS || loop->n_args != 2 ||
+    if (!read || attempt->filter_facts->facts[read->fact].kind != FACT_TAINTS || loop->n_args != 2 ||
         (loop->op == OP_ALL) != want)
         return false;
     remedies_walk(attempt->remedies, loop->args[1], find_local, &find);

@@ -4,7 +4,7 @@
 
 #include "base/nsec.h"
 #include "cel/duration.h"
-#include "judge/remedy-part.h"
+#include "judge/remedy-internal.h"
 
 #define TEXT_MAX ((size_t)16 * 1024)
 #define VALUES_TOLD 8u /* of a list */
@@ -32,14 +32,14 @@ static bool is_entry(FactKind kind) {
            kind == FACT_POD_ANNOTATION || fact_is_amount(kind);
 }
 
-static Str take(const Attempt *attempt, Buf *text) {
+static Str take(const RemedyAttempt *attempt, Buf *text) {
     Str copy = buf_error(text) == 0 ? arena_copy(attempt->arena, buf_str(text)) : STR_NULL;
 
     buf_done(text);
     return copy;
 }
 
-static Str tell_subject(const Attempt *attempt, const Fact *fact) {
+static Str describe_subject(const RemedyAttempt *attempt, const RemedyFact *fact) {
     Buf out = BUF_INIT(TEXT_MAX);
 
     if (fact->kind == FACT_PODS && fact->is_matching)
@@ -72,7 +72,7 @@ static void print_values(CelValue list, Buf *out) {
 }
 
 /* What is said of "label pool". */
-static void print_condition(const Fact *fact, const Change *change, const char *noun, Buf *out) {
+static void print_condition(const RemedyFact *fact, const RemedyChange *change, const char *noun, Buf *out) {
     Str relation = str_from_c(change->relation);
 
     if (str_is(relation, "absent")) {
@@ -99,7 +99,7 @@ static void print_condition(const Fact *fact, const Change *change, const char *
 /* --- amounts ------------------------------------------------------------------------------ */
 
 /* As the table counts. */
-static int64_t units_of(const Fact *fact, CelValue v) {
+static int64_t units_of(const RemedyFact *fact, CelValue v) {
     AmountKey key = amount_key(fact->key);
     double units = v.kind == CEL_DOUBLE ? round(v.d * key.scale) : 0;
 
@@ -119,8 +119,8 @@ static void print_amount(Str resource, int64_t amount, Buf *out) {
 }
 
 /* What evicting cannot bring about. */
-static void print_whole(const Attempt *attempt, const Fact *fact, const Change *change, Buf *out) {
-    const Node *node = table_node(attempt->remedies->judge->question.table, attempt->row);
+static void print_whole(const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
+    const Node *node = table_node(attempt->remedies->judge->input.table, attempt->row);
     Str resource = fact_resource(fact->key);
     int64_t whole = node ? resources_get(&node->allocatable, resource) : 0;
 
@@ -136,7 +136,7 @@ static void print_whole(const Attempt *attempt, const Fact *fact, const Change *
 }
 
 static void print_change_of_amount(
-    const Attempt *attempt, const Fact *fact, const Change *change, Buf *out) {
+    const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
     Str resource = fact_resource(fact->key);
     int64_t now = units_of(fact, change->value), difference;
     bool is_more;
@@ -148,7 +148,7 @@ static void print_change_of_amount(
     print_amount(resource, difference < 0 ? -difference : difference, out);
     buf_printf(out, " %s %.*s ", is_more ? "more" : "less", STR_FMT(resource));
     if (fact->kind == FACT_POD_REQUEST)
-        buf_append(out, STR("asked for by the pod"));
+        buf_append(out, STR("candidates for by the pod"));
     else
         buf_append(out,
             fact->kind == FACT_ALLOCATABLE ? STR("allocatable on the node")
@@ -166,8 +166,8 @@ static void print_taint(const Taint *taint, Buf *out) {
 }
 
 /* The taints of the node that are not in the list any more. */
-static void print_removed(const Attempt *attempt, const Change *change, Buf *out) {
-    const Node *node = table_node(attempt->remedies->judge->question.table, attempt->row);
+static void print_removed(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
+    const Node *node = table_node(attempt->remedies->judge->input.table, attempt->row);
     CelValue before = attempt_fact_before(attempt, change->fact);
     const CelList *left = change->value.list;
     CelRun run = CEL_RUN(attempt->arena);
@@ -188,7 +188,7 @@ static void print_removed(const Attempt *attempt, const Change *change, Buf *out
     buf_append(out, STR(" on the node"));
 }
 
-static void print_pods(const Attempt *attempt, const Fact *fact, const Change *change, Buf *out) {
+static void print_pods(const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
     CelValue before = attempt_fact_before(attempt, change->fact);
     int64_t difference =
         before.kind == CEL_INT && change->value.kind == CEL_INT ? change->value.i - before.i : 0;
@@ -206,7 +206,7 @@ static void print_pods(const Attempt *attempt, const Fact *fact, const Change *c
         buf_printf(out, "in the node's %.*s", STR_FMT(fact->key));
 }
 
-static void print_wait(const Attempt *attempt, const Change *change, Buf *out) {
+static void print_wait(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
     CelValue before = attempt_fact_before(attempt, change->fact);
     int64_t seconds = change->value.i - before.i, ns;
 
@@ -216,7 +216,7 @@ static void print_wait(const Attempt *attempt, const Change *change, Buf *out) {
     buf_append(out, STR(" more time"));
 }
 
-static void print_fact(const Attempt *attempt, const Fact *fact, const Change *change, Buf *out) {
+static void print_fact(const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
     switch (fact->kind) {
     case FACT_LABEL:
     case FACT_ANNOTATION:
@@ -249,7 +249,7 @@ static void print_fact(const Attempt *attempt, const Fact *fact, const Change *c
         break;
     case FACT_METRIC:
     case FACT_POD_PRIORITY:
-        buf_append(out, tell_subject(attempt, fact));
+        buf_append(out, describe_subject(attempt, fact));
         buf_printf(out, " %s ", change->relation);
         cel_value_print(change->bound, NULL, 0, out);
         break;
@@ -258,7 +258,7 @@ static void print_fact(const Attempt *attempt, const Fact *fact, const Change *c
     }
 }
 
-static Remedy tell_toleration(const Attempt *attempt, const Change *change) {
+static Remedy describe_toleration(const RemedyAttempt *attempt, const RemedyChange *change) {
     Buf taint = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
     Remedy remedy = {.subject = STR("pod.spec.tolerations"), .has = cel_absent()};
 
@@ -269,18 +269,18 @@ static Remedy tell_toleration(const Attempt *attempt, const Change *change) {
     return remedy;
 }
 
-Remedy change_tell(const Attempt *attempt, const Change *change) {
+Remedy remedy_describe(const RemedyAttempt *attempt, const RemedyChange *change) {
     Buf text = BUF_INIT(TEXT_MAX);
-    const Fact *fact;
+    const RemedyFact *fact;
     Remedy remedy;
 
     if (change->taint) {
-        remedy = tell_toleration(attempt, change);
+        remedy = describe_toleration(attempt, change);
     } else {
-        fact = &attempt->inquiry->facts[change->fact];
+        fact = &attempt->filter_facts->facts[change->fact];
         print_fact(attempt, fact, change, &text);
         remedy = (Remedy){
-            .subject = tell_subject(attempt, fact),
+            .subject = describe_subject(attempt, fact),
             .value = change->bound,
             .has = attempt_fact_before(attempt, change->fact),
             .text = take(attempt, &text),

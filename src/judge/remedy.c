@@ -9,25 +9,25 @@
 #include <errno.h>
 #include <string.h>
 
-#include "judge/remedy-part.h"
+#include "judge/remedy-internal.h"
 
 #define CHOICES_MAX 4u /* that are tried both ways: 16 attempts at most */
 #define ROUNDS_MAX 12u /* of mending */
 #define DEPTH_MAX 256u /* of && || ! ?: inside each other */
 
 /* One of both: false: the first. */
-static bool choose(Attempt *attempt) {
+static bool choose(RemedyAttempt *attempt) {
     unsigned number = attempt->n_choices++;
 
     return number < CHOICES_MAX && (attempt->choices >> number & 1);
 }
 
-static bool reads_node(const Attempt *attempt, uint32_t number) {
+static bool reads_node(const RemedyAttempt *attempt, uint32_t number) {
     return attempt_node(attempt, number)->groups & SCHEMA_BIT(SCHEMA_NODE);
 }
 
 /* Of an && that must be true (an || that must be false) both sides must be: which one first? */
-static uint32_t pick_needed(Attempt *attempt, const CelGraphNode *node, bool want) {
+static uint32_t pick_needed(RemedyAttempt *attempt, const CelGraphNode *node, bool want) {
     bool left = attempt_holds(attempt, node->args[0], want);
 
     if (left || attempt_holds(attempt, node->args[1], want))
@@ -36,15 +36,15 @@ static uint32_t pick_needed(Attempt *attempt, const CelGraphNode *node, bool wan
 }
 
 /* Of an || that must be true one side is enough: that of the node, if there is one. */
-static uint32_t pick_enough(Attempt *attempt, const CelGraphNode *node) {
+static uint32_t pick_enough(RemedyAttempt *attempt, const CelGraphNode *node) {
     bool is_right = !reads_node(attempt, node->args[0]) && reads_node(attempt, node->args[1]);
 
     return node->args[is_right != choose(attempt)];
 }
 
 /* A comparison that must be mended: its node, and what it must be. */
-static bool find_atom(Attempt *attempt, uint32_t *ret, bool *ret_want) {
-    uint32_t at = attempt->inquiry->root;
+static bool find_atom(RemedyAttempt *attempt, uint32_t *ret, bool *ret_want) {
+    uint32_t at = attempt->filter_facts->root;
     bool want = true;
 
     for (size_t depth = 0; depth < DEPTH_MAX; depth++) {
@@ -71,12 +71,12 @@ static bool find_atom(Attempt *attempt, uint32_t *ret, bool *ret_want) {
     return false;
 }
 
-static bool mend(Attempt *attempt) {
+static bool solve_all(RemedyAttempt *attempt) {
     for (size_t round = 0; round < ROUNDS_MAX && attempt->error == 0; round++) {
         uint32_t atom;
         bool want;
 
-        if (attempt_holds(attempt, attempt->inquiry->root, true))
+        if (attempt_holds(attempt, attempt->filter_facts->root, true))
             return attempt->n_changes > 0;
         if (!find_atom(attempt, &atom, &want) || !attempt_solve(attempt, atom, want))
             return false;
@@ -86,33 +86,33 @@ static bool mend(Attempt *attempt) {
 
 /* --- attempts ----------------------------------------------------------------------------- */
 
-static void attempt_begin(Attempt *attempt) {
+static void attempt_begin(RemedyAttempt *attempt) {
     const Judge *judge = attempt->remedies->judge;
-    const Program *program = judge->question.program;
+    const Program *program = judge->input.program;
 
     memcpy(attempt->values, judge->variables, program->n_slots * sizeof(CelValue));
     attempt->values[program->schema->node_slot] =
-        schema_node(judge->question.table, attempt->row, attempt->arena);
-    for (size_t i = 0; i < attempt->inquiry->n_reads; i++)
-        attempt->before[i] = attempt_run(attempt, attempt->inquiry->reads[i].code);
-    for (size_t i = 0; i < attempt->inquiry->n_reads; i++)
-        attempt->values[attempt->inquiry->reads[i].slot] = attempt->before[i];
+        schema_node(judge->input.table, attempt->row, attempt->arena);
+    for (size_t i = 0; i < attempt->filter_facts->n_reads; i++)
+        attempt->before[i] = attempt_run(attempt, attempt->filter_facts->reads[i].code);
+    for (size_t i = 0; i < attempt->filter_facts->n_reads; i++)
+        attempt->values[attempt->filter_facts->reads[i].slot] = attempt->before[i];
     attempt->n_changes = 0;
     attempt->n_choices = 0;
 }
 
-static unsigned cost_of(const Attempt *attempt) {
+static unsigned cost_of(const RemedyAttempt *attempt) {
     unsigned cost = 0;
 
     for (size_t i = 0; i < attempt->n_changes; i++)
         cost += attempt->changes[i].fact == UINT32_MAX
                     ? 3
-                    : fact_cost(attempt->inquiry->facts[attempt->changes[i].fact].kind);
+                    : fact_cost(attempt->filter_facts->facts[attempt->changes[i].fact].kind);
     return cost;
 }
 
 /* All ways; the best that was found, or none: UINT32_MAX. */
-static unsigned find_best(Attempt *attempt, Attempt *best) {
+static unsigned find_best(RemedyAttempt *attempt, RemedyAttempt *best) {
     unsigned least = UINT32_MAX;
     unsigned n_ways = 1;
 
@@ -121,7 +121,7 @@ static unsigned find_best(Attempt *attempt, Attempt *best) {
 
         attempt->choices = way;
         attempt_begin(attempt);
-        if (mend(attempt) && cost_of(attempt) < least) {
+        if (solve_all(attempt) && cost_of(attempt) < least) {
             least = cost_of(attempt);
             *best = *attempt;
         }
@@ -136,7 +136,7 @@ static unsigned find_best(Attempt *attempt, Attempt *best) {
 
 int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
     Remedies *remedies = ARENA_NEW(arena, Remedies);
-    const Program *program = judge->question.program;
+    const Program *program = judge->input.program;
     size_t n = cel_graph_size(program->graph);
 
     if (!remedies)
@@ -148,9 +148,9 @@ int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
         .cuts = ARENA_RAW(arena, uint32_t, n),
         .marks = ARENA_ARRAY(arena, uint8_t, n),
         .stack = ARENA_RAW(arena, uint32_t, n),
-        .inquiries = ARENA_ARRAY(arena, Inquiry *, program->n_filters),
+        .filters = ARENA_ARRAY(arena, RemedyFilter *, program->n_filters),
     };
-    if (!remedies->cuts || !remedies->marks || !remedies->stack || !remedies->inquiries)
+    if (!remedies->cuts || !remedies->marks || !remedies->stack || !remedies->filters)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         remedies->cuts[i] = CEL_NO_SLOT;
@@ -160,23 +160,23 @@ int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
 
 int remedies_find(Remedies *remedies, const Filter *filter, uint32_t row, Arena *arena, Remedy *ret,
     size_t *ret_n) {
-    Inquiry **inquiry = &remedies->inquiries[filter->number];
-    Attempt *attempt = ARENA_NEW(arena, Attempt), *best = ARENA_NEW(arena, Attempt);
-    size_t n_slots = remedies->judge->question.program->n_slots + READS_MAX + 1;
+    RemedyFilter **filter_facts = &remedies->filters[filter->number];
+    RemedyAttempt *attempt = ARENA_NEW(arena, RemedyAttempt), *best = ARENA_NEW(arena, RemedyAttempt);
+    size_t n_slots = remedies->judge->input.program->n_slots + READS_MAX + 1;
     int r = 0;
 
     *ret_n = 0;
     if (!attempt || !best)
         return -ENOMEM;
-    if (!*inquiry)
-        r = inquiry_new(remedies, filter, inquiry);
+    if (!*filter_facts)
+        r = remedy_filter_new(remedies, filter, filter_facts);
     if (r < 0)
         return r;
-    if ((*inquiry)->is_too_much)
+    if ((*filter_facts)->is_too_much)
         return 0;
-    *attempt = (Attempt){
+    *attempt = (RemedyAttempt){
         .remedies = remedies,
-        .inquiry = *inquiry,
+        .filter_facts = *filter_facts,
         .row = row,
         .arena = arena,
         .values = ARENA_ARRAY(arena, CelValue, n_slots),
@@ -186,7 +186,7 @@ int remedies_find(Remedies *remedies, const Filter *filter, uint32_t row, Arena 
     if (find_best(attempt, best) == UINT32_MAX)
         return attempt->error;
     for (size_t i = 0; i < best->n_changes; i++)
-        ret[i] = change_tell(best, &best->changes[i]);
+        ret[i] = remedy_describe(best, &best->changes[i]);
     *ret_n = best->n_changes;
     return attempt->error;
 }

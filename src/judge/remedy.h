@@ -38,7 +38,7 @@ typedef struct Remedies Remedies;
 int remedies_new(Judge *judge, Arena *arena, Remedies **ret) MUST_CHECK;
 
 /* What it takes, all of it together, for @filter to let @row pass, which it does not: into @ret,
- * which has room for REMEDIES_MAX; how many through @ret_n, 0 when that cannot be said, or not
+ * which has room for REMEDIES_MAX; mode many through @ret_n, 0 when that cannot be said, or not
  * be tried for want of memory. They lie in @arena. 0 or -ENOMEM. */
 int remedies_find(Remedies *remedies, const Filter *filter, uint32_t row, Arena *arena, Remedy *ret,
     size_t *ret_n) MUST_CHECK;

@@ -13,21 +13,21 @@ static bool score_applies(const Judge *judge, const Score *score) {
 }
 
 /* What a score rule gives. */
-typedef struct Given {
+typedef struct ScoreColumn {
     const double *values;
     const uint8_t *states; /* NULL: all fine */
-} Given;
+} ScoreColumn;
 
 /* The column of a score rule, in @room if they are no doubles, and in @states if some fail for want
  * of a metric. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 static int fetch_score(
-    Judge *judge, const Score *score, size_t n, double *room, uint8_t *states, Given *ret) {
+    Judge *judge, const Score *score, size_t n, double *room, uint8_t *states, ScoreColumn *ret) {
     const Column *column;
     int r = plan_session_root(judge->session, score->root, &column);
 
     if (r != 0)
         return r;
-    *ret = (Given){.values = room, .states = column->states};
+    *ret = (ScoreColumn){.values = room, .states = column->states};
     r = missing_mark(judge, score->missing_root, n, states, &ret->states);
     if (r != 0)
         return r;
@@ -54,10 +54,10 @@ static void settle(const Score *score, const uint8_t *states, size_t n, double *
                                                        : settled(values[i], score->on_error);
 }
 
-WIDE_LOOPS static void add_given(
-    const Given *given, size_t n, double on_error, double share, double *restrict totals) {
-    const double *restrict values = given->values;
-    const uint8_t *restrict states = given->states;
+WIDE_LOOPS static void add_column(
+    const ScoreColumn *column, size_t n, double on_error, double share, double *restrict totals) {
+    const double *restrict values = column->values;
+    const uint8_t *restrict states = column->states;
 
     if (!states) {
         for (size_t i = 0; i < n; i++)
@@ -71,104 +71,104 @@ WIDE_LOOPS static void add_given(
     }
 }
 
-/* Raw values of a rule that is normalised, by the order's rows. */
-typedef struct Raw {
+/* RawScores values of a rule that is normalised, by the order's rows. */
+typedef struct RawScores {
     double *values;
     uint8_t *states;
-} Raw;
+} RawScores;
 
 /* The rows and what they add up to. */
-typedef struct Tally {
-    Order order;
+typedef struct ScoreBatch {
+    RowOrder order;
     double weights;
     double *totals; /* by the order's rows: rules that are not normalised; 0 behind the last */
-    Raw *raws;      /* by number of the rule; of those that are */
+    RawScores *raws;      /* by number of the rule; of those that are */
     double batch[PLAN_BATCH_ROWS];
     uint8_t states[PLAN_BATCH_ROWS]; /* of a rule that fails for want of a metric */
-} Tally;
+} ScoreBatch;
 
 static int keep_raw(
-    Judge *judge, Tally *tally, const Score *score, size_t begin, const Given *given, size_t n) {
-    Raw *raw = &tally->raws[score->number];
+    Judge *judge, ScoreBatch *batch, const Score *score, size_t begin, const ScoreColumn *column, size_t n) {
+    RawScores *raw = &batch->raws[score->number];
 
     if (!raw->values) {
-        raw->values = ARENA_RAW(judge->question.arena, double, tally->order.n);
-        raw->states = ARENA_ARRAY(judge->question.arena, uint8_t, tally->order.n);
+        raw->values = ARENA_RAW(judge->input.arena, double, batch->order.n);
+        raw->states = ARENA_ARRAY(judge->input.arena, uint8_t, batch->order.n);
     }
     if (!raw->values || !raw->states)
         return -ENOMEM;
-    memcpy(raw->values + begin, given->values, n * sizeof(double));
-    if (given->states)
-        memcpy(raw->states + begin, given->states, n);
+    memcpy(raw->values + begin, column->values, n * sizeof(double));
+    if (column->states)
+        memcpy(raw->states + begin, column->states, n);
     return 0;
 }
 
-/* onMissing, which is 0 to 100, takes the place of what is missing: in the tally's own room. */
-static void settle_missing(Tally *tally, double on_missing, size_t n, Given *given) {
-    if (given->states != tally->states)
+/* onMissing, which is 0 to 100, takes the place of what is missing: in the batch's own room. */
+static void settle_missing(ScoreBatch *batch, double on_missing, size_t n, ScoreColumn *column) {
+    if (column->states != batch->states)
         return;
     for (size_t i = 0; i < n; i++) {
-        bool is_missing = tally->states[i] == JUDGE_STATE_MISSING;
+        bool is_missing = batch->states[i] == JUDGE_STATE_MISSING;
 
-        tally->batch[i] = is_missing ? on_missing : given->values[i];
-        tally->states[i] = is_missing ? COLUMN_OK : tally->states[i];
+        batch->batch[i] = is_missing ? on_missing : column->values[i];
+        batch->states[i] = is_missing ? COLUMN_OK : batch->states[i];
     }
-    given->values = tally->batch;
+    column->values = batch->batch;
 }
 
 static int count_failed(
-    Judge *judge, Tally *tally, const Score *score, size_t begin, const Given *given, size_t n) {
-    Count errors = {.state = COLUMN_ERROR,
-        .n_rules = judge->question.program->n_scores,
+    Judge *judge, ScoreBatch *batch, const Score *score, size_t begin, const ScoreColumn *column, size_t n) {
+    StateCount errors = {.state = COLUMN_ERROR,
+        .n_rules = judge->input.program->n_scores,
         .rule = score->number,
         .counts = &judge->score_errors};
-    Count missing = {.state = JUDGE_STATE_MISSING,
+    StateCount missing = {.state = JUDGE_STATE_MISSING,
         .n_rules = errors.n_rules,
         .rule = score->number,
         .counts = &judge->score_missing};
-    int r = order_count(judge, &tally->order, begin, given->states, n, errors);
+    int r = order_count(judge, &batch->order, begin, column->states, n, errors);
 
-    if (r == 0 && given->states == tally->states)
-        r = order_count(judge, &tally->order, begin, given->states, n, missing);
+    if (r == 0 && column->states == batch->states)
+        r = order_count(judge, &batch->order, begin, column->states, n, missing);
     return r;
 }
 
-static int score_batch(Judge *judge, Tally *tally, size_t begin, size_t n) {
-    const Program *program = judge->question.program;
+static int score_batch(Judge *judge, ScoreBatch *batch, size_t begin, size_t n) {
+    const Program *program = judge->input.program;
 
     for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
-        double share = score->weight / tally->weights;
-        Given given;
+        double share = score->weight / batch->weights;
+        ScoreColumn column;
         int r;
 
         if (!score_applies(judge, score))
             continue;
-        r = fetch_score(judge, score, n, tally->batch, tally->states, &given);
+        r = fetch_score(judge, score, n, batch->batch, batch->states, &column);
         if (r != 0)
             return r;
-        r = count_failed(judge, tally, score, begin, &given, n);
+        r = count_failed(judge, batch, score, begin, &column, n);
         if (r == 0 && score->normalize != NORMALIZE_NONE)
-            r = keep_raw(judge, tally, score, begin, &given, n);
+            r = keep_raw(judge, batch, score, begin, &column, n);
         if (r < 0)
             return r;
         if (score->normalize != NORMALIZE_NONE)
             continue;
-        settle_missing(tally, score->on_missing, n, &given);
-        add_given(&given, n, score->on_error, share, tally->totals + begin);
+        settle_missing(batch, score->on_missing, n, &column);
+        add_column(&column, n, score->on_error, share, batch->totals + begin);
     }
     return 0;
 }
 
-/* What a rule gives those who asked, made 0..100 over them. */
+/* What a rule gives those who candidates, made 0..100 over them. */
 static int normalize_rule(
-    Judge *judge, const Order *order, const Score *score, const Raw *raw, double *ret) {
-    uint8_t *states = ARENA_ARRAY(judge->question.arena, uint8_t, order->n_asked);
+    Judge *judge, const RowOrder *order, const Score *score, const RawScores *raw, double *ret) {
+    uint8_t *states = ARENA_ARRAY(judge->input.arena, uint8_t, order->n_candidates);
     int r;
 
     if (!states)
         return -ENOMEM;
-    for (size_t i = 0; i < order->n_asked; i++) {
+    for (size_t i = 0; i < order->n_candidates; i++) {
         size_t place = order_place(order, i);
         uint8_t state = place < order->n ? raw->states[place] : COLUMN_ERROR;
 
@@ -176,8 +176,8 @@ static int normalize_rule(
         states[i] = state == JUDGE_STATE_MISSING ? COLUMN_ERROR : state;
     }
     r = normalize(
-        score->normalize, score->on_error, states, order->n_asked, judge->question.arena, ret);
-    for (size_t i = 0; r == 0 && score->missing_root != UINT32_MAX && i < order->n_asked; i++) {
+        score->normalize, score->on_error, states, order->n_candidates, judge->input.arena, ret);
+    for (size_t i = 0; r == 0 && score->missing_root != UINT32_MAX && i < order->n_candidates; i++) {
         size_t place = order_place(order, i);
 
         if (place < order->n && raw->states[place] == JUDGE_STATE_MISSING)
@@ -187,10 +187,10 @@ static int normalize_rule(
 }
 
 /* Rules that are normalised are added when all rows are known. */
-static int add_normalized(Judge *judge, const Tally *tally, double *totals) {
-    const Program *program = judge->question.program;
-    size_t n = tally->order.n_asked;
-    double *values = ARENA_RAW(judge->question.arena, double, n);
+static int add_normalized(Judge *judge, const ScoreBatch *batch, double *totals) {
+    const Program *program = judge->input.program;
+    size_t n = batch->order.n_candidates;
+    double *values = ARENA_RAW(judge->input.arena, double, n);
 
     if (!values)
         return -ENOMEM;
@@ -198,20 +198,20 @@ static int add_normalized(Judge *judge, const Tally *tally, double *totals) {
         const Score *score = program->scores[i];
         int r;
 
-        if (!tally->raws[i].values)
+        if (!batch->raws[i].values)
             continue;
-        r = normalize_rule(judge, &tally->order, score, &tally->raws[i], values);
+        r = normalize_rule(judge, &batch->order, score, &batch->raws[i], values);
         if (r < 0)
             return r;
         for (size_t j = 0; j < n; j++)
-            totals[j] += score->weight / tally->weights * values[j];
+            totals[j] += score->weight / batch->weights * values[j];
     }
     return 0;
 }
 
-static int start_tally(Judge *judge, const uint32_t *rows, size_t n, Tally *ret) {
-    const Program *program = judge->question.program;
-    Arena *arena = judge->question.arena;
+static int score_batch_init(Judge *judge, const uint32_t *rows, size_t n, ScoreBatch *ret) {
+    const Program *program = judge->input.program;
+    Arena *arena = judge->input.arena;
     int r = order_find(judge, rows, n, &ret->order);
 
     if (r < 0)
@@ -221,73 +221,73 @@ static int start_tally(Judge *judge, const uint32_t *rows, size_t n, Tally *ret)
         if (score_applies(judge, program->scores[i]))
             ret->weights += program->scores[i]->weight;
     ret->totals = ARENA_ARRAY(arena, double, ret->order.n + 1);
-    ret->raws = ARENA_ARRAY(arena, Raw, program->n_scores);
+    ret->raws = ARENA_ARRAY(arena, RawScores, program->n_scores);
     return ret->totals && ret->raws ? 0 : -ENOMEM;
 }
 
-/* Totals of the order's rows, to those who asked. The unknown node's place is behind the last. */
-static void hand_out(const Tally *tally, double *ret) {
-    for (size_t i = 0; i < tally->order.n_asked; i++)
-        ret[i] = tally->totals[order_place(&tally->order, i)];
+/* Totals of the order's rows, to those who candidates. The unknown node's place is behind the last. */
+static void hand_out(const ScoreBatch *batch, double *ret) {
+    for (size_t i = 0; i < batch->order.n_candidates; i++)
+        ret[i] = batch->totals[order_place(&batch->order, i)];
 }
 
 int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
-    Tally *tally = ARENA_RAW(judge->question.arena, Tally, 1);
+    ScoreBatch *batch = ARENA_RAW(judge->input.arena, ScoreBatch, 1);
     size_t n = 0;
-    int r = tally ? start_tally(judge, rows, n_rows, tally) : -ENOMEM;
+    int r = batch ? score_batch_init(judge, rows, n_rows, batch) : -ENOMEM;
 
     if (r < 0)
         return r;
     if (!judge->session) { /* time was up before it began */
-        judge->n_late = judge->question.n;
+        judge->n_late = judge->input.n;
         memset(ret, 0, n_rows * sizeof(*ret));
         return 0;
     }
-    for (size_t begin = 0; begin < tally->order.n && r == 0; begin += n) {
-        n = order_begin(judge, &tally->order, begin);
-        r = score_batch(judge, tally, begin, n);
+    for (size_t begin = 0; begin < batch->order.n && r == 0; begin += n) {
+        n = order_begin(judge, &batch->order, begin);
+        r = score_batch(judge, batch, begin, n);
         if (r == PLAN_DEADLINE_PASSED) /* they are worth nothing */
-            order_note_late(judge, &tally->order, begin);
+            order_note_late(judge, &batch->order, begin);
     }
     if (r < 0)
         return r;
-    hand_out(tally, ret);
+    hand_out(batch, ret);
     if (r == PLAN_DEADLINE_PASSED)
         return 0;
-    return add_normalized(judge, tally, ret);
+    return add_normalized(judge, batch, ret);
 }
 
 int judge_scores(Judge *judge, double *ret_scores) {
-    return score_rows(judge, judge->question.rows, judge->question.n, ret_scores);
+    return score_rows(judge, judge->input.rows, judge->input.n, ret_scores);
 }
 
 /* --- one rule, for explanations ------------------------------------------------------------ */
 
 int judge_score_values(
     Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states, double *ret_values) {
-    Order order;
-    Raw raw;
+    RowOrder order;
+    RawScores raw;
     size_t n = 0;
-    int r = order_find(judge, judge->question.rows, judge->question.n, &order);
+    int r = order_find(judge, judge->input.rows, judge->input.n, &order);
 
     assert(judge->session);
-    raw.values = ARENA_ARRAY(judge->question.arena, double, order.n);
-    raw.states = ARENA_ARRAY(judge->question.arena, uint8_t, order.n);
+    raw.values = ARENA_ARRAY(judge->input.arena, double, order.n);
+    raw.states = ARENA_ARRAY(judge->input.arena, uint8_t, order.n);
     if (r < 0 || !raw.values || !raw.states)
         return -ENOMEM;
     for (size_t begin = 0; begin < order.n; begin += n) {
-        Given given;
+        ScoreColumn column;
 
         n = order_begin(judge, &order, begin);
-        r = fetch_score(judge, score, n, raw.values + begin, raw.states + begin, &given);
+        r = fetch_score(judge, score, n, raw.values + begin, raw.states + begin, &column);
         if (r != 0)
             return error_fold(r);
-        if (given.values != raw.values + begin)
-            memcpy(raw.values + begin, given.values, n * sizeof(double));
-        if (given.states && given.states != raw.states + begin)
-            memcpy(raw.states + begin, given.states, n);
+        if (column.values != raw.values + begin)
+            memcpy(raw.values + begin, column.values, n * sizeof(double));
+        if (column.states && column.states != raw.states + begin)
+            memcpy(raw.states + begin, column.states, n);
     }
-    for (size_t i = 0; i < order.n_asked; i++) {
+    for (size_t i = 0; i < order.n_candidates; i++) {
         size_t place = order_place(&order, i);
 
         ret_raw[i] = ret_values[i] = place < order.n ? raw.values[place] : 0;
@@ -295,6 +295,6 @@ int judge_score_values(
     }
     if (score->normalize != NORMALIZE_NONE)
         return normalize_rule(judge, &order, score, &raw, ret_values);
-    settle(score, ret_states, order.n_asked, ret_values);
+    settle(score, ret_states, order.n_candidates, ret_values);
     return 0;
 }

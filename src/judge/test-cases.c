@@ -14,7 +14,7 @@
  *     scores: {a: 50, b: 33.3333333333}    # every node; to nine decimals
  *     explain: {b: "label pool is absent"} # of the filter that speaks against it
  *
- * Besides, each verdict is held against every filter asked one by one of the scalar machine.
+ * Besides, each verdict is held against every filter candidates one by one of the scalar machine.
  */
 
 #include <math.h>
@@ -34,8 +34,8 @@ typedef struct Case {
     TestScene scene;
     CaseZones zones;
     const char *name;
-    Facts facts;
-    Question question;
+    NodeFacts facts;
+    JudgeInput input;
     Judge *judge;
 } Case;
 
@@ -68,7 +68,7 @@ static void case_init(Case *test, const YamlNode *document) {
     rows = ARENA_ARRAY(test->scene.arena, uint32_t, table->n_rows);
     for (size_t i = 0; i < table->n_rows; i++)
         rows[i] = (uint32_t)i;
-    test->question = (Question){
+    test->input = (JudgeInput){
         .program = test->scene.program,
         .table = table,
         .facts = &test->facts,
@@ -79,7 +79,7 @@ static void case_init(Case *test, const YamlNode *document) {
         .zones = &test->zones.finder,
         .arena = test->scene.arena,
     };
-    assert_int_equal(judge_open(&test->question, &test->judge), 0);
+    assert_int_equal(judge_open(&test->input, &test->judge), 0);
 }
 
 static Str verdict_text(const Case *test, uint16_t verdict) {
@@ -100,10 +100,10 @@ static Str verdict_text(const Case *test, uint16_t verdict) {
 
 /* The row of a key that names a node; every node must be named once. */
 static uint32_t row_of(const Case *test, const YamlNode *list, size_t i) {
-    uint32_t row = table_find(test->question.table, list->pairs[i].key->text);
+    uint32_t row = table_find(test->input.table, list->pairs[i].key->text);
 
-    scene_require(row < test->question.n, list->pairs[i].key->place, "no such node");
-    scene_require(list->n == test->question.n, list->place, "every node must be named");
+    scene_require(row < test->input.n, list->pairs[i].key->place, "no such node");
+    scene_require(list->n == test->input.n, list->place, "every node must be named");
     return row;
 }
 
@@ -132,11 +132,11 @@ static bool passes(const Case *test, const Filter *filter, uint32_t row) {
     return cel_is_true(value) || (value.kind == CEL_ERROR && otherwise == FALLBACK_ALLOW);
 }
 
-/* The verdict is the first filter, by number, that fails when each is asked. */
+/* The verdict is the first filter, by number, that fails when each is candidates. */
 static void check_against_each(const Case *test, const uint16_t *verdicts, bool observed) {
     const Program *program = test->scene.program;
 
-    for (uint32_t row = 0; row < test->question.n; row++) {
+    for (uint32_t row = 0; row < test->input.n; row++) {
         uint16_t first = VERDICT_PASS;
 
         for (size_t i = program->n_filters; i > 0; i--) {
@@ -167,10 +167,10 @@ static void check_explanations(const Case *test, const uint16_t *verdicts) {
     const YamlNode *expected = yaml_find(test->scene.document, STR("explain"));
 
     for (size_t i = 0; expected && i < expected->n; i++) {
-        uint32_t row = table_find(test->question.table, expected->pairs[i].key->text);
+        uint32_t row = table_find(test->input.table, expected->pairs[i].key->text);
         char want[512];
 
-        scene_require(row < test->question.n && verdicts[row] < test->scene.program->n_filters,
+        scene_require(row < test->input.n && verdicts[row] < test->scene.program->n_filters,
             expected->pairs[i].key->place,
             "no node that failed");
         (void)snprintf(want, sizeof(want), "%.*s", STR_FMT(expected->pairs[i].value->text));
@@ -180,14 +180,14 @@ static void check_explanations(const Case *test, const uint16_t *verdicts) {
 
 /* Whoever is turned away by a built-in rule is owed a word why. */
 static void check_explained(const Case *test, const uint16_t *verdicts) {
-    for (uint32_t row = 0; row < test->question.n; row++)
+    for (uint32_t row = 0; row < test->input.n; row++)
         if (verdicts[row] < test->scene.program->n_filters &&
             test->scene.program->filters[verdicts[row]]->kind)
             assert_case(test->name, message_of(test, verdicts[row], row).len > 0);
 }
 
 static void check_filters(const Case *test) {
-    uint16_t *verdicts = ARENA_ARRAY(test->scene.arena, uint16_t, test->question.n);
+    uint16_t *verdicts = ARENA_ARRAY(test->scene.arena, uint16_t, test->input.n);
 
     assert_int_equal(judge_filters(test->judge, verdicts), 0);
     check_verdicts(test, STR("expect"), verdicts);
@@ -204,7 +204,7 @@ static void check_filters(const Case *test) {
 
 static void check_scores(const Case *test) {
     const YamlNode *expected = yaml_find(test->scene.document, STR("scores"));
-    double *scores = ARENA_ARRAY(test->scene.arena, double, test->question.n);
+    double *scores = ARENA_ARRAY(test->scene.arena, double, test->input.n);
 
     assert_int_equal(judge_scores(test->judge, scores), 0);
 
@@ -221,7 +221,7 @@ static void check_scores(const Case *test) {
             STR_FMT(pair->value->text));
         fail();
     }
-    for (size_t i = 0; i < test->question.n; i++)
+    for (size_t i = 0; i < test->input.n; i++)
         assert_case(test->name, scores[i] >= 0 && scores[i] <= 100 + 1e-9);
 }
 

@@ -1,7 +1,7 @@
 /* What a judge promises besides verdicts and scores (test-cases.c): order, errors and narrowing.
  * Time is in test-late.c. */
 
-#include "judge/test-court.h"
+#include "judge/test-fixture.h"
 
 /* --- order ---------------------------------------------------------------------------- */
 
@@ -17,32 +17,32 @@ static void test_any_order(void **state) {
     uint32_t rows[NODES];
     uint16_t verdicts[NODES];
     double scores[NODES];
-    Court court;
+    JudgeFixture fixture;
 
     (void)state;
-    court_init(&court, policies, NODES);
+    fixture_init(&fixture, policies, NODES);
     for (size_t c = 0; c < ELEMENTS_OF(counts); c++) {
         size_t n = counts[c];
         Judge *judge;
 
         for (size_t i = 0; i < n; i++)
-            rows[i] = i % 50 == 7 ? (uint32_t)court.table->n_rows
-                                  : row_of(&court, (unsigned)(i * 611 % NODES));
-        judge = court_open(&court, rows, n);
+            rows[i] = i % 50 == 7 ? (uint32_t)fixture.table->n_rows
+                                  : row_of(&fixture, (unsigned)(i * 611 % NODES));
+        judge = fixture_open(&fixture, rows, n);
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(judge_scores(judge, scores), 0);
         for (size_t i = 0; i < n; i++) {
             unsigned number = (unsigned)(i * 611 % NODES);
             uint16_t want = number % 3 != 0 ? 0 : number % 16 + 1 < 1 + 3 ? 1 : VERDICT_PASS;
 
-            if (rows[i] == court.table->n_rows)
+            if (rows[i] == fixture.table->n_rows)
                 assert_int_equal(verdicts[i], VERDICT_PASS);
             else
                 assert_int_equal(verdicts[i], want);
             assert_true(scores[i] >= 0 && scores[i] <= 100);
         }
     }
-    court_done(&court);
+    fixture_done(&fixture);
 }
 
 /* --- errors ---------------------------------------------------------------------------------- */
@@ -61,13 +61,13 @@ static void test_errors(void **state) {
     uint32_t rows[9];
     uint16_t verdicts[9];
     double scores[9];
-    Court court;
+    JudgeFixture fixture;
     Judge *judge;
 
     (void)state;
-    court_init(&court, policies, 9);
-    court_rows(&court, rows, 9);
-    judge = court_open(&court, rows, 9);
+    fixture_init(&fixture, policies, 9);
+    fixture_rows(&fixture, rows, 9);
+    judge = fixture_open(&fixture, rows, 9);
     assert_int_equal(judge_filters(judge, verdicts), 0);
     assert_int_equal(judge_scores(judge, scores), 0);
     for (unsigned i = 0; i < 9; i++) {
@@ -77,7 +77,7 @@ static void test_errors(void **state) {
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(judge_notes(judge).filter_errors[i], 6);
     assert_int_equal(judge_notes(judge).score_errors[0], 6);
-    court_done(&court);
+    fixture_done(&fixture);
 }
 
 static const char missing_text[] =
@@ -96,7 +96,7 @@ static const char missing_text[] =
     "  wrong: {labels: {n: x}}\n"
     "  silent: {labels: {n: '1'}}\n"
     "  both: {}\n"
-    "  spare: {}\n" /* not asked about: so one is few */
+    "  spare: {}\n" /* not candidates about: so one is few */
     "measured: {load: {good: 0.5, wrong: 0.5}, other: {good: 2}}\n"
     "pod: {requests: {cpu: 1}}\n";
 static const char *const missing_nodes[] = {"good", "wrong", "silent", "both"};
@@ -109,16 +109,16 @@ static void test_missing(void **state) {
     uint32_t rows[5];
     uint16_t verdicts[5];
     double scores[5];
-    Court court;
+    JudgeFixture fixture;
     Judge *judge;
     JudgeNotes notes;
 
     (void)state;
-    court_set(&court, missing_text);
+    fixture_set(&fixture, missing_text);
     for (unsigned i = 0; i < 4; i++)
-        rows[i] = table_find(court.table, str_from_c(missing_nodes[i]));
-    rows[4] = (uint32_t)court.table->n_rows; /* the node nobody knows */
-    judge = court_open(&court, rows, 5);
+        rows[i] = table_find(fixture.table, str_from_c(missing_nodes[i]));
+    rows[4] = (uint32_t)fixture.table->n_rows; /* the node nobody knows */
+    judge = fixture_open(&fixture, rows, 5);
     assert_int_equal(judge_filters(judge, verdicts), 0);
     assert_int_equal(judge_scores(judge, scores), 0);
     for (unsigned i = 0; i < 4; i++) {
@@ -134,9 +134,9 @@ static void test_missing(void **state) {
     assert_null(notes.score_errors);
     assert_int_equal(notes.score_missing[0], 3);
     assert_int_equal(
-        judge_absent(judge, &court.scene.program->scores[0]->value, rows[2], &absent), 2);
+        judge_absent(judge, &fixture.scene.program->scores[0]->value, rows[2], &absent), 2);
     assert_text("absent", buf_str(&absent), "load, other");
-    court_done(&court);
+    fixture_done(&fixture);
 }
 
 /* The same of one node, which is few enough to be judged alone. */
@@ -144,28 +144,28 @@ static void test_missing_of_one(void **state) {
     uint32_t rows[ELEMENTS_OF(missing_nodes)];
     uint16_t verdict;
     double score;
-    Court court;
+    JudgeFixture fixture;
     Judge *judge;
     JudgeNotes notes;
 
     (void)state;
-    court_set(&court, missing_text);
+    fixture_set(&fixture, missing_text);
     for (unsigned i = 0; i < ELEMENTS_OF(rows); i++)
-        rows[i] = table_find(court.table, str_from_c(missing_nodes[i]));
-    judge = court_open(&court, &rows[2], 1); /* silent */
+        rows[i] = table_find(fixture.table, str_from_c(missing_nodes[i]));
+    judge = fixture_open(&fixture, &rows[2], 1); /* silent */
     assert_int_equal(judge_filters(judge, &verdict), 0);
     notes = judge_notes(judge);
     assert_null(notes.filter_errors);
     assert_int_equal(notes.filter_missing[0], 1);
     assert_int_equal(notes.filter_missing[1], 1);
 
-    judge = court_open(&court, &rows[0], 1); /* good */
+    judge = fixture_open(&fixture, &rows[0], 1); /* good */
     assert_int_equal(judge_filters(judge, &verdict), 0);
     assert_int_equal(judge_scores(judge, &score), 0);
     notes = judge_notes(judge);
     assert_true(!notes.filter_errors && !notes.filter_missing);
     assert_true(!notes.score_errors && !notes.score_missing);
-    court_done(&court);
+    fixture_done(&fixture);
 }
 
 /* A policy whose match.expression fails is for no pod, and says so. */
@@ -180,15 +180,15 @@ static void test_match(void **state) {
         "watch: {mode: Observe, filters: [{name: f, expression: 'false'}]}";
     uint32_t row;
     uint16_t verdict;
-    Court court;
+    JudgeFixture fixture;
     Judge *judge;
     const Policy *all;
 
     (void)state;
-    court_init(&court, policies, 1);
-    all = court.scene.program->policies;
-    row = row_of(&court, 0);
-    judge = court_open(&court, &row, 1);
+    fixture_init(&fixture, policies, 1);
+    all = fixture.scene.program->policies;
+    row = row_of(&fixture, 0);
+    judge = fixture_open(&fixture, &row, 1);
     assert_true(judge_applies(judge, &all[0]));
     assert_false(judge_applies(judge, &all[1]));
     assert_false(judge_applies(judge, &all[2]));
@@ -201,7 +201,7 @@ static void test_match(void **state) {
     assert_int_equal(verdict, 0);
     assert_int_equal(judge_observed(judge, &verdict), 0);
     assert_int_equal(verdict, 3);
-    court_done(&court);
+    fixture_done(&fixture);
 }
 
 /* Elements of many rows are worked out together; what they make of strings may be more than one
@@ -211,8 +211,8 @@ static void test_little_scratch(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
     uint32_t rows[40];
     uint16_t verdicts[40];
-    Court court;
-    Question question;
+    JudgeFixture fixture;
+    JudgeInput input;
     Judge *judge;
 
     (void)state;
@@ -227,14 +227,14 @@ static void test_little_scratch(void **state) {
         buf_printf(&text, "  - {on: n%u, name: some-pod-of-the-cluster-%u}\n", i / 20, i);
     buf_append(&text, STR("pod: {name: the-pod-that-is-to-be-placed}\n"));
     buf_append_char(&text, '\0');
-    court_set(&court, text.data);
-    court_rows(&court, rows, ELEMENTS_OF(rows));
-    question = court_question(&court, rows, ELEMENTS_OF(rows));
-    question.scratch = scratch;
-    assert_int_equal(judge_open(&question, &judge), 0);
+    fixture_set(&fixture, text.data);
+    fixture_rows(&fixture, rows, ELEMENTS_OF(rows));
+    input = fixture_input(&fixture, rows, ELEMENTS_OF(rows));
+    input.scratch = scratch;
+    assert_int_equal(judge_open(&input, &judge), 0);
     assert_int_equal(judge_filters(judge, verdicts), 0);
     assert_int_equal(count_verdicts(verdicts, ELEMENTS_OF(rows), VERDICT_PASS), ELEMENTS_OF(rows));
-    court_done(&court);
+    fixture_done(&fixture);
 }
 
 /* --- narrowing ------------------------------------------------------------------------- */
@@ -248,19 +248,19 @@ static void test_narrow(void **state) {
         "    narrow: {to: 3}},"
         "wide: {narrow: {to: 5}, scores: [{name: s, expression: '50'}]},"
         "watch: {mode: Observe, narrow: {to: 1}, scores: [{name: s, expression: '1'}]}";
-    static const unsigned asked[] = {0, 3, 1, 6, 9, 12, 15, 18, 21, 24, 2, 27};
+    static const unsigned candidates[] = {0, 3, 1, 6, 9, 12, 15, 18, 21, 24, 2, 27};
     /*                     score:    0 30 -- 20 10  0  30  20  10  0 -- 30   */
-    uint32_t rows[ELEMENTS_OF(asked)];
-    uint16_t verdicts[ELEMENTS_OF(asked)];
+    uint32_t rows[ELEMENTS_OF(candidates)];
+    uint16_t verdicts[ELEMENTS_OF(candidates)];
     const double *scores = NULL;
-    Court court;
+    JudgeFixture fixture;
     Judge *judge;
 
     (void)state;
-    court_init(&court, policies, 30);
-    for (size_t i = 0; i < ELEMENTS_OF(asked); i++)
-        rows[i] = row_of(&court, asked[i]);
-    judge = court_open(&court, rows, ELEMENTS_OF(asked));
+    fixture_init(&fixture, policies, 30);
+    for (size_t i = 0; i < ELEMENTS_OF(candidates); i++)
+        rows[i] = row_of(&fixture, candidates[i]);
+    judge = fixture_open(&fixture, rows, ELEMENTS_OF(candidates));
     assert_int_equal(judge_narrow_to(judge), 3);
     for (uint32_t to = 1; to <= 12; to++) {
         static const unsigned best[] = {3, 15, 27, 6, 18, 9, 21, 0, 12, 24};
@@ -269,23 +269,23 @@ static void test_narrow(void **state) {
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(judge_narrow(judge, to, verdicts, &scores), 0);
         assert_int_equal(scores != NULL, to < 10);
-        for (size_t i = 0; i < ELEMENTS_OF(asked); i++) {
+        for (size_t i = 0; i < ELEMENTS_OF(candidates); i++) {
             bool stays = false;
 
             for (size_t j = 0; j < to && j < ELEMENTS_OF(best); j++)
-                stays |= best[j] == asked[i];
+                stays |= best[j] == candidates[i];
             assert_int_equal(verdicts[i],
-                asked[i] % 3 != 0 ? 0
+                candidates[i] % 3 != 0 ? 0
                 : stays           ? VERDICT_PASS
                                   : VERDICT_NARROWED);
             n_passed += verdicts[i] == VERDICT_PASS;
             if (scores)
                 assert_true(
-                    scores[i] == (asked[i] % 3 ? -1 : ((double)(asked[i] % 4) * 10 + 50) / 2));
+                    scores[i] == (candidates[i] % 3 ? -1 : ((double)(candidates[i] % 4) * 10 + 50) / 2));
         }
         assert_int_equal(n_passed, to < 10 ? to : 10);
     }
-    court_done(&court);
+    fixture_done(&fixture);
 }
 
 int main(void) {

@@ -1,6 +1,6 @@
-/* When time is up: what counts for what was not judged, and how it is counted. */
+/* When time is up: what counts for what was not judged, and mode it is counted. */
 
-#include "judge/test-court.h"
+#include "judge/test-fixture.h"
 
 static bool runs_out(void *context) {
     unsigned *left = context;
@@ -21,9 +21,9 @@ static void test_time_is_up(void **state) {
     (void)state;
     for (size_t c = 0; c < ELEMENTS_OF(cases); c++) {
         char policies[512];
-        Question question;
+        JudgeInput input;
         unsigned left = 0;
-        Court court;
+        JudgeFixture fixture;
         Judge *judge;
 
         (void)snprintf(policies,
@@ -31,17 +31,17 @@ static void test_time_is_up(void **state) {
             "p: {onTimeout: %s, filters: [{name: known, nodeLabels: {pool: a}}, {name: slow, "
             "expression: 'node.metadata.name.replace(\"n\", pod.metadata.namespace) != \"\"'}]}",
             cases[c].on_timeout);
-        court_init(&court, policies, NODES);
-        court_rows(&court, rows, NODES);
-        question = court_question(&court, rows, NODES);
-        question.is_over = runs_out;
-        question.context = &left;
-        assert_int_equal(judge_open(&question, &judge), 0);
+        fixture_init(&fixture, policies, NODES);
+        fixture_rows(&fixture, rows, NODES);
+        input = fixture_input(&fixture, rows, NODES);
+        input.is_over = runs_out;
+        input.context = &left;
+        assert_int_equal(judge_open(&input, &judge), 0);
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(count_verdicts(verdicts, NODES, 0), 1000);
         assert_int_equal(count_verdicts(verdicts, NODES, cases[c].want), 500);
         assert_int_equal(judge_notes(judge).n_late, NODES);
-        court_done(&court);
+        fixture_done(&fixture);
     }
 }
 
@@ -50,8 +50,8 @@ static bool is_up(void *context) {
     return true;
 }
 
-/* Nodes that were asked about are counted, each once: no others, though all of the table are judged
- * when many are asked about, and not again because they were not scored either. */
+/* Nodes that were candidates about are counted, each once: no others, though all of the table are judged
+ * when many are candidates about, and not again because they were not scored either. */
 static void test_late_rows(void **state) {
     static const char policies[] =
         "p: {onTimeout: allow, narrow: {to: 1},"
@@ -59,30 +59,30 @@ static void test_late_rows(void **state) {
         "pod.metadata.namespace) != \"\"'}],"
         "    scores: [{name: slow-too, expression: 'node.metadata.name.replace(\"n\", "
         "pod.metadata.namespace).size()'}]}";
-    static const size_t asked[] = {0, 1, 50, 600, NODES};
+    static const size_t candidates[] = {0, 1, 50, 600, NODES};
     uint32_t rows[NODES];
     uint16_t verdicts[NODES];
 
     (void)state;
-    for (size_t c = 0; c < ELEMENTS_OF(asked); c++) {
-        size_t n = asked[c], unknown = 0;
-        Question question;
-        Court court;
+    for (size_t c = 0; c < ELEMENTS_OF(candidates); c++) {
+        size_t n = candidates[c], unknown = 0;
+        JudgeInput input;
+        JudgeFixture fixture;
         Judge *judge;
 
-        court_init(&court, policies, NODES);
+        fixture_init(&fixture, policies, NODES);
         for (unsigned i = 0; i < n; i++) {
-            rows[i] = i % 10 == 9 ? (uint32_t)court.table->n_rows : row_of(&court, i * 7 % NODES);
+            rows[i] = i % 10 == 9 ? (uint32_t)fixture.table->n_rows : row_of(&fixture, i * 7 % NODES);
             unknown += i % 10 == 9;
         }
-        question = court_question(&court, rows, n);
-        question.is_over = is_up;
-        assert_int_equal(judge_open(&question, &judge), 0);
+        input = fixture_input(&fixture, rows, n);
+        input.is_over = is_up;
+        assert_int_equal(judge_open(&input, &judge), 0);
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(judge_narrow(judge, 1, verdicts, NULL), 0);
         assert_int_equal(judge_notes(judge).n_late, n - unknown);
         assert_int_equal(count_verdicts(verdicts, n, VERDICT_NARROWED), 0);
-        court_done(&court);
+        fixture_done(&fixture);
     }
 }
 
@@ -99,8 +99,8 @@ static void test_time_is_up_for_match(void **state) {
     (void)state;
     for (size_t c = 0; c < ELEMENTS_OF(cases); c++) {
         char policies[512];
-        Question question;
-        Court court;
+        JudgeInput input;
+        JudgeFixture fixture;
         Judge *judge;
 
         (void)snprintf(policies,
@@ -110,21 +110,21 @@ static void test_time_is_up_for_match(void **state) {
             "expression: 'node.metadata.name.replace(\"n\", pod.metadata.namespace) != "
             "\"\"'}]}",
             cases[c].on_timeout);
-        court_init(&court, policies, 9);
-        court_rows(&court, rows, 9);
-        question = court_question(&court, rows, 9);
-        question.is_over = is_up;
-        assert_int_equal(judge_open(&question, &judge), 0);
+        fixture_init(&fixture, policies, 9);
+        fixture_rows(&fixture, rows, 9);
+        input = fixture_input(&fixture, rows, 9);
+        input.is_over = is_up;
+        assert_int_equal(judge_open(&input, &judge), 0);
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(count_verdicts(verdicts, 9, VERDICT_PASS), cases[c].passing);
         assert_int_equal(count_verdicts(verdicts, 9, VERDICT_LATE), cases[c].late);
         assert_int_equal(count_verdicts(verdicts, 9, 0), cases[c].failing);
         assert_int_equal(judge_notes(judge).n_late, 9);
-        court_done(&court);
+        fixture_done(&fixture);
     }
 }
 
-/* Facts that were not ready in time are none: nothing is judged, and onTimeout decides. */
+/* NodeFacts that were not ready in time are none: nothing is judged, and onTimeout decides. */
 static void test_late_facts(void **state) {
     static const char policies[] =
         "p: {onTimeout: %s, match: {expression: 'pod.metadata.namespace != \"\"'},"
@@ -144,17 +144,17 @@ static void test_late_facts(void **state) {
         uint16_t verdicts[3];
         double scores[3];
         char text[512];
-        Court court;
+        JudgeFixture fixture;
         Judge *judge;
 
         (void)snprintf(text, sizeof(text), policies, cases[c].on_timeout);
-        court_init(&court, text, 70);
+        fixture_init(&fixture, text, 70);
         assert_int_equal(
             facts_build(
-                court.scene.program, court.table, &options, court.scene.arena, &court.facts),
+                fixture.scene.program, fixture.table, &options, fixture.scene.arena, &fixture.facts),
             0);
-        assert_true(court.facts.is_late);
-        judge = court_open(&court, rows, 3);
+        assert_true(fixture.facts.is_late);
+        judge = fixture_open(&fixture, rows, 3);
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(verdicts[0], cases[c].want);
         assert_int_equal(verdicts[1], cases[c].want);
@@ -164,7 +164,7 @@ static void test_late_facts(void **state) {
         assert_int_equal(judge_scores(judge, scores), 0);
         assert_true(scores[0] == 0);
         assert_int_equal(judge_notes(judge).n_late, 3);
-        court_done(&court);
+        fixture_done(&fixture);
     }
 }
 
@@ -181,23 +181,23 @@ static void test_narrow_late(void **state) {
     for (unsigned turns = 0; turns < 3; turns++) {
         const double *scores = NULL;
         unsigned left = turns;
-        Question question;
-        Court court;
+        JudgeInput input;
+        JudgeFixture fixture;
         Judge *judge;
 
-        court_init(&court, policies, NODES);
-        court_rows(&court, rows, NODES);
-        question = court_question(&court, rows, NODES);
-        question.is_over = runs_out;
-        question.context = &left;
-        assert_int_equal(judge_open(&question, &judge), 0);
+        fixture_init(&fixture, policies, NODES);
+        fixture_rows(&fixture, rows, NODES);
+        input = fixture_input(&fixture, rows, NODES);
+        input.is_over = runs_out;
+        input.context = &left;
+        assert_int_equal(judge_open(&input, &judge), 0);
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(judge_narrow(judge, 2, verdicts, &scores), 0);
         assert_true(judge_notes(judge).n_late > 0);
         assert_null(scores);
         assert_int_equal(count_verdicts(verdicts, NODES, VERDICT_PASS), 500);
         assert_int_equal(count_verdicts(verdicts, NODES, 0), 1000);
-        court_done(&court);
+        fixture_done(&fixture);
     }
 }
 

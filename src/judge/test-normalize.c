@@ -29,7 +29,7 @@ static const Case cases[] = {
     {"far apart", 3, {-1e308, 0, 1e308}, {0, 50, 100}, {0, 50, 100}},
 };
 
-static void check(const Case *test, Normalize how, const double *want) {
+static void check(const Case *test, Normalize mode, const double *want) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
     double values[6];
     uint8_t states[6] = {0};
@@ -38,7 +38,7 @@ static void check(const Case *test, Normalize how, const double *want) {
         values[i] = test->values[i];
         states[i] = test->values[i] == FAILED ? COLUMN_ERROR : COLUMN_OK;
     }
-    assert_int_equal(normalize(how, ON_ERROR, states, test->n, arena, values), 0);
+    assert_int_equal(normalize(mode, ON_ERROR, states, test->n, arena, values), 0);
     for (size_t i = 0; i < test->n; i++)
         assert_case(test->name, fabs(values[i] - want[i]) < 1e-9);
 }

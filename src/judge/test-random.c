@@ -15,7 +15,7 @@
 #include "base/test-assert.h"
 #include "cluster/store.h"
 #include "judge/judge.h"
-#include "judge/test-drawn.h"
+#include "judge/test-generator.h"
 #include "policy/test-scene.h"
 
 #define ROUNDS 60u
@@ -33,7 +33,7 @@ static Program *compile(Rng *rng, Arena *arena) {
     DiagList diags = DIAG_LIST_IN(arena);
     Program *program = NULL;
 
-    drawn_policy(rng, &text);
+    generate_policy(rng, &text);
     source.text = buf_str(&text);
     if (program_compile(&source, 1, &diags, &program) == 0)
         return program;
@@ -47,8 +47,8 @@ typedef struct Round {
     TestScene scene;
     const NodeTable *table;
     Program *program;
-    Facts facts;
-    uint32_t rows[DRAWN_NODES];
+    NodeFacts facts;
+    uint32_t rows[GENERATED_NODES];
     size_t n;
     Judge *judge;
     Arena *scratch; /* of what the scalar machine works out */
@@ -88,7 +88,7 @@ static uint32_t count_at(const uint32_t *counts, size_t i) {
     return counts ? counts[i] : 0;
 }
 
-/* All rules that know the node alone are asked of every row, others as long as it matters. */
+/* All rules that know the node alone are candidates of every row, others as long as it matters. */
 static void check_filter_counts(Round *round, const Filter *filter, const uint8_t *states) {
     JudgeNotes notes = judge_notes(round->judge);
     uint32_t errors = count_at(notes.filter_errors, filter->number);
@@ -105,7 +105,7 @@ static void check_filter_counts(Round *round, const Filter *filter, const uint8_
 
 /* @first: by row, the first filter that speaks against it. */
 static void check_filter(Round *round, const Filter *filter, uint16_t *first) {
-    uint8_t states[DRAWN_NODES];
+    uint8_t states[GENERATED_NODES];
 
     assert_int_equal(judge_filter_states(round->judge, filter, states), 0);
     for (size_t i = 0; i < round->n; i++) {
@@ -124,7 +124,7 @@ static void check_filter(Round *round, const Filter *filter, uint16_t *first) {
 }
 
 static void check_filters(Round *round) {
-    uint16_t verdicts[DRAWN_NODES], first[DRAWN_NODES];
+    uint16_t verdicts[GENERATED_NODES], first[GENERATED_NODES];
 
     memset(first, 0xff, sizeof(first));
     assert_int_equal(judge_filters(round->judge, verdicts), 0);
@@ -145,8 +145,8 @@ static double settled(const Score *score, uint8_t state, double value) {
 
 static void check_score(Round *round, const Score *score, double weights, double *totals) {
     JudgeNotes notes = judge_notes(round->judge);
-    double raw[DRAWN_NODES], values[DRAWN_NODES];
-    uint8_t states[DRAWN_NODES];
+    double raw[GENERATED_NODES], values[GENERATED_NODES];
+    uint8_t states[GENERATED_NODES];
 
     assert_int_equal(judge_score_values(round->judge, score, raw, states, values), 0);
     for (size_t i = 0; i < round->n; i++) {
@@ -173,7 +173,7 @@ static void check_score(Round *round, const Score *score, double weights, double
 }
 
 static void check_scores(Round *round) {
-    double scores[DRAWN_NODES], totals[DRAWN_NODES] = {0}, weights = 0;
+    double scores[GENERATED_NODES], totals[GENERATED_NODES] = {0}, weights = 0;
 
     assert_int_equal(judge_scores(round->judge, scores), 0);
     for (size_t i = 0; i < round->program->n_scores; i++)
@@ -202,7 +202,7 @@ static void choose_rows(Rng *rng, Round *round) {
 }
 
 static void open_round(Round *round) {
-    Question question = {
+    JudgeInput input = {
         .program = round->program,
         .table = round->table,
         .facts = &round->facts,
@@ -213,7 +213,7 @@ static void open_round(Round *round) {
         .arena = round->scene.arena,
     };
 
-    assert_int_equal(judge_open(&question, &round->judge), 0);
+    assert_int_equal(judge_open(&input, &round->judge), 0);
 }
 
 static void check_round(Round *round) {
@@ -222,11 +222,11 @@ static void check_round(Round *round) {
     check_scores(round);
 }
 
-/* Facts worked out anew, and those that were shared and mended, say the same, bit by bit. */
+/* NodeFacts worked out anew, and those that were shared and mended, say the same, bit by bit. */
 static void check_facts(const Round *round) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)256 << 20);
-    double shared_scores[DRAWN_NODES], scores[DRAWN_NODES];
-    uint16_t shared_verdicts[DRAWN_NODES], verdicts[DRAWN_NODES];
+    double shared_scores[GENERATED_NODES], scores[GENERATED_NODES];
+    uint16_t shared_verdicts[GENERATED_NODES], verdicts[GENERATED_NODES];
     Round fresh = *round, shared = *round;
 
     assert_non_null(arena);
@@ -262,7 +262,7 @@ static PodChange choose_change(Rng *rng, const NodeTable *table) {
 /* The cluster with a few pods more or less: facts are made from those before. */
 static void change(Rng *rng, Round *round) {
     Arena *arena = round->scene.arena;
-    KnownFacts known = {.table = round->table, .facts = ARENA_NEW(arena, Facts)};
+    KnownFacts known = {.table = round->table, .facts = ARENA_NEW(arena, NodeFacts)};
     KnownLoads known_loads = {.table = round->table, .loads = round->table->loads};
     NodeTable *changed = ARENA_NEW(arena, NodeTable);
     Loads *loads = ARENA_NEW(arena, Loads);
@@ -270,7 +270,7 @@ static void change(Rng *rng, Round *round) {
     size_t n = 1 + roll(rng, ELEMENTS_OF(changes));
 
     assert_true(known.facts && changed && loads);
-    *(Facts *)(uintptr_t)known.facts = round->facts;
+    *(NodeFacts *)(uintptr_t)known.facts = round->facts;
     for (size_t i = 0; i < n; i++)
         changes[i] = choose_change(rng, round->table);
     assert_int_equal(table_change(round->table, changes, n, arena, changed), 0);
@@ -299,7 +299,7 @@ static void play(Rng *rng, size_t *n_played, size_t *n_missing) {
     assert_non_null(round);
     round->scratch = arena_new((size_t)64 << 20);
     assert_non_null(round->scratch);
-    drawn_scene(rng, &text);
+    generate_scene(rng, &text);
     scene_init_text(&round->scene, text.data);
     round->table = &round->scene.table;
     round->program = compile(rng, round->scene.arena);
@@ -330,7 +330,7 @@ static void test_rounds(void **state) {
     (void)state;
     for (unsigned i = 0; i < ROUNDS; i++)
         play(&rng, &n_played, &n_missing);
-    print_message("%zu of %u programs, %u rules each\n", n_played, ROUNDS, 2 * DRAWN_RULES);
+    print_message("%zu of %u programs, %u rules each\n", n_played, ROUNDS, 2 * GENERATED_RULES);
     assert_true(n_played > ROUNDS / 2);
     assert_true(n_missing > 1000);
 }

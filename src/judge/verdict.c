@@ -11,71 +11,71 @@
 #include "judge/judge-internal.h"
 
 /* Verdicts as they are found, by the order's rows. */
-typedef struct Docket {
-    Order order;
-    uint16_t *said; /* VERDICT_PASS behind the last */
+typedef struct VerdictBatch {
+    RowOrder order;
+    uint16_t *verdicts; /* VERDICT_PASS behind the last */
     bool observed;
     uint8_t states[PLAN_BATCH_ROWS]; /* of a filter that fails for want of a metric */
-} Docket;
+} VerdictBatch;
 
-static bool filter_is_asked(const Judge *judge, const Docket *docket, const Filter *filter) {
-    return filter->policy->is_observed == docket->observed && judge_applies(judge, filter->policy);
+static bool filter_applies(const Judge *judge, const VerdictBatch *batch, const Filter *filter) {
+    return filter->policy->is_observed == batch->observed && judge_applies(judge, filter->policy);
 }
 
 WIDE_LOOPS static void take_lower(
-    uint16_t *restrict said, const uint16_t *restrict other, size_t n) {
+    uint16_t *restrict verdicts, const uint16_t *restrict other, size_t n) {
     for (size_t i = 0; i < n; i++)
-        said[i] = said[i] < other[i] ? said[i] : other[i];
+        verdicts[i] = verdicts[i] < other[i] ? verdicts[i] : other[i];
 }
 
 /* What was known of these rows before. */
 static void note_known(
-    const Judge *judge, size_t policy, const Docket *docket, size_t begin, size_t n) {
-    const Facts *facts = judge->question.facts;
-    const uint32_t *rows = docket->order.rows;
-    uint16_t *said = docket->said + begin;
+    const Judge *judge, size_t policy, const VerdictBatch *batch, size_t begin, size_t n) {
+    const NodeFacts *facts = judge->input.facts;
+    const uint32_t *rows = batch->order.rows;
+    uint16_t *verdicts = batch->verdicts + begin;
 
     if (rows) {
         for (size_t i = 0; i < n; i++) {
             uint16_t known = facts_failing(facts, policy, rows[begin + i]);
 
-            said[i] = said[i] < known ? said[i] : known;
+            verdicts[i] = verdicts[i] < known ? verdicts[i] : known;
         }
         return;
     }
     for (size_t i = 0; i < n; i += CHUNK_ROWS) /* batches begin with a chunk */
-        take_lower(said + i,
+        take_lower(verdicts + i,
             facts->chunks[(begin + i) / CHUNK_ROWS]->failing + policy * CHUNK_ROWS,
             n - i < CHUNK_ROWS ? n - i : CHUNK_ROWS);
 }
 
-static void note_known_all(const Judge *judge, const Docket *docket, size_t begin, size_t n) {
-    const Program *program = judge->question.program;
+static void note_known_all(const Judge *judge, const VerdictBatch *batch, size_t begin, size_t n) {
+    const Program *program = judge->input.program;
 
-    memset(docket->said + begin, 0xff, n * sizeof(*docket->said)); /* VERDICT_PASS */
+    memset(batch->verdicts + begin, 0xff, n * sizeof(*batch->verdicts)); /* VERDICT_PASS */
     for (size_t i = 0; i < program->n_policies; i++)
-        if (judge->applies[i] && program->policies[i].is_observed == docket->observed &&
+        if (judge->applies[i] && program->policies[i].is_observed == batch->observed &&
             program->policies[i].has_known)
-            note_known(judge, i, docket, begin, n);
+            note_known(judge, i, batch, begin, n);
 }
 
 /* Whether some row could still be failed by filter @number. */
-WIDE_LOOPS static bool is_open(const uint16_t *said, size_t n, uint16_t number) {
+WIDE_LOOPS static bool is_open(const uint16_t *verdicts, size_t n, uint16_t number) {
     uint16_t most = 0;
 
     for (size_t i = 0; i < n; i++)
-        most = said[i] > most ? said[i] : most;
+        most = verdicts[i] > most ? verdicts[i] : most;
     return most > number;
 }
 
 /* An error is as good as @on_error, which is true or false. */
 WIDE_LOOPS static void note_states(uint16_t number, uint8_t on_error,
-    const uint8_t *restrict states, size_t n, uint16_t *restrict said) {
+    const uint8_t *restrict states, size_t n, uint16_t *restrict verdicts) {
     for (size_t i = 0; i < n; i++) {
         uint8_t state = states[i] == COLUMN_ERROR ? on_error : states[i];
         uint16_t verdict = state == COLUMN_TRUE ? VERDICT_PASS : number;
 
-        said[i] = said[i] < verdict ? said[i] : verdict;
+        verdicts[i] = verdicts[i] < verdict ? verdicts[i] : verdict;
     }
 }
 
@@ -86,56 +86,56 @@ WIDE_LOOPS static void settle_missing(uint8_t on_missing, size_t n, uint8_t *sta
 }
 
 /* A filter over a batch, in which some rows may have failed. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
-static int note_filter(Judge *judge, Docket *docket, size_t begin, size_t n, const Filter *filter,
+static int note_filter(Judge *judge, VerdictBatch *batch, size_t begin, size_t n, const Filter *filter,
     const uint8_t *states) {
-    Count errors = {.state = COLUMN_ERROR,
-        .n_rules = judge->question.program->n_filters,
+    StateCount errors = {.state = COLUMN_ERROR,
+        .n_rules = judge->input.program->n_filters,
         .rule = filter->number,
         .counts = &judge->filter_errors};
-    Count missing = {.state = JUDGE_STATE_MISSING,
+    StateCount missing = {.state = JUDGE_STATE_MISSING,
         .n_rules = errors.n_rules,
         .rule = filter->number,
         .counts = &judge->filter_missing};
     const uint8_t *own = states;
-    int r = missing_mark(judge, filter->missing_root, n, docket->states, &states);
+    int r = missing_mark(judge, filter->missing_root, n, batch->states, &states);
 
     if (r == 0)
-        r = order_count(judge, &docket->order, begin, states, n, errors);
+        r = order_count(judge, &batch->order, begin, states, n, errors);
     if (r == 0 && states != own)
-        r = order_count(judge, &docket->order, begin, states, n, missing);
+        r = order_count(judge, &batch->order, begin, states, n, missing);
     if (r != 0)
         return r;
     if (states != own)
-        settle_missing(filter->on_missing == FALLBACK_ALLOW, n, docket->states);
+        settle_missing(filter->on_missing == FALLBACK_ALLOW, n, batch->states);
     note_states(
-        filter->number, filter->on_error == FALLBACK_ALLOW, states, n, docket->said + begin);
+        filter->number, filter->on_error == FALLBACK_ALLOW, states, n, batch->verdicts + begin);
     return 0;
 }
 
 /* 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
-static int judge_batch(Judge *judge, Docket *docket, size_t begin, size_t n) {
-    const Program *program = judge->question.program;
+static int judge_batch(Judge *judge, VerdictBatch *batch, size_t begin, size_t n) {
+    const Program *program = judge->input.program;
 
     for (size_t i = 0; i < program->n_filters; i++) {
         const Filter *filter = program->filters[i];
         const Column *column;
         int r;
 
-        if (!filter_is_asked(judge, docket, filter) || filter->is_known ||
-            !is_open(docket->said + begin, n, filter->number))
+        if (!filter_applies(judge, batch, filter) || filter->is_known ||
+            !is_open(batch->verdicts + begin, n, filter->number))
             continue;
         r = plan_session_root(judge->session, filter->root, &column);
         if (r == 0)
-            r = note_filter(judge, docket, begin, n, filter, column->states);
+            r = note_filter(judge, batch, begin, n, filter, column->states);
         if (r != 0)
             return r;
     }
     return 0;
 }
 
-/* Whether some policy that is asked says so of nodes that were not judged in time. */
+/* Whether some policy that is candidates says so of nodes that were not judged in time. */
 static bool rejects_late(const Judge *judge, bool observed) {
-    const Program *program = judge->question.program;
+    const Program *program = judge->input.program;
 
     for (size_t i = 0; i < program->n_policies; i++)
         if (judge->applies[i] && program->policies[i].n_filters > 0 &&
@@ -147,18 +147,18 @@ static bool rejects_late(const Judge *judge, bool observed) {
 
 /* Time is up: what counts for the rows from @begin on, where nothing speaks against them yet? What
  * is known beforehand holds all the same; up to @noted it has been noted. */
-static void note_late(Judge *judge, const Docket *docket, size_t begin, size_t noted) {
-    bool rejects = rejects_late(judge, docket->observed);
+static void note_late(Judge *judge, const VerdictBatch *batch, size_t begin, size_t noted) {
+    bool rejects = rejects_late(judge, batch->observed);
 
-    if (noted < docket->order.n)
-        note_known_all(judge, docket, noted, docket->order.n - noted);
-    for (size_t i = begin; rejects && i < docket->order.n; i++)
-        if (docket->said[i] == VERDICT_PASS)
-            docket->said[i] = VERDICT_LATE;
-    order_note_late(judge, &docket->order, begin);
+    if (noted < batch->order.n)
+        note_known_all(judge, batch, noted, batch->order.n - noted);
+    for (size_t i = begin; rejects && i < batch->order.n; i++)
+        if (batch->verdicts[i] == VERDICT_PASS)
+            batch->verdicts[i] = VERDICT_LATE;
+    order_note_late(judge, &batch->order, begin);
 }
 
-static bool have_failed(const Facts *facts) {
+static bool have_failed(const NodeFacts *facts) {
     for (size_t i = 0; i < facts->n_chunks; i++)
         if (facts->chunks[i]->failed)
             return true;
@@ -171,7 +171,7 @@ typedef struct FailedCounts {
 
 /* While nothing is measured this is all that a request costs more: processors can count bits. */
 WIDE_LOOPS static FailedCounts count_bits(
-    const Facts *facts, const uint64_t *asked, size_t filter) {
+    const NodeFacts *facts, const uint64_t *candidates, size_t filter) {
     FailedCounts counts = {0};
 
     for (size_t i = 0; i < facts->n_chunks; i++) {
@@ -179,15 +179,15 @@ WIDE_LOOPS static FailedCounts count_bits(
 
         if (!failed)
             continue;
-        counts.errors += (uint32_t)__builtin_popcountll(failed[filter].errors & asked[i]);
-        counts.missing += (uint32_t)__builtin_popcountll(failed[filter].missing & asked[i]);
+        counts.errors += (uint32_t)__builtin_popcountll(failed[filter].errors & candidates[i]);
+        counts.missing += (uint32_t)__builtin_popcountll(failed[filter].missing & candidates[i]);
     }
     return counts;
 }
 
-static int count_failed(Judge *judge, const uint64_t *asked, size_t filter) {
-    FailedCounts counts = count_bits(judge->question.facts, asked, filter);
-    size_t n_rules = judge->question.program->n_filters;
+static int count_failed(Judge *judge, const uint64_t *candidates, size_t filter) {
+    FailedCounts counts = count_bits(judge->input.facts, candidates, filter);
+    size_t n_rules = judge->input.program->n_filters;
     int r = count_add(judge, &judge->filter_errors, n_rules, filter, counts.errors);
 
     if (r == 0)
@@ -196,61 +196,61 @@ static int count_failed(Judge *judge, const uint64_t *asked, size_t filter) {
 }
 
 /* Rules that are known beforehand may have failed, too; mostly none has. */
-static int note_known_errors(Judge *judge, const Docket *docket) {
-    const Program *program = judge->question.program;
-    uint64_t *asked;
+static int note_known_errors(Judge *judge, const VerdictBatch *batch) {
+    const Program *program = judge->input.program;
+    uint64_t *candidates;
     int r = 0;
 
-    if (!have_failed(judge->question.facts))
+    if (!have_failed(judge->input.facts))
         return 0;
-    asked = order_mark_asked(judge, &docket->order);
-    if (!asked)
+    candidates = order_mark_candidates(judge, &batch->order);
+    if (!candidates)
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < program->n_filters; i++)
-        if (program->filters[i]->is_known && filter_is_asked(judge, docket, program->filters[i]))
-            r = count_failed(judge, asked, i);
+        if (program->filters[i]->is_known && filter_applies(judge, batch, program->filters[i]))
+            r = count_failed(judge, candidates, i);
     return r;
 }
 
-/* Verdicts of the order's rows, to those who asked. The unknown node's is behind the last. */
-static void hand_out(const Docket *docket, uint16_t *ret) {
-    for (size_t i = 0; i < docket->order.n_asked; i++)
-        ret[i] = docket->said[order_place(&docket->order, i)];
+/* Verdicts of the order's rows, to those who candidates. The unknown node's is behind the last. */
+static void hand_out(const VerdictBatch *batch, uint16_t *ret) {
+    for (size_t i = 0; i < batch->order.n_candidates; i++)
+        ret[i] = batch->verdicts[order_place(&batch->order, i)];
 }
 
 static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
-    Docket docket = {.observed = observed};
+    VerdictBatch batch = {.observed = observed};
     size_t n = 0;
-    int r = order_find(judge, judge->question.rows, judge->question.n, &docket.order);
+    int r = order_find(judge, judge->input.rows, judge->input.n, &batch.order);
 
     if (r < 0)
         return r;
-    docket.said = ARENA_RAW(judge->question.arena, uint16_t, docket.order.n + 1);
-    if (!docket.said)
+    batch.verdicts = ARENA_RAW(judge->input.arena, uint16_t, batch.order.n + 1);
+    if (!batch.verdicts)
         return -ENOMEM;
-    docket.said[docket.order.n] = VERDICT_PASS;
-    for (size_t begin = 0; begin < docket.order.n && r == 0; begin += n) {
-        n = order_begin(judge, &docket.order, begin);
-        note_known_all(judge, &docket, begin, n);
-        r = judge_batch(judge, &docket, begin, n);
+    batch.verdicts[batch.order.n] = VERDICT_PASS;
+    for (size_t begin = 0; begin < batch.order.n && r == 0; begin += n) {
+        n = order_begin(judge, &batch.order, begin);
+        note_known_all(judge, &batch, begin, n);
+        r = judge_batch(judge, &batch, begin, n);
         if (r == PLAN_DEADLINE_PASSED)
-            note_late(judge, &docket, begin, begin + n);
+            note_late(judge, &batch, begin, begin + n);
     }
     if (r < 0)
         return r;
-    hand_out(&docket, ret);
-    return note_known_errors(judge, &docket);
+    hand_out(&batch, ret);
+    return note_known_errors(judge, &batch);
 }
 
 /* Without facts: onTimeout decides about every row that is known. */
 static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
-    const Question *question = &judge->question;
+    const JudgeInput *input = &judge->input;
     bool rejects = rejects_late(judge, observed);
 
-    judge->n_late = question->n;
-    for (size_t i = 0; i < question->n; i++)
+    judge->n_late = input->n;
+    for (size_t i = 0; i < input->n; i++)
         ret[i] =
-            rejects && question->rows[i] != question->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
+            rejects && input->rows[i] != input->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
 }
 
 static int judge_all(Judge *judge, bool observed, uint16_t *ret) {
@@ -269,10 +269,10 @@ int judge_observed(Judge *judge, uint16_t *ret_verdicts) {
 }
 
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) {
-    Order order;
+    RowOrder order;
     size_t n = 0;
-    int r = order_find(judge, judge->question.rows, judge->question.n, &order);
-    uint8_t *states = ARENA_ARRAY(judge->question.arena, uint8_t, order.n);
+    int r = order_find(judge, judge->input.rows, judge->input.n, &order);
+    uint8_t *states = ARENA_ARRAY(judge->input.arena, uint8_t, order.n);
 
     assert(judge->session);
     if (r < 0 || !states)
@@ -291,7 +291,7 @@ int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states)
         if (found != states + begin)
             memcpy(states + begin, found, n);
     }
-    for (size_t i = 0; i < order.n_asked; i++) {
+    for (size_t i = 0; i < order.n_candidates; i++) {
         size_t place = order_place(&order, i);
 
         ret_states[i] = place < order.n ? states[place] : COLUMN_TRUE;

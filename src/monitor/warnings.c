@@ -192,11 +192,11 @@ static void tell_match(const Failure *failure, const CelError *error) {
 static void tell(const Failures *failures, const View *view, const Decision *decision,
     const RequestTime *time, Arena *arena) {
     Judge *judge = NULL;
-    Question question;
+    JudgeInput input;
 
     if (decision->args && time) {
-        question = filter_args_question(view, time, decision->args, arena);
-        if (judge_open(&question, &judge) < 0)
+        input = filter_args_judge_input(view, time, decision->args, arena);
+        if (judge_open(&input, &judge) < 0)
             judge = NULL;
     }
     for (size_t i = 0; i < failures->n; i++) {

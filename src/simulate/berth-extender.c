@@ -156,7 +156,7 @@ static int open_judge(BerthExtender *berth, const Pod *pod, int64_t now_nsec, co
     size_t n, Arena *arena, Judge **ret) {
     RequestTime time = {.now_nsec = now_nsec, .scratch = berth->scratch};
     uint32_t *own = ARENA_RAW(arena, uint32_t, n + 1);
-    Question question;
+    JudgeInput input;
     NodeSet node_set;
     int r = own ? refresh(berth) : -ENOMEM;
 
@@ -169,8 +169,8 @@ static int open_judge(BerthExtender *berth, const Pod *pod, int64_t now_nsec, co
     r = view_adjust(berth->view, &time, pod, /* gone= */ NULL, 0, arena, &node_set);
     if (r < 0)
         return r;
-    question = view_question(berth->view, &time, &node_set, pod, own, n, arena);
-    return judge_open(&question, ret);
+    input = view_judge_input(berth->view, &time, &node_set, pod, own, n, arena);
+    return judge_open(&input, ret);
 }
 
 static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,

@@ -9,12 +9,12 @@
 #include "base/buf.h"
 #include "base/rng.h"
 
-#define DRAWN_NODES 150u /* n0, n1, … */
-#define DRAWN_RULES 12u  /* filters, and as many scores */
+#define GENERATED_NODES 150u /* n0, n1, … */
+#define GENERATED_RULES 12u  /* filters, and as many scores */
 
 /* A policy file. Constants that cannot be right (1 / 0, a timestamp out of range) are refused when
  * it is compiled. */
-void drawn_policy(Rng *rng, Buf *out);
+void generate_policy(Rng *rng, Buf *out);
 
 /* A TestScene (policy/test-scene.h), which ends with a NUL. */
-void drawn_scene(Rng *rng, Buf *out);
+void generate_scene(Rng *rng, Buf *out);

@@ -33,7 +33,7 @@ typedef enum FactKind {
     FACT_REQUESTED,
     FACT_ALLOCATABLE,
     FACT_TAINTS,
-    FACT_PODS, /* how many, of those that match */
+    FACT_PODS, /* mode many, of those that match */
     FACT_METRIC,
     FACT_NOW,
     FACT_POD_LABEL,
@@ -43,29 +43,29 @@ typedef enum FactKind {
     _FACT_KIND_MAX,
 } FactKind;
 
-typedef struct Fact {
+typedef struct RemedyFact {
     FactKind kind;
     uint32_t object;  /* graph node: the map or record it is a part of; of PODS the list */
     Str key;          /* of a map; PODS: the label of the domain, or empty */
     uint32_t counted; /* PODS: the list that is counted: that one, or what is chosen of it */
     bool is_matching; /* PODS: not all of them */
     bool is_fixed;    /* something else that the filter reads would change with it */
-} Fact;
+} RemedyFact;
 
-/* How a filter reads a fact. Reads are what is bound anew when the fact is changed. */
-typedef enum ReadHow {
+/* How a filter reads a fact. FactsRead are what is bound anew when the fact is changed. */
+typedef enum ReadMode {
     READ_VALUE,
     READ_TEST,     /* whether it is there */
     READ_OPTIONAL, /* an optional */
-} ReadHow;
+} ReadMode;
 
-typedef struct Read {
+typedef struct RemedyRead {
     uint32_t node; /* of the graph */
     uint32_t fact;
-    ReadHow how;
+    ReadMode mode;
     uint32_t slot;
     const CelCode *code; /* what it is without changes */
-} Read;
+} RemedyRead;
 
 typedef struct KnownCode {
     uint32_t node;
@@ -73,16 +73,16 @@ typedef struct KnownCode {
 } KnownCode;
 
 /* One filter, looked at. */
-typedef struct Inquiry {
+typedef struct RemedyFilter {
     uint32_t root;
-    Fact facts[FACTS_MAX];
+    RemedyFact facts[FACTS_MAX];
     size_t n_facts;
-    Read reads[READS_MAX];
+    RemedyRead reads[READS_MAX];
     size_t n_reads;
     KnownCode codes[CODES_MAX]; /* with all reads cut */
     size_t n_codes;
     bool is_too_much; /* nothing will be said */
-} Inquiry;
+} RemedyFilter;
 
 struct Remedies {
     Judge *judge;
@@ -91,109 +91,109 @@ struct Remedies {
     uint32_t *cuts;      /* by node of the graph; CEL_NO_SLOT but while code is made */
     uint8_t *marks;      /* by node: seen in this walk */
     uint32_t *stack;     /* of a walk: each node once at most */
-    Inquiry **inquiries; /* by number of the filter; NULL: not looked at yet */
+    RemedyFilter **filters; /* by number of the filter; NULL: not looked at yet */
 };
 
-typedef struct Change {
+typedef struct RemedyChange {
     uint32_t fact; /* UINT32_MAX: a toleration */
     const char *relation;
     CelValue value; /* what it is set to; absent: it is gone */
     CelValue bound; /* what is told */
     const Taint *taint;
     bool is_any; /* it must be there; its value is made up */
-} Change;
+} RemedyChange;
 
 /* One row, with what has been changed so far. */
-typedef struct Attempt {
+typedef struct RemedyAttempt {
     Remedies *remedies;
-    Inquiry *inquiry;
+    RemedyFilter *filter_facts;
     uint32_t row;
     Arena *arena;
     CelValue *values; /* by slot */
     CelValue before[READS_MAX];
-    Change changes[REMEDIES_MAX];
+    RemedyChange changes[REMEDIES_MAX];
     size_t n_changes;
     unsigned choices; /* bit i: at the i-th choice the other way */
     unsigned n_choices;
     int error; /* -ENOMEM */
-} Attempt;
+} RemedyAttempt;
 
 /* --- remedy-fact.c */
 
 /* Finds the facts below the filter's root. 0 or -ENOMEM. */
-int inquiry_new(Remedies *remedies, const Filter *filter, Inquiry **ret);
+int remedy_filter_new(Remedies *remedies, const Filter *filter, RemedyFilter **ret);
 
 /* The read that node @node is; NULL: none. */
-const Read *inquiry_read(const Inquiry *inquiry, uint32_t node);
+const RemedyRead *remedy_filter_read(const RemedyFilter *filter_facts, uint32_t node);
 
 /* Calls @see for every node below @root, itself included, once each. */
 void remedies_walk(Remedies *remedies, uint32_t root,
     void (*see)(Remedies *remedies, uint32_t node, void *context), void *context);
 
-/* What the fact is now; absent: it is not there, or nobody asked for its value. */
-CelValue attempt_fact(const Attempt *attempt, uint32_t fact);
+/* What the fact is now; absent: it is not there, or nobody candidates for its value. */
+CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact);
 
 /* What it was. */
-CelValue attempt_fact_before(const Attempt *attempt, uint32_t fact);
+CelValue attempt_fact_before(const RemedyAttempt *attempt, uint32_t fact);
 
 /* Sets it, in all its reads. */
-void attempt_set(Attempt *attempt, uint32_t fact, CelValue value);
+void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value);
 
 /* What its reads are bound to, to be bound to it again. */
-typedef struct Bound {
+typedef struct SavedValues {
     CelValue values[READS_MAX];
-} Bound;
-void attempt_keep(const Attempt *attempt, uint32_t fact, Bound *ret);
-void attempt_restore(Attempt *attempt, uint32_t fact, const Bound *bound);
+} SavedValues;
+void attempt_keep(const RemedyAttempt *attempt, uint32_t fact, SavedValues *ret);
+void attempt_restore(RemedyAttempt *attempt, uint32_t fact, const SavedValues *bound);
 
 /* An amount of a resource; and which, by the key of the map. */
 bool fact_is_amount(FactKind kind);
 Str fact_resource(Str key);
 
 /* Runs @code under the changes. Absent when there is no memory: attempt->error has it. */
-CelValue attempt_run(Attempt *attempt, const CelCode *code);
+CelValue attempt_run(RemedyAttempt *attempt, const CelCode *code);
 
 /* The same for node @node. */
-CelValue attempt_value(Attempt *attempt, uint32_t node);
+CelValue attempt_value(RemedyAttempt *attempt, uint32_t node);
 
 /* The same for the body of a loop, whose variable is the graph's node @local, with that variable
  * being @element. */
-CelValue attempt_body(Attempt *attempt, uint32_t body, uint32_t local, CelValue element);
+CelValue attempt_body(RemedyAttempt *attempt, uint32_t body, uint32_t local, CelValue element);
 
 /* --- remedy-solve.c */
 
-/* Changes something so that @atom is @want. False, with nothing changed: it does not know how. */
-bool attempt_solve(Attempt *attempt, uint32_t atom, bool want);
+/* Changes something so that @atom is @want. False, with nothing changed: it does not know mode. */
+bool attempt_solve(RemedyAttempt *attempt, uint32_t atom, bool want);
 
 /* The same for more and less, and for loops over the node's taints. */
-bool attempt_solve_order(Attempt *attempt, uint32_t atom, bool want);
-bool attempt_solve_taints(Attempt *attempt, uint32_t atom, bool want);
+bool attempt_solve_order(RemedyAttempt *attempt, uint32_t atom, bool want);
+bool attempt_solve_taints(RemedyAttempt *attempt, uint32_t atom, bool want);
 
 /* Whether node @node is @want now. */
-bool attempt_holds(Attempt *attempt, uint32_t node, bool want);
+bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want);
 
 /* Makes the change if @atom is then @want; else nothing has changed. What was changed before is
  * changed further only in the same direction: what is told in the end must be true of both. */
-bool attempt_try(Attempt *attempt, uint32_t atom, bool want, const Change *change);
+bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyChange *change);
 
 /* A side that is a fact and nothing else. */
-typedef struct Side {
+typedef struct RemedySide {
     uint32_t fact;
     bool may_lack;      /* it is fine for it not to be there: @otherwise counts */
     CelValue otherwise; /* absent: an error */
-} Side;
+} RemedySide;
 
 /* Whether node @number is one, and the fact may be changed. */
-bool attempt_side(const Attempt *attempt, uint32_t number, Side *ret);
+bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret);
 
 /* Which facts are read. */
-typedef struct Reads {
-    const Inquiry *inquiry;
+typedef struct FactsRead {
+    const RemedyFilter *filter_facts;
     bool is_read[FACTS_MAX];
-} Reads;
-void attempt_reads(const Attempt *attempt, uint32_t node, Reads *ret);
+} FactsRead;
+void attempt_reads(const RemedyAttempt *attempt, uint32_t node, FactsRead *ret);
 
-static inline const CelGraphNode *attempt_node(const Attempt *attempt, uint32_t number) {
+static inline const CelGraphNode *attempt_node(const RemedyAttempt *attempt, uint32_t number) {
     return cel_graph_node(attempt->remedies->graph, number);
 }
 
@@ -203,4 +203,4 @@ unsigned fact_cost(FactKind kind);
 /* --- remedy-text.c */
 
 /* Texts lie in the attempt's arena; out of memory: they are empty. */
-Remedy change_tell(const Attempt *attempt, const Change *change);
+Remedy remedy_describe(const RemedyAttempt *attempt, const RemedyChange *change);

@@ -1,8 +1,8 @@
-#include "judge/test-drawn.h"
+#include "judge/test-generator.h"
 
 #include "base/test-assert.h"
 
-#define DRAWN_PODS 600u
+#define GENERATED_PODS 600u
 
 static unsigned roll(Rng *rng, unsigned sides) {
     return (unsigned)rng_pick(rng, sides);
@@ -269,14 +269,14 @@ static void write_rule(Rng *rng, unsigned i, Sort sort, Buf *out) {
     buf_append(out, STR("\n"));
 }
 
-void drawn_policy(Rng *rng, Buf *out) {
+void generate_policy(Rng *rng, Buf *out) {
     buf_append(out,
         STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
             "  metrics: [" METRICS "]\n  filters:\n"));
-    for (unsigned i = 0; i < DRAWN_RULES; i++)
+    for (unsigned i = 0; i < GENERATED_RULES; i++)
         write_rule(rng, i, BOOL, out);
     buf_append(out, STR("  scores:\n"));
-    for (unsigned i = DRAWN_RULES; i < 2 * DRAWN_RULES; i++)
+    for (unsigned i = GENERATED_RULES; i < 2 * GENERATED_RULES; i++)
         write_rule(rng, i, roll(rng, 2) ? INT : DOUBLE, out);
 }
 
@@ -300,7 +300,7 @@ static void write_measured(Rng *rng, Buf *out) {
         unsigned share = roll(rng, 4);
 
         buf_printf(out, "  %s: {", names[m]);
-        for (unsigned i = 0; i < DRAWN_NODES; i++)
+        for (unsigned i = 0; i < GENERATED_NODES; i++)
             if (roll(rng, 3) < share)
                 buf_printf(out, "n%u: %s, ", i, PICK(rng, "0.25", "0.5", "0.75", "3", ".nan", "0"));
         buf_append(out, STR("}\n"));
@@ -309,11 +309,11 @@ static void write_measured(Rng *rng, Buf *out) {
         buf_append(out, STR("workloads: {podCpu: {team-a/ReplicaSet/o1: 1.5}}\n"));
 }
 
-void drawn_scene(Rng *rng, Buf *out) {
+void generate_scene(Rng *rng, Buf *out) {
     buf_append(out, STR("policy: {metrics: [" METRICS "]}\n"));
     write_measured(rng, out);
     buf_append(out, STR("now: 2026-02-03T04:05:06Z\nnodes:\n"));
-    for (unsigned i = 0; i < DRAWN_NODES; i++) {
+    for (unsigned i = 0; i < GENERATED_NODES; i++) {
         buf_printf(out, "  n%u: {", i);
         write_labels(rng, out);
         buf_printf(out,
@@ -326,8 +326,8 @@ void drawn_scene(Rng *rng, Buf *out) {
             PICK(rng, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
     }
     buf_append(out, STR("pods:\n"));
-    for (unsigned i = 0; i < DRAWN_PODS; i++) {
-        buf_printf(out, "  - {on: n%u, uid: u%u, ", roll(rng, DRAWN_NODES), i);
+    for (unsigned i = 0; i < GENERATED_PODS; i++) {
+        buf_printf(out, "  - {on: n%u, uid: u%u, ", roll(rng, GENERATED_NODES), i);
         write_labels(rng, out);
         buf_printf(out,
             ", namespace: %s, owner: %s, priority: %u, requests: {cpu: %um}%s}\n",
