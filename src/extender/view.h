@@ -91,7 +91,8 @@ typedef struct RequestTime {
  *   - with the pods that wait for a node they were promised and are at least as important:
  *     kube-scheduler keeps their room free too;
  *   - without the pods of @gone: what preemption would evict.
- * Mostly there is nothing to do. @time as for view_judge_input(): its deadline holds. 0, or -ENOMEM.
+ * Mostly there is nothing to do. @time as for view_judge_input(): its deadline holds. 0, or
+ * -ENOMEM.
  */
 int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
     size_t n_gone, Arena *arena, NodeSet *node_set);

@@ -1,3 +1,5 @@
+/* Builds the facts of a program about the nodes of a table, chunk by chunk, from earlier ones. */
+
 #include "judge/facts.h"
 
 #include <errno.h>
@@ -8,13 +10,13 @@
 
 /* Of one chunk: 64 nodes with all their pods. */
 #define CHUNK_BUDGET ((size_t)256 * 1024 * 1024)
-/* Of an evaluation that reads the node alone. Less than that of a request (JUDGE_FUEL), since every
- * node of a cluster has it when a policy is new: a rule that burns all of it takes seconds. */
+/* Of an evaluation that reads the node alone. Less than that of a request (JUDGE_FUEL), since a new
+ * policy is evaluated for every node: a rule that uses up all of it takes seconds. */
 #define FACTS_FUEL 200000
 
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 
-/* What all chunks are worked out with. */
+/* Shared by all chunks. */
 typedef struct FactsBuild {
     const Program *program;
     const NodeTable *table;
@@ -29,7 +31,7 @@ typedef struct FactsBuild {
 
 /* --- one chunk ------------------------------------------------------------------------- */
 
-/* Of a filter that reads metrics: states of "one is absent", by row. NULL: it reads none. */
+/* Of a filter that reads metrics: by row, whether one of them is absent. NULL: it reads none. */
 static const uint8_t *find_missing(
     const Program *program, const Filter *filter, const FactsChunk *chunk) {
     if (filter->missing_root == UINT32_MAX ||
@@ -38,7 +40,7 @@ static const uint8_t *find_missing(
     return plan_block_root(program->plan, chunk->kept, filter->missing_root).states;
 }
 
-/* The rows on which it failed, and for which of both reasons. */
+/* The rows on which the filter failed, by reason. */
 static FailedRows find_failed(
     const Program *program, const Filter *filter, size_t n, const FactsChunk *chunk) {
     const uint8_t *states = plan_block_root(program->plan, chunk->kept, filter->root).states;
@@ -61,7 +63,7 @@ static FailedRows find_failed(
     return failed;
 }
 
-/* A filter that reads the node alone speaks for its policy where it fails. 0 or -ENOMEM. */
+/* Lowers @failing to the filter's number where it rejects the node. 0 or -ENOMEM. */
 static int note_failing(const Program *program, const Filter *filter, size_t n, Arena *keep,
     FactsChunk *chunk, uint16_t *failing) {
     Column column = plan_block_root(program->plan, chunk->kept, filter->root);
@@ -71,9 +73,9 @@ static int note_failing(const Program *program, const Filter *filter, size_t n, 
 
     for (size_t i = 0; i < n; i++) {
         bool passes = column.states[i] == COLUMN_TRUE || (allowed >> i & 1);
-        uint16_t said = passes ? VERDICT_PASS : filter->number;
+        uint16_t verdict = passes ? VERDICT_PASS : filter->number;
 
-        failing[i] = failing[i] < said ? failing[i] : said;
+        failing[i] = failing[i] < verdict ? failing[i] : verdict;
     }
     if (!failed.errors && !failed.missing)
         return 0;
@@ -106,14 +108,14 @@ static size_t rows_from(const NodeTable *table, uint32_t first) {
     return left < CHUNK_ROWS ? left : CHUNK_ROWS;
 }
 
-/* Works out @n rows, in @keep. */
+/* Evaluates @n rows, into @keep. */
 static int find_kept(
     FactsBuild *build, const uint32_t *rows, size_t n, Arena *keep, const PlanBlock **ret) {
     return plan_block_new(
         build->program->plan, &build->rows, rows, n, &build->run, build->clock, keep, ret);
 }
 
-/* Works out the chunk that begins at row @first, in @keep. */
+/* Evaluates the chunk that begins at row @first, into @keep. */
 static int find_facts(FactsBuild *build, uint32_t first, Arena *keep, FactsChunk *chunk) {
     size_t n = rows_from(build->table, first);
     uint32_t rows[CHUNK_ROWS];
@@ -128,7 +130,7 @@ static int find_facts(FactsBuild *build, uint32_t first, Arena *keep, FactsChunk
     return find_failing(build->program, n, keep, chunk);
 }
 
-/* The same from what was known of it, when only its rows @slots have changed. */
+/* The same from earlier facts, when only the rows @slots have changed. */
 static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t first,
     const uint32_t *slots, size_t n_slots, Arena *keep, FactsChunk *chunk) {
     const PlanBlock *fresh = NULL;
@@ -141,8 +143,14 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     r = find_kept(build, rows, n_slots, build->scratch, &fresh);
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
-    r = plan_block_replace_rows(
-        build->program->plan, known->kept, fresh, slots, n_slots, build->scratch, keep, &chunk->kept);
+    r = plan_block_replace_rows(build->program->plan,
+        known->kept,
+        fresh,
+        slots,
+        n_slots,
+        build->scratch,
+        keep,
+        &chunk->kept);
     if (r == PLAN_BLOCK_FULL)
         return find_facts(build, first, keep, chunk);
     if (r == 0)
@@ -171,7 +179,7 @@ static FactsChunk *chunk_new_for(const Program *program, Arena *arena) {
 
 /* --- all of them ------------------------------------------------------------------------ */
 
-/* What was measured of chunk @i; NULL: nothing. */
+/* The measured values of chunk @i; NULL: none. */
 static const LoadChunk *loads_of(const NodeTable *table, size_t i) {
     return table->loads ? table->loads->chunks[i] : NULL;
 }
@@ -183,7 +191,7 @@ static const FactsChunk *find_shared(const KnownFacts *known, const NodeTable *t
     return NULL;
 }
 
-/* Whether what a rule can read of a row, measured values aside, is the same in both chunks. */
+/* Whether all that a rule can read of a row, except measured values, is the same in both chunks. */
 static bool is_same_row(const NodeChunk *a, const NodeChunk *b, size_t slot) {
     if (a->nodes[slot] != b->nodes[slot] || a->pods[slot] != b->pods[slot] ||
         a->n_pods[slot] != b->n_pods[slot] || a->placed_at[slot] != b->placed_at[slot] ||
@@ -224,8 +232,8 @@ static bool is_comparable(const NodeTable *a, const NodeTable *b, size_t i) {
            a->chunks[i]->n_resources == b->chunks[i]->n_resources;
 }
 
-/* The rows of chunk @i that differ from what is known of; false: there are too many, or nobody can
- * tell. */
+/* The rows of chunk @i that differ from those of the earlier facts; false: too many, or not
+ * comparable. */
 static bool find_changed(const FactsBuild *build, const KnownFacts *known, size_t i,
     uint32_t slots[CHUNK_ROWS], size_t *ret_n) {
     size_t n = rows_from(build->table, (uint32_t)(i * CHUNK_ROWS));
@@ -248,8 +256,9 @@ static const FactsChunk *share(const FactsChunk *chunk, const NodeFacts *facts) 
     return chunk;
 }
 
-/* Of what is known only the rows that have changed are worked out. */
-static int add_chunk(FactsBuild *build, const KnownFacts *known, size_t i, Arena *arena, NodeFacts *facts) {
+/* Evaluates only rows that have changed since the earlier facts. */
+static int add_chunk(
+    FactsBuild *build, const KnownFacts *known, size_t i, Arena *arena, NodeFacts *facts) {
     const FactsChunk *shared = find_shared(known, build->table, i);
     uint32_t slots[CHUNK_ROWS], first = (uint32_t)(i * CHUNK_ROWS);
     size_t n = 0;
@@ -270,7 +279,7 @@ static int add_chunk(FactsBuild *build, const KnownFacts *known, size_t i, Arena
         r = is_spliced ? find_new_facts(build, known->facts->chunks[i], first, slots, n, keep, made)
                        : find_facts(build, first, keep, made);
     facts->blocks[i] = facts->chunks[i]->kept;
-    return r < 0 ? r : r;
+    return r;
 }
 
 /* Whether all rows have the same nodes: then they are in the same groups. */
@@ -284,8 +293,9 @@ static bool has_same_nodes(const NodeTable *a, const NodeTable *b) {
     return true;
 }
 
-/* Totals and groups: of all rows together. */
-static int find_whole(const FactsBuild *build, const KnownFacts *known, Arena *arena, NodeFacts *facts) {
+/* Totals and groups over all rows. */
+static int find_whole(
+    const FactsBuild *build, const KnownFacts *known, Arena *arena, NodeFacts *facts) {
     if (build->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER))
         facts->cluster = schema_cluster(build->table, arena);
     if (known && known->facts->whole && has_same_nodes(known->table, build->table))
@@ -295,11 +305,15 @@ static int find_whole(const FactsBuild *build, const KnownFacts *known, Arena *a
             build->table->n_rows,
             arena,
             &facts->whole);
-    return plan_totals_new(
-        build->program->plan, &build->rows, facts->blocks, build->table->n_rows, arena, &facts->whole);
+    return plan_totals_new(build->program->plan,
+        &build->rows,
+        facts->blocks,
+        build->table->n_rows,
+        arena,
+        &facts->whole);
 }
 
-static int build(const Program *program, const NodeTable *table, const FactsOptions *options,
+static int build_facts(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     FactsBuild build = {
@@ -331,13 +345,13 @@ static int build(const Program *program, const NodeTable *table, const FactsOpti
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
     *ret = (NodeFacts){.is_counted = false};
-    return build(program, table, options, arena, ret);
+    return build_facts(program, table, options, arena, ret);
 }
 
 int facts_build_counted(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
     *ret = (NodeFacts){.is_counted = true};
-    return build(program, table, options, arena, ret);
+    return build_facts(program, table, options, arena, ret);
 }
 
 void facts_release(NodeFacts *facts) {

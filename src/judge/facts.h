@@ -1,12 +1,11 @@
 #pragma once
 
 /*
- * NodeFacts: what a program can say of each node before any pod is known.
+ * NodeFacts: results of a program that depend on the node alone, computed before any pod is known.
  *
- * They hold for one pair of program and table, and are kept chunk by chunk as the
- * table is: where a new table shares a chunk with the one before, the facts about it
- * are shared too; of a chunk that changed only the rows that did are worked out, and the others
- * copied. So they cost what changed, like publishing does.
+ * They belong to one program and one table, and are stored chunk by chunk as the table is. Where a
+ * new table shares a chunk with the last one, so do its facts; of a changed chunk only the changed
+ * rows are evaluated, and the others copied.
  *
  * Threads: read from any.
  */
@@ -26,8 +25,8 @@
 /* A chunk of the table is a block of the plan. */
 _Static_assert(CHUNK_ROWS == PLAN_BLOCK_ROWS, "one chunk, one block");
 
-/* Rows of a chunk, a bit each, on which a filter that reads the node alone fails: where onError
- * decides, and where a metric that it reads is absent, and onMissing does. */
+/* Rows of a chunk, a bit each, on which the evaluation of a filter fails: onError decides, or,
+ * where a metric that it reads is absent, onMissing. */
 typedef struct FailedRows {
     uint64_t errors, missing;
 } FailedRows;
@@ -40,20 +39,20 @@ typedef struct FactsChunk {
     const PlanBlock *kept;
     FailedRows *failed; /* by number of the filter; NULL: none of them fails on any row */
     uint16_t failing[]; /* by policy, then row: the first of its filters that reads the node alone
-                           and that the node fails; VERDICT_PASS when none */
+                           and rejects it; VERDICT_PASS: none */
 } FactsChunk;
 
 typedef struct NodeFacts {
     const FactsChunk **chunks; /* as many as the table has */
     const PlanBlock **blocks;  /* theirs */
     size_t n_chunks;
-    const PlanTotals *whole; /* what must be known of all rows together; may be NULL */
+    const PlanTotals *whole; /* results over all rows together; may be NULL */
     CelValue cluster;        /* its totals, if the program reads them */
     bool is_counted;         /* chunks are on the heap, shared and counted; else the arena's */
-    bool is_late;            /* time was up: there are no facts, and nothing can be judged */
+    bool is_late;            /* the deadline passed: there are no facts */
 } NodeFacts;
 
-/* NodeFacts that may be shared: of the same program. */
+/* Earlier facts of the same program, to be shared. */
 typedef struct KnownFacts {
     const NodeTable *table;
     const NodeFacts *facts;
@@ -65,8 +64,8 @@ typedef struct FactsOptions {
     PlanDeadline clock;
 } FactsOptions;
 
-/* All in @arena; what is known already is shared and borrowed. When time is up it gives up:
- * ret->is_late, and 0. 0, or -ENOMEM. */
+/* All in @arena; earlier facts are shared and borrowed. 0, also when the deadline passes
+ * (ret->is_late), or -ENOMEM. */
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret);
 
@@ -76,7 +75,7 @@ int facts_build_counted(const Program *program, const NodeTable *table, const Fa
     Arena *arena, NodeFacts *ret);
 void facts_release(NodeFacts *facts);
 
-/* Of policy @policy: what is known to fail row @row. */
+/* The first filter of policy @policy that is known to reject row @row, or VERDICT_PASS. */
 static inline uint16_t facts_failing(const NodeFacts *facts, size_t policy, uint32_t row) {
     return facts->chunks[row / CHUNK_ROWS]->failing[policy * CHUNK_ROWS + table_slot(row)];
 }

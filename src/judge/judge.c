@@ -5,8 +5,8 @@
 #include "cel/machine.h"
 #include "judge/judge-internal.h"
 
-/* One evaluation by the scalar machine: some milliseconds at the very most. NodeFacts have a fifth of
- * it (FACTS_FUEL). */
+/* One evaluation by the scalar machine: some milliseconds at the very most. NodeFacts have a fifth
+ * of it (FACTS_FUEL). */
 #define JUDGE_FUEL CEL_FUEL_DEFAULT
 
 /* --- opening ------------------------------------------------------------------------- */

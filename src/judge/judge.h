@@ -3,10 +3,9 @@
 /*
  * Judge: a program over rows of a table, for one pod.
  *
- * judge_open() finds out which policies apply and what is the same for all nodes; then nodes are
- * judged and scored, a batch of rows at a time. Pure functions of the input: the same
- * input gets the same answers, in the daemon, in the command line, in a fuzzer. The
- * clock is the caller's (@is_over).
+ * judge_open() finds the policies that apply and computes what is the same for all nodes; then
+ * nodes are filtered and scored, a batch of rows at a time. The same input always gives the same
+ * results; the clock is the caller's (@is_over).
  */
 
 #include <stdbool.h>
@@ -23,34 +22,33 @@
 #include "policy/program.h"
 
 /* Verdicts besides the numbers of filters and VERDICT_PASS. */
-#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: no judge says it */
-#define VERDICT_NARROWED (VERDICT_PASS - 2)     /* it passes, but others are better */
-#define VERDICT_LATE (VERDICT_PASS - 3)         /* time was up, and its policy says reject */
+#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: no judge returns it */
+#define VERDICT_NARROWED (VERDICT_PASS - 2)     /* passed, but others are better */
+#define VERDICT_LATE                                                                               \
+    (VERDICT_PASS - 3) /* not evaluated before the deadline, and onTimeout is reject */
 
 typedef struct JudgeInput {
     const Program *program;
     const NodeTable *table;
     const NodeFacts *facts; /* of that program and that table */
     const Pod *pod;
-    bool is_exempt;       /* no policy is for this pod, whatever it says */
+    bool is_exempt;       /* no policy applies to this pod */
     const uint32_t *rows; /* each at most table->n_rows, the unknown node */
     size_t n;
     int64_t now_nsec;
     const CelZones *zones;          /* may be NULL */
-    bool (*is_over)(void *context); /* whether time is up; NULL: never */
+    bool (*is_over)(void *context); /* whether the deadline has passed; NULL: never */
     void *context;
     Arena *arena;
-    Arena *scratch; /* reset as often as the judge likes: holds nothing else; NULL: what would be
-                       there stays in @arena */
+    Arena *scratch; /* reset by the judge; NULL: @arena is used */
 } JudgeInput;
 
 typedef struct Judge Judge;
 
-/* Lies in the input's arena, which must be there as long; so must everything the input
- * points to. 0 or -ENOMEM. */
+/* Lies in the input's arena. All that the input points to must live as long. 0 or -ENOMEM. */
 int judge_open(const JudgeInput *input, Judge **ret) MUST_CHECK;
 
-/* Whether policy @policy is for the pod. One whose match.expression fails is not. */
+/* Whether policy @policy applies to the pod. One whose match.expression fails does not. */
 bool judge_applies(const Judge *judge, const Policy *policy);
 
 /* The same of all policies, by number; lives as long as the judge. */
@@ -64,11 +62,11 @@ bool judge_has_filters(const Judge *judge);
 bool judge_has_observed(const Judge *judge);
 bool judge_has_scores(const Judge *judge);
 
-/* verdicts[i] = number of the filter that speaks against row i, or one of those above.
- * Policies in mode Observe are not candidates; the unknown node passes. 0, or -ENOMEM. */
+/* verdicts[i] = number of the filter that rejects row i, or one of those above. Without policies in
+ * mode Observe; the unknown node passes. 0, or -ENOMEM. */
 int judge_filters(Judge *judge, uint16_t *ret_verdicts) MUST_CHECK;
 
-/* The same for the policies in mode Observe only: what they would have said. */
+/* The same for the policies in mode Observe only. */
 int judge_observed(Judge *judge, uint16_t *ret_verdicts) MUST_CHECK;
 
 /* scores[i] = weighted mean of the score rules that apply, 0..100; all 0 when none does. 0, or
@@ -79,10 +77,10 @@ int judge_scores(Judge *judge, double *ret_scores) MUST_CHECK;
  * in mode Observe, in order; of equal keys the last. 0, or -ENOMEM. */
 int judge_bind_annotations(const Judge *judge, Arena *arena, Labels *ret) MUST_CHECK;
 
-/* The most that kube-scheduler may be told of a score. */
+/* The highest score on the wire. */
 uint32_t judge_wire_max(const Judge *judge);
 
-/* How many nodes may go back at most; 0: all. */
+/* The number of nodes to return at most; 0: all. */
 uint32_t judge_narrow_to(const Judge *judge);
 
 /* Of the rows that pass, by @verdicts, all but the @to best by score become VERDICT_NARROWED;

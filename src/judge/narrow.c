@@ -1,15 +1,15 @@
 /*
- * Narrowing: kube-scheduler's own work after filter goes over the nodes that come back. So a
- * policy may hand back the best only. The score that the last of them has is found without
- * sorting; of those with just that score the first in the request stay.
+ * Narrowing: filter returns only the best nodes, which saves kube-scheduler's own work on the
+ * others. The score of the last of them is found without sorting; of those with the same score the
+ * first in the request stay.
  */
 
 #include <errno.h>
 
 #include "judge/judge-internal.h"
 
-/* Moves everything over @pivot in @values[0..n) to the front; mode much that is, and through
- * @ret_same mode much equals it and comes next. */
+/* Moves everything over @pivot in @values[0..n) to the front; how much that is, and through
+ * @ret_same how much equals it and comes next. */
 static size_t partition(double *values, size_t n, double pivot, size_t *ret_same) {
     size_t over = 0, same = 0;
 
@@ -129,7 +129,7 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
     if (!passed.scores || !moved)
         return -ENOMEM;
     r = score_rows(judge, passed.rows, passed.n, passed.scores);
-    if (r < 0 || judge->n_late > 0) /* what has no score cannot be told from the best */
+    if (r < 0 || judge->n_late > 0) /* rows without a score could be the best */
         return r;
     memcpy(moved, passed.scores, passed.n * sizeof(*moved));
     leave_out(&passed, find_kth(moved, passed.n, to), to, verdicts);

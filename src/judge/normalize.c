@@ -77,8 +77,8 @@ static int normalize_rank(
     return 0;
 }
 
-int normalize(
-    Normalize mode, double on_error, const uint8_t *states, size_t n, Arena *arena, double *values) {
+int normalize(Normalize mode, double on_error, const uint8_t *states, size_t n, Arena *arena,
+    double *values) {
     if (mode == NORMALIZE_RANK)
         return normalize_rank(on_error, states, n, arena, values);
     normalize_min_max(on_error, states, n, values);

@@ -1,16 +1,20 @@
 /*
- * Rows are judged in the order of the table: so what is kept of them is read chunk by chunk. If
- * many of them are candidates about all are judged, and whole pieces of a chunk are copied; if few are,
- * only these. The results are looked up for each node of the request.
+ * Which rows are evaluated, in which order, and how many of them failed.
+ *
+ * Rows are evaluated in the order of the table, so that facts are read chunk by chunk. If many of
+ * them are candidates, all rows are evaluated, and whole chunks are copied; if few are, only these.
+ * The results are looked up for each node of the request.
  */
 
 #include <errno.h>
+#include <math.h>
 
 #include "base/wide-loops.h"
+#include "cluster/loads.h"
 #include "judge/judge-internal.h"
 
-/* Judging all rows in order is cheaper than judging a part of them out of order, if the part
- * is more than one in so many. */
+/* Evaluating all rows in order is cheaper than some of them out of order, if those are more than
+ * one in so many. */
 #define SPARSE 5u
 
 uint64_t *order_mark_candidates(const Judge *judge, const RowOrder *order) {
@@ -25,7 +29,7 @@ uint64_t *order_mark_candidates(const Judge *judge, const RowOrder *order) {
     return marks;
 }
 
-/* Those that are candidates for, each once. */
+/* The candidates, each once. */
 static int order_few(const Judge *judge, RowOrder *order) {
     size_t n_rows = judge->input.table->n_rows;
     uint64_t *marks = order_mark_candidates(judge, order);
@@ -67,7 +71,7 @@ size_t order_begin(Judge *judge, const RowOrder *order, size_t begin) {
     return n;
 }
 
-/* --- what went wrong ---------------------------------------------------------------------- */
+/* --- counting ----------------------------------------------------------------------------- */
 
 void order_note_late(Judge *judge, const RowOrder *order, size_t begin) {
     size_t n = 0;
@@ -83,8 +87,7 @@ void order_note_late(Judge *judge, const RowOrder *order, size_t begin) {
 static int find_candidates(const Judge *judge, RowOrder *order) {
     if (order->rows || order->is_candidate)
         return 0;
-    order->is_candidate =
-        ARENA_ARRAY(judge->input.arena, uint8_t, judge->input.table->n_rows + 1);
+    order->is_candidate = ARENA_ARRAY(judge->input.arena, uint8_t, judge->input.table->n_rows + 1);
     if (!order->is_candidate)
         return -ENOMEM;
     for (size_t i = 0; i < order->n_candidates; i++)
@@ -120,8 +123,8 @@ int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule
     return 0;
 }
 
-int order_count(
-    const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n, StateCount count) {
+int order_count(const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n,
+    StateCount count) {
     uint32_t found;
     int r;
 
@@ -130,7 +133,55 @@ int order_count(
     r = find_candidates(judge, order);
     if (r < 0)
         return r;
-    found = order->is_candidate ? count_candidates(states, order->is_candidate + begin, n, count.state)
-                            : count_states(states, n, count.state);
+    found = order->is_candidate
+                ? count_candidates(states, order->is_candidate + begin, n, count.state)
+                : count_states(states, n, count.state);
     return count_add(judge, count.counts, count.n_rules, count.rule, found);
+}
+
+/* --- metrics that are absent ------------------------------------------------------------------ */
+
+WIDE_LOOPS static void mark(const uint8_t *restrict states, const uint8_t *restrict missing,
+    size_t n, uint8_t *restrict ret) {
+    for (size_t i = 0; i < n; i++)
+        ret[i] = states[i] == COLUMN_ERROR && missing[i] == COLUMN_TRUE ? JUDGE_STATE_MISSING
+                                                                        : states[i];
+}
+
+int missing_mark(Judge *judge, uint32_t root, size_t n, uint8_t *room, const uint8_t **states) {
+    const Column *missing;
+    int r;
+
+    if (root == UINT32_MAX || !*states || !memchr(*states, COLUMN_ERROR, n))
+        return 0;
+    r = plan_session_root(judge->session, root, &missing);
+    if (r != 0)
+        return r; /* also PLAN_DEADLINE_PASSED */
+    mark(*states, missing->states, n, room);
+    *states = room;
+    return 0;
+}
+
+static void append_name(Buf *out, size_t n, const char *before, Str name) {
+    buf_printf(out, "%s%s%.*s", n > 0 ? ", " : "", before, STR_FMT(name));
+}
+
+size_t judge_absent(const Judge *judge, const Expression *expression, uint32_t row, Buf *out) {
+    const SchemaMetrics *metrics = &expression->scope->metrics;
+    const Loads *loads = judge->input.table->loads;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < metrics->type.n_fields; i++)
+        if ((expression->metrics >> i & 1) &&
+            isnan(loads_value(loads, metrics->gauges[i], LOAD_VALUE, row)))
+            append_name(out, n++, "", metrics->fields[i].name);
+    for (uint32_t i = 0; i < metrics->workload_type.n_fields; i++) {
+        CelValue workload = judge->variables[metrics->workload_slot];
+        CelRun run = judge->run;
+
+        if ((expression->workload_metrics >> i & 1) && workload.kind == CEL_RECORD &&
+            workload.record->type->get(workload.record, i, &run).kind == CEL_ABSENT)
+            append_name(out, n++, "workload.metrics.", metrics->workload_fields[i].name);
+    }
+    return n;
 }

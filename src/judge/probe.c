@@ -1,7 +1,4 @@
-/*
- * An expression in a graph of its own, in which every part that was written is a node; its
- * variables beside it, as nodes that it reads.
- */
+/* Evaluates one expression for one row, in a graph of its own where every part is a node. */
 
 #include "judge/probe.h"
 
@@ -15,7 +12,7 @@
 #include "schema/amounts.h"
 
 #define LEAF_VALUE_MAX 80u /* bytes of a value */
-#define TREE_VALUE_MAX 40u /* the same in a tree, where texts take their room */
+#define TREE_VALUE_MAX 40u /* the same in a tree, which also shows the texts */
 
 struct Probe {
     Judge *judge;
@@ -133,7 +130,7 @@ static bool print_amount(const CelLeaf *leaf, Buf *out) {
     return false;
 }
 
-/* Also what is candidates for without a input mark: an entry of a map, a metric. */
+/* Also an entry of a map or a metric that is read without `?`. */
 static bool is_absent(const CelLeaf *leaf) {
     return leaf->value.kind == CEL_ABSENT ||
            (leaf->value.kind == CEL_ERROR && leaf->value.error->is_absence);

@@ -23,7 +23,7 @@ typedef struct Probe Probe;
 int probe_new(Judge *judge, const Expression *expression, Arena *arena, Probe **ret) MUST_CHECK;
 
 /* The values that made the result what it is (cel_explained_leaves()): into @ret, which has room
- * for PROBE_VALUES_MAX; mode many through @ret_n. In @arena. 0 or -ENOMEM. */
+ * for PROBE_VALUES_MAX; how many through @ret_n. In @arena. 0 or -ENOMEM. */
 int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t *ret_n) MUST_CHECK;
 
 /* The whole expression as a tree with all its values, then the variables it uses as trees of

@@ -1,8 +1,8 @@
 /*
- * NodeFacts: what a filter reads of nodes and pods that somebody could change, found in its graph by
- * the path of fields; equal parts of the graph are one node, so that one cut there stands for all
- * places that read it. A fact that something else hangs on (free and requested amounts, the map
- * of labels as a whole) is left alone, so that what is tried is a state that can be.
+ * Facts: state of nodes and pods that a filter reads and that could be changed, found in its graph
+ * by the path of fields. Equal parts of the graph are one node, so one cut there stands for all
+ * places that read it. A fact is left alone if other values depend on it (free and requested
+ * amounts, the map of labels as a whole), so that only possible states are tried.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@ void remedies_walk(Remedies *remedies, uint32_t root,
     void (*see)(Remedies *remedies, uint32_t node, void *context), void *context) {
     size_t n = 0, n_seen = 0;
 
-    /* What was seen stays in the array, so that its marks can be taken away again. */
+    /* Nodes stay in the array, so that their marks can be cleared at the end. */
     remedies->stack[n++] = root;
     remedies->marks[root] = 1;
     while (n_seen < n) {
@@ -72,7 +72,7 @@ static bool is_call(const CelGraphNode *node, const char *name) {
            str_is(node->overloads[0]->name, name);
 }
 
-/* What was measured of a node is no part of what it is. */
+/* Measured values are no part of the node itself. */
 static bool is_measured(const CelGraphNode *node) {
     return is_call(node, "@metrics") || is_call(node, "@measured") || is_call(node, "@measured-at");
 }
@@ -81,7 +81,7 @@ static bool is_field_op(uint16_t op) {
     return op == OP_FIELD || op == OP_TEST_FIELD || op == OP_OPT_FIELD;
 }
 
-/* Whether node @number is what @path leads to; only its last field may be candidates for otherwise. */
+/* Whether node @number is at @path; only its last field may be read as optional or tested. */
 static bool is_at_path(const Remedies *remedies, uint32_t number, const FactPath *path) {
     const CelGraphNode *node = node_at(remedies, number);
     size_t n = 0;
@@ -149,7 +149,8 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyF
     return true;
 }
 
-static bool recognise(const Remedies *remedies, uint32_t number, RemedyFact *ret, ReadMode *ret_how) {
+static bool recognise(
+    const Remedies *remedies, uint32_t number, RemedyFact *ret, ReadMode *ret_how) {
     const CelGraphNode *node = node_at(remedies, number);
     uint32_t at = number;
     Str key = STR_NULL;
@@ -163,7 +164,7 @@ static bool recognise(const Remedies *remedies, uint32_t number, RemedyFact *ret
         if (fact_paths[i].is_map != is_map || !is_at_path(remedies, at, &fact_paths[i]))
             continue;
         *ret = (RemedyFact){.kind = fact_paths[i].kind, .object = at, .key = key};
-        if (!is_map && node->n_args > 0) { /* the record, so that all ways to read it are one */
+        if (!is_map && node->n_args > 0) { /* the record, so that all reads of it are one fact */
             ret->object = node->args[0];
             ret->key = cel_str(node->constant);
         }
@@ -177,8 +178,9 @@ static bool recognise(const Remedies *remedies, uint32_t number, RemedyFact *ret
 
 static uint32_t add_fact(RemedyFilter *filter_facts, const RemedyFact *fact) {
     for (size_t i = 0; i < filter_facts->n_facts; i++)
-        if (filter_facts->facts[i].object == fact->object && filter_facts->facts[i].kind == fact->kind &&
-            filter_facts->facts[i].kind != FACT_PODS && str_eq(filter_facts->facts[i].key, fact->key))
+        if (filter_facts->facts[i].object == fact->object &&
+            filter_facts->facts[i].kind == fact->kind && filter_facts->facts[i].kind != FACT_PODS &&
+            str_eq(filter_facts->facts[i].key, fact->key))
             return (uint32_t)i;
     if (filter_facts->n_facts == FACTS_MAX)
         return UINT32_MAX;
@@ -192,7 +194,7 @@ static void collect(Remedies *remedies, uint32_t number, void *context) {
     RemedyFact fact;
     uint32_t at;
 
-    /* what reads the variable of a loop is another thing in each of its turns */
+    /* a read of a loop variable differs in each iteration */
     if (node_at(remedies, number)->levels || !recognise(remedies, number, &fact, &mode))
         return;
     at = add_fact(filter_facts, &fact);
@@ -216,7 +218,7 @@ const RemedyRead *remedy_filter_read(const RemedyFilter *filter_facts, uint32_t 
     return NULL;
 }
 
-/* --- what hangs on what ------------------------------------------------------------------- */
+/* --- dependencies ------------------------------------------------------------------------- */
 
 bool fact_is_amount(FactKind kind) {
     return kind == FACT_FREE || kind == FACT_REQUESTED || kind == FACT_ALLOCATABLE ||
@@ -255,7 +257,7 @@ static bool is_whole(const RemedyFact *fact, uint32_t number) {
     return fact->kind != FACT_NOW && number == fact->object;
 }
 
-/* Something that looks at the whole of which the fact is a part. */
+/* Finds reads of the whole that the fact is a part of. */
 static void find_other_users(Remedies *remedies, uint32_t number, void *context) {
     const CelGraphNode *node = node_at(remedies, number);
     const FactUsers *users = context;
@@ -279,7 +281,7 @@ static void find_other_users(Remedies *remedies, uint32_t number, void *context)
         fact->is_fixed = true;
 }
 
-/* Those of a node are counted in the cluster's. */
+/* Facts of a node are included in totals of the cluster. */
 static bool is_counted(const RemedyFilter *filter_facts, const Remedies *remedies, FactKind kind) {
     return kind < FACT_METRIC &&
            (node_at(remedies, filter_facts->root)->groups & SCHEMA_BIT(SCHEMA_CLUSTER));
@@ -299,8 +301,8 @@ static void fix_facts(Remedies *remedies, RemedyFilter *filter_facts) {
 
 /* --- code --------------------------------------------------------------------------------- */
 
-static int make_code(Remedies *remedies, const RemedyFilter *filter_facts, uint32_t node, uint32_t local,
-    const CelCode **ret) {
+static int make_code(Remedies *remedies, const RemedyFilter *filter_facts, uint32_t node,
+    uint32_t local, const CelCode **ret) {
     CelEmitOptions options = {
         .cut_slots = remedies->cuts,
         .n_cut_slots = cel_graph_size(remedies->graph),
@@ -331,7 +333,8 @@ int remedy_filter_new(Remedies *remedies, const Filter *filter, RemedyFilter **r
     remedies_walk(remedies, filter_facts->root, collect, filter_facts);
     fix_facts(remedies, filter_facts);
     for (size_t i = 0; r == 0 && !filter_facts->is_too_much && i < filter_facts->n_reads; i++)
-        r = make_code(remedies, NULL, filter_facts->reads[i].node, CEL_NO_NODE, &filter_facts->reads[i].code);
+        r = make_code(
+            remedies, NULL, filter_facts->reads[i].node, CEL_NO_NODE, &filter_facts->reads[i].code);
     *ret = filter_facts;
     return r;
 }
@@ -418,7 +421,7 @@ static CelValue as_read(RemedyAttempt *attempt, ReadMode mode, CelValue value) {
     return run ? cel_make_optional(run, value) : cel_none();
 }
 
-/* Whether a resource is offered does not depend on mode much of it there is. */
+/* Whether a resource is offered does not depend on how much of it there is. */
 static bool is_bound(const RemedyFilter *filter_facts, const RemedyRead *read, uint32_t fact) {
     return read->fact == fact &&
            !(read->mode == READ_TEST && fact_is_amount(filter_facts->facts[fact].kind));

@@ -1,15 +1,6 @@
 #pragma once
 
-/*
- * What the files about remedies share. remedy.h is the contract: nobody else includes this.
- *
- *     remedy.c         the search: which comparisons fail, in which order they are mended
- *     remedy-fact.c    what a filter reads that could be different
- *     remedy-solve.c   one comparison
- *     remedy-order.c   more and less
- *     remedy-taint.c   taints and tolerations
- *     remedy-text.c    the words
- */
+/* Shared by remedy*.c. */
 
 #include <stdbool.h>
 
@@ -23,7 +14,7 @@
 #define READS_MAX 64u
 #define CODES_MAX 64u
 
-/* What could be different. */
+/* State of a node or a pod that could be changed. */
 typedef enum FactKind {
     FACT_LABEL,
     FACT_ANNOTATION,
@@ -33,7 +24,7 @@ typedef enum FactKind {
     FACT_REQUESTED,
     FACT_ALLOCATABLE,
     FACT_TAINTS,
-    FACT_PODS, /* mode many, of those that match */
+    FACT_PODS, /* how many, of those that match */
     FACT_METRIC,
     FACT_NOW,
     FACT_POD_LABEL,
@@ -81,16 +72,16 @@ typedef struct RemedyFilter {
     size_t n_reads;
     KnownCode codes[CODES_MAX]; /* with all reads cut */
     size_t n_codes;
-    bool is_too_much; /* nothing will be said */
+    bool is_too_much; /* too many: no remedy */
 } RemedyFilter;
 
 struct Remedies {
     Judge *judge;
     const CelGraph *graph;
     Arena *arena;
-    uint32_t *cuts;      /* by node of the graph; CEL_NO_SLOT but while code is made */
-    uint8_t *marks;      /* by node: seen in this walk */
-    uint32_t *stack;     /* of a walk: each node once at most */
+    uint32_t *cuts;         /* by node of the graph; CEL_NO_SLOT but while code is made */
+    uint8_t *marks;         /* by node: seen in this walk */
+    uint32_t *stack;        /* of a walk: each node once at most */
     RemedyFilter **filters; /* by number of the filter; NULL: not looked at yet */
 };
 
@@ -130,16 +121,16 @@ const RemedyRead *remedy_filter_read(const RemedyFilter *filter_facts, uint32_t 
 void remedies_walk(Remedies *remedies, uint32_t root,
     void (*see)(Remedies *remedies, uint32_t node, void *context), void *context);
 
-/* What the fact is now; absent: it is not there, or nobody candidates for its value. */
+/* The value of the fact; absent: it is not there, or its value is not read. */
 CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact);
 
-/* What it was. */
+/* Its value before the changes. */
 CelValue attempt_fact_before(const RemedyAttempt *attempt, uint32_t fact);
 
 /* Sets it, in all its reads. */
 void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value);
 
-/* What its reads are bound to, to be bound to it again. */
+/* The values of its reads, to be restored. */
 typedef struct SavedValues {
     CelValue values[READS_MAX];
 } SavedValues;
@@ -162,12 +153,11 @@ CelValue attempt_body(RemedyAttempt *attempt, uint32_t body, uint32_t local, Cel
 
 /* --- remedy-solve.c */
 
-/* Changes something so that @atom is @want. False, with nothing changed: it does not know mode. */
+/* Changes something so that @atom is @want. False, with nothing changed: it does not know how. */
 bool attempt_solve(RemedyAttempt *attempt, uint32_t atom, bool want);
 
-/* The same for more and less, and for loops over the node's taints. */
+/* The same for < and >. */
 bool attempt_solve_order(RemedyAttempt *attempt, uint32_t atom, bool want);
-bool attempt_solve_taints(RemedyAttempt *attempt, uint32_t atom, bool want);
 
 /* Whether node @node is @want now. */
 bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want);
@@ -197,7 +187,7 @@ static inline const CelGraphNode *attempt_node(const RemedyAttempt *attempt, uin
     return cel_graph_node(attempt->remedies->graph, number);
 }
 
-/* How readily a fact is changed; less is better. */
+/* How hard a fact is to change; less is better. */
 unsigned fact_cost(FactKind kind);
 
 /* --- remedy-text.c */

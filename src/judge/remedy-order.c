@@ -1,7 +1,7 @@
 /*
- * More and less: mode far a number must move for a comparison to change its mind. Both sides are
- * taken for a line, which shows where to look; around that place one unit after the other is
- * tried, so what is found is the least.
+ * < and >: how far a number must move for the result of a comparison to change. Both sides are
+ * taken as linear, which gives the place to search; around it one unit after the other is tried, so
+ * the least change is found.
  */
 
 #include <float.h>
@@ -117,7 +117,7 @@ static CelValue moved(const RemedyFact *fact, CelValue from, double n) {
     return from.kind == CEL_INT ? cel_int((int64_t)number) : cel_double(number);
 }
 
-/* There are no negative amounts, and nobody goes back in time. */
+/* Amounts are not negative, and time does not go back. */
 static bool is_possible(const RemedyFact *fact, CelValue v, double n) {
     double number = 0;
 
@@ -125,12 +125,12 @@ static bool is_possible(const RemedyFact *fact, CelValue v, double n) {
         return n > 0;
     if (!as_number(v, &number) || fabs(number) > NUMBER_MAX)
         return false;
-    if (fact->kind == FACT_POD_REQUEST) /* to ask for nothing is no advice */
+    if (fact->kind == FACT_POD_REQUEST) /* a request of 0 is no advice */
         return number > 0;
     return fact->kind == FACT_FREE || fact->kind == FACT_POD_PRIORITY || number >= 0;
 }
 
-/* How many units away the comparison changes its mind, if it is a line that gets there. */
+/* How many units away the result changes, if both sides are linear. */
 static bool find_crossing(
     RemedyAttempt *attempt, const CelGraphNode *node, uint32_t number, CelValue from, double *ret) {
     const RemedyFact *fact = &attempt->filter_facts->facts[number];
@@ -172,7 +172,7 @@ static bool step_towards(
     return false;
 }
 
-/* Right at the limit either direction could be meant. */
+/* Right at the limit both directions are tried. */
 static bool solve_by_steps(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t number) {
     const RemedyFact *fact = &attempt->filter_facts->facts[number];
     CelValue from = attempt_fact(attempt, number);
@@ -188,8 +188,8 @@ static bool solve_by_steps(RemedyAttempt *attempt, uint32_t atom, bool want, uin
 }
 
 /* int(label) > 3: the number as a text. */
-static bool solve_text(
-    RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t side_number, Relation relation, double v) {
+static bool solve_text(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t side_number,
+    Relation relation, double v) {
     const CelGraphNode *node = attempt_node(attempt, side_number);
     double number = relation == LESS ? ceil(v) - 1 : relation == MORE ? floor(v) + 1 : v;
     RemedyChange change = {.relation = relation == LESS || relation == LESS_OR_SAME ? "<=" : ">="};
@@ -211,8 +211,8 @@ static bool solve_text(
 }
 
 /* A number without a unit against another: metrics.load < 0.8. */
-static bool solve_plain(
-    RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t side_number, Relation relation, double v) {
+static bool solve_plain(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t side_number,
+    Relation relation, double v) {
     RemedyChange change = {.relation = relation_words[relation], .bound = cel_double(v)};
     double value = relation == LESS   ? nextafter(v, -DBL_MAX)
                    : relation == MORE ? nextafter(v, DBL_MAX)
@@ -245,7 +245,7 @@ static bool solve_sides(RemedyAttempt *attempt, uint32_t atom, bool want, Relati
     return false;
 }
 
-/* The facts that the comparison reads, the most readily changed first. */
+/* The facts that the comparison reads, the easiest to change first. */
 static bool solve_facts(RemedyAttempt *attempt, uint32_t atom, bool want, Relation relation) {
     FactsRead reads;
 

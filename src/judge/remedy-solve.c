@@ -1,7 +1,6 @@
 /*
- * One comparison: which fact on one of its sides, changed to what, makes it true (or false).
- * Whatever is tried is checked by evaluating the comparison again. More and less are in
- * remedy-order.c, taints in remedy-taint.c.
+ * One comparison: which fact on one of its sides, changed to which value, makes it true (or false).
+ * Every change is checked by evaluating the comparison again. < and > are in remedy-order.c.
  */
 
 #include <string.h>
@@ -146,8 +145,8 @@ static CelValue other_than(const RemedyAttempt *attempt, const RemedySide *side,
     }
 }
 
-static bool make_equal(
-    RemedyAttempt *attempt, uint32_t atom, bool want, const RemedySide *side, CelValue v, bool is_equal) {
+static bool make_equal(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedySide *side,
+    CelValue v, bool is_equal) {
     bool is_nothing = is_equal && side->may_lack && v.kind == CEL_STRING && v.len == 0;
     RemedyChange change = {
         .fact = side->fact,
@@ -163,7 +162,7 @@ static bool make_equal(
     return is_plain(v) && attempt_try(attempt, atom, want, &change);
 }
 
-/* The side that is changed more readily comes first. */
+/* The side that is easier to change comes first. */
 static bool solve_equal(RemedyAttempt *attempt, uint32_t atom, bool want, bool is_equal) {
     const CelGraphNode *node = attempt_node(attempt, atom);
     RemedySide sides[2];
@@ -225,12 +224,131 @@ static bool solve_read(RemedyAttempt *attempt, uint32_t atom, const RemedyRead *
         change.value = change.bound = cel_bool(want);
         return attempt_try(attempt, atom, want, &change);
     }
-    if (fact->kind == FACT_METRIC || fact_is_amount(fact->kind)) /* not ours to bring about */
+    if (fact->kind == FACT_METRIC || fact_is_amount(fact->kind)) /* cannot be set */
         return false;
     change.relation = want ? "present" : "absent";
     change.value = want ? cel_string(STR("")) : cel_absent();
     change.is_any = want;
     return attempt_try(attempt, atom, want, &change);
+}
+
+/* --- taints ------------------------------------------------------------------------------- */
+
+/* The variable of a loop, as its body reads it. */
+typedef struct FindLocal {
+    uint32_t immediate, found;
+} FindLocal;
+
+static void find_local(Remedies *remedies, uint32_t number, void *context) {
+    const CelGraphNode *node = cel_graph_node(remedies->graph, number);
+    FindLocal *find = context;
+
+    if (node->op == OP_LOCAL && node->immediate == find->immediate)
+        find->found = number;
+}
+
+/* pod.tolerates(t), or pod.tolerates(t.text). */
+static bool is_tolerance(const RemedyAttempt *attempt, const CelGraphNode *body, uint32_t local) {
+    const CelGraphNode *taint;
+
+    if ((body->op != OP_CALL && body->op != OP_CALL_CHECKED) || body->n_overloads != 1 ||
+        !str_is(body->overloads[0]->name, "tolerates") ||
+        attempt_node(attempt, body->args[0])->op != OP_VARIABLE)
+        return false;
+    taint = attempt_node(attempt, body->args[1]);
+    return body->args[1] == local || (taint->op == OP_FIELD && taint->args[0] == local);
+}
+
+/* Gives the pod tolerations for all taints that were found. */
+static bool set_tolerations(RemedyAttempt *attempt) {
+    const JudgeInput *input = &attempt->remedies->judge->input;
+    size_t n = input->pod->tolerations.n;
+    Toleration *items = ARENA_ARRAY(attempt->arena, Toleration, n + REMEDIES_MAX);
+    Pod *pod = ARENA_NEW(attempt->arena, Pod);
+
+    if (!items || !pod)
+        return false;
+    if (n > 0)
+        memcpy(items, input->pod->tolerations.items, n * sizeof(*items));
+    for (size_t i = 0; i < attempt->n_changes; i++) {
+        const Taint *taint = attempt->changes[i].taint;
+
+        if (taint)
+            items[n++] =
+                (Toleration){.key = taint->key, .value = taint->value, .effect = taint->effect};
+    }
+    *pod = *input->pod;
+    pod->tolerations = (Tolerations){items, n};
+    attempt->values[input->program->schema->pod_slot] = schema_pod(pod, attempt->arena);
+    return true;
+}
+
+static bool solve_tolerations(RemedyAttempt *attempt, uint32_t atom) {
+    const JudgeInput *input = &attempt->remedies->judge->input;
+    const Node *node = table_node(input->table, attempt->row);
+    size_t before = attempt->n_changes;
+
+    for (size_t i = 0; node && i < node->taints.n; i++) {
+        Taints one = {.items = &node->taints.items[i], .n = 1};
+
+        if (tolerations_admit(&input->pod->tolerations, &one))
+            continue;
+        if (attempt->n_changes == REMEDIES_MAX)
+            return false;
+        attempt->changes[attempt->n_changes++] =
+            (RemedyChange){.fact = UINT32_MAX, .relation = "in", .taint = one.items};
+    }
+    return attempt->n_changes > before && set_tolerations(attempt) &&
+           attempt_holds(attempt, atom, /* want= */ true);
+}
+
+/* Removes the elements that make the comparison fail. */
+static bool solve_removal(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t local) {
+    const CelGraphNode *loop = attempt_node(attempt, atom);
+    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, loop->args[0]);
+    CelValue v = read ? attempt->values[read->slot] : cel_absent();
+    CelRun *run = judge_run_new(attempt->remedies->judge, attempt->arena);
+    CelList *list = ARENA_NEW(attempt->arena, CelList);
+    CelValue *items;
+
+    if (!run || !list || v.kind != CEL_LIST || attempt->filter_facts->facts[read->fact].is_fixed)
+        return false;
+    items = ARENA_ARRAY(attempt->arena, CelValue, v.list->n + 1);
+    if (!items)
+        return false;
+    *list = (CelList){.depth = v.list->depth, .items = items};
+    for (uint32_t i = 0; i < v.list->n; i++) {
+        CelValue element = cel_list_at(v.list, i, run);
+        CelValue body = attempt_body(attempt, loop->args[1], local, element);
+
+        if (body.kind == CEL_BOOL && body.boolean == want)
+            items[list->n++] = element;
+    }
+    return attempt_try(attempt,
+        atom,
+        want,
+        &(RemedyChange){
+            .fact = read->fact,
+            .relation = "without",
+            .value = cel_list(list),
+            .bound = cel_list(list),
+        });
+}
+
+static bool solve_taints(RemedyAttempt *attempt, uint32_t atom, bool want) {
+    const CelGraphNode *loop = attempt_node(attempt, atom);
+    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, loop->args[0]);
+    FindLocal find = {2 * (loop->immediate & CEL_LOOP_LEVEL), CEL_NO_NODE};
+
+    if (!read || attempt->filter_facts->facts[read->fact].kind != FACT_TAINTS ||
+        loop->n_args != 2 || (loop->op == OP_ALL) != want)
+        return false;
+    remedies_walk(attempt->remedies, loop->args[1], find_local, &find);
+    if (find.found == CEL_NO_NODE)
+        return false;
+    if (is_tolerance(attempt, attempt_node(attempt, loop->args[1]), find.found))
+        return solve_tolerations(attempt, atom);
+    return solve_removal(attempt, atom, want, find.found);
 }
 
 /* --- all ---------------------------------------------------------------------------------- */
@@ -256,7 +374,7 @@ bool attempt_solve(RemedyAttempt *attempt, uint32_t atom, bool want) {
         return solve_in_set(attempt, atom, want);
     case OP_ALL:
     case OP_EXISTS:
-        return attempt_solve_taints(attempt, atom, want);
+        return solve_taints(attempt, atom, want);
     default:
         return attempt_solve_order(attempt, atom, want);
     }

@@ -1,4 +1,5 @@
-/* The words: a change as somebody would ask for it, and the same in terms of the expression. */
+/* Describes a change for people ("500m more cpu free on the node"), and as a term of the
+ * expression. */
 
 #include <math.h>
 
@@ -71,8 +72,9 @@ static void print_values(CelValue list, Buf *out) {
         buf_append(out, STR(", …"));
 }
 
-/* What is said of "label pool". */
-static void print_condition(const RemedyFact *fact, const RemedyChange *change, const char *noun, Buf *out) {
+/* "label pool=a", "no label pool". */
+static void print_condition(
+    const RemedyFact *fact, const RemedyChange *change, const char *noun, Buf *out) {
     Str relation = str_from_c(change->relation);
 
     if (str_is(relation, "absent")) {
@@ -98,7 +100,7 @@ static void print_condition(const RemedyFact *fact, const RemedyChange *change, 
 
 /* --- amounts ------------------------------------------------------------------------------ */
 
-/* As the table counts. */
+/* In units of the table. */
 static int64_t units_of(const RemedyFact *fact, CelValue v) {
     AmountKey key = amount_key(fact->key);
     double units = v.kind == CEL_DOUBLE ? round(v.d * key.scale) : 0;
@@ -106,7 +108,7 @@ static int64_t units_of(const RemedyFact *fact, CelValue v) {
     return fabs(units) < 9e18 ? (int64_t)units : 0;
 }
 
-/* Exact, or it says that it is not. */
+/* "about", if the text is not exact. */
 static void print_amount(Str resource, int64_t amount, Buf *out) {
     Buf text = BUF_INIT(64);
     int64_t back = 0;
@@ -118,8 +120,9 @@ static void print_amount(Str resource, int64_t amount, Buf *out) {
     buf_done(&text);
 }
 
-/* What evicting cannot bring about. */
-static void print_whole(const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
+/* More than evictions can free. */
+static void print_whole(
+    const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
     const Node *node = table_node(attempt->remedies->judge->input.table, attempt->row);
     Str resource = fact_resource(fact->key);
     int64_t whole = node ? resources_get(&node->allocatable, resource) : 0;
@@ -127,12 +130,12 @@ static void print_whole(const RemedyAttempt *attempt, const RemedyFact *fact, co
     if (fact->kind != FACT_FREE || units_of(fact, change->value) <= whole)
         return;
     if (whole == 0) {
-        buf_append(out, STR(" (it offers none)"));
+        buf_append(out, STR(" (the node has none)"));
         return;
     }
-    buf_append(out, STR(" (it has "));
+    buf_append(out, STR(" (the node has "));
     resource_amount_print(resource, whole, out);
-    buf_append(out, STR(" in all)"));
+    buf_append(out, STR(" in total)"));
 }
 
 static void print_change_of_amount(
@@ -148,7 +151,7 @@ static void print_change_of_amount(
     print_amount(resource, difference < 0 ? -difference : difference, out);
     buf_printf(out, " %s %.*s ", is_more ? "more" : "less", STR_FMT(resource));
     if (fact->kind == FACT_POD_REQUEST)
-        buf_append(out, STR("candidates for by the pod"));
+        buf_append(out, STR("requested by the pod"));
     else
         buf_append(out,
             fact->kind == FACT_ALLOCATABLE ? STR("allocatable on the node")
@@ -188,7 +191,8 @@ static void print_removed(const RemedyAttempt *attempt, const RemedyChange *chan
     buf_append(out, STR(" on the node"));
 }
 
-static void print_pods(const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
+static void print_pods(
+    const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
     CelValue before = attempt_fact_before(attempt, change->fact);
     int64_t difference =
         before.kind == CEL_INT && change->value.kind == CEL_INT ? change->value.i - before.i : 0;
@@ -216,7 +220,8 @@ static void print_wait(const RemedyAttempt *attempt, const RemedyChange *change,
     buf_append(out, STR(" more time"));
 }
 
-static void print_fact(const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
+static void print_fact(
+    const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
     switch (fact->kind) {
     case FACT_LABEL:
     case FACT_ANNOTATION:

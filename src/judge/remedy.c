@@ -1,7 +1,7 @@
 /*
- * The search. From the root of the filter down to a comparison that is not what it must be, which
- * is mended; then from the root again, until the filter is true. Where one of several would do,
- * one way is tried after the other, and the one that changes the least is told.
+ * The search. It goes from the root of the filter down to a comparison that fails, changes a fact
+ * so that it holds, and starts again, until the filter is true. Where one of several changes is
+ * enough, all are tried, and the smallest is returned.
  */
 
 #include "judge/remedy.h"
@@ -11,11 +11,11 @@
 
 #include "judge/remedy-internal.h"
 
-#define CHOICES_MAX 4u /* that are tried both ways: 16 attempts at most */
-#define ROUNDS_MAX 12u /* of mending */
+#define CHOICES_MAX 4u /* tried both ways: 16 attempts at most */
+#define ROUNDS_MAX 12u /* changes in a row */
 #define DEPTH_MAX 256u /* of && || ! ?: inside each other */
 
-/* One of both: false: the first. */
+/* False: take the first of two. */
 static bool choose(RemedyAttempt *attempt) {
     unsigned number = attempt->n_choices++;
 
@@ -26,7 +26,7 @@ static bool reads_node(const RemedyAttempt *attempt, uint32_t number) {
     return attempt_node(attempt, number)->groups & SCHEMA_BIT(SCHEMA_NODE);
 }
 
-/* Of an && that must be true (an || that must be false) both sides must be: which one first? */
+/* An && that must be true (an || that must be false) needs both sides: the one to solve next. */
 static uint32_t pick_needed(RemedyAttempt *attempt, const CelGraphNode *node, bool want) {
     bool left = attempt_holds(attempt, node->args[0], want);
 
@@ -35,14 +35,14 @@ static uint32_t pick_needed(RemedyAttempt *attempt, const CelGraphNode *node, bo
     return node->args[choose(attempt)];
 }
 
-/* Of an || that must be true one side is enough: that of the node, if there is one. */
+/* An || that must be true needs one side: that which reads the node, if there is one. */
 static uint32_t pick_enough(RemedyAttempt *attempt, const CelGraphNode *node) {
     bool is_right = !reads_node(attempt, node->args[0]) && reads_node(attempt, node->args[1]);
 
     return node->args[is_right != choose(attempt)];
 }
 
-/* A comparison that must be mended: its node, and what it must be. */
+/* Finds a comparison that fails: its node, and the result it must have. */
 static bool find_atom(RemedyAttempt *attempt, uint32_t *ret, bool *ret_want) {
     uint32_t at = attempt->filter_facts->root;
     bool want = true;
@@ -111,7 +111,7 @@ static unsigned cost_of(const RemedyAttempt *attempt) {
     return cost;
 }
 
-/* All ways; the best that was found, or none: UINT32_MAX. */
+/* Tries all choices; the cost of the best, or UINT32_MAX: none. */
 static unsigned find_best(RemedyAttempt *attempt, RemedyAttempt *best) {
     unsigned least = UINT32_MAX;
     unsigned n_ways = 1;
@@ -161,7 +161,8 @@ int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
 int remedies_find(Remedies *remedies, const Filter *filter, uint32_t row, Arena *arena, Remedy *ret,
     size_t *ret_n) {
     RemedyFilter **filter_facts = &remedies->filters[filter->number];
-    RemedyAttempt *attempt = ARENA_NEW(arena, RemedyAttempt), *best = ARENA_NEW(arena, RemedyAttempt);
+    RemedyAttempt *attempt = ARENA_NEW(arena, RemedyAttempt),
+                  *best = ARENA_NEW(arena, RemedyAttempt);
     size_t n_slots = remedies->judge->input.program->n_slots + READS_MAX + 1;
     int r = 0;
 

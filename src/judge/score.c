@@ -12,14 +12,14 @@ static bool score_applies(const Judge *judge, const Score *score) {
     return !score->policy->is_observed && judge_applies(judge, score->policy);
 }
 
-/* What a score rule gives. */
+/* The values of a score rule over a batch. */
 typedef struct ScoreColumn {
     const double *values;
     const uint8_t *states; /* NULL: all fine */
 } ScoreColumn;
 
-/* The column of a score rule, in @room if they are no doubles, and in @states if some fail for want
- * of a metric. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
+/* Reads the column of a score rule; into @room if it has ints, its states into @states if a metric
+ * is absent. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 static int fetch_score(
     Judge *judge, const Score *score, size_t n, double *room, uint8_t *states, ScoreColumn *ret) {
     const Column *column;
@@ -39,7 +39,7 @@ static int fetch_score(
     return 0;
 }
 
-/* 0..100, whatever came out; NaN is no score. */
+/* Clamped to 0..100; NaN is an error. */
 static inline double settled(double value, double on_error) {
     double least = value > 0 ? value : 0;
 
@@ -77,18 +77,18 @@ typedef struct RawScores {
     uint8_t *states;
 } RawScores;
 
-/* The rows and what they add up to. */
+/* The rows and their totals. */
 typedef struct ScoreBatch {
     RowOrder order;
     double weights;
-    double *totals; /* by the order's rows: rules that are not normalised; 0 behind the last */
-    RawScores *raws;      /* by number of the rule; of those that are */
-    double batch[PLAN_BATCH_ROWS];
-    uint8_t states[PLAN_BATCH_ROWS]; /* of a rule that fails for want of a metric */
+    double *totals;  /* by the order's rows: rules that are not normalised; 0 behind the last */
+    RawScores *raws; /* by number of the rule; of those that are */
+    double values[PLAN_BATCH_ROWS];
+    uint8_t states[PLAN_BATCH_ROWS]; /* of a rule whose metric is absent */
 } ScoreBatch;
 
-static int keep_raw(
-    Judge *judge, ScoreBatch *batch, const Score *score, size_t begin, const ScoreColumn *column, size_t n) {
+static int keep_raw(Judge *judge, ScoreBatch *batch, const Score *score, size_t begin,
+    const ScoreColumn *column, size_t n) {
     RawScores *raw = &batch->raws[score->number];
 
     if (!raw->values) {
@@ -103,21 +103,21 @@ static int keep_raw(
     return 0;
 }
 
-/* onMissing, which is 0 to 100, takes the place of what is missing: in the batch's own room. */
+/* Replaces JUDGE_STATE_MISSING by onMissing, in the batch's own arrays. */
 static void settle_missing(ScoreBatch *batch, double on_missing, size_t n, ScoreColumn *column) {
     if (column->states != batch->states)
         return;
     for (size_t i = 0; i < n; i++) {
         bool is_missing = batch->states[i] == JUDGE_STATE_MISSING;
 
-        batch->batch[i] = is_missing ? on_missing : column->values[i];
+        batch->values[i] = is_missing ? on_missing : column->values[i];
         batch->states[i] = is_missing ? COLUMN_OK : batch->states[i];
     }
-    column->values = batch->batch;
+    column->values = batch->values;
 }
 
-static int count_failed(
-    Judge *judge, ScoreBatch *batch, const Score *score, size_t begin, const ScoreColumn *column, size_t n) {
+static int count_failed(Judge *judge, ScoreBatch *batch, const Score *score, size_t begin,
+    const ScoreColumn *column, size_t n) {
     StateCount errors = {.state = COLUMN_ERROR,
         .n_rules = judge->input.program->n_scores,
         .rule = score->number,
@@ -144,7 +144,7 @@ static int score_batch(Judge *judge, ScoreBatch *batch, size_t begin, size_t n) 
 
         if (!score_applies(judge, score))
             continue;
-        r = fetch_score(judge, score, n, batch->batch, batch->states, &column);
+        r = fetch_score(judge, score, n, batch->values, batch->states, &column);
         if (r != 0)
             return r;
         r = count_failed(judge, batch, score, begin, &column, n);
@@ -160,7 +160,7 @@ static int score_batch(Judge *judge, ScoreBatch *batch, size_t begin, size_t n) 
     return 0;
 }
 
-/* What a rule gives those who candidates, made 0..100 over them. */
+/* The values of a rule, normalized over the candidates. */
 static int normalize_rule(
     Judge *judge, const RowOrder *order, const Score *score, const RawScores *raw, double *ret) {
     uint8_t *states = ARENA_ARRAY(judge->input.arena, uint8_t, order->n_candidates);
@@ -177,7 +177,8 @@ static int normalize_rule(
     }
     r = normalize(
         score->normalize, score->on_error, states, order->n_candidates, judge->input.arena, ret);
-    for (size_t i = 0; r == 0 && score->missing_root != UINT32_MAX && i < order->n_candidates; i++) {
+    for (size_t i = 0; r == 0 && score->missing_root != UINT32_MAX && i < order->n_candidates;
+         i++) {
         size_t place = order_place(order, i);
 
         if (place < order->n && raw->states[place] == JUDGE_STATE_MISSING)
@@ -186,7 +187,7 @@ static int normalize_rule(
     return r;
 }
 
-/* Rules that are normalised are added when all rows are known. */
+/* Adds the rules that are normalized, when all rows are known. */
 static int add_normalized(Judge *judge, const ScoreBatch *batch, double *totals) {
     const Program *program = judge->input.program;
     size_t n = batch->order.n_candidates;
@@ -225,7 +226,7 @@ static int score_batch_init(Judge *judge, const uint32_t *rows, size_t n, ScoreB
     return ret->totals && ret->raws ? 0 : -ENOMEM;
 }
 
-/* Totals of the order's rows, to those who candidates. The unknown node's place is behind the last. */
+/* The total of the unknown node is behind the last. */
 static void hand_out(const ScoreBatch *batch, double *ret) {
     for (size_t i = 0; i < batch->order.n_candidates; i++)
         ret[i] = batch->totals[order_place(&batch->order, i)];
@@ -238,7 +239,7 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
 
     if (r < 0)
         return r;
-    if (!judge->session) { /* time was up before it began */
+    if (!judge->session) { /* the deadline passed before it began */
         judge->n_late = judge->input.n;
         memset(ret, 0, n_rows * sizeof(*ret));
         return 0;
@@ -246,7 +247,7 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
     for (size_t begin = 0; begin < batch->order.n && r == 0; begin += n) {
         n = order_begin(judge, &batch->order, begin);
         r = score_batch(judge, batch, begin, n);
-        if (r == PLAN_DEADLINE_PASSED) /* they are worth nothing */
+        if (r == PLAN_DEADLINE_PASSED) /* these rows score 0 */
             order_note_late(judge, &batch->order, begin);
     }
     if (r < 0)

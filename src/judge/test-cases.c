@@ -14,7 +14,7 @@
  *     scores: {a: 50, b: 33.3333333333}    # every node; to nine decimals
  *     explain: {b: "label pool is absent"} # of the filter that speaks against it
  *
- * Besides, each verdict is held against every filter candidates one by one of the scalar machine.
+ * Besides, each verdict is compared with every filter, evaluated one by one by the scalar machine.
  */
 
 #include <math.h>
@@ -132,7 +132,7 @@ static bool passes(const Case *test, const Filter *filter, uint32_t row) {
     return cel_is_true(value) || (value.kind == CEL_ERROR && otherwise == FALLBACK_ALLOW);
 }
 
-/* The verdict is the first filter, by number, that fails when each is candidates. */
+/* The verdict is the first filter, by number, that fails. */
 static void check_against_each(const Case *test, const uint16_t *verdicts, bool observed) {
     const Program *program = test->scene.program;
 

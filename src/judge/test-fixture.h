@@ -49,7 +49,8 @@ static inline void fixture_done(JudgeFixture *fixture) {
     scene_done(&fixture->scene);
 }
 
-static inline JudgeInput fixture_input(const JudgeFixture *fixture, const uint32_t *rows, size_t n) {
+static inline JudgeInput fixture_input(
+    const JudgeFixture *fixture, const uint32_t *rows, size_t n) {
     return (JudgeInput){
         .program = fixture->scene.program,
         .table = fixture->table,

@@ -96,7 +96,7 @@ static const char missing_text[] =
     "  wrong: {labels: {n: x}}\n"
     "  silent: {labels: {n: '1'}}\n"
     "  both: {}\n"
-    "  spare: {}\n" /* not candidates about: so one is few */
+    "  spare: {}\n" /* no candidate: so one is few */
     "measured: {load: {good: 0.5, wrong: 0.5}, other: {good: 2}}\n"
     "pod: {requests: {cpu: 1}}\n";
 static const char *const missing_nodes[] = {"good", "wrong", "silent", "both"};
@@ -276,12 +276,12 @@ static void test_narrow(void **state) {
                 stays |= best[j] == candidates[i];
             assert_int_equal(verdicts[i],
                 candidates[i] % 3 != 0 ? 0
-                : stays           ? VERDICT_PASS
-                                  : VERDICT_NARROWED);
+                : stays                ? VERDICT_PASS
+                                       : VERDICT_NARROWED);
             n_passed += verdicts[i] == VERDICT_PASS;
             if (scores)
-                assert_true(
-                    scores[i] == (candidates[i] % 3 ? -1 : ((double)(candidates[i] % 4) * 10 + 50) / 2));
+                assert_true(scores[i] ==
+                            (candidates[i] % 3 ? -1 : ((double)(candidates[i] % 4) * 10 + 50) / 2));
         }
         assert_int_equal(n_passed, to < 10 ? to : 10);
     }

@@ -1,4 +1,4 @@
-/* When time is up: what counts for what was not judged, and mode it is counted. */
+/* After the deadline: verdicts of nodes that were not evaluated, and how they are counted. */
 
 #include "judge/test-fixture.h"
 
@@ -50,8 +50,8 @@ static bool is_up(void *context) {
     return true;
 }
 
-/* Nodes that were candidates about are counted, each once: no others, though all of the table are judged
- * when many are candidates about, and not again because they were not scored either. */
+/* Candidates are counted, each once: no others, though all of the table are judged when there are
+ * many candidates, and not again because they were not scored either. */
 static void test_late_rows(void **state) {
     static const char policies[] =
         "p: {onTimeout: allow, narrow: {to: 1},"
@@ -72,7 +72,8 @@ static void test_late_rows(void **state) {
 
         fixture_init(&fixture, policies, NODES);
         for (unsigned i = 0; i < n; i++) {
-            rows[i] = i % 10 == 9 ? (uint32_t)fixture.table->n_rows : row_of(&fixture, i * 7 % NODES);
+            rows[i] =
+                i % 10 == 9 ? (uint32_t)fixture.table->n_rows : row_of(&fixture, i * 7 % NODES);
             unknown += i % 10 == 9;
         }
         input = fixture_input(&fixture, rows, n);
@@ -149,9 +150,11 @@ static void test_late_facts(void **state) {
 
         (void)snprintf(text, sizeof(text), policies, cases[c].on_timeout);
         fixture_init(&fixture, text, 70);
-        assert_int_equal(
-            facts_build(
-                fixture.scene.program, fixture.table, &options, fixture.scene.arena, &fixture.facts),
+        assert_int_equal(facts_build(fixture.scene.program,
+                             fixture.table,
+                             &options,
+                             fixture.scene.arena,
+                             &fixture.facts),
             0);
         assert_true(fixture.facts.is_late);
         judge = fixture_open(&fixture, rows, 3);

@@ -88,7 +88,7 @@ static uint32_t count_at(const uint32_t *counts, size_t i) {
     return counts ? counts[i] : 0;
 }
 
-/* All rules that know the node alone are candidates of every row, others as long as it matters. */
+/* All rules that read the node alone are evaluated for every row, others as long as it matters. */
 static void check_filter_counts(Round *round, const Filter *filter, const uint8_t *states) {
     JudgeNotes notes = judge_notes(round->judge);
     uint32_t errors = count_at(notes.filter_errors, filter->number);

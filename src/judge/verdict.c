@@ -1,6 +1,6 @@
 /*
- * Filters. What was known of the rows before comes first, then each filter that needs the pod, in
- * order of precedence, as long as there is a row that it could still fail.
+ * Filters. Facts about the nodes come first, then each filter that needs the pod, in order of
+ * precedence, as long as there is a row that it could still reject.
  */
 
 #include <assert.h>
@@ -28,7 +28,7 @@ WIDE_LOOPS static void take_lower(
         verdicts[i] = verdicts[i] < other[i] ? verdicts[i] : other[i];
 }
 
-/* What was known of these rows before. */
+/* Takes over the facts about these rows. */
 static void note_known(
     const Judge *judge, size_t policy, const VerdictBatch *batch, size_t begin, size_t n) {
     const NodeFacts *facts = judge->input.facts;
@@ -59,7 +59,7 @@ static void note_known_all(const Judge *judge, const VerdictBatch *batch, size_t
             note_known(judge, i, batch, begin, n);
 }
 
-/* Whether some row could still be failed by filter @number. */
+/* Whether filter @number could still reject some row. */
 WIDE_LOOPS static bool is_open(const uint16_t *verdicts, size_t n, uint16_t number) {
     uint16_t most = 0;
 
@@ -79,15 +79,15 @@ WIDE_LOOPS static void note_states(uint16_t number, uint8_t on_error,
     }
 }
 
-/* onMissing takes the place of what is missing. */
+/* Replaces JUDGE_STATE_MISSING by onMissing. */
 WIDE_LOOPS static void settle_missing(uint8_t on_missing, size_t n, uint8_t *states) {
     for (size_t i = 0; i < n; i++)
         states[i] = states[i] == JUDGE_STATE_MISSING ? on_missing : states[i];
 }
 
 /* A filter over a batch, in which some rows may have failed. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
-static int note_filter(Judge *judge, VerdictBatch *batch, size_t begin, size_t n, const Filter *filter,
-    const uint8_t *states) {
+static int note_filter(Judge *judge, VerdictBatch *batch, size_t begin, size_t n,
+    const Filter *filter, const uint8_t *states) {
     StateCount errors = {.state = COLUMN_ERROR,
         .n_rules = judge->input.program->n_filters,
         .rule = filter->number,
@@ -133,7 +133,7 @@ static int judge_batch(Judge *judge, VerdictBatch *batch, size_t begin, size_t n
     return 0;
 }
 
-/* Whether some policy that is candidates says so of nodes that were not judged in time. */
+/* Whether nodes that were not evaluated before the deadline are rejected. */
 static bool rejects_late(const Judge *judge, bool observed) {
     const Program *program = judge->input.program;
 
@@ -145,8 +145,8 @@ static bool rejects_late(const Judge *judge, bool observed) {
     return false;
 }
 
-/* Time is up: what counts for the rows from @begin on, where nothing speaks against them yet? What
- * is known beforehand holds all the same; up to @noted it has been noted. */
+/* The deadline has passed: onTimeout decides for the rows from @begin on that no filter has
+ * rejected. Facts are applied to all rows; those before @noted have them already. */
 static void note_late(Judge *judge, const VerdictBatch *batch, size_t begin, size_t noted) {
     bool rejects = rejects_late(judge, batch->observed);
 
@@ -169,7 +169,7 @@ typedef struct FailedCounts {
     uint32_t errors, missing;
 } FailedCounts;
 
-/* While nothing is measured this is all that a request costs more: processors can count bits. */
+/* Runs for every request while metrics are absent, so it only counts bits. */
 WIDE_LOOPS static FailedCounts count_bits(
     const NodeFacts *facts, const uint64_t *candidates, size_t filter) {
     FailedCounts counts = {0};
@@ -195,7 +195,7 @@ static int count_failed(Judge *judge, const uint64_t *candidates, size_t filter)
     return r;
 }
 
-/* Rules that are known beforehand may have failed, too; mostly none has. */
+/* Rules that read the node alone may have failed, too; usually none has. */
 static int note_known_errors(Judge *judge, const VerdictBatch *batch) {
     const Program *program = judge->input.program;
     uint64_t *candidates;
@@ -212,7 +212,7 @@ static int note_known_errors(Judge *judge, const VerdictBatch *batch) {
     return r;
 }
 
-/* Verdicts of the order's rows, to those who candidates. The unknown node's is behind the last. */
+/* The verdict of the unknown node is behind the last. */
 static void hand_out(const VerdictBatch *batch, uint16_t *ret) {
     for (size_t i = 0; i < batch->order.n_candidates; i++)
         ret[i] = batch->verdicts[order_place(&batch->order, i)];
@@ -242,15 +242,14 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
     return note_known_errors(judge, &batch);
 }
 
-/* Without facts: onTimeout decides about every row that is known. */
+/* Without facts onTimeout decides for every known node. */
 static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
     const JudgeInput *input = &judge->input;
     bool rejects = rejects_late(judge, observed);
 
     judge->n_late = input->n;
     for (size_t i = 0; i < input->n; i++)
-        ret[i] =
-            rejects && input->rows[i] != input->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
+        ret[i] = rejects && input->rows[i] != input->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
 }
 
 static int judge_all(Judge *judge, bool observed, uint16_t *ret) {
