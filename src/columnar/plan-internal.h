@@ -1,13 +1,15 @@
 #pragma once
 
 /*
- * Plan-part: a plan, inside. Of plan*.c and of what works it out (work.h) only; plan.h is the
- * contract.
+ * A plan, inside: for plan*.c and the evaluator. plan.h is the contract.
  *
- * A column is a node of the graph for each entry of a space: of the rows, of the elements of
- * one list over all rows, of the groups of a key. plan-column.c says for each node that could be
- * one how it would be computed; plan-need.c which of them are needed, and where (kept with
- * the rows, or in a session); plan-order.c in which order. What works it out is work.h.
+ * A column is a node of the graph for each entry of a space: of the rows, of the elements of one
+ * list over all rows, of the groups of a key. plan-column.c finds for each node that could be a
+ * column the method to compute it; plan-need.c the columns that are needed, and where (stored in
+ * blocks, or in a session); plan-order.c the order of steps.
+ *
+ * While a plan is made, a failed allocation sets planner->failed, and functions return as if the
+ * node could be no column: plan_new() checks after each stage.
  */
 
 #include "base/vec.h"
@@ -17,6 +19,7 @@
 #include "columnar/plan.h"
 
 #define NO_COLUMN UINT32_MAX
+#define NO_SPACE UINT32_MAX
 #define ROW_SPACE 0u         /* the number of the space of rows */
 #define PLAN_FILTERS_MAX 8   /* filters one after the other in a reduction */
 #define PLAN_WHERE_MAX 16    /* parts of a list inside each other that run for some entries only */
@@ -210,12 +213,13 @@ typedef struct Planner {
     Arena *mini;    /* reset for each code */
     PlanSlot *places;
     size_t n_places, n_used;
-    bool *is_whole;  /* by node: reads other rows */
-    uint32_t n_seen; /* nodes that are known */
-    uint32_t room;   /* for how many */
-    uint32_t *marks; /* by node: equal to @mark if a walk came by */
+    bool *is_whole;    /* by node: reads other rows */
+    uint32_t n_seen;   /* nodes that are known */
+    uint32_t capacity; /* for how many */
+    uint32_t *marks;   /* by node: equal to @mark if a walk came by */
     uint32_t mark;
     PlanNodes groups; /* columns of METHOD_GROUP */
+    bool failed;      /* no memory */
 } Planner;
 
 static inline PlanColumn *plan_column_at(const Plan *plan, uint32_t column) {
@@ -226,39 +230,54 @@ static inline bool plan_column_is_single(const PlanColumn *column) {
     return column->frequency == PLAN_ONCE && column->space == ROW_SPACE;
 }
 
+/* Appends a value to a vector of @arena. */
+#define PLAN_PUSH(p, vec, arena, ...)                                                              \
+    do {                                                                                           \
+        __typeof__((vec)->items) added_ = VEC_PUSH((vec), (arena));                                \
+        if (added_)                                                                                \
+            *added_ = (__VA_ARGS__);                                                               \
+        else                                                                                       \
+            (p)->failed = true;                                                                    \
+    } while (0)
+
+/* Sets planner->failed for NULL. */
+static inline void *planner_check(Planner *p, void *memory) {
+    p->failed |= !memory;
+    return memory;
+}
+
 /* plan-column.c */
 
 /* Learns about nodes that are new in the graph. */
-int planner_scan_nodes(Planner *p) MUST_CHECK;
+void planner_scan_nodes(Planner *p);
 
-/* The time of @node in @space; false: it reads what does not belong there. */
+/* How often @node in @space is computed; false: it reads what does not belong there. */
 bool planner_frequency(const Planner *p, uint32_t space, uint32_t node, PlanFrequency *ret);
 
 /* Adds the column that @node could be in @space, if it could. Its arguments were seen before. */
-int planner_classify(Planner *p, uint32_t space, uint32_t node) MUST_CHECK;
+void planner_classify(Planner *p, uint32_t space, uint32_t node);
 
 /* The same for everything below @node that reads the variable of @space. */
-int planner_classify_below(Planner *p, uint32_t space, uint32_t node) MUST_CHECK;
+void planner_classify_below(Planner *p, uint32_t space, uint32_t node);
 
 /* Whether @node is x.orValue(y), for some optional x: has it a value? that : y. */
 bool planner_is_or_value(const Planner *p, uint32_t node);
 
-/* The column of @node for who computes in @space at @frequency, or NO_COLUMN through @ret. */
-int planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, uint32_t *ret)
-    MUST_CHECK;
+/* The column of @node for a computation in @space at @frequency, or NO_COLUMN. */
+uint32_t planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency);
 
 /* A new column; a copy of @column. @is_found: under its space and node. */
-int planner_add(Planner *p, const PlanColumn *column, bool is_found, uint32_t *ret) MUST_CHECK;
+uint32_t planner_add(Planner *p, const PlanColumn *column, bool is_found);
 
 /* Puts @column under @space and @node. */
-int planner_index(Planner *p, uint32_t space, uint32_t node, uint32_t column) MUST_CHECK;
+void planner_index(Planner *p, uint32_t space, uint32_t node, uint32_t column);
 
 /* plan-shape.c */
 
 /* A reduction, in nodes. */
 typedef struct ReductionShape {
     ReduceOp op;
-    uint32_t list;                         /* what is left when all filters are gone */
+    uint32_t list;                         /* without all filters */
     uint32_t predicates[PLAN_FILTERS_MAX]; /* the innermost first */
     uint32_t n_predicates;
     uint32_t value; /* CEL_NO_NODE: none */
@@ -269,26 +288,23 @@ typedef struct ReductionShape {
 /* Whether @node is a reduction, and of what. */
 bool reduction_shape_find(const Planner *p, uint32_t node, ReductionShape *ret);
 
-/* Its body as one of level 0; false through @ret: it reads the variables of other loops. */
-int reduction_shape_relevel(Planner *p, ReductionShape *shape, bool *ret) MUST_CHECK;
+/* Its body as one of level 0; false: it reads the variables of other loops. */
+bool reduction_shape_relevel(Planner *p, ReductionShape *shape);
 
-/* plan-level.c: the node that is @node with level 0 for @level; it reads no other. */
-int planner_relevel(Planner *p, uint32_t level, uint32_t *node) MUST_CHECK;
+/* plan-loop.c: whether @node is a reduction that can be computed with columns; its column is added
+ * then. */
+bool planner_reduce(Planner *p, uint32_t space, uint32_t node);
 
-/* plan-loop.c: whether @node is a reduction that can be done column-wise; then its column is
- * added, and *ret_done is true. */
-int planner_reduce(Planner *p, uint32_t space, uint32_t node, bool *ret_done) MUST_CHECK;
+/* plan-code.c: code for @node in @space at @frequency, from columns where there are some.
+ * @from_row: from the row variable alone. NULL: no memory. */
+const PlanCode *planner_code(
+    Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, bool from_row);
 
-/* plan-code.c: code for @node in @space at @frequency, from columns as far as there are some.
- * @from_row: from the row variable alone. */
-int planner_code(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, bool from_row,
-    const PlanCode **ret) MUST_CHECK;
-
-/* plan-need.c: what the roots need, places in blocks and registers. */
-int planner_mark_needed(Planner *p) MUST_CHECK;
+/* plan-need.c: the columns that the roots need, places in blocks and registers. */
+void planner_mark_needed(Planner *p);
 
 /* plan-order.c: all lists of steps. */
-int planner_order(Planner *p) MUST_CHECK;
+void planner_order(Planner *p);
 
 /* plan-register.c: where columns lie in a session. */
-int plan_assign_registers(Plan *plan, Arena *scratch) MUST_CHECK;
+void planner_assign_registers(Planner *p);

@@ -1,17 +1,16 @@
-/*
- * A plan for people: the steps that make a block, then those of each root.
- */
+/* A plan as text: the steps that make a block, then those of each root. */
+
 #include "columnar/plan-internal.h"
 
-static const char *const times[] = {
+static const char *const frequencies[] = {
     [PLAN_ONCE] = "once",
-    [PLAN_PRECOMPUTED] = "kept",
+    [PLAN_PRECOMPUTED] = "precomputed",
     [PLAN_PER_BATCH] = "batch",
 };
 
-static const char *const hows[] = {
+static const char *const methods[] = {
     [METHOD_SCALAR] = "scalar",
-    [METHOD_BY_STRING] = "by-text",
+    [METHOD_BY_STRING] = "by-string",
     [METHOD_LEAF] = "leaf",
     [METHOD_KEYED] = "keyed-leaf",
     [METHOD_ELEMENT] = "element",
@@ -25,7 +24,7 @@ static const char *const hows[] = {
     [METHOD_LOOKUP] = "look-up",
 };
 
-static const char *const wanteds[] = {
+static const char *const conditions[] = {
     [WHERE_NOT_FALSE] = "is not false",
     [WHERE_NOT_TRUE] = "is not true",
     [WHERE_TRUE] = "is true",
@@ -36,12 +35,12 @@ static void indent(Buf *out, uint32_t depth) {
     buf_append_repeat(out, ' ', 2 * (size_t)depth);
 }
 
-/* "%4 kernel gt-int": the node, @how it is come by, and what it is. */
-static void print_node(const Plan *plan, uint32_t number, const char *how, Buf *out) {
+/* "%4 kernel gt-int": the node, its method, and its operation. */
+static void print_node(const Plan *plan, uint32_t number, const char *method, Buf *out) {
     const PlanColumn *column = plan_column_at(plan, number);
     const CelGraphNode *node = cel_graph_node(plan->graph, column->node);
 
-    buf_printf(out, "%%%u %s ", column->node, how);
+    buf_printf(out, "%%%u %s ", column->node, method);
     if (node->n_overloads > 0)
         buf_append(out, node->overloads[0]->name);
     else
@@ -55,7 +54,7 @@ static void print_node(const Plan *plan, uint32_t number, const char *how, Buf *
 static void print_column(const Plan *plan, uint32_t number, Buf *out) {
     const PlanColumn *column = plan_column_at(plan, number);
 
-    print_node(plan, number, hows[column->method], out);
+    print_node(plan, number, methods[column->method], out);
     if (column->n_inputs > 0)
         buf_append(out, STR(" of"));
     for (uint32_t i = 0; i < column->n_inputs; i++)
@@ -93,7 +92,7 @@ static void print_step(const Plan *plan, const PlanStep *step, uint32_t depth, B
         buf_printf(out,
             "where %%%u %s:",
             plan_column_at(plan, step->column)->node,
-            wanteds[step->condition]);
+            conditions[step->condition]);
         break;
     case STEP_END:
         buf_append(out, STR("end"));
@@ -118,12 +117,13 @@ static void print_steps(const Plan *plan, const PlanSteps *steps, uint32_t depth
 }
 
 void plan_print(const Plan *plan, Buf *out) {
-    buf_printf(out, "kept with the rows (%u columns):\n", plan->n_stored);
+    buf_printf(out, "precomputed for each row (%u columns):\n", plan->n_stored);
     print_steps(plan, &plan->block_steps, 1, out);
     for (size_t i = 0; i < plan->n_roots; i++) {
         const PlanRoot *root = &plan->roots[i];
 
-        buf_printf(out, "root %zu: %%%u, %s\n", i, root->node, times[plan_frequency(plan, i)]);
+        buf_printf(
+            out, "root %zu: %%%u, %s\n", i, root->node, frequencies[plan_frequency(plan, i)]);
         print_steps(plan, &root->steps, 1, out);
     }
 }

@@ -1,13 +1,12 @@
 /*
- * Registers of a session: where each column lies while it is worked with.
+ * Registers of a session: where each column lies.
  *
- * What several lists have is worked out once for all of them and keeps its register, and so
- * does what is handed out. The rest has one from its step to the last step of its list that
- * reads it; then the next column takes it over. So what is worked with lies in a few registers
- * that stay near the processor, and a thousand rules need little more room than the largest of
- * them. While a list of rows runs, one of elements may: theirs are others.
+ * A column that several lists of steps have is computed once for all of them and keeps its
+ * register, and so does a root. The rest has one from its step to the last step of its list that
+ * reads it; then the next column takes it over. So a few registers stay near the processor, and a
+ * thousand rules need little more memory than the largest of them. While a list of rows runs, one
+ * of elements may: those have other registers.
  */
-#include <errno.h>
 
 #include "columnar/plan-internal.h"
 
@@ -19,7 +18,7 @@ typedef struct Registers {
     uint32_t list;   /* the number of this one */
     uint32_t from;   /* first register that lists use by turns */
     uint32_t n_most; /* that any list uses */
-    uint32_t *free;  /* those of this list that nobody has any more */
+    uint32_t *free;  /* those of this list that are not used any more */
     uint32_t n_free, n_given;
 } Registers;
 
@@ -27,10 +26,8 @@ static bool has_column(const PlanStep *step) {
     return step->kind == STEP_COLUMN || step->kind == STEP_LOAD;
 }
 
-/* --- who shares what --------------------------------------------------------------------- */
-
-static void look_at(Registers *r, const PlanSteps *steps, const PlanColumn *wanted) {
-    (void)wanted;
+static void find_shared(Registers *r, const PlanSteps *steps, const PlanColumn *reduced) {
+    (void)reduced;
     r->list++;
     for (uint32_t i = 0; i < steps->n; i++) {
         PlanColumn *column = plan_column_at(r->plan, steps->steps[i].column);
@@ -43,7 +40,7 @@ static void look_at(Registers *r, const PlanSteps *steps, const PlanColumn *want
     }
 }
 
-/* What is known of groups lasts as long as the session. */
+/* Columns of groups last as long as the session. */
 static void give_lasting(Plan *plan) {
     for (size_t i = 0; i < plan->n_roots; i++)
         plan_column_at(plan, plan->roots[i].column)->is_lasting = true;
@@ -57,8 +54,6 @@ static void give_lasting(Plan *plan) {
         column->reg = column->is_lasting && column->is_in_batch ? plan->n_regs++ : NOT_GIVEN;
     }
 }
-
-/* --- by turns ---------------------------------------------------------------------------- */
 
 /* The columns of the same list that a step reads. A loop over elements reads those of its rows;
  * what it reads of the elements is in a list of its own. */
@@ -75,8 +70,8 @@ static uint32_t find_reads(const Plan *plan, const PlanStep *step, const uint32_
     return column->reduction ? column->reduction->n_of_rows : column->n_inputs;
 }
 
-/* What the list is for (@wanted; NULL: a root, which lasts) is read when it is done. */
-static void note_reads(const Registers *r, const PlanSteps *steps, const PlanColumn *wanted) {
+/* What the list is for (@reduced; NULL: a root, which lasts) is read when it is done. */
+static void note_reads(const Registers *r, const PlanSteps *steps, const PlanColumn *reduced) {
     for (uint32_t i = 0; i < steps->n; i++) {
         const uint32_t *reads = NULL;
         uint32_t n = find_reads(r->plan, &steps->steps[i], &reads);
@@ -84,8 +79,8 @@ static void note_reads(const Registers *r, const PlanSteps *steps, const PlanCol
         for (uint32_t k = 0; k < n; k++)
             plan_column_at(r->plan, reads[k])->last = i;
     }
-    for (uint32_t i = 0; wanted && i < wanted->n_inputs; i++)
-        plan_column_at(r->plan, wanted->inputs[i])->last = NOT_READ;
+    for (uint32_t i = 0; reduced && i < reduced->n_inputs; i++)
+        plan_column_at(r->plan, reduced->inputs[i])->last = NOT_READ;
 }
 
 /* What step @i was the last to read. */
@@ -103,9 +98,9 @@ static void take_back(Registers *r, const PlanStep *step, uint32_t i) {
     }
 }
 
-static void give_registers(Registers *r, const PlanSteps *steps, const PlanColumn *wanted) {
+static void give_registers(Registers *r, const PlanSteps *steps, const PlanColumn *reduced) {
     r->n_free = r->n_given = 0;
-    note_reads(r, steps, wanted);
+    note_reads(r, steps, reduced);
     for (uint32_t i = 0; i < steps->n; i++) {
         PlanColumn *column = plan_column_at(r->plan, steps->steps[i].column);
 
@@ -117,10 +112,8 @@ static void give_registers(Registers *r, const PlanSteps *steps, const PlanColum
         r->n_most = r->n_given;
 }
 
-/* --- all lists --------------------------------------------------------------------------- */
-
-/* @wanted: the reduction whose inputs the list makes, or NULL. */
-typedef void Visit(Registers *r, const PlanSteps *steps, const PlanColumn *wanted);
+/* @reduced: the reduction whose inputs the list makes, or NULL. */
+typedef void Visit(Registers *r, const PlanSteps *steps, const PlanColumn *reduced);
 
 static void visit_rows(Registers *r, Visit *visit) {
     for (size_t i = 0; i < r->plan->n_roots; i++)
@@ -136,13 +129,17 @@ static void visit_elements(Registers *r, Visit *visit) {
     }
 }
 
-int plan_assign_registers(Plan *plan, Arena *scratch) {
-    Registers r = {.plan = plan, .free = ARENA_RAW(scratch, uint32_t, plan->columns.n)};
+void planner_assign_registers(Planner *p) {
+    Plan *plan = p->plan;
+    Registers r = {
+        .plan = plan,
+        .free = planner_check(p, ARENA_RAW(p->scratch, uint32_t, plan->columns.n)),
+    };
 
     if (!r.free)
-        return -ENOMEM;
-    visit_rows(&r, look_at);
-    visit_elements(&r, look_at);
+        return;
+    visit_rows(&r, find_shared);
+    visit_elements(&r, find_shared);
     give_lasting(plan);
     r.from = plan->n_regs;
     visit_rows(&r, give_registers);
@@ -150,5 +147,4 @@ int plan_assign_registers(Plan *plan, Arena *scratch) {
     r.n_most = 0;
     visit_elements(&r, give_registers);
     plan->n_regs = r.from + r.n_most;
-    return 0;
 }

@@ -1,7 +1,14 @@
 /*
  * Shapes of loops: all(), exists(), exists_one(), and size(), sum(), min(), max() of what filter()
  * and map() leave of a list. Filters one after the other are one loop with several predicates.
+ *
+ * Equal bodies at different depths differ in the level of their variable, and so in every node
+ * above it. Copied to level 0 they are the same nodes again: what `node.domain(k)` and a loop over
+ * all domains compute of pods is computed once.
  */
+
+#include <stdlib.h>
+
 #include "cel/library.h"
 #include "columnar/plan-internal.h"
 
@@ -108,21 +115,95 @@ bool reduction_shape_find(const Planner *p, uint32_t number, ReductionShape *sha
     return is_list(p, shape->list);
 }
 
-int reduction_shape_relevel(Planner *p, ReductionShape *shape, bool *ret) {
-    uint8_t others = (uint8_t) ~(1u << shape->level);
-    int r = 0;
+typedef struct Copy {
+    uint32_t node, copy;
+} Copy;
 
-    *ret = false;
+typedef VEC(Copy) Copies;
+
+static int order_of_copies(const void *a, const void *b) {
+    uint32_t x = ((const Copy *)a)->node, y = ((const Copy *)b)->node;
+
+    return (x > y) - (x < y);
+}
+
+static void collect(Planner *p, uint32_t node, Copies *copies) {
+    if (node >= p->n_seen || p->marks[node] == p->mark)
+        return;
+    p->marks[node] = p->mark;
+    PLAN_PUSH(p, copies, p->scratch, (Copy){.node = node});
+}
+
+/* Everything below @root that reads the variable. */
+static void collect_all(Planner *p, uint32_t root, uint8_t bit, Copies *copies) {
+    p->mark++;
+    collect(p, root, copies);
+    for (size_t i = 0; i < copies->n; i++) {
+        const CelGraphNode *node = cel_graph_node(p->graph, copies->items[i].node);
+
+        for (uint32_t k = 0; k < node->n_args; k++)
+            if (cel_graph_node(p->graph, node->args[k])->levels & bit)
+                collect(p, node->args[k], copies);
+    }
+    if (copies->n > 0)
+        qsort(copies->items, copies->n, sizeof(Copy), order_of_copies);
+}
+
+static uint32_t copy_of(const Copies *copies, uint32_t node) {
+    const Copy key = {.node = node};
+    const Copy *found = copies->n > 0
+                            ? bsearch(&key, copies->items, copies->n, sizeof(Copy), order_of_copies)
+                            : NULL;
+
+    return found ? found->copy : node;
+}
+
+static uint32_t copy_node(Planner *p, const Copies *copies, uint32_t number, uint32_t level) {
+    CelGraphNode node = *cel_graph_node(p->graph, number);
+    uint32_t *args = ARENA_RAW(p->scratch, uint32_t, node.n_args);
+
+    for (uint32_t k = 0; args && k < node.n_args; k++)
+        args[k] = copy_of(copies, node.args[k]);
+    node.args = args;
+    node.levels = 0; /* computed anew */
+    node.folded = 0;
+    if (node.op == OP_LOCAL && node.immediate / 2 == level)
+        node.immediate %= 2;
+    return args ? cel_graph_add(p->graph, &node) : CEL_NO_NODE;
+}
+
+/* The node that is @root with level 0 for @level; it reads no other. */
+static uint32_t relevel(Planner *p, uint32_t level, uint32_t root) {
+    uint8_t bit = (uint8_t)(1u << level);
+    Copies copies = {0};
+
+    if (level == 0 || !(cel_graph_node(p->graph, root)->levels & bit))
+        return root;
+    collect_all(p, root, bit, &copies);
+    for (size_t i = 0; i < copies.n; i++) {
+        copies.items[i].copy = copy_node(p, &copies, copies.items[i].node, level);
+        if (copies.items[i].copy == CEL_NO_NODE) {
+            p->failed = true;
+            return root;
+        }
+    }
+    root = copy_of(&copies, root);
+    planner_scan_nodes(p);
+    return root;
+}
+
+bool reduction_shape_relevel(Planner *p, ReductionShape *shape) {
+    uint8_t others = (uint8_t) ~(1u << shape->level);
+
     for (uint32_t i = 0; i < shape->n_predicates; i++) {
         if (cel_graph_node(p->graph, shape->predicates[i])->levels & others)
-            return 0;
+            return false;
     }
     if (shape->value != CEL_NO_NODE && (cel_graph_node(p->graph, shape->value)->levels & others))
-        return 0;
-    for (uint32_t i = 0; r == 0 && i < shape->n_predicates; i++)
-        r = planner_relevel(p, shape->level, &shape->predicates[i]);
-    if (r == 0 && shape->value != CEL_NO_NODE)
-        r = planner_relevel(p, shape->level, &shape->value);
-    *ret = r == 0;
-    return r;
+        return false;
+    for (uint32_t i = 0; i < shape->n_predicates; i++)
+        shape->predicates[i] = relevel(p, shape->level, shape->predicates[i]);
+    if (shape->value != CEL_NO_NODE)
+        shape->value = relevel(p, shape->level, shape->value);
+    return !p->failed;
 }

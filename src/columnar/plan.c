@@ -1,6 +1,5 @@
-/*
- * Making a plan: classify what the roots reach, find out what of it is needed, put it in order.
- */
+/* Making a plan: classify the nodes below the roots, find those that are needed, order them. */
+
 #include "columnar/plan.h"
 
 #include <errno.h>
@@ -8,20 +7,6 @@
 #include "columnar/plan-internal.h"
 
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
-
-/* Everything below the roots, by rising numbers. */
-static int classify_all(Planner *p, const bool *is_reached, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        int r;
-
-        if (!is_reached[i] || cel_graph_node(p->graph, i)->levels != 0)
-            continue;
-        r = planner_classify(p, ROW_SPACE, i);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
 
 static void reach(Planner *p, bool *is_reached, uint32_t n) {
     for (size_t i = 0; i < p->plan->n_roots; i++)
@@ -38,46 +23,45 @@ static void reach(Planner *p, bool *is_reached, uint32_t n) {
     }
 }
 
-/* What sessions give out. */
 static bool is_root_lane(uint8_t lane) {
     return lane == LANE_BOOL || lane == LANE_INT || lane == LANE_DOUBLE;
 }
 
-static int find_roots(Planner *p) {
+static bool find_roots(Planner *p) {
     for (size_t i = 0; i < p->plan->n_roots; i++) {
         PlanRoot *root = &p->plan->roots[i];
-        int r = planner_find(p, ROW_SPACE, root->node, PLAN_PER_BATCH, &root->column);
 
-        if (r < 0)
-            return r;
+        root->column = planner_find(p, ROW_SPACE, root->node, PLAN_PER_BATCH);
         if (root->column == NO_COLUMN || !is_root_lane(plan_column_at(p->plan, root->column)->lane))
-            return -EINVAL; /* not of a type that roots have */
+            return false;
     }
-    return 0;
+    return true;
 }
 
 static int make(Planner *p) {
     uint32_t n = cel_graph_size(p->graph);
-    bool *is_reached = ARENA_ARRAY(p->scratch, bool, n);
-    int r;
+    bool *is_reached = planner_check(p, ARENA_ARRAY(p->scratch, bool, n));
+    bool has_roots;
 
-    if (!is_reached || !VEC_PUSH(&p->plan->spaces, p->arena))
-        return -ENOMEM;
+    (void)planner_check(p, VEC_PUSH(&p->plan->spaces, p->arena));
     p->plan->n_slots = p->host->row_slot + 1;
-    r = planner_scan_nodes(p);
-    if (r < 0)
-        return r;
+    planner_scan_nodes(p);
+    if (p->failed)
+        return -ENOMEM;
     reach(p, is_reached, n);
-    r = classify_all(p, is_reached, n);
-    if (r == 0)
-        r = find_roots(p);
-    if (r == 0)
-        r = planner_mark_needed(p);
-    if (r == 0)
-        r = planner_order(p);
-    if (r == 0)
-        r = plan_assign_registers(p->plan, p->scratch);
-    return r;
+    for (uint32_t i = 0; i < n; i++)
+        if (is_reached[i] && cel_graph_node(p->graph, i)->levels == 0)
+            planner_classify(p, ROW_SPACE, i);
+    has_roots = find_roots(p);
+    if (!p->failed && !has_roots)
+        return -EINVAL; /* not of a type that roots have */
+    if (!p->failed)
+        planner_mark_needed(p);
+    if (!p->failed)
+        planner_order(p);
+    if (!p->failed)
+        planner_assign_registers(p);
+    return p->failed ? -ENOMEM : 0;
 }
 
 static Plan *plan_of(
@@ -110,10 +94,9 @@ int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanH
     if (!p.plan || !scratch || !mini)
         return -ENOMEM;
     r = make(&p);
-    if (r < 0)
-        return r;
-    *ret = p.plan;
-    return 0;
+    if (r == 0)
+        *ret = p.plan;
+    return r;
 }
 
 PlanFrequency plan_frequency(const Plan *plan, size_t root) {

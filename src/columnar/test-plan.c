@@ -185,7 +185,7 @@ static void test_print(void **state) {
     plan_print(p.plan, &out);
     assert_text(source,
         buf_str(&out),
-        "kept with the rows (2 columns):\n"
+        "precomputed for each row (2 columns):\n"
         "  %1 leaf field .cpu\n"
         "  space 1: elements of %5\n"
         "  %7 scalar field .app in space 1\n"
