@@ -13,9 +13,7 @@
 #include "cel/number.h"
 #include "cel/operators.h"
 
-CEL_FUNCTION(same) {
-    return args[0];
-}
+CEL_RETURNS(same, args[0])
 
 /* From numbers. */
 
@@ -29,9 +27,7 @@ CEL_FUNCTION(int_from_double) {
     return cel_number_int_of(args[0].d, &i) ? cel_int(i) : cel_overflow_int(run);
 }
 
-CEL_FUNCTION(uint_from_int) {
-    return args[0].i >= 0 ? cel_uint((uint64_t)args[0].i) : cel_overflow_uint(run);
-}
+CEL_RETURNS(uint_from_int, args[0].i >= 0 ? cel_uint((uint64_t)args[0].i) : cel_overflow_uint(run))
 
 CEL_FUNCTION(uint_from_double) {
     uint64_t u;
@@ -39,17 +35,9 @@ CEL_FUNCTION(uint_from_double) {
     return cel_number_uint_of(args[0].d, &u) ? cel_uint(u) : cel_overflow_uint(run);
 }
 
-CEL_FUNCTION(double_from_int) {
-    return cel_double((double)args[0].i);
-}
-
-CEL_FUNCTION(double_from_uint) {
-    return cel_double((double)args[0].u);
-}
-
-CEL_FUNCTION(string_from_bool) {
-    return cel_string(args[0].boolean ? STR("true") : STR("false"));
-}
+CEL_RETURNS(double_from_int, cel_double((double)args[0].i))
+CEL_RETURNS(double_from_uint, cel_double((double)args[0].u))
+CEL_RETURNS(string_from_bool, cel_string(args[0].boolean ? STR("true") : STR("false")))
 
 CEL_FUNCTION(string_from_int) {
     char text[24];
@@ -141,9 +129,7 @@ CEL_FUNCTION(double_from_string) {
 }
 
 /* A string and its bytes are the same bytes: nothing is copied. */
-CEL_FUNCTION(bytes_from_string) {
-    return cel_bytes(cel_str(args[0]));
-}
+CEL_RETURNS(bytes_from_string, cel_bytes(cel_str(args[0])))
 
 CEL_FUNCTION(string_from_bytes) {
     Str bytes = cel_str(args[0]);
@@ -175,17 +161,9 @@ static const CelOverloadSpec overloads[] = {
     {"string", "(int) -> string", string_from_int},
     {"string", "(uint) -> string", string_from_uint},
     {"string", "(double) -> string", string_from_double},
-    {"string",
-        "(bytes) -> string",
-        string_from_bytes,
-        .cost = CEL_COST_BYTES,
-        .result_size = CEL_SIZE_FIRST},
+    {"string", "(bytes) -> string", string_from_bytes, CEL_SIZED(BYTES, FIRST)},
     {"bytes", "(bytes) -> bytes", same, .result_size = CEL_SIZE_FIRST},
-    {"bytes",
-        "(string) -> bytes",
-        bytes_from_string,
-        .cost = CEL_COST_BYTES,
-        .result_size = CEL_SIZE_FIRST},
+    {"bytes", "(string) -> bytes", bytes_from_string, CEL_SIZED(BYTES, FIRST)},
     {"dyn", "(A) -> dyn", same, .result_size = CEL_SIZE_FIRST},
 };
 

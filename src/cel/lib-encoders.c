@@ -34,18 +34,8 @@ CEL_FUNCTION(encode) {
 }
 
 static const CelOverloadSpec overloads[] = {
-    {"base64.decode",
-        "(string) -> bytes",
-        decode,
-        .cost = CEL_COST_BYTES,
-        .result_size = CEL_SIZE_FIRST,
-        .reads_text = true},
-    {"base64.encode",
-        "(bytes) -> string",
-        encode,
-        .cost = CEL_COST_BYTES,
-        .result_size = CEL_SIZE_TWICE,
-        .reads_text = true},
+    {"base64.decode", "(string) -> bytes", decode, CEL_SIZED(BYTES, FIRST), .reads_text = true},
+    {"base64.encode", "(bytes) -> string", encode, CEL_SIZED(BYTES, TWICE), .reads_text = true},
 };
 
 CEL_LIBRARY(cel_encoders_library, "encoders", overloads);

@@ -50,9 +50,7 @@ static CelValue optional_at(CelRun *run, const CelList *list, uint32_t i) {
     return v.kind != CEL_ERROR ? cel_make_optional(run, v) : v;
 }
 
-CEL_FUNCTION(first) {
-    return optional_at(run, args[0].list, 0);
-}
+CEL_RETURNS(first, optional_at(run, args[0].list, 0))
 
 CEL_FUNCTION(last) { /* of an empty one: 0 - 1 is beyond every end */
     return optional_at(run, args[0].list, args[0].list->n - 1);
@@ -195,13 +193,8 @@ static CelValue flatten_levels(CelRun *run, CelValue list, int64_t levels) {
     return list;
 }
 
-CEL_FUNCTION(flatten) {
-    return flatten_levels(run, args[0], 1);
-}
-
-CEL_FUNCTION(flatten_deep) {
-    return flatten_levels(run, args[0], args[1].i);
-}
+CEL_RETURNS(flatten, flatten_levels(run, args[0], 1))
+CEL_RETURNS(flatten_deep, flatten_levels(run, args[0], args[1].i))
 
 CEL_FUNCTION(range) {
     size_t n = args[0].i > 0 ? (size_t)args[0].i : 0;
@@ -273,13 +266,8 @@ static CelValue choose(CelRun *run, CelValue list, CelOrder wanted) {
     return best;
 }
 
-CEL_FUNCTION(min) {
-    return choose(run, args[0], CEL_LESS);
-}
-
-CEL_FUNCTION(max) {
-    return choose(run, args[0], CEL_GREATER);
-}
+CEL_RETURNS(min, choose(run, args[0], CEL_LESS))
+CEL_RETURNS(max, choose(run, args[0], CEL_GREATER))
 
 static CelValue add(CelRun *run, CelValue a, CelValue b) {
     int64_t sum;
@@ -316,18 +304,10 @@ static CelValue sum_up(CelRun *run, CelValue list, CelValue zero) {
     return sum;
 }
 
-CEL_FUNCTION(sum_int) {
-    return sum_up(run, args[0], cel_int(0));
-}
-CEL_FUNCTION(sum_uint) {
-    return sum_up(run, args[0], cel_uint(0));
-}
-CEL_FUNCTION(sum_double) {
-    return sum_up(run, args[0], cel_double(0));
-}
-CEL_FUNCTION(sum_duration) {
-    return sum_up(run, args[0], cel_duration(0));
-}
+CEL_RETURNS(sum_int, sum_up(run, args[0], cel_int(0)))
+CEL_RETURNS(sum_uint, sum_up(run, args[0], cel_uint(0)))
+CEL_RETURNS(sum_double, sum_up(run, args[0], cel_double(0)))
+CEL_RETURNS(sum_duration, sum_up(run, args[0], cel_duration(0)))
 
 /* The number of the first (@step 1) or last (@step -1) element that equals @v, or -1. */
 static CelValue find(CelRun *run, CelValue list, CelValue v, int64_t from, int step) {
@@ -350,13 +330,8 @@ static CelValue find(CelRun *run, CelValue list, CelValue v, int64_t from, int s
     return cel_int(-1);
 }
 
-CEL_FUNCTION(index_of) {
-    return find(run, args[0], args[1], 0, 1);
-}
-
-CEL_FUNCTION(last_index_of) {
-    return find(run, args[0], args[1], (int64_t)args[0].list->n - 1, -1);
-}
+CEL_RETURNS(index_of, find(run, args[0], args[1], 0, 1))
+CEL_RETURNS(last_index_of, find(run, args[0], args[1], (int64_t)args[0].list->n - 1, -1))
 
 /* As in Kubernetes' device selectors: whether a list has it among its elements, or a value
  * that is no list is it. */

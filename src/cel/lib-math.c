@@ -40,47 +40,19 @@ static CelValue choose_of_list(CelRun *run, CelValue list, CelOrder wanted) {
     return best;
 }
 
-CEL_FUNCTION(identity) {
-    return args[0];
-}
-CEL_FUNCTION(least) {
-    return choose(run, args[0], args[1], CEL_LESS);
-}
-CEL_FUNCTION(greatest) {
-    return choose(run, args[0], args[1], CEL_GREATER);
-}
-CEL_FUNCTION(least_of_list) {
-    return choose_of_list(run, args[0], CEL_LESS);
-}
-CEL_FUNCTION(greatest_of_list) {
-    return choose_of_list(run, args[0], CEL_GREATER);
-}
-
-CEL_FUNCTION(ceil_double) {
-    return cel_double(ceil(args[0].d));
-}
-CEL_FUNCTION(floor_double) {
-    return cel_double(floor(args[0].d));
-}
-CEL_FUNCTION(round_double) { /* halves away from zero */
-    return cel_double(round(args[0].d));
-}
-CEL_FUNCTION(trunc_double) {
-    return cel_double(trunc(args[0].d));
-}
-CEL_FUNCTION(is_inf) {
-    return cel_bool(isinf(args[0].d));
-}
-CEL_FUNCTION(is_nan) {
-    return cel_bool(isnan(args[0].d));
-}
-CEL_FUNCTION(is_finite) {
-    return cel_bool(isfinite(args[0].d));
-}
-
-CEL_FUNCTION(abs_double) {
-    return cel_double(fabs(args[0].d));
-}
+CEL_RETURNS(identity, args[0])
+CEL_RETURNS(least, choose(run, args[0], args[1], CEL_LESS))
+CEL_RETURNS(greatest, choose(run, args[0], args[1], CEL_GREATER))
+CEL_RETURNS(least_of_list, choose_of_list(run, args[0], CEL_LESS))
+CEL_RETURNS(greatest_of_list, choose_of_list(run, args[0], CEL_GREATER))
+CEL_RETURNS(ceil_double, cel_double(ceil(args[0].d)))
+CEL_RETURNS(floor_double, cel_double(floor(args[0].d)))
+CEL_RETURNS(round_double, cel_double(round(args[0].d))) /* halves away from zero */
+CEL_RETURNS(trunc_double, cel_double(trunc(args[0].d)))
+CEL_RETURNS(is_inf, cel_bool(isinf(args[0].d)))
+CEL_RETURNS(is_nan, cel_bool(isnan(args[0].d)))
+CEL_RETURNS(is_finite, cel_bool(isfinite(args[0].d)))
+CEL_RETURNS(abs_double, cel_double(fabs(args[0].d)))
 CEL_FUNCTION(abs_int) { /* math_ext/abs/int_overflow */
     return args[0].i < 0 ? cel_op_neg_int(run, args[0]) : args[0];
 }
@@ -90,22 +62,11 @@ CEL_FUNCTION(sign_double) { /* NaN stays; -0.0 becomes 0.0 */
 
     return isnan(d) ? args[0] : cel_double((d > 0) - (d < 0));
 }
-CEL_FUNCTION(sign_int) {
-    return cel_int((args[0].i > 0) - (args[0].i < 0));
-}
-CEL_FUNCTION(sign_uint) {
-    return cel_uint(args[0].u > 0);
-}
-
-CEL_FUNCTION(sqrt_double) {
-    return cel_double(sqrt(args[0].d));
-}
-CEL_FUNCTION(sqrt_int) {
-    return cel_double(sqrt((double)args[0].i));
-}
-CEL_FUNCTION(sqrt_uint) {
-    return cel_double(sqrt((double)args[0].u));
-}
+CEL_RETURNS(sign_int, cel_int((args[0].i > 0) - (args[0].i < 0)))
+CEL_RETURNS(sign_uint, cel_uint(args[0].u > 0))
+CEL_RETURNS(sqrt_double, cel_double(sqrt(args[0].d)))
+CEL_RETURNS(sqrt_int, cel_double(sqrt((double)args[0].i)))
+CEL_RETURNS(sqrt_uint, cel_double(sqrt((double)args[0].u)))
 
 /* The same bits for int and uint: both live in one union. */
 CEL_FUNCTION(bit_and) {

@@ -83,9 +83,7 @@ CEL_FUNCTION(ip_to_string) {
     return cel_make_string(run, str_from_c(text.text));
 }
 
-CEL_FUNCTION(ip_family) {
-    return cel_int(ip_of(args[0])->family);
-}
+CEL_RETURNS(ip_family, cel_int(ip_of(args[0])->family))
 
 #define IP_TEST(name)                                                                              \
     CEL_FUNCTION(ip_##name) {                                                                      \
@@ -113,9 +111,7 @@ CEL_FUNCTION(is_cidr) {
     return cel_bool(cel_cidr_parse(cel_str(args[0]), &cidr, NULL));
 }
 
-CEL_FUNCTION(cidr_contains_ip) {
-    return cel_bool(cel_cidr_has_ip(cidr_of(args[0]), ip_of(args[1])));
-}
+CEL_RETURNS(cidr_contains_ip, cel_bool(cel_cidr_has_ip(cidr_of(args[0]), ip_of(args[1]))))
 
 CEL_FUNCTION(cidr_contains_ip_string) {
     CelIp ip;
@@ -124,9 +120,7 @@ CEL_FUNCTION(cidr_contains_ip_string) {
     return read.kind == CEL_ERROR ? read : cel_bool(cel_cidr_has_ip(cidr_of(args[0]), &ip));
 }
 
-CEL_FUNCTION(cidr_contains_cidr) {
-    return cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), cidr_of(args[1])));
-}
+CEL_RETURNS(cidr_contains_cidr, cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), cidr_of(args[1]))))
 
 CEL_FUNCTION(cidr_contains_cidr_string) {
     CelCidr other;
@@ -135,9 +129,7 @@ CEL_FUNCTION(cidr_contains_cidr_string) {
     return read.kind == CEL_ERROR ? read : cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), &other));
 }
 
-CEL_FUNCTION(cidr_ip) {
-    return make_ip(run, &cidr_of(args[0])->ip);
-}
+CEL_RETURNS(cidr_ip, make_ip(run, &cidr_of(args[0])->ip))
 
 CEL_FUNCTION(cidr_masked) {
     CelCidr masked = cel_cidr_masked(cidr_of(args[0]));
@@ -151,9 +143,7 @@ CEL_FUNCTION(cidr_is_mask) {
     return cel_bool(cel_cidr_equal(&masked, cidr_of(args[0])));
 }
 
-CEL_FUNCTION(cidr_prefix_length) {
-    return cel_int(cidr_of(args[0])->n_bits);
-}
+CEL_RETURNS(cidr_prefix_length, cel_int(cidr_of(args[0])->n_bits))
 
 CEL_FUNCTION(cidr_to_string) {
     CelIpText text = cel_cidr_text(cidr_of(args[0]));

@@ -64,9 +64,7 @@ static CelValue join_text(CelRun *run, CelValue a, CelValue b) {
     return (CelValue){.kind = a.kind, .len = (uint32_t)len, .text = text};
 }
 
-CEL_FUNCTION(add_text) {
-    return join_text(run, args[0], args[1]);
-}
+CEL_RETURNS(add_text, join_text(run, args[0], args[1]))
 
 /* Null, or the error of a host that could not fetch one. */
 static CelValue copy_items(CelRun *run, const CelList *list, CelValue *out) {
@@ -154,23 +152,11 @@ CEL_FUNCTION(greater_or_same) {
 /* In cel-go's order, here and in the other libraries: what nothing is known about ([].map(x, x +
  * x)) is taken for what the first overload wants. */
 static const CelOverloadSpec overloads[] = {
-    {"_+_",
-        "(bytes, bytes) -> bytes",
-        add_text,
-        .cost = CEL_COST_BOTH,
-        .result_size = CEL_SIZE_SUM},
+    {"_+_", "(bytes, bytes) -> bytes", add_text, CEL_SIZED(BOTH, SUM)},
     {"_+_", "(double, double) -> double", add_double, .op = OP_ADD_DOUBLE},
     {"_+_", "(int, int) -> int", add_int, .op = OP_ADD_INT},
-    {"_+_",
-        "(list(A), list(A)) -> list(A)",
-        add_list,
-        .cost = CEL_COST_BOTH,
-        .result_size = CEL_SIZE_SUM},
-    {"_+_",
-        "(string, string) -> string",
-        add_text,
-        .cost = CEL_COST_BOTH,
-        .result_size = CEL_SIZE_SUM},
+    {"_+_", "(list(A), list(A)) -> list(A)", add_list, CEL_SIZED(BOTH, SUM)},
+    {"_+_", "(string, string) -> string", add_text, CEL_SIZED(BOTH, SUM)},
     {"_+_", "(uint, uint) -> uint", add_uint, .op = OP_ADD_UINT},
     {"_-_", "(double, double) -> double", sub_double, .op = OP_SUB_DOUBLE},
     {"_-_", "(int, int) -> int", sub_int, .op = OP_SUB_INT},

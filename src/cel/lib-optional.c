@@ -11,13 +11,8 @@
 #include "cel/operators.h"
 #include "cel/type.h"
 
-CEL_FUNCTION(none) {
-    return cel_none();
-}
-
-CEL_FUNCTION(of) {
-    return cel_op_opt_of(run, args[0]);
-}
+CEL_RETURNS(none, cel_none())
+CEL_RETURNS(of, cel_op_opt_of(run, args[0]))
 
 /* No field is set. */
 static bool is_empty_record(const CelRecord *record, CelRun *run) {
@@ -57,25 +52,11 @@ static bool is_zero(CelValue v, CelRun *run) {
     }
 }
 
-CEL_FUNCTION(of_non_zero) {
-    return is_zero(args[0], run) ? cel_none() : cel_make_optional(run, args[0]);
-}
-
-CEL_FUNCTION(has_value) {
-    return cel_op_opt_has(run, args[0]);
-}
-
-CEL_FUNCTION(value) {
-    return cel_op_opt_get(run, args[0]);
-}
-
-CEL_FUNCTION(or_optional) {
-    return args[0].inner ? args[0] : args[1];
-}
-
-CEL_FUNCTION(or_value) {
-    return args[0].inner ? *args[0].inner : args[1];
-}
+CEL_RETURNS(of_non_zero, is_zero(args[0], run) ? cel_none() : cel_make_optional(run, args[0]))
+CEL_RETURNS(has_value, cel_op_opt_has(run, args[0]))
+CEL_RETURNS(value, cel_op_opt_get(run, args[0]))
+CEL_RETURNS(or_optional, args[0].inner ? args[0] : args[1])
+CEL_RETURNS(or_value, args[0].inner ? *args[0].inner : args[1])
 
 CEL_FUNCTION(unwrap) {
     const CelList *list = args[0].list;
@@ -99,9 +80,7 @@ CEL_FUNCTION(unwrap) {
 
 /* a[i] of an optional, and a[?i] of anything. */
 
-CEL_FUNCTION(index_optional) {
-    return cel_index_optional(run, args[0], args[1]);
-}
+CEL_RETURNS(index_optional, cel_index_optional(run, args[0], args[1]))
 
 static const CelOverloadSpec overloads[] = {
     {"optional.none", "() -> optional_type(V)", none},
@@ -110,16 +89,8 @@ static const CelOverloadSpec overloads[] = {
         "(V) -> optional_type(V)",
         of_non_zero,
         .result_size = CEL_SIZE_FIRST},
-    {"optional.unwrap",
-        "(list(optional_type(V))) -> list(V)",
-        unwrap,
-        .cost = CEL_COST_ELEMENTS,
-        .result_size = CEL_SIZE_FIRST},
-    {"unwrapOpt",
-        "list(optional_type(V)).() -> list(V)",
-        unwrap,
-        .cost = CEL_COST_ELEMENTS,
-        .result_size = CEL_SIZE_FIRST},
+    {"optional.unwrap", "(list(optional_type(V))) -> list(V)", unwrap, CEL_SIZED(ELEMENTS, FIRST)},
+    {"unwrapOpt", "list(optional_type(V)).() -> list(V)", unwrap, CEL_SIZED(ELEMENTS, FIRST)},
     {"hasValue", "optional_type(V).() -> bool", has_value, .op = OP_OPT_HAS},
     {"value", "optional_type(V).() -> V", value, .op = OP_OPT_GET, .result_size = CEL_SIZE_FIRST},
     {"or",

@@ -53,9 +53,7 @@ CEL_FUNCTION(is_quantity) {
     return cel_bool(cel_amount_parse(text, &amount) == 0);
 }
 
-CEL_FUNCTION(quantity_sign) {
-    return cel_int(cel_amount_sign(amount_of(args[0])));
-}
+CEL_RETURNS(quantity_sign, cel_int(cel_amount_sign(amount_of(args[0]))))
 
 CEL_FUNCTION(quantity_is_integer) {
     int64_t ignored;
@@ -71,9 +69,7 @@ CEL_FUNCTION(quantity_as_integer) {
     return cel_int(value);
 }
 
-CEL_FUNCTION(quantity_as_float) {
-    return cel_double(cel_amount_to_double(amount_of(args[0])));
-}
+CEL_RETURNS(quantity_as_float, cel_double(cel_amount_to_double(amount_of(args[0]))))
 
 CEL_FUNCTION(add_quantity) {
     CelAmount sum;
@@ -105,17 +101,9 @@ CEL_FUNCTION(sub_int) {
     return sub_quantity(run, operands, prepared);
 }
 
-CEL_FUNCTION(quantity_compare) {
-    return cel_int(cel_amount_cmp(amount_of(args[0]), amount_of(args[1])));
-}
-
-CEL_FUNCTION(quantity_is_less) {
-    return cel_bool(quantity_compare(run, args, prepared).i < 0);
-}
-
-CEL_FUNCTION(quantity_is_greater) {
-    return cel_bool(quantity_compare(run, args, prepared).i > 0);
-}
+CEL_RETURNS(quantity_compare, cel_int(cel_amount_cmp(amount_of(args[0]), amount_of(args[1]))))
+CEL_RETURNS(quantity_is_less, cel_bool(quantity_compare(run, args, prepared).i < 0))
+CEL_RETURNS(quantity_is_greater, cel_bool(quantity_compare(run, args, prepared).i > 0))
 
 static bool quantity_equal(const void *a, const void *b) {
     return cel_amount_cmp(a, b) == 0;

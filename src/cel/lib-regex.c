@@ -174,13 +174,8 @@ static CelValue find_all_up_to(
     return collect(&search, limit, false);
 }
 
-CEL_FUNCTION(find_all) {
-    return find_all_up_to(run, args, prepared, -1);
-}
-
-CEL_FUNCTION(find_all_limit) {
-    return find_all_up_to(run, args, prepared, args[2].i);
-}
+CEL_RETURNS(find_all, find_all_up_to(run, args, prepared, -1))
+CEL_RETURNS(find_all_limit, find_all_up_to(run, args, prepared, args[2].i))
 
 /* regex.extract() and regex.extractAll(): the whole match, or the one group there may be. */
 
@@ -329,9 +324,7 @@ static CelValue replace_up_to(
     return v;
 }
 
-CEL_FUNCTION(replace) {
-    return replace_up_to(run, args, prepared, -1);
-}
+CEL_RETURNS(replace, replace_up_to(run, args, prepared, -1))
 
 CEL_FUNCTION(replace_count) {
     int64_t count = args[3].i;

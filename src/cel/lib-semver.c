@@ -42,13 +42,8 @@ static CelValue from_text(CelRun *run, Str text, bool normalise) {
     return make_semver(run, text, normalise, &version);
 }
 
-CEL_FUNCTION(semver_from_string) {
-    return from_text(run, cel_str(args[0]), /* normalise= */ false);
-}
-
-CEL_FUNCTION(semver_normalised) {
-    return from_text(run, cel_str(args[0]), args[1].boolean);
-}
+CEL_RETURNS(semver_from_string, from_text(run, cel_str(args[0]), /* normalise= */ false))
+CEL_RETURNS(semver_normalised, from_text(run, cel_str(args[0]), args[1].boolean))
 
 static CelValue is_text(CelRun *run, Str text, bool normalise) {
     CelSemver version;
@@ -58,13 +53,8 @@ static CelValue is_text(CelRun *run, Str text, bool normalise) {
     return cel_bool(cel_semver_parse(text, normalise, &version, NULL));
 }
 
-CEL_FUNCTION(is_semver) {
-    return is_text(run, cel_str(args[0]), /* normalise= */ false);
-}
-
-CEL_FUNCTION(is_semver_normalised) {
-    return is_text(run, cel_str(args[0]), args[1].boolean);
-}
+CEL_RETURNS(is_semver, is_text(run, cel_str(args[0]), /* normalise= */ false))
+CEL_RETURNS(is_semver_normalised, is_text(run, cel_str(args[0]), args[1].boolean))
 
 /* Numbers of a version have 64 bits, an int has one fewer. (Kubernetes wraps around.) */
 static CelValue number_of(CelRun *run, CelValue v, size_t i) {
@@ -75,17 +65,9 @@ static CelValue number_of(CelRun *run, CelValue v, size_t i) {
     return cel_int((int64_t)number);
 }
 
-CEL_FUNCTION(semver_major) {
-    return number_of(run, args[0], 0);
-}
-
-CEL_FUNCTION(semver_minor) {
-    return number_of(run, args[0], 1);
-}
-
-CEL_FUNCTION(semver_patch) {
-    return number_of(run, args[0], 2);
-}
+CEL_RETURNS(semver_major, number_of(run, args[0], 0))
+CEL_RETURNS(semver_minor, number_of(run, args[0], 1))
+CEL_RETURNS(semver_patch, number_of(run, args[0], 2))
 
 /* What comparing looks at. Identifiers are cut and judged one by one, which takes longer than
  * comparing bytes: they count four times. */

@@ -15,17 +15,9 @@ CEL_FUNCTION(size_of_string) {
     return cel_int((int64_t)utf8_count(text));
 }
 
-CEL_FUNCTION(size_of_bytes) {
-    return cel_int(args[0].len);
-}
-
-CEL_FUNCTION(size_of_list) {
-    return cel_int(args[0].list->n);
-}
-
-CEL_FUNCTION(size_of_map) {
-    return cel_int(args[0].map->n);
-}
+CEL_RETURNS(size_of_bytes, cel_int(args[0].len))
+CEL_RETURNS(size_of_list, cel_int(args[0].list->n))
+CEL_RETURNS(size_of_map, cel_int(args[0].map->n))
 
 /* Parts of strings are compared as bytes: in UTF-8 no character is inside another. */
 

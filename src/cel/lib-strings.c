@@ -230,13 +230,8 @@ static CelValue change_case(CelRun *run, CelValue v, char first, char last) {
     return cel_string(str_of(text, s.len));
 }
 
-CEL_FUNCTION(lower_ascii) {
-    return change_case(run, args[0], 'A', 'Z');
-}
-
-CEL_FUNCTION(upper_ascii) {
-    return change_case(run, args[0], 'a', 'z');
-}
+CEL_RETURNS(lower_ascii, change_case(run, args[0], 'A', 'Z'))
+CEL_RETURNS(upper_ascii, change_case(run, args[0], 'a', 'z'))
 
 CEL_FUNCTION(reverse) {
     Str s = cel_str(args[0]);
@@ -353,13 +348,8 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
     return cel_string(str_of(text, len));
 }
 
-CEL_FUNCTION(replace) {
-    return replace_up_to(run, args, -1);
-}
-
-CEL_FUNCTION(replace_some) {
-    return replace_up_to(run, args, args[3].i);
-}
+CEL_RETURNS(replace, replace_up_to(run, args, -1))
+CEL_RETURNS(replace_some, replace_up_to(run, args, args[3].i))
 
 /* Bytes before the next separator, or NOWHERE when this is the last piece. Without a separator
  * every code point is a piece. */
@@ -411,13 +401,8 @@ static CelValue split_up_to(CelRun *run, const CelValue *args, int64_t limit) {
     return cel_list_end(run, pieces, n);
 }
 
-CEL_FUNCTION(split) {
-    return split_up_to(run, args, -1);
-}
-
-CEL_FUNCTION(split_some) {
-    return split_up_to(run, args, args[2].i);
-}
+CEL_RETURNS(split, split_up_to(run, args, -1))
+CEL_RETURNS(split_some, split_up_to(run, args, args[2].i))
 
 static CelValue join_with(CelRun *run, CelValue list, Str separator) {
     CelValue error;
@@ -442,13 +427,8 @@ static CelValue join_with(CelRun *run, CelValue list, Str separator) {
     return cel_string(str_of(text, len));
 }
 
-CEL_FUNCTION(join) {
-    return join_with(run, args[0], STR(""));
-}
-
-CEL_FUNCTION(join_separated) {
-    return join_with(run, args[0], cel_str(args[1]));
-}
+CEL_RETURNS(join, join_with(run, args[0], STR("")))
+CEL_RETURNS(join_separated, join_with(run, args[0], cel_str(args[1])))
 
 #define ROW(name, signature, fn, cost_class, size)                                                 \
     {                                                                                              \

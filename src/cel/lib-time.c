@@ -32,9 +32,7 @@ static CelValue duration_overflow(CelRun *run) {
 
 /* --- conversions ------------------------------------------------------------ */
 
-CEL_FUNCTION(same) {
-    return args[0];
-}
+CEL_RETURNS(same, args[0])
 
 CEL_FUNCTION(timestamp_from_string) {
     Str text = cel_str(args[0]);
@@ -72,9 +70,7 @@ CEL_FUNCTION(duration_from_string) {
 }
 
 /* Seconds of a timestamp (rounded towards the past), nanoseconds of a duration. */
-CEL_FUNCTION(int_from_time) {
-    return cel_int(args[0].i);
-}
+CEL_RETURNS(int_from_time, cel_int(args[0].i))
 
 CEL_FUNCTION(string_from_timestamp) {
     _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
@@ -102,13 +98,8 @@ static CelValue add_to_timestamp(CelRun *run, CelValue timestamp, CelValue durat
     return timestamp;
 }
 
-CEL_FUNCTION(add_timestamp_duration) {
-    return add_to_timestamp(run, args[0], args[1]);
-}
-
-CEL_FUNCTION(add_duration_timestamp) {
-    return add_to_timestamp(run, args[1], args[0]);
-}
+CEL_RETURNS(add_timestamp_duration, add_to_timestamp(run, args[0], args[1]))
+CEL_RETURNS(add_duration_timestamp, add_to_timestamp(run, args[1], args[0]))
 
 CEL_FUNCTION(add_durations) {
     int64_t sum;

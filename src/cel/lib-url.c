@@ -47,25 +47,11 @@ CEL_FUNCTION(is_url) {
 
 /* --- parts ------------------------------------------------------------------ */
 
-CEL_FUNCTION(get_scheme) {
-    return cel_string(url_of(args[0])->scheme);
-}
-
-CEL_FUNCTION(get_host) {
-    return cel_string(url_of(args[0])->host);
-}
-
-CEL_FUNCTION(get_hostname) {
-    return cel_string(url_of(args[0])->hostname);
-}
-
-CEL_FUNCTION(get_port) {
-    return cel_string(url_of(args[0])->port);
-}
-
-CEL_FUNCTION(get_path) {
-    return cel_string(url_of(args[0])->path);
-}
+CEL_RETURNS(get_scheme, cel_string(url_of(args[0])->scheme))
+CEL_RETURNS(get_host, cel_string(url_of(args[0])->host))
+CEL_RETURNS(get_hostname, cel_string(url_of(args[0])->hostname))
+CEL_RETURNS(get_port, cel_string(url_of(args[0])->port))
+CEL_RETURNS(get_path, cel_string(url_of(args[0])->path))
 
 /* --- the query -------------------------------------------------------------- */
 
@@ -213,8 +199,7 @@ static const CelOverloadSpec overloads[] = {
     {"url",
         "(string) -> kubernetes.URL",
         url_from_string,
-        .cost = CEL_COST_BYTES,
-        .result_size = CEL_SIZE_FIRST,
+        CEL_SIZED(BYTES, FIRST),
         .reads_text = true},
     {"isURL", "(string) -> bool", is_url, .cost = CEL_COST_BYTES, .reads_text = true},
     {"getScheme", "kubernetes.URL.() -> string", get_scheme},

@@ -29,6 +29,12 @@ typedef CelValue CelFunction(CelRun *run, const CelValue *args, const void *prep
 #define CEL_FUNCTION(name)                                                                         \
     static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
 
+/* One that is a single expression. */
+#define CEL_RETURNS(name, ...)                                                                     \
+    CEL_FUNCTION(name) {                                                                           \
+        return __VA_ARGS__;                                                                        \
+    }
+
 /* Work on a constant argument, done once when the expression is compiled: a pattern, a
  * time zone. What it makes lies in @arena and lives as long as the program; it is read by
  * several threads. NULL: cannot; then @ret_error says why (with validation on that is
@@ -71,6 +77,9 @@ typedef struct CelOverloadSpec {
     bool reads_text; /* looks into strings, or orders them: other names for the same things give
                         another result, unlike with == and in */
 } CelOverloadSpec;
+
+/* For a row: how its cost and the size of its result grow. */
+#define CEL_SIZED(cost_, size_) .cost = CEL_COST_##cost_, .result_size = CEL_SIZE_##size_
 
 typedef struct CelLibrary {
     const char *name;
