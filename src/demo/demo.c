@@ -257,7 +257,7 @@ static int finish(Demo *demo) {
     printer_end(&demo->printer, &status, &demo->stats);
     if (demo->stats.n_errors == 0)
         return 0;
-    (void)snprintf(demo->error, DEMO_ERROR_MAX, "calls to berth went wrong");
+    (void)snprintf(demo->error, DEMO_ERROR_MAX, "calls to berth failed");
     return DEMO_E_CALLS;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #define COLUMN_USED 5
-#define COLUMN_ASKED 5
+#define COLUMN_REQUESTED 5
 #define COLUMN_OTHER 12
 #define COLUMN_OTHER_NARROW 7
 #define COLUMN_SUMMARY 9
@@ -19,8 +19,8 @@ static const PanelMetric *lead_of(const Panel *panel) {
 
 /* Widths; 0: it is not there. */
 typedef struct Columns {
-    int used, asked; /* of a load */
-    int other;       /* of something else */
+    int used, requested; /* of a load */
+    int other;           /* of something else */
 } Columns;
 
 static Columns columns_of(const Panel *panel, PanelWidth width) {
@@ -30,15 +30,15 @@ static Columns columns_of(const Panel *panel, PanelWidth width) {
     if (!lead)
         return (Columns){0};
     if (lead->usage.kind == USAGE_USED)
-        return (Columns){.used = COLUMN_USED, .asked = is_wide ? COLUMN_ASKED : 0};
+        return (Columns){.used = COLUMN_USED, .requested = is_wide ? COLUMN_REQUESTED : 0};
     return (Columns){.other = is_wide ? COLUMN_OTHER : COLUMN_OTHER_NARROW};
 }
 
 size_t panel_columns(const Panel *panel, PanelWidth width) {
     Columns columns = columns_of(panel, width);
 
-    return (size_t)(columns.used + columns.asked + columns.other) + (columns.used > 0) +
-           (columns.asked > 0) + (columns.other > 0);
+    return (size_t)(columns.used + columns.requested + columns.other) + (columns.used > 0) +
+           (columns.requested > 0) + (columns.other > 0);
 }
 
 void panel_print_columns(const Panel *panel, PanelWidth width, Buf *out) {
@@ -46,8 +46,8 @@ void panel_print_columns(const Panel *panel, PanelWidth width, Buf *out) {
 
     if (columns.used > 0)
         buf_printf(out, " %*s", columns.used, "USED");
-    if (columns.asked > 0)
-        buf_printf(out, " %*s", columns.asked, "ASKED");
+    if (columns.requested > 0)
+        buf_printf(out, " %*s", columns.requested, "REQ");
     if (columns.other > 0)
         buf_printf(out, " %*.*s", columns.other, columns.other, lead_of(panel)->name);
 }
@@ -84,8 +84,8 @@ void panel_print_reading(
 
     if (columns.used > 0)
         print_percent(out, reading->value, columns.used);
-    if (columns.asked > 0)
-        print_percent(out, reading->requested, columns.asked);
+    if (columns.requested > 0)
+        print_percent(out, reading->requested, columns.requested);
     if (columns.other > 0)
         print_number(out, &lead_of(panel)->usage, reading->value, columns.other);
 }
@@ -102,10 +102,11 @@ void panel_print_legend(const Panel *panel, PanelWidth width, Buf *out) {
             "\nUSED    metric %s: %s in use on the chosen node, measured%s",
             lead->name,
             resource,
-            lead->counts_placements ? ", and what was placed since" : "");
-    if (columns.asked > 0)
-        buf_printf(
-            out, "\nASKED   %s that pods on it ask for, which is what schedulers go by", resource);
+            lead->counts_placements ? ", plus the pods placed since" : "");
+    if (columns.requested > 0)
+        buf_printf(out,
+            "\nREQ     %s requested by the pods on it, which is what schedulers count",
+            resource);
     if (columns.other > 0)
         buf_printf(out,
             "\n%.*s  metric %s of the chosen node, measured",
@@ -130,13 +131,13 @@ static void print_source(
 void panel_print_sources(const Program *rules, const char *url, Buf *out) {
     if (rules->n_gauges == 0)
         return;
-    print_source(out, rules, GAUGE_PROMETHEUS, url, ", which plays Prometheus");
-    print_source(out, rules, GAUGE_RESOURCES, url, ", which plays metrics-server");
+    print_source(out, rules, GAUGE_PROMETHEUS, url, ", a mock of Prometheus");
+    print_source(out, rules, GAUGE_RESOURCES, url, ", a mock of metrics-server");
     print_source(
         out, rules, GAUGE_ANNOTATION, "", "annotations of nodes, which the demo keeps writing");
     buf_append(out,
-        STR("The numbers are made up: workloads use less, or more, than they ask for, and on some "
-            "nodes others are at work.\n"));
+        STR("The values are made up: workloads use less or more than they request, and some nodes "
+            "have other load.\n"));
 }
 
 /* --- at the end ------------------------------------------------------------------------------- */
@@ -163,5 +164,5 @@ void panel_print_summaries(const Panel *panel, const View *view, Buf *out) {
     }
     if (panel->n > 0)
         buf_append(out,
-            STR("  (chosen: the median of the nodes that pods were placed on, at that moment)\n"));
+            STR("  (chosen: the median of the nodes that pods were placed on, at that time)\n"));
 }

@@ -62,8 +62,8 @@ static void print_explain(Buf *out, const DemoStatus *status) {
     buf_append_char(out, '\n');
 }
 
-/* A command that asks the berth that runs here. */
-static void print_asking(Buf *out, const DemoStatus *status, const char *command) {
+/* A command with --server of this berth. */
+static void print_with_server(Buf *out, const DemoStatus *status, const char *command) {
     buf_append(out, STR("  "));
     shell_word(out, str_from_c(status->program));
     buf_printf(out, " %s --server %s\n", command, status->url);
@@ -107,7 +107,7 @@ static void print_columns(DemoPrinter *printer) {
         COLUMN_TIME,
         "TIME",
         !printer->console.is_live || console_width() >= width_of_columns(printer) + REASONS_MIN
-            ? "  REFUSED NODES"
+            ? "  REJECTED NODES"
             : "");
     console_plain(&printer->console);
     buf_append_char(&printer->console.text, '\n');
@@ -124,8 +124,8 @@ static unsigned most_points(const Program *rules) {
 static void print_legend(DemoPrinter *printer, const Program *rules) {
     console_paint(&printer->console, STYLE_DIM);
     buf_printf(&printer->console.text,
-        "PASSED  nodes berth let pass, of those offered    SCORE  berth's points, 0 to %u\n"
-        "TIME    filter and prioritize, there and back",
+        "PASSED  nodes that passed berth's filters, of the candidates\n"
+        "SCORE   berth's score, 0 to %u    TIME  filter and prioritize, round trip",
         most_points(rules));
     panel_print_legend(printer->panel, panel_width(printer), &printer->console.text);
     console_plain(&printer->console);
@@ -143,14 +143,14 @@ static void print_what_if(Buf *out, const DemoStatus *status) {
         "what-if --set %.*s.%.*s.weight=9",
         STR_FMT(status->rules->scores[0]->policy->name),
         STR_FMT(status->rules->scores[0]->name));
-    print_asking(out, status, command);
+    print_with_server(out, status, command);
 }
 
 static void print_live_hints(DemoPrinter *printer, const DemoStatus *status) {
     Buf *out = &printer->console.text;
 
     console_heading(&printer->console, "Try in another terminal");
-    print_asking(out, status, "top");
+    print_with_server(out, status, "top");
     print_what_if(out, status);
     buf_printf(out, "  curl -s '%s/readyz?verbose'\n", status->url);
     if (status->rules->n_gauges > 0)
@@ -177,7 +177,7 @@ void printer_start(DemoPrinter *printer, const DemoStatus *status) {
         status->rules->n_scores);
     buf_append(out, STR("serving "));
     console_painted(&printer->console, STYLE_BOLD, 0, str_from_c(status->url));
-    buf_append(out, STR(" to a driver that plays kube-scheduler with the real protocol\n"));
+    buf_append(out, STR(" to the demo's kube-scheduler, with the real protocol\n"));
     panel_print_sources(status->rules, status->mock_metrics_url, out);
     if (status->dashboard_url) {
         buf_append(out, STR("dashboard "));
@@ -228,7 +228,7 @@ static void print_why(const Placement *placement, size_t width, Buf *out) {
     if (!str_is_empty(placement->error))
         buf_printf(out, "error: %.*s", STR_FMT(placement->error));
     else if (placement->n_candidates == 0)
-        buf_append(out, STR("no node has enough cpu and memory left; berth was not asked"));
+        buf_append(out, STR("no node has enough cpu and memory; berth was not called"));
     else
         placement_print_reasons(placement, width, out);
 }
@@ -261,7 +261,6 @@ void printer_placement(
     console_flush(&printer->console);
 }
 
-/* The first pod that found no node is an occasion to say how to ask why. */
 void printer_hint(DemoPrinter *printer, const DemoStatus *status, const Placement *placement) {
     char command[160];
 
@@ -275,7 +274,7 @@ void printer_hint(DemoPrinter *printer, const DemoStatus *status, const Placemen
         placement->pod->name);
     console_clear_status(&printer->console);
     console_heading(&printer->console, "-- why? In another terminal:");
-    print_asking(&printer->console.text, status, command);
+    print_with_server(&printer->console.text, status, command);
     console_flush(&printer->console);
 }
 
@@ -308,7 +307,7 @@ void printer_reload(DemoPrinter *printer, const Program *rules) {
 void printer_refusal(DemoPrinter *printer, const DiagList *diags) {
     console_clear_status(&printer->console);
     console_paint(&printer->console, STYLE_BAD);
-    buf_append(&printer->console.text, STR("-- policy refused, the last good one stays in force"));
+    buf_append(&printer->console.text, STR("-- policy rejected, the last good one stays in force"));
     console_plain(&printer->console);
     buf_append_char(&printer->console.text, '\n');
     diag_list_print(diags, printer->console.has_colour, &printer->console.text);
@@ -321,7 +320,7 @@ static void print_pending(DemoPrinter *printer, const PlacementStats *stats) {
     if (stats->n_pending == 0 || stats->pending[0].n == 0)
         return;
     buf_append_char(&printer->console.text, '\n');
-    console_heading(&printer->console, "Pods that found no node");
+    console_heading(&printer->console, "Pending pods");
     for (size_t i = 0; i < stats->n_pending && stats->pending[i].n > 0; i++) {
         const PendingStats *pending = &stats->pending[i];
         char name[64];
@@ -336,7 +335,7 @@ static void print_reasons(DemoPrinter *printer, const PlacementStats *stats) {
     if (stats->n_reasons == 0)
         return;
     buf_append_char(&printer->console.text, '\n');
-    console_heading(&printer->console, "Nodes refused, by reason");
+    console_heading(&printer->console, "Rejected nodes by reason");
     for (size_t i = 0; i < stats->n_reasons; i++)
         buf_printf(&printer->console.text,
             "  %8llu  %s\n",
@@ -369,7 +368,7 @@ static void print_calls(
     }
     if (status->cpu_nsec_per_call > 0)
         buf_printf(out,
-            "  berth's own threads used %.0f µs of CPU a call\n",
+            "  berth's own threads used %.0f µs of CPU per call\n",
             (double)status->cpu_nsec_per_call / 1000);
 }
 
@@ -379,7 +378,7 @@ static void print_outcome(
 
     console_paint(&printer->console, STYLE_BOLD);
     buf_printf(out,
-        "%llu pod%s: %llu placed, %llu not",
+        "%llu pod%s: %llu placed, %llu pending",
         (unsigned long long)stats->n_pods,
         plural(stats->n_pods),
         (unsigned long long)stats->n_placed,
@@ -394,7 +393,7 @@ static void print_outcome(
     if (stats->n_errors > 0) {
         console_paint(&printer->console, STYLE_BAD);
         buf_printf(out,
-            "%llu attempt%s ended in an error\n",
+            "%llu attempt%s failed\n",
             (unsigned long long)stats->n_errors,
             plural(stats->n_errors));
         console_plain(&printer->console);

@@ -1,7 +1,6 @@
 /*
- * berth loses the API server that it watches; kube-scheduler, which has another one, goes on. What
- * berth knows of the cluster is what it knew, and a node whose daemon has failed since still gets
- * pods.
+ * berth loses the API server that it watches; kube-scheduler, which uses another one, continues.
+ * berth's copy of the cluster becomes stale, and a node whose daemon has failed still gets pods.
  */
 
 #include "demo/scenario.h"
@@ -15,7 +14,7 @@ static const char policy[] =
 #define BROKEN "failed"
 #define N_BEFORE 3u
 
-/* berth has heard of the label. */
+/* berth knows the new label. */
 static bool knows(const View *view, const void *context) {
     uint32_t row = table_find(view->table, str_from_c(context));
     const Node *node = row < view->table->n_rows ? table_node(view->table, row) : NULL;
@@ -55,7 +54,7 @@ static void build(ScenarioRun *run) {
 static void show(ScenarioRun *run) {
     run_say(run, "$ kubectl get node %s -L " DEMO_DAEMON, run->node);
     run_say(run, "WORKSPACE-DAEMON " BROKEN);
-    run_say(run, "and the last two workspaces went there all the same.");
+    run_say(run, "and the last two workspaces still went there.");
 }
 
 static void suggest(ScenarioRun *run) {
@@ -74,21 +73,22 @@ static void solve(ScenarioRun *run) {
     run_command(
         run, WORDS("explain", "--last", run->pod_name, "--node", node, "--server", run_url(run)));
     run_note(run,
-        "The rule \"daemon\" let the node pass: when berth decided, the label said ready. berth "
-        "does not see what kubectl sees. Is its picture old?");
+        "The node passed the rule \"daemon\": when berth decided, the label was ready. berth does "
+        "not "
+        "see what kubectl sees. Is its copy of the cluster stale?");
     run_fetch(run, "/readyz?verbose");
     run_note(run,
-        "It is: nodes and pods are as they were so long ago, and this is what happens when berth "
-        "tries to reach the API server.");
+        "It is: it shows how old nodes and pods are, and the error when berth connects to the API "
+        "server.");
     run_heading(run, "The cause");
     run_say(run,
-        "berth cannot reach its API server. It goes on with the cluster as it last saw it: better "
-        "than no pods at all, but it misses what has changed since.");
-    run_heading(run, "The remedy");
+        "berth cannot reach its API server. It continues with the last known state of the cluster: "
+        "better than no pods at all, but it misses later changes.");
+    run_heading(run, "The fix");
     run_tell(run, "the API server comes back");
     if (run->status == 0 && mock_api_server_resume(run->environment.api) < 0)
         run->status = RUN_FAILED;
-    run_await(run, "berth heard of the label", knows, node);
+    run_await(run, "berth knew the label", knows, node);
     run_place(run, workspace, &placement);
     run_expect(run,
         !str_is_empty(placement.node) && !str_is(placement.node, node),
@@ -101,12 +101,12 @@ static void solve(ScenarioRun *run) {
 
 const Scenario scenario_api_down = {
     .name = "api-down",
-    .question = "The node's daemon has failed, and the policy asks for it. Why do pods go there?",
+    .question = "The node's daemon has failed, and the policy requires it. Why do pods go there?",
     .policy = policy,
     .n_nodes = 20,
     .seed = 1,
     .is_watched = true,
-    .visitor = "ws",
+    .workload = "ws",
     .build = build,
     .show = show,
     .suggest = suggest,

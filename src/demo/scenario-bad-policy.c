@@ -1,6 +1,5 @@
 /*
- * Somebody edits the policy and mistypes a word. The last good one stays in force, so the change
- * seems to do nothing.
+ * A typo in a policy: the last good one stays in force, so the change seems to have no effect.
  */
 
 #include "demo/scenario.h"
@@ -18,7 +17,7 @@ static const char policy[] =
     "      reason: node has no free seat\n"                                                        \
     "  scores:\n"
 #define TYPO "maxPod:"
-#define MENDED "maxPods:"
+#define FIXED "maxPods:"
 
 static void build(ScenarioRun *run) {
     const Workload *workspace = workload_named("ws");
@@ -27,9 +26,9 @@ static void build(ScenarioRun *run) {
     if (run->status == 0 && demo_cluster_clear(run->environment.cluster) < 0)
         run->status = RUN_FAILED;
     run_place(run, workspace, &placement);
-    run_tell(run, "somebody wants at most two workspaces on a node, edits the policy, saves");
+    run_tell(run, "a user limits workspaces to two per node: edits the policy and saves it");
     run_edit(run, BEFORE, MISTYPED);
-    run_await_page(run, "berth looked at the file", "/readyz?verbose", "refused");
+    run_await_page(run, "berth read the file", "/readyz?verbose", "degraded");
     for (size_t i = 0; i < 4; i++)
         run_place(run, workspace, &placement);
     run_expect(run, !str_is_empty(placement.node), "the pods found no node");
@@ -54,7 +53,7 @@ static bool is_other(const View *view, const void *context) {
 static void reload(ScenarioRun *run) {
     _cleanup_(view_unrefp) View *before = daemon_view(run->environment.daemon);
 
-    run_edit(run, TYPO, MENDED);
+    run_edit(run, TYPO, FIXED);
     run_await(run, "the policy was reloaded", is_other, before->program);
 }
 
@@ -68,14 +67,14 @@ static void solve(ScenarioRun *run) {
     run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_note(run, "No rule \"seats\" took part. Is the policy on disk the one in force?");
     run_command(run, WORDS("check", "--live", "--only", "B208", "--server", run_url(run)));
-    run_note(run, "It is not: berth refused the file and kept the last good one. Why?");
+    run_note(run, "It is not: berth rejected the file and kept the last good one. Why?");
     run_command(run, WORDS("check", run->policy_path));
-    run_note(run, "Line, column, and the word that was meant.");
+    run_note(run, "It prints line, column, and the word that was probably meant.");
     run_heading(run, "The cause");
     run_say(run,
-        "A typo: maxPod instead of maxPods. A broken policy never replaces a working one, so that "
-        "the edit did no harm, but no good either. `berth check` before saving tells at once.");
-    run_heading(run, "The remedy");
+        "A typo: maxPod instead of maxPods. A broken policy never replaces a working one, so the "
+        "edit had no effect. Run `berth check` before saving.");
+    run_heading(run, "The fix");
     reload(run);
     run_tell(run, "reloaded");
     run_place(run, workspace, &placement);
@@ -91,7 +90,7 @@ const Scenario scenario_bad_policy = {
     .policy = policy,
     .n_nodes = 20,
     .seed = 1,
-    .visitor = "ws",
+    .workload = "ws",
     .build = build,
     .show = show,
     .suggest = suggest,

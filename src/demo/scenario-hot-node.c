@@ -1,6 +1,6 @@
 /*
- * Somebody whom no scheduler knows keeps a node busy. Requests on it are low, so kube-scheduler's
- * own score likes it; the policy measures the load, but its limit is too high to matter.
+ * A process outside of Kubernetes keeps a node busy. Requests on it are low, so kube-scheduler
+ * scores it high; the policy measures the load, but its limit is too high to matter.
  */
 
 #include "demo/scenario.h"
@@ -93,7 +93,7 @@ static void build(ScenarioRun *run) {
 
     add_load(run);
     (void)snprintf(node, sizeof(node), "%s", run->node);
-    run_tell(run, "on %s somebody compiles a kernel, without a pod", node);
+    run_tell(run, "on %s a process outside of Kubernetes compiles a kernel", node);
     run_await(run, "the load was measured", is_hot, node);
     for (size_t i = 0; i < N_PODS; i++) {
         Placement placement;
@@ -141,17 +141,17 @@ static void solve(ScenarioRun *run) {
         run, WORDS("explain", "--last", run->pod_name, "--node", node, "--server", run_url(run)));
     run_note(run,
         "All three rules let the node pass, \"cool\" too: it measures the load, but its limit, "
-        "params.maxLoad, is 0.97. What would 0.8 have done to the pods of the last minutes?");
+        "params.maxLoad, is 0.97. What would 0.8 have changed for the pods of the last minutes?");
     run_command(run, WORDS("what-if", "--set", CHANGE, "--server", run_url(run)));
     run_note(run,
         "\"moved\" pods would have lost %s, and none would be newly rejected: it is safe to try.",
         node);
     run_heading(run, "The cause");
     run_say(run,
-        "kube-scheduler counts what pods ask for, and on %s they ask for little; the policy, "
-        "which knows better, speaks up only from 97 %% on.",
+        "kube-scheduler counts requests, and on %s they are low. The policy measures the load, but "
+        "rejects nodes only from 97 %% on.",
         node);
-    run_heading(run, "The remedy");
+    run_heading(run, "The fix");
     reload(run);
     run_tell(run, "reloaded");
     run_place(run, workload_named("web"), &placement);
@@ -163,8 +163,9 @@ static void solve(ScenarioRun *run) {
     run_command(
         run, WORDS("explain", "--last", run->pod_name, "--node", node, "--server", run_url(run)));
     run_note(run,
-        "The next pods avoid %s, and berth says from which value and limit. The value is what was "
-        "measured, with the pods of the last minute, which an average does not show yet.",
+        "The next pods avoid %s, and berth prints the value and the limit. The value is the "
+        "measured "
+        "one plus the pods of the last minute, which an average does not show yet.",
         node);
 }
 
@@ -174,7 +175,7 @@ const Scenario scenario_hot_node = {
     .policy = policy,
     .n_nodes = 20,
     .seed = 3,
-    .visitor = "web",
+    .workload = "web",
     .build = build,
     .show = show,
     .suggest = suggest,

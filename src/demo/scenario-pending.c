@@ -1,6 +1,6 @@
 /*
- * A pod asks for a GPU and lacks the toleration: it fits nowhere, and "0/20 nodes are available"
- * hides which of two reasons is the one to mend.
+ * A pod requests a GPU and lacks the toleration: it fits nowhere, and "0/20 nodes are available"
+ * does not show which of two reasons is the one to fix.
  */
 
 #include "demo/scenario.h"
@@ -39,26 +39,26 @@ static void solve(ScenarioRun *run) {
     run_heading(run, "How to find out");
     run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_note(run,
-        "Two rules rejected it. Of these, only the nodes of the second could ever take the pod: "
-        "the others have no GPU. The line \"needs a toleration of …\" below it is the remedy.");
+        "Two rules rejected it. Only the nodes of the second could take the pod: the others have "
+        "no GPU. The line \"needs a toleration of …\" below it is the fix.");
     run_heading(run, "The cause");
     run_say(run,
         "The nodes with GPUs have a taint that keeps other pods away, and this Job's template "
         "does not tolerate it.");
-    run_heading(run, "The remedy");
-    run_tell(run, "somebody adds the toleration to the Job, which makes a new pod");
+    run_heading(run, "The fix");
+    run_tell(run, "a user adds the toleration to the Job, and a new pod is created");
     run_place(run, workload_named("render") + 1, &placement);
-    run_expect(run, !str_is_empty(placement.node), "the mended pod found no node");
+    run_expect(run, !str_is_empty(placement.node), "the fixed pod found no node");
     run_say(run, "With the toleration the pod is placed. berth's policy stays as it is.");
 }
 
 const Scenario scenario_pending = {
     .name = "pending",
-    .question = "GPUs are free, and training pods get them. Why does this pod wait?",
+    .question = "GPUs are free, and training pods get them. Why is this pod pending?",
     .policy = policy,
     .n_nodes = 40,
     .seed = 1,
-    .visitor = "training",
+    .workload = "training",
     .build = build,
     .show = show,
     .suggest = suggest,

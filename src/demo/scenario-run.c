@@ -1,3 +1,5 @@
+/* The steps of scenarios: texts, placements, edits of the policy, waiting, and commands. */
+
 #include "demo/scenario-run.h"
 
 #include <errno.h>
@@ -25,7 +27,7 @@ const char *run_url(const ScenarioRun *run) {
     return daemon_url(run->environment.daemon);
 }
 
-/* Whether the next step is to be taken. */
+/* Whether to do the next step. */
 static bool goes_on(ScenarioRun *run) {
     if (run->status == 0 && (environment_wait(&run->environment, 0) || run->console.has_failed))
         run->status = RUN_STOPPED;
@@ -43,21 +45,7 @@ static void fail_memory(ScenarioRun *run) {
     fail(run, -ENOMEM, "out of memory");
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
-
-/* @format in lines behind @lead. */
-__attribute__((format(printf, 3, 0))) static void say(
-    ScenarioRun *run, const char *lead, const char *format, va_list arguments) {
-    char *text = NULL;
-    int n = vasprintf(&text, format, arguments);
-
-    if (n < 0) {
-        fail_memory(run);
-        return;
-    }
-    console_paragraph(&run->console, lead, str_of(text, (size_t)n));
-    free(text);
-}
+/* --- texts ------------------------------------------------------------------------------------ */
 
 void run_heading(ScenarioRun *run, const char *text) {
     if (!goes_on(run))
@@ -66,56 +54,29 @@ void run_heading(ScenarioRun *run, const char *text) {
     console_heading(&run->console, text);
 }
 
-void run_say(ScenarioRun *run, const char *format, ...) {
+void run_print(ScenarioRun *run, RunText kind, const char *format, ...) {
+    static const char *const leads[] = {
+        [RUN_TEXT] = "  ", [RUN_EVENT] = "-- ", [RUN_HIDDEN_EVENT] = "-- ", [RUN_RESULT] = "=> "};
+    char *text = NULL;
     va_list arguments;
+    int n;
 
-    if (!goes_on(run))
+    if (!goes_on(run) || (kind == RUN_HIDDEN_EVENT && !run->solves))
         return;
     va_start(arguments, format);
-    say(run, "  ", format, arguments);
+    n = vasprintf(&text, format, arguments);
     va_end(arguments);
+    if (n < 0) {
+        fail_memory(run);
+        return;
+    }
+    if (kind != RUN_TEXT)
+        console_paint(&run->console, kind == RUN_RESULT ? STYLE_GOOD : STYLE_BOLD);
+    console_paragraph(&run->console, leads[kind], str_of(text, (size_t)n));
+    if (kind != RUN_TEXT)
+        console_plain(&run->console);
     console_flush(&run->console);
-}
-
-__attribute__((format(printf, 2, 0))) static void tell(
-    ScenarioRun *run, const char *format, va_list arguments) {
-    if (!goes_on(run))
-        return;
-    console_paint(&run->console, STYLE_BOLD);
-    say(run, "-- ", format, arguments);
-    console_plain(&run->console);
-    console_flush(&run->console);
-}
-
-void run_tell(ScenarioRun *run, const char *format, ...) {
-    va_list arguments;
-
-    va_start(arguments, format);
-    tell(run, format, arguments);
-    va_end(arguments);
-}
-
-void run_reveal(ScenarioRun *run, const char *format, ...) {
-    va_list arguments;
-
-    if (!run->solves)
-        return;
-    va_start(arguments, format);
-    tell(run, format, arguments);
-    va_end(arguments);
-}
-
-void run_note(ScenarioRun *run, const char *format, ...) {
-    va_list arguments;
-
-    if (!goes_on(run))
-        return;
-    va_start(arguments, format);
-    console_paint(&run->console, STYLE_GOOD);
-    say(run, "=> ", format, arguments);
-    console_plain(&run->console);
-    va_end(arguments);
-    console_flush(&run->console);
+    free(text);
 }
 
 void run_describe(ScenarioRun *run, const Placement *placement) {
@@ -163,14 +124,13 @@ void run_show(ScenarioRun *run, const Placement *placement) {
     console_flush(&run->console);
 }
 
-/* An attempt for @pod, with what may go wrong. */
 static void attempt(ScenarioRun *run, const DemoPod *pod, Placement *ret) {
     int r = environment_place(&run->environment, pod, ret);
 
     if (r < 0)
         fail_memory(run);
     else if (!str_is_empty(ret->error))
-        fail(run, RUN_FAILED, "a call to berth went wrong");
+        fail(run, RUN_FAILED, "a call to berth failed");
     else
         run->n_placed += !str_is_empty(ret->node);
 }
@@ -218,7 +178,6 @@ void run_choose_pod(ScenarioRun *run, const Placement *placement) {
 
 /* --- the policy ------------------------------------------------------------------------------- */
 
-/* What an edit changes, with a line around it. */
 static int print_difference(ScenarioRun *run, Str before, Str after) {
     _cleanup_(buf_done) Buf text = BUF_INIT(RUN_POLICY_MAX);
     LinediffText from = {.text = before}, to = {.text = after};
@@ -254,7 +213,7 @@ void run_edit(ScenarioRun *run, const char *from, const char *to) {
         return;
     found = memmem(text.ptr, text.len, from, strlen(from));
     if (!found) {
-        fail(run, RUN_FAILED, "the policy is not what it was");
+        fail(run, RUN_FAILED, "the policy has changed");
         return;
     }
     at = (size_t)(found - text.ptr);
@@ -279,12 +238,12 @@ void run_pause(ScenarioRun *run, unsigned msec) {
 static void fail_waiting(ScenarioRun *run, const char *what) {
     char text[256];
 
-    (void)snprintf(text, sizeof(text), "waited in vain until %s", what);
+    (void)snprintf(text, sizeof(text), "timed out waiting until %s", what);
     fail(run, RUN_FAILED, text);
 }
 
 void run_await(ScenarioRun *run, const char *what, ViewCondition *is_so, const void *context) {
-    if (goes_on(run) && !environment_wait_for(&run->environment, RUN_PATIENCE_MSEC, is_so, context))
+    if (goes_on(run) && !environment_wait_for(&run->environment, RUN_TIMEOUT_MSEC, is_so, context))
         fail_waiting(run, what);
 }
 
@@ -295,7 +254,7 @@ void run_await_page(ScenarioRun *run, const char *what, const char *path, const 
 
         if (page.ptr && memmem(page.ptr, page.len, text, strlen(text)))
             return;
-        if (msec >= RUN_PATIENCE_MSEC)
+        if (msec >= RUN_TIMEOUT_MSEC)
             fail_waiting(run, what);
         run_pause(run, LOOK_MSEC);
     }
@@ -325,7 +284,7 @@ void run_suggest(ScenarioRun *run, const char *const words[]) {
         print_command(run, "  ", words);
 }
 
-/* The program that is running, with signals as a shell gives them; it writes where we do. */
+/* Runs this program again, with signals as a shell sets them; it writes to the same output. */
 static int spawn(const char *const words[], pid_t *ret) {
     char *arguments[RUN_WORDS_MAX + 2] = {strdup("berth")};
     posix_spawnattr_t attributes;

@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * ScenarioRun: a scenario on its stage: what its steps are made of.
+ * ScenarioRun: a scenario while it runs, and the steps that scenarios are made of.
  *
- * Steps are taken one after another on the driving thread (demo/rig.h) and tell the person what
- * happens. When one goes wrong, or Ctrl-C is pressed, those that follow do nothing: a scenario is
- * a plain list of them, and play->status says at the end how it went.
+ * Steps run one after another on the driving thread (demo/environment.h). After an error or Ctrl-C
+ * the remaining steps do nothing: a scenario is a plain list of steps, and run->status has the
+ * result.
  */
 
 #include <stdbool.h>
@@ -22,32 +22,32 @@
 #define RUN_NAME_MAX 96u
 #define RUN_WORDS_MAX 16u /* of a command */
 #define RUN_POLICY_MAX ((size_t)64 * 1024)
-#define RUN_PATIENCE_MSEC 20000u /* until something that was done shows */
+#define RUN_TIMEOUT_MSEC 20000u
 
 enum {
     _RUN_CONTINUES,
-    RUN_STOPPED, /* by the person */
-    RUN_FAILED,  /* something did not come out as it should: play->error */
+    RUN_STOPPED, /* by the user */
+    RUN_FAILED,  /* something did not happen as it should: run->error */
 };
 
 typedef struct Scenario Scenario;
 
 typedef struct ScenarioRun {
     const Scenario *scenario;
-    const char *program; /* how the person called berth */
+    const char *program; /* how the user called berth */
     bool solves;
     unsigned pace_msec; /* between two pods */
     DemoEnvironment environment;
     Console console;
     DemoFolder folder;
     char policy_path[DEMO_FOLDER_PATH_MAX + 32];
-    Buf policy;       /* what is in policy_path */
+    Buf policy;       /* the text of policy_path */
     int status;       /* 0, one of the above, or a negative errno */
     char *error;      /* DAEMON_ERROR_MAX */
-    bool has_columns; /* a heading stands above the placements */
+    bool has_columns; /* a heading is above the placements */
     size_t n_pods, n_placed;
 
-    /* For scenarios: the pod and the node that it is about. */
+    /* For scenarios: the pod and the node in question. */
     const DemoPod *pod;
     char pod_name[RUN_NAME_MAX]; /* "ml/render-abcde" */
     char node[RUN_NAME_MAX];
@@ -56,61 +56,63 @@ typedef struct ScenarioRun {
 
 const char *run_url(const ScenarioRun *run);
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
+
+typedef enum RunText {
+    RUN_TEXT,
+    RUN_EVENT,        /* something happens in the cluster */
+    RUN_HIDDEN_EVENT, /* the same, printed with --solve only: it would give the answer away */
+    RUN_RESULT,       /* what the output of a command shows */
+} RunText;
 
 void run_heading(ScenarioRun *run, const char *text);
-__attribute__((format(printf, 2, 3))) void run_say(ScenarioRun *run, const char *format, ...);
-/* Something happens in the world. */
-__attribute__((format(printf, 2, 3))) void run_tell(ScenarioRun *run, const char *format, ...);
-/* The same, but only to who has asked for the answer: it would give it away. */
-__attribute__((format(printf, 2, 3))) void run_reveal(ScenarioRun *run, const char *format, ...);
-/* What is to be read in the answer of a command. */
-__attribute__((format(printf, 2, 3))) void run_note(ScenarioRun *run, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void run_print(
+    ScenarioRun *run, RunText kind, const char *format, ...);
+
+#define run_say(run, ...) run_print(run, RUN_TEXT, __VA_ARGS__)
+#define run_tell(run, ...) run_print(run, RUN_EVENT, __VA_ARGS__)
+#define run_reveal(run, ...) run_print(run, RUN_HIDDEN_EVENT, __VA_ARGS__)
+#define run_note(run, ...) run_print(run, RUN_RESULT, __VA_ARGS__)
 
 /* The event that `kubectl describe pod` shows, as kube-scheduler writes it. */
 void run_describe(ScenarioRun *run, const Placement *placement);
 
-/* --- what is done ----------------------------------------------------------------------------- */
+/* --- actions ---------------------------------------------------------------------------------- */
 
-/* A new pod of @workload wants a node. What became of it is shown and is in @ret: all zero when
- * nothing is done any more. Strings live until the next. */
+/* Creates a pod of @workload and places it. The result is printed and in @ret: all zero when the
+ * run is over. Strings live until the next placement. */
 void run_place(ScenarioRun *run, const Workload *workload, Placement *ret);
 
-/* The same without a word; @life as in world_make_pod(). */
+/* The same without printing; @life as in demo_cluster_make_pod(). */
 void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life, Placement *ret);
 
-/* Another attempt of the pod that the scenario is about, if it has no node; not shown. */
+/* Tries to place run->pod again, if it has no node; without printing. */
 void run_retry(ScenarioRun *run, Placement *ret);
-void run_show(ScenarioRun *run, const Placement *placement); /* a line */
+void run_show(ScenarioRun *run, const Placement *placement); /* prints a line */
 
-/* The scenario is about this one. */
+/* Makes it run->pod. */
 void run_choose_pod(ScenarioRun *run, const Placement *placement);
 
-/* The person edits the policy: the first @from in it becomes @to, as shown. It is not waited for
- * what berth makes of it. */
+/* Edits the policy, and prints the difference: the first @from in it becomes @to. Does not wait for
+ * berth to reload it. */
 void run_edit(ScenarioRun *run, const char *from, const char *to);
 
-/* Until @is_so of the view in force; it is @what that is waited for. */
+/* Waits until @is_so of the view in force; @what is for the error message. */
 void run_await(ScenarioRun *run, const char *what, ViewCondition *is_so, const void *context);
-
-/* The same for the text of a page. */
+/* The same until the page at @path contains @text. */
 void run_await_page(ScenarioRun *run, const char *what, const char *path, const char *text);
 
-/* This must be so, or the scenario has not come out as it should. */
+/* Fails the run with @what unless @is_so. */
 void run_expect(ScenarioRun *run, bool is_so, const char *what);
-
-/* Time goes by. */
 void run_pause(ScenarioRun *run, unsigned msec);
 
 /* --- commands of berth ------------------------------------------------------------------------ */
 
-/* For a person to type; and the same, typed and run: what it prints is shown as it comes. Its exit
- * code is not looked at: a check that finds something fails. */
+/* Prints a command to type; prints and runs it. Its exit code is ignored: a check that finds
+ * something fails. */
 void run_suggest(ScenarioRun *run, const char *const words[]);
 void run_command(ScenarioRun *run, const char *const words[]);
-
-/* A list of words for these. */
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* What a page says: `curl -s`, which not everybody has, is played. */
+/* Prints a page, as `curl -s` would. */
 void run_fetch(ScenarioRun *run, const char *path);

@@ -1,6 +1,6 @@
 /*
- * Whoever measures the load stops answering. After maxAge its numbers are absent, and the rule is
- * one of the careful: onMissing: reject.
+ * Prometheus stops answering. After maxAge its values are missing, and the rule has onMissing:
+ * reject.
  */
 
 #include "demo/scenario.h"
@@ -33,7 +33,7 @@ static void build(ScenarioRun *run) {
     if (run->status == 0)
         mock_metrics_stop(run->environment.metrics);
     run_place(run, api, &placement);
-    run_await(run, "the last numbers were too old", is_stale, NULL);
+    run_await(run, "the last values were stale", is_stale, NULL);
     run_tell(run, "two seconds later");
     run_place(run, api, &placement);
     run_choose_pod(run, &placement);
@@ -46,7 +46,7 @@ static void show(ScenarioRun *run) {
 
     run_retry(run, &placement);
     run_describe(run, &placement);
-    run_say(run, "A few seconds ago pods like it found a node. Nobody has changed anything.");
+    run_say(run, "A few seconds ago pods like it found a node. Nothing was changed.");
 }
 
 static void suggest(ScenarioRun *run) {
@@ -61,17 +61,18 @@ static void solve(ScenarioRun *run) {
     run_heading(run, "How to find out");
     run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_note(run,
-        "The reason says \"too busy\", but the last line says what it is about: the rule had no "
-        "metric to read, and its onMissing decided.");
+        "The reason is \"too busy\", but the last line explains it: the rule had no metric to "
+        "read, "
+        "and its onMissing decided.");
     run_command(run, WORDS("check", "--live", "--only", "B505,B506", "--server", run_url(run)));
     run_note(run,
-        "Which metric, who should answer, and what it says instead. The dashboard's page /sources "
-        "shows the same, with the time of the last answer.");
+        "It names the metric, its source and the error. The dashboard's page /sources shows the "
+        "same, with the time of the last answer.");
     run_heading(run, "The cause");
     run_say(run,
-        "Prometheus does not answer, the last values are older than maxAge, and the policy says "
-        "onMissing: reject. berth does what it was told.");
-    run_heading(run, "The remedy");
+        "Prometheus does not answer, the last values are older than maxAge, and the policy has "
+        "onMissing: reject.");
+    run_heading(run, "The fix");
     run_tell(run, "Prometheus comes back");
     if (run->status == 0 && mock_metrics_resume(run->environment.metrics) < 0)
         run->status = RUN_FAILED;
@@ -79,7 +80,8 @@ static void solve(ScenarioRun *run) {
     run_retry(run, &placement);
     run_show(run, &placement);
     run_expect(run, !str_is_empty(placement.node), "the pod still found no node");
-    run_say(run, "The pod is placed. Where waiting is worse than a busy node: onMissing: allow.");
+    run_say(
+        run, "The pod is placed. If a pending pod is worse than a busy node: onMissing: allow.");
 }
 
 const Scenario scenario_stale_metrics = {
@@ -88,7 +90,7 @@ const Scenario scenario_stale_metrics = {
     .policy = policy,
     .n_nodes = 20,
     .seed = 1,
-    .visitor = "api",
+    .workload = "api",
     .build = build,
     .show = show,
     .suggest = suggest,

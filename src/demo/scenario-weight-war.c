@@ -1,6 +1,6 @@
 /*
- * The policy packs, kube-scheduler spreads: at weight 1 an extender's points are 100 of 1,300, and
- * least-allocated alone takes back all that packing gives.
+ * The policy packs, kube-scheduler spreads: at weight 1 an extender's score is 100 of 1,300 points,
+ * and LeastAllocated alone outweighs it.
  */
 
 #include "demo/scenario.h"
@@ -27,7 +27,7 @@ static size_t place_all(ScenarioRun *run) {
         run_place(run, workload_named("report"), &placement);
         if (str_is_empty(placement.node))
             break;
-        if (placement.score < placement.best_score) /* not our first choice */
+        if (placement.score < placement.best_score) /* not berth's first choice */
             run_choose_pod(run, &placement);
         while (j < n && !str_is(placement.node, nodes[j]))
             j++;
@@ -40,7 +40,7 @@ static size_t place_all(ScenarioRun *run) {
 static void build(ScenarioRun *run) {
     demo_scheduler_set_weight(run->environment.scheduler, 1);
     run->n_nodes_used = place_all(run);
-    run_expect(run, run->pod, "all pods went where berth liked it most");
+    run_expect(run, run->pod, "all pods went to berth's first choice");
 }
 
 static void show(ScenarioRun *run) {
@@ -61,18 +61,18 @@ static void solve(ScenarioRun *run) {
     run_heading(run, "How to find out");
     run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_note(run,
-        "The pod went to %s, which is not the first of our order. The line below the table says "
-        "why that can be: at weight 1 ours are 100 points of 1,300, and kube-scheduler's own, "
-        "which favour empty nodes, take as much back.",
+        "The pod went to %s, which is not berth's first choice. The line below the table explains "
+        "it: at weight 1 berth's score is at most 100 of 1,300 points, and kube-scheduler's own "
+        "scores, which prefer empty nodes, outweigh it.",
         run->node);
     run_heading(run, "The cause");
     run_say(run,
         "The extender's weight in kube-scheduler's configuration is 1. The policy packs; "
         "NodeResourcesFit (LeastAllocated) spreads; the two cancel each other out.");
-    run_heading(run, "The remedy");
+    run_heading(run, "The fix");
     run_say(run,
-        "`berth config --weight 5` prints the file for kube-scheduler: our points are up to 500 "
-        "of 1,700 then. The same Jobs again, on an empty cluster, asked with that weight:");
+        "`berth config --weight 5` prints the file for kube-scheduler: berth's score is then at "
+        "most 500 of 1,700 points. The same Jobs again, on an empty cluster, with that weight:");
     if (run->status == 0)
         demo_scheduler_set_weight(run->environment.scheduler, 5);
     n_after = place_all(run);
@@ -86,7 +86,7 @@ const Scenario scenario_weight_war = {
     .policy = policy,
     .n_nodes = 40,
     .seed = 1,
-    .visitor = "report",
+    .workload = "report",
     .build = build,
     .show = show,
     .suggest = suggest,

@@ -1,3 +1,5 @@
+/* Runs a scenario: builds the situation, prints the question, and solves it or waits. */
+
 #include "demo/scenario.h"
 
 #include <errno.h>
@@ -6,11 +8,11 @@
 
 #include "base/shell.h"
 
-/* Pods come slowly where somebody is to read, and do not stay for ever. */
+/* Slow enough to read; pods end after a while. */
 #define PACE_MSEC 350u
-#define VISIT_MSEC 2000u
-#define VISIT_LIFE 10u
-#define VISITS_PER_RETRY 4u
+#define POD_MSEC 2000u
+#define POD_LIFE 10u
+#define PODS_PER_RETRY 4u
 
 static const Scenario *const scenarios[] = {
     &scenario_pending,
@@ -38,7 +40,7 @@ void scenario_print_list(Buf *out) {
         buf_printf(out, "  %-14s %s\n", scenarios[i]->name, scenarios[i]->question);
 }
 
-/* --- what the person reads -------------------------------------------------------------------- */
+/* --- texts -------------------------------------------------------------------- */
 
 static void print_start(ScenarioRun *run, const Scenario *scenario) {
     Buf *out = &run->console.text;
@@ -47,7 +49,7 @@ static void print_start(ScenarioRun *run, const Scenario *scenario) {
     buf_printf(out, "berth demo: scenario %s", scenario->name);
     console_plain(&run->console);
     buf_printf(out,
-        "\n%zu nodes, made up; berth serves %s to a driver that plays kube-scheduler\n",
+        "\n%zu simulated nodes; berth serves %s to the demo's kube-scheduler\n",
         scenario->n_nodes,
         run_url(run));
     if (daemon_dashboard_url(run->environment.daemon))
@@ -77,8 +79,8 @@ static void print_question(ScenarioRun *run, const Scenario *scenario) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Somebody looks around: pods keep coming, and the one without a node is tried again. */
-static void linger(ScenarioRun *run, const Scenario *scenario) {
+/* While the user looks around: more pods, and now and then run->pod again. */
+static void add_pods(ScenarioRun *run, const Scenario *scenario) {
     _cleanup_(buf_done) Buf line = BUF_INIT(1024);
     Placement placement;
 
@@ -90,9 +92,9 @@ static void linger(ScenarioRun *run, const Scenario *scenario) {
             run->n_placed,
             run_url(run));
         console_status(&run->console, buf_str(&line));
-        run_pause(run, VISIT_MSEC);
-        run_place_quietly(run, workload_named(scenario->visitor), VISIT_LIFE, &placement);
-        if (n % VISITS_PER_RETRY == 0)
+        run_pause(run, POD_MSEC);
+        run_place_quietly(run, workload_named(scenario->workload), POD_LIFE, &placement);
+        if (n % PODS_PER_RETRY == 0)
             run_retry(run, &placement);
     }
     console_clear_status(&run->console);
@@ -109,7 +111,7 @@ static void drive(void *context) {
     if (run->solves)
         scenario->solve(run);
     else if (run->console.is_live)
-        linger(run, scenario);
+        add_pods(run, scenario);
 }
 
 static int open_files(ScenarioRun *run, const Scenario *scenario) {

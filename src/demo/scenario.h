@@ -1,11 +1,10 @@
 #pragma once
 
 /*
- * Scenario: something is wrong in a cluster, and there is one question.
+ * Scenario: a problem in a cluster, and one question.
  *
- * The situation is made with the real daemon and the real protocol, as everything in the demo is;
- * what is shown is what berth, its commands and its pages say about it. With --solve those commands
- * are run, the cause is named, and the remedy is tried.
+ * The situation is made with the real daemon and the real protocol, and shown with berth's own
+ * commands and pages. With --solve these commands run, and the cause and the fix are shown.
  */
 
 #include <stdbool.h>
@@ -23,26 +22,26 @@ struct Scenario {
     const char *policy;   /* YAML */
     size_t n_nodes;
     uint64_t seed;
-    bool is_watched;     /* berth watches an API server of the demo */
-    const char *visitor; /* workload of the pods that keep coming */
+    bool is_watched;      /* berth watches an API server of the demo */
+    const char *workload; /* of the pods that keep coming */
 
-    void (*build)(ScenarioRun *run);   /* makes it so */
-    void (*show)(ScenarioRun *run);    /* what the person sees of it */
+    void (*build)(ScenarioRun *run);   /* makes the situation */
+    void (*show)(ScenarioRun *run);    /* what a user sees of it */
     void (*suggest)(ScenarioRun *run); /* commands to try */
-    void (*solve)(ScenarioRun *run);   /* runs them, and mends it */
+    void (*solve)(ScenarioRun *run);   /* runs them, and fixes it */
 };
 
 extern const Scenario scenario_pending, scenario_hot_node, scenario_stale_metrics,
     scenario_api_down, scenario_bad_policy, scenario_weight_war;
 
-/* By name; NULL: there is none, and @ret_nearest (empty: none is near) may have been meant. */
+/* By name; NULL: there is none, and @ret_nearest is a similar name, or empty. */
 const Scenario *scenario_find(const char *name, Str *ret_nearest);
 
 /* All of them, a line each. */
 void scenario_print_list(Buf *out);
 
 typedef struct ScenarioOptions {
-    const char *program; /* how the person called berth, for commands to paste */
+    const char *program; /* how the user called berth, for commands to paste */
     const char *address; /* numeric */
     uint16_t port;       /* 0: the system picks one */
     bool solves;
@@ -52,9 +51,9 @@ typedef struct ScenarioOptions {
 
 enum {
     _SCENARIO_E_SUCCESS,
-    SCENARIO_E_UNSOLVED, /* it did not come out as it should */
+    SCENARIO_E_UNSOLVED, /* something did not happen as it should */
 };
 
 /* On a terminal, and without solving, it goes on until SIGINT or SIGTERM. 0, one of the above, or a
- * negative errno; then @error (SCENARIO_ERROR_MAX) says what is the matter. */
+ * negative errno; then @error (SCENARIO_ERROR_MAX) has the reason. */
 int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char *error);

@@ -48,7 +48,7 @@ static void add_pending(PlacementStats *stats, const Placement *placement) {
         return;
     pending->n += placement->pod->n_attempts == 1;
     if (placement->n_candidates == 0)
-        buf_append(&why, STR("no node has enough cpu and memory left"));
+        buf_append(&why, STR("no node has enough cpu and memory"));
     else if (!str_is_empty(placement->error))
         buf_append(&why, placement->error);
     else

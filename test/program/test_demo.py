@@ -74,7 +74,7 @@ def test_plain_run(environment):
     assert len({m["pod"] for m in shown}) == 30
     assert {m["pod"].split("/")[0] for m in shown} == {"shop", "batch", "workspaces", "ml"}
     assert all(int(m["passed"]) <= int(m["offered"]) == 100 for m in shown)
-    assert re.search(r"^30 pods: \d+ placed, \d+ not", result.stdout, re.M)
+    assert re.search(r"^30 pods: \d+ placed, \d+ pending", result.stdout, re.M)
     assert re.search(r"^serving http://127\.0\.0\.1:\d+ ", result.stdout, re.M)
     for verb in ("filter", "prioritize", "bind"):
         assert re.search(rf"^  {verb} +\d+ ", result.stdout, re.M)
@@ -195,8 +195,8 @@ def test_placement_by_load(environment):
 
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
-    assert re.search(r"^measuring .*cpu.*: from http://127\.0\.0\.1:\d+, which plays Prometheus$", result.stdout, re.M)
-    assert re.search(r"^POD +NODE +USED ASKED +PASSED ", result.stdout, re.M)
+    assert re.search(r"^measuring .*cpu.*: from http://127\.0\.0\.1:\d+, a mock of Prometheus$", result.stdout, re.M)
+    assert re.search(r"^POD +NODE +USED +REQ +PASSED ", result.stdout, re.M)
     used = [int(m) for m in re.findall(r"^\S+/\S+ +\S+ +(\d+) % +\d+ % +\d+/\d+ ", result.stdout, re.M)]
     assert len(used) >= 30
     assert max(used) <= 80  # hotter ones are refused
@@ -338,7 +338,7 @@ def test_live_until_interrupted(environment):
     assert "\033[32m" in terminal.text  # colour
     assert "Ctrl-C ends" in terminal.text
     assert terminal.interrupt() == 0
-    assert re.search(r"\d+ pods: \d+ placed, \d+ not", terminal.text)
+    assert re.search(r"\d+ pods: \d+ placed, \d+ pending", terminal.text)
     assert "Try next" in terminal.text
     assert "error" not in terminal.text
 
@@ -373,7 +373,7 @@ def test_live_policy_is_edited(environment):
     good = path.read_text()
 
     path.write_text(good.replace("nodeReady", "nodeRedy"))
-    terminal.read_until(r"policy refused, the last good one stays in force")
+    terminal.read_until(r"policy rejected, the last good one stays in force")
     terminal.read_until(r'did you mean "nodeReady"')
     path.write_text(good.replace("node is not in the general pool", "wrong pool, sorry"))
     terminal.read_until(r"policy reloaded: 5 policies")

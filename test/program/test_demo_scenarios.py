@@ -59,7 +59,7 @@ def test_solved(berth_path, tmp_path, name):
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert re.search(cause, done.stdout, re.S | re.M), done.stdout
     assert re.search(remedy, done.stdout, re.M), done.stdout
-    parts = ["What you see", "The question", "How to find out", "The cause", "The remedy"]
+    parts = ["What you see", "The question", "How to find out", "The cause", "The fix"]
     assert [line for line in done.stdout.splitlines() if line in parts] == parts
     assert "\033" not in done.stdout
     assert max(len(line) for line in said(done.stdout)) <= 92
@@ -123,7 +123,7 @@ def test_scenario_in_a_terminal(berth_path, tmp_path):
         joined = shown.replace("\n", "")  # a long path may be broken at the edge
         pod, url = re.search(r"explain --last (ml/render-\w+) --server (http://127\.0\.0\.1:\d+)", joined).groups()
 
-        assert "Why does this pod wait?" in shown
+        assert "Why is this pod pending?" in shown
         assert "<html" in page(url + "/")
         assert pod.split("/")[1] in page(url + "/pods")
         explained = subprocess.run([berth_path, "explain", "--last", pod, "--server", url],
