@@ -145,9 +145,9 @@ static int set_name(gnutls_x509_crt_t certificate, Str name) {
         certificate, GNUTLS_SAN_DNSNAME, text, (unsigned)name.len, GNUTLS_FSAN_APPEND);
 }
 
-static int set_uses(gnutls_x509_crt_t certificate, const PairRequest *request) {
+static int set_uses(gnutls_x509_crt_t certificate, const CertificateRequest *request) {
     const char *purpose =
-        request->use == PAIR_SERVER ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT;
+        request->use == CERTIFICATE_SERVER ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT;
     int r = gnutls_x509_crt_set_basic_constraints(certificate, 0, -1);
 
     if (r >= 0)
@@ -323,7 +323,7 @@ int authority_read(Str certificates, Str key, Authority **ret, char *error) {
 
 /* --- issuing ---------------------------------------------------------------------- */
 
-static int issue(const Authority *authority, const PairRequest *request, PemPair *ret) {
+static int issue(const Authority *authority, const CertificateRequest *request, PemPair *ret) {
     _cleanup_(cleanup_certificate) gnutls_x509_crt_t certificate = NULL;
     _cleanup_(cleanup_key) gnutls_x509_privkey_t key = NULL;
     gnutls_x509_crt_t issuer = authority->certificates[0];
@@ -350,7 +350,7 @@ static int64_t until(const Authority *authority) {
 }
 
 int authority_issue(
-    const Authority *authority, const PairRequest *request, PemPair *ret, char *error) {
+    const Authority *authority, const CertificateRequest *request, PemPair *ret, char *error) {
     int64_t last = until(authority);
     int r;
 

@@ -35,16 +35,16 @@ typedef struct PemPair {
 
 void pem_pair_done(PemPair *pair); /* the key is wiped */
 
-typedef enum PairUse { PAIR_SERVER, PAIR_CLIENT } PairUse;
+typedef enum CertificateUse { CERTIFICATE_SERVER, CERTIFICATE_CLIENT } CertificateUse;
 
 /* What is wanted of a pair. */
-typedef struct PairRequest {
-    PairUse use;
+typedef struct CertificateRequest {
+    CertificateUse use;
     Str common_name;
     const Str *names; /* DNS names and addresses of a server */
     size_t n_names;
     int64_t from_sec, until_sec; /* since 1970 */
-} PairRequest;
+} CertificateRequest;
 
 /* All of these return 0, or a negative errno with a message for a person in @error
  * (AUTHORITY_ERROR_MAX). */
@@ -61,7 +61,7 @@ int authority_read(Str certificates, Str key, Authority **ret, char *error);
 /* A new pair with a new key. It does not last longer than the authority: what it will be is in
  * @ret->until_sec. */
 int authority_issue(
-    const Authority *authority, const PairRequest *request, PemPair *ret, char *error);
+    const Authority *authority, const CertificateRequest *request, PemPair *ret, char *error);
 
 Authority *authority_free(Authority *authority); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Authority *, authority_free)

@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "checkup/address.h"
+#include "checkup/berths.h"
+#include "checkup/duration-text.h"
 #include "checkup/judges.h"
-#include "checkup/known.h"
 #include "checkup/lifetime.h"
-#include "checkup/span.h"
 
 /* --- answering ------------------------------------------------------------------------------ */
 
@@ -21,7 +21,7 @@ static void fix_unasked(const BerthFact *berth, Verdict *verdict) {
         verdict_fix(verdict, "curl %.*s/readyz?verbose", STR_FMT(berth->url));
 }
 
-void judge_berths_answer(const Facts *facts, Verdict *verdict) {
+void judge_berths_answer(const InstallationFacts *facts, Verdict *verdict) {
     /* Whoever looks at a cluster from outside often cannot reach one: that is nothing wrong. */
     if (facts->n_berths == 0)
         verdict_skip(verdict, "none was named: berth check --live --server URL ...");
@@ -39,7 +39,7 @@ void judge_berths_answer(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_berths_ready(const Facts *facts, Verdict *verdict) {
+void judge_berths_ready(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!berth_expect(facts, verdict))
@@ -53,7 +53,7 @@ void judge_berths_ready(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_verbs_answer(const Facts *facts, Verdict *verdict) {
+void judge_verbs_answer(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
     size_t n = 0;
 
@@ -73,7 +73,7 @@ void judge_verbs_answer(const Facts *facts, Verdict *verdict) {
             verdict, "the address in kube-scheduler's configuration was not tried from here");
 }
 
-void judge_versions_equal(const Facts *facts, Verdict *verdict) {
+void judge_versions_equal(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth, *first;
     size_t at = 0;
 
@@ -95,16 +95,16 @@ void judge_versions_equal(const Facts *facts, Verdict *verdict) {
 
 /* What kube-scheduler asks on loopback is not for others to reach, whatever this berth's pages
  * are reached by. */
-static bool outside_expect(const Facts *facts, Verdict *verdict) {
+static bool outside_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (!berth_expect(facts, verdict))
         return false;
-    if (!own_is_loopback(facts))
+    if (!berth_entry_is_loopback(facts))
         return true;
     verdict_skip(verdict, "kube-scheduler asks on loopback");
     return false;
 }
 
-void judge_berth_tls(const Facts *facts, Verdict *verdict) {
+void judge_berth_tls(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!outside_expect(facts, verdict))
@@ -119,7 +119,7 @@ void judge_berth_tls(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_berth_certificate_lasts(const Facts *facts, Verdict *verdict) {
+void judge_berth_certificate_lasts(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
     size_t n = 0;
 
@@ -139,7 +139,7 @@ void judge_berth_certificate_lasts(const Facts *facts, Verdict *verdict) {
         verdict_skip(verdict, "no berth has a certificate");
 }
 
-void judge_berth_asks_names(const Facts *facts, Verdict *verdict) {
+void judge_berth_asks_names(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!outside_expect(facts, verdict))
@@ -158,7 +158,7 @@ void judge_berth_asks_names(const Facts *facts, Verdict *verdict) {
 
 /* --- policies ------------------------------------------------------------------------------- */
 
-void judge_policies_in_force(const Facts *facts, Verdict *verdict) {
+void judge_policies_in_force(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!berth_expect(facts, verdict))
@@ -176,7 +176,7 @@ void judge_policies_in_force(const Facts *facts, Verdict *verdict) {
 
 /* --- the lease of those that bind ------------------------------------------------------------- */
 
-static const BerthFact *binder_next(const Facts *facts, size_t *at) {
+static const BerthFact *binder_next(const InstallationFacts *facts, size_t *at) {
     const BerthFact *berth;
 
     while ((berth = berth_next(facts, at)))
@@ -185,7 +185,7 @@ static const BerthFact *binder_next(const Facts *facts, size_t *at) {
     return NULL;
 }
 
-void judge_lease_given(const Facts *facts, Verdict *verdict) {
+void judge_lease_given(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
     size_t n = 0;
 
@@ -211,7 +211,7 @@ typedef struct LeaseHolders {
     bool is_wanted, has_holder;
 } LeaseHolders;
 
-static LeaseHolders lease_holders(const Facts *facts, Verdict *verdict) {
+static LeaseHolders lease_holders(const InstallationFacts *facts, Verdict *verdict) {
     LeaseHolders holders = {.n = 0};
     const BerthFact *berth;
 
@@ -234,7 +234,7 @@ static LeaseHolders lease_holders(const Facts *facts, Verdict *verdict) {
     return holders;
 }
 
-void judge_lease_works(const Facts *facts, Verdict *verdict) {
+void judge_lease_works(const InstallationFacts *facts, Verdict *verdict) {
     LeaseHolders holders = lease_holders(facts, verdict);
 
     if (holders.n == 0 && berth_expect(facts, verdict))

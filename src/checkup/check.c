@@ -66,7 +66,7 @@ static bool is_known(Str name) {
 
 /* --- running -------------------------------------------------------------------------------- */
 
-static int run_one(const Check *check, const Facts *facts, Arena *arena, Finding *ret) {
+static int run_one(const Check *check, const InstallationFacts *facts, Arena *arena, Finding *ret) {
     if (!facts->is_offline || check->is_offline)
         return verdict_of(check->judge, facts, arena, ret);
     *ret = (Finding){
@@ -77,8 +77,8 @@ static int run_one(const Check *check, const Facts *facts, Arena *arena, Finding
     return 0;
 }
 
-int checkup_run(const Facts *facts, const Str *only, size_t n_only, Arena *arena, Checkup *ret,
-    Str *ret_unknown) {
+int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, Arena *arena,
+    Checkup *ret, Str *ret_unknown) {
     *ret = (Checkup){
         .checks = ARENA_ARRAY(arena, const Check *, n_checks),
         .findings = ARENA_ARRAY(arena, Finding, n_checks),

@@ -10,8 +10,8 @@
  *         https://10.0.0.7:8443: it ends in 12 days
  *         fix: berth certs --renew DIR   # or have whoever made it make a new one
  *
- * A check is a pure function of the Facts. Codes are told in docs/troubleshooting.md, one heading
- * each; one that is retired is never used again.
+ * A check is a pure function of the InstallationFacts. Codes are told in docs/troubleshooting.md,
+ * one heading each; one that is retired is never used again.
  */
 
 #include <stdbool.h>
@@ -51,7 +51,7 @@ typedef struct Finding {
 typedef struct Verdict Verdict; /* verdict.h */
 
 /* Looks at the facts, and says what there is to say. */
-typedef void (*CheckJudge)(const Facts *facts, Verdict *verdict);
+typedef void (*CheckJudge)(const InstallationFacts *facts, Verdict *verdict);
 
 typedef struct Check {
     const char *code; /* "B102" */
@@ -77,8 +77,8 @@ typedef struct Checkup {
 /* Runs those that @only names (groups or codes; none: all). Offline, those that need more than a
  * configuration are left out; one that @only names is skipped, and says so. 0; -EINVAL with
  * *ret_unknown set to a name that is none; or -ENOMEM. */
-int checkup_run(const Facts *facts, const Str *only, size_t n_only, Arena *arena, Checkup *ret,
-    Str *ret_unknown);
+int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, Arena *arena,
+    Checkup *ret, Str *ret_unknown);
 
 /* The worst of all but skipped ones; CHECK_SKIPPED when there are no others: nothing is known. */
 CheckState checkup_state(const Checkup *checkup);

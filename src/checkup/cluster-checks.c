@@ -2,9 +2,9 @@
 
 #include <math.h>
 
+#include "checkup/berths.h"
+#include "checkup/duration-text.h"
 #include "checkup/judges.h"
-#include "checkup/known.h"
-#include "checkup/span.h"
 
 /* On a quiet cluster the API server lets berth hear of itself every minute, at first after two:
  * less than that means nothing. */
@@ -21,7 +21,7 @@ static void tell_error(const BerthFact *berth, Verdict *verdict) {
     verdict_fix(verdict, "berth check --live --only rights");
 }
 
-void judge_cluster_listed(const Facts *facts, Verdict *verdict) {
+void judge_cluster_listed(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!watcher_expect(facts, verdict))
@@ -34,7 +34,7 @@ void judge_cluster_listed(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_cluster_connected(const Facts *facts, Verdict *verdict) {
+void judge_cluster_connected(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!watcher_expect(facts, verdict))
@@ -47,7 +47,7 @@ void judge_cluster_connected(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_cluster_fresh(const Facts *facts, Verdict *verdict) {
+void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!watcher_expect(facts, verdict))
@@ -61,19 +61,19 @@ void judge_cluster_fresh(const Facts *facts, Verdict *verdict) {
             verdict_warn(verdict,
                 "%.*s last heard of the cluster %s ago",
                 STR_FMT(berth->url),
-                span_of(stale).text);
+                duration_text(stale).text);
         else if (!(stale <= STALE_WARN_SEC))
             verdict_fail(verdict,
                 "%.*s last heard of the cluster %s ago",
                 STR_FMT(berth->url),
-                span_of(stale).text);
+                duration_text(stale).text);
         else
             continue;
         tell_error(berth, verdict);
     }
 }
 
-void judge_cluster_has_nodes(const Facts *facts, Verdict *verdict) {
+void judge_cluster_has_nodes(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!watcher_expect(facts, verdict))
@@ -92,7 +92,7 @@ void judge_cluster_has_nodes(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_node_counts_equal(const Facts *facts, Verdict *verdict) {
+void judge_node_counts_equal(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth, *first;
     size_t at = 0;
 
@@ -121,15 +121,15 @@ static bool judge_skew(double skew, Verdict *verdict, Str whose, const char *ref
         return true;
     if (fabs(skew) > SKEW_FAIL_SEC)
         verdict_fail(
-            verdict, "%.*s is %s %s %s", STR_FMT(whose), span_of(skew).text, side, reference);
+            verdict, "%.*s is %s %s %s", STR_FMT(whose), duration_text(skew).text, side, reference);
     else
         verdict_warn(
-            verdict, "%.*s is %s %s %s", STR_FMT(whose), span_of(skew).text, side, reference);
+            verdict, "%.*s is %s %s %s", STR_FMT(whose), duration_text(skew).text, side, reference);
     return false;
 }
 
 /* Both were compared with this machine's clock, which may be the one that is wrong. */
-void judge_berth_clock(const Facts *facts, Verdict *verdict) {
+void judge_berth_clock(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
     double reference = facts->is_skew_known ? facts->cluster_skew_sec : 0;
 
@@ -143,7 +143,7 @@ void judge_berth_clock(const Facts *facts, Verdict *verdict) {
             verdict_fix(verdict, "timedatectl   # on berth's node: is its clock synchronised?");
 }
 
-void judge_own_clock(const Facts *facts, Verdict *verdict) {
+void judge_own_clock(const InstallationFacts *facts, Verdict *verdict) {
     if (!facts->is_skew_known) {
         verdict_skip(verdict, "the API server was not asked for the time");
         return;

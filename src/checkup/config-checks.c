@@ -1,10 +1,10 @@
 /* kube-scheduler's configuration as a whole: found, read, about berth, of this release. */
 
+#include "checkup/berths.h"
 #include "checkup/judges.h"
-#include "checkup/known.h"
 #include "wiring/release.h"
 
-static void fix_find(const Facts *facts, Verdict *verdict) {
+static void fix_find(const InstallationFacts *facts, Verdict *verdict) {
     verdict_fix(verdict,
         "berth check %s FILE   # the file that --config of kube-scheduler names",
         facts->is_offline ? "--offline" : "--live --scheduler-config");
@@ -12,7 +12,7 @@ static void fix_find(const Facts *facts, Verdict *verdict) {
 
 /* --- found, valid, about us ----------------------------------------------------------------- */
 
-void judge_config_found(const Facts *facts, Verdict *verdict) {
+void judge_config_found(const InstallationFacts *facts, Verdict *verdict) {
     for (size_t i = 0; i < facts->n_configs; i++) {
         const SchedulerConfigFact *fact = &facts->configs[i];
 
@@ -30,7 +30,7 @@ void judge_config_found(const Facts *facts, Verdict *verdict) {
     fix_find(facts, verdict);
 }
 
-void judge_config_valid(const Facts *facts, Verdict *verdict) {
+void judge_config_valid(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
 
     for (size_t i = 0; i < facts->n_configs; i++) {
@@ -64,11 +64,11 @@ static void tell_others(const SchedulerConfigFact *fact, Verdict *verdict) {
             STR_FMT(config->extenders[i].url_prefix));
 }
 
-void judge_config_lists_berth(const Facts *facts, Verdict *verdict) {
+void judge_config_lists_berth(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0, n_own = 0;
-    Own own;
+    BerthEntry own;
 
-    for (size_t at = 0; own_next(facts, &at, &own); n_own++)
+    for (size_t at = 0; berth_entry_next(facts, &at, &own); n_own++)
         verdict_note(verdict,
             "%s: extender %zu, %.*s",
             own.where,
@@ -102,7 +102,7 @@ static void fix_release(int minor, Verdict *verdict) {
 }
 
 static void judge_release(
-    const Facts *facts, const SchedulerConfigFact *fact, int minor, Verdict *verdict) {
+    const InstallationFacts *facts, const SchedulerConfigFact *fact, int minor, Verdict *verdict) {
     const WiringRelease *release =
         wiring_release_find(fact->config.format, fact->config.api_version);
     char text[WIRING_RELEASE_TEXT_MAX];
@@ -119,7 +119,7 @@ static void judge_release(
     fix_release(minor, verdict);
 }
 
-void judge_config_version(const Facts *facts, Verdict *verdict) {
+void judge_config_version(const InstallationFacts *facts, Verdict *verdict) {
     int minor = release_minor(facts->cluster_version);
     size_t n = 0;
 

@@ -1,8 +1,9 @@
 #pragma once
 
 /*
- * Facts: everything that `berth check --live` and `--offline` have found out, before anything is
- * judged. Who gathers (src/cli) fills it in; who judges (checkup/check.h) only reads it.
+ * InstallationFacts: everything that `berth check --live` and `--offline` have found out, before
+ * anything is judged. Who gathers (src/cli) fills it in; who judges (checkup/check.h) only reads
+ * it.
  *
  * What could not be found out is told apart from what is wrong: an unknown fact makes its checks
  * skipped, with the reason, never passed.
@@ -129,7 +130,7 @@ typedef struct PodFact {
     bool is_ready;
 } PodFact;
 
-typedef struct Facts {
+typedef struct InstallationFacts {
     bool is_offline; /* --offline: nothing but configs is known, and nothing else is checked */
     Str config_hint; /* why no configuration was found, and where it may be; empty: nothing to say
                       */
@@ -149,4 +150,4 @@ typedef struct Facts {
     PodFact *pods; /* berth's own */
     size_t n_pods;
     bool are_pods_known;
-} Facts;
+} InstallationFacts;

@@ -2,13 +2,13 @@
 
 #include <math.h>
 
+#include "checkup/berths.h"
+#include "checkup/duration-text.h"
 #include "checkup/judges.h"
-#include "checkup/known.h"
-#include "checkup/span.h"
 
 /* --- replicas ------------------------------------------------------------------------------- */
 
-static bool replicas_expect(const Facts *facts, Verdict *verdict) {
+static bool replicas_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (!berth_expect(facts, verdict))
         return false;
     if (berth_count(facts) > 1)
@@ -17,7 +17,7 @@ static bool replicas_expect(const Facts *facts, Verdict *verdict) {
     return false;
 }
 
-void judge_policies_equal(const Facts *facts, Verdict *verdict) {
+void judge_policies_equal(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth, *first;
     size_t at = 0;
 
@@ -38,7 +38,7 @@ void judge_policies_equal(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_clusters_equal(const Facts *facts, Verdict *verdict) {
+void judge_clusters_equal(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth, *first;
     size_t at = 0;
 
@@ -69,14 +69,14 @@ void judge_clusters_equal(const Facts *facts, Verdict *verdict) {
 
 /* --- pods ----------------------------------------------------------------------------------- */
 
-static bool pods_expect(const Facts *facts, Verdict *verdict) {
+static bool pods_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (facts->are_pods_known && facts->n_pods > 0)
         return true;
     verdict_skip(verdict, "berth's pods are not known (B603)");
     return false;
 }
 
-void judge_pods_found(const Facts *facts, Verdict *verdict) {
+void judge_pods_found(const InstallationFacts *facts, Verdict *verdict) {
     if (!facts->are_pods_known) {
         verdict_skip(verdict,
             facts->was_cluster_asked ? "the API server does not show them to us"
@@ -95,7 +95,7 @@ void judge_pods_found(const Facts *facts, Verdict *verdict) {
     verdict_fix(verdict, "berth install plan");
 }
 
-void judge_pods_ready(const Facts *facts, Verdict *verdict) {
+void judge_pods_ready(const InstallationFacts *facts, Verdict *verdict) {
     if (!pods_expect(facts, verdict))
         return;
     for (size_t i = 0; i < facts->n_pods; i++) {
@@ -116,7 +116,7 @@ void judge_pods_ready(const Facts *facts, Verdict *verdict) {
 }
 
 /* One static pod is right where there is one kube-scheduler: they live and die together. */
-void judge_pods_two(const Facts *facts, Verdict *verdict) {
+void judge_pods_two(const InstallationFacts *facts, Verdict *verdict) {
     if (!pods_expect(facts, verdict) || facts->n_pods > 1)
         return;
     if (facts->pods[0].is_static) {
@@ -132,7 +132,7 @@ void judge_pods_two(const Facts *facts, Verdict *verdict) {
         STR_FMT(facts->pods[0].namespace));
 }
 
-void judge_pods_apart(const Facts *facts, Verdict *verdict) {
+void judge_pods_apart(const InstallationFacts *facts, Verdict *verdict) {
     if (!pods_expect(facts, verdict))
         return;
     if (facts->n_pods == 1)
@@ -181,7 +181,7 @@ static void judge_exempt_at(const BerthFact *berth, const PodFact *pod, Verdict 
         STR_FMT(pod->namespace));
 }
 
-void judge_pods_exempt(const Facts *facts, Verdict *verdict) {
+void judge_pods_exempt(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!berth_expect(facts, verdict) || !pods_expect(facts, verdict))
@@ -193,11 +193,11 @@ void judge_pods_exempt(const Facts *facts, Verdict *verdict) {
 
 /* --- who asks ------------------------------------------------------------------------------- */
 
-#define ASKED_LATELY_SEC SPAN_DAY_SEC
+#define ASKED_LATELY_SEC DURATION_DAY_SEC
 #define ASKED_UPTIME_SEC 600.0
 
 /* Of several berths each counts what another was asked about. */
-void judge_no_bypass(const Facts *facts, Verdict *verdict) {
+void judge_no_bypass(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!berth_expect(facts, verdict))
@@ -220,7 +220,7 @@ void judge_no_bypass(const Facts *facts, Verdict *verdict) {
     }
 }
 
-static double longest_uptime_sec(const Facts *facts) {
+static double longest_uptime_sec(const InstallationFacts *facts) {
     const BerthFact *berth;
     double longest = 0;
 
@@ -236,10 +236,10 @@ static void tell_askers(const BerthFact *berth, Verdict *verdict) {
                 "%.*s: %.*s, %s ago",
                 STR_FMT(berth->url),
                 STR_FMT(berth->schedulers[i].name),
-                span_of(berth->schedulers[i].last_asked_sec).text);
+                duration_text(berth->schedulers[i].last_asked_sec).text);
 }
 
-void judge_asked_lately(const Facts *facts, Verdict *verdict) {
+void judge_asked_lately(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
     double last = INFINITY;
 
@@ -256,7 +256,7 @@ void judge_asked_lately(const Facts *facts, Verdict *verdict) {
         return;
     }
     if (isfinite(last))
-        verdict_warn(verdict, "the last time was %s ago", span_of(last).text);
+        verdict_warn(verdict, "the last time was %s ago", duration_text(last).text);
     else
         verdict_warn(verdict, "no scheduler has ever asked");
     verdict_fix(

@@ -6,6 +6,6 @@
 #include "checkup/verdict.h"
 
 #define CHECK(code, group, is_offline, name, title, meaning)                                       \
-    void judge_##name(const Facts *facts, Verdict *verdict);
+    void judge_##name(const InstallationFacts *facts, Verdict *verdict);
 #include "checkup/list.h"
 #undef CHECK

@@ -1,20 +1,20 @@
 #include "checkup/lifetime.h"
 
-#include "checkup/span.h"
+#include "checkup/duration-text.h"
 
 bool lifetime_judge(const char *where, double sec, Verdict *verdict) {
     if (sec == 0)
         return false;
-    if (sec >= LIFETIME_WARN_DAYS * SPAN_DAY_SEC) {
-        verdict_note(verdict, "%s: it ends in %s", where, span_of(sec).text);
+    if (sec >= LIFETIME_WARN_DAYS * DURATION_DAY_SEC) {
+        verdict_note(verdict, "%s: it ends in %s", where, duration_text(sec).text);
         return true;
     }
     if (sec < 0)
-        verdict_fail(verdict, "%s: it ended %s ago", where, span_of(sec).text);
-    else if (sec < LIFETIME_FAIL_DAYS * SPAN_DAY_SEC)
-        verdict_fail(verdict, "%s: it ends in %s", where, span_of(sec).text);
+        verdict_fail(verdict, "%s: it ended %s ago", where, duration_text(sec).text);
+    else if (sec < LIFETIME_FAIL_DAYS * DURATION_DAY_SEC)
+        verdict_fail(verdict, "%s: it ends in %s", where, duration_text(sec).text);
     else
-        verdict_warn(verdict, "%s: it ends in %s", where, span_of(sec).text);
+        verdict_warn(verdict, "%s: it ends in %s", where, duration_text(sec).text);
     verdict_fix(verdict, "berth certs --renew DIR   # or have whoever made it make a new one");
     return true;
 }

@@ -3,15 +3,15 @@
 
 #include <math.h>
 
+#include "checkup/berths.h"
+#include "checkup/duration-text.h"
 #include "checkup/judges.h"
-#include "checkup/known.h"
-#include "checkup/span.h"
 
 #define MATCH_UPTIME_SEC 3600.0 /* before that, having matched nothing means nothing */
 #define REJECTS_MIN 5u          /* so many pods it let pass nowhere, and no other */
 #define METRIC_UPTIME_SEC 120.0 /* by then every source has been asked */
 
-void judge_policy_exists(const Facts *facts, Verdict *verdict) {
+void judge_policy_exists(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!berth_expect(facts, verdict))
@@ -36,7 +36,7 @@ typedef struct PolicySum {
     uint64_t n_matched, n_rejected_all;
 } PolicySum;
 
-static PolicySum policy_sum(const Facts *facts, Str name) {
+static PolicySum policy_sum(const InstallationFacts *facts, Str name) {
     PolicySum sum = {.n_matched = 0};
     const BerthFact *berth;
 
@@ -51,7 +51,7 @@ static PolicySum policy_sum(const Facts *facts, Str name) {
 }
 
 /* Whether an earlier berth has it: each is told of once. */
-static bool was_told(const Facts *facts, const BerthFact *until, Str name) {
+static bool was_told(const InstallationFacts *facts, const BerthFact *until, Str name) {
     const BerthFact *berth;
 
     for (size_t at = 0; (berth = berth_next(facts, &at)) && berth != until;)
@@ -61,10 +61,10 @@ static bool was_told(const Facts *facts, const BerthFact *until, Str name) {
     return false;
 }
 
-typedef void (*PolicyJudge)(
-    const Facts *facts, const BerthFact *berth, const PolicyFact *policy, Verdict *verdict);
+typedef void (*PolicyJudge)(const InstallationFacts *facts, const BerthFact *berth,
+    const PolicyFact *policy, Verdict *verdict);
 
-static void each_policy(const Facts *facts, PolicyJudge judge, Verdict *verdict) {
+static void each_policy(const InstallationFacts *facts, PolicyJudge judge, Verdict *verdict) {
     const BerthFact *berth;
 
     for (size_t at = 0; (berth = berth_next(facts, &at));)
@@ -73,8 +73,8 @@ static void each_policy(const Facts *facts, PolicyJudge judge, Verdict *verdict)
                 judge(facts, berth, &berth->policies[i], verdict);
 }
 
-static void judge_match_of(
-    const Facts *facts, const BerthFact *berth, const PolicyFact *policy, Verdict *verdict) {
+static void judge_match_of(const InstallationFacts *facts, const BerthFact *berth,
+    const PolicyFact *policy, Verdict *verdict) {
     (void)berth;
     if (policy_sum(facts, policy->name).n_matched > 0)
         return;
@@ -84,7 +84,7 @@ static void judge_match_of(
 }
 
 /* The longest that one has been up which was asked at all; 0: none was. */
-static double asked_uptime_sec(const Facts *facts) {
+static double asked_uptime_sec(const InstallationFacts *facts) {
     const BerthFact *berth;
     double longest = 0;
 
@@ -94,7 +94,7 @@ static double asked_uptime_sec(const Facts *facts) {
     return longest;
 }
 
-void judge_policy_matches(const Facts *facts, Verdict *verdict) {
+void judge_policy_matches(const InstallationFacts *facts, Verdict *verdict) {
     double uptime = asked_uptime_sec(facts);
 
     if (!berth_expect(facts, verdict))
@@ -102,13 +102,13 @@ void judge_policy_matches(const Facts *facts, Verdict *verdict) {
     if (uptime == 0)
         verdict_skip(verdict, "no scheduler has asked yet");
     else if (uptime < MATCH_UPTIME_SEC)
-        verdict_skip(verdict, "up for %s only", span_of(uptime).text);
+        verdict_skip(verdict, "up for %s only", duration_text(uptime).text);
     else
         each_policy(facts, judge_match_of, verdict);
 }
 
-static void judge_pass_of(
-    const Facts *facts, const BerthFact *berth, const PolicyFact *policy, Verdict *verdict) {
+static void judge_pass_of(const InstallationFacts *facts, const BerthFact *berth,
+    const PolicyFact *policy, Verdict *verdict) {
     PolicySum sum = policy_sum(facts, policy->name);
 
     (void)berth;
@@ -127,13 +127,13 @@ static void judge_pass_of(
     verdict_fix(verdict, "berth explain --last NAMESPACE/NAME   # which rule, on which node");
 }
 
-void judge_policy_lets_pass(const Facts *facts, Verdict *verdict) {
+void judge_policy_lets_pass(const InstallationFacts *facts, Verdict *verdict) {
     if (berth_expect(facts, verdict))
         each_policy(facts, judge_pass_of, verdict);
 }
 
-static void judge_mode_of(
-    const Facts *facts, const BerthFact *berth, const PolicyFact *policy, Verdict *verdict) {
+static void judge_mode_of(const InstallationFacts *facts, const BerthFact *berth,
+    const PolicyFact *policy, Verdict *verdict) {
     (void)facts;
     (void)berth;
     if (!policy->is_observing)
@@ -142,14 +142,14 @@ static void judge_mode_of(
     verdict_fix(verdict, "mode: Enforce   # in spec of the policy, when what it records is right");
 }
 
-void judge_policy_enforced(const Facts *facts, Verdict *verdict) {
+void judge_policy_enforced(const InstallationFacts *facts, Verdict *verdict) {
     if (berth_expect(facts, verdict))
         each_policy(facts, judge_mode_of, verdict);
 }
 
 /* --- metrics -------------------------------------------------------------------------------- */
 
-static bool metrics_expect(const Facts *facts, Verdict *verdict) {
+static bool metrics_expect(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!berth_expect(facts, verdict))
@@ -192,7 +192,7 @@ static void judge_source(const BerthFact *berth, const SourceFact *source, Verdi
     verdict_fix(verdict, "curl %.*s/api/v1/sources", STR_FMT(berth->url));
 }
 
-void judge_metrics_answered(const Facts *facts, Verdict *verdict) {
+void judge_metrics_answered(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!metrics_expect(facts, verdict))
@@ -237,7 +237,7 @@ static void judge_cover(const BerthFact *berth, const SourceFact *source, Verdic
         STR_FMT(berth->url));
 }
 
-void judge_metrics_cover(const Facts *facts, Verdict *verdict) {
+void judge_metrics_cover(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth;
 
     if (!metrics_expect(facts, verdict))

@@ -31,7 +31,7 @@ static RightText describe(const RightFact *right) {
     return ret;
 }
 
-void judge_server_reached(const Facts *facts, Verdict *verdict) {
+void judge_server_reached(const InstallationFacts *facts, Verdict *verdict) {
     if (!facts->was_cluster_asked) {
         verdict_skip(verdict, "no API server was named: --kubeconfig FILE");
         return;
@@ -139,7 +139,7 @@ static RightText subject_option(Str subject) {
 }
 
 /* A role of one namespace or of all, and its binding. */
-static void fix_missing(const Facts *facts, const RightFact *right, Verdict *verdict) {
+static void fix_missing(const InstallationFacts *facts, const RightFact *right, Verdict *verdict) {
     const RoleText *role = role_of(right);
     bool is_local = !str_is_empty(right->namespace);
     const char *kind = is_local ? "role" : "clusterrole";
@@ -168,7 +168,7 @@ static void fix_missing(const Facts *facts, const RightFact *right, Verdict *ver
 }
 
 /* Says of which of those that are @wanted there is no answer: what is not known does not pass. */
-static void tell_unknown(const Facts *facts, RightWanted wanted, Verdict *verdict) {
+static void tell_unknown(const InstallationFacts *facts, RightWanted wanted, Verdict *verdict) {
     const RightFact *unknown = NULL;
     size_t n = 0, n_unknown = 0;
 
@@ -193,7 +193,7 @@ static void tell_unknown(const Facts *facts, RightWanted wanted, Verdict *verdic
             STR_FMT(str_is_empty(unknown->error) ? STR("no answer") : unknown->error));
 }
 
-void judge_rights_complete(const Facts *facts, Verdict *verdict) {
+void judge_rights_complete(const InstallationFacts *facts, Verdict *verdict) {
     for (size_t i = 0; i < facts->n_rights; i++) {
         const RightFact *right = &facts->rights[i];
 
@@ -209,7 +209,7 @@ void judge_rights_complete(const Facts *facts, Verdict *verdict) {
     tell_unknown(facts, RIGHT_NEEDED, verdict);
 }
 
-void judge_rights_minimal(const Facts *facts, Verdict *verdict) {
+void judge_rights_minimal(const InstallationFacts *facts, Verdict *verdict) {
     for (size_t i = 0; i < facts->n_rights; i++) {
         const RightFact *right = &facts->rights[i];
 

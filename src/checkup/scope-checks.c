@@ -2,8 +2,8 @@
 
 #include "base/cleanup.h"
 #include "checkup/address.h"
+#include "checkup/berths.h"
 #include "checkup/judges.h"
-#include "checkup/known.h"
 
 /* --- managed resources ---------------------------------------------------------------------- */
 
@@ -21,7 +21,7 @@ static bool entry_manages(const ExtenderEntry *entry, Str name) {
     return false;
 }
 
-static void compare_managed(const Own *own, const BerthFact *berth, Verdict *verdict) {
+static void compare_managed(const BerthEntry *own, const BerthFact *berth, Verdict *verdict) {
     for (size_t i = 0; i < own->entry->n_managed; i++) {
         Str name = own->entry->managed[i].name;
 
@@ -48,17 +48,17 @@ static void compare_managed(const Own *own, const BerthFact *berth, Verdict *ver
     }
 }
 
-void judge_managed_resources(const Facts *facts, Verdict *verdict) {
+void judge_managed_resources(const InstallationFacts *facts, Verdict *verdict) {
     pairs_judge(facts, compare_managed, verdict);
 }
 
-void judge_ignored_resources(const Facts *facts, Verdict *verdict) {
+void judge_ignored_resources(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
-    Own own;
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         for (size_t i = 0; i < own.entry->n_managed; i++, n++) {
             const ManagedResource *resource = &own.entry->managed[i];
 
@@ -92,7 +92,7 @@ static size_t sample_size(size_t n, int percentage) {
     return size < SAMPLE_FLOOR ? SAMPLE_FLOOR : size;
 }
 
-static size_t most_nodes(const Facts *facts) {
+static size_t most_nodes(const InstallationFacts *facts) {
     const BerthFact *berth;
     size_t most = 0;
 
@@ -102,7 +102,7 @@ static size_t most_nodes(const Facts *facts) {
     return most;
 }
 
-static void judge_sample_of(const Own *own, size_t n, Verdict *verdict) {
+static void judge_sample_of(const BerthEntry *own, size_t n, Verdict *verdict) {
     int percentage = own->fact->config.percentage;
     size_t size = sample_size(n, percentage);
 
@@ -123,13 +123,13 @@ static void judge_sample_of(const Own *own, size_t n, Verdict *verdict) {
     verdict_fix(verdict, "percentageOfNodesToScore: 100");
 }
 
-void judge_sample(const Facts *facts, Verdict *verdict) {
+void judge_sample(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = most_nodes(facts);
-    Own own;
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);)
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
         judge_sample_of(&own, n, verdict);
 }
 
@@ -150,7 +150,7 @@ static bool holds_up(const ExtenderEntry *entry) {
     return is_needed && !entry->is_ignorable && entry->n_managed == 0;
 }
 
-static void judge_pod_at(const PodFact *pod, const Own *own, Verdict *verdict) {
+static void judge_pod_at(const PodFact *pod, const BerthEntry *own, Verdict *verdict) {
     if (!serves(&own->fact->config, pod->scheduler_name) || !holds_up(own->entry))
         return;
     verdict_fail(verdict,
@@ -165,7 +165,7 @@ static void judge_pod_at(const PodFact *pod, const Own *own, Verdict *verdict) {
 }
 
 /* Of a scheduler whose configuration was not found, berths know whether it has asked them. */
-static bool has_asked(const Facts *facts, Str name) {
+static bool has_asked(const InstallationFacts *facts, Str name) {
     const BerthFact *berth;
 
     for (size_t at = 0; (berth = berth_next(facts, &at));)
@@ -175,19 +175,19 @@ static bool has_asked(const Facts *facts, Str name) {
     return false;
 }
 
-static bool is_served(const Facts *facts, Str name) {
+static bool is_served(const InstallationFacts *facts, Str name) {
     for (size_t i = 0; i < facts->n_configs; i++)
         if (config_is_readable(&facts->configs[i]) && serves(&facts->configs[i].config, name))
             return true;
     return false;
 }
 
-static void judge_pod(const Facts *facts, const PodFact *pod, Verdict *verdict) {
-    Own own;
+static void judge_pod(const InstallationFacts *facts, const PodFact *pod, Verdict *verdict) {
+    BerthEntry own;
 
     if (pod->is_static)
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);)
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
         judge_pod_at(pod, &own, verdict);
     if (!is_served(facts, pod->scheduler_name) && has_asked(facts, pod->scheduler_name))
         verdict_skip(verdict,
@@ -197,8 +197,8 @@ static void judge_pod(const Facts *facts, const PodFact *pod, Verdict *verdict) 
             STR_FMT(pod->name));
 }
 
-void judge_self_deadlock(const Facts *facts, Verdict *verdict) {
-    if (!own_expect(facts, verdict))
+void judge_self_deadlock(const InstallationFacts *facts, Verdict *verdict) {
+    if (!berth_entry_expect(facts, verdict))
         return;
     if (!facts->are_pods_known || facts->n_pods == 0) {
         verdict_skip(verdict, "it is not known which scheduler places berth's pods");
@@ -252,13 +252,13 @@ static const struct {
     {"managedResources", has_same_managed},
 };
 
-void judge_configs_agree(const Facts *facts, Verdict *verdict) {
+void judge_configs_agree(const InstallationFacts *facts, Verdict *verdict) {
     size_t at = 0, n = 1;
-    Own first, own;
+    BerthEntry first, own;
 
-    if (!own_expect(facts, verdict) || !own_next(facts, &at, &first))
+    if (!berth_entry_expect(facts, verdict) || !berth_entry_next(facts, &at, &first))
         return;
-    for (; own_next(facts, &at, &own); n++)
+    for (; berth_entry_next(facts, &at, &own); n++)
         for (size_t i = 0; i < ELEMENTS_OF(aspects); i++) {
             if (aspects[i].is_same(first.entry, own.entry))
                 continue;
@@ -271,12 +271,12 @@ void judge_configs_agree(const Facts *facts, Verdict *verdict) {
 }
 
 /* Beside a berth on loopback there is one kube-scheduler in each of berth's pods. */
-void judge_leader_election(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_leader_election(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         if (own.fact->config.has_leader_election)
             continue;
         if (!facts->are_pods_known || !address_is_loopback(own.entry->url_prefix)) {

@@ -39,7 +39,7 @@ static bool has_part(Str text, const char *part) {
     return *part == '\0' || memmem(text.ptr, text.len, part, strlen(part));
 }
 
-static void run(const Facts *facts, const char *only, Arena *arena, Checkup *ret) {
+static void run(const InstallationFacts *facts, const char *only, Arena *arena, Checkup *ret) {
     Str name = str_from_c(only), unknown = STR_NULL;
 
     assert_int_equal(checkup_run(facts, &name, only ? 1 : 0, arena, ret, &unknown), 0);
@@ -104,7 +104,7 @@ static void test_cases(void **state) {
 /* What is not known never passes. */
 static void test_nothing_known(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    const Facts nothing = {.is_offline = false};
+    const InstallationFacts nothing = {.is_offline = false};
     Checkup checkup;
 
     (void)state;

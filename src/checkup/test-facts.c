@@ -197,7 +197,7 @@ void scene_init(Scene *scene) {
         init_berth(scene, i);
     }
     init_cluster(scene);
-    scene->facts = (Facts){
+    scene->facts = (InstallationFacts){
         .configs = scene->configs,
         .n_configs = ELEMENTS_OF(scene->configs),
         .berths = scene->berths,

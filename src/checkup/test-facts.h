@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Facts of an installation in which nothing is wrong: two kube-schedulers, two berths that bind,
- * HTTPS between them. Tests break one thing at a time.
+ * InstallationFacts of an installation in which nothing is wrong: two kube-schedulers, two berths
+ * that bind, HTTPS between them. Tests break one thing at a time.
  */
 
 #include "checkup/facts.h"
@@ -11,7 +11,7 @@
 #define SEC INT64_C(1000000000)
 
 typedef struct Scene {
-    Facts facts;
+    InstallationFacts facts;
     SchedulerConfigFact configs[2]; /* of "berth", and of "default-scheduler" */
     ExtenderEntry extenders[2][2];  /* of each: berth, and somebody else */
     ManagedResource managed[2][1];

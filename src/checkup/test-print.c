@@ -1,7 +1,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 #include "checkup/check.h"
-#include "checkup/span.h"
+#include "checkup/duration-text.h"
 
 #define TEXT_MAX ((size_t)1024 * 1024)
 
@@ -188,8 +188,8 @@ static void test_span(void **state) {
         double sec;
         const char *text;
     } cases[] = {
-        {6.9 * SPAN_DAY_SEC, "6 days"},
-        {-400 * SPAN_DAY_SEC, "400 days"},
+        {6.9 * DURATION_DAY_SEC, "6 days"},
+        {-400 * DURATION_DAY_SEC, "400 days"},
         {47.9 * 3600, "47 hours"},
         {7199, "119 minutes"},
         {119.9, "119 s"},
@@ -204,8 +204,8 @@ static void test_span(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_string_equal(span_of(cases[i].sec).text, cases[i].text);
-    assert_true(strlen(span_of(1e300).text) < SPAN_TEXT_MAX);
+        assert_string_equal(duration_text(cases[i].sec).text, cases[i].text);
+    assert_true(strlen(duration_text(1e300).text) < DURATION_TEXT_MAX);
 }
 
 int main(void) {

@@ -11,10 +11,10 @@
 #include "base/nsec.h"
 #include "base/shell.h"
 #include "checkup/address.h"
+#include "checkup/berths.h"
+#include "checkup/duration-text.h"
 #include "checkup/judges.h"
-#include "checkup/known.h"
 #include "checkup/lifetime.h"
-#include "checkup/span.h"
 
 #define NAME_WORD_MAX ((size_t)8 * 1024)
 
@@ -27,18 +27,18 @@ static bool has_certificate(const ExtenderTls *tls) {
 }
 
 /* The next entry that goes by HTTPS. */
-static bool https_next(const Facts *facts, size_t *at, Own *ret) {
-    while (own_next(facts, at, ret))
+static bool https_next(const InstallationFacts *facts, size_t *at, BerthEntry *ret) {
+    while (berth_entry_next(facts, at, ret))
         if (address_is_https(ret->entry->url_prefix))
             return true;
     return false;
 }
 
-static bool https_expect(const Facts *facts, Verdict *verdict) {
+static bool https_expect(const InstallationFacts *facts, Verdict *verdict) {
     size_t at = 0;
-    Own own;
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return false;
     if (https_next(facts, &at, &own))
         return true;
@@ -48,8 +48,8 @@ static bool https_expect(const Facts *facts, Verdict *verdict) {
 
 /* --- who answers ---------------------------------------------------------------------------- */
 
-void judge_server_verified(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_server_verified(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
     if (!https_expect(facts, verdict))
         return;
@@ -74,8 +74,8 @@ void judge_server_verified(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_not_insecure(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_not_insecure(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
     if (!https_expect(facts, verdict))
         return;
@@ -91,12 +91,12 @@ void judge_not_insecure(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_scheme_agrees(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_scheme_agrees(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         Str url = own.entry->url_prefix;
 
         if (!address_is_http(url) && !address_is_https(url)) {
@@ -115,12 +115,12 @@ void judge_scheme_agrees(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_plain_on_loopback(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_plain_on_loopback(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         Str url = own.entry->url_prefix;
 
         if (!address_is_http(url) || address_is_loopback(url))
@@ -136,7 +136,7 @@ void judge_plain_on_loopback(const Facts *facts, Verdict *verdict) {
 /* --- who asks ------------------------------------------------------------------------------- */
 
 /* The first berth that asks for certificates. */
-static const BerthFact *doorkeeper(const Facts *facts) {
+static const BerthFact *doorkeeper(const InstallationFacts *facts) {
     const BerthFact *berth;
 
     for (size_t at = 0; (berth = berth_next(facts, &at));)
@@ -145,7 +145,7 @@ static const BerthFact *doorkeeper(const Facts *facts) {
     return NULL;
 }
 
-static bool doorkeeper_expect(const Facts *facts, Verdict *verdict) {
+static bool doorkeeper_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (!https_expect(facts, verdict) || !berth_expect(facts, verdict))
         return false;
     if (doorkeeper(facts))
@@ -154,8 +154,8 @@ static bool doorkeeper_expect(const Facts *facts, Verdict *verdict) {
     return false;
 }
 
-void judge_client_certificate(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_client_certificate(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
     if (!doorkeeper_expect(facts, verdict))
         return;
@@ -187,7 +187,7 @@ static bool lets_in(const BerthFact *berth, const SchedulerConfigFact *fact) {
     return berth->n_client_names == 0;
 }
 
-static void tell_stranger(const Own *own, const BerthFact *berth, Verdict *verdict) {
+static void tell_stranger(const BerthEntry *own, const BerthFact *berth, Verdict *verdict) {
     const SchedulerConfigFact *fact = own->fact;
     _cleanup_(buf_done) Buf word = BUF_INIT(NAME_WORD_MAX);
     char more[64] = "";
@@ -210,7 +210,7 @@ static void tell_stranger(const Own *own, const BerthFact *berth, Verdict *verdi
     verdict_fix(verdict, "berth serve --client-name %.*s ...", STR_FMT(buf_str(&word)));
 }
 
-static void judge_name_at(const Facts *facts, const Own *own, Verdict *verdict) {
+static void judge_name_at(const InstallationFacts *facts, const BerthEntry *own, Verdict *verdict) {
     const BerthFact *berth;
 
     if (own->fact->n_client_names == 0) {
@@ -224,8 +224,8 @@ static void judge_name_at(const Facts *facts, const Own *own, Verdict *verdict) 
             tell_stranger(own, berth, verdict);
 }
 
-void judge_client_name(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_client_name(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
     if (!doorkeeper_expect(facts, verdict))
         return;
@@ -237,13 +237,13 @@ void judge_client_name(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_client_certificate_lasts(const Facts *facts, Verdict *verdict) {
+void judge_client_certificate_lasts(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
-    Own own;
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         if (!has_certificate(&own.entry->tls))
             continue;
         n++;
@@ -258,12 +258,12 @@ void judge_client_certificate_lasts(const Facts *facts, Verdict *verdict) {
 
 /* In a pod of a cluster kube-scheduler needs no kubeconfig. One that has its own is a static pod,
  * or a process of the host: it asks the host's DNS. */
-void judge_host_resolves(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_host_resolves(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         Str url = own.entry->url_prefix, kubeconfig = own.fact->config.kubeconfig;
 
         if (!address_is_service(url) || str_is_empty(kubeconfig))
@@ -294,7 +294,7 @@ static double timeout_sec(const ExtenderEntry *entry) {
 }
 
 /* The longest of all. */
-static double deadline_sec(const Facts *facts) {
+static double deadline_sec(const InstallationFacts *facts) {
     const BerthFact *berth;
     double longest = 0;
 
@@ -304,15 +304,15 @@ static double deadline_sec(const Facts *facts) {
     return longest > 0 ? longest : DEADLINE_DEFAULT_SEC;
 }
 
-void judge_timeout_deadline(const Facts *facts, Verdict *verdict) {
+void judge_timeout_deadline(const InstallationFacts *facts, Verdict *verdict) {
     double deadline = deadline_sec(facts);
-    Own own;
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
     if (berth_count(facts) == 0)
         verdict_note(verdict, "berth's deadline is taken to be the default, 100 ms");
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         double timeout = timeout_sec(own.entry);
 
         if (timeout < 0 || timeout > deadline)
@@ -320,13 +320,13 @@ void judge_timeout_deadline(const Facts *facts, Verdict *verdict) {
         verdict_fail(verdict,
             "%s: httpTimeout %s; berth may take %s",
             own.where,
-            span_of(timeout).text,
-            span_of(deadline).text);
+            duration_text(timeout).text,
+            duration_text(deadline).text);
         verdict_fix(verdict, "httpTimeout: 1s   # or a shorter berth serve --deadline");
     }
 }
 
-static void judge_timeout_of(const Own *own, Verdict *verdict) {
+static void judge_timeout_of(const BerthEntry *own, Verdict *verdict) {
     double timeout = timeout_sec(own->entry);
     bool has_bind = !str_is_empty(own->entry->bind_verb);
     const char *given = own->entry->timeout_nsec == 0 ? " (kube-scheduler's default)" : "";
@@ -337,24 +337,24 @@ static void judge_timeout_of(const Own *own, Verdict *verdict) {
         verdict_warn(verdict,
             "%s: httpTimeout %s%s, and a bind may take 10 s",
             own->where,
-            span_of(timeout).text,
+            duration_text(timeout).text,
             given);
     else if (!has_bind && timeout > TIMEOUT_LONG_SEC)
         verdict_warn(verdict,
             "%s: httpTimeout %s%s: a berth that hangs stops scheduling for as long, pod by pod",
             own->where,
-            span_of(timeout).text,
+            duration_text(timeout).text,
             given);
     else
         return;
     verdict_fix(verdict, has_bind ? "httpTimeout: 15s" : "httpTimeout: 1s");
 }
 
-void judge_timeout_verbs(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_timeout_verbs(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);)
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
         judge_timeout_of(&own, verdict);
 }

@@ -1,7 +1,7 @@
 /* What kube-scheduler asks berth for, and how much the answers count. */
 
+#include "checkup/berths.h"
 #include "checkup/judges.h"
-#include "checkup/known.h"
 
 #define WEIGHT_DOMINATES 13 /* over 1200 points, which is all that the default plugins have */
 #define SHARE_AUDIBLE 0.10
@@ -13,7 +13,7 @@ typedef struct Offers {
     bool filters, scores, binds;
 } Offers;
 
-static Offers offers_of(const Facts *facts) {
+static Offers offers_of(const InstallationFacts *facts) {
     Offers offers = {.filters = false};
     const BerthFact *berth;
 
@@ -27,7 +27,8 @@ static Offers offers_of(const Facts *facts) {
 
 /* --- verbs ---------------------------------------------------------------------------------- */
 
-static void judge_no_filter_verb(const Facts *facts, const Own *own, Verdict *verdict) {
+static void judge_no_filter_verb(
+    const InstallationFacts *facts, const BerthEntry *own, Verdict *verdict) {
     if (!str_is_empty(own->entry->bind_verb))
         verdict_fail(verdict,
             "%s: bindVerb without filterVerb: berth binds only what a filter has passed",
@@ -39,23 +40,23 @@ static void judge_no_filter_verb(const Facts *facts, const Own *own, Verdict *ve
     verdict_fix(verdict, "filterVerb: filter");
 }
 
-void judge_filter_verb(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_filter_verb(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);)
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
         if (str_is_empty(own.entry->filter_verb))
             judge_no_filter_verb(facts, &own, verdict);
 }
 
-void judge_prioritize_verb(const Facts *facts, Verdict *verdict) {
+void judge_prioritize_verb(const InstallationFacts *facts, Verdict *verdict) {
     bool has_scores = offers_of(facts).scores;
-    Own own;
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict) || !berth_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict) || !berth_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         bool is_set = !str_is_empty(own.entry->prioritize_verb);
 
         if (has_scores && !is_set) {
@@ -71,12 +72,12 @@ void judge_prioritize_verb(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_preempt_verb(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_preempt_verb(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         if (str_is_empty(own.entry->filter_verb) || !str_is_empty(own.entry->preempt_verb))
             continue;
         verdict_warn(verdict,
@@ -87,7 +88,7 @@ void judge_preempt_verb(const Facts *facts, Verdict *verdict) {
     }
 }
 
-static void judge_bind_at(const Own *own, const BerthFact *berth, Verdict *verdict) {
+static void judge_bind_at(const BerthEntry *own, const BerthFact *berth, Verdict *verdict) {
     bool is_set = !str_is_empty(own->entry->bind_verb);
 
     if (is_set && !berth->answers_bind) {
@@ -105,16 +106,16 @@ static void judge_bind_at(const Own *own, const BerthFact *berth, Verdict *verdi
     }
 }
 
-void judge_bind_verb(const Facts *facts, Verdict *verdict) {
+void judge_bind_verb(const InstallationFacts *facts, Verdict *verdict) {
     pairs_judge(facts, judge_bind_at, verdict);
 }
 
-void judge_sole_binder(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_sole_binder(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         const SchedulerConfig *config = &own.fact->config;
         bool is_ours = !str_is_empty(own.entry->bind_verb) || offers_of(facts).binds;
 
@@ -134,7 +135,7 @@ void judge_sole_binder(const Facts *facts, Verdict *verdict) {
 /* --- weight --------------------------------------------------------------------------------- */
 
 /* Scores over the usual range count as a larger weight would. */
-static int64_t effective_weight(const Facts *facts, int64_t weight) {
+static int64_t effective_weight(const InstallationFacts *facts, int64_t weight) {
     int64_t range = SCORE_USUAL, product;
     const BerthFact *berth;
 
@@ -144,7 +145,8 @@ static int64_t effective_weight(const Facts *facts, int64_t weight) {
     return __builtin_mul_overflow(weight, range, &product) ? INT64_MAX : product / SCORE_USUAL;
 }
 
-static void judge_weight_of(const Facts *facts, const Own *own, Verdict *verdict) {
+static void judge_weight_of(
+    const InstallationFacts *facts, const BerthEntry *own, Verdict *verdict) {
     int64_t weight = own->entry->weight, effective = effective_weight(facts, weight);
     double share = weight > 0 ? wiring_weight_share(effective) : 0;
 
@@ -171,13 +173,13 @@ static void judge_weight_of(const Facts *facts, const Own *own, Verdict *verdict
     verdict_fix(verdict, "weight: 5   # at most 29 %%");
 }
 
-void judge_weight(const Facts *facts, Verdict *verdict) {
+void judge_weight(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
-    Own own;
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         if (str_is_empty(own.entry->prioritize_verb))
             continue;
         judge_weight_of(facts, &own, verdict);
@@ -189,7 +191,8 @@ void judge_weight(const Facts *facts, Verdict *verdict) {
 
 /* --- names or nodes; without us ------------------------------------------------------------- */
 
-static void judge_names_at(const Facts *facts, const Own *own, Verdict *verdict) {
+static void judge_names_at(
+    const InstallationFacts *facts, const BerthEntry *own, Verdict *verdict) {
     const BerthFact *berth;
 
     for (size_t at = 0; (berth = berth_next(facts, &at));) {
@@ -203,13 +206,13 @@ static void judge_names_at(const Facts *facts, const Own *own, Verdict *verdict)
     }
 }
 
-void judge_node_cache(const Facts *facts, Verdict *verdict) {
+void judge_node_cache(const InstallationFacts *facts, Verdict *verdict) {
     bool is_new = release_minor(facts->cluster_version) >= RELEASE_EMPTY_NODES;
-    Own own;
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         if (own.entry->is_node_cache_capable) {
             judge_names_at(facts, &own, verdict);
             continue;
@@ -227,12 +230,12 @@ void judge_node_cache(const Facts *facts, Verdict *verdict) {
     }
 }
 
-void judge_ignorable(const Facts *facts, Verdict *verdict) {
-    Own own;
+void judge_ignorable(const InstallationFacts *facts, Verdict *verdict) {
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);) {
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
         if (!own.entry->is_ignorable) {
             verdict_note(verdict,
                 "%s: not ignorable: while no berth answers, no pod it is asked about is placed",

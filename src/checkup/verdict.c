@@ -123,7 +123,7 @@ static int verdict_end(Verdict *verdict, Arena *arena, Finding *ret) {
     return ret->cause.ptr && ret->fix.ptr ? 0 : -ENOMEM;
 }
 
-int verdict_of(CheckJudge judge, const Facts *facts, Arena *arena, Finding *ret) {
+int verdict_of(CheckJudge judge, const InstallationFacts *facts, Arena *arena, Finding *ret) {
     Verdict verdict = {
         .cause = BUF_INIT(VERDICT_TEXT_MAX),
         .fix = BUF_INIT(VERDICT_TEXT_MAX),

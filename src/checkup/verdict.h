@@ -44,4 +44,4 @@ void verdict_skip(Verdict *verdict, const char *format, ...) __attribute__((form
 void verdict_fix(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Lets @judge speak. 0, with texts in @arena; or -ENOMEM. */
-int verdict_of(CheckJudge judge, const Facts *facts, Arena *arena, Finding *ret);
+int verdict_of(CheckJudge judge, const InstallationFacts *facts, Arena *arena, Finding *ret);

@@ -155,8 +155,7 @@ static int store(Parser *parser, const Option *option, const char *value) {
 /* @value is the part that follows "=" or a letter; NULL: the next word is the value. */
 static int take(Parser *parser, const Option *option, const char *value) {
     if (!option->argument)
-        return value ? misused_option(parser->command, option, false)
-                     : store(parser, option, NULL);
+        return value ? misused_option(parser->command, option, false) : store(parser, option, NULL);
     if (!value && parser->at + 1 == parser->n)
         return misused_option(parser->command, option, true);
     return store(parser, option, value ? value : parser->words[++parser->at]);

@@ -8,7 +8,6 @@
 #include "cli/terminal.h"
 #include "input/file.h"
 
-
 bool server_source_is_given(const ServerSource *source) {
     const BerthAccess *access = &source->access;
 

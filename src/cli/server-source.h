@@ -36,7 +36,7 @@ typedef struct ServerSource {
             OPTION_AT(type, member.access.key),                                                    \
             .help = "private key of --cert (PEM)"},                                                \
     {                                                                                              \
-        "token-file", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.access.token_file),         \
+        "token-file", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.access.token_file),  \
                                    .help = "bearer token for it (berth serve --pages-token-file)"  \
     }
 #define SERVER_SOURCE_OPTIONS(type, member)                                                        \

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "checkup/facts.h"
 
-/* What the Facts have no use for, and who asks for rights does. */
+/* What the InstallationFacts have no use for, and who asks for rights does. */
 typedef struct BerthNeeds {
     Str lease_namespace, lease_name; /* empty: it has none */
     bool measures_nodes;             /* a metric comes from metrics.k8s.io, of nodes, */

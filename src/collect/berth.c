@@ -25,10 +25,10 @@ static int set_error(BerthFact *fact, Arena *arena, const char *error) {
 }
 
 /* 0 with a page; 1 with fact->error; or -ENOMEM. */
-static int fetch_page(Gather *gather, const BerthAccess *access, const char *path,
+static int fetch_page(Collector *collector, const BerthAccess *access, const char *path,
     BlockingReply *ret, BerthFact *fact) {
     char error[BERTH_CLIENT_ERROR_MAX];
-    int r = berth_client_request(access, str_from_c(path), STR_NULL, gather->arena, ret, error);
+    int r = berth_client_request(access, str_from_c(path), STR_NULL, collector->arena, ret, error);
 
     if (r < 0)
         return r;
@@ -36,12 +36,12 @@ static int fetch_page(Gather *gather, const BerthAccess *access, const char *pat
         return 0;
     if (r == 0) {
         fact->is_forbidden = ret->status == 401 || ret->status == 403;
-        berth_client_explain(access, ret, gather->arena, error);
+        berth_client_explain(access, ret, collector->arena, error);
     }
-    return set_error(fact, gather->arena, error);
+    return set_error(fact, collector->arena, error);
 }
 
-static int not_a_berth(Gather *gather, BerthFact *fact, const char *path) {
+static int not_a_berth(Collector *collector, BerthFact *fact, const char *path) {
     char error[BERTH_CLIENT_ERROR_MAX];
 
     (void)snprintf(error,
@@ -49,54 +49,54 @@ static int not_a_berth(Gather *gather, BerthFact *fact, const char *path) {
         "%.*s: what it has at %s is no page of a berth, or of another version's",
         STR_FMT(fact->url),
         path);
-    return set_error(fact, gather->arena, error);
+    return set_error(fact, collector->arena, error);
 }
 
 /* Health is open to all; what is amiss is in lines that begin with [-], or is an error as JSON. */
-static int gather_readiness(Gather *gather, const BerthAccess *access, BerthFact *fact) {
+static int collect_readiness(Collector *collector, const BerthAccess *access, BerthFact *fact) {
     _cleanup_(buf_done) Buf text = BUF_INIT(READINESS_MAX);
     char error[BERTH_CLIENT_ERROR_MAX];
     BlockingReply reply;
     Str rest, line;
     int r = berth_client_request(
-        access, STR("/readyz?verbose"), STR_NULL, gather->arena, &reply, error);
+        access, STR("/readyz?verbose"), STR_NULL, collector->arena, &reply, error);
 
     if (r < 0)
         return r;
     if (r != 0)
-        return set_error(fact, gather->arena, error);
+        return set_error(fact, collector->arena, error);
     fact->is_ready = reply.status == 200;
     rest = reply.body;
     while (!fact->is_ready && str_split(&rest, '\n', &line))
         if (str_has_prefix(line, STR("[-]")) || str_has_prefix(line, STR("{")))
             buf_printf(&text, "%s%.*s", text.len > 0 ? "\n" : "", STR_FMT(line));
-    fact->readiness = arena_copy(gather->arena, buf_str(&text));
+    fact->readiness = arena_copy(collector->arena, buf_str(&text));
     return fact->readiness.ptr ? 0 : -ENOMEM;
 }
 
 /* 0, 1 with fact->error, or -ENOMEM. */
-static int gather_pages(
-    Gather *gather, const BerthAccess *access, BerthFact *fact, BerthNeeds *needs) {
+static int collect_pages(
+    Collector *collector, const BerthAccess *access, BerthFact *fact, BerthNeeds *needs) {
     BlockingReply reply;
     int64_t now;
-    int r = gather_readiness(gather, access, fact);
+    int r = collect_readiness(collector, access, fact);
 
     if (r != 0)
         return r;
-    r = fetch_page(gather, access, "/api/v1/status", &reply, fact);
+    r = fetch_page(collector, access, "/api/v1/status", &reply, fact);
     now = clock_wall_nsec();
     if (r != 0)
         return r;
-    if (!berth_status_read(reply.body, now, gather->arena, fact, needs))
-        return not_a_berth(gather, fact, "/api/v1/status");
-    r = fetch_page(gather, access, "/api/v1/sources", &reply, fact);
-    if (r == 0 && !berth_sources_read(reply.body, gather->arena, fact, needs))
-        r = not_a_berth(gather, fact, "/api/v1/sources");
+    if (!berth_status_read(reply.body, now, collector->arena, fact, needs))
+        return not_a_berth(collector, fact, "/api/v1/status");
+    r = fetch_page(collector, access, "/api/v1/sources", &reply, fact);
+    if (r == 0 && !berth_sources_read(reply.body, collector->arena, fact, needs))
+        r = not_a_berth(collector, fact, "/api/v1/sources");
     return r;
 }
 
-static void add_needs(Gather *gather, const BerthNeeds *needs) {
-    BerthNeeds *all = &gather->needs;
+static void add_needs(Collector *collector, const BerthNeeds *needs) {
+    BerthNeeds *all = &collector->needs;
 
     all->measures_nodes |= needs->measures_nodes;
     all->measures_pods |= needs->measures_pods;
@@ -106,35 +106,35 @@ static void add_needs(Gather *gather, const BerthNeeds *needs) {
     all->lease_name = needs->lease_name;
 }
 
-static int gather_one(Gather *gather, const char *server, BerthFact *fact) {
-    BerthAccess access = gather->options->access;
+static int collect_one(Collector *collector, const char *server, BerthFact *fact) {
+    BerthAccess access = collector->options->access;
     BerthNeeds needs = {0};
     int r;
 
     access.server = server;
     *fact = (BerthFact){.url = str_from_c(server)};
-    if (gather_is_late(gather)) {
-        fact->error = STR(GATHER_LATE);
+    if (collect_is_late(collector)) {
+        fact->error = STR(COLLECT_LATE);
         return 0;
     }
-    r = gather_pages(gather, &access, fact, &needs);
-    add_needs(gather, &needs);
+    r = collect_pages(collector, &access, fact, &needs);
+    add_needs(collector, &needs);
     return r < 0 ? r : 0;
 }
 
 /* The default is worth a try, but nobody named it: if none is there, there is nothing to tell
  * about it, unless nothing else was named either. */
-static int gather_default(Gather *gather) {
-    const GatherOptions *options = gather->options;
-    BerthFact *fact = &gather->facts->berths[0];
-    bool is_all = !gather->client && options->n_configs == 0;
-    int r = gather_one(gather, SERVER_SOURCE_DEFAULT, fact);
+static int collect_default(Collector *collector) {
+    const CollectOptions *options = collector->options;
+    BerthFact *fact = &collector->facts->berths[0];
+    bool is_all = !collector->client && options->n_configs == 0;
+    int r = collect_one(collector, SERVER_SOURCE_DEFAULT, fact);
 
     if (r < 0)
         return r;
-    gather->facts->n_berths = str_is_empty(fact->error) || is_all;
-    if (gather->facts->n_berths == 0)
-        gather_note(gather,
+    collector->facts->n_berths = str_is_empty(fact->error) || is_all;
+    if (collector->facts->n_berths == 0)
+        collect_note(collector,
             "no berth was asked: none answers at %s; name it with --server URL\n",
             SERVER_SOURCE_DEFAULT);
     return 0;
@@ -142,7 +142,7 @@ static int gather_default(Gather *gather) {
 
 /* All of them know the same cluster: on a busy one two answers that were not given at the same
  * moment differ without anything being wrong. */
-static bool do_clusters_agree(const Facts *facts) {
+static bool do_clusters_agree(const InstallationFacts *facts) {
     Str first = STR_NULL;
 
     for (size_t i = 0; i < facts->n_berths; i++) {
@@ -158,13 +158,13 @@ static bool do_clusters_agree(const Facts *facts) {
     return true;
 }
 
-static int gather_all(Gather *gather) {
-    const GatherOptions *options = gather->options;
-    Facts *facts = gather->facts;
+static int collect_all(Collector *collector) {
+    const CollectOptions *options = collector->options;
+    InstallationFacts *facts = collector->facts;
 
     facts->n_berths = 0;
     for (size_t i = 0; i < options->n_servers; i++) {
-        int r = gather_one(gather, options->servers[i], &facts->berths[i]);
+        int r = collect_one(collector, options->servers[i], &facts->berths[i]);
 
         if (r < 0)
             return r;
@@ -173,22 +173,22 @@ static int gather_all(Gather *gather) {
     return 0;
 }
 
-int gather_berths(Gather *gather) {
-    const GatherOptions *options = gather->options;
-    Facts *facts = gather->facts;
+int collect_berths(Collector *collector) {
+    const CollectOptions *options = collector->options;
+    InstallationFacts *facts = collector->facts;
     int64_t start;
     int r = 0;
 
-    facts->berths = ARENA_ARRAY(gather->arena, BerthFact, FACTS_BERTHS_MAX);
+    facts->berths = ARENA_ARRAY(collector->arena, BerthFact, FACTS_BERTHS_MAX);
     if (!facts->berths)
         return -ENOMEM;
     if (options->n_servers == 0)
-        return gather_default(gather);
+        return collect_default(collector);
     start = clock_monotonic_nsec();
     for (int i = 0; i < AGREEMENT_TRIES; i++) {
         if (i > 0)
             (void)nanosleep(&(struct timespec){.tv_nsec = AGREEMENT_PAUSE_NSEC}, NULL);
-        r = gather_all(gather);
+        r = collect_all(collector);
         if (r < 0 || do_clusters_agree(facts) ||
             clock_monotonic_nsec() - start > AGREEMENT_LONG_NSEC)
             break;

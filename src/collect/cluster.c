@@ -10,23 +10,23 @@
 #include "collect/collect.h"
 #include "collect/scheduler-pod.h"
 
-bool gather_is_late(const Gather *gather) {
-    return gather->give_up_nsec != 0 && clock_monotonic_nsec() > gather->give_up_nsec;
+bool collect_is_late(const Collector *collector) {
+    return collector->give_up_nsec != 0 && clock_monotonic_nsec() > collector->give_up_nsec;
 }
 
-int gather_get(Gather *gather, const char *path, BlockingReply *ret, char *error) {
+int collect_get(Collector *collector, const char *path, BlockingReply *ret, char *error) {
     int r;
 
-    if (gather_is_late(gather)) {
-        (void)snprintf(error, BLOCKING_CLIENT_ERROR_MAX, "%s", GATHER_LATE);
+    if (collect_is_late(collector)) {
+        (void)snprintf(error, BLOCKING_CLIENT_ERROR_MAX, "%s", COLLECT_LATE);
         return 1;
     }
     r = blocking_client_request_with(
-        gather->client, &(BlockingRequest){.path = path}, gather->arena, ret, error);
+        collector->client, &(BlockingRequest){.path = path}, collector->arena, ret, error);
 
     if (r != 0 || ret->status == 200)
         return r;
-    blocking_client_explain(ret, gather->arena, error);
+    blocking_client_explain(ret, collector->arena, error);
     return 1;
 }
 
@@ -40,26 +40,26 @@ static Str read_version(Str body, Arena *arena) {
     return json_error(&reader) == JSON_OK ? version : STR_NULL;
 }
 
-int gather_cluster(Gather *gather) {
-    Facts *facts = gather->facts;
+int collect_cluster(Collector *collector) {
+    InstallationFacts *facts = collector->facts;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     int64_t before = clock_wall_nsec(), after;
-    int r = gather_get(gather, "/version", &reply, error);
+    int r = collect_get(collector, "/version", &reply, error);
 
     after = clock_wall_nsec();
     if (r < 0)
         return r;
     facts->was_cluster_asked = true;
     if (r == 0) {
-        facts->cluster_version = read_version(reply.body, gather->arena);
+        facts->cluster_version = read_version(reply.body, collector->arena);
         if (str_is_empty(facts->cluster_version)) {
             (void)snprintf(error, sizeof(error), "what answers at /version is no API server");
             r = 1;
         }
     }
     if (r != 0) {
-        facts->cluster_error = arena_copy(gather->arena, str_from_c(error));
+        facts->cluster_error = arena_copy(collector->arena, str_from_c(error));
         return facts->cluster_error.ptr ? 0 : -ENOMEM;
     }
     facts->is_skew_known = reply.date_sec != 0;
@@ -70,24 +70,24 @@ int gather_cluster(Gather *gather) {
     return 0;
 }
 
-static int note_failure(Gather *gather, const char *what, const char *error) {
-    gather_note(gather, "%s: %s\n", what, error);
+static int note_failure(Collector *collector, const char *what, const char *error) {
+    collect_note(collector, "%s: %s\n", what, error);
     return 0;
 }
 
 /* The account of berth's pods, if all have the same. */
-static int note_account(Gather *gather, const SchedulerPod *pods, size_t n) {
+static int note_account(Collector *collector, const SchedulerPod *pods, size_t n) {
     for (size_t i = 1; i < n; i++)
         if (!str_eq(pods[i].service_account, pods[0].service_account) ||
             !str_eq(pods[i].pod.namespace, pods[0].pod.namespace))
             return 0;
     if (n == 0 || str_is_empty(pods[0].service_account))
         return 0;
-    gather->service_account = arena_printf(gather->arena,
+    collector->service_account = arena_printf(collector->arena,
         "%.*s/%.*s",
         STR_FMT(pods[0].pod.namespace),
         STR_FMT(pods[0].service_account));
-    return gather->service_account.ptr ? 0 : -ENOMEM;
+    return collector->service_account.ptr ? 0 : -ENOMEM;
 }
 
 /* All that is installed with berth has its label: kube-schedulers, too, and the pod of `helm test`.
@@ -105,29 +105,29 @@ static size_t keep_berths(SchedulerPod *pods, size_t n) {
     return kept;
 }
 
-int gather_pods(Gather *gather) {
+int collect_pods(Collector *collector) {
     static const char path[] =
         "/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dberth&limit=64";
-    SchedulerPod *pods = ARENA_ARRAY(gather->arena, SchedulerPod, FACTS_PODS_MAX);
-    Facts *facts = gather->facts;
+    SchedulerPod *pods = ARENA_ARRAY(collector->arena, SchedulerPod, FACTS_PODS_MAX);
+    InstallationFacts *facts = collector->facts;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     size_t n = 0;
     int r;
 
-    facts->pods = ARENA_ARRAY(gather->arena, PodFact, FACTS_PODS_MAX);
+    facts->pods = ARENA_ARRAY(collector->arena, PodFact, FACTS_PODS_MAX);
     if (!pods || !facts->pods)
         return -ENOMEM;
-    r = gather_get(gather, path, &reply, error);
+    r = collect_get(collector, path, &reply, error);
     if (r < 0)
         return r;
     if (r != 0)
-        return note_failure(gather, "berth's pods cannot be listed", error);
-    if (!scheduler_pods_read(reply.body, gather->arena, pods, FACTS_PODS_MAX, &n))
-        return note_failure(gather, "berth's pods cannot be listed", "this is no list of pods");
+        return note_failure(collector, "berth's pods cannot be listed", error);
+    if (!scheduler_pods_read(reply.body, collector->arena, pods, FACTS_PODS_MAX, &n))
+        return note_failure(collector, "berth's pods cannot be listed", "this is no list of pods");
     n = keep_berths(pods, n);
     for (size_t i = 0; i < n; i++)
         facts->pods[facts->n_pods++] = pods[i].pod;
     facts->are_pods_known = true;
-    return note_account(gather, pods, n);
+    return note_account(collector, pods, n);
 }

@@ -1,17 +1,17 @@
 #pragma once
 
 /*
- * Gather: finds out what `berth check --live` and `--offline` judge, one file a subject:
+ * Collector: finds out what `berth check --live` and `--offline` judge, one file a subject:
  *
- *     gather-berth.c      berths that run: /api/v1/status, /api/v1/sources, /readyz
- *     gather-scheduler.c  kube-scheduler's configurations, from files and from the cluster
- *     gather-cluster.c    the API server: version, clock, berth's own pods
- *     gather-rights.c     what an account may do, by access reviews
- *     gather-probe.c      whether the verbs answer at the address that the configuration has
+ *     collector-berth.c      berths that run: /api/v1/status, /api/v1/sources, /readyz
+ *     collector-scheduler.c  kube-scheduler's configurations, from files and from the cluster
+ *     collector-cluster.c    the API server: version, clock, berth's own pods
+ *     collector-rights.c     what an account may do, by access reviews
+ *     collector-probe.c      whether the verbs answer at the address that the configuration has
  *
- * Each asks, reads and fills in its part of the Facts; what cannot be found out is written down as
- * such. Nothing here judges, and nothing but the probe's empty filter and access reviews is ever
- * posted: nothing changes anything.
+ * Each asks, reads and fills in its part of the InstallationFacts; what cannot be found out is
+ * written down as such. Nothing here judges, and nothing but the probe's empty filter and access
+ * reviews is ever posted: nothing changes anything.
  *
  * All return 0, or -ENOMEM.
  */
@@ -30,10 +30,10 @@
 #include "kube/blocking-client.h"
 #include "kube/client.h"
 
-#define GATHER_PODS_MAX 16u /* --scheduler-pod */
-#define GATHER_SEC 60       /* for everything: of servers that take their time there may be many */
-#define GATHER_LATE "not asked: other answers took too long"
-#define GATHER_CONFIG_MAX ((size_t)4 * 1024 * 1024)
+#define COLLECT_PODS_MAX 16u /* --scheduler-pod */
+#define COLLECT_SEC 60       /* for everything: of servers that take their time there may be many */
+#define COLLECT_LATE "not asked: other answers took too long"
+#define COLLECT_CONFIG_MAX ((size_t)4 * 1024 * 1024)
 
 /* A configuration as it was read, once: standard input does not come twice. */
 typedef struct ConfigText {
@@ -42,50 +42,51 @@ typedef struct ConfigText {
     Str error; /* not empty: it could not be read */
 } ConfigText;
 
-typedef struct GatherOptions {
+typedef struct CollectOptions {
     BerthAccess access; /* of every server; its own field server is not used */
     const char *servers[FACTS_BERTHS_MAX];
     size_t n_servers;
     const char *url; /* of berth's entry in configurations; NULL: found out */
     ConfigText configs[FACTS_CONFIGS_MAX];
     size_t n_configs;
-    const char *scheduler_pods[GATHER_PODS_MAX]; /* NAMESPACE/NAME */
+    const char *scheduler_pods[COLLECT_PODS_MAX]; /* NAMESPACE/NAME */
     size_t n_scheduler_pods;
     const char *service_account; /* NAMESPACE/NAME, whose rights are asked for; NULL: found out */
     const char *user;            /* the same, a user's */
     bool is_self;                /* ... or our own: we are the service account of this pod */
     bool is_offline;
-} GatherOptions;
+} CollectOptions;
 
 /* One round. */
-typedef struct Gather {
-    const GatherOptions *options;
+typedef struct Collector {
+    const CollectOptions *options;
     Arena *arena;
     Client *client; /* of the API server; NULL: none was named */
-    Facts *facts;
+    InstallationFacts *facts;
     int64_t give_up_nsec; /* monotonic; what was not asked by then is not asked. 0: no end */
 
-    /* What a later part needs of an earlier one, and the Facts have no use for. */
+    /* What a later part needs of an earlier one, and the InstallationFacts have no use for. */
     BerthNeeds needs;    /* of all berths; the lease is the first one's */
     Str service_account; /* "NAMESPACE/NAME" of berth's own pods, if they have one */
 
     /* What a person should know about how it was found out; lines. */
     Buf *notes;
-} Gather;
+} Collector;
 
-#define gather_note(gather, ...)                                                                   \
-    (buf_append((gather)->notes, STR("note: ")), buf_printf((gather)->notes, __VA_ARGS__))
+#define collect_note(collector, ...)                                                               \
+    (buf_append((collector)->notes, STR("note: ")), buf_printf((collector)->notes, __VA_ARGS__))
 
-int gather_berths(Gather *gather);
-int gather_cluster(Gather *gather); /* needs a client, as the next two do */
-int gather_pods(Gather *gather);
-int gather_rights(Gather *gather);            /* behind berths and pods */
-int gather_scheduler_configs(Gather *gather); /* behind berths; works without a client, too */
-int gather_probes(Gather *gather);            /* last */
+int collect_berths(Collector *collector);
+int collect_cluster(Collector *collector); /* needs a client, as the next two do */
+int collect_pods(Collector *collector);
+int collect_rights(Collector *collector); /* behind berths and pods */
+int collect_scheduler_configs(
+    Collector *collector);                /* behind berths; works without a client, too */
+int collect_probes(Collector *collector); /* last */
 
 /* Whether it is time to stop asking. */
-bool gather_is_late(const Gather *gather);
+bool collect_is_late(const Collector *collector);
 
 /* A GET of the API server. As blocking_client_request(), but any status other than 200 is 1, too.
  */
-int gather_get(Gather *gather, const char *path, BlockingReply *ret, char *error);
+int collect_get(Collector *collector, const char *path, BlockingReply *ret, char *error);

@@ -61,9 +61,9 @@ static bool is_refusal(const BlockingReply *reply) {
 }
 
 /* @is_named: a --server is the same server, so that it must answer. */
-static int probe(Gather *gather, const ExtenderEntry *entry, bool is_named, BerthFact *fact) {
-    BerthAccess access = gather->options->access;
-    Arena *arena = gather->arena;
+static int probe(Collector *collector, const ExtenderEntry *entry, bool is_named, BerthFact *fact) {
+    BerthAccess access = collector->options->access;
+    Arena *arena = collector->arena;
     Str prefix = arena_copy(arena, entry->url_prefix);
     Str path = arena_printf(arena, "/%.*s", STR_FMT(choose_verb(entry)));
     char error[BERTH_CLIENT_ERROR_MAX];
@@ -100,7 +100,7 @@ static int probe(Gather *gather, const ExtenderEntry *entry, bool is_named, Bert
 /* The entry by which kube-scheduler knows this berth. With one berth and one entry they belong
  * together, but not when the entry says "beside me" and we are somewhere else. */
 static const ExtenderEntry *find_entry(
-    const Facts *facts, const BerthFact *berth, bool *ret_is_named) {
+    const InstallationFacts *facts, const BerthFact *berth, bool *ret_is_named) {
     const ExtenderEntry *only = NULL;
     size_t n = 0;
 
@@ -121,8 +121,8 @@ static const ExtenderEntry *find_entry(
     return n == 1 && facts->n_berths == 1 && !address_is_loopback(only->url_prefix) ? only : NULL;
 }
 
-int gather_probes(Gather *gather) {
-    Facts *facts = gather->facts;
+int collect_probes(Collector *collector) {
+    InstallationFacts *facts = collector->facts;
 
     for (size_t i = 0; i < facts->n_berths; i++) {
         BerthFact *berth = &facts->berths[i];
@@ -130,12 +130,12 @@ int gather_probes(Gather *gather) {
         bool is_named;
         int r;
 
-        if (!str_is_empty(berth->error) || gather_is_late(gather))
+        if (!str_is_empty(berth->error) || collect_is_late(collector))
             continue;
         entry = find_entry(facts, berth, &is_named);
         if (!entry || str_is_empty(choose_verb(entry)))
             continue;
-        r = probe(gather, entry, is_named, berth);
+        r = probe(collector, entry, is_named, berth);
         if (r < 0)
             return r;
     }

@@ -15,20 +15,20 @@
 #define API "authorization.k8s.io/v1"
 
 /* What a berth does that needs a right of its own. */
-typedef enum Duty {
-    DUTY_ALWAYS, /* every berth that watches a cluster */
-    DUTY_BIND,
-    DUTY_LEASE,
-    DUTY_WAKE_UP,
-    DUTY_EVENTS,
-    DUTY_NODE_METRICS, /* metrics.k8s.io */
-    DUTY_POD_METRICS,
-    DUTY_NONE, /* nobody's */
-} Duty;
+typedef enum Feature {
+    FEATURE_ALWAYS, /* every berth that watches a cluster */
+    FEATURE_BIND,
+    FEATURE_LEASE,
+    FEATURE_WAKE_UP,
+    FEATURE_EVENTS,
+    FEATURE_NODE_METRICS, /* metrics.k8s.io */
+    FEATURE_POD_METRICS,
+    FEATURE_NONE, /* nobody's */
+} Feature;
 
 typedef struct Right {
-    Duty duty;
-    bool is_refused; /* who does not have the duty must not have the right either */
+    Feature feature;
+    bool is_refused; /* who does not have the feature must not have the right either */
     Str verb, group, resource, subresource;
     const char *why;
 } Right;
@@ -49,42 +49,54 @@ typedef struct Right {
 
 /* docs/threat-model.md and the roles that are shipped say the same. */
 static const Right rights[] = {
-    {DUTY_ALWAYS, false, STR("get"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
-    {DUTY_ALWAYS, false, STR("list"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
-    {DUTY_ALWAYS, false, STR("watch"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
-    {DUTY_ALWAYS, false, STR("get"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
-    {DUTY_ALWAYS, false, STR("list"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
-    {DUTY_ALWAYS, false, STR("watch"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
-    {DUTY_BIND, true, STR("create"), STR(""), STR("pods"), STR("binding"), "to bind pods (--bind)"},
-    {DUTY_LEASE, false, STR("create"), LEASES, WHO_BINDS},
-    {DUTY_LEASE, false, STR("get"), LEASES, WHO_BINDS},
-    {DUTY_LEASE, false, STR("update"), LEASES, WHO_BINDS},
-    {DUTY_WAKE_UP, true, STR("patch"), STR(""), STR("nodes"), STR(""), "to wake pods (--wake-up)"},
-    {DUTY_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
-    {DUTY_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
-    {DUTY_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
+    {FEATURE_ALWAYS, false, STR("get"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
+    {FEATURE_ALWAYS, false, STR("list"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
+    {FEATURE_ALWAYS, false, STR("watch"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
+    {FEATURE_ALWAYS, false, STR("get"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
+    {FEATURE_ALWAYS, false, STR("list"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
+    {FEATURE_ALWAYS, false, STR("watch"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
+    {FEATURE_BIND,
+        true,
+        STR("create"),
+        STR(""),
+        STR("pods"),
+        STR("binding"),
+        "to bind pods (--bind)"},
+    {FEATURE_LEASE, false, STR("create"), LEASES, WHO_BINDS},
+    {FEATURE_LEASE, false, STR("get"), LEASES, WHO_BINDS},
+    {FEATURE_LEASE, false, STR("update"), LEASES, WHO_BINDS},
+    {FEATURE_WAKE_UP,
+        true,
+        STR("patch"),
+        STR(""),
+        STR("nodes"),
+        STR(""),
+        "to wake pods (--wake-up)"},
+    {FEATURE_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
+    {FEATURE_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
+    {FEATURE_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
 
-    {DUTY_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("create"), STR(""), STR("pods"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("update"), STR(""), STR("pods"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("patch"), STR(""), STR("pods"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("delete"), STR(""), STR("pods"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("create"), STR(""), STR("pods"), STR("exec"), NOBODY},
-    {DUTY_NONE, true, STR("create"), STR(""), STR("pods"), STR("eviction"), NOBODY},
-    {DUTY_NONE, true, STR("patch"), STR(""), STR("pods"), STR("ephemeralcontainers"), NOBODY},
-    {DUTY_NONE, true, STR("update"), STR(""), STR("nodes"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("delete"), STR(""), STR("nodes"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("get"), STR(""), STR("nodes"), STR("proxy"), NOBODY},
-    {DUTY_NONE, true, STR("list"), STR(""), STR("configmaps"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("create"), STR(""), STR("serviceaccounts"), STR("token"), NOBODY},
-    {DUTY_NONE, true, STR("impersonate"), STR(""), STR("users"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("impersonate"), STR(""), STR("groups"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("impersonate"), STR(""), STR("serviceaccounts"), STR(""), NOBODY},
-    {DUTY_NONE, true, STR("escalate"), ROLES, NOBODY},
-    {DUTY_NONE, true, STR("bind"), ROLES, NOBODY},
-    {DUTY_NONE, true, STR("create"), ROLE_BINDINGS, NOBODY},
-    {DUTY_NONE, true, STR("*"), STR("*"), STR("*"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("update"), STR(""), STR("pods"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("patch"), STR(""), STR("pods"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("delete"), STR(""), STR("pods"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("exec"), NOBODY},
+    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("eviction"), NOBODY},
+    {FEATURE_NONE, true, STR("patch"), STR(""), STR("pods"), STR("ephemeralcontainers"), NOBODY},
+    {FEATURE_NONE, true, STR("update"), STR(""), STR("nodes"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("delete"), STR(""), STR("nodes"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("get"), STR(""), STR("nodes"), STR("proxy"), NOBODY},
+    {FEATURE_NONE, true, STR("list"), STR(""), STR("configmaps"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("create"), STR(""), STR("serviceaccounts"), STR("token"), NOBODY},
+    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("users"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("groups"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("serviceaccounts"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("escalate"), ROLES, NOBODY},
+    {FEATURE_NONE, true, STR("bind"), ROLES, NOBODY},
+    {FEATURE_NONE, true, STR("create"), ROLE_BINDINGS, NOBODY},
+    {FEATURE_NONE, true, STR("*"), STR("*"), STR("*"), STR(""), NOBODY},
 };
 
 _Static_assert(ELEMENTS_OF(rights) <= FACTS_RIGHTS_MAX, "too many rights");
@@ -95,15 +107,15 @@ static bool is_known(const BerthFact *berth) {
     return str_is_empty(berth->error);
 }
 
-static bool does(const BerthFact *berth, Duty duty) {
-    switch (duty) {
-    case DUTY_BIND:
+static bool does(const BerthFact *berth, Feature feature) {
+    switch (feature) {
+    case FEATURE_BIND:
         return berth->answers_bind;
-    case DUTY_LEASE:
+    case FEATURE_LEASE:
         return berth->has_lease;
-    case DUTY_WAKE_UP:
+    case FEATURE_WAKE_UP:
         return berth->has_wake_up;
-    case DUTY_EVENTS:
+    case FEATURE_EVENTS:
         return berth->has_events;
     default:
         return false;
@@ -111,29 +123,29 @@ static bool does(const BerthFact *berth, Duty duty) {
 }
 
 /* 1: some berth does it; 0: none does; -1: who knows, none could be asked. */
-static int has_duty(const Gather *gather, Duty duty) {
-    const Facts *facts = gather->facts;
+static int has_feature(const Collector *collector, Feature feature) {
+    const InstallationFacts *facts = collector->facts;
     bool is_any_known = false;
 
-    if (duty == DUTY_ALWAYS || duty == DUTY_NONE)
-        return duty == DUTY_ALWAYS;
-    if (duty == DUTY_NODE_METRICS || duty == DUTY_POD_METRICS)
-        return duty == DUTY_NODE_METRICS ? gather->needs.measures_nodes
-                                         : gather->needs.measures_pods;
+    if (feature == FEATURE_ALWAYS || feature == FEATURE_NONE)
+        return feature == FEATURE_ALWAYS;
+    if (feature == FEATURE_NODE_METRICS || feature == FEATURE_POD_METRICS)
+        return feature == FEATURE_NODE_METRICS ? collector->needs.measures_nodes
+                                               : collector->needs.measures_pods;
     for (size_t i = 0; i < facts->n_berths; i++) {
         is_any_known |= is_known(&facts->berths[i]);
-        if (is_known(&facts->berths[i]) && does(&facts->berths[i], duty))
+        if (is_known(&facts->berths[i]) && does(&facts->berths[i], feature))
             return 1;
     }
     return is_any_known ? 0 : -1;
 }
 
-static void choose_rights(Gather *gather) {
-    Facts *facts = gather->facts;
+static void choose_rights(Collector *collector) {
+    InstallationFacts *facts = collector->facts;
 
     for (size_t i = 0; i < ELEMENTS_OF(rights); i++) {
         const Right *right = &rights[i];
-        int has = has_duty(gather, right->duty);
+        int has = has_feature(collector, right->feature);
         RightFact *fact = &facts->rights[facts->n_rights];
 
         if (has < 0 || (has == 0 && !right->is_refused))
@@ -143,14 +155,14 @@ static void choose_rights(Gather *gather) {
             .group = right->group,
             .resource = right->resource,
             .subresource = right->subresource,
-            .why = has > 0 || right->duty == DUTY_NONE ? right->why
-                                                       : "no berth that was asked uses it",
+            .why = has > 0 || right->feature == FEATURE_NONE ? right->why
+                                                             : "no berth that was asked uses it",
             .wanted = has > 0 ? RIGHT_NEEDED : RIGHT_FORBIDDEN,
         };
-        if (right->duty == DUTY_LEASE) {
-            fact->namespace = gather->needs.lease_namespace;
+        if (right->feature == FEATURE_LEASE) {
+            fact->namespace = collector->needs.lease_namespace;
             if (!str_is(right->verb, "create")) /* which cannot be limited to a name */
-                fact->name = gather->needs.lease_name;
+                fact->name = collector->needs.lease_name;
         }
         facts->n_rights++;
     }
@@ -245,7 +257,7 @@ static void read_review(Str body, Arena *arena, RightFact *ret) {
 }
 
 /* 0; 1 when it makes no sense to go on asking; or -ENOMEM. */
-static int review(Gather *gather, bool is_self, RightFact *right) {
+static int review(Collector *collector, bool is_self, RightFact *right) {
     _cleanup_(buf_done) Buf body = BUF_INIT(REVIEW_MAX);
     BlockingRequest request = {
         .method = "POST",
@@ -256,24 +268,24 @@ static int review(Gather *gather, bool is_self, RightFact *right) {
     BlockingReply reply;
     int r;
 
-    write_review(&body, right, gather->facts->subject, is_self);
+    write_review(&body, right, collector->facts->subject, is_self);
     if (buf_error(&body))
         return -ENOMEM;
-    if (gather_is_late(gather)) {
-        right->error = STR(GATHER_LATE);
+    if (collect_is_late(collector)) {
+        right->error = STR(COLLECT_LATE);
         return 1;
     }
     request.body = buf_str(&body);
-    r = blocking_client_request_with(gather->client, &request, gather->arena, &reply, error);
+    r = blocking_client_request_with(collector->client, &request, collector->arena, &reply, error);
     if (r < 0)
         return r;
     if (r == 0 && (reply.status == 200 || reply.status == 201)) {
-        read_review(reply.body, gather->arena, right);
+        read_review(reply.body, collector->arena, right);
         return 0;
     }
     if (r == 0)
-        blocking_client_explain(&reply, gather->arena, error);
-    right->error = arena_copy(gather->arena, str_from_c(error));
+        blocking_client_explain(&reply, collector->arena, error);
+    right->error = arena_copy(collector->arena, str_from_c(error));
     return right->error.ptr ? 1 : -ENOMEM;
 }
 
@@ -289,7 +301,7 @@ static Str read_username(Str body, Arena *arena) {
 }
 
 /* Who we are to the API server, which tells from Kubernetes 1.28 on. */
-static Str ask_username(const Gather *gather) {
+static Str ask_username(const Collector *collector) {
     const BlockingRequest request = {
         .method = "POST",
         .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
@@ -299,9 +311,10 @@ static Str ask_username(const Gather *gather) {
     BlockingReply reply;
     Str name = STR_NULL;
 
-    if (blocking_client_request_with(gather->client, &request, gather->arena, &reply, error) == 0 &&
+    if (blocking_client_request_with(
+            collector->client, &request, collector->arena, &reply, error) == 0 &&
         (reply.status == 200 || reply.status == 201))
-        name = read_username(reply.body, gather->arena);
+        name = read_username(reply.body, collector->arena);
     return str_is_empty(name) ? STR("the service account of this pod") : name;
 }
 
@@ -315,40 +328,40 @@ static Str account_user(Arena *arena, Str account) {
 }
 
 /* Whose rights; empty: nobody's. */
-static Str choose_subject(const Gather *gather, bool *ret_is_self) {
-    const GatherOptions *options = gather->options;
+static Str choose_subject(const Collector *collector, bool *ret_is_self) {
+    const CollectOptions *options = collector->options;
 
     *ret_is_self = false;
     if (options->user)
         return str_from_c(options->user);
     if (options->service_account)
-        return account_user(gather->arena, str_from_c(options->service_account));
+        return account_user(collector->arena, str_from_c(options->service_account));
     *ret_is_self = options->is_self;
     if (options->is_self)
-        return ask_username(gather);
-    if (!str_is_empty(gather->service_account))
-        return account_user(gather->arena, gather->service_account);
+        return ask_username(collector);
+    if (!str_is_empty(collector->service_account))
+        return account_user(collector->arena, collector->service_account);
     return STR("");
 }
 
-int gather_rights(Gather *gather) {
-    Facts *facts = gather->facts;
+int collect_rights(Collector *collector) {
+    InstallationFacts *facts = collector->facts;
     bool is_self;
     int r = 0;
 
-    facts->subject = choose_subject(gather, &is_self);
-    facts->rights = ARENA_ARRAY(gather->arena, RightFact, FACTS_RIGHTS_MAX);
+    facts->subject = choose_subject(collector, &is_self);
+    facts->rights = ARENA_ARRAY(collector->arena, RightFact, FACTS_RIGHTS_MAX);
     if (!facts->rights || !facts->subject.ptr)
         return -ENOMEM;
     if (str_is_empty(facts->subject)) {
-        gather_note(gather,
+        collect_note(collector,
             "%s\n",
             "no rights were asked for: say whose with --service-account NAMESPACE/NAME");
         return 0;
     }
-    choose_rights(gather);
+    choose_rights(collector);
     for (size_t i = 0; i < facts->n_rights && r == 0; i++) {
-        r = review(gather, is_self, &facts->rights[i]);
+        r = review(collector, is_self, &facts->rights[i]);
         for (size_t k = i + 1; r > 0 && k < facts->n_rights; k++)
             facts->rights[k].error = facts->rights[i].error;
     }

@@ -29,7 +29,7 @@
 
 /* What is under way. */
 typedef struct Search {
-    Gather *gather;
+    Collector *collector;
     Buf hint;
     size_t n_pods;      /* that a kube-scheduler runs in */
     bool has_default;   /* one without a file is among the facts */
@@ -40,11 +40,11 @@ typedef struct Search {
 
 /* --- which entry is ours --------------------------------------------------------------------- */
 
-static bool is_named(const Gather *gather, Str prefix) {
-    const Facts *facts = gather->facts;
+static bool is_named(const Collector *collector, Str prefix) {
+    const InstallationFacts *facts = collector->facts;
 
-    if (gather->options->url)
-        return wiring_is_same_server(str_from_c(gather->options->url), prefix);
+    if (collector->options->url)
+        return wiring_is_same_server(str_from_c(collector->options->url), prefix);
     for (size_t i = 0; i < facts->n_berths; i++)
         if (wiring_is_same_server(facts->berths[i].url, prefix))
             return true;
@@ -52,33 +52,33 @@ static bool is_named(const Gather *gather, Str prefix) {
 }
 
 /* berth.berth-system.svc, https://berth:8443 */
-static bool is_called_berth(const Gather *gather, Str prefix) {
+static bool is_called_berth(const Collector *collector, Str prefix) {
     static const Str word = STR("berth");
 
-    (void)gather;
+    (void)collector;
     for (size_t i = 0; i + word.len <= prefix.len; i++)
         if (str_eq_nocase(str_of(prefix.ptr + i, word.len), word))
             return true;
     return false;
 }
 
-static bool is_beside_it(const Gather *gather, Str prefix) {
-    (void)gather;
+static bool is_beside_it(const Collector *collector, Str prefix) {
+    (void)collector;
     return address_is_loopback(prefix);
 }
 
-static bool is_there(const Gather *gather, Str prefix) {
-    (void)gather;
+static bool is_there(const Collector *collector, Str prefix) {
+    (void)collector;
     (void)prefix;
     return true;
 }
 
 /* In the order of how sure they are. */
 static const struct {
-    bool (*is_ours)(const Gather *gather, Str prefix);
+    bool (*is_ours)(const Collector *collector, Str prefix);
     bool is_for_files_only; /* a cluster's scheduler may have extenders that are none of ours */
     const char *why;        /* NULL: that needs no saying */
-} signs[] = {
+} heuristics[] = {
     {is_named, false, NULL},
     {is_called_berth, false, "it is the only one with berth in its address"},
     {is_beside_it, false, "it is the only one on loopback, beside kube-scheduler"},
@@ -86,12 +86,12 @@ static const struct {
 };
 
 /* The only entry that has the sign, or the first that was named; SIZE_MAX: none. */
-static size_t find_only(const Gather *gather, const SchedulerConfig *config,
-    bool (*is_ours)(const Gather *gather, Str prefix)) {
+static size_t find_only(const Collector *collector, const SchedulerConfig *config,
+    bool (*is_ours)(const Collector *collector, Str prefix)) {
     size_t found = SIZE_MAX;
 
     for (size_t i = 0; i < config->n_extenders; i++) {
-        if (!is_ours(gather, config->extenders[i].url_prefix))
+        if (!is_ours(collector, config->extenders[i].url_prefix))
             continue;
         if (found != SIZE_MAX && is_ours != is_named)
             return SIZE_MAX;
@@ -100,28 +100,28 @@ static size_t find_only(const Gather *gather, const SchedulerConfig *config,
     return found;
 }
 
-static size_t find_own(Gather *gather, const SchedulerConfigFact *fact, bool is_file) {
+static size_t find_own(Collector *collector, const SchedulerConfigFact *fact, bool is_file) {
     const SchedulerConfig *config = &fact->config;
-    size_t n_signs = gather->options->url ? 1 : ELEMENTS_OF(signs);
+    size_t n_heuristics = collector->options->url ? 1 : ELEMENTS_OF(heuristics);
 
-    for (size_t i = 0; i < n_signs; i++) {
+    for (size_t i = 0; i < n_heuristics; i++) {
         size_t own = SIZE_MAX;
 
-        if (is_file || !signs[i].is_for_files_only)
-            own = find_only(gather, config, signs[i].is_ours);
+        if (is_file || !heuristics[i].is_for_files_only)
+            own = find_only(collector, config, heuristics[i].is_ours);
         if (own == SIZE_MAX)
             continue;
-        if (signs[i].why)
-            gather_note(gather,
+        if (heuristics[i].why)
+            collect_note(collector,
                 "%.*s: extender %zu (%.*s) is taken to be berth: %s\n",
                 STR_FMT(fact->origin),
                 own + 1,
                 STR_FMT(config->extenders[own].url_prefix),
-                signs[i].why);
+                heuristics[i].why);
         return own;
     }
     if (config->n_extenders > 1)
-        gather_note(gather,
+        collect_note(collector,
             "%.*s: which of its %zu extenders is berth? Say so with --url URL\n",
             STR_FMT(fact->origin),
             config->n_extenders);
@@ -130,9 +130,9 @@ static size_t find_own(Gather *gather, const SchedulerConfigFact *fact, bool is_
 
 /* --- its client certificate ------------------------------------------------------------------ */
 
-static int read_client(Gather *gather, SchedulerConfigFact *fact, bool is_file) {
+static int read_client(Collector *collector, SchedulerConfigFact *fact, bool is_file) {
     const ExtenderTls *tls = &fact->config.extenders[fact->own].tls;
-    _cleanup_(buf_done) Buf pem = BUF_INIT(GATHER_CONFIG_MAX);
+    _cleanup_(buf_done) Buf pem = BUF_INIT(COLLECT_CONFIG_MAX);
     char error[FILE_ERROR_MAX > ACCESS_ERROR_MAX ? FILE_ERROR_MAX : ACCESS_ERROR_MAX];
     CertificateFacts certificate;
     Str path;
@@ -141,13 +141,14 @@ static int read_client(Gather *gather, SchedulerConfigFact *fact, bool is_file) 
         if (!base64_decode(tls->cert_data, &pem))
             return 0;
     } else if (is_file && str_has_prefix(tls->cert_file, STR("/"))) {
-        path = arena_copy(gather->arena, tls->cert_file);
+        path = arena_copy(collector->arena, tls->cert_file);
         if (!path.ptr)
             return -ENOMEM;
         if (file_read(path.ptr, &pem, error) < 0)
             return 0;
     }
-    if (pem.len > 0 && certificate_read(buf_str(&pem), gather->arena, &certificate, error) == 0) {
+    if (pem.len > 0 &&
+        certificate_read(buf_str(&pem), collector->arena, &certificate, error) == 0) {
         fact->client_names = certificate.identities;
         fact->n_client_names = certificate.n_identities;
         fact->client_certificate_sec =
@@ -159,8 +160,8 @@ static int read_client(Gather *gather, SchedulerConfigFact *fact, bool is_file) 
 /* --- one configuration ----------------------------------------------------------------------- */
 
 /* The next place; NULL: there are enough. */
-static SchedulerConfigFact *next_fact(Gather *gather, Str origin) {
-    Facts *facts = gather->facts;
+static SchedulerConfigFact *next_fact(Collector *collector, Str origin) {
+    InstallationFacts *facts = collector->facts;
     SchedulerConfigFact *fact;
 
     if (facts->n_configs == FACTS_CONFIGS_MAX)
@@ -172,23 +173,23 @@ static SchedulerConfigFact *next_fact(Gather *gather, Str origin) {
     return fact;
 }
 
-static int add_failure(Gather *gather, Str origin, Str error) {
-    SchedulerConfigFact *fact = next_fact(gather, origin);
+static int add_failure(Collector *collector, Str origin, Str error) {
+    SchedulerConfigFact *fact = next_fact(collector, origin);
 
     if (fact)
         fact->error = error;
     return 0;
 }
 
-static int add_text(Gather *gather, Str origin, Str text, bool is_file) {
+static int add_text(Collector *collector, Str origin, Str text, bool is_file) {
     _cleanup_(buf_done) Buf said = BUF_INIT(DIAGS_MAX);
-    SchedulerConfigFact *fact = next_fact(gather, origin);
-    DiagList diags = DIAG_LIST_IN(gather->arena);
+    SchedulerConfigFact *fact = next_fact(collector, origin);
+    DiagList diags = DIAG_LIST_IN(collector->arena);
     int r;
 
     if (!fact)
         return 0;
-    r = scheduler_config_read(origin, text, gather->arena, &diags, &fact->config);
+    r = scheduler_config_read(origin, text, collector->arena, &diags, &fact->config);
     if (r == -ENOMEM)
         return r;
     if (r == WIRING_E_UNREAD)
@@ -196,22 +197,22 @@ static int add_text(Gather *gather, Str origin, Str text, bool is_file) {
     diag_list_print(&diags, /* colour= */ false, &said);
     fact->is_invalid = r < 0;
     if (r != 0) {
-        fact->error = arena_copy(gather->arena, str_trim(buf_str(&said)));
+        fact->error = arena_copy(collector->arena, str_trim(buf_str(&said)));
         return fact->error.ptr ? 0 : -ENOMEM;
     }
-    buf_append(gather->notes, buf_str(&said));
-    fact->own = find_own(gather, fact, is_file);
-    return fact->own == SIZE_MAX ? 0 : read_client(gather, fact, is_file);
+    buf_append(collector->notes, buf_str(&said));
+    fact->own = find_own(collector, fact, is_file);
+    return fact->own == SIZE_MAX ? 0 : read_client(collector, fact, is_file);
 }
 
-static int add_files(Gather *gather) {
-    const GatherOptions *options = gather->options;
+static int add_files(Collector *collector) {
+    const CollectOptions *options = collector->options;
 
     for (size_t i = 0; i < options->n_configs; i++) {
         const ConfigText *config = &options->configs[i];
         int r = str_is_empty(config->error)
-                    ? add_text(gather, config->origin, config->text, /* is_file= */ true)
-                    : add_failure(gather, config->origin, config->error);
+                    ? add_text(collector, config->origin, config->text, /* is_file= */ true)
+                    : add_failure(collector, config->origin, config->error);
 
         if (r < 0)
             return r;
@@ -262,8 +263,8 @@ static bool is_known_map(Search *search, const SchedulerPod *pod) {
 }
 
 static int add_map(Search *search, const SchedulerPod *pod) {
-    Gather *gather = search->gather;
-    Arena *arena = gather->arena;
+    Collector *collector = search->collector;
+    Arena *arena = collector->arena;
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
     Str origin = arena_printf(arena,
             "ConfigMap %.*s/%.*s (%.*s)",
@@ -283,20 +284,20 @@ static int add_map(Search *search, const SchedulerPod *pod) {
     url_escape(&path, pod->map_name);
     if (!origin.ptr || !url_text(&path))
         return -ENOMEM;
-    r = gather_get(gather, url_text(&path), &reply, error);
+    r = collect_get(collector, url_text(&path), &reply, error);
     if (r < 0)
         return r;
     if (r > 0)
-        return add_failure(gather, origin, arena_copy(arena, str_from_c(error)));
+        return add_failure(collector, origin, arena_copy(arena, str_from_c(error)));
     if (!read_key(reply.body, arena, pod->map_key, &text))
-        return add_failure(gather, origin, STR("the ConfigMap has no such key"));
-    return add_text(gather, origin, text, /* is_file= */ false);
+        return add_failure(collector, origin, STR("the ConfigMap has no such key"));
+    return add_text(collector, origin, text, /* is_file= */ false);
 }
 
 /* --- pods ------------------------------------------------------------------------------------ */
 
 static int add_default(Search *search, const SchedulerPod *pod) {
-    Str origin = arena_printf(search->gather->arena,
+    Str origin = arena_printf(search->collector->arena,
         "pod %.*s/%.*s (without --config: kube-scheduler's defaults)",
         STR_FMT(pod->pod.namespace),
         STR_FMT(pod->pod.name));
@@ -304,7 +305,7 @@ static int add_default(Search *search, const SchedulerPod *pod) {
     if (!origin.ptr)
         return -ENOMEM;
     if (!search->has_default)
-        (void)next_fact(search->gather, origin);
+        (void)next_fact(search->collector, origin);
     search->has_default = true;
     return 0;
 }
@@ -338,7 +339,7 @@ static int add_pod(Search *search, const SchedulerPod *pod) {
 }
 
 static int add_listed(Search *search, const char *path) {
-    SchedulerPod *pods = ARENA_ARRAY(search->gather->arena, SchedulerPod, PODS_MAX);
+    SchedulerPod *pods = ARENA_ARRAY(search->collector->arena, SchedulerPod, PODS_MAX);
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     size_t n = 0;
@@ -346,10 +347,10 @@ static int add_listed(Search *search, const char *path) {
 
     if (!pods)
         return -ENOMEM;
-    r = gather_get(search->gather, path, &reply, error);
+    r = collect_get(search->collector, path, &reply, error);
     if (r < 0)
         return r;
-    if (r == 0 && !scheduler_pods_read(reply.body, search->gather->arena, pods, PODS_MAX, &n)) {
+    if (r == 0 && !scheduler_pods_read(reply.body, search->collector->arena, pods, PODS_MAX, &n)) {
         (void)snprintf(error, sizeof(error), "the API server's answer is no list of pods");
         r = 1;
     }
@@ -377,18 +378,18 @@ static int add_named(Search *search, const char *name) {
     pod_path(&path, namespace, rest);
     if (!url_text(&path))
         return -ENOMEM;
-    r = gather_get(search->gather, url_text(&path), &reply, error);
+    r = collect_get(search->collector, url_text(&path), &reply, error);
     if (r < 0)
         return r;
     if (r > 0)
-        return add_failure(search->gather,
-            arena_printf(search->gather->arena, "pod %s", name),
-            arena_copy(search->gather->arena, str_from_c(error)));
+        return add_failure(search->collector,
+            arena_printf(search->collector->arena, "pod %s", name),
+            arena_copy(search->collector->arena, str_from_c(error)));
     json_reader_init(&reader, reply.body);
-    scheduler_pod_decode(&reader, search->gather->arena, &pod);
+    scheduler_pod_decode(&reader, search->collector->arena, &pod);
     if (json_error(&reader) != JSON_OK || pod.origin == CONFIG_NO_SCHEDULER)
-        return add_failure(search->gather,
-            arena_printf(search->gather->arena, "pod %s", name),
+        return add_failure(search->collector,
+            arena_printf(search->collector->arena, "pod %s", name),
             STR("there is no kube-scheduler in it"));
     return add_pod(search, &pod);
 }
@@ -399,7 +400,7 @@ static int search_cluster(Search *search) {
         "/api/v1/pods?labelSelector=app.kubernetes.io%2Fpart-of%3Dberth%2C"
         "app.kubernetes.io%2Fcomponent%3Dscheduler&limit=16",
     };
-    const GatherOptions *options = search->gather->options;
+    const CollectOptions *options = search->collector->options;
     int r = 0;
 
     for (size_t i = 0; i < ELEMENTS_OF(lists) && r == 0; i++)
@@ -414,25 +415,25 @@ static int search_cluster(Search *search) {
     return r;
 }
 
-int gather_scheduler_configs(Gather *gather) {
-    Facts *facts = gather->facts;
-    Search search = {.gather = gather, .hint = BUF_INIT(HINT_MAX)};
+int collect_scheduler_configs(Collector *collector) {
+    InstallationFacts *facts = collector->facts;
+    Search search = {.collector = collector, .hint = BUF_INIT(HINT_MAX)};
     int r;
 
-    search.maps = ARENA_ARRAY(gather->arena, SchedulerPod, FACTS_CONFIGS_MAX);
-    facts->configs = ARENA_ARRAY(gather->arena, SchedulerConfigFact, FACTS_CONFIGS_MAX);
+    search.maps = ARENA_ARRAY(collector->arena, SchedulerPod, FACTS_CONFIGS_MAX);
+    facts->configs = ARENA_ARRAY(collector->arena, SchedulerConfigFact, FACTS_CONFIGS_MAX);
     if (!search.maps || !facts->configs)
         return -ENOMEM;
-    r = add_files(gather);
-    if (r == 0 && gather->client && str_is_empty(facts->cluster_error))
+    r = add_files(collector);
+    if (r == 0 && collector->client && str_is_empty(facts->cluster_error))
         r = search_cluster(&search);
-    else if (r == 0 && facts->n_configs == 0 && !gather->client)
+    else if (r == 0 && facts->n_configs == 0 && !collector->client)
         buf_append(&search.hint,
             STR("neither --scheduler-config nor an API server (--kubeconfig, --in-cluster) was "
                 "given"));
-    facts->config_hint = arena_copy(gather->arena, str_trim(buf_str(&search.hint)));
+    facts->config_hint = arena_copy(collector->arena, str_trim(buf_str(&search.hint)));
     buf_done(&search.hint);
-    if (r == 0 && (!facts->config_hint.ptr || arena_has_failed(gather->arena)))
+    if (r == 0 && (!facts->config_hint.ptr || arena_has_failed(collector->arena)))
         r = -ENOMEM;
     return r;
 }

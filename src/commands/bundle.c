@@ -20,8 +20,8 @@
 #include "cli/bundle-source.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "model/time.h"
 #include "history/recorder.h"
+#include "model/time.h"
 
 #define WHO "berth bundle"
 #define BUNDLE_BUDGET ((size_t)1024 * 1024 * 1024)

@@ -89,11 +89,11 @@ static void use_defaults(Settings *settings) {
         settings->client_name = STR(CERTS_CLIENT_NAME);
 }
 
-static int issue(const Authority *authority, const Settings *settings, PairUse use,
+static int issue(const Authority *authority, const Settings *settings, CertificateUse use,
     PemFolder *folder, char *error) {
     _cleanup_(pem_pair_done) PemPair pair = PEM_PAIR_INIT;
-    bool is_server = use == PAIR_SERVER;
-    PairRequest request = {
+    bool is_server = use == CERTIFICATE_SERVER;
+    CertificateRequest request = {
         .use = use,
         .common_name = is_server ? STR("berth") : settings->client_name,
         .names = settings->names,
@@ -112,9 +112,9 @@ static int issue(const Authority *authority, const Settings *settings, PairUse u
 
 static int issue_both(
     const Authority *authority, const Settings *settings, PemFolder *folder, char *error) {
-    int r = issue(authority, settings, PAIR_SERVER, folder, error);
+    int r = issue(authority, settings, CERTIFICATE_SERVER, folder, error);
 
-    return r < 0 ? r : issue(authority, settings, PAIR_CLIENT, folder, error);
+    return r < 0 ? r : issue(authority, settings, CERTIFICATE_CLIENT, folder, error);
 }
 
 static int put_certificates(const Authority *authority, PemFolder *folder, char *error) {

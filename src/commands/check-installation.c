@@ -58,11 +58,11 @@ const char *installation_check_url(const char *value) {
 }
 
 static bool is_live_given(const InstallationCheck *check) {
-    const GatherOptions *gather = &check->collect;
+    const CollectOptions *collector = &check->collect;
 
-    return gather->n_servers > 0 || server_source_is_given(&check->source) ||
-           check->n_configs > 0 || gather->n_scheduler_pods > 0 || gather->service_account ||
-           gather->user || check->wait_nsec > 0;
+    return collector->n_servers > 0 || server_source_is_given(&check->source) ||
+           check->n_configs > 0 || collector->n_scheduler_pods > 0 || collector->service_account ||
+           collector->user || check->wait_nsec > 0;
 }
 
 bool installation_check_is_given(const InstallationCheck *check) {
@@ -71,11 +71,11 @@ bool installation_check_is_given(const InstallationCheck *check) {
 
 const char *installation_check_validate(
     const InstallationCheck *check, const ClusterSource *cluster) {
-    const GatherOptions *gather = &check->collect;
+    const CollectOptions *collector = &check->collect;
     bool has_cluster = cluster_source_is_live(cluster);
     const char *wrong;
 
-    if (gather->is_offline)
+    if (collector->is_offline)
         return is_live_given(check) || has_cluster
                    ? "--offline reads configurations and asks nobody: --server, --kubeconfig and "
                      "their like go with --live"
@@ -85,11 +85,11 @@ const char *installation_check_validate(
         wrong = server_source_check(&check->source);
     if (wrong)
         return wrong;
-    if (gather->service_account && gather->user)
+    if (collector->service_account && collector->user)
         return "--user is instead of --service-account";
-    if (!has_cluster && (gather->service_account || gather->user))
+    if (!has_cluster && (collector->service_account || collector->user))
         return "--service-account and --user need an API server: --kubeconfig or --in-cluster";
-    if (!has_cluster && gather->n_scheduler_pods > 0)
+    if (!has_cluster && collector->n_scheduler_pods > 0)
         return "--scheduler-pod needs an API server: --kubeconfig or --in-cluster";
     return NULL;
 }
@@ -97,7 +97,7 @@ const char *installation_check_validate(
 /* --- what is read once ----------------------------------------------------------------------- */
 
 static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(GATHER_CONFIG_MAX);
+    _cleanup_(buf_done) Buf text = BUF_INIT(COLLECT_CONFIG_MAX);
     char error[FILE_ERROR_MAX] = "";
     bool is_stdin = strcmp(path, "-") == 0;
     int r = file_read(path, &text, error);
@@ -125,7 +125,7 @@ static int read_configs(
 
 /* A misspelt --only is told before anybody is asked. */
 static int check_only(const InstallationCheck *check, Arena *arena) {
-    const Facts nothing = {.is_offline = check->collect.is_offline};
+    const InstallationFacts nothing = {.is_offline = check->collect.is_offline};
     Str unknown = STR_NULL;
     Checkup checkup;
     int r = checkup_run(&nothing, check->only, check->n_only, arena, &checkup, &unknown);
@@ -145,31 +145,31 @@ static int check_only(const InstallationCheck *check, Arena *arena) {
 /* --- a round --------------------------------------------------------------------------------- */
 
 typedef struct Round {
-    Gather gather;
-    Facts facts;
+    Collector collector;
+    InstallationFacts facts;
     Checkup checkup;
     bool is_anything_reached;
 } Round;
 
-static int gather_live(Gather *gather) {
-    Facts *facts = gather->facts;
-    int r = gather_berths(gather);
+static int collect_live(Collector *collector) {
+    InstallationFacts *facts = collector->facts;
+    int r = collect_berths(collector);
 
-    if (r == 0 && gather->client)
-        r = gather_cluster(gather);
-    if (r == 0 && gather->client && str_is_empty(facts->cluster_error)) {
-        r = gather_pods(gather);
+    if (r == 0 && collector->client)
+        r = collect_cluster(collector);
+    if (r == 0 && collector->client && str_is_empty(facts->cluster_error)) {
+        r = collect_pods(collector);
         if (r == 0)
-            r = gather_rights(gather);
+            r = collect_rights(collector);
     }
     if (r == 0)
-        r = gather_scheduler_configs(gather);
+        r = collect_scheduler_configs(collector);
     if (r == 0)
-        r = gather_probes(gather);
+        r = collect_probes(collector);
     return r;
 }
 
-static bool is_reached(const Facts *facts) {
+static bool is_reached(const InstallationFacts *facts) {
     bool is_any = facts->was_cluster_asked && str_is_empty(facts->cluster_error);
 
     for (size_t i = 0; i < facts->n_berths; i++)
@@ -185,15 +185,15 @@ static int run_round(
     int r;
 
     *ret = (Round){.facts.is_offline = check->collect.is_offline};
-    ret->gather = (Gather){.options = &check->collect,
+    ret->collector = (Collector){.options = &check->collect,
         .arena = arena,
         .client = client,
         .facts = &ret->facts,
-        .give_up_nsec = clock_monotonic_nsec() + GATHER_SEC * NSEC_PER_SEC,
+        .give_up_nsec = clock_monotonic_nsec() + COLLECT_SEC * NSEC_PER_SEC,
         .notes = notes};
     buf_reset(notes);
-    r = check->collect.is_offline ? gather_scheduler_configs(&ret->gather)
-                                  : gather_live(&ret->gather);
+    r = check->collect.is_offline ? collect_scheduler_configs(&ret->collector)
+                                  : collect_live(&ret->collector);
     if (r == 0)
         r = checkup_run(&ret->facts, check->only, check->n_only, arena, &ret->checkup, &unknown);
     ret->is_anything_reached = is_reached(&ret->facts);
@@ -219,7 +219,7 @@ static void print_notes(const Buf *notes) {
 static int print_round(const InstallationCheck *check, const Round *round) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
 
-    print_notes(round->gather.notes);
+    print_notes(round->collector.notes);
     if (check->is_json)
         checkup_print_json(&round->checkup, &out);
     else

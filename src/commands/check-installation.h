@@ -16,7 +16,7 @@
 #include "collect/collect.h"
 
 typedef struct InstallationCheck {
-    GatherOptions collect;
+    CollectOptions collect;
     const char *configs[FACTS_CONFIGS_MAX]; /* --scheduler-config */
     size_t n_configs;
     ServerSource source; /* how to get into berths; they are collect.servers */

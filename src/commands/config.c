@@ -12,8 +12,8 @@
 #include "base/base64.h"
 #include "base/nsec.h"
 #include "cli/terminal.h"
+#include "collect/collect.h"
 #include "commands/commands.h"
-#include "commands/config-berth.h"
 #include "commands/config-settings.h"
 #include "input/file.h"
 
@@ -21,33 +21,97 @@
 #define BUDGET ((size_t)256 * 1024 * 1024)
 #define TEXT_MAX ((size_t)8 * 1024 * 1024)
 #define PEM_MAX ((size_t)1024 * 1024)
+#define NOTES_MAX ((size_t)64 * 1024)
+#define DEADLINE_MAX_SEC 3600.0
+
+/* What kube-scheduler's configuration depends on. */
+typedef struct BerthFeatures {
+    bool has_filters, has_scores; /* of its policies */
+    bool may_bind;
+    bool knows_cluster;     /* nodes can be sent by name */
+    int max_score;          /* of its policies, on the wire */
+    int64_t deadline_nsec;  /* of its own, for one request; 0: not known */
+    bool wants_certificate; /* of clients */
+    Str *managed;           /* only pods that request one of these are sent; none: all */
+    size_t n_managed;
+} BerthFeatures;
 
 static int refuse(const char *what) {
     (void)fprintf(stderr, WHO ": %s\n", what);
     return EXIT_USAGE;
 }
 
-/* --- what berth is like ----------------------------------------------------------------------- */
+/* --- features of berth ----------------------------------------------------------------------- */
 
-static int find_berth(const ConfigSettings *settings, Arena *arena, WiredBerth *ret) {
+static void take_facts(const BerthFact *fact, BerthFeatures *ret) {
+    bool has_deadline = fact->deadline_sec > 0 && fact->deadline_sec < DEADLINE_MAX_SEC;
+
+    *ret = (BerthFeatures){
+        .has_filters = fact->has_filters,
+        .has_scores = fact->has_scores,
+        .may_bind = fact->answers_bind,
+        .knows_cluster = fact->knows_cluster,
+        .max_score = fact->max_score,
+        .deadline_nsec = has_deadline ? (int64_t)(fact->deadline_sec * NSEC_PER_SEC) : 0,
+        .wants_certificate = fact->n_client_names > 0,
+        .managed = fact->managed,
+        .n_managed = fact->n_managed,
+    };
+}
+
+/* Of a running berth. 0 or an exit code. */
+static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures *ret) {
+    _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
+    CollectOptions options = {.access = *access, .servers = {access->server}, .n_servers = 1};
+    InstallationFacts facts = {0};
+    Collector collector = {.options = &options, .arena = arena, .facts = &facts, .notes = &notes};
+    int r = collect_berths(&collector);
+
+    if (r < 0 || facts.n_berths != 1)
+        return terminal_out_of_memory(WHO);
+    if (!str_is_empty(facts.berths[0].error)) {
+        terminal_complain(WHO, arena_copy(arena, facts.berths[0].error).ptr);
+        return EXIT_UNREACHABLE;
+    }
+    take_facts(&facts.berths[0], ret);
+    return 0;
+}
+
+/* Of a berth with these policies. The same. */
+static int load_features(const PolicyPaths *paths, Arena *arena, BerthFeatures *ret) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    int r = policy_files_load(paths, WHO, arena, &program);
+
+    if (r != 0)
+        return r;
+    *ret = (BerthFeatures){
+        .has_filters = program->n_filters > 0,
+        .has_scores = program->n_scores > 0,
+        .knows_cluster = true,
+        .max_score = (int)program_wire_max(program),
+    };
+    return 0;
+}
+
+static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFeatures *ret) {
     int r = 0;
 
     if (settings->source.access.server)
-        return wired_berth_ask(&settings->source.access, WHO, arena, ret);
+        return fetch_features(&settings->source.access, arena, ret);
     if (settings->policies.n > 0)
-        r = wired_berth_load(&settings->policies, WHO, arena, ret);
+        r = load_features(&settings->policies, arena, ret);
     else {
         (void)fprintf(stderr,
             WHO ": note: no --policy and no --server: written for policies with filters and "
                 "scores\n");
-        *ret = (WiredBerth){.has_filters = true, .has_scores = true, .knows_cluster = true};
+        *ret = (BerthFeatures){.has_filters = true, .has_scores = true, .knows_cluster = true};
     }
     ret->may_bind = settings->may_bind;
     return r;
 }
 
 static int check_berth(
-    const ConfigSettings *settings, const WiredBerth *berth, int64_t timeout_nsec) {
+    const ConfigSettings *settings, const BerthFeatures *berth, int64_t timeout_nsec) {
     if (!berth->knows_cluster)
         return refuse("that berth knows no cluster, so kube-scheduler would have to send whole "
                       "nodes with every call (and from 1.33 on score them as if they were "
@@ -97,8 +161,8 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
 }
 
 /* Those of the berth, with what was said of them. */
-static int set_managed(
-    const ConfigSettings *settings, const WiredBerth *berth, Arena *arena, ExtenderEntry *entry) {
+static int set_managed(const ConfigSettings *settings, const BerthFeatures *berth, Arena *arena,
+    ExtenderEntry *entry) {
     size_t n = settings->source.access.server ? berth->n_managed : settings->n_managed;
 
     entry->managed = ARENA_ARRAY(arena, ManagedResource, n);
@@ -140,7 +204,7 @@ static void set_tls(const ConfigSettings *settings, Str ca, ExtenderEntry *entry
 
 /* A filter is always asked: berth then knows which pods were placed, and which passed it by. */
 static void set_verbs(
-    const ConfigSettings *settings, const WiredBerth *berth, ExtenderEntry *entry) {
+    const ConfigSettings *settings, const BerthFeatures *berth, ExtenderEntry *entry) {
     entry->filter_verb = STR("filter");
     if (berth->has_filters)
         entry->preempt_verb = STR("preempt");
@@ -192,7 +256,7 @@ static int check_text(Str text, Arena *arena) {
     return r == 0 ? 0 : EXIT_USAGE;
 }
 
-static int print(const SchedulerConfig *config, const WiredBerth *berth, Arena *arena) {
+static int print(const SchedulerConfig *config, const BerthFeatures *berth, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     int r;
 
@@ -224,7 +288,7 @@ static int make_config(const ConfigSettings *settings) {
         .extenders = &entry,
         .n_extenders = 1,
     };
-    WiredBerth berth = {0};
+    BerthFeatures berth = {0};
     Str ca = STR_NULL, name;
     int r;
 

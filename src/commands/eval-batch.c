@@ -41,13 +41,13 @@ static void write_type(const CelType *type, JsonWriter *writer) {
 }
 
 static int answer_record(
-    const EvalScene *scene, const EvalRecord *record, Arena *arena, JsonWriter *writer) {
+    const EvalContext *context, const EvalRecord *record, Arena *arena, JsonWriter *writer) {
     CelOptions options = {.no_macros = record->no_macros,
         .no_check = record->no_check,
         .mixed_literals = true,
         .lazy_literals = true};
     DiagList diags = DIAG_LIST_IN(arena);
-    CelRun run = eval_scene_run(scene);
+    CelRun run = eval_context_run(context);
     CelValue *variables = eval_record_variables(record, arena);
     CelProgram *program;
     int r =
@@ -83,12 +83,13 @@ static void answer_error(Str id, const char *text, Buf *out) {
 
 /* Prints one line for one; true unless it was no record. */
 static bool eval_line(
-    const EvalScene *scene, const Buf *line, size_t number, Arena *arena, Buf *out) {
+    const EvalContext *context, const Buf *line, size_t number, Arena *arena, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
     char error[EVAL_RECORD_ERROR_MAX] = "it is longer than 16 MiB", text[sizeof(error) + 64];
     EvalRecord record = {0};
-    bool is_record = buf_error(line) == 0 &&
-                     eval_record_decode(str_trim(buf_str(line)), scene->env, arena, &record, error);
+    bool is_record =
+        buf_error(line) == 0 &&
+        eval_record_decode(str_trim(buf_str(line)), context->env, arena, &record, error);
 
     if (!is_record) {
         (void)snprintf(text, sizeof(text), "line %zu is no record: %s", number, error);
@@ -97,7 +98,7 @@ static bool eval_line(
         json_write_object(&writer);
         json_write_key(&writer, STR("id"));
         json_write_string(&writer, record.id);
-        if (answer_record(scene, &record, arena, &writer) < 0)
+        if (answer_record(context, &record, arena, &writer) < 0)
             answer_error(record.id, "out of memory", out);
         else
             json_write_end_object(&writer);
@@ -120,7 +121,7 @@ static bool read_line(FILE *in, Buf *line) {
 }
 
 /* The number of lines that were no records, or a negative error. */
-static int eval_lines(FILE *in, const EvalScene *scene, Arena *arena) {
+static int eval_lines(FILE *in, const EvalContext *context, Arena *arena) {
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES), out = BUF_INIT(EVAL_TEXT_MAX);
     int n_bad = 0;
 
@@ -128,20 +129,20 @@ static int eval_lines(FILE *in, const EvalScene *scene, Arena *arena) {
         if (str_trim(buf_str(&line)).len == 0)
             continue;
         buf_reset(&out);
-        n_bad += !eval_line(scene, &line, number, arena, &out) && n_bad < INT_MAX;
+        n_bad += !eval_line(context, &line, number, arena, &out) && n_bad < INT_MAX;
         if (!terminal_print(stdout, buf_str(&out)))
             return -EIO;
         arena_reset(arena);
-        arena_reset(scene->made);
+        arena_reset(context->made);
     }
     return ferror(in) ? -errno : n_bad;
 }
 
-int eval_batch(const char *path, const EvalScene *scene) {
+int eval_batch(const char *path, const EvalContext *context) {
     _cleanup_(arena_freep) Arena *arena = arena_new(EVAL_BUDGET);
     const char *name = path ? path : "-";
     FILE *in = strcmp(name, "-") != 0 ? fopen(name, "r") : stdin;
-    int r = arena && in ? eval_lines(in, scene, arena) : -errno;
+    int r = arena && in ? eval_lines(in, context, arena) : -errno;
 
     if (r < 0)
         (void)fprintf(stderr, "berth eval: %s: %s\n", name, strerror(-r));

@@ -4,24 +4,24 @@
 
 #include "cli/terminal.h"
 
-void eval_scene_done(EvalScene *scene) {
-    zones_free(scene->zones);
-    arena_free(scene->made);
-    arena_free(scene->arena);
+void eval_context_done(EvalContext *context) {
+    zones_free(context->zones);
+    arena_free(context->made);
+    arena_free(context->arena);
 }
 
-int eval_scene_init(EvalScene *scene) {
-    *scene = (EvalScene){.arena = arena_new(EVAL_BUDGET),
+int eval_context_init(EvalContext *context) {
+    *context = (EvalContext){.arena = arena_new(EVAL_BUDGET),
         .made = arena_new(CEL_MEMORY_DEFAULT),
         .zones = zones_new()};
-    scene->env = scene->arena ? cel_env_new(scene->arena) : NULL;
-    return scene->env && scene->made && scene->zones ? 0 : -ENOMEM;
+    context->env = context->arena ? cel_env_new(context->arena) : NULL;
+    return context->env && context->made && context->zones ? 0 : -ENOMEM;
 }
 
-CelRun eval_scene_run(const EvalScene *scene) {
-    CelRun run = CEL_RUN(scene->made);
+CelRun eval_context_run(const EvalContext *context) {
+    CelRun run = CEL_RUN(context->made);
 
-    run.zones = zones_finder(scene->zones);
+    run.zones = zones_finder(context->zones);
     return run;
 }
 

@@ -14,14 +14,14 @@
 #include "input/values.h"
 #include "yaml/document.h"
 
-static int bind(EvalScene *scene, EvalValues *values, Str name, CelValue v) {
+static int bind(EvalContext *context, EvalValues *values, Str name, CelValue v) {
     uint32_t slot;
     CelValue *place;
 
-    if (cel_env_add_variable(scene->env, name, &cel_dyn_type, 0, 0, &slot) < 0)
+    if (cel_env_add_variable(context->env, name, &cel_dyn_type, 0, 0, &slot) < 0)
         return -ENOMEM;
     while (values->n <= slot) {
-        place = VEC_PUSH(values, scene->arena);
+        place = VEC_PUSH(values, context->arena);
         if (!place)
             return -ENOMEM;
     }
@@ -53,7 +53,7 @@ static int wrong_option(const char *option, const char *wanted) {
     return EXIT_USAGE;
 }
 
-int eval_bind_option(EvalScene *scene, const char *option, EvalValues *values) {
+int eval_bind_option(EvalContext *context, const char *option, EvalValues *values) {
     Str text = str_from_c(option), name;
     JsonReader reader;
     CelValue v;
@@ -65,7 +65,7 @@ int eval_bind_option(EvalScene *scene, const char *option, EvalValues *values) {
     if (!is_name(name))
         return wrong_option(option, "this name cannot be written in an expression");
     json_reader_init(&reader, text);
-    v = value_decode(&reader, scene->arena);
+    v = value_decode(&reader, context->arena);
     json_end(&reader);
     if (json_error(&reader) != JSON_OK) {
         json_describe(&reader, error, sizeof(error));
@@ -77,14 +77,14 @@ int eval_bind_option(EvalScene *scene, const char *option, EvalValues *values) {
             STR_FMT(name));
         return EXIT_USAGE;
     }
-    return bind(scene, values, name, v) < 0 ? eval_out_of_memory() : 0;
+    return bind(context, values, name, v) < 0 ? eval_out_of_memory() : 0;
 }
 
 /* YAML becomes JSON first: one reader knows data. */
-static int data_as_json(EvalScene *scene, const char *path, Str text, Buf *json) {
-    DiagList diags = DIAG_LIST_IN(scene->arena);
+static int data_as_json(EvalContext *context, const char *path, Str text, Buf *json) {
+    DiagList diags = DIAG_LIST_IN(context->arena);
     YamlStream stream;
-    int r = yaml_parse(str_from_c(path), text, scene->arena, &diags, &stream);
+    int r = yaml_parse(str_from_c(path), text, context->arena, &diags, &stream);
 
     if (r == 0 && stream.n_documents == 1) {
         yaml_to_json(stream.documents[0], json);
@@ -99,13 +99,13 @@ static int data_as_json(EvalScene *scene, const char *path, Str text, Buf *json)
     return EXIT_FAILED;
 }
 
-static int bind_members(EvalScene *scene, const char *path, Str json, EvalValues *values) {
+static int bind_members(EvalContext *context, const char *path, Str json, EvalValues *values) {
     JsonReader reader;
     CelValue data;
     char error[256];
 
     json_reader_init(&reader, json);
-    data = value_decode(&reader, scene->arena);
+    data = value_decode(&reader, context->arena);
     json_end(&reader);
     if (json_error(&reader) != JSON_OK) {
         json_describe(&reader, error, sizeof(error));
@@ -118,7 +118,8 @@ static int bind_members(EvalScene *scene, const char *path, Str json, EvalValues
         return EXIT_FAILED;
     }
     for (uint32_t i = 0; i < data.map->n; i++)
-        if (bind(scene, values, cel_str(data.map->entries[i].key), data.map->entries[i].value) < 0)
+        if (bind(context, values, cel_str(data.map->entries[i].key), data.map->entries[i].value) <
+            0)
             return eval_out_of_memory();
     return 0;
 }
@@ -129,7 +130,7 @@ static bool looks_like_json(Str text) {
     return trimmed.len > 0 && trimmed.ptr[0] == '{';
 }
 
-int eval_bind_file(EvalScene *scene, const char *path, EvalValues *values) {
+int eval_bind_file(EvalContext *context, const char *path, EvalValues *values) {
     _cleanup_(buf_done) Buf file = BUF_INIT(EVAL_TEXT_MAX), json = BUF_INIT(EVAL_TEXT_MAX);
     char error[FILE_ERROR_MAX];
     Str text;
@@ -141,11 +142,11 @@ int eval_bind_file(EvalScene *scene, const char *path, EvalValues *values) {
     }
     text = buf_str(&file);
     if (!looks_like_json(text)) {
-        r = data_as_json(scene, path, text, &json);
+        r = data_as_json(context, path, text, &json);
         if (r != 0)
             return r;
         text = buf_str(&json);
     }
-    text = arena_copy(scene->arena, text); /* values point into it */
-    return text.ptr ? bind_members(scene, path, text, values) : eval_out_of_memory();
+    text = arena_copy(context->arena, text); /* values point into it */
+    return text.ptr ? bind_members(context, path, text, values) : eval_out_of_memory();
 }

@@ -13,7 +13,7 @@ typedef VEC(CelValue) EvalValues;
  * on stderr what is wrong. */
 
 /* "NAME=JSON". */
-int eval_bind_option(EvalScene *scene, const char *option, EvalValues *values);
+int eval_bind_option(EvalContext *context, const char *option, EvalValues *values);
 
 /* JSON or YAML: each key of the object; "-" is standard input. */
-int eval_bind_file(EvalScene *scene, const char *path, EvalValues *values);
+int eval_bind_file(EvalContext *context, const char *path, EvalValues *values);

@@ -78,23 +78,23 @@ static int print_value(const Settings *settings, CelValue v, CelRun *run) {
 }
 
 /* Stops after the step that was asked for. */
-static int dump(const Settings *settings, const EvalScene *scene, Str file, Str source,
+static int dump(const Settings *settings, const EvalContext *context, Str file, Str source,
     const CelOptions *options, DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
     CelParseOptions parse = {.no_macros = options->no_macros};
-    CelGraph *graph = cel_graph_new(scene->arena, scene->arena);
+    CelGraph *graph = cel_graph_new(context->arena, context->arena);
     CelChecked *checked = NULL;
     CelTree *tree = NULL;
     CelCode *code = NULL;
     uint32_t root = 0;
-    int r = graph ? cel_parse(file, source, &parse, scene->arena, diags, &tree) : -ENOMEM;
+    int r = graph ? cel_parse(file, source, &parse, context->arena, diags, &tree) : -ENOMEM;
 
     if (r == 0 && settings->dump != DUMP_TREE)
-        r = cel_check(scene->env, tree, options, scene->arena, diags, &checked);
+        r = cel_check(context->env, tree, options, context->arena, diags, &checked);
     if (r == 0 && settings->dump != DUMP_TREE)
         r = cel_lower(graph, checked, options, diags, &root);
     if (r == 0 && settings->dump == DUMP_CODE)
-        r = cel_emit(graph, root, &(CelEmitOptions){0}, scene->arena, &code);
+        r = cel_emit(graph, root, &(CelEmitOptions){0}, context->arena, &code);
     if (r < 0)
         return eval_out_of_memory();
     terminal_print_diags(diags);
@@ -109,12 +109,12 @@ static int dump(const Settings *settings, const EvalScene *scene, Str file, Str 
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-static int evaluate(const Settings *settings, const EvalScene *scene, Str file, Str source,
+static int evaluate(const Settings *settings, const EvalContext *context, Str file, Str source,
     const CelOptions *options, const CelValue *variables, DiagList *diags) {
     CelProgram *program = NULL;
-    CelRun run = eval_scene_run(scene);
+    CelRun run = eval_context_run(context);
     CelValue v;
-    int r = cel_compile(scene->env, file, source, options, scene->arena, diags, &program);
+    int r = cel_compile(context->env, file, source, options, context->arena, diags, &program);
 
     terminal_print_diags(diags);
     if (r < 0)
@@ -127,18 +127,18 @@ static int evaluate(const Settings *settings, const EvalScene *scene, Str file, 
             (unsigned long long)program->cost.max);
     v = cel_run(program->code, &run, variables);
     if (v.kind == CEL_ERROR) {
-        print_error(file, source, v.error, scene->arena);
+        print_error(file, source, v.error, context->arena);
         return EXIT_FAILED;
     }
     return print_value(settings, v, &run);
 }
 
-static int explain(const EvalScene *scene, Str file, Str source, const CelOptions *options,
+static int explain(const EvalContext *context, Str file, Str source, const CelOptions *options,
     const CelValue *variables, DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
-    CelRun run = eval_scene_run(scene);
+    CelRun run = eval_context_run(context);
     CelValue v;
-    int r = cel_explain(scene->env,
+    int r = cel_explain(context->env,
         file,
         source,
         options,
@@ -157,11 +157,11 @@ static int explain(const EvalScene *scene, Str file, Str source, const CelOption
     if (!terminal_print(stdout, buf_str(&out)))
         return EXIT_UNREACHABLE;
     if (v.kind == CEL_ERROR)
-        print_error(file, source, v.error, scene->arena);
+        print_error(file, source, v.error, context->arena);
     return v.kind == CEL_ERROR ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int read_expression(const Settings *settings, EvalScene *scene, Str *ret) {
+static int read_expression(const Settings *settings, EvalContext *context, Str *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(EVAL_TEXT_MAX);
     char error[FILE_ERROR_MAX];
 
@@ -173,31 +173,31 @@ static int read_expression(const Settings *settings, EvalScene *scene, Str *ret)
         terminal_complain("berth eval", error);
         return EXIT_UNREACHABLE;
     }
-    *ret = arena_copy(scene->arena, buf_str(&text));
+    *ret = arena_copy(context->arena, buf_str(&text));
     return ret->ptr ? 0 : eval_out_of_memory();
 }
 
-static int eval_one(const Settings *settings, EvalScene *scene) {
+static int eval_one(const Settings *settings, EvalContext *context) {
     CelOptions options = {.mixed_literals = settings->plain,
         .lazy_literals = settings->plain,
         .cost_limit = settings->cost_limit};
-    DiagList diags = DIAG_LIST_IN(scene->arena);
+    DiagList diags = DIAG_LIST_IN(context->arena);
     Str file = settings->file ? str_from_c(settings->file) : STR("expression");
     EvalValues values = {0};
     Str source;
-    int r = read_expression(settings, scene, &source);
+    int r = read_expression(settings, context, &source);
 
     if (r == 0 && settings->data)
-        r = eval_bind_file(scene, settings->data, &values);
+        r = eval_bind_file(context, settings->data, &values);
     for (size_t i = 0; r == 0 && i < settings->n_variables; i++)
-        r = eval_bind_option(scene, settings->variables[i], &values);
+        r = eval_bind_option(context, settings->variables[i], &values);
     if (r != 0)
         return r;
     if (settings->dump != DUMP_NOTHING)
-        return dump(settings, scene, file, source, &options, &diags);
+        return dump(settings, context, file, source, &options, &diags);
     if (settings->explain)
-        return explain(scene, file, source, &options, values.items, &diags);
-    return evaluate(settings, scene, file, source, &options, values.items, &diags);
+        return explain(context, file, source, &options, values.items, &diags);
+    return evaluate(settings, context, file, source, &options, values.items, &diags);
 }
 
 /* --- the command ------------------------------------------------------------------------ */
@@ -239,11 +239,11 @@ static int list_functions(void) {
 }
 
 static int run_command(const Settings *settings) {
-    _cleanup_(eval_scene_done) EvalScene scene;
+    _cleanup_(eval_context_done) EvalContext context;
 
-    if (eval_scene_init(&scene) < 0)
+    if (eval_context_init(&context) < 0)
         return eval_out_of_memory();
-    return settings->batch ? eval_batch(settings->file, &scene) : eval_one(settings, &scene);
+    return settings->batch ? eval_batch(settings->file, &context) : eval_one(settings, &context);
 }
 
 static const char *check(void *context, const Arguments *arguments) {

@@ -182,12 +182,12 @@ static void write_remedies(const FailureDetails *details, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
-static void write_failed(Telling *t, const NodeExplanation *node, JsonWriter *writer) {
+static void write_failed(ExplainPrinter *printer, const NodeExplanation *node, JsonWriter *writer) {
     json_write_key(writer, STR("failed"));
     json_write_array(writer);
     for (size_t i = 0; i < node->n_failed; i++) {
         const FailedRule *failed = &node->failed[i];
-        const FailureDetails *details = telling_details(t, node, failed);
+        const FailureDetails *details = explain_print_details(printer, node, failed);
 
         json_write_object(writer);
         write_rule(writer, failed->filter->policy, failed->filter->name);
@@ -206,16 +206,17 @@ static void write_failed(Telling *t, const NodeExplanation *node, JsonWriter *wr
     json_write_end_array(writer);
 }
 
-static void write_score(const Telling *t, const NodeExplanation *node, JsonWriter *writer) {
+static void write_score(
+    const ExplainPrinter *printer, const NodeExplanation *node, JsonWriter *writer) {
     write_double(writer, "score", node->score);
     if (node->outcome == NODE_PASSED) {
         write_int(writer, "wireScore", node->wire_score);
-        write_int(writer, "added", telling_points(t, node->wire_score));
+        write_int(writer, "added", explain_print_points(printer, node->wire_score));
     }
     json_write_key(writer, STR("parts"));
     json_write_array(writer);
-    for (size_t i = 0; i < t->explanation->n_scores; i++) {
-        const Score *score = t->explanation->scores[i];
+    for (size_t i = 0; i < printer->explanation->n_scores; i++) {
+        const Score *score = printer->explanation->scores[i];
         const ScorePart *part = &node->parts[i];
 
         json_write_object(writer);
@@ -234,7 +235,7 @@ static void write_score(const Telling *t, const NodeExplanation *node, JsonWrite
     json_write_end_array(writer);
 }
 
-static void write_node(Telling *t, const NodeExplanation *node, JsonWriter *writer) {
+static void write_node(ExplainPrinter *printer, const NodeExplanation *node, JsonWriter *writer) {
     static const char *const outcomes[] = {
         [NODE_PASSED] = "passed",
         [NODE_NARROWED] = "narrowed",
@@ -251,37 +252,38 @@ static void write_node(Telling *t, const NodeExplanation *node, JsonWriter *writ
     }
     if (node->rank > 0)
         write_int(writer, "rank", node->rank);
-    write_failed(t, node, writer);
+    write_failed(printer, node, writer);
     if (node->is_scored)
-        write_score(t, node, writer);
+        write_score(printer, node, writer);
     json_write_end_object(writer);
 }
 
-void telling_json_value(Telling *t, const NodeExplanation *only, JsonWriter *writer) {
-    const Explanation *explanation = t->explanation;
+void explain_print_json_value(
+    ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer) {
+    const Explanation *explanation = printer->explanation;
 
     json_write_object(writer);
-    write_pod(t->pod, writer);
-    write_time(t->now_nsec, writer);
+    write_pod(printer->pod, writer);
+    write_time(printer->now_nsec, writer);
     write_policies(explanation, writer);
     write_counts(explanation, writer);
     write_int(writer, "narrowTo", explanation->narrow_to);
     write_int(writer, "wireMax", explanation->wire_max);
-    write_int(writer, "weight", t->weight);
+    write_int(writer, "weight", printer->weight);
     write_errors(explanation, writer);
     json_write_key(writer, STR("nodes"));
     json_write_array(writer);
     for (size_t i = 0; i < explanation->n_nodes; i++)
         if (!only || only == &explanation->nodes[i])
-            write_node(t, &explanation->nodes[i], writer);
+            write_node(printer, &explanation->nodes[i], writer);
     json_write_end_array(writer);
     json_write_end_object(writer);
 }
 
-void telling_json(Telling *t, const NodeExplanation *only) {
-    JsonWriter writer = JSON_WRITER(t->out);
+void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only) {
+    JsonWriter writer = JSON_WRITER(printer->out);
 
     writer.indent = 2;
-    telling_json_value(t, only, &writer);
-    buf_append_char(t->out, '\n');
+    explain_print_json_value(printer, only, &writer);
+    buf_append_char(printer->out, '\n');
 }

@@ -1,199 +1,135 @@
+/*
+ * Reads decisions of /api/v1/decisions by tables of their fields.
+ */
+
 #include "commands/explain-last-decision.h"
 
-/* A field of the rule, if it is one. */
-static bool decode_rule_field(JsonReader *reader, Arena *arena, Str key, LastRule *rule) {
-    if (json_key_is(reader, key, STR("policy")))
-        json_string(reader, arena, &rule->policy);
-    else if (json_key_is(reader, key, STR("rule")))
-        json_string(reader, arena, &rule->name);
-    else if (json_key_is(reader, key, STR("reason")))
-        json_string(reader, arena, &rule->reason);
-    else if (json_key_is(reader, key, STR("unresolvable")))
-        json_bool(reader, &rule->is_unresolvable);
-    else if (json_key_is(reader, key, STR("rejected")))
-        json_int64(reader, &rule->rejected);
-    else if (json_key_is(reader, key, STR("observed")))
-        json_int64(reader, &rule->observed);
-    else if (json_key_is(reader, key, STR("failed")))
-        json_int64(reader, &rule->failed);
-    else if (json_key_is(reader, key, STR("missing")))
-        json_int64(reader, &rule->missing);
-    else
-        return false;
-    return true;
-}
+#include "cli/json-fields.h"
 
-static void decode_rules(JsonReader *reader, Arena *arena, LastDecision *decision) {
-    Str key;
-
-    json_array(reader);
-    while (json_element(reader)) {
-        LastRule *rule = VEC_PUSH(&decision->rules, arena);
-
-        if (!rule) {
-            json_fail(reader, JSON_E_MEMORY, "too many rules");
-            return;
-        }
-        json_object(reader);
-        while (json_key(reader, &key))
-            if (!decode_rule_field(reader, arena, key, rule))
-                json_skip(reader, NULL);
+#define RULE_FIELDS(type, member)                                                                  \
+    {"policy", JSON_FIELD_TEXT, offsetof(type, member.policy)},                                    \
+        {"rule", JSON_FIELD_TEXT, offsetof(type, member.name)},                                    \
+        {"reason", JSON_FIELD_TEXT, offsetof(type, member.reason)},                                \
+        {"unresolvable", JSON_FIELD_BOOL, offsetof(type, member.is_unresolvable)},                 \
+        {"rejected", JSON_FIELD_INT, offsetof(type, member.rejected)},                             \
+        {"observed", JSON_FIELD_INT, offsetof(type, member.observed)},                             \
+        {"failed", JSON_FIELD_INT, offsetof(type, member.failed)}, {                               \
+        "missing", JSON_FIELD_INT, offsetof(type, member.missing)                                  \
     }
+
+static void decode_rule(JsonReader *reader, Arena *arena, void *target) {
+    typedef struct Entry {
+        ApiRule rule;
+    } Entry;
+    static const JsonField fields[] = {RULE_FIELDS(Entry, rule)};
+    ApiRule *rule = VEC_PUSH(&((ApiDecision *)target)->rules, arena);
+
+    if (rule)
+        JSON_READ_FIELDS(reader, arena, fields, rule);
+    else
+        json_fail(reader, JSON_E_MEMORY, "too many rules");
 }
 
-static void decode_node(JsonReader *reader, Arena *arena, LastNode *node) {
-    size_t begin;
-    Str key;
+static void decode_rules(JsonReader *reader, Arena *arena, void *target) {
+    json_read_array(reader, arena, decode_rule, target);
+}
 
+static void decode_node(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"node", JSON_FIELD_TEXT, offsetof(ApiNode, name)},
+        {"outcome", JSON_FIELD_TEXT, offsetof(ApiNode, outcome)},
+        {"score", JSON_FIELD_INT, offsetof(ApiNode, score)},
+        {"rank", JSON_FIELD_INT, offsetof(ApiNode, rank)},
+        RULE_FIELDS(ApiNode, rule),
+    };
+    ApiNode *node = VEC_PUSH(&((ApiDecision *)target)->nodes, arena);
+    size_t begin;
+
+    if (!node) {
+        json_fail(reader, JSON_E_MEMORY, "too many nodes");
+        return;
+    }
     (void)json_peek(reader);
     begin = reader->at;
     node->score = -1;
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("node")))
-            json_string(reader, arena, &node->name);
-        else if (json_key_is(reader, key, STR("outcome")))
-            json_string(reader, arena, &node->outcome);
-        else if (json_key_is(reader, key, STR("score")))
-            json_int64(reader, &node->score);
-        else if (json_key_is(reader, key, STR("rank")))
-            json_int64(reader, &node->rank);
-        else if (!decode_rule_field(reader, arena, key, &node->rule))
-            json_skip(reader, NULL);
-    }
+    JSON_READ_FIELDS(reader, arena, fields, node);
     node->raw = str_of(reader->data + begin, reader->at - begin);
 }
 
-static void decode_nodes(JsonReader *reader, Arena *arena, LastDecision *decision) {
-    json_array(reader);
-    while (json_element(reader)) {
-        LastNode *node = VEC_PUSH(&decision->nodes, arena);
+#define AT(member) offsetof(ApiDecision, member)
 
-        if (!node) {
-            json_fail(reader, JSON_E_MEMORY, "too many nodes");
-            return;
-        }
-        decode_node(reader, arena, node);
-    }
-}
+static const JsonField fields[] = {
+    {"id", JSON_FIELD_INT, AT(id)},
+    {"generation", JSON_FIELD_INT, AT(generation)},
+    {"durationSeconds", JSON_FIELD_DOUBLE, AT(duration)},
+    {"hasNodes", JSON_FIELD_BOOL, AT(has_nodes)},
+    {"exempt", JSON_FIELD_BOOL, AT(is_exempt)},
+    {"time", JSON_FIELD_TEXT, AT(time)},
+    {"error", JSON_FIELD_TEXT, AT(error)},
+    {"target", JSON_FIELD_TEXT, AT(target)},
+    {"policyDigest", JSON_FIELD_TEXT, AT(policy_digest)},
+    {"pod.uid", JSON_FIELD_TEXT, AT(uid)},
+    {"counts.known", JSON_FIELD_INT, AT(known)},
+    {"counts.asked", JSON_FIELD_INT, AT(asked)},
+    {"counts.passed", JSON_FIELD_INT, AT(passed)},
+    {"counts.scored", JSON_FIELD_INT, AT(scored)},
+    {"counts.rejected", JSON_FIELD_INT, AT(rejected)},
+    {"counts.unknown", JSON_FIELD_INT, AT(unknown)},
+    {"counts.narrowed", JSON_FIELD_INT, AT(narrowed)},
+    {"counts.late", JSON_FIELD_INT, AT(late)},
+    {"counts.unjudged", JSON_FIELD_INT, AT(unjudged)},
+    {"rules", JSON_FIELD_CUSTOM, .read = decode_rules},
+};
 
-static void decode_counts(JsonReader *reader, LastDecision *decision) {
-    const struct {
-        Str key;
-        int64_t *value;
-    } counts[] = {
-        {STR("known"), &decision->known},
-        {STR("asked"), &decision->asked},
-        {STR("passed"), &decision->passed},
-        {STR("scored"), &decision->scored},
-        {STR("rejected"), &decision->rejected},
-        {STR("unknown"), &decision->unknown},
-        {STR("narrowed"), &decision->narrowed},
-        {STR("late"), &decision->late},
-        {STR("unjudged"), &decision->unjudged},
-    };
+/* Every field but nodes and next, for JSON output. */
+static void keep_fields(JsonReader *reader, Arena *arena, ApiDecision *decision) {
     Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        size_t i = 0;
+        Str raw = STR_NULL;
+        ApiField *field;
 
-        while (i < ELEMENTS_OF(counts) && !json_key_is(reader, key, counts[i].key))
-            i++;
-        if (i < ELEMENTS_OF(counts))
-            json_int64(reader, counts[i].value);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
-static void decode_pod(JsonReader *reader, Arena *arena, LastDecision *decision) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("uid")))
-            json_string(reader, arena, &decision->uid);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
-static bool decode_text(JsonReader *reader, Arena *arena, Str key, LastDecision *decision) {
-    const struct {
-        Str key;
-        Str *value;
-    } texts[] = {
-        {STR("time"), &decision->time},
-        {STR("error"), &decision->error},
-        {STR("target"), &decision->target},
-        {STR("policyDigest"), &decision->policy_digest},
-    };
-
-    for (size_t i = 0; i < ELEMENTS_OF(texts); i++)
-        if (json_key_is(reader, key, texts[i].key)) {
-            json_string(reader, arena, texts[i].value);
-            return true;
-        }
-    return false;
-}
-
-static void decode_field(JsonReader *reader, Arena *arena, Str key, LastDecision *decision) {
-    if (json_key_is(reader, key, STR("id")))
-        json_int64(reader, &decision->id);
-    else if (json_key_is(reader, key, STR("generation")))
-        json_int64(reader, &decision->generation);
-    else if (json_key_is(reader, key, STR("durationSeconds")))
-        json_double(reader, &decision->duration);
-    else if (json_key_is(reader, key, STR("hasNodes")))
-        json_bool(reader, &decision->has_nodes);
-    else if (json_key_is(reader, key, STR("exempt")))
-        json_bool(reader, &decision->is_exempt);
-    else if (json_key_is(reader, key, STR("pod")))
-        decode_pod(reader, arena, decision);
-    else if (json_key_is(reader, key, STR("counts")))
-        decode_counts(reader, decision);
-    else if (json_key_is(reader, key, STR("rules")))
-        decode_rules(reader, arena, decision);
-    else if (!decode_text(reader, arena, key, decision))
-        json_skip(reader, NULL);
-}
-
-void last_decision_decode(JsonReader *reader, Arena *arena, LastDecision *decision) {
-    bool is_first = decision->fields.n == 0;
-    Str key;
-
-    if (is_first)
-        decision->duration = -1;
-    decision->next = 0;
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        LastField *field;
-        size_t begin;
-
-        if (json_key_is(reader, key, STR("nodes"))) {
-            decode_nodes(reader, arena, decision);
+        json_skip(reader, &raw);
+        if (str_is(key, "nodes") || str_is(key, "next"))
             continue;
-        }
-        if (json_key_is(reader, key, STR("next"))) {
-            json_int64(reader, &decision->next);
-            continue;
-        }
-        if (!is_first && json_key_is(reader, key, STR("hasNodes"))) {
-            json_bool(reader, &decision->has_nodes); /* they may be forgotten between two pages */
-            continue;
-        }
-        if (!is_first) {
-            json_skip(reader, NULL);
-            continue;
-        }
-        (void)json_peek(reader);
-        begin = reader->at;
-        decode_field(reader, arena, key, decision);
         field = VEC_PUSH(&decision->fields, arena);
-        if (!field)
-            json_fail(reader, JSON_E_MEMORY, "too many fields");
+        if (field)
+            *field = (ApiField){key, raw};
         else
-            *field = (LastField){key, str_of(reader->data + begin, reader->at - begin)};
+            json_fail(reader, JSON_E_MEMORY, "too many fields");
     }
+}
+
+static void decode_nodes(JsonReader *reader, Arena *arena, void *target) {
+    json_read_array(reader, arena, decode_node, target);
+}
+
+void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision) {
+    static const JsonField page_fields[] = {
+        {"nodes", JSON_FIELD_CUSTOM, .read = decode_nodes},
+        {"next", JSON_FIELD_INT, AT(next)},
+        {"hasNodes", JSON_FIELD_BOOL, AT(has_nodes)}, /* may be forgotten between two pages */
+    };
+    bool is_first = decision->fields.n == 0;
+    Str raw = STR_NULL;
+    JsonReader again;
+
+    json_skip(reader, &raw);
+    if (json_error(reader) != JSON_OK)
+        return;
+    decision->next = 0;
+    json_reader_init(&again, raw);
+    JSON_READ_FIELDS(&again, arena, page_fields, decision);
+    if (is_first && json_error(&again) == JSON_OK) {
+        decision->duration = -1;
+        json_reader_init(&again, raw);
+        JSON_READ_FIELDS(&again, arena, fields, decision);
+    }
+    if (is_first && json_error(&again) == JSON_OK) {
+        json_reader_init(&again, raw);
+        keep_fields(&again, arena, decision);
+    }
+    if (json_error(&again) != JSON_OK)
+        json_fail(reader, json_error(&again), "not a decision");
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * LastDecision: a decision as /api/v1/decisions shows it, read back.
+ * ApiDecision: a decision as /api/v1/decisions shows it, read back.
  *
  * docs/api.md has the fields. Those that are not known here are passed over, and are
  * among @fields all the same.
@@ -16,26 +16,26 @@
 #include "json/read.h"
 
 /* A rule that spoke, and against how many nodes. */
-typedef struct LastRule {
+typedef struct ApiRule {
     Str policy, name, reason;
     bool is_unresolvable;
     int64_t rejected, observed, failed, missing;
-} LastRule;
+} ApiRule;
 
-typedef struct LastNode {
+typedef struct ApiNode {
     Str name, outcome;
-    LastRule rule;
+    ApiRule rule;
     int64_t score; /* -1: none */
     int64_t rank;  /* 0: none */
     Str raw;       /* as JSON */
-} LastNode;
+} ApiNode;
 
-typedef struct LastField {
+typedef struct ApiField {
     Str key, raw;
-} LastField;
+} ApiField;
 
 /* One decision; id 0: there is none. */
-typedef struct LastDecision {
+typedef struct ApiDecision {
     int64_t id;
     Str time, error, target, policy_digest, uid;
     int64_t generation;
@@ -43,13 +43,13 @@ typedef struct LastDecision {
     int64_t known, asked, passed, scored, rejected, unknown, narrowed, late, unjudged;
     bool is_exempt; /* no policy was for the pod */
     bool has_nodes;
-    VEC(LastRule) rules;
-    VEC(LastNode) nodes;
-    VEC(LastField) fields; /* all but nodes and next, as they came */
-    int64_t next;          /* where the next page of nodes begins; 0: nowhere */
-} LastDecision;
+    VEC(ApiRule) rules;
+    VEC(ApiNode) nodes;
+    VEC(ApiField) fields; /* all but nodes and next, as they came */
+    int64_t next;         /* where the next page of nodes begins; 0: nowhere */
+} ApiDecision;
 
 /* The next value of @reader. Called again for the next page of the same decision, it adds its
  * nodes to those that are there, and takes nothing else of it but whether there still are any.
  * Errors are the reader's. */
-void last_decision_decode(JsonReader *reader, Arena *arena, LastDecision *decision);
+void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision);

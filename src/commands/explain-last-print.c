@@ -28,13 +28,13 @@ static void print_nodes(Buf *out, int64_t n) {
 }
 
 /* The score that prioritize gave, or that filter ranked by; -1: none. */
-static int64_t score_of(const LastStory *story, const LastNode *node) {
-    uint32_t at = map_find(&story->scores, node->name);
+static int64_t score_of(const PodDecisions *decisions, const ApiNode *node) {
+    uint32_t at = map_find(&decisions->scores, node->name);
 
-    return at == MAP_NONE ? node->score : story->prioritize.nodes.items[at].score;
+    return at == MAP_NONE ? node->score : decisions->prioritize.nodes.items[at].score;
 }
 
-static void print_rule(Buf *out, const LastRule *rule) {
+static void print_rule(Buf *out, const ApiRule *rule) {
     (void)visible_append(out, rule->policy);
     buf_append_char(out, '/');
     (void)visible_append(out, rule->name);
@@ -51,17 +51,17 @@ static void print_duration(Buf *out, double seconds) {
         buf_printf(out, ", in %.0f µs", seconds * 1e6);
 }
 
-static void print_head(const LastStory *story, Buf *out) {
-    const LastDecision *filter = &story->filter;
+static void print_head(const PodDecisions *decisions, Buf *out) {
+    const ApiDecision *filter = &decisions->filter;
 
     buf_append(out, STR("pod       "));
-    (void)visible_append(out, str_from_c(story->pod));
+    (void)visible_append(out, str_from_c(decisions->pod));
     if (!str_is_empty(filter->uid)) {
         buf_append(out, STR("  uid "));
         (void)visible_append(out, filter->uid);
     }
-    if (story->telling)
-        telling_asks(story->telling);
+    if (decisions->printer)
+        explain_print_asks(decisions->printer);
     buf_append(out, STR("\nasked     "));
     (void)visible_append(out, filter->time);
     print_duration(out, filter->duration);
@@ -70,8 +70,8 @@ static void print_head(const LastStory *story, Buf *out) {
     buf_printf(out, "\ncluster   generation %" PRId64 ", ", filter->generation);
     print_nodes(out, filter->known);
     buf_append_char(out, '\n');
-    if (story->telling)
-        telling_policies(story->telling);
+    if (decisions->printer)
+        explain_print_policies(decisions->printer);
     buf_append_char(out, '\n');
 }
 
@@ -83,9 +83,9 @@ static void print_line(Buf *out, int64_t n, const char *text) {
     buf_printf(out, "  %s\n", text);
 }
 
-static void print_rules(const LastDecision *filter, bool observed, Buf *out) {
+static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
     for (size_t i = 0; i < filter->rules.n; i++) {
-        const LastRule *rule = &filter->rules.items[i];
+        const ApiRule *rule = &filter->rules.items[i];
         int64_t n = observed ? rule->observed : rule->rejected;
 
         if (n == 0)
@@ -98,7 +98,7 @@ static void print_rules(const LastDecision *filter, bool observed, Buf *out) {
     }
 }
 
-static void print_failure(const LastRule *rule, int64_t n, const char *how, Buf *out) {
+static void print_failure(const ApiRule *rule, int64_t n, const char *how, Buf *out) {
     if (n == 0)
         return;
     buf_append(out, STR("  "));
@@ -111,9 +111,9 @@ static void print_failure(const LastRule *rule, int64_t n, const char *how, Buf 
 }
 
 /* Rules that could not be evaluated on some nodes. */
-static void print_failures(const LastDecision *filter, Buf *out) {
+static void print_failures(const ApiDecision *filter, Buf *out) {
     for (size_t i = 0; i < filter->rules.n; i++) {
-        const LastRule *rule = &filter->rules.items[i];
+        const ApiRule *rule = &filter->rules.items[i];
 
         print_failure(rule, rule->failed, "failed with an error, and its onError decided", out);
         print_failure(rule, rule->missing, "had no metric to read, and its onMissing decided", out);
@@ -121,15 +121,15 @@ static void print_failures(const LastDecision *filter, Buf *out) {
 }
 
 /* How many nodes of the cluster the request did not name. */
-static int64_t never_offered(const LastDecision *filter) {
+static int64_t never_offered(const ApiDecision *filter) {
     int64_t n = filter->known - (filter->asked - filter->unknown);
 
     return filter->known > 0 && n > 0 ? n : 0;
 }
 
 /* What rules said is told with its values where these are known. */
-static void print_counts(const LastStory *story, Buf *out) {
-    const LastDecision *filter = &story->filter;
+static void print_counts(const PodDecisions *decisions, Buf *out) {
+    const ApiDecision *filter = &decisions->filter;
 
     print_number(out, filter->passed + filter->narrowed, 0);
     buf_append(out, STR(" of "));
@@ -138,14 +138,14 @@ static void print_counts(const LastStory *story, Buf *out) {
     if (filter->is_exempt)
         buf_append(
             out, STR("  no policy is for this pod: it is exempt (--exempt of berth serve)\n"));
-    if (!story->telling)
+    if (!decisions->printer)
         print_rules(filter, /* observed= */ false, out);
     print_line(out, filter->unknown, "not known to berth");
     print_line(out, filter->late, "not judged in time, and so rejected");
     print_line(out, filter->unjudged - filter->late, "not judged in time, and let pass");
     print_line(out, filter->narrowed, "passed, and were not offered back: the policy narrows");
     print_line(out, never_offered(filter), "never offered: kube-scheduler did not ask about them");
-    if (story->telling)
+    if (decisions->printer)
         return;
     print_rules(filter, /* observed= */ true, out);
     print_failures(filter, out);
@@ -154,12 +154,12 @@ static void print_counts(const LastStory *story, Buf *out) {
 /* --- nodes ---------------------------------------------------------------------------- */
 
 typedef struct Shown {
-    const LastNode *node;
+    const ApiNode *node;
     int64_t score;
 } Shown;
 
 /* Passed before narrowed before the rest; by score, then as they came. */
-static int class_of(const LastNode *node) {
+static int class_of(const ApiNode *node) {
     return str_is(node->outcome, "passed") ? 0 : str_is(node->outcome, "narrowed") ? 1 : 2;
 }
 
@@ -176,21 +176,21 @@ static int compare_shown(const void *a, const void *b) {
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static Shown *sorted_nodes(const LastStory *story) {
-    size_t n = story->filter.nodes.n;
-    Shown *shown = ARENA_RAW(story->arena, Shown, n);
+static Shown *sorted_nodes(const PodDecisions *decisions) {
+    size_t n = decisions->filter.nodes.n;
+    Shown *shown = ARENA_RAW(decisions->arena, Shown, n);
 
     for (size_t i = 0; shown && i < n; i++) {
-        const LastNode *node = &story->filter.nodes.items[i];
+        const ApiNode *node = &decisions->filter.nodes.items[i];
 
-        shown[i] = (Shown){node, class_of(node) < 2 ? score_of(story, node) : -1};
+        shown[i] = (Shown){node, class_of(node) < 2 ? score_of(decisions, node) : -1};
     }
     if (shown && n > 0)
         qsort(shown, n, sizeof(*shown), compare_shown);
     return shown;
 }
 
-static void print_why(const LastStory *story, const LastNode *node, Buf *out) {
+static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *out) {
     if (str_is(node->outcome, "rejected")) {
         if (str_is_empty(node->rule.name)) /* too many spoke for each to be remembered */
             buf_append(out, STR("one of many rules"));
@@ -204,7 +204,7 @@ static void print_why(const LastStory *story, const LastNode *node, Buf *out) {
         buf_append(out, STR("rank "));
         print_number(out, node->rank, 0);
         buf_append(out, STR(" of "));
-        print_number(out, story->filter.passed + story->filter.narrowed, 0);
+        print_number(out, decisions->filter.passed + decisions->filter.narrowed, 0);
         if (str_is(node->outcome, "narrowed"))
             buf_append(out, STR(", not offered back"));
     } else if (str_is(node->outcome, "narrowed")) {
@@ -223,7 +223,7 @@ static size_t name_width(const Shown *shown, size_t n) {
     return widest > NAME_COLUMNS_MAX ? NAME_COLUMNS_MAX : widest;
 }
 
-static void print_table(const LastStory *story, const Shown *shown, size_t n, Buf *out) {
+static void print_table(const PodDecisions *decisions, const Shown *shown, size_t n, Buf *out) {
     size_t width = name_width(shown, n);
 
     buf_append_char(out, '\n');
@@ -238,7 +238,7 @@ static void print_table(const LastStory *story, const Shown *shown, size_t n, Bu
         buf_append(out, STR("  "));
         visible_append_padded(out, shown[i].node->outcome, 8);
         buf_printf(out, "  %5s  ", score);
-        print_why(story, shown[i].node, out);
+        print_why(decisions, shown[i].node, out);
         while (out->len > 0 && out->data[out->len - 1] == ' ')
             out->len--;
         buf_append_char(out, '\n');
@@ -246,34 +246,34 @@ static void print_table(const LastStory *story, const Shown *shown, size_t n, Bu
 }
 
 /* The best of those that passed, or with --all every node. */
-static int print_some_nodes(const LastStory *story, Buf *out) {
+static int print_some_nodes(const PodDecisions *decisions, Buf *out) {
     size_t n = 0, n_shown;
     Shown *shown;
 
-    if (!story->filter.has_nodes) {
+    if (!decisions->filter.has_nodes) {
         buf_append(out, STR("\nWhat became of each node is not remembered any more.\n"));
         return 0;
     }
-    shown = sorted_nodes(story);
+    shown = sorted_nodes(decisions);
     if (!shown)
         return -ENOMEM;
-    while (n < story->filter.nodes.n && (story->all || class_of(shown[n].node) == 0))
+    while (n < decisions->filter.nodes.n && (decisions->all || class_of(shown[n].node) == 0))
         n++;
-    n_shown = story->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
+    n_shown = decisions->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
     if (n_shown > 0)
-        print_table(story, shown, n_shown, out);
+        print_table(decisions, shown, n_shown, out);
     if (n_shown < n)
         buf_printf(out, "… %zu more passed; --all shows them\n", n - n_shown);
     return 0;
 }
 
 /* --all: those that berth did not know. There is nothing to tell of them but their names. */
-static void print_unknown(const LastStory *story, Buf *out) {
-    if (!story->all || story->filter.unknown == 0)
+static void print_unknown(const PodDecisions *decisions, Buf *out) {
+    if (!decisions->all || decisions->filter.unknown == 0)
         return;
     buf_append(out, STR("\nnot known to berth\n"));
-    for (size_t i = 0; i < story->filter.nodes.n; i++) {
-        const LastNode *node = &story->filter.nodes.items[i];
+    for (size_t i = 0; i < decisions->filter.nodes.n; i++) {
+        const ApiNode *node = &decisions->filter.nodes.items[i];
 
         if (!str_is(node->outcome, "unknown"))
             continue;
@@ -284,51 +284,53 @@ static void print_unknown(const LastStory *story, Buf *out) {
 }
 
 /* Scores are told as of the filter; kube-scheduler may have left some of its nodes out. */
-static void print_scored(const LastStory *story, Buf *out) {
-    const LastDecision *prioritize = &story->prioritize;
+static void print_scored(const PodDecisions *decisions, Buf *out) {
+    const ApiDecision *prioritize = &decisions->prioritize;
 
-    if (!story->telling || prioritize->id == 0 || prioritize->asked == story->filter.passed)
+    if (!decisions->printer || prioritize->id == 0 || prioritize->asked == decisions->filter.passed)
         return;
     buf_append(out, STR("\nprioritize was asked about "));
     print_nodes(out, prioritize->asked);
     buf_append(out, STR(": scores that are normalised were so among these.\n"));
 }
 
-static void print_rank(const LastStory *story, Str name, Buf *out) {
-    const NodeExplanation *node = story->telling ? telling_find(story->telling, name) : NULL;
+static void print_rank(const PodDecisions *decisions, Str name, Buf *out) {
+    const NodeExplanation *node =
+        decisions->printer ? explain_print_find(decisions->printer, name) : NULL;
 
     if (!node || !node->is_scored)
         return;
     buf_printf(out, ", rank %" PRIu32 " of ", node->rank);
-    print_number(out, (int64_t)story->telling->explanation->n_passed, 0);
+    print_number(out, (int64_t)decisions->printer->explanation->n_passed, 0);
 }
 
-static void print_followers(const LastStory *story, Buf *out) {
-    print_scored(story, out);
-    if (story->prioritize.id == 0 && story->filter.passed == 1)
+static void print_followers(const PodDecisions *decisions, Buf *out) {
+    print_scored(decisions, out);
+    if (decisions->prioritize.id == 0 && decisions->filter.passed == 1)
         buf_append(
             out, STR("\nNo scores: kube-scheduler does not ask for them when one node is left.\n"));
-    else if (story->prioritize.id == 0 && story->filter.passed > 1)
+    else if (decisions->prioritize.id == 0 && decisions->filter.passed > 1)
         buf_append(out, STR("\nNo scores: prioritize has not been asked.\n"));
-    if (story->preempt.id != 0) {
+    if (decisions->preempt.id != 0) {
         buf_append(out, STR("\npreempt   "));
-        (void)visible_append(out, story->preempt.time);
+        (void)visible_append(out, decisions->preempt.time);
         buf_append(out, STR(": eviction on "));
-        print_number(out, story->preempt.passed, 0);
+        print_number(out, decisions->preempt.passed, 0);
         buf_append(out, STR(" of "));
-        print_nodes(out, story->preempt.asked);
+        print_nodes(out, decisions->preempt.asked);
         buf_append(out, STR(" would help\n"));
     }
-    if (story->bind.id == 0)
+    if (decisions->bind.id == 0)
         return;
     buf_append(out, STR("\nbind      "));
-    (void)visible_append(out, story->bind.time);
-    buf_append(out, str_is_empty(story->bind.error) ? STR(": bound to ") : STR(": not bound to "));
-    (void)visible_append(out, story->bind.target);
-    print_rank(story, story->bind.target, out);
-    if (!str_is_empty(story->bind.error)) {
+    (void)visible_append(out, decisions->bind.time);
+    buf_append(
+        out, str_is_empty(decisions->bind.error) ? STR(": bound to ") : STR(": not bound to "));
+    (void)visible_append(out, decisions->bind.target);
+    print_rank(decisions, decisions->bind.target, out);
+    if (!str_is_empty(decisions->bind.error)) {
         buf_append(out, STR(": "));
-        (void)visible_append(out, story->bind.error);
+        (void)visible_append(out, decisions->bind.error);
     }
     buf_append_char(out, '\n');
 }
@@ -338,24 +340,25 @@ static void print_not_offered(Buf *out) {
 }
 
 /* --node: every rule, with all values. */
-static void print_node_in_full(const LastStory *story, const NodeExplanation *node, Buf *out) {
-    const LastNode *asked = story->filter.nodes.n > 0 ? &story->filter.nodes.items[0] : NULL;
+static void print_node_in_full(
+    const PodDecisions *decisions, const NodeExplanation *node, Buf *out) {
+    const ApiNode *asked = decisions->filter.nodes.n > 0 ? &decisions->filter.nodes.items[0] : NULL;
 
     if (!asked || str_is(asked->outcome, "not-asked")) {
         (void)visible_append(out, node->node);
         print_not_offered(out);
         buf_append(out, STR("\nWhat policies say of it:\n"));
     }
-    telling_one(story->telling, node);
+    explain_print_one(decisions->printer, node);
 }
 
 /* --node: why it, or why not. */
-static void print_node(const LastStory *story, Buf *out) {
-    const LastNode *node = story->filter.nodes.n > 0 ? &story->filter.nodes.items[0] : NULL;
+static void print_node(const PodDecisions *decisions, Buf *out) {
+    const ApiNode *node = decisions->filter.nodes.n > 0 ? &decisions->filter.nodes.items[0] : NULL;
     int64_t score;
 
-    (void)visible_append(out, str_from_c(story->node));
-    if (!story->filter.has_nodes) {
+    (void)visible_append(out, str_from_c(decisions->node));
+    if (!decisions->filter.has_nodes) {
         buf_append(out, STR(": what became of each node is not remembered any more\n"));
         return;
     }
@@ -363,7 +366,7 @@ static void print_node(const LastStory *story, Buf *out) {
         print_not_offered(out);
         return;
     }
-    score = class_of(node) < 2 ? score_of(story, node) : -1;
+    score = class_of(node) < 2 ? score_of(decisions, node) : -1;
     buf_append(out, STR(": "));
     if (class_of(node) < 2) {
         buf_append(out, STR("passed"));
@@ -375,43 +378,43 @@ static void print_node(const LastStory *story, Buf *out) {
         buf_append(
             out, str_is(node->outcome, "rejected") ? STR("rejected by ") : STR("rejected: "));
     }
-    print_why(story, node, out);
+    print_why(decisions, node, out);
     buf_append_char(out, '\n');
 }
 
 /* Nodes, one by one or in groups. */
-static int print_all_nodes(const LastStory *story, Buf *out) {
-    if (!story->telling)
-        return print_some_nodes(story, out);
-    telling_nodes(story->telling);
-    print_unknown(story, out);
+static int print_all_nodes(const PodDecisions *decisions, Buf *out) {
+    if (!decisions->printer)
+        return print_some_nodes(decisions, out);
+    explain_print_nodes(decisions->printer);
+    print_unknown(decisions, out);
     return 0;
 }
 
-int last_story_print(const LastStory *story, Buf *out) {
+int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
     const NodeExplanation *only = NULL;
     int r = 0;
 
-    if (story->telling && story->node)
-        only = telling_find(story->telling, str_from_c(story->node));
+    if (decisions->printer && decisions->node)
+        only = explain_print_find(decisions->printer, str_from_c(decisions->node));
 
-    print_head(story, out);
-    if (!str_is_empty(story->filter.error)) {
+    print_head(decisions, out);
+    if (!str_is_empty(decisions->filter.error)) {
         buf_append(out, STR("answered with an error: "));
-        (void)visible_append(out, story->filter.error);
+        (void)visible_append(out, decisions->filter.error);
         buf_append_char(out, '\n');
     } else if (only) {
-        print_node_in_full(story, only, out);
-    } else if (story->node) {
-        print_node(story, out);
+        print_node_in_full(decisions, only, out);
+    } else if (decisions->node) {
+        print_node(decisions, out);
     } else {
-        print_counts(story, out);
-        r = print_all_nodes(story, out);
-        print_followers(story, out);
+        print_counts(decisions, out);
+        r = print_all_nodes(decisions, out);
+        print_followers(decisions, out);
     }
-    if (story->obstacle) {
+    if (decisions->obstacle) {
         buf_append(out, STR("\nNo values and parts of scores: "));
-        (void)visible_append(out, str_from_c(story->obstacle));
+        (void)visible_append(out, str_from_c(decisions->obstacle));
         buf_append_char(out, '\n');
     }
     return r;

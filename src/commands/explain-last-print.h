@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * LastStory: what a berth decided about one pod, from filter to bind, told to people. With what the
- * filter was made of it is told as `berth explain` tells it: values, limits, parts of scores.
+ * PodDecisions: what a berth decided about one pod, from filter to bind, told to people. With what
+ * the filter was made of it is told as `berth explain` tells it: values, limits, parts of scores.
  */
 
 #include <stdbool.h>
@@ -13,17 +13,17 @@
 #include "commands/explain-last-decision.h"
 #include "commands/explain-print.h"
 
-typedef struct LastStory {
+typedef struct PodDecisions {
     const char *pod;  /* NAMESPACE/NAME */
     const char *node; /* only this one; NULL: all */
     bool all;         /* every node, not only the best */
-    LastDecision filter;
-    LastDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
-    Map scores;                             /* name of a node to its place in prioritize.nodes */
-    Telling *telling;                       /* the filter in full; NULL: it cannot be had, ... */
-    const char *obstacle; /* ... for this reason; NULL: there is no more to tell */
+    ApiDecision filter;
+    ApiDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
+    Map scores;                            /* name of a node to its place in prioritize.nodes */
+    ExplainPrinter *printer;               /* the filter in full; NULL: it cannot be had, ... */
+    const char *obstacle;                  /* ... for this reason; NULL: there is no more to tell */
     Arena *arena;
-} LastStory;
+} PodDecisions;
 
 /* 0 or -ENOMEM. */
-int last_story_print(const LastStory *story, Buf *out) MUST_CHECK;
+int pod_decisions_print(const PodDecisions *decisions, Buf *out) MUST_CHECK;

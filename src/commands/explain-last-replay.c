@@ -11,22 +11,22 @@
 /* A cluster of 5,000 nodes with all their pods takes a busy berth some seconds. */
 #define FETCH_TIMEOUT_SEC 60
 
-void last_hindsight_done(LastHindsight *hindsight) {
-    bundle_case_done(&hindsight->found);
+void replayed_filter_done(ReplayedFilter *replayed) {
+    bundle_case_done(&replayed->found);
 }
 
 /* All of these return 0, also when they have found an obstacle; or -ENOMEM. */
 
-static int refuse(LastHindsight *hindsight, const char *why) {
-    (void)snprintf(hindsight->obstacle, sizeof(hindsight->obstacle), "%s", why);
+static int refuse(ReplayedFilter *replayed, const char *why) {
+    (void)snprintf(replayed->obstacle, sizeof(replayed->obstacle), "%s", why);
     return 0;
 }
 
-static bool is_refused(const LastHindsight *hindsight) {
-    return hindsight->obstacle[0] != '\0';
+static bool is_refused(const ReplayedFilter *replayed) {
+    return replayed->obstacle[0] != '\0';
 }
 
-static int fetch(const BerthAccess *given, int64_t id, Arena *arena, LastHindsight *hindsight) {
+static int fetch(const BerthAccess *given, int64_t id, Arena *arena, ReplayedFilter *replayed) {
     BerthAccess patient = *given, *access = &patient;
     Str path = arena_printf(arena, "/api/v1/bundle?id=%" PRId64, id);
     char error[BUNDLE_ERROR_MAX];
@@ -34,49 +34,49 @@ static int fetch(const BerthAccess *given, int64_t id, Arena *arena, LastHindsig
     int r;
 
     patient.timeout_sec = FETCH_TIMEOUT_SEC;
-    r = path.ptr ? berth_client_request(access, path, STR_NULL, arena, &reply, hindsight->obstacle)
+    r = path.ptr ? berth_client_request(access, path, STR_NULL, arena, &reply, replayed->obstacle)
                  : -ENOMEM;
 
     if (r != 0)
         return r < 0 ? r : 0;
     if (reply.status == 400) /* of one that is older */
-        return refuse(hindsight, "that berth cannot hand out a single decision yet: update it");
+        return refuse(replayed, "that berth cannot hand out a single decision yet: update it");
     if (reply.status != 200) {
-        berth_client_explain(access, &reply, arena, hindsight->obstacle);
+        berth_client_explain(access, &reply, arena, replayed->obstacle);
         return 0;
     }
-    r = bundle_read(reply.body, &hindsight->found.bundle, error);
-    return r > 0 ? refuse(hindsight, error) : r;
+    r = bundle_read(reply.body, &replayed->found.bundle, error);
+    return r > 0 ? refuse(replayed, error) : r;
 }
 
-static const RecordedDecision *find_decision(LastHindsight *hindsight, int64_t id) {
-    const Recording *recording = &hindsight->found.bundle.recording;
+static const RecordedDecision *find_decision(ReplayedFilter *replayed, int64_t id) {
+    const Recording *recording = &replayed->found.bundle.recording;
     const RecordedDecision *decision = recording->decisions;
     const char *obstacle;
 
     if (recording->n != 1 || decision->id != (uint64_t)id) {
-        (void)refuse(hindsight, "it does not answer like a berth");
+        (void)refuse(replayed, "it does not answer like a berth");
         return NULL;
     }
     obstacle = recorded_obstacle(decision);
     if (obstacle)
-        (void)refuse(hindsight, obstacle);
+        (void)refuse(replayed, obstacle);
     return decision;
 }
 
-/* The policies of then: what others would say of it is another question. */
+/* The policies of then: what others would say of it is another options. */
 static int compile(
-    LastHindsight *hindsight, const RecordedDecision *decision, Arena *arena, Program **ret) {
-    const Bundle *bundle = &hindsight->found.bundle;
+    ReplayedFilter *replayed, const RecordedDecision *decision, Arena *arena, Program **ret) {
+    const Bundle *bundle = &replayed->found.bundle;
     DiagList diags = DIAG_LIST_IN(arena);
     int r = program_compile(bundle->policies, bundle->n_policies, &diags, ret);
 
     if (r < 0)
         return r;
     if (r > 0)
-        return refuse(hindsight, "this berth cannot read the policies of that one");
+        return refuse(replayed, "this berth cannot read the policies of that one");
     if (!digest_equal((*ret)->digest, decision->policy))
-        return refuse(hindsight,
+        return refuse(replayed,
             "it was decided by other policies than those in force now, and they are not kept any "
             "more");
     return 0;
@@ -105,15 +105,15 @@ static const Str *list_nodes(const Recording *recording, const RecordedDecision 
     return names;
 }
 
-int last_hindsight(const BerthAccess *access, int64_t id, const char *node, const Zones *zones,
-    Arena *arena, LastHindsight *ret) {
+int replayed_filter_fetch(const BerthAccess *access, int64_t id, const char *node,
+    const Zones *zones, Arena *arena, ReplayedFilter *ret) {
     _cleanup_(program_unrefp) Program *program = NULL;
     const RecordedDecision *decision;
     const Str *nodes;
     size_t n_nodes;
     int r;
 
-    *ret = (LastHindsight){0};
+    *ret = (ReplayedFilter){0};
     r = fetch(access, id, arena, ret);
     if (r < 0 || is_refused(ret))
         return r;

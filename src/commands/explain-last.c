@@ -22,48 +22,51 @@
 #define PAGES_MAX 10000u /* of nodes: a server that never ends is none of ours */
 
 /* What was found out so far. */
-typedef struct Last {
+typedef struct Lookup {
     BerthAccess access;
-    LastStory story;
+    PodDecisions decisions;
     char error[BERTH_CLIENT_ERROR_MAX];
-} Last;
+} Lookup;
 
 /* --- asking ---------------------------------------------------------------------------- */
 
-/* All return 0, or 1 with the reason in last->error. */
+/* All return 0, or 1 with the reason in lookup->error. */
 
-static int fail_memory(Last *last) {
-    (void)snprintf(last->error, sizeof(last->error), "out of memory");
+static int fail_memory(Lookup *lookup) {
+    (void)snprintf(lookup->error, sizeof(lookup->error), "out of memory");
     return 1;
 }
 
-static int fetch(Last *last, Str path, Str *ret) {
-    int r =
-        path.ptr ? berth_client_get(&last->access, path, last->story.arena, ret, last->error) : -1;
+static int fetch(Lookup *lookup, Str path, Str *ret) {
+    int r = path.ptr ? berth_client_get(
+                           &lookup->access, path, lookup->decisions.arena, ret, lookup->error)
+                     : -1;
 
-    return r < 0 ? fail_memory(last) : r;
+    return r < 0 ? fail_memory(lookup) : r;
 }
 
-static int check_reader(Last *last, JsonReader *reader) {
+static int check_reader(Lookup *lookup, JsonReader *reader) {
     json_end(reader);
     if (json_error(reader) == JSON_OK)
         return 0;
-    (void)snprintf(
-        last->error, sizeof(last->error), "%s does not answer like a berth", last->access.server);
+    (void)snprintf(lookup->error,
+        sizeof(lookup->error),
+        "%s does not answer like a berth",
+        lookup->access.server);
     return 1;
 }
 
 /* The newest of @verb about the pod. */
 static int find_newest(
-    Last *last, const char *filter, Str value, const char *verb, LastDecision *ret) {
-    Str path = arena_printf(last->story.arena,
+    Lookup *lookup, const char *filter, Str value, const char *verb, ApiDecision *ret) {
+    Str path = arena_printf(lookup->decisions.arena,
         "/api/v1/decisions?%s=%.*s&verb=%s&limit=1",
         filter,
-        STR_FMT(berth_client_escape(value, last->story.arena)),
+        STR_FMT(berth_client_escape(value, lookup->decisions.arena)),
         verb);
     Str page = STR_NULL, key;
     JsonReader reader;
-    int r = fetch(last, path, &page);
+    int r = fetch(lookup, path, &page);
 
     if (r != 0)
         return r;
@@ -76,42 +79,42 @@ static int find_newest(
         }
         json_array(&reader);
         while (json_element(&reader))
-            last_decision_decode(&reader, last->story.arena, ret);
+            api_decision_decode(&reader, lookup->decisions.arena, ret);
     }
-    return check_reader(last, &reader);
+    return check_reader(lookup, &reader);
 }
 
 /* The one that came after the filter, if there is one. */
-static int find_following(Last *last, const char *verb, LastDecision *ret) {
-    Str pod = str_from_c(last->story.pod), uid = last->story.filter.uid;
-    int r = str_is_empty(uid) ? find_newest(last, "pod", pod, verb, ret)
-                              : find_newest(last, "uid", uid, verb, ret);
+static int find_following(Lookup *lookup, const char *verb, ApiDecision *ret) {
+    Str pod = str_from_c(lookup->decisions.pod), uid = lookup->decisions.filter.uid;
+    int r = str_is_empty(uid) ? find_newest(lookup, "pod", pod, verb, ret)
+                              : find_newest(lookup, "uid", uid, verb, ret);
 
-    if (r == 0 && ret->id < last->story.filter.id)
-        *ret = (LastDecision){0};
+    if (r == 0 && ret->id < lookup->decisions.filter.id)
+        *ret = (ApiDecision){0};
     return r;
 }
 
 /* What became of the nodes: all, or the one that is asked for. */
-static int fetch_nodes(Last *last, LastDecision *decision) {
-    const char *node = last->story.node;
+static int fetch_nodes(Lookup *lookup, ApiDecision *decision) {
+    const char *node = lookup->decisions.node;
     Str filter = STR_NULL;
     int r = 0;
 
     if (decision->id == 0 || !decision->has_nodes)
         return 0;
     if (node)
-        filter = arena_printf(last->story.arena,
+        filter = arena_printf(lookup->decisions.arena,
             "&node=%.*s",
-            STR_FMT(berth_client_escape(str_from_c(node), last->story.arena)));
+            STR_FMT(berth_client_escape(str_from_c(node), lookup->decisions.arena)));
     for (size_t i = 0; r == 0 && i < PAGES_MAX && (i == 0 || decision->next > 0); i++) {
         Str after = STR_NULL, page = STR_NULL;
         JsonReader reader;
 
         if (decision->next > 0)
-            after = arena_printf(last->story.arena, "&after=%" PRId64, decision->next);
-        r = fetch(last,
-            arena_printf(last->story.arena,
+            after = arena_printf(lookup->decisions.arena, "&after=%" PRId64, decision->next);
+        r = fetch(lookup,
+            arena_printf(lookup->decisions.arena,
                 "/api/v1/decisions/%" PRId64 "?limit=" PAGE_LIMIT "%.*s%.*s",
                 decision->id,
                 STR_FMT(filter),
@@ -120,51 +123,52 @@ static int fetch_nodes(Last *last, LastDecision *decision) {
         if (r != 0)
             break;
         json_reader_init(&reader, page);
-        last_decision_decode(&reader, last->story.arena, decision);
-        r = check_reader(last, &reader);
+        api_decision_decode(&reader, lookup->decisions.arena, decision);
+        r = check_reader(lookup, &reader);
     }
     return r;
 }
 
-static int index_scores(Last *last) {
-    last->story.scores = MAP_INIT_IN(last->story.arena);
-    for (size_t i = 0; i < last->story.prioritize.nodes.n; i++) {
-        Str name = last->story.prioritize.nodes.items[i].name;
+static int index_scores(Lookup *lookup) {
+    lookup->decisions.scores = MAP_INIT_IN(lookup->decisions.arena);
+    for (size_t i = 0; i < lookup->decisions.prioritize.nodes.n; i++) {
+        Str name = lookup->decisions.prioritize.nodes.items[i].name;
 
-        if (map_find(&last->story.scores, name) == MAP_NONE &&
-            map_add(&last->story.scores, name, (uint32_t)i) < 0)
-            return fail_memory(last);
+        if (map_find(&lookup->decisions.scores, name) == MAP_NONE &&
+            map_add(&lookup->decisions.scores, name, (uint32_t)i) < 0)
+            return fail_memory(lookup);
     }
     return 0;
 }
 
-static int ask_all(Last *last) {
-    int r = find_newest(last, "pod", str_from_c(last->story.pod), "filter", &last->story.filter);
+static int ask_all(Lookup *lookup) {
+    int r = find_newest(
+        lookup, "pod", str_from_c(lookup->decisions.pod), "filter", &lookup->decisions.filter);
 
-    if (r == 0 && last->story.filter.id == 0) {
-        (void)snprintf(last->error,
-            sizeof(last->error),
+    if (r == 0 && lookup->decisions.filter.id == 0) {
+        (void)snprintf(lookup->error,
+            sizeof(lookup->error),
             "%s remembers no filter about %s",
-            last->access.server,
-            last->story.pod);
+            lookup->access.server,
+            lookup->decisions.pod);
         return 1;
     }
     if (r == 0)
-        r = find_following(last, "prioritize", &last->story.prioritize);
+        r = find_following(lookup, "prioritize", &lookup->decisions.prioritize);
     if (r == 0)
-        r = find_following(last, "preempt", &last->story.preempt);
+        r = find_following(lookup, "preempt", &lookup->decisions.preempt);
     if (r == 0)
-        r = find_following(last, "bind", &last->story.bind);
+        r = find_following(lookup, "bind", &lookup->decisions.bind);
     if (r == 0)
-        r = fetch_nodes(last, &last->story.filter);
+        r = fetch_nodes(lookup, &lookup->decisions.filter);
     if (r == 0)
-        r = fetch_nodes(last, &last->story.prioritize);
-    return r == 0 ? index_scores(last) : r;
+        r = fetch_nodes(lookup, &lookup->decisions.prioritize);
+    return r == 0 ? index_scores(lookup) : r;
 }
 
 /* --- for programs ---------------------------------------------------------------------------- */
 
-static void write_decision(JsonWriter *writer, Str key, const LastDecision *decision) {
+static void write_decision(JsonWriter *writer, Str key, const ApiDecision *decision) {
     json_write_key(writer, key);
     if (decision->id == 0) {
         json_write_null(writer);
@@ -183,31 +187,31 @@ static void write_decision(JsonWriter *writer, Str key, const LastDecision *deci
     json_write_end_object(writer);
 }
 
-static void write_explanation(const LastStory *story, JsonWriter *writer) {
+static void write_explanation(const PodDecisions *decisions, JsonWriter *writer) {
     const NodeExplanation *only = NULL;
 
     json_write_key(writer, STR("explanation"));
-    if (story->telling && story->node)
-        only = telling_find(story->telling, str_from_c(story->node));
-    if (story->telling && (only || !story->node)) {
-        telling_json_value(story->telling, only, writer);
+    if (decisions->printer && decisions->node)
+        only = explain_print_find(decisions->printer, str_from_c(decisions->node));
+    if (decisions->printer && (only || !decisions->node)) {
+        explain_print_json_value(decisions->printer, only, writer);
         return;
     }
     json_write_null(writer);
-    if (story->obstacle)
-        json_write_member(writer, STR("unexplained"), str_from_c(story->obstacle));
+    if (decisions->obstacle)
+        json_write_member(writer, STR("unexplained"), str_from_c(decisions->obstacle));
 }
 
-static void print_json(const LastStory *story, Buf *out) {
+static void print_json(const PodDecisions *decisions, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     writer.indent = 2;
     json_write_object(&writer);
-    write_decision(&writer, STR("filter"), &story->filter);
-    write_decision(&writer, STR("prioritize"), &story->prioritize);
-    write_decision(&writer, STR("preempt"), &story->preempt);
-    write_decision(&writer, STR("bind"), &story->bind);
-    write_explanation(story, &writer);
+    write_decision(&writer, STR("filter"), &decisions->filter);
+    write_decision(&writer, STR("prioritize"), &decisions->prioritize);
+    write_decision(&writer, STR("preempt"), &decisions->preempt);
+    write_decision(&writer, STR("bind"), &decisions->bind);
+    write_explanation(decisions, &writer);
     json_write_end_object(&writer);
     buf_append_char(out, '\n');
 }
@@ -215,28 +219,30 @@ static void print_json(const LastStory *story, Buf *out) {
 /* --- in full ------------------------------------------------------------------------------ */
 
 /* The filter once more, with everything that led to it; if it was answered, and is still kept. */
-static int look_back(Last *last, const Zones *zones, LastHindsight *ret) {
-    LastStory *story = &last->story;
+static int look_back(Lookup *lookup, const Zones *zones, ReplayedFilter *ret) {
+    PodDecisions *decisions = &lookup->decisions;
 
-    if (!str_is_empty(story->filter.error))
+    if (!str_is_empty(decisions->filter.error))
         return 0;
-    if (last_hindsight(&last->access, story->filter.id, story->node, zones, story->arena, ret) < 0)
-        return fail_memory(last);
+    if (replayed_filter_fetch(
+            &lookup->access, decisions->filter.id, decisions->node, zones, decisions->arena, ret) <
+        0)
+        return fail_memory(lookup);
     if (ret->obstacle[0] != '\0')
-        story->obstacle = ret->obstacle;
+        decisions->obstacle = ret->obstacle;
     return 0;
 }
 
-static int print(
-    Last *last, const LastQuestion *question, LastHindsight *hindsight, Arena *scratch, Buf *out) {
+static int print(Lookup *lookup, const ExplainLastOptions *options, ReplayedFilter *replayed,
+    Arena *scratch, Buf *out) {
     bool colour = terminal_has_colour(stdout);
-    LastStory *story = &last->story;
-    Telling telling = {
-        .explanation = &hindsight->found.explanation,
-        .pod = &hindsight->found.pod,
-        .now_nsec = hindsight->found.now_nsec,
-        .weight = question->weight,
-        .all = question->all,
+    PodDecisions *decisions = &lookup->decisions;
+    ExplainPrinter printer = {
+        .explanation = &replayed->found.explanation,
+        .pod = &replayed->found.pod,
+        .now_nsec = replayed->found.now_nsec,
+        .weight = options->weight,
+        .all = options->all,
         .colour = colour,
         .paint = paint_for(colour),
         .scratch = scratch,
@@ -244,40 +250,40 @@ static int print(
     };
     int r = 0;
 
-    story->telling = hindsight->found.view ? &telling : NULL;
-    if (question->json)
-        print_json(story, out);
+    decisions->printer = replayed->found.view ? &printer : NULL;
+    if (options->json)
+        print_json(decisions, out);
     else
-        r = last_story_print(story, out);
-    story->telling = NULL;
-    return r < 0 || telling.error < 0 || buf_error(out) ? fail_memory(last) : 0;
+        r = pod_decisions_print(decisions, out);
+    decisions->printer = NULL;
+    return r < 0 || printer.error < 0 || buf_error(out) ? fail_memory(lookup) : 0;
 }
 
-int explain_last(const LastQuestion *question) {
+int explain_last(const ExplainLastOptions *options) {
     _cleanup_(arena_freep) Arena *arena = arena_new(LAST_BUDGET);
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     _cleanup_(zones_freep) Zones *zones = zones_new();
     _cleanup_(buf_done) Buf out = BUF_INIT(LAST_TEXT_MAX);
-    _cleanup_(last_hindsight_done) LastHindsight hindsight = {0};
-    ServerSource source = question->source;
-    Last last = {
-        .story = {.pod = question->pod,
-            .node = question->node,
-            .all = question->all,
+    _cleanup_(replayed_filter_done) ReplayedFilter replayed = {0};
+    ServerSource source = options->source;
+    Lookup lookup = {
+        .decisions = {.pod = options->pod,
+            .node = options->node,
+            .all = options->all,
             .arena = arena},
     };
     int r;
 
     if (arena && (r = server_source_open(&source, WHO)) != 0)
         return r;
-    last.access = source.access;
-    r = arena && scratch && zones ? ask_all(&last) : fail_memory(&last);
+    lookup.access = source.access;
+    r = arena && scratch && zones ? ask_all(&lookup) : fail_memory(&lookup);
     if (r == 0)
-        r = look_back(&last, zones, &hindsight);
+        r = look_back(&lookup, zones, &replayed);
     if (r == 0)
-        r = print(&last, question, &hindsight, scratch, &out);
+        r = print(&lookup, options, &replayed, scratch, &out);
     if (r != 0) {
-        terminal_complain(WHO, last.error);
+        terminal_complain(WHO, lookup.error);
         return EXIT_UNREACHABLE;
     }
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;

@@ -14,14 +14,14 @@
 
 #include "cli/server-source.h"
 
-typedef struct LastQuestion {
+typedef struct ExplainLastOptions {
     const char *pod; /* NAMESPACE/NAME; NULL: not asked */
     ServerSource source;
     const char *node; /* only this one; NULL: all */
     bool all;         /* every node, not only the best */
     bool json;
     int64_t weight; /* kube-scheduler's for this extender */
-} LastQuestion;
+} ExplainLastOptions;
 
 /* Asks and prints; the exit code. */
-int explain_last(const LastQuestion *question);
+int explain_last(const ExplainLastOptions *options);

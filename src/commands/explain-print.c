@@ -7,82 +7,86 @@
 #include "base/visible.h"
 #include "extender/score.h"
 
-void telling_count(Telling *t, uint64_t n) {
-    buf_append_grouped(t->out, n);
+void explain_print_count(ExplainPrinter *printer, uint64_t n) {
+    buf_append_grouped(printer->out, n);
 }
 
-void telling_values(Telling *t, const CelLeaf *values, size_t n) {
+void explain_print_values(ExplainPrinter *printer, const CelLeaf *values, size_t n) {
     for (size_t i = 0; i < n; i++) {
         Buf text = BUF_INIT(4096);
 
         probe_leaf_print(&values[i], &text);
-        buf_append(t->out, i > 0 ? STR(", ") : STR_NULL);
-        (void)visible_append(t->out, buf_str(&text));
+        buf_append(printer->out, i > 0 ? STR(", ") : STR_NULL);
+        (void)visible_append(printer->out, buf_str(&text));
         buf_done(&text);
     }
 }
 
-void telling_why(Telling *t, const FailedRule *failed, const FailureDetails *details) {
+void explain_print_why(
+    ExplainPrinter *printer, const FailedRule *failed, const FailureDetails *details) {
     if (!str_is_empty(failed->detail)) {
-        (void)visible_append(t->out, failed->detail);
+        (void)visible_append(printer->out, failed->detail);
         return;
     }
-    telling_values(t, details->values, details->n_values);
+    explain_print_values(printer, details->values, details->n_values);
 }
 
-void telling_needs(Telling *t, const FailureDetails *details, const char *indent) {
+void explain_print_needs(
+    ExplainPrinter *printer, const FailureDetails *details, const char *indent) {
     for (size_t i = 0; i < details->n_remedies; i++) {
         if (i == 0)
-            buf_printf(t->out, "%sneeds ", indent);
+            buf_printf(printer->out, "%sneeds ", indent);
         else
-            buf_append(t->out, STR(" and "));
-        (void)visible_append(t->out, details->remedies[i].text);
+            buf_append(printer->out, STR(" and "));
+        (void)visible_append(printer->out, details->remedies[i].text);
     }
     if (details->n_remedies > 0)
-        buf_append_char(t->out, '\n');
+        buf_append_char(printer->out, '\n');
 }
 
-const FailureDetails *telling_details(
-    Telling *t, const NodeExplanation *node, const FailedRule *failed) {
+const FailureDetails *explain_print_details(
+    ExplainPrinter *printer, const NodeExplanation *node, const FailedRule *failed) {
     static const FailureDetails none;
     FailureDetails *details;
     int r;
 
-    arena_reset(t->scratch);
-    details = ARENA_NEW(t->scratch, FailureDetails);
-    r = details ? explain_failure(t->explanation, node, failed, t->scratch, details) : -1;
+    arena_reset(printer->scratch);
+    details = ARENA_NEW(printer->scratch, FailureDetails);
+    r = details ? explain_failure(printer->explanation, node, failed, printer->scratch, details)
+                : -1;
     if (r < 0)
-        t->error = r;
+        printer->error = r;
     return r < 0 ? &none : details;
 }
 
-int64_t telling_points(const Telling *t, unsigned wire) {
-    return score_points(wire, t->weight);
+int64_t explain_print_points(const ExplainPrinter *printer, unsigned wire) {
+    return score_points(wire, printer->weight);
 }
 
-const NodeExplanation *telling_find(const Telling *t, Str name) {
-    for (size_t i = 0; i < t->explanation->n_nodes; i++)
-        if (str_eq(t->explanation->nodes[i].node, name))
-            return &t->explanation->nodes[i];
+const NodeExplanation *explain_print_find(const ExplainPrinter *printer, Str name) {
+    for (size_t i = 0; i < printer->explanation->n_nodes; i++)
+        if (str_eq(printer->explanation->nodes[i].node, name))
+            return &printer->explanation->nodes[i];
     return NULL;
 }
 
-void telling_share(Telling *t) {
-    buf_append(t->out, str_from_c(t->paint.dim));
-    score_share_print(t->explanation->wire_max, t->weight, t->out);
-    buf_printf(t->out, "%s\n", t->paint.off);
+void explain_print_share(ExplainPrinter *printer) {
+    buf_append(printer->out, str_from_c(printer->paint.dim));
+    score_share_print(printer->explanation->wire_max, printer->weight, printer->out);
+    buf_printf(printer->out, "%s\n", printer->paint.off);
 }
 
 /* --- head --------------------------------------------------------------------------------- */
 
-void telling_asks(Telling *t) {
-    const Pod *pod = t->pod;
+void explain_print_asks(ExplainPrinter *printer) {
+    const Pod *pod = printer->pod;
 
     for (size_t i = 0; i < pod->requests.n; i++) {
-        buf_append(t->out, i ? STR(", ") : STR("  asks "));
-        (void)visible_append(t->out, pod->requests.items[i].name);
-        buf_append_char(t->out, ' ');
-        resource_amount_print(pod->requests.items[i].name, pod->requests.items[i].amount, t->out);
+        buf_append(printer->out, i ? STR(", ") : STR("  asks "));
+        (void)visible_append(printer->out, pod->requests.items[i].name);
+        buf_append_char(printer->out, ' ');
+        resource_amount_print(
+            pod->requests.items[i].name, pod->requests.items[i].amount, printer->out);
     }
 }
 
@@ -100,8 +104,8 @@ static const char *fit_words(PolicyFit fit) {
 }
 
 /* Those that are not for the pod, by why not. */
-static void print_others(Telling *t, PolicyFit fit) {
-    const Explanation *explanation = t->explanation;
+static void print_others(ExplainPrinter *printer, PolicyFit fit) {
+    const Explanation *explanation = printer->explanation;
     size_t n = 0;
 
     for (size_t i = 0; i < explanation->n_policies; i++) {
@@ -110,47 +114,47 @@ static void print_others(Telling *t, PolicyFit fit) {
         if (policy->fit != fit)
             continue;
         if (n++ == 0)
-            buf_printf(t->out, "%snot       ", t->paint.dim);
+            buf_printf(printer->out, "%snot       ", printer->paint.dim);
         else
-            buf_append(t->out, fit == FIT_EXPRESSION_FAILED ? STR("; ") : STR(", "));
-        buf_append(t->out, policy->policy->name);
+            buf_append(printer->out, fit == FIT_EXPRESSION_FAILED ? STR("; ") : STR(", "));
+        buf_append(printer->out, policy->policy->name);
         if (fit == FIT_EXPRESSION_FAILED) {
-            buf_append(t->out, STR(": "));
-            (void)visible_append(t->out, policy->error);
+            buf_append(printer->out, STR(": "));
+            (void)visible_append(printer->out, policy->error);
         }
     }
     if (n > 0)
-        buf_printf(t->out, "  (%s)%s\n", fit_words(fit), t->paint.off);
+        buf_printf(printer->out, "  (%s)%s\n", fit_words(fit), printer->paint.off);
 }
 
-void telling_policies(Telling *t) {
-    const Explanation *explanation = t->explanation;
+void explain_print_policies(ExplainPrinter *printer) {
+    const Explanation *explanation = printer->explanation;
     size_t n = 0;
 
-    buf_append(t->out, STR("policies  "));
+    buf_append(printer->out, STR("policies  "));
     if (explanation->n_applying == 0)
-        buf_append(t->out, STR("none applies to this pod"));
+        buf_append(printer->out, STR("none applies to this pod"));
     for (size_t i = 0; i < explanation->n_policies; i++) {
         const PolicyExplanation *policy = &explanation->policies[i];
 
         if (policy->fit != FIT_APPLIES)
             continue;
-        buf_append(t->out, n++ ? STR(", ") : STR_NULL);
-        buf_append(t->out, policy->policy->name);
-        buf_append(t->out, policy->policy->is_observed ? STR(" (Observe)") : STR_NULL);
+        buf_append(printer->out, n++ ? STR(", ") : STR_NULL);
+        buf_append(printer->out, policy->policy->name);
+        buf_append(printer->out, policy->policy->is_observed ? STR(" (Observe)") : STR_NULL);
     }
-    buf_append_char(t->out, '\n');
+    buf_append_char(printer->out, '\n');
     for (PolicyFit fit = FIT_OTHER_NAMESPACE; fit <= FIT_EXPRESSION_FAILED; fit++)
-        print_others(t, fit);
+        print_others(printer, fit);
 }
 
-void telling_head(Telling *t) {
-    buf_append(t->out, STR("pod       "));
-    (void)visible_append(t->out, t->pod->namespace);
-    buf_append_char(t->out, '/');
-    (void)visible_append(t->out, t->pod->name);
-    telling_asks(t);
-    buf_append_char(t->out, '\n');
-    telling_policies(t);
-    buf_append_char(t->out, '\n');
+void explain_print_head(ExplainPrinter *printer) {
+    buf_append(printer->out, STR("pod       "));
+    (void)visible_append(printer->out, printer->pod->namespace);
+    buf_append_char(printer->out, '/');
+    (void)visible_append(printer->out, printer->pod->name);
+    explain_print_asks(printer);
+    buf_append_char(printer->out, '\n');
+    explain_print_policies(printer);
+    buf_append_char(printer->out, '\n');
 }

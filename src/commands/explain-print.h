@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Telling: an explanation as a table, as everything about one node, or as JSON.
+ * ExplainPrinter: an explanation as a table, as everything about one node, or as JSON.
  *
  *     explain-table.c     the best nodes, and the others by what they fail
  *     explain-node.c      one node, rule by rule
  *     explain-json.c      all of it for programs
- *     explain-telling.c   what these share
+ *     explain-printer.c   what these share
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "extender/explain.h"
 #include "json/write.h"
 
-typedef struct Telling {
+typedef struct ExplainPrinter {
     const Explanation *explanation;
     const Pod *pod;
     int64_t now_nsec;
@@ -29,57 +29,60 @@ typedef struct Telling {
     Arena *scratch; /* reset again and again */
     Buf *out;
     int error; /* -ENOMEM */
-} Telling;
+} ExplainPrinter;
 
 /* The pod, and which policies are for it. */
-void telling_head(Telling *telling);
+void explain_print_head(ExplainPrinter *printer);
 
 /* Of it "  asks cpu 2, memory 1Gi", nothing if it asks for nothing; and the lines about policies.
  */
-void telling_asks(Telling *telling);
-void telling_policies(Telling *telling);
+void explain_print_asks(ExplainPrinter *printer);
+void explain_print_policies(ExplainPrinter *printer);
 
 /* Grouped and counted. */
-void telling_table(Telling *telling);
+void explain_print_table(ExplainPrinter *printer);
 
 /* Of it the nodes: the best of those that pass, and the others by what they fail. */
-void telling_nodes(Telling *telling);
+void explain_print_nodes(ExplainPrinter *printer);
 
 /* Everything about one node. */
-void telling_node(Telling *telling, const NodeExplanation *node);
+void explain_print_node(ExplainPrinter *printer, const NodeExplanation *node);
 
 /* Of it all but the head. */
-void telling_one(Telling *telling, const NodeExplanation *node);
+void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node);
 
 /* The node of this name; NULL: there is none. */
-const NodeExplanation *telling_find(const Telling *telling, Str name);
+const NodeExplanation *explain_print_find(const ExplainPrinter *printer, Str name);
 
 /* docs/policy.md has the schema. @only: this node alone; NULL: all. */
-void telling_json(Telling *telling, const NodeExplanation *only);
+void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only);
 
 /* The same as a value of something larger. */
-void telling_json_value(Telling *telling, const NodeExplanation *only, JsonWriter *writer);
+void explain_print_json_value(
+    ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer);
 
 /* --- what table and node share ------------------------------------------------------------ */
 
 /* 4,203 */
-void telling_count(Telling *telling, uint64_t n);
+void explain_print_count(ExplainPrinter *printer, uint64_t n);
 
 /* "node.free.cpu = 500m, pod.requests.cpu = 2" */
-void telling_values(Telling *telling, const CelLeaf *values, size_t n);
+void explain_print_values(ExplainPrinter *printer, const CelLeaf *values, size_t n);
 
 /* Why, in a few words: the rule's message, or the values that led to it. */
-void telling_why(Telling *telling, const FailedRule *failed, const FailureDetails *details);
+void explain_print_why(
+    ExplainPrinter *printer, const FailedRule *failed, const FailureDetails *details);
 
 /* A line "needs 500m more cpu free on the node"; nothing when it is not known. */
-void telling_needs(Telling *telling, const FailureDetails *details, const char *indent);
+void explain_print_needs(
+    ExplainPrinter *printer, const FailureDetails *details, const char *indent);
 
 /* The details of a failure, in the scratch arena, which is emptied first. */
-const FailureDetails *telling_details(
-    Telling *telling, const NodeExplanation *node, const FailedRule *failed);
+const FailureDetails *explain_print_details(
+    ExplainPrinter *printer, const NodeExplanation *node, const FailedRule *failed);
 
 /* What kube-scheduler adds for @wire. */
-int64_t telling_points(const Telling *telling, unsigned wire);
+int64_t explain_print_points(const ExplainPrinter *printer, unsigned wire);
 
 /* What our scores count for beside kube-scheduler's own; one line. */
-void telling_share(Telling *telling);
+void explain_print_share(ExplainPrinter *printer);

@@ -35,40 +35,40 @@ static bool is_ambiguous(const Explanation *explanation, size_t score) {
 }
 
 /* "pack ×3"; how many columns that takes. */
-static size_t print_part_name(Telling *t, size_t score, Buf *out) {
-    const Score *rule = t->explanation->scores[score];
+static size_t print_part_name(ExplainPrinter *printer, size_t score, Buf *out) {
+    const Score *rule = printer->explanation->scores[score];
     size_t begin = out->len;
 
-    if (is_ambiguous(t->explanation, score))
+    if (is_ambiguous(printer->explanation, score))
         buf_printf(out, "%.*s/", STR_FMT(rule->policy->name));
     buf_printf(out, "%.*s", STR_FMT(rule->name));
-    if (t->explanation->n_scores > 1)
+    if (printer->explanation->n_scores > 1)
         buf_printf(out, " ×%g", rule->weight);
     return visible_width(str_skip(buf_str(out), begin));
 }
 
-static size_t part_width(Telling *t, size_t score) {
+static size_t part_width(ExplainPrinter *printer, size_t score) {
     Buf name = BUF_INIT(1024);
-    size_t width = print_part_name(t, score, &name);
+    size_t width = print_part_name(printer, score, &name);
 
     buf_done(&name);
     return width < PART_COLUMNS_MIN ? PART_COLUMNS_MIN : width;
 }
 
-static void print_ranking_head(Telling *t, size_t width) {
-    buf_append(t->out, STR("RANK  "));
-    visible_append_padded(t->out, STR("NODE"), width);
-    buf_append(t->out, STR("  WIRE  SCORE"));
-    for (size_t i = 0; i < t->explanation->n_scores; i++) {
+static void print_ranking_head(ExplainPrinter *printer, size_t width) {
+    buf_append(printer->out, STR("RANK  "));
+    visible_append_padded(printer->out, STR("NODE"), width);
+    buf_append(printer->out, STR("  WIRE  SCORE"));
+    for (size_t i = 0; i < printer->explanation->n_scores; i++) {
         Buf name = BUF_INIT(1024);
-        size_t columns = print_part_name(t, i, &name), needed = part_width(t, i);
+        size_t columns = print_part_name(printer, i, &name), needed = part_width(printer, i);
 
-        buf_append(t->out, i == 0 ? STR("  =  ") : STR("  "));
-        buf_append_repeat(t->out, ' ', needed - columns);
-        buf_append(t->out, buf_str(&name));
+        buf_append(printer->out, i == 0 ? STR("  =  ") : STR("  "));
+        buf_append_repeat(printer->out, ' ', needed - columns);
+        buf_append(printer->out, buf_str(&name));
         buf_done(&name);
     }
-    buf_append_char(t->out, '\n');
+    buf_append_char(printer->out, '\n');
 }
 
 /* onError or onMissing counts for it. */
@@ -76,79 +76,82 @@ static bool has_failed(const ScorePart *part) {
     return part->is_error || part->is_missing;
 }
 
-static void print_ranked(Telling *t, const NodeExplanation *node, size_t width) {
+static void print_ranked(ExplainPrinter *printer, const NodeExplanation *node, size_t width) {
     bool is_offered = node->outcome == NODE_PASSED;
 
-    buf_printf(
-        t->out, "%s%4u%s  ", is_offered ? t->paint.good : t->paint.dim, node->rank, t->paint.off);
-    visible_append_padded(t->out, node->node, width);
+    buf_printf(printer->out,
+        "%s%4u%s  ",
+        is_offered ? printer->paint.good : printer->paint.dim,
+        node->rank,
+        printer->paint.off);
+    visible_append_padded(printer->out, node->node, width);
     if (is_offered)
-        buf_printf(t->out, "  %4u  %5.1f", node->wire_score, node->score);
+        buf_printf(printer->out, "  %4u  %5.1f", node->wire_score, node->score);
     else
-        buf_printf(t->out, "     -  %5.1f", node->score);
-    for (size_t i = 0; i < t->explanation->n_scores; i++)
-        buf_printf(t->out,
+        buf_printf(printer->out, "     -  %5.1f", node->score);
+    for (size_t i = 0; i < printer->explanation->n_scores; i++)
+        buf_printf(printer->out,
             "%s%*.1f%s",
             i == 0 ? "     " : "  ",
-            (int)part_width(t, i) - (has_failed(&node->parts[i]) ? 1 : 0),
+            (int)part_width(printer, i) - (has_failed(&node->parts[i]) ? 1 : 0),
             node->parts[i].value,
             has_failed(&node->parts[i]) ? "!" : "");
     if (!is_offered)
-        buf_printf(t->out, "  %snot offered back%s", t->paint.dim, t->paint.off);
-    buf_append_char(t->out, '\n');
+        buf_printf(printer->out, "  %snot offered back%s", printer->paint.dim, printer->paint.off);
+    buf_append_char(printer->out, '\n');
 }
 
-static void print_more(Telling *t, size_t n) {
-    buf_printf(t->out, "%s      … ", t->paint.dim);
-    telling_count(t, n);
-    buf_printf(t->out, " more; --all shows them%s\n", t->paint.off);
+static void print_more(ExplainPrinter *printer, size_t n) {
+    buf_printf(printer->out, "%s      … ", printer->paint.dim);
+    explain_print_count(printer, n);
+    buf_printf(printer->out, " more; --all shows them%s\n", printer->paint.off);
 }
 
 /* Nothing to rank them by: only who they are. */
-static void print_names(Telling *t, size_t shown) {
-    buf_append(t->out, STR("NODE\n"));
+static void print_names(ExplainPrinter *printer, size_t shown) {
+    buf_append(printer->out, STR("NODE\n"));
     for (size_t i = 0; i < shown; i++) {
-        (void)visible_append(t->out, t->explanation->ranking[i]->node);
-        buf_append_char(t->out, '\n');
+        (void)visible_append(printer->out, printer->explanation->ranking[i]->node);
+        buf_append_char(printer->out, '\n');
     }
 }
 
-static void print_ranking(Telling *t) {
-    const Explanation *explanation = t->explanation;
+static void print_ranking(ExplainPrinter *printer) {
+    const Explanation *explanation = printer->explanation;
     size_t n = explanation->n_passed;
-    size_t shown = t->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
+    size_t shown = printer->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
     size_t width = name_width(explanation->ranking, shown);
 
     if (n == 0)
         return;
-    buf_append_char(t->out, '\n');
+    buf_append_char(printer->out, '\n');
     if (explanation->n_scores == 0) {
-        print_names(t, shown);
+        print_names(printer, shown);
     } else {
-        print_ranking_head(t, width);
+        print_ranking_head(printer, width);
         for (size_t i = 0; i < shown; i++)
-            print_ranked(t, explanation->ranking[i], width);
+            print_ranked(printer, explanation->ranking[i], width);
     }
     if (shown < n)
-        print_more(t, n - shown);
+        print_more(printer, n - shown);
 }
 
-static void print_summary(Telling *t) {
-    const Explanation *explanation = t->explanation;
+static void print_summary(ExplainPrinter *printer) {
+    const Explanation *explanation = printer->explanation;
 
-    buf_append(t->out, str_from_c(t->paint.bold));
-    telling_count(t, explanation->n_passed);
-    buf_append(t->out, STR(" of "));
-    telling_count(t, explanation->n_nodes);
-    buf_printf(t->out, " nodes pass%s", t->paint.off);
+    buf_append(printer->out, str_from_c(printer->paint.bold));
+    explain_print_count(printer, explanation->n_passed);
+    buf_append(printer->out, STR(" of "));
+    explain_print_count(printer, explanation->n_nodes);
+    buf_printf(printer->out, " nodes pass%s", printer->paint.off);
     if (explanation->n_narrowed > 0) {
-        buf_append(t->out, STR("; the best "));
-        telling_count(t, explanation->n_passed - explanation->n_narrowed);
-        buf_append(t->out, STR(" are offered back (narrow), "));
-        telling_count(t, explanation->n_narrowed);
-        buf_append(t->out, STR(" are not"));
+        buf_append(printer->out, STR("; the best "));
+        explain_print_count(printer, explanation->n_passed - explanation->n_narrowed);
+        buf_append(printer->out, STR(" are offered back (narrow), "));
+        explain_print_count(printer, explanation->n_narrowed);
+        buf_append(printer->out, STR(" are not"));
     }
-    buf_append_char(t->out, '\n');
+    buf_append_char(printer->out, '\n');
 }
 
 /* --- nodes that do not ------------------------------------------------------------------------ */
@@ -189,83 +192,85 @@ static Group find_group(const Explanation *explanation, const Filter *filter) {
 
 #define GROUP_INDENT "           "
 
-static void print_group_head(Telling *t, const Group *group) {
+static void print_group_head(ExplainPrinter *printer, const Group *group) {
     char digits[24];
 
     (void)snprintf(digits, sizeof(digits), "%zu", group->n);
-    buf_append_repeat(t->out, ' ', 9 - (strlen(digits) + (strlen(digits) - 1) / 3));
-    buf_append(t->out, str_from_c(t->paint.bad));
-    telling_count(t, group->n);
-    buf_printf(t->out,
+    buf_append_repeat(printer->out, ' ', 9 - (strlen(digits) + (strlen(digits) - 1) / 3));
+    buf_append(printer->out, str_from_c(printer->paint.bad));
+    explain_print_count(printer, group->n);
+    buf_printf(printer->out,
         "%s  %.*s/%.*s: ",
-        t->paint.off,
+        printer->paint.off,
         STR_FMT(group->filter->policy->name),
         STR_FMT(group->filter->name));
-    (void)visible_append(t->out, group->filter->reason);
+    (void)visible_append(printer->out, group->filter->reason);
     if (group->filter->is_unresolvable)
-        buf_printf(t->out, " %s(preemption cannot help)%s", t->paint.dim, t->paint.off);
-    buf_append_char(t->out, '\n');
+        buf_printf(
+            printer->out, " %s(preemption cannot help)%s", printer->paint.dim, printer->paint.off);
+    buf_append_char(printer->out, '\n');
 }
 
-static void print_more_rules(Telling *t, const Group *group) {
-    buf_printf(t->out, GROUP_INDENT "%s", t->paint.dim);
+static void print_more_rules(ExplainPrinter *printer, const Group *group) {
+    buf_printf(printer->out, GROUP_INDENT "%s", printer->paint.dim);
     if (group->n == 1) {
-        buf_append(t->out, STR("it fails"));
+        buf_append(printer->out, STR("it fails"));
     } else if (group->n_more == group->n) {
-        buf_append(t->out, STR("all of them fail"));
+        buf_append(printer->out, STR("all of them fail"));
     } else {
-        telling_count(t, group->n_more);
-        buf_append(t->out, STR(" of them fail"));
+        explain_print_count(printer, group->n_more);
+        buf_append(printer->out, STR(" of them fail"));
     }
-    buf_printf(t->out, " other rules, too%s\n", t->paint.off);
+    buf_printf(printer->out, " other rules, too%s\n", printer->paint.off);
 }
 
-static void print_example(Telling *t, const Group *group) {
+static void print_example(ExplainPrinter *printer, const Group *group) {
     const NodeExplanation *node = group->example;
     const FailedRule *failed = failure_in(node, group);
-    const FailureDetails *details = telling_details(t, node, failed);
+    const FailureDetails *details = explain_print_details(printer, node, failed);
 
-    buf_append(t->out, STR(GROUP_INDENT));
-    buf_append(t->out, group->n > 1 ? STR("e.g. ") : STR_NULL);
-    (void)visible_append(t->out, node->node);
-    buf_append(t->out, STR(": "));
-    telling_why(t, failed, details);
-    buf_append_char(t->out, '\n');
-    telling_needs(t, details, GROUP_INDENT);
+    buf_append(printer->out, STR(GROUP_INDENT));
+    buf_append(printer->out, group->n > 1 ? STR("e.g. ") : STR_NULL);
+    (void)visible_append(printer->out, node->node);
+    buf_append(printer->out, STR(": "));
+    explain_print_why(printer, failed, details);
+    buf_append_char(printer->out, '\n');
+    explain_print_needs(printer, details, GROUP_INDENT);
     if (group->n_more > 0)
-        print_more_rules(t, group);
+        print_more_rules(printer, group);
 }
 
 /* --all: each node of the group. */
-static void print_members(Telling *t, const Group *group) {
-    for (size_t i = 0; i < t->explanation->n_nodes; i++) {
-        const NodeExplanation *node = &t->explanation->nodes[i];
+static void print_members(ExplainPrinter *printer, const Group *group) {
+    for (size_t i = 0; i < printer->explanation->n_nodes; i++) {
+        const NodeExplanation *node = &printer->explanation->nodes[i];
         const FailedRule *failed = failure_in(node, group);
         size_t n_others = node->n_acting - (group->is_observed ? 0 : 1);
 
         if (!failed)
             continue;
-        buf_append(t->out, STR(GROUP_INDENT));
-        (void)visible_append(t->out, node->node);
-        buf_append(t->out, STR(": "));
-        telling_why(t, failed, telling_details(t, node, failed));
+        buf_append(printer->out, STR(GROUP_INDENT));
+        (void)visible_append(printer->out, node->node);
+        buf_append(printer->out, STR(": "));
+        explain_print_why(printer, failed, explain_print_details(printer, node, failed));
         if (!group->is_observed && n_others > 0)
-            buf_printf(t->out, " %s+%zu more%s", t->paint.dim, n_others, t->paint.off);
-        buf_append_char(t->out, '\n');
+            buf_printf(
+                printer->out, " %s+%zu more%s", printer->paint.dim, n_others, printer->paint.off);
+        buf_append_char(printer->out, '\n');
     }
 }
 
-static void print_group(Telling *t, const Group *group) {
-    print_group_head(t, group);
-    if (t->all)
-        print_members(t, group);
+static void print_group(ExplainPrinter *printer, const Group *group) {
+    print_group_head(printer, group);
+    if (printer->all)
+        print_members(printer, group);
     else
-        print_example(t, group);
+        print_example(printer, group);
 }
 
 /* Those that act, or those that are only watched. */
-static void print_groups(Telling *t, bool observed, const char *title) {
-    const Explanation *explanation = t->explanation;
+static void print_groups(ExplainPrinter *printer, bool observed, const char *title) {
+    const Explanation *explanation = printer->explanation;
     bool is_first = true;
 
     for (size_t i = 0; i < explanation->n_policies; i++) {
@@ -279,9 +284,9 @@ static void print_groups(Telling *t, bool observed, const char *title) {
             if (group.n == 0)
                 continue;
             if (is_first)
-                buf_printf(t->out, "\n%s\n", title);
+                buf_printf(printer->out, "\n%s\n", title);
             is_first = false;
-            print_group(t, &group);
+            print_group(printer, &group);
         }
     }
 }
@@ -289,68 +294,69 @@ static void print_groups(Telling *t, bool observed, const char *title) {
 /* --- what went wrong, and what it counts for -------------------------------------------------- */
 
 /* "(onMissing: allow)": what counts where it failed. */
-static void print_fallback(Telling *t, const RuleErrors *errors) {
+static void print_fallback(ExplainPrinter *printer, const RuleErrors *errors) {
     Fallback fallback;
 
-    buf_printf(t->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
+    buf_printf(printer->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
     if (errors->score) {
-        buf_printf(t->out,
+        buf_printf(printer->out,
             "%g)",
             errors->is_missing ? errors->score->on_missing : errors->score->on_error);
         return;
     }
     fallback = errors->is_missing ? errors->filter->on_missing : errors->filter->on_error;
-    buf_append(t->out, fallback == FALLBACK_ALLOW ? STR("allow)") : STR("reject)"));
+    buf_append(printer->out, fallback == FALLBACK_ALLOW ? STR("allow)") : STR("reject)"));
 }
 
-static void print_rule_errors(Telling *t, const RuleErrors *errors) {
+static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors) {
     const Policy *policy = errors->filter ? errors->filter->policy : errors->score->policy;
     Str name = errors->filter ? errors->filter->name : errors->score->name;
 
-    buf_printf(t->out,
+    buf_printf(printer->out,
         "  %s%.*s/%.*s%s on ",
-        t->paint.bad,
+        printer->paint.bad,
         STR_FMT(policy->name),
         STR_FMT(name),
-        t->paint.off);
-    telling_count(t, errors->n);
-    buf_printf(t->out, " node%s", errors->n == 1 ? "" : "s");
-    print_fallback(t, errors);
-    buf_append(t->out, errors->n > 1 ? STR(": e.g. ") : STR(": "));
-    (void)visible_append(t->out, errors->node);
-    buf_append(t->out, STR(": "));
-    (void)visible_append(t->out, errors->text);
-    buf_append_char(t->out, '\n');
+        printer->paint.off);
+    explain_print_count(printer, errors->n);
+    buf_printf(printer->out, " node%s", errors->n == 1 ? "" : "s");
+    print_fallback(printer, errors);
+    buf_append(printer->out, errors->n > 1 ? STR(": e.g. ") : STR(": "));
+    (void)visible_append(printer->out, errors->node);
+    buf_append(printer->out, STR(": "));
+    (void)visible_append(printer->out, errors->text);
+    buf_append_char(printer->out, '\n');
 }
 
 /* Those for want of a metric, or the others. */
-static void print_errors(Telling *t, bool is_missing, const char *title) {
+static void print_errors(ExplainPrinter *printer, bool is_missing, const char *title) {
     bool is_first = true;
 
-    for (size_t i = 0; i < t->explanation->n_errors; i++) {
-        const RuleErrors *errors = &t->explanation->errors[i];
+    for (size_t i = 0; i < printer->explanation->n_errors; i++) {
+        const RuleErrors *errors = &printer->explanation->errors[i];
 
         if (errors->is_missing != is_missing)
             continue;
         if (is_first)
-            buf_printf(t->out, "\n%s\n", title);
+            buf_printf(printer->out, "\n%s\n", title);
         is_first = false;
-        print_rule_errors(t, errors);
+        print_rule_errors(printer, errors);
     }
 }
 
-void telling_table(Telling *t) {
-    telling_head(t);
-    print_summary(t);
-    telling_nodes(t);
+void explain_print_table(ExplainPrinter *printer) {
+    explain_print_head(printer);
+    print_summary(printer);
+    explain_print_nodes(printer);
 }
 
-void telling_nodes(Telling *t) {
-    print_ranking(t);
-    if (t->explanation->n_scores > 0 && t->explanation->n_passed > 0)
-        telling_share(t);
-    print_groups(t, /* observed= */ false, "rejected by");
-    print_groups(t, /* observed= */ true, "would be rejected by (mode Observe, not acted upon)");
-    print_errors(t, /* is_missing= */ false, "expressions that failed");
-    print_errors(t, /* is_missing= */ true, "metrics that are missing");
+void explain_print_nodes(ExplainPrinter *printer) {
+    print_ranking(printer);
+    if (printer->explanation->n_scores > 0 && printer->explanation->n_passed > 0)
+        explain_print_share(printer);
+    print_groups(printer, /* observed= */ false, "rejected by");
+    print_groups(
+        printer, /* observed= */ true, "would be rejected by (mode Observe, not acted upon)");
+    print_errors(printer, /* is_missing= */ false, "expressions that failed");
+    print_errors(printer, /* is_missing= */ true, "metrics that are missing");
 }

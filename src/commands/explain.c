@@ -43,8 +43,8 @@ typedef struct Settings {
     bool all;
     bool json;
     int64_t weight;
-    LastQuestion last;  /* with a pod: none of the sources above */
-    const char *bundle; /* a file: none of them either */
+    ExplainLastOptions last; /* with a pod: none of the sources above */
+    const char *bundle;      /* a file: none of them either */
 } Settings;
 
 /* --- the command -------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ static int print(
     _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
     bool colour = terminal_has_colour(stdout);
     const NodeExplanation *only = NULL;
-    Telling telling = {
+    ExplainPrinter printer = {
         .explanation = explanation,
         .pod = pod,
         .now_nsec = now,
@@ -120,18 +120,18 @@ static int print(
 
     if (!scratch)
         return terminal_out_of_memory(WHO);
-    if (settings->node && !(only = telling_find(&telling, str_from_c(settings->node)))) {
+    if (settings->node && !(only = explain_print_find(&printer, str_from_c(settings->node)))) {
         (void)fprintf(stderr, WHO ": the cluster has no node \"%s\"\n", settings->node);
         return EXIT_UNREACHABLE;
     }
     if (settings->json)
-        telling_json(&telling, only);
+        explain_print_json(&printer, only);
     else if (only)
-        telling_node(&telling, only);
+        explain_print_node(&printer, only);
     else
-        telling_table(&telling);
-    if (telling.error < 0)
-        return internal_error(telling.error);
+        explain_print_table(&printer);
+    if (printer.error < 0)
+        return internal_error(printer.error);
     if (buf_error(&out) < 0)
         return internal_error(buf_error(&out));
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;

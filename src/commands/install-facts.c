@@ -16,12 +16,12 @@
 #define PATH_MAX_LEN ((size_t)1024)
 
 typedef struct Look {
-    Gather gather;
+    Collector collector;
     InstallFacts *facts;
 } Look;
 
 static int note_failure(Look *look, const char *what, const char *error) {
-    gather_note(&look->gather, "%s cannot be seen: %s\n", what, error);
+    collect_note(&look->collector, "%s cannot be seen: %s\n", what, error);
     return 0;
 }
 
@@ -93,12 +93,13 @@ static bool read_nodes(Str body, Arena *arena, InstallFacts *facts, size_t *ret_
 static int list_nodes(Look *look, const char *path, bool is_control_plane, size_t *ret_n) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r = gather_get(&look->gather, path, &reply, error);
+    int r = collect_get(&look->collector, path, &reply, error);
 
     if (r < 0)
         return r;
     if (r == 0 &&
-        !read_nodes(reply.body, look->gather.arena, is_control_plane ? look->facts : NULL, ret_n)) {
+        !read_nodes(
+            reply.body, look->collector.arena, is_control_plane ? look->facts : NULL, ret_n)) {
         (void)snprintf(error, sizeof(error), "the answer is no list of nodes");
         r = 1;
     }
@@ -133,16 +134,16 @@ static int look_at_schedulers(Look *look) {
     BlockingReply reply;
     int r;
 
-    facts->schedulers = ARENA_ARRAY(look->gather.arena, SchedulerPod, INSTALL_SCHEDULERS_MAX);
+    facts->schedulers = ARENA_ARRAY(look->collector.arena, SchedulerPod, INSTALL_SCHEDULERS_MAX);
     if (!facts->schedulers)
         return -ENOMEM;
-    r = gather_get(&look->gather, path, &reply, error);
+    r = collect_get(&look->collector, path, &reply, error);
     if (r < 0)
         return r;
     if (r != 0)
         return note_failure(look, "kube-scheduler's pods", error);
     if (!scheduler_pods_read(reply.body,
-            look->gather.arena,
+            look->collector.arena,
             facts->schedulers,
             INSTALL_SCHEDULERS_MAX,
             &facts->n_schedulers))
@@ -154,9 +155,9 @@ static int look_at_schedulers(Look *look) {
 }
 
 static int look_at_berths(Look *look) {
-    const Facts *found = look->gather.facts;
+    const InstallationFacts *found = look->collector.facts;
     InstallFacts *facts = look->facts;
-    int r = gather_pods(&look->gather);
+    int r = collect_pods(&look->collector);
 
     if (r < 0)
         return r;
@@ -172,8 +173,11 @@ static int look_for(
     Look *look, const char *path, const char *what, bool *ret_is_known, bool *ret_has) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r = blocking_client_request_with(
-        look->gather.client, &(BlockingRequest){.path = path}, look->gather.arena, &reply, error);
+    int r = blocking_client_request_with(look->collector.client,
+        &(BlockingRequest){.path = path},
+        look->collector.arena,
+        &reply,
+        error);
 
     if (r < 0)
         return r;
@@ -182,7 +186,7 @@ static int look_for(
     if (*ret_is_known)
         return 0;
     if (r == 0)
-        blocking_client_explain(&reply, look->gather.arena, error);
+        blocking_client_explain(&reply, look->collector.arena, error);
     return note_failure(look, what, error);
 }
 
@@ -221,8 +225,8 @@ static int minor_of(Str version) {
 /* --- all of it --------------------------------------------------------------------------- */
 
 static int look_at_all(Look *look, const char *namespace) {
-    Facts *facts = look->gather.facts;
-    int r = gather_cluster(&look->gather);
+    InstallationFacts *facts = look->collector.facts;
+    int r = collect_cluster(&look->collector);
 
     if (r < 0 || !str_is_empty(facts->cluster_error))
         return r;
@@ -242,10 +246,10 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
     Buf *notes, InstallFacts *ret) {
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
-    GatherOptions options = {0};
-    Facts facts = {0};
+    CollectOptions options = {0};
+    InstallationFacts facts = {0};
     Look look = {
-        .gather = {.options = &options, .arena = arena, .facts = &facts, .notes = notes},
+        .collector = {.options = &options, .arena = arena, .facts = &facts, .notes = notes},
         .facts = ret,
     };
     int r;
@@ -257,7 +261,7 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
     if (r != 0)
         return r;
     client = client_new(access);
-    look.gather.client = client;
+    look.collector.client = client;
     ret->was_asked = true;
     ret->server = arena_copy(arena, str_from_c(access_server(access)));
     ret->origin = arena_copy(arena, str_from_c(access_origin(access)));

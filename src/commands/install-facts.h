@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * What `berth install plan` knows of a cluster, found out with GET requests only. Facts that it may
- * not read are noted, and unknown.
+ * What `berth install plan` knows of a cluster, found out with GET requests only. InstallationFacts
+ * that it may not read are noted, and unknown.
  */
 
 #include <stdbool.h>
@@ -41,8 +41,8 @@ typedef struct InstallFacts {
     bool is_role_known, has_role; /* ClusterRole berth-decide */
 } InstallFacts;
 
-/* Reads the cluster of @source, if it names one. Facts that cannot be read are added to @notes, a
- * line each. 0; or an exit code, after an error message. Strings live in @arena. */
+/* Reads the cluster of @source, if it names one. InstallationFacts that cannot be read are added to
+ * @notes, a line each. 0; or an exit code, after an error message. Strings live in @arena. */
 int install_facts_collect(const ClusterSource *source, const char *namespace, Arena *arena,
     Buf *notes, InstallFacts *ret);
 

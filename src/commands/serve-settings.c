@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #include "base/nsec.h"
-#include "dashboard/dashboard.h"
 #include "cli/command.h"
+#include "dashboard/dashboard.h"
+#include "history/decisions.h"
 #include "input/file.h"
 #include "model/node.h"
-#include "history/decisions.h"
 
 /* kube-scheduler gives an extender 5 s by default. */
 #define DEADLINE_MIN_NSEC NSEC_PER_MSEC

@@ -100,7 +100,7 @@ static Scale find_scale(const SimulateReport *report, size_t number) {
     Scale scale = {.y = TOP + PANEL + (double)number * (PANEL + GAP)};
 
     for (size_t i = 0; i < report->n; i++) {
-        const SimulationResult *result = report->contenders[i].result;
+        const SimulationResult *result = report->runs[i].result;
 
         for (size_t k = 0; k < result->n_samples; k++) {
             scale.x_max = fmax(scale.x_max, result->samples[k].at);
@@ -175,7 +175,7 @@ static void draw_legend(const SimulateReport *report, Buf *out) {
     int x = LEFT;
 
     for (size_t i = 0; i < report->n; i++) {
-        Str name = report->contenders[i].name;
+        Str name = report->runs[i].name;
 
         buf_printf(out,
             "<line x1=\"%d\" y1=\"22\" x2=\"%d\" y2=\"22\" stroke=\"%s\" stroke-width=\"2\" "
@@ -217,7 +217,7 @@ void simulate_chart(const SimulateReport *report, Buf *out) {
         draw_y_axis(&scale, out);
         draw_x_axis(report, &scale, p + 1 == ELEMENTS_OF(panels), out);
         for (size_t i = 0; i < report->n; i++)
-            draw_line(report->contenders[i].result, &panels[p], &scale, i, out);
+            draw_line(report->runs[i].result, &panels[p], &scale, i, out);
     }
     buf_append(out, STR("</svg>\n"));
 }

@@ -138,11 +138,11 @@ static void write_pods(
 }
 
 static void write_contender(const SimulateReport *report, JsonWriter *writer, size_t number) {
-    const Contender *contender = &report->contenders[number];
-    const SimulationResult *result = contender->result;
+    const PolicyRun *run = &report->runs[number];
+    const SimulationResult *result = run->result;
 
     json_write_object(writer);
-    write_string(writer, "name", contender->name);
+    write_string(writer, "name", run->name);
     json_write_key(writer, STR("complete"));
     json_write_bool(writer, !result->is_broken_off);
     write_count(writer, "reached", result->n_reached);
@@ -155,14 +155,14 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
     write_balance(report, writer, "cpu", &result->cpu);
     write_balance(report, writer, "memory", &result->memory);
     write_fits(report, writer, result);
-    write_count(writer, "moves", simulation_result_moves(result, report->contenders[0].result));
+    write_count(writer, "moves", simulation_result_moves(result, report->runs[0].result));
     json_write_key(writer, STR("waiting"));
     json_write_object(writer);
     write_count(writer, "pods", result->n_waited);
     write_double(writer, "mean", result->wait_mean);
     write_double(writer, "most", result->wait_most);
     json_write_end_object(writer);
-    write_count(writer, "metricsAbsent", contender->n_unfed);
+    write_count(writer, "metricsAbsent", run->n_unfed);
     write_follow(report, writer, result);
     if (report->all)
         write_pods(report, writer, result);
@@ -210,7 +210,7 @@ void simulate_placements(const SimulateReport *report, Buf *out) {
     buf_append(out, STR("POD"));
     for (size_t i = 0; i < report->n; i++) {
         buf_append_char(out, '\t');
-        (void)visible_append(out, report->contenders[i].name);
+        (void)visible_append(out, report->runs[i].name);
     }
     buf_append_char(out, '\n');
     for (size_t k = 0; k < report->input->n_arrivals; k++) {
@@ -222,7 +222,7 @@ void simulate_placements(const SimulateReport *report, Buf *out) {
         for (size_t i = 0; i < report->n; i++) {
             buf_append_char(out, '\t');
             (void)visible_append(
-                out, node_of_row(report->input, report->contenders[i].result->pods[k].row));
+                out, node_of_row(report->input, report->runs[i].result->pods[k].row));
         }
         buf_append_char(out, '\n');
     }

@@ -13,17 +13,17 @@
 #include "simulate/simulation-input.h"
 #include "simulate/simulation-result.h"
 
-#define SIMULATE_CONTENDERS_MAX 16u
+#define SIMULATE_RUNS_MAX 16u
 
-typedef struct Contender {
+typedef struct PolicyRun {
     Str name;                 /* "none": no policy */
     size_t n_unfed;           /* metrics that it reads and that nothing was measured for */
     SimulationResult *result; /* NULL: it did not come to that */
-} Contender;
+} PolicyRun;
 
 typedef struct SimulateReport {
     const SimulationInput *input;
-    const Contender *contenders;
+    const PolicyRun *runs;
     size_t n; /* those that have an outcome */
     const Resources *shapes;
     size_t n_shapes;

@@ -22,7 +22,7 @@ typedef enum SimulateForm {
 
 typedef struct SimulateSettings {
     SimulationFiles files;
-    const char *policies[SIMULATE_CONTENDERS_MAX - 1];
+    const char *policies[SIMULATE_RUNS_MAX - 1];
     size_t n_policies;
     const char *metrics; /* a file; NULL: none */
     const char *chart;   /* a file; NULL: none is wanted */

@@ -20,7 +20,7 @@
 typedef struct Line {
     Str label;
     unsigned indent;
-    Str cells[SIMULATE_CONTENDERS_MAX];
+    Str cells[SIMULATE_RUNS_MAX];
 } Line;
 
 typedef struct Table {
@@ -60,7 +60,7 @@ static void set_count(Table *table, Line *line, size_t i, size_t count) {
 }
 
 static const SimulationResult *simulation_result_of(const Table *table, size_t i) {
-    return table->report->contenders[i].result;
+    return table->report->runs[i].result;
 }
 
 /* A line of counts: the member of each outcome at @offset, a size_t. */
@@ -131,7 +131,7 @@ static void add_nodes(Table *table) {
 }
 
 static void add_balance(Table *table, const char *label, bool is_memory) {
-    double means[SIMULATE_CONTENDERS_MAX] = {0}, highest[SIMULATE_CONTENDERS_MAX] = {0};
+    double means[SIMULATE_RUNS_MAX] = {0}, highest[SIMULATE_RUNS_MAX] = {0};
     Line *line;
 
     for (size_t i = 0; i < table->report->n; i++) {
@@ -273,7 +273,7 @@ static void print_head(const SimulateReport *report, Buf *out) {
 
 static void print_lines(const Table *table, Buf *out) {
     const SimulateReport *report = table->report;
-    size_t label_width = 0, widths[SIMULATE_CONTENDERS_MAX];
+    size_t label_width = 0, widths[SIMULATE_RUNS_MAX];
 
     for (size_t i = 0; i < table->lines.n; i++) {
         size_t width =
@@ -283,15 +283,15 @@ static void print_lines(const Table *table, Buf *out) {
     }
     label_width = label_width > LABEL_MAX ? LABEL_MAX : label_width;
     for (size_t i = 0; i < report->n; i++) {
-        widths[i] = visible_width(report->contenders[i].name);
+        widths[i] = visible_width(report->runs[i].name);
         for (size_t k = 0; k < table->lines.n; k++)
             if (table->lines.items[k].cells[i].len > widths[i])
                 widths[i] = table->lines.items[k].cells[i].len;
     }
     buf_append_repeat(out, ' ', label_width);
     for (size_t i = 0; i < report->n; i++) {
-        buf_append_repeat(out, ' ', 2 + widths[i] - visible_width(report->contenders[i].name));
-        (void)visible_append(out, report->contenders[i].name);
+        buf_append_repeat(out, ' ', 2 + widths[i] - visible_width(report->runs[i].name));
+        (void)visible_append(out, report->runs[i].name);
     }
     buf_append_char(out, '\n');
     for (size_t k = 0; k < table->lines.n; k++) {
@@ -331,13 +331,13 @@ static void print_miss(const SimulateReport *report, const FollowMismatch *miss,
 
 static void print_follow(const SimulateReport *report, Buf *out) {
     for (size_t i = 0; report->follows && i < report->n; i++) {
-        const Contender *contender = &report->contenders[i];
-        const SimulationResult *result = contender->result;
+        const PolicyRun *run = &report->runs[i];
+        const SimulationResult *result = run->result;
 
         if (result->n_mismatches == 0)
             continue;
         buf_append(out, STR("\nNot among the best, by "));
-        (void)visible_append(out, contender->name);
+        (void)visible_append(out, run->name);
         buf_append(out, STR(":\n"));
         for (size_t k = 0; k < result->n_mismatches && k < MISSES_SHOWN; k++)
             print_miss(report, &result->mismatches[k], out);
@@ -366,23 +366,23 @@ static void print_notes(const SimulateReport *report, Buf *out) {
             "  %zu pods run on nodes that the file does not have: left out\n",
             input->n_without_node);
     for (size_t i = 0; i < report->n; i++) {
-        const Contender *contender = &report->contenders[i];
+        const PolicyRun *run = &report->runs[i];
 
-        if (contender->n_unfed > 0) {
+        if (run->n_unfed > 0) {
             buf_append(&notes, STR("  "));
-            (void)visible_append(&notes, contender->name);
+            (void)visible_append(&notes, run->name);
             buf_printf(&notes,
                 " reads %zu metric%s that nothing was measured for: absent; --metrics gives them\n",
-                contender->n_unfed,
-                contender->n_unfed == 1 ? "" : "s");
+                run->n_unfed,
+                run->n_unfed == 1 ? "" : "s");
         }
-        if (contender->result->is_broken_off) {
+        if (run->result->is_broken_off) {
             buf_append(&notes, STR("  "));
-            (void)visible_append(&notes, contender->name);
+            (void)visible_append(&notes, run->name);
             buf_printf(&notes,
                 " was broken off after %zu of %zu pods\n",
-                contender->result->n_reached,
-                contender->result->n_pods);
+                run->result->n_reached,
+                run->result->n_pods);
         }
     }
     if (notes.len > 0) {

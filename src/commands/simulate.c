@@ -34,7 +34,7 @@ typedef struct Simulation {
     Arena *scratch;
     SimulationInput *input;
     Zones *zones;
-    Contender contenders[SIMULATE_CONTENDERS_MAX];
+    PolicyRun runs[SIMULATE_RUNS_MAX];
     size_t n;
     Resources shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
@@ -132,7 +132,7 @@ static Str name_of(const char *path) {
 }
 
 /* Of two of one name both are called as they were given. */
-static void name_contenders(Simulation *simulation) {
+static void name_runs(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
     size_t base = !settings->has_no_baseline;
 
@@ -142,11 +142,11 @@ static void name_contenders(Simulation *simulation) {
         for (size_t k = 0; k < settings->n_policies; k++)
             is_twice |=
                 k != i && str_eq(name_of(settings->policies[i]), name_of(settings->policies[k]));
-        simulation->contenders[base + i].name =
+        simulation->runs[base + i].name =
             is_twice ? str_from_c(settings->policies[i]) : name_of(settings->policies[i]);
     }
     if (base)
-        simulation->contenders[0].name = STR("none");
+        simulation->runs[0].name = STR("none");
 }
 
 static RunOptions options_of(Simulation *simulation) {
@@ -175,8 +175,7 @@ static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
     int r;
 
     simulation->shown = UINT32_MAX;
-    r = run_simulation(
-        simulation->input, parts, &options, &simulation->contenders[simulation->n].result);
+    r = run_simulation(simulation->input, parts, &options, &simulation->runs[simulation->n].result);
     clear_bar(simulation);
     if (r < 0)
         return terminal_out_of_memory(WHO);
@@ -208,7 +207,7 @@ static int run_policy(Simulation *simulation, Program *program) {
         return r;
     parts.measurements = measurements;
     if (!metrics.file)
-        simulation->contenders[simulation->n].n_unfed = program->n_gauges;
+        simulation->runs[simulation->n].n_unfed = program->n_gauges;
     return run_one(simulation, &parts);
 }
 
@@ -220,7 +219,7 @@ static int load_program(const char *path, Arena *scratch, Program **ret) {
 /* Policies are read before anything is run: who wrote one wrongly need not wait. */
 static int run_all(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
-    Program *programs[SIMULATE_CONTENDERS_MAX] = {0};
+    Program *programs[SIMULATE_RUNS_MAX] = {0};
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < settings->n_policies; i++)
@@ -261,7 +260,7 @@ static int print(const Simulation *simulation) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     SimulateReport report = {
         .input = simulation->input,
-        .contenders = simulation->contenders,
+        .runs = simulation->runs,
         .n = simulation->n,
         .shapes = simulation->shapes,
         .n_shapes = simulation->n_shapes,
@@ -291,8 +290,8 @@ static int print(const Simulation *simulation) {
 /* --- the command ------------------------------------------------------------------------------ */
 
 static void simulation_done(Simulation *simulation) {
-    for (size_t i = 0; i < SIMULATE_CONTENDERS_MAX; i++)
-        simulation_result_free(simulation->contenders[i].result);
+    for (size_t i = 0; i < SIMULATE_RUNS_MAX; i++)
+        simulation_result_free(simulation->runs[i].result);
     simulation_input_free(simulation->input);
     zones_free(simulation->zones);
     arena_free(simulation->scratch);
@@ -316,7 +315,7 @@ static int simulate(const SimulateSettings *settings) {
         terminal_complain(WHO, error);
         return r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
     }
-    name_contenders(&simulation);
+    name_runs(&simulation);
     r = find_shapes(&simulation);
     if (r != 0)
         return r;

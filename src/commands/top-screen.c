@@ -91,9 +91,9 @@ static void draw_health(Canvas *canvas, const TopState *state) {
         return;
     }
     if (is_healthy(state))
-        buf_printf(&line, "%s %s", has_symbols ? "√" : "+", state->sentence);
+        buf_printf(&line, "%s %s", has_symbols ? "√" : "+", state->summary);
     else
-        buf_printf(&line, "%s %s", has_symbols ? "‼" : "!", state->sentence);
+        buf_printf(&line, "%s %s", has_symbols ? "‼" : "!", state->summary);
     draw_line(canvas, is_healthy(state) ? canvas->paint.good : canvas->paint.bad, buf_str(&line));
 }
 
@@ -104,8 +104,8 @@ static void draw_figures(Canvas *canvas, const TopState *state) {
     buf_append(&line, STR(" filters/s   "));
     print_rate(&line, &state->rejected);
     buf_append(&line, STR(" nodes rejected/s   "));
-    buf_append_grouped(&line, (uint64_t)(state->n_waiting > 0 ? state->n_waiting : 0));
-    buf_append(&line, state->n_waiting == 1 ? STR(" pod waits   p99 ") : STR(" pods wait   p99 "));
+    buf_append_grouped(&line, (uint64_t)(state->n_pending > 0 ? state->n_pending : 0));
+    buf_append(&line, state->n_pending == 1 ? STR(" pod waits   p99 ") : STR(" pods wait   p99 "));
     print_seconds(&line, state->p99_sec);
     buf_printf(
         &line, "   errors %.1f %%   ", isnan(state->error_rate) ? 0 : state->error_rate * 100);

@@ -1,12 +1,15 @@
+/*
+ * Reads the updates of /api/v1/events, and keeps counters and the newest decisions.
+ */
+
 #include "commands/top-state.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "json/read.h"
+#include "cli/json-fields.h"
 
 /* --- counters ------------------------------------------------------------------------------- */
 
@@ -46,42 +49,11 @@ static void copy(char *to, size_t size, Str text) {
     to[shown.len] = '\0';
 }
 
-static void take_text(JsonReader *reader, Arena *arena, char *to, size_t size) {
-    Str text = STR_NULL;
-
-    json_string(reader, arena, &text);
-    copy(to, size, text);
-}
-
-/* null: not known. */
-static void take_number(JsonReader *reader, double *to) {
-    *to = NAN;
-    if (!json_null(reader))
-        json_double(reader, to);
-}
-
 /* "2026-01-02T03:04:05.678Z" to "03:04:05". */
-static void take_time(JsonReader *reader, Arena *arena, char *to, size_t size) {
-    Str text = STR_NULL;
-    size_t t;
+static void copy_time(char *to, size_t size, Str text) {
+    size_t t = str_find(text, 'T');
 
-    json_string(reader, arena, &text);
-    t = str_find(text, 'T');
     copy(to, size, t == SIZE_MAX ? text : str_take(str_skip(text, t + 1), 8));
-}
-
-static void take_sentence(JsonReader *reader, Arena *arena, TopState *state) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("health")))
-            take_text(reader, arena, state->health, sizeof(state->health));
-        else if (json_key_is(reader, key, STR("text")))
-            take_text(reader, arena, state->sentence, sizeof(state->sentence));
-        else
-            json_skip(reader, NULL);
-    }
 }
 
 static void take_count(JsonReader *reader, TopCounter *counter) {
@@ -91,57 +63,33 @@ static void take_count(JsonReader *reader, TopCounter *counter) {
     count(counter, n);
 }
 
-static void take_requests(JsonReader *reader, TopState *state) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("filter")))
-            take_count(reader, &state->filters);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
-static void take_pod(JsonReader *reader, Arena *arena, Str key, TopDecision *decision) {
-    Str text = STR_NULL;
-    size_t at = strlen(decision->pod);
-
-    json_string(reader, arena, &text);
-    if (json_key_is(reader, key, STR("namespace")) || at == 0)
-        copy(decision->pod, sizeof(decision->pod), text);
-    else {
-        copy(decision->pod + at, sizeof(decision->pod) - at, STR("/"));
-        copy(decision->pod + at + 1, sizeof(decision->pod) - at - 1, text);
-    }
-}
-
 static void take_decision(JsonReader *reader, Arena *arena, TopDecision *decision) {
-    Str key;
+    typedef struct Texts {
+        int64_t id, asked, passed;
+        Str time, verb, namespace, name, node, reason;
+    } Texts;
+    static const JsonField fields[] = {
+        {"id", JSON_FIELD_INT, offsetof(Texts, id)},
+        {"time", JSON_FIELD_TEXT, offsetof(Texts, time)},
+        {"verb", JSON_FIELD_TEXT, offsetof(Texts, verb)},
+        {"namespace", JSON_FIELD_TEXT, offsetof(Texts, namespace)},
+        {"name", JSON_FIELD_TEXT, offsetof(Texts, name)},
+        {"asked", JSON_FIELD_INT, offsetof(Texts, asked)},
+        {"passed", JSON_FIELD_INT, offsetof(Texts, passed)},
+        {"node", JSON_FIELD_TEXT, offsetof(Texts, node)},
+        {"reason", JSON_FIELD_TEXT, offsetof(Texts, reason)},
+    };
+    Texts texts = {0};
 
-    *decision = (TopDecision){0};
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("id")))
-            json_int64(reader, &decision->id);
-        else if (json_key_is(reader, key, STR("time")))
-            take_time(reader, arena, decision->time, sizeof(decision->time));
-        else if (json_key_is(reader, key, STR("verb")))
-            take_text(reader, arena, decision->verb, sizeof(decision->verb));
-        else if (json_key_is(reader, key, STR("namespace")) ||
-                 json_key_is(reader, key, STR("name")))
-            take_pod(reader, arena, key, decision);
-        else if (json_key_is(reader, key, STR("asked")))
-            json_int64(reader, &decision->asked);
-        else if (json_key_is(reader, key, STR("passed")))
-            json_int64(reader, &decision->passed);
-        else if (json_key_is(reader, key, STR("node")))
-            take_text(reader, arena, decision->node, sizeof(decision->node));
-        else if (json_key_is(reader, key, STR("reason")))
-            take_text(reader, arena, decision->reason, sizeof(decision->reason));
-        else
-            json_skip(reader, NULL);
-    }
+    JSON_READ_FIELDS(reader, arena, fields, &texts);
+    *decision = (TopDecision){.id = texts.id, .asked = texts.asked, .passed = texts.passed};
+    copy_time(decision->time, sizeof(decision->time), texts.time);
+    copy(decision->verb, sizeof(decision->verb), texts.verb);
+    copy(decision->pod,
+        sizeof(decision->pod),
+        arena_printf(arena, "%.*s/%.*s", STR_FMT(texts.namespace), STR_FMT(texts.name)));
+    copy(decision->node, sizeof(decision->node), texts.node);
+    copy(decision->reason, sizeof(decision->reason), texts.reason);
 }
 
 #define DECISIONS_IN_UPDATE_MAX 64u
@@ -176,7 +124,8 @@ static void add_decision(TopState *state, const TopDecision *decision) {
 }
 
 /* The newest comes first; here it is last. */
-static void take_decisions(JsonReader *reader, Arena *arena, TopState *state) {
+static void take_decisions(JsonReader *reader, Arena *arena, void *target) {
+    TopState *state = target;
     TopDecision *list = ARENA_ARRAY(arena, TopDecision, DECISIONS_IN_UPDATE_MAX);
     size_t n = 0;
 
@@ -207,26 +156,26 @@ static TopRule *find_rule(TopState *state, const char *name) {
 }
 
 static void take_rule(JsonReader *reader, Arena *arena, TopState *state) {
-    char policy[TOP_NAME_MAX / 2] = "", name[TOP_NAME_MAX / 2 - 2] = "", both[TOP_NAME_MAX];
-    int64_t rejected = 0;
+    typedef struct Rule {
+        Str policy, name;
+        int64_t rejected;
+    } Rule;
+    static const JsonField fields[] = {
+        {"policy", JSON_FIELD_TEXT, offsetof(Rule, policy)},
+        {"rule", JSON_FIELD_TEXT, offsetof(Rule, name)},
+        {"rejected", JSON_FIELD_INT, offsetof(Rule, rejected)},
+    };
+    char name[TOP_NAME_MAX];
+    Rule read = {0};
     TopRule *rule;
-    Str key;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("policy")))
-            take_text(reader, arena, policy, sizeof(policy));
-        else if (json_key_is(reader, key, STR("rule")))
-            take_text(reader, arena, name, sizeof(name));
-        else if (json_key_is(reader, key, STR("rejected")))
-            json_int64(reader, &rejected);
-        else
-            json_skip(reader, NULL);
-    }
-    (void)snprintf(both, sizeof(both), "%s/%s", policy, name);
-    rule = find_rule(state, both);
+    JSON_READ_FIELDS(reader, arena, fields, &read);
+    copy(name,
+        sizeof(name),
+        arena_printf(arena, "%.*s/%.*s", STR_FMT(read.policy), STR_FMT(read.name)));
+    rule = find_rule(state, name);
     if (rule)
-        count(&rule->rejected, rejected);
+        count(&rule->rejected, read.rejected);
 }
 
 static int compare_rules(const void *a, const void *b) {
@@ -240,53 +189,98 @@ static int compare_rules(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-static void take_rules(JsonReader *reader, Arena *arena, TopState *state) {
+/* The fields of an update that need more than a place. */
+
+static void take_rules(JsonReader *reader, Arena *arena, void *target) {
+    TopState *state = target;
+
     json_array(reader);
     while (json_element(reader))
         take_rule(reader, arena, state);
     qsort(state->rules, state->n_rules, sizeof(state->rules[0]), compare_rules);
 }
 
-/* Its ids begin anew with a berth that was restarted. */
-static void take_newest(JsonReader *reader, TopState *state) {
+/* Ids start again when berth is restarted. */
+static void take_newest(JsonReader *reader, Arena *arena, void *target) {
+    TopState *state = target;
     int64_t newest = 0;
 
+    (void)arena;
     json_int64(reader, &newest);
     if (newest < state->newest_id)
         state->newest_id = 0;
 }
 
-static void take_field(JsonReader *reader, Arena *arena, Str key, TopState *state) {
-    if (json_key_is(reader, key, STR("time")))
-        take_time(reader, arena, state->time, sizeof(state->time));
-    else if (json_key_is(reader, key, STR("sentence")))
-        take_sentence(reader, arena, state);
-    else if (json_key_is(reader, key, STR("errorRate")))
-        take_number(reader, &state->error_rate);
-    else if (json_key_is(reader, key, STR("p99Seconds")))
-        take_number(reader, &state->p99_sec);
-    else if (json_key_is(reader, key, STR("nodes")))
-        json_int64(reader, &state->n_nodes);
-    else if (json_key_is(reader, key, STR("waiting")))
-        json_int64(reader, &state->n_waiting);
-    else if (json_key_is(reader, key, STR("newest")))
-        take_newest(reader, state);
-    else if (json_key_is(reader, key, STR("requests")))
-        take_requests(reader, state);
-    else if (json_key_is(reader, key, STR("rejectedNodes")))
-        take_count(reader, &state->rejected);
-    else if (json_key_is(reader, key, STR("rules")))
-        take_rules(reader, arena, state);
-    else if (json_key_is(reader, key, STR("decisions")))
-        take_decisions(reader, arena, state);
-    else
-        json_skip(reader, NULL);
+static void take_time(JsonReader *reader, Arena *arena, void *target) {
+    TopState *state = target;
+    Str text = STR_NULL;
+
+    json_string(reader, arena, &text);
+    copy_time(state->time, sizeof(state->time), text);
+}
+
+static void take_health(JsonReader *reader, Arena *arena, void *target) {
+    TopState *state = target;
+    Str text = STR_NULL;
+
+    json_string(reader, arena, &text);
+    copy(state->health, sizeof(state->health), text);
+}
+
+static void take_summary(JsonReader *reader, Arena *arena, void *target) {
+    TopState *state = target;
+    Str text = STR_NULL;
+
+    json_string(reader, arena, &text);
+    copy(state->summary, sizeof(state->summary), text);
+}
+
+/* null: not known. */
+static void take_p99(JsonReader *reader, Arena *arena, void *target) {
+    TopState *state = target;
+
+    (void)arena;
+    state->p99_sec = NAN;
+    if (!json_null(reader))
+        json_double(reader, &state->p99_sec);
+}
+
+static void take_error_rate(JsonReader *reader, Arena *arena, void *target) {
+    TopState *state = target;
+
+    (void)arena;
+    state->error_rate = NAN;
+    if (!json_null(reader))
+        json_double(reader, &state->error_rate);
+}
+
+static void take_filters(JsonReader *reader, Arena *arena, void *target) {
+    (void)arena;
+    take_count(reader, &((TopState *)target)->filters);
+}
+
+static void take_rejected(JsonReader *reader, Arena *arena, void *target) {
+    (void)arena;
+    take_count(reader, &((TopState *)target)->rejected);
 }
 
 bool top_state_take(TopState *state, Str json, Arena *scratch) {
+    static const JsonField fields[] = {
+        {"time", JSON_FIELD_CUSTOM, .read = take_time},
+        {"sentence.health", JSON_FIELD_CUSTOM, .read = take_health},
+        {"sentence.text", JSON_FIELD_CUSTOM, .read = take_summary},
+        {"errorRate", JSON_FIELD_CUSTOM, .read = take_error_rate},
+        {"p99Seconds", JSON_FIELD_CUSTOM, .read = take_p99},
+        {"nodes", JSON_FIELD_INT, offsetof(TopState, n_nodes)},
+        {"waiting", JSON_FIELD_INT, offsetof(TopState, n_pending)},
+        {"newest", JSON_FIELD_CUSTOM, .read = take_newest},
+        {"requests.filter", JSON_FIELD_CUSTOM, .read = take_filters},
+        {"rejectedNodes", JSON_FIELD_CUSTOM, .read = take_rejected},
+        {"rules", JSON_FIELD_CUSTOM, .read = take_rules},
+        {"decisions", JSON_FIELD_CUSTOM, .read = take_decisions},
+    };
     TopState *next;
     JsonReader reader;
-    Str key;
 
     arena_reset(scratch);
     next = ARENA_RAW(scratch, TopState, 1);
@@ -294,9 +288,7 @@ bool top_state_take(TopState *state, Str json, Arena *scratch) {
     if (!next || json_peek(&reader) != JSON_OBJECT_BEGIN)
         return false;
     *next = *state;
-    json_object(&reader);
-    while (json_key(&reader, &key))
-        take_field(&reader, scratch, key, next);
+    JSON_READ_FIELDS(&reader, scratch, fields, next);
     json_end(&reader);
     if (json_error(&reader) != JSON_OK)
         return false;

@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * TopState: what `berth top` has heard so far.
+ * TopState: the state of `berth top`.
  *
- * Updates come once a second (api/updates.h); the newest decisions and what rules have rejected
- * since the start are kept here, in places of fixed size: names that are longer are cut. Pure: time
- * is an argument.
+ * Updates come once a second (api/updates.h); the newest decisions and the rejections of rules
+ * since the start are kept here, in fields of fixed size: longer names are cut. Pure: time is an
+ * argument.
  */
 
 #include <stdbool.h>
@@ -19,17 +19,17 @@
 #define TOP_RULES_MAX 64u
 #define TOP_NAME_MAX 160u
 #define TOP_TEXT_MAX 256u
-#define TOP_RATE_UPDATES 10u /* over which rates are told */
+#define TOP_RATE_UPDATES 10u /* for rates */
 
-/* A filter, and what came of it; or another verb whose filter was not seen. */
+/* A filter and its result; or another verb whose filter was not seen. */
 typedef struct TopDecision {
     int64_t id;
     char time[16]; /* "12:03:04" */
     char verb[16];
     char pod[TOP_NAME_MAX]; /* NAMESPACE/NAME */
     int64_t asked, passed;
-    char node[TOP_NAME_MAX];   /* where it was bound to; empty: not yet, or not by us */
-    char reason[TOP_NAME_MAX]; /* that most nodes are rejected for, or an error */
+    char node[TOP_NAME_MAX];   /* where it was bound to; empty: not yet, or not by berth */
+    char reason[TOP_NAME_MAX]; /* the main reason for rejections, or an error */
 } TopDecision;
 
 /* A counter that only grows, and how fast. */
@@ -48,9 +48,9 @@ typedef struct TopState {
     bool has_update;
     char time[32];
     char health[16];
-    char sentence[TOP_TEXT_MAX];
+    char summary[TOP_TEXT_MAX];
     double error_rate, p99_sec; /* p99: NaN: not known */
-    int64_t n_nodes, n_waiting;
+    int64_t n_nodes, n_pending;
     TopCounter filters, rejected;
     TopRule rules[TOP_RULES_MAX]; /* those that reject most, first */
     size_t n_rules;

@@ -14,35 +14,35 @@
 
 /* --- words ------------------------------------------------------------------------------- */
 
-static void count(WhatIfTelling *t, uint64_t n, const char *one, const char *many) {
-    buf_append_grouped(t->out, n);
-    buf_printf(t->out, " %s", n == 1 ? one : many);
+static void count(WhatIfPrinter *printer, uint64_t n, const char *one, const char *many) {
+    buf_append_grouped(printer->out, n);
+    buf_printf(printer->out, " %s", n == 1 ? one : many);
 }
 
 /* Numbers right-aligned in @width columns. */
-static void number(WhatIfTelling *t, uint64_t n, size_t width) {
+static void number(WhatIfPrinter *printer, uint64_t n, size_t width) {
     _cleanup_(buf_done) Buf text = BUF_INIT(32);
 
     buf_append_grouped(&text, n);
     if (text.len < width)
-        buf_append_repeat(t->out, ' ', width - text.len);
-    buf_append(t->out, buf_str(&text));
+        buf_append_repeat(printer->out, ' ', width - text.len);
+    buf_append(printer->out, buf_str(&text));
 }
 
-static void heading(WhatIfTelling *t, const char *text) {
-    buf_printf(t->out, "\n%s%s%s\n", t->paint.bold, text, t->paint.off);
+static void heading(WhatIfPrinter *printer, const char *text) {
+    buf_printf(printer->out, "\n%s%s%s\n", printer->paint.bold, text, printer->paint.off);
 }
 
-static void more(WhatIfTelling *t, size_t n) {
+static void more(WhatIfPrinter *printer, size_t n) {
     if (n == 0)
         return;
-    buf_printf(t->out, "  %s… and ", t->paint.dim);
-    buf_append_grouped(t->out, n);
-    buf_printf(t->out, " more; --all shows them%s\n", t->paint.off);
+    buf_printf(printer->out, "  %s… and ", printer->paint.dim);
+    buf_append_grouped(printer->out, n);
+    buf_printf(printer->out, " more; --all shows them%s\n", printer->paint.off);
 }
 
-static void padded(WhatIfTelling *t, Str text, size_t width) {
-    visible_append_padded(t->out, visible_take(text, width), width);
+static void padded(WhatIfPrinter *printer, Str text, size_t width) {
+    visible_append_padded(printer->out, visible_take(text, width), width);
 }
 
 /* --- the head ---------------------------------------------------------------------------- */
@@ -52,9 +52,9 @@ static bool is_asked(const RecordedDecision *decision) {
 }
 
 /* The oldest and the newest that are in the report. */
-static void print_span(WhatIfTelling *t) {
-    const Recording *recording = t->recording;
-    size_t left = t->report->n;
+static void print_span(WhatIfPrinter *printer) {
+    const Recording *recording = printer->recording;
+    size_t left = printer->report->n;
     int64_t from = 0, to = 0;
 
     for (size_t i = recording->n; i-- > 0 && left > 0;) {
@@ -66,48 +66,48 @@ static void print_span(WhatIfTelling *t) {
     }
     if (from == 0)
         return;
-    buf_append(t->out, STR(", "));
-    time_print(from / NSEC_PER_SEC, t->out);
-    buf_append(t->out, STR(" to "));
-    time_print(to / NSEC_PER_SEC, t->out);
+    buf_append(printer->out, STR(", "));
+    time_print(from / NSEC_PER_SEC, printer->out);
+    buf_append(printer->out, STR(" to "));
+    time_print(to / NSEC_PER_SEC, printer->out);
 }
 
 /* How many were made by other policies than those that are in the bundle. */
-static size_t count_others(const WhatIfTelling *t) {
+static size_t count_others(const WhatIfPrinter *printer) {
     size_t n = 0;
 
-    for (size_t i = 0; i < t->recording->n; i++) {
-        const RecordedDecision *decision = &t->recording->decisions[i];
+    for (size_t i = 0; i < printer->recording->n; i++) {
+        const RecordedDecision *decision = &printer->recording->decisions[i];
 
         n += is_asked(decision) && !recorded_obstacle(decision) &&
-             !digest_equal(decision->policy, t->policy);
+             !digest_equal(decision->policy, printer->policy);
     }
     return n;
 }
 
-static void print_head(WhatIfTelling *t) {
-    size_t n_others = count_others(t);
+static void print_head(WhatIfPrinter *printer) {
+    size_t n_others = count_others(printer);
 
-    count(t, t->report->n, "decision", "decisions");
-    buf_append(t->out, STR(" about "));
-    count(t, t->report->n_pods, "pod", "pods");
-    print_span(t);
-    buf_append(t->out, STR("\nmade again with "));
-    (void)visible_append(t->out, t->with);
-    buf_append_char(t->out, '\n');
+    count(printer, printer->report->n, "decision", "decisions");
+    buf_append(printer->out, STR(" about "));
+    count(printer, printer->report->n_pods, "pod", "pods");
+    print_span(printer);
+    buf_append(printer->out, STR("\nmade again with "));
+    (void)visible_append(printer->out, printer->with);
+    buf_append_char(printer->out, '\n');
     if (n_others > 0) {
-        count(t, n_others, "was", "were");
-        buf_append(t->out,
+        count(printer, n_others, "was", "were");
+        buf_append(printer->out,
             STR(" made by other policies than were in force at the end: what differs in these may "
                 "be\n  due to that\n"));
     }
-    if (!t->report->is_whole)
-        buf_append(t->out, STR("time was up: the oldest decisions are not in it\n"));
-    if (t->report->n_changes[WHAT_IF_SKIPPED] > 0) {
-        count(t, t->report->n_changes[WHAT_IF_SKIPPED], "cannot", "cannot");
-        buf_printf(t->out,
+    if (!printer->report->is_whole)
+        buf_append(printer->out, STR("time was up: the oldest decisions are not in it\n"));
+    if (printer->report->n_changes[WHAT_IF_SKIPPED] > 0) {
+        count(printer, printer->report->n_changes[WHAT_IF_SKIPPED], "cannot", "cannot");
+        buf_printf(printer->out,
             " be made again: %s\n",
-            t->report->skipped_why ? t->report->skipped_why : "not all is kept");
+            printer->report->skipped_why ? printer->report->skipped_why : "not all is kept");
     }
 }
 
@@ -130,208 +130,212 @@ static const struct {
 };
 
 static void print_line(
-    WhatIfTelling *t, const char *what, uint64_t n, const char *about, const char *colour) {
-    buf_printf(t->out, "  %-15s%s", what, n > 0 ? colour : "");
-    number(t, n, 9);
-    buf_printf(t->out,
+    WhatIfPrinter *printer, const char *what, uint64_t n, const char *about, const char *colour) {
+    buf_printf(printer->out, "  %-15s%s", what, n > 0 ? colour : "");
+    number(printer, n, 9);
+    buf_printf(printer->out,
         "%s  %s%s%s\n",
-        n > 0 && colour[0] ? t->paint.off : "",
-        t->paint.dim,
+        n > 0 && colour[0] ? printer->paint.off : "",
+        printer->paint.dim,
         about,
-        t->paint.off);
+        printer->paint.off);
 }
 
-static void print_counts(WhatIfTelling *t) {
-    const WhatIfReport *report = t->report;
+static void print_counts(WhatIfPrinter *printer) {
+    const WhatIfReport *report = printer->report;
     uint64_t n_equal = report->n_changes[WHAT_IF_EQUAL];
     uint64_t n_again = report->n - report->n_changes[WHAT_IF_SKIPPED];
 
     if (n_again == 0) {
-        buf_append(t->out,
-            t->report->n == 0 ? STR("\nnothing has been decided yet\n")
-                              : STR("\nnone of them can be made again\n"));
+        buf_append(printer->out,
+            printer->report->n == 0 ? STR("\nnothing has been decided yet\n")
+                                    : STR("\nnone of them can be made again\n"));
         return;
     }
-    buf_printf(t->out, "\n%sequal: ", n_equal == n_again ? t->paint.good : t->paint.bold);
-    buf_append_grouped(t->out, n_equal);
-    buf_append(t->out, STR(" of "));
-    buf_append_grouped(t->out, n_again);
-    buf_printf(t->out, "%s\n", t->paint.off);
+    buf_printf(printer->out,
+        "\n%sequal: ",
+        n_equal == n_again ? printer->paint.good : printer->paint.bold);
+    buf_append_grouped(printer->out, n_equal);
+    buf_append(printer->out, STR(" of "));
+    buf_append_grouped(printer->out, n_again);
+    buf_printf(printer->out, "%s\n", printer->paint.off);
     if (n_equal == n_again)
         return;
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
-        print_line(t,
+        print_line(printer,
             lines[i].what,
             report->n_changes[lines[i].change],
             lines[i].about,
-            lines[i].is_bad ? t->paint.bad : "");
-    print_line(t,
+            lines[i].is_bad ? printer->paint.bad : "");
+    print_line(printer,
         "moved",
         report->n_moved,
         "pods whose node is lost, or no longer our best",
-        t->paint.bold);
+        printer->paint.bold);
 }
 
 /* --- who did it -------------------------------------------------------------------------- */
 
-static size_t shown(const WhatIfTelling *t, size_t n) {
-    return t->all || n < ROWS_SHOWN ? n : ROWS_SHOWN;
+static size_t shown(const WhatIfPrinter *printer, size_t n) {
+    return printer->all || n < ROWS_SHOWN ? n : ROWS_SHOWN;
 }
 
-static void print_rules(WhatIfTelling *t) {
-    size_t n = shown(t, t->report->n_rules);
+static void print_rules(WhatIfPrinter *printer) {
+    size_t n = shown(printer, printer->report->n_rules);
 
-    if (t->report->n_rules == 0)
+    if (printer->report->n_rules == 0)
         return;
-    heading(t, "rules that did it, in pairs of pod and node");
-    buf_printf(t->out, "  %-48s %11s %11s\n", "RULE", "BEFORE", "AFTER");
+    heading(printer, "rules that did it, in pairs of pod and node");
+    buf_printf(printer->out, "  %-48s %11s %11s\n", "RULE", "BEFORE", "AFTER");
     for (size_t i = 0; i < n; i++) {
-        const WhatIfRule *rule = &t->report->rules[i];
+        const WhatIfRule *rule = &printer->report->rules[i];
         _cleanup_(buf_done) Buf name = BUF_INIT(1024);
 
         buf_printf(&name, "%.*s/%.*s", STR_FMT(rule->policy), STR_FMT(rule->name));
-        buf_append(t->out, STR("  "));
-        padded(t, buf_str(&name), NAME_COLUMNS_MAX);
-        number(t, rule->n_rejected_before, 12);
-        number(t, rule->n_rejected_after, 12);
+        buf_append(printer->out, STR("  "));
+        padded(printer, buf_str(&name), NAME_COLUMNS_MAX);
+        number(printer, rule->n_rejected_before, 12);
+        number(printer, rule->n_rejected_after, 12);
         if (rule->n_newly_rejected > 0) {
-            buf_append(t->out, STR("  "));
-            count(t, rule->n_newly_rejected, "pod newly rejected", "pods newly rejected");
+            buf_append(printer->out, STR("  "));
+            count(printer, rule->n_newly_rejected, "pod newly rejected", "pods newly rejected");
         }
         if (rule->n_newly_passing > 0) {
-            buf_append(t->out, STR("  "));
-            count(t, rule->n_newly_passing, "pod newly passing", "pods newly passing");
+            buf_append(printer->out, STR("  "));
+            count(printer, rule->n_newly_passing, "pod newly passing", "pods newly passing");
         }
-        buf_append_char(t->out, '\n');
+        buf_append_char(printer->out, '\n');
     }
-    more(t, t->report->n_rules - n);
+    more(printer, printer->report->n_rules - n);
 }
 
 /* --- cases ------------------------------------------------------------------------------- */
 
-static void print_filter(WhatIfTelling *t, const WhatIfCase *one) {
-    buf_append_grouped(t->out, one->n_before);
-    buf_append(t->out, STR(" nodes passed, now "));
-    buf_append_grouped(t->out, one->n_after);
+static void print_filter(WhatIfPrinter *printer, const WhatIfCase *one) {
+    buf_append_grouped(printer->out, one->n_before);
+    buf_append(printer->out, STR(" nodes passed, now "));
+    buf_append_grouped(printer->out, one->n_after);
     if (!str_is_empty(one->rule)) {
-        buf_append(t->out, STR(" ("));
-        (void)visible_append(t->out, one->rule);
-        buf_append_char(t->out, ')');
+        buf_append(printer->out, STR(" ("));
+        (void)visible_append(printer->out, one->rule);
+        buf_append_char(printer->out, ')');
     }
 }
 
-static void print_best(WhatIfTelling *t, const WhatIfCase *one) {
+static void print_best(WhatIfPrinter *printer, const WhatIfCase *one) {
     if (str_eq(one->best_before, one->best_after)) {
-        buf_append(t->out, STR("still "));
-        (void)visible_append(t->out, one->best_after);
+        buf_append(printer->out, STR("still "));
+        (void)visible_append(printer->out, one->best_after);
         return;
     }
-    (void)visible_append(t->out, str_is_empty(one->best_before) ? STR("none") : one->best_before);
-    buf_append(t->out, STR(" → "));
-    (void)visible_append(t->out, str_is_empty(one->best_after) ? STR("none") : one->best_after);
+    (void)visible_append(
+        printer->out, str_is_empty(one->best_before) ? STR("none") : one->best_before);
+    buf_append(printer->out, STR(" → "));
+    (void)visible_append(
+        printer->out, str_is_empty(one->best_after) ? STR("none") : one->best_after);
 }
 
-static void print_case(WhatIfTelling *t, const WhatIfCase *one) {
+static void print_case(WhatIfPrinter *printer, const WhatIfCase *one) {
     const RecordedDecision *decision = one->decision;
     bool is_bad = one->change == WHAT_IF_NEWLY_REJECTED;
     _cleanup_(buf_done) Buf pod = BUF_INIT(2048);
 
     buf_printf(&pod, "%.*s/%.*s", STR_FMT(decision->pod_namespace), STR_FMT(decision->pod_name));
-    buf_printf(t->out,
+    buf_printf(printer->out,
         "  %s%-15s%s ",
-        is_bad ? t->paint.bad : "",
+        is_bad ? printer->paint.bad : "",
         what_if_change_name(one->change),
-        is_bad ? t->paint.off : "");
-    padded(t, buf_str(&pod), 32);
-    buf_append(t->out, STR("  "));
+        is_bad ? printer->paint.off : "");
+    padded(printer, buf_str(&pod), 32);
+    buf_append(printer->out, STR("  "));
     if (decision->verb == VERB_FILTER)
-        print_filter(t, one);
+        print_filter(printer, one);
     else
-        print_best(t, one);
+        print_best(printer, one);
     if (one->was_chosen && one->chosen_lost) {
-        buf_append(t->out, STR("; it got "));
-        (void)visible_append(t->out, one->chosen);
-        buf_append(t->out, STR(", which is lost"));
+        buf_append(printer->out, STR("; it got "));
+        (void)visible_append(printer->out, one->chosen);
+        buf_append(printer->out, STR(", which is lost"));
     }
-    buf_append_char(t->out, '\n');
+    buf_append_char(printer->out, '\n');
 }
 
 /* What matters most first. */
-static void print_cases(WhatIfTelling *t) {
-    size_t max = shown(t, t->report->n_cases), n = 0;
+static void print_cases(WhatIfPrinter *printer) {
+    size_t max = shown(printer, printer->report->n_cases), n = 0;
 
-    if (t->report->n_cases == 0)
+    if (printer->report->n_cases == 0)
         return;
-    heading(t,
-        t->all ? "decisions that changed, the newest first of each kind"
-               : "decisions that changed");
+    heading(printer,
+        printer->all ? "decisions that changed, the newest first of each kind"
+                     : "decisions that changed");
     for (size_t kind = 0; kind < ELEMENTS_OF(lines); kind++) {
-        for (size_t i = 0; n < max && i < t->report->n_cases; i++) {
-            if (t->report->cases[i].change != lines[kind].change)
+        for (size_t i = 0; n < max && i < printer->report->n_cases; i++) {
+            if (printer->report->cases[i].change != lines[kind].change)
                 continue;
-            print_case(t, &t->report->cases[i]);
+            print_case(printer, &printer->report->cases[i]);
             n++;
         }
     }
-    more(t, t->report->n_cases - n);
+    more(printer, printer->report->n_cases - n);
 }
 
-static void print_nodes(WhatIfTelling *t) {
-    size_t n = shown(t, t->report->n_nodes);
+static void print_nodes(WhatIfPrinter *printer) {
+    size_t n = shown(printer, printer->report->n_nodes);
 
-    if (t->report->n_nodes == 0)
+    if (printer->report->n_nodes == 0)
         return;
-    heading(t, "how often a node was our best");
-    buf_printf(t->out, "  %-48s %11s %11s\n", "NODE", "BEFORE", "AFTER");
+    heading(printer, "how often a node was our best");
+    buf_printf(printer->out, "  %-48s %11s %11s\n", "NODE", "BEFORE", "AFTER");
     for (size_t i = 0; i < n; i++) {
-        const WhatIfNode *node = &t->report->nodes[i];
+        const WhatIfNode *node = &printer->report->nodes[i];
 
-        buf_append(t->out, STR("  "));
-        padded(t, node->name, NAME_COLUMNS_MAX);
-        number(t, node->n_best_before, 12);
-        number(t, node->n_best_after, 12);
-        buf_append_char(t->out, '\n');
+        buf_append(printer->out, STR("  "));
+        padded(printer, node->name, NAME_COLUMNS_MAX);
+        number(printer, node->n_best_before, 12);
+        number(printer, node->n_best_after, 12);
+        buf_append_char(printer->out, '\n');
     }
-    more(t, t->report->n_nodes - n);
+    more(printer, printer->report->n_nodes - n);
 }
 
 /* --- what is not said -------------------------------------------------------------------- */
 
-static void print_bounds(WhatIfTelling *t) {
-    int64_t points = score_points(program_wire_max(t->program), t->weight);
+static void print_bounds(WhatIfPrinter *printer) {
+    int64_t points = score_points(program_wire_max(printer->program), printer->weight);
 
-    if (t->report->n_unmeasured > 0) {
-        buf_append_char(t->out, '\n');
-        count(t, t->report->n_unmeasured, "metric", "metrics");
-        buf_append(t->out,
+    if (printer->report->n_unmeasured > 0) {
+        buf_append_char(printer->out, '\n');
+        count(printer, printer->report->n_unmeasured, "metric", "metrics");
+        buf_append(printer->out,
             STR(" of these policies nobody had asked for then: absent here, so onMissing "
                 "decides\n"));
     }
-    if (t->is_anonymous)
-        buf_append(t->out,
+    if (printer->is_anonymous)
+        buf_append(printer->out,
             STR("\nnames are hashed in this bundle: rules that take names apart may decide "
                 "otherwise\n"));
-    if (t->is_check)
+    if (printer->is_check)
         return;
-    buf_printf(t->out,
+    buf_printf(printer->out,
         "\n%sExact for our part. Not modelled: which node kube-scheduler takes in the end. Its own "
         "scores go\nto 1,200 by default, ours add 0 to ",
-        t->paint.dim);
-    buf_append_grouped(t->out, (uint64_t)points);
-    buf_printf(t->out,
+        printer->paint.dim);
+    buf_append_grouped(printer->out, (uint64_t)points);
+    buf_printf(printer->out,
         " (at weight %" PRId64 "): another best changes the outcome\n"
         "only where its own scores differ by less. And a pod on another node would have changed "
         "the\ndecisions after it.%s\n",
-        t->weight,
-        t->paint.off);
+        printer->weight,
+        printer->paint.off);
     static_assert(SCORE_IN_TREE_MAX == 1200, "the text above says so");
 }
 
-void what_if_print(WhatIfTelling *t) {
-    print_head(t);
-    print_counts(t);
-    print_rules(t);
-    print_cases(t);
-    print_nodes(t);
-    print_bounds(t);
+void what_if_print(WhatIfPrinter *printer) {
+    print_head(printer);
+    print_counts(printer);
+    print_rules(printer);
+    print_cases(printer);
+    print_nodes(printer);
+    print_bounds(printer);
 }

@@ -13,7 +13,7 @@
 #include "policy/program.h"
 #include "replay/what-if.h"
 
-typedef struct WhatIfTelling {
+typedef struct WhatIfPrinter {
     const WhatIfReport *report;
     const Recording *recording;
     const Program *program; /* that decided anew */
@@ -25,6 +25,6 @@ typedef struct WhatIfTelling {
     bool all;       /* every case, not only the first */
     Paint paint;
     Buf *out;
-} WhatIfTelling;
+} WhatIfPrinter;
 
-void what_if_print(WhatIfTelling *telling);
+void what_if_print(WhatIfPrinter *printer);

@@ -164,7 +164,7 @@ static Digest digest_of_policies(const Bundle *bundle) {
 static int print(const Settings *settings, const Bundle *bundle, const Program *program,
     const WhatIfReport *report, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    WhatIfTelling telling = {
+    WhatIfPrinter printer = {
         .report = report,
         .recording = &bundle->recording,
         .program = program,
@@ -181,7 +181,7 @@ static int print(const Settings *settings, const Bundle *bundle, const Program *
     if (settings->json)
         what_if_write(report, &out);
     else
-        what_if_print(&telling);
+        what_if_print(&printer);
     if (buf_error(&out))
         return terminal_out_of_memory(WHO);
     return terminal_print(stdout, buf_str(&out)) ? 0 : EXIT_UNREACHABLE;

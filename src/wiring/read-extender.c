@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/label.h"
-#include "wiring/read-part.h"
+#include "wiring/read-internal.h"
 
 /* --- managed resources ------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 #include "base/base64.h"
 #include "base/nsec.h"
 #include "cel/duration.h"
-#include "wiring/read-part.h"
+#include "wiring/read-internal.h"
 
 #define PEM_MAX ((size_t)1024 * 1024)
 #define TIME_SHORT NSEC_PER_MSEC /* below it nothing is answered */

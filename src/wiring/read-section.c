@@ -6,7 +6,7 @@
 
 #include <float.h>
 
-#include "wiring/read-part.h"
+#include "wiring/read-internal.h"
 
 /* Of leases; a time of 0 is one that is not given. */
 #define LEASE_DEFAULT (INT64_C(15) * 1000 * 1000 * 1000)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "wiring/go-scalar.h"
-#include "wiring/read-part.h"
+#include "wiring/read-internal.h"
 #include "wiring/release.h"
 #include "yaml/source.h"
 #include "json/read.h"

@@ -8,7 +8,7 @@
 
 #include "base/ascii.h"
 #include "base/origin.h"
-#include "wiring/read-part.h"
+#include "wiring/read-internal.h"
 #include "json/write.h"
 
 #define MAX_SCORE 10 /* what kube-scheduler expects at most */

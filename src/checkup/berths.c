@@ -1,4 +1,4 @@
-#include "checkup/known.h"
+#include "checkup/berths.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ bool config_is_readable(const SchedulerConfigFact *fact) {
 
 /* --- entries -------------------------------------------------------------------------------- */
 
-static void own_tell_where(Own *own) {
+static void set_where(BerthEntry *own) {
     const Place *place = &own->entry->place;
 
     if (place->line > 0)
@@ -21,34 +21,34 @@ static void own_tell_where(Own *own) {
         (void)snprintf(own->where, sizeof(own->where), "%.*s", STR_FMT(own->fact->origin));
 }
 
-bool own_next(const Facts *facts, size_t *at, Own *ret) {
+bool berth_entry_next(const InstallationFacts *facts, size_t *at, BerthEntry *ret) {
     while (*at < facts->n_configs) {
         const SchedulerConfigFact *fact = &facts->configs[(*at)++];
 
         if (!config_is_readable(fact) || fact->own >= fact->config.n_extenders)
             continue;
-        *ret = (Own){.fact = fact, .entry = &fact->config.extenders[fact->own]};
-        own_tell_where(ret);
+        *ret = (BerthEntry){.fact = fact, .entry = &fact->config.extenders[fact->own]};
+        set_where(ret);
         return true;
     }
     return false;
 }
 
-bool own_expect(const Facts *facts, Verdict *verdict) {
+bool berth_entry_expect(const InstallationFacts *facts, Verdict *verdict) {
     size_t at = 0;
-    Own own;
+    BerthEntry own;
 
-    if (own_next(facts, &at, &own))
+    if (berth_entry_next(facts, &at, &own))
         return true;
     verdict_skip(verdict, "no configuration that could be read lists berth (B101 to B103)");
     return false;
 }
 
-bool own_is_loopback(const Facts *facts) {
+bool berth_entry_is_loopback(const InstallationFacts *facts) {
     size_t at = 0, n = 0;
-    Own own;
+    BerthEntry own;
 
-    for (; own_next(facts, &at, &own); n++)
+    for (; berth_entry_next(facts, &at, &own); n++)
         if (!address_is_loopback(own.entry->url_prefix))
             return false;
     return n > 0;
@@ -56,7 +56,7 @@ bool own_is_loopback(const Facts *facts) {
 
 /* --- berths --------------------------------------------------------------------------------- */
 
-const BerthFact *berth_next(const Facts *facts, size_t *at) {
+const BerthFact *berth_next(const InstallationFacts *facts, size_t *at) {
     while (*at < facts->n_berths) {
         const BerthFact *berth = &facts->berths[(*at)++];
 
@@ -66,7 +66,7 @@ const BerthFact *berth_next(const Facts *facts, size_t *at) {
     return NULL;
 }
 
-size_t berth_count(const Facts *facts) {
+size_t berth_count(const InstallationFacts *facts) {
     size_t n = 0;
 
     for (size_t at = 0; berth_next(facts, &at);)
@@ -74,7 +74,7 @@ size_t berth_count(const Facts *facts) {
     return n;
 }
 
-bool berth_expect(const Facts *facts, Verdict *verdict) {
+bool berth_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (berth_count(facts) > 0)
         return true;
     verdict_skip(verdict,
@@ -82,7 +82,7 @@ bool berth_expect(const Facts *facts, Verdict *verdict) {
     return false;
 }
 
-const BerthFact *watcher_next(const Facts *facts, size_t *at) {
+const BerthFact *watcher_next(const InstallationFacts *facts, size_t *at) {
     const BerthFact *berth;
 
     while ((berth = berth_next(facts, at)))
@@ -91,7 +91,7 @@ const BerthFact *watcher_next(const Facts *facts, size_t *at) {
     return NULL;
 }
 
-bool watcher_expect(const Facts *facts, Verdict *verdict) {
+bool watcher_expect(const InstallationFacts *facts, Verdict *verdict) {
     size_t at = 0;
 
     if (!berth_expect(facts, verdict))
@@ -102,7 +102,7 @@ bool watcher_expect(const Facts *facts, Verdict *verdict) {
     return false;
 }
 
-bool watchers_expect(const Facts *facts, Verdict *verdict) {
+bool watchers_expect(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
 
     if (!watcher_expect(facts, verdict))
@@ -116,13 +116,13 @@ bool watchers_expect(const Facts *facts, Verdict *verdict) {
     return false;
 }
 
-void pairs_judge(const Facts *facts, PairJudge judge, Verdict *verdict) {
+void pairs_judge(const InstallationFacts *facts, PairJudge judge, Verdict *verdict) {
     const BerthFact *berth;
-    Own own;
+    BerthEntry own;
 
-    if (!own_expect(facts, verdict) || !berth_expect(facts, verdict))
+    if (!berth_entry_expect(facts, verdict) || !berth_expect(facts, verdict))
         return;
-    for (size_t at = 0; own_next(facts, &at, &own);)
+    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
         for (size_t i = 0; (berth = berth_next(facts, &i));)
             judge(&own, berth, verdict);
 }

@@ -1,4 +1,4 @@
-#include "checkup/span.h"
+#include "checkup/duration-text.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@ typedef struct Unit {
 } Unit;
 
 static const Unit units[] = {
-    {2 * SPAN_DAY_SEC, SPAN_DAY_SEC, "days", true},
+    {2 * DURATION_DAY_SEC, DURATION_DAY_SEC, "days", true},
     {2 * 3600.0, 3600.0, "hours", true},
     {120.0, 60.0, "minutes", true},
     {10.0, 1.0, "s", true},
@@ -23,8 +23,8 @@ static const Unit units[] = {
     {0.0, 1e-9, "ns", false},
 };
 
-Span span_of(double sec) {
-    Span span = {.text = ""};
+DurationText duration_text(double sec) {
+    DurationText span = {.text = ""};
     double size = sec < 0 ? -sec : sec;
 
     for (size_t i = 0; i < ELEMENTS_OF(units); i++) {
