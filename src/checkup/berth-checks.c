@@ -40,11 +40,7 @@ void judge_berths_answer(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_berths_ready(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
-    if (!berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_EACH_BERTH (berth, facts, verdict) {
         if (berth->is_ready)
             continue;
         verdict_fail(verdict, "%.*s is not ready", STR_FMT(berth->url));
@@ -54,10 +50,9 @@ void judge_berths_ready(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_verbs_answer(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
     size_t n = 0;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_ALL_BERTHS (berth, facts) {
         if (!berth->was_probed)
             continue;
         n++;
@@ -75,15 +70,14 @@ void judge_verbs_answer(const InstallationFacts *facts, Verdict *verdict) {
 
 void judge_versions_equal(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth, *first;
-    size_t at = 0;
 
     if (!berth_expect(facts, verdict))
         return;
-    first = berth_next(facts, &at);
+    berth = first = berth_next(facts, NULL);
     verdict_note(verdict, "%.*s: %.*s", STR_FMT(first->url), STR_FMT(first->version));
     if (berth_count(facts) == 1)
         verdict_skip(verdict, "there is one berth");
-    while ((berth = berth_next(facts, &at))) {
+    while ((berth = berth_next(facts, berth))) {
         if (str_eq(berth->version, first->version))
             continue;
         verdict_warn(verdict, "%.*s: %.*s", STR_FMT(berth->url), STR_FMT(berth->version));
@@ -105,11 +99,9 @@ static bool outside_expect(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_berth_tls(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!outside_expect(facts, verdict))
         return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_ALL_BERTHS (berth, facts) {
         if (berth->has_tls || address_is_loopback(berth->url))
             continue;
         verdict_fail(verdict, "%.*s speaks plain HTTP", STR_FMT(berth->url));
@@ -120,12 +112,9 @@ void judge_berth_tls(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_berth_certificate_lasts(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
     size_t n = 0;
 
-    if (!berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_EACH_BERTH (berth, facts, verdict) {
         char where[256];
 
         (void)snprintf(where, sizeof(where), "%.*s", STR_FMT(berth->url));
@@ -140,11 +129,9 @@ void judge_berth_certificate_lasts(const InstallationFacts *facts, Verdict *verd
 }
 
 void judge_berth_asks_names(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!outside_expect(facts, verdict))
         return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_ALL_BERTHS (berth, facts) {
         if (berth->n_client_names > 0 || address_is_loopback(berth->url))
             continue;
         verdict_fail(verdict,
@@ -159,11 +146,7 @@ void judge_berth_asks_names(const InstallationFacts *facts, Verdict *verdict) {
 /* --- policies ------------------------------------------------------------------------------- */
 
 void judge_policies_in_force(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
-    if (!berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_EACH_BERTH (berth, facts, verdict) {
         if (str_is_empty(berth->policy_refused))
             continue;
         verdict_fail(verdict,
@@ -176,26 +159,22 @@ void judge_policies_in_force(const InstallationFacts *facts, Verdict *verdict) {
 
 /* --- the lease of those that bind ------------------------------------------------------------- */
 
-static const BerthFact *binder_next(const InstallationFacts *facts, size_t *at) {
-    const BerthFact *berth;
-
-    while ((berth = berth_next(facts, at)))
-        if (berth->answers_bind)
-            return berth;
-    return NULL;
+static const BerthFact *binder_next(const InstallationFacts *facts, const BerthFact *berth) {
+    while ((berth = berth_next(facts, berth)) && !berth->answers_bind)
+        ;
+    return berth;
 }
 
 void judge_lease_given(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
     size_t n = 0;
 
     if (!berth_expect(facts, verdict))
         return;
-    for (size_t at = 0; binder_next(facts, &at);)
+    for (const BerthFact *berth = NULL; (berth = binder_next(facts, berth));)
         n++;
     if (n < 2)
         verdict_skip(verdict, n == 0 ? "no berth binds" : "one berth binds");
-    for (size_t at = 0; n >= 2 && (berth = binder_next(facts, &at));) {
+    for (const BerthFact *berth = NULL; n >= 2 && (berth = binder_next(facts, berth));) {
         if (berth->has_lease)
             continue;
         verdict_fail(verdict, "%.*s binds, and has no lease", STR_FMT(berth->url));
@@ -213,9 +192,8 @@ typedef struct LeaseHolders {
 
 static LeaseHolders lease_holders(const InstallationFacts *facts, Verdict *verdict) {
     LeaseHolders holders = {.n = 0};
-    const BerthFact *berth;
 
-    for (size_t at = 0; (berth = binder_next(facts, &at));) {
+    for (const BerthFact *berth = NULL; (berth = binder_next(facts, berth));) {
         double asked = berth_last_asked_sec(berth);
 
         if (!berth->has_lease)

@@ -21,34 +21,34 @@ static void set_where(BerthEntry *own) {
         (void)snprintf(own->where, sizeof(own->where), "%.*s", STR_FMT(own->fact->origin));
 }
 
-bool berth_entry_next(const InstallationFacts *facts, size_t *at, BerthEntry *ret) {
-    while (*at < facts->n_configs) {
-        const SchedulerConfigFact *fact = &facts->configs[(*at)++];
+bool berth_entry_next(const InstallationFacts *facts, BerthEntry *entry) {
+    while (entry->at < facts->n_configs) {
+        const SchedulerConfigFact *fact = &facts->configs[entry->at++];
 
         if (!config_is_readable(fact) || fact->own >= fact->config.n_extenders)
             continue;
-        *ret = (BerthEntry){.fact = fact, .entry = &fact->config.extenders[fact->own]};
-        set_where(ret);
+        entry->fact = fact;
+        entry->entry = &fact->config.extenders[fact->own];
+        set_where(entry);
         return true;
     }
     return false;
 }
 
 bool berth_entry_expect(const InstallationFacts *facts, Verdict *verdict) {
-    size_t at = 0;
-    BerthEntry own;
+    BerthEntry own = {0};
 
-    if (berth_entry_next(facts, &at, &own))
+    if (berth_entry_next(facts, &own))
         return true;
     verdict_skip(verdict, "no configuration that could be read lists berth (B101 to B103)");
     return false;
 }
 
 bool berth_entry_is_loopback(const InstallationFacts *facts) {
-    size_t at = 0, n = 0;
-    BerthEntry own;
+    BerthEntry own = {0};
+    size_t n = 0;
 
-    for (; berth_entry_next(facts, &at, &own); n++)
+    for (; berth_entry_next(facts, &own); n++)
         if (!address_is_loopback(own.entry->url_prefix))
             return false;
     return n > 0;
@@ -56,20 +56,17 @@ bool berth_entry_is_loopback(const InstallationFacts *facts) {
 
 /* --- berths --------------------------------------------------------------------------------- */
 
-const BerthFact *berth_next(const InstallationFacts *facts, size_t *at) {
-    while (*at < facts->n_berths) {
-        const BerthFact *berth = &facts->berths[(*at)++];
-
-        if (str_is_empty(berth->error))
-            return berth;
-    }
+const BerthFact *berth_next(const InstallationFacts *facts, const BerthFact *berth) {
+    for (size_t i = berth ? (size_t)(berth - facts->berths) + 1 : 0; i < facts->n_berths; i++)
+        if (str_is_empty(facts->berths[i].error))
+            return &facts->berths[i];
     return NULL;
 }
 
 size_t berth_count(const InstallationFacts *facts) {
     size_t n = 0;
 
-    for (size_t at = 0; berth_next(facts, &at);)
+    FOR_ALL_BERTHS (berth, facts)
         n++;
     return n;
 }
@@ -82,21 +79,16 @@ bool berth_expect(const InstallationFacts *facts, Verdict *verdict) {
     return false;
 }
 
-const BerthFact *watcher_next(const InstallationFacts *facts, size_t *at) {
-    const BerthFact *berth;
-
-    while ((berth = berth_next(facts, at)))
-        if (berth->knows_cluster)
-            return berth;
-    return NULL;
+const BerthFact *watcher_next(const InstallationFacts *facts, const BerthFact *berth) {
+    while ((berth = berth_next(facts, berth)) && !berth->knows_cluster)
+        ;
+    return berth;
 }
 
 bool watcher_expect(const InstallationFacts *facts, Verdict *verdict) {
-    size_t at = 0;
-
     if (!berth_expect(facts, verdict))
         return false;
-    if (watcher_next(facts, &at))
+    if (watcher_next(facts, NULL))
         return true;
     verdict_skip(verdict, "no berth has a cluster: it judges the nodes that requests carry");
     return false;
@@ -107,7 +99,7 @@ bool watchers_expect(const InstallationFacts *facts, Verdict *verdict) {
 
     if (!watcher_expect(facts, verdict))
         return false;
-    for (size_t at = 0; watcher_next(facts, &at);)
+    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));)
         n++;
     if (n > 1)
         return true;
@@ -117,13 +109,8 @@ bool watchers_expect(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void pairs_judge(const InstallationFacts *facts, PairJudge judge, Verdict *verdict) {
-    const BerthFact *berth;
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict) || !berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
-        for (size_t i = 0; (berth = berth_next(facts, &i));)
+    FOR_EACH_ENTRY (own, facts, verdict)
+        FOR_EACH_BERTH (berth, facts, verdict)
             judge(&own, berth, verdict);
 }
 

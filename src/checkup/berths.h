@@ -1,9 +1,9 @@
 #pragma once
 
 /*
- * Known: which of the InstallationFacts can be judged at all. A configuration that could not be
- * read and a berth that could not be asked have checks of their own (B101, B102, B201); all others
- * pass over them, and are skipped when nothing is left.
+ * Iterates over the facts that can be judged. A configuration that could not be read and a berth
+ * that could not be reached have checks of their own (B101, B102, B201); all others pass over them,
+ * and are skipped when nothing is left.
  */
 
 #include <stdbool.h>
@@ -16,6 +16,7 @@
 
 /* An entry that lists berth. */
 typedef struct BerthEntry {
+    size_t at; /* of the next configuration to look at */
     const SchedulerConfigFact *fact;
     const ExtenderEntry *entry;
     char where[BERTH_ENTRY_WHERE_MAX]; /* "FILE:LINE" */
@@ -23,8 +24,13 @@ typedef struct BerthEntry {
 
 bool config_is_readable(const SchedulerConfigFact *fact);
 
-/* The next one from @at on, which moves on; false: no more. */
-bool berth_entry_next(const InstallationFacts *facts, size_t *at, BerthEntry *ret);
+/* Goes to the next one; false: no more. */
+bool berth_entry_next(const InstallationFacts *facts, BerthEntry *entry);
+
+/* For each BerthEntry @entry; if there is none, @verdict is that the check is skipped. */
+#define FOR_EACH_ENTRY(entry, facts, verdict)                                                      \
+    for (BerthEntry entry = {.at = berth_entry_expect(facts, verdict) ? 0 : SIZE_MAX};             \
+         berth_entry_next(facts, &(entry));)
 
 /* Whether there is one. False: the verdict is that it is skipped, and why. */
 bool berth_entry_expect(const InstallationFacts *facts, Verdict *verdict);
@@ -32,13 +38,20 @@ bool berth_entry_expect(const InstallationFacts *facts, Verdict *verdict);
 /* Whether kube-scheduler asks berth on loopback only, as beside it in one pod. */
 bool berth_entry_is_loopback(const InstallationFacts *facts);
 
-/* The next berth that could be asked, from @at on; NULL: no more. */
-const BerthFact *berth_next(const InstallationFacts *facts, size_t *at);
+/* The first berth that could be reached after @berth (NULL: of all); NULL: no more. */
+const BerthFact *berth_next(const InstallationFacts *facts, const BerthFact *berth);
 size_t berth_count(const InstallationFacts *facts);
 bool berth_expect(const InstallationFacts *facts, Verdict *verdict);
 
-/* The same for those that know the cluster by themselves. */
-const BerthFact *watcher_next(const InstallationFacts *facts, size_t *at);
+/* For each of them; the second skips the check if there is none. */
+#define FOR_ALL_BERTHS(berth, facts)                                                               \
+    for (const BerthFact *berth = NULL; ((berth) = berth_next(facts, berth));)
+#define FOR_EACH_BERTH(berth, facts, verdict)                                                      \
+    if (berth_expect(facts, verdict))                                                              \
+        FOR_ALL_BERTHS (berth, facts)
+
+/* The same for those that watch the cluster. */
+const BerthFact *watcher_next(const InstallationFacts *facts, const BerthFact *berth);
 bool watcher_expect(const InstallationFacts *facts, Verdict *verdict);
 
 /* Whether there are two of them to compare. */

@@ -22,11 +22,9 @@ static void tell_error(const BerthFact *berth, Verdict *verdict) {
 }
 
 void judge_cluster_listed(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!watcher_expect(facts, verdict))
         return;
-    for (size_t at = 0; (berth = watcher_next(facts, &at));) {
+    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));) {
         if (berth->is_synced)
             continue;
         verdict_fail(verdict, "%.*s has not yet", STR_FMT(berth->url));
@@ -35,11 +33,9 @@ void judge_cluster_listed(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_cluster_connected(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!watcher_expect(facts, verdict))
         return;
-    for (size_t at = 0; (berth = watcher_next(facts, &at));) {
+    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));) {
         if (berth->is_connected)
             continue;
         verdict_warn(verdict, "%.*s is not", STR_FMT(berth->url));
@@ -48,11 +44,9 @@ void judge_cluster_connected(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!watcher_expect(facts, verdict))
         return;
-    for (size_t at = 0; (berth = watcher_next(facts, &at));) {
+    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));) {
         double stale = berth->staleness_sec;
 
         if (!berth->is_synced || stale < 0)
@@ -74,11 +68,9 @@ void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_cluster_has_nodes(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!watcher_expect(facts, verdict))
         return;
-    for (size_t at = 0; (berth = watcher_next(facts, &at));) {
+    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));) {
         if (berth->n_nodes > 0) {
             verdict_note(verdict,
                 "%.*s: %zu nodes, %zu pods",
@@ -94,12 +86,11 @@ void judge_cluster_has_nodes(const InstallationFacts *facts, Verdict *verdict) {
 
 void judge_node_counts_equal(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth, *first;
-    size_t at = 0;
 
     if (!watchers_expect(facts, verdict))
         return;
-    first = watcher_next(facts, &at);
-    while ((berth = watcher_next(facts, &at))) {
+    berth = first = watcher_next(facts, NULL);
+    while ((berth = watcher_next(facts, berth))) {
         if (berth->n_nodes == first->n_nodes)
             continue;
         verdict_warn(verdict,
@@ -130,12 +121,9 @@ static bool judge_skew(double skew, Verdict *verdict, Str whose, const char *ref
 
 /* Both were compared with this machine's clock, which may be the one that is wrong. */
 void judge_berth_clock(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
     double reference = facts->is_skew_known ? facts->cluster_skew_sec : 0;
 
-    if (!berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_EACH_BERTH (berth, facts, verdict)
         if (!judge_skew(berth->clock_skew_sec - reference,
                 verdict,
                 berth->url,

@@ -66,9 +66,8 @@ static void tell_others(const SchedulerConfigFact *fact, Verdict *verdict) {
 
 void judge_config_lists_berth(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0, n_own = 0;
-    BerthEntry own;
 
-    for (size_t at = 0; berth_entry_next(facts, &at, &own); n_own++)
+    for (BerthEntry own = {0}; berth_entry_next(facts, &own); n_own++)
         verdict_note(verdict,
             "%s: extender %zu, %.*s",
             own.where,

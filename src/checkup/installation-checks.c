@@ -19,12 +19,11 @@ static bool replicas_expect(const InstallationFacts *facts, Verdict *verdict) {
 
 void judge_policies_equal(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth, *first;
-    size_t at = 0;
 
     if (!replicas_expect(facts, verdict))
         return;
-    first = berth_next(facts, &at);
-    while ((berth = berth_next(facts, &at))) {
+    berth = first = berth_next(facts, NULL);
+    while ((berth = berth_next(facts, berth))) {
         if (str_eq(berth->policy_digest, first->policy_digest))
             continue;
         verdict_fail(verdict,
@@ -40,12 +39,11 @@ void judge_policies_equal(const InstallationFacts *facts, Verdict *verdict) {
 
 void judge_clusters_equal(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth, *first;
-    size_t at = 0;
 
     if (!watchers_expect(facts, verdict))
         return;
-    first = watcher_next(facts, &at);
-    while ((berth = watcher_next(facts, &at))) {
+    berth = first = watcher_next(facts, NULL);
+    while ((berth = watcher_next(facts, berth))) {
         const BerthFact *silent = str_is_empty(first->cluster_digest) ? first : berth;
 
         if (str_is_empty(silent->cluster_digest)) {
@@ -182,11 +180,9 @@ static void judge_exempt_at(const BerthFact *berth, const PodFact *pod, Verdict 
 }
 
 void judge_pods_exempt(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!berth_expect(facts, verdict) || !pods_expect(facts, verdict))
         return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         for (size_t i = 0; i < facts->n_pods; i++)
             judge_exempt_at(berth, &facts->pods[i], verdict);
 }
@@ -198,11 +194,7 @@ void judge_pods_exempt(const InstallationFacts *facts, Verdict *verdict) {
 
 /* Of several berths each counts what another was asked about. */
 void judge_no_bypass(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
-    if (!berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_EACH_BERTH (berth, facts, verdict) {
         if (berth->n_bypassed == 0)
             continue;
         if (berth_count(facts) == 1)
@@ -221,10 +213,9 @@ void judge_no_bypass(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 static double longest_uptime_sec(const InstallationFacts *facts) {
-    const BerthFact *berth;
     double longest = 0;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         longest = fmax(longest, berth->uptime_sec);
     return longest;
 }
@@ -240,12 +231,9 @@ static void tell_askers(const BerthFact *berth, Verdict *verdict) {
 }
 
 void judge_asked_lately(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
     double last = INFINITY;
 
-    if (!berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_EACH_BERTH (berth, facts, verdict) {
         tell_askers(berth, verdict);
         last = fmin(last, berth_last_asked_sec(berth));
     }

@@ -12,11 +12,7 @@
 #define METRIC_UPTIME_SEC 120.0 /* by then every source has been asked */
 
 void judge_policy_exists(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
-    if (!berth_expect(facts, verdict))
-        return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_EACH_BERTH (berth, facts, verdict) {
         if (berth->n_policies > 0) {
             verdict_note(verdict,
                 "%.*s: %s%zu",
@@ -38,9 +34,8 @@ typedef struct PolicySum {
 
 static PolicySum policy_sum(const InstallationFacts *facts, Str name) {
     PolicySum sum = {.n_matched = 0};
-    const BerthFact *berth;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         for (size_t i = 0; i < berth->n_policies; i++) {
             if (!str_eq(berth->policies[i].name, name))
                 continue;
@@ -50,11 +45,9 @@ static PolicySum policy_sum(const InstallationFacts *facts, Str name) {
     return sum;
 }
 
-/* Whether an earlier berth has it: each is told of once. */
-static bool was_told(const InstallationFacts *facts, const BerthFact *until, Str name) {
-    const BerthFact *berth;
-
-    for (size_t at = 0; (berth = berth_next(facts, &at)) && berth != until;)
+/* Whether an earlier berth has it: each policy is reported once. */
+static bool was_reported(const InstallationFacts *facts, const BerthFact *until, Str name) {
+    for (const BerthFact *berth = NULL; (berth = berth_next(facts, berth)) && berth != until;)
         for (size_t i = 0; i < berth->n_policies; i++)
             if (str_eq(berth->policies[i].name, name))
                 return true;
@@ -65,17 +58,14 @@ typedef void (*PolicyJudge)(const InstallationFacts *facts, const BerthFact *ber
     const PolicyFact *policy, Verdict *verdict);
 
 static void each_policy(const InstallationFacts *facts, PolicyJudge judge, Verdict *verdict) {
-    const BerthFact *berth;
-
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         for (size_t i = 0; i < berth->n_policies; i++)
-            if (!was_told(facts, berth, berth->policies[i].name))
+            if (!was_reported(facts, berth, berth->policies[i].name))
                 judge(facts, berth, &berth->policies[i], verdict);
 }
 
 static void judge_match_of(const InstallationFacts *facts, const BerthFact *berth,
     const PolicyFact *policy, Verdict *verdict) {
-    (void)berth;
     if (policy_sum(facts, policy->name).n_matched > 0)
         return;
     verdict_warn(verdict, "%.*s has applied to no pod yet", STR_FMT(policy->name));
@@ -85,10 +75,9 @@ static void judge_match_of(const InstallationFacts *facts, const BerthFact *bert
 
 /* The longest that one has been up which was asked at all; 0: none was. */
 static double asked_uptime_sec(const InstallationFacts *facts) {
-    const BerthFact *berth;
     double longest = 0;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         if (isfinite(berth_last_asked_sec(berth)) && berth->uptime_sec > longest)
             longest = berth->uptime_sec;
     return longest;
@@ -111,7 +100,6 @@ static void judge_pass_of(const InstallationFacts *facts, const BerthFact *berth
     const PolicyFact *policy, Verdict *verdict) {
     PolicySum sum = policy_sum(facts, policy->name);
 
-    (void)berth;
     if (sum.n_matched < REJECTS_MIN || sum.n_rejected_all < sum.n_matched)
         return;
     if (policy->is_observing)
@@ -134,8 +122,6 @@ void judge_policy_lets_pass(const InstallationFacts *facts, Verdict *verdict) {
 
 static void judge_mode_of(const InstallationFacts *facts, const BerthFact *berth,
     const PolicyFact *policy, Verdict *verdict) {
-    (void)facts;
-    (void)berth;
     if (!policy->is_observing)
         return;
     verdict_warn(verdict, "%.*s only observes", STR_FMT(policy->name));
@@ -150,11 +136,9 @@ void judge_policy_enforced(const InstallationFacts *facts, Verdict *verdict) {
 /* --- metrics -------------------------------------------------------------------------------- */
 
 static bool metrics_expect(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!berth_expect(facts, verdict))
         return false;
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         if (berth->n_sources > 0)
             return true;
     verdict_skip(verdict, "no policy reads a metric");
@@ -193,11 +177,9 @@ static void judge_source(const BerthFact *berth, const SourceFact *source, Verdi
 }
 
 void judge_metrics_answered(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!metrics_expect(facts, verdict))
         return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         for (size_t i = 0; i < berth->n_sources; i++)
             judge_source(berth, &berth->sources[i], verdict);
 }
@@ -238,11 +220,9 @@ static void judge_cover(const BerthFact *berth, const SourceFact *source, Verdic
 }
 
 void judge_metrics_cover(const InstallationFacts *facts, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (!metrics_expect(facts, verdict))
         return;
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         for (size_t i = 0; i < berth->n_sources; i++)
             judge_cover(berth, &berth->sources[i], verdict);
 }

@@ -36,8 +36,7 @@ static void write_check(JsonWriter *writer, const Check *check, const Finding *f
 }
 
 static void write_counts(JsonWriter *writer, const Checkup *checkup) {
-    json_write_key(writer, STR("counts"));
-    json_write_object(writer);
+    json_member_object(writer, "counts");
     for (CheckState state = CHECK_PASSED; state <= CHECK_SKIPPED; state++) {
         json_write_key(writer, str_from_c(check_state_name(state)));
         json_write_int(writer, (int64_t)checkup_count(checkup, state));
@@ -51,8 +50,7 @@ void checkup_print_json(const Checkup *checkup, Buf *out) {
     json_write_object(&writer);
     write_text(&writer, STR("state"), str_from_c(check_state_name(checkup_state(checkup))));
     write_counts(&writer, checkup);
-    json_write_key(&writer, STR("checks"));
-    json_write_array(&writer);
+    json_member_array(&writer, "checks");
     for (size_t i = 0; i < checkup->n; i++)
         write_check(&writer, checkup->checks[i], &checkup->findings[i]);
     json_write_end_array(&writer);

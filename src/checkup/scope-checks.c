@@ -54,11 +54,8 @@ void judge_managed_resources(const InstallationFacts *facts, Verdict *verdict) {
 
 void judge_ignored_resources(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
-    BerthEntry own;
 
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         for (size_t i = 0; i < own.entry->n_managed; i++, n++) {
             const ManagedResource *resource = &own.entry->managed[i];
 
@@ -93,10 +90,9 @@ static size_t sample_size(size_t n, int percentage) {
 }
 
 static size_t most_nodes(const InstallationFacts *facts) {
-    const BerthFact *berth;
     size_t most = 0;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         if (berth->n_nodes > most)
             most = berth->n_nodes;
     return most;
@@ -125,11 +121,8 @@ static void judge_sample_of(const BerthEntry *own, size_t n, Verdict *verdict) {
 
 void judge_sample(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = most_nodes(facts);
-    BerthEntry own;
 
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
+    FOR_EACH_ENTRY (own, facts, verdict)
         judge_sample_of(&own, n, verdict);
 }
 
@@ -166,9 +159,7 @@ static void judge_pod_at(const PodFact *pod, const BerthEntry *own, Verdict *ver
 
 /* Of a scheduler whose configuration was not found, berths know whether it has asked them. */
 static bool has_asked(const InstallationFacts *facts, Str name) {
-    const BerthFact *berth;
-
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         for (size_t i = 0; i < berth->n_schedulers; i++)
             if (str_eq(berth->schedulers[i].name, name) && berth->schedulers[i].n_asked > 0)
                 return true;
@@ -183,11 +174,9 @@ static bool is_served(const InstallationFacts *facts, Str name) {
 }
 
 static void judge_pod(const InstallationFacts *facts, const PodFact *pod, Verdict *verdict) {
-    BerthEntry own;
-
     if (pod->is_static)
         return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
+    FOR_EACH_ENTRY (own, facts, verdict)
         judge_pod_at(pod, &own, verdict);
     if (!is_served(facts, pod->scheduler_name) && has_asked(facts, pod->scheduler_name))
         verdict_skip(verdict,
@@ -253,12 +242,12 @@ static const struct {
 };
 
 void judge_configs_agree(const InstallationFacts *facts, Verdict *verdict) {
-    size_t at = 0, n = 1;
-    BerthEntry first, own;
+    BerthEntry first = {0}, own;
+    size_t n = 1;
 
-    if (!berth_entry_expect(facts, verdict) || !berth_entry_next(facts, &at, &first))
+    if (!berth_entry_expect(facts, verdict) || !berth_entry_next(facts, &first))
         return;
-    for (; berth_entry_next(facts, &at, &own); n++)
+    for (own = first; berth_entry_next(facts, &own); n++)
         for (size_t i = 0; i < ELEMENTS_OF(aspects); i++) {
             if (aspects[i].is_same(first.entry, own.entry))
                 continue;
@@ -272,11 +261,7 @@ void judge_configs_agree(const InstallationFacts *facts, Verdict *verdict) {
 
 /* Beside a berth on loopback there is one kube-scheduler in each of berth's pods. */
 void judge_leader_election(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         if (own.fact->config.has_leader_election)
             continue;
         if (!facts->are_pods_known || !address_is_loopback(own.entry->url_prefix)) {

@@ -27,20 +27,19 @@ static bool has_certificate(const ExtenderTls *tls) {
 }
 
 /* The next entry that goes by HTTPS. */
-static bool https_next(const InstallationFacts *facts, size_t *at, BerthEntry *ret) {
-    while (berth_entry_next(facts, at, ret))
-        if (address_is_https(ret->entry->url_prefix))
+static bool https_next(const InstallationFacts *facts, BerthEntry *entry) {
+    while (berth_entry_next(facts, entry))
+        if (address_is_https(entry->entry->url_prefix))
             return true;
     return false;
 }
 
 static bool https_expect(const InstallationFacts *facts, Verdict *verdict) {
-    size_t at = 0;
-    BerthEntry own;
+    BerthEntry own = {0};
 
     if (!berth_entry_expect(facts, verdict))
         return false;
-    if (https_next(facts, &at, &own))
+    if (https_next(facts, &own))
         return true;
     verdict_skip(verdict, "kube-scheduler asks by plain HTTP");
     return false;
@@ -49,11 +48,9 @@ static bool https_expect(const InstallationFacts *facts, Verdict *verdict) {
 /* --- who answers ---------------------------------------------------------------------------- */
 
 void judge_server_verified(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
     if (!https_expect(facts, verdict))
         return;
-    for (size_t at = 0; https_next(facts, &at, &own);) {
+    for (BerthEntry own = {0}; https_next(facts, &own);) {
         const ExtenderEntry *entry = own.entry;
 
         if (has_ca(&entry->tls))
@@ -75,11 +72,9 @@ void judge_server_verified(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_not_insecure(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
     if (!https_expect(facts, verdict))
         return;
-    for (size_t at = 0; https_next(facts, &at, &own);) {
+    for (BerthEntry own = {0}; https_next(facts, &own);) {
         if (!own.entry->tls.is_insecure)
             continue;
         verdict_fail(verdict,
@@ -92,11 +87,7 @@ void judge_not_insecure(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_scheme_agrees(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         Str url = own.entry->url_prefix;
 
         if (!address_is_http(url) && !address_is_https(url)) {
@@ -116,11 +107,7 @@ void judge_scheme_agrees(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_plain_on_loopback(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         Str url = own.entry->url_prefix;
 
         if (!address_is_http(url) || address_is_loopback(url))
@@ -137,9 +124,7 @@ void judge_plain_on_loopback(const InstallationFacts *facts, Verdict *verdict) {
 
 /* The first berth that asks for certificates. */
 static const BerthFact *doorkeeper(const InstallationFacts *facts) {
-    const BerthFact *berth;
-
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         if (berth->n_client_names > 0)
             return berth;
     return NULL;
@@ -155,11 +140,9 @@ static bool doorkeeper_expect(const InstallationFacts *facts, Verdict *verdict) 
 }
 
 void judge_client_certificate(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
     if (!doorkeeper_expect(facts, verdict))
         return;
-    for (size_t at = 0; https_next(facts, &at, &own);) {
+    for (BerthEntry own = {0}; https_next(facts, &own);) {
         if (has_certificate(&own.entry->tls))
             continue;
         verdict_fail(verdict,
@@ -211,25 +194,21 @@ static void tell_stranger(const BerthEntry *own, const BerthFact *berth, Verdict
 }
 
 static void judge_name_at(const InstallationFacts *facts, const BerthEntry *own, Verdict *verdict) {
-    const BerthFact *berth;
-
     if (own->fact->n_client_names == 0) {
         verdict_fail(
             verdict, "%s: the certificate has no name that berth could know it by", own->where);
         verdict_fix(verdict, "berth certs DIR   # makes one with a name");
         return;
     }
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         if (!lets_in(berth, own->fact))
             tell_stranger(own, berth, verdict);
 }
 
 void judge_client_name(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
     if (!doorkeeper_expect(facts, verdict))
         return;
-    for (size_t at = 0; https_next(facts, &at, &own);) {
+    for (BerthEntry own = {0}; https_next(facts, &own);) {
         if (own.fact->client_certificate_sec == 0)
             verdict_skip(verdict, "%s: its client certificate cannot be read from here", own.where);
         else
@@ -239,11 +218,8 @@ void judge_client_name(const InstallationFacts *facts, Verdict *verdict) {
 
 void judge_client_certificate_lasts(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
-    BerthEntry own;
 
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         if (!has_certificate(&own.entry->tls))
             continue;
         n++;
@@ -259,11 +235,7 @@ void judge_client_certificate_lasts(const InstallationFacts *facts, Verdict *ver
 /* In a pod of a cluster kube-scheduler needs no kubeconfig. One that has its own is a static pod,
  * or a process of the host: it asks the host's DNS. */
 void judge_host_resolves(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         Str url = own.entry->url_prefix, kubeconfig = own.fact->config.kubeconfig;
 
         if (!address_is_service(url) || str_is_empty(kubeconfig))
@@ -295,10 +267,9 @@ static double timeout_sec(const ExtenderEntry *entry) {
 
 /* The longest of all. */
 static double deadline_sec(const InstallationFacts *facts) {
-    const BerthFact *berth;
     double longest = 0;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         if (berth->deadline_sec > longest)
             longest = berth->deadline_sec;
     return longest > 0 ? longest : DEADLINE_DEFAULT_SEC;
@@ -306,13 +277,12 @@ static double deadline_sec(const InstallationFacts *facts) {
 
 void judge_timeout_deadline(const InstallationFacts *facts, Verdict *verdict) {
     double deadline = deadline_sec(facts);
-    BerthEntry own;
 
     if (!berth_entry_expect(facts, verdict))
         return;
     if (berth_count(facts) == 0)
         verdict_note(verdict, "berth's deadline is taken to be the default, 100 ms");
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         double timeout = timeout_sec(own.entry);
 
         if (timeout < 0 || timeout > deadline)
@@ -351,10 +321,6 @@ static void judge_timeout_of(const BerthEntry *own, Verdict *verdict) {
 }
 
 void judge_timeout_verbs(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
+    FOR_EACH_ENTRY (own, facts, verdict)
         judge_timeout_of(&own, verdict);
 }

@@ -15,9 +15,8 @@ typedef struct Offers {
 
 static Offers offers_of(const InstallationFacts *facts) {
     Offers offers = {.filters = false};
-    const BerthFact *berth;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_ALL_BERTHS (berth, facts) {
         offers.filters |= berth->has_filters;
         offers.scores |= berth->has_scores;
         offers.binds |= berth->answers_bind;
@@ -41,22 +40,17 @@ static void judge_no_filter_verb(
 }
 
 void judge_filter_verb(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);)
+    FOR_EACH_ENTRY (own, facts, verdict)
         if (str_is_empty(own.entry->filter_verb))
             judge_no_filter_verb(facts, &own, verdict);
 }
 
 void judge_prioritize_verb(const InstallationFacts *facts, Verdict *verdict) {
     bool has_scores = offers_of(facts).scores;
-    BerthEntry own;
 
     if (!berth_entry_expect(facts, verdict) || !berth_expect(facts, verdict))
         return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         bool is_set = !str_is_empty(own.entry->prioritize_verb);
 
         if (has_scores && !is_set) {
@@ -73,11 +67,7 @@ void judge_prioritize_verb(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_preempt_verb(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         if (str_is_empty(own.entry->filter_verb) || !str_is_empty(own.entry->preempt_verb))
             continue;
         verdict_warn(verdict,
@@ -111,11 +101,7 @@ void judge_bind_verb(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_sole_binder(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         const SchedulerConfig *config = &own.fact->config;
         bool is_ours = !str_is_empty(own.entry->bind_verb) || offers_of(facts).binds;
 
@@ -137,9 +123,8 @@ void judge_sole_binder(const InstallationFacts *facts, Verdict *verdict) {
 /* Scores over the usual range count as a larger weight would. */
 static int64_t effective_weight(const InstallationFacts *facts, int64_t weight) {
     int64_t range = SCORE_USUAL, product;
-    const BerthFact *berth;
 
-    for (size_t at = 0; (berth = berth_next(facts, &at));)
+    FOR_ALL_BERTHS (berth, facts)
         if (berth->max_score > range)
             range = berth->max_score;
     return __builtin_mul_overflow(weight, range, &product) ? INT64_MAX : product / SCORE_USUAL;
@@ -175,11 +160,8 @@ static void judge_weight_of(
 
 void judge_weight(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
-    BerthEntry own;
 
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         if (str_is_empty(own.entry->prioritize_verb))
             continue;
         judge_weight_of(facts, &own, verdict);
@@ -193,9 +175,7 @@ void judge_weight(const InstallationFacts *facts, Verdict *verdict) {
 
 static void judge_names_at(
     const InstallationFacts *facts, const BerthEntry *own, Verdict *verdict) {
-    const BerthFact *berth;
-
-    for (size_t at = 0; (berth = berth_next(facts, &at));) {
+    FOR_ALL_BERTHS (berth, facts) {
         if (berth->knows_cluster)
             continue;
         verdict_fail(verdict,
@@ -208,11 +188,8 @@ static void judge_names_at(
 
 void judge_node_cache(const InstallationFacts *facts, Verdict *verdict) {
     bool is_new = release_minor(facts->cluster_version) >= RELEASE_EMPTY_NODES;
-    BerthEntry own;
 
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         if (own.entry->is_node_cache_capable) {
             judge_names_at(facts, &own, verdict);
             continue;
@@ -231,11 +208,7 @@ void judge_node_cache(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_ignorable(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own;
-
-    if (!berth_entry_expect(facts, verdict))
-        return;
-    for (size_t at = 0; berth_entry_next(facts, &at, &own);) {
+    FOR_EACH_ENTRY (own, facts, verdict) {
         if (!own.entry->is_ignorable) {
             verdict_note(verdict,
                 "%s: not ignorable: while no berth answers, no pod it is asked about is placed",

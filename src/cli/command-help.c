@@ -157,8 +157,7 @@ void commands_print_json(Buf *out) {
         write_member(&writer, "name", commands[i]->name);
         write_member(&writer, "summary", commands[i]->summary);
         write_member(&writer, "usage", commands[i]->usage);
-        json_write_key(&writer, STR("options"));
-        json_write_array(&writer);
+        json_member_array(&writer, "options");
         for (const Option *option = commands[i]->options; option && option->name; option++)
             write_option(option, &writer);
         json_write_end_array(&writer);

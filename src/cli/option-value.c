@@ -209,21 +209,16 @@ static bool store_listen(const Option *option, void *settings, const char *value
 }
 
 static bool store_text(const Option *option, void *settings, const char *value, char *wanted) {
-    (void)wanted;
     memcpy((char *)settings + option->offset, &value, sizeof(value));
     return true;
 }
 
 static bool store_flag(const Option *option, void *settings, const char *value, char *wanted) {
-    (void)value;
-    (void)wanted;
     *(bool *)((char *)settings + option->offset) = true;
     return true;
 }
 
 static bool store_value(const Option *option, void *settings, const char *value, char *wanted) {
-    (void)value;
-    (void)wanted;
     store_integer(option, settings, option->min);
     return true;
 }

@@ -53,7 +53,6 @@ static void read_certificate_end(JsonReader *reader, Arena *arena, void *target)
 static void read_max_score(JsonReader *reader, Arena *arena, void *target) {
     int64_t n = 0;
 
-    (void)arena;
     json_int64(reader, &n);
     ((Status *)target)->fact.max_score = n < 0 ? 0 : n < 1000000 ? (int)n : 1000000;
 }
@@ -66,12 +65,10 @@ static bool read_any(JsonReader *reader) {
 }
 
 static void read_has_filters(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
     ((Status *)target)->fact.has_filters = read_any(reader);
 }
 
 static void read_has_scores(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
     ((Status *)target)->fact.has_scores = read_any(reader);
 }
 

@@ -182,8 +182,7 @@ static void write_groups(JsonWriter *writer, Str subject) {
     static const Str prefix = STR("system:serviceaccount:");
     Str rest, namespace;
 
-    json_write_key(writer, STR("groups"));
-    json_write_array(writer);
+    json_member_array(writer, "groups");
     json_write_string(writer, STR("system:authenticated"));
     if (str_has_prefix(subject, prefix)) {
         _cleanup_(buf_done) Buf group = BUF_INIT(512);
@@ -205,14 +204,12 @@ static void write_review(Buf *out, const RightFact *right, Str subject, bool is_
     write_given(&writer,
         STR("kind"),
         is_self ? STR("SelfSubjectAccessReview") : STR("SubjectAccessReview"));
-    json_write_key(&writer, STR("spec"));
-    json_write_object(&writer);
+    json_member_object(&writer, "spec");
     if (!is_self) {
         write_given(&writer, STR("user"), subject);
         write_groups(&writer, subject);
     }
-    json_write_key(&writer, STR("resourceAttributes"));
-    json_write_object(&writer);
+    json_member_object(&writer, "resourceAttributes");
     write_given(&writer, STR("verb"), right->verb);
     write_given(&writer, STR("group"), right->group);
     write_given(&writer, STR("resource"), right->resource);
@@ -232,7 +229,6 @@ typedef struct Review {
 static void read_allowed(JsonReader *reader, Arena *arena, void *target) {
     bool is_allowed = false;
 
-    (void)arena;
     json_bool(reader, &is_allowed);
     ((Review *)target)->answer = is_allowed ? RIGHT_ALLOWED : RIGHT_DENIED;
 }

@@ -353,13 +353,11 @@ static void read_volumes(JsonReader *reader, Arena *arena, void *target) {
 }
 
 static void read_mirror(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
     ((PodReader *)target)->pod.pod.is_static = true;
     json_skip(reader, NULL);
 }
 
 static void read_deletion(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
     ((PodReader *)target)->pod.is_ending = true;
     json_skip(reader, NULL);
 }

@@ -55,7 +55,6 @@ static bool is_named(const Collector *collector, Str prefix) {
 static bool is_called_berth(const Collector *collector, Str prefix) {
     static const Str word = STR("berth");
 
-    (void)collector;
     for (size_t i = 0; i + word.len <= prefix.len; i++)
         if (str_eq_nocase(str_of(prefix.ptr + i, word.len), word))
             return true;
@@ -63,13 +62,10 @@ static bool is_called_berth(const Collector *collector, Str prefix) {
 }
 
 static bool is_beside_it(const Collector *collector, Str prefix) {
-    (void)collector;
     return address_is_loopback(prefix);
 }
 
 static bool is_there(const Collector *collector, Str prefix) {
-    (void)collector;
-    (void)prefix;
     return true;
 }
 

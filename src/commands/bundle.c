@@ -248,14 +248,12 @@ static void init(void *context) {
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
-    (void)arguments;
     if (settings->path && strcmp(settings->path, "-") == 0 && isatty(STDOUT_FILENO))
         return "standard output is a terminal, and a bundle is binary: use -o FILE";
     return server_source_check(&settings->source);
 }
 
 static int run(void *context, const Arguments *arguments) {
-    (void)arguments;
     return fetch(context);
 }
 

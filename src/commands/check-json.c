@@ -4,13 +4,11 @@
 #include "json/write.h"
 
 static void write_field(JsonWriter *writer, const char *key, Str text) {
-    json_write_key(writer, str_from_c(key));
-    json_write_string(writer, text);
+    json_write_member(writer, str_from_c(key), text);
 }
 
 static void write_count(JsonWriter *writer, const char *key, size_t n) {
-    json_write_key(writer, str_from_c(key));
-    json_write_int(writer, (int64_t)n);
+    json_member_int(writer, key, (int64_t)n);
 }
 
 static void write_message(JsonWriter *writer, const Diag *diag) {
@@ -45,8 +43,7 @@ static void write_rule(JsonWriter *writer, const Program *program, const Row *ro
     if (row->message && expression_is_given(row->message))
         write_field(writer, "message", str_trim(row->message->text));
     write_field(writer, "computed", str_from_c(check_time(program, row->root, row->expression)));
-    json_write_key(writer, STR("oneNodeAtATime"));
-    json_write_bool(writer, check_is_slow(program, row->root));
+    json_member_bool(writer, "oneNodeAtATime", check_is_slow(program, row->root));
     write_count(writer, "maxCost", row->expression->cost.max);
     json_write_end_object(writer);
 }
@@ -88,17 +85,14 @@ void check_print_json(const DiagList *diags, const Program *program, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
     json_write_object(&writer);
-    json_write_key(&writer, STR("ok"));
-    json_write_bool(&writer, program);
+    json_member_bool(&writer, "ok", program);
     write_count(&writer, "errors", diags->n_errors);
     write_count(&writer, "warnings", diags->n_warnings);
-    json_write_key(&writer, STR("messages"));
-    json_write_array(&writer);
+    json_member_array(&writer, "messages");
     for (size_t i = 0; i < diags->diags.n; i++)
         write_message(&writer, &diags->diags.items[i]);
     json_write_end_array(&writer);
-    json_write_key(&writer, STR("rules"));
-    json_write_array(&writer);
+    json_member_array(&writer, "rules");
     for (size_t i = 0; program && i < program->n_policies; i++)
         write_rules_of(&writer, program, &program->policies[i]);
     json_write_end_array(&writer);

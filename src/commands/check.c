@@ -121,7 +121,6 @@ static int run_check(Settings *settings, const char *const *paths, size_t n_path
 /* --- options --------------------------------------------------------------------- */
 
 static const char *show_cel(void *context, const char *value) {
-    (void)value;
     ((Settings *)context)->show = SHOW_CEL;
     return NULL;
 }
@@ -129,7 +128,6 @@ static const char *show_cel(void *context, const char *value) {
 static const char *show_costs(void *context, const char *value) {
     Settings *settings = context;
 
-    (void)value;
     if (settings->show == SHOW_SUMMARY)
         settings->show = SHOW_COSTS;
     return NULL;

@@ -91,7 +91,6 @@ static const struct {
 };
 
 static const char *check(void *settings, const Arguments *arguments) {
-    (void)settings;
     for (size_t i = 0; i < ELEMENTS_OF(scripts) && arguments->n == 1; i++)
         if (strcmp(arguments->items[0], scripts[i].shell) == 0)
             return NULL;
@@ -101,7 +100,6 @@ static const char *check(void *settings, const Arguments *arguments) {
 static int run(void *settings, const Arguments *arguments) {
     size_t i = 0;
 
-    (void)settings;
     while (strcmp(arguments->items[0], scripts[i].shell) != 0)
         i++;
     return terminal_print(stdout, str_from_c(scripts[i].script)) ? EXIT_FINE : EXIT_UNREACHABLE;

@@ -140,7 +140,6 @@ const char *config_settings_check(void *context, const Arguments *arguments) {
     const ConfigSettings *settings = context;
     const char *wrong = check_format(settings);
 
-    (void)arguments;
     if (wrong)
         return wrong;
     if (settings->source.access.server && (settings->policies.n > 0 || settings->may_bind))

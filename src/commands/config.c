@@ -319,7 +319,6 @@ static void init(void *context) {
 }
 
 static int run(void *settings, const Arguments *arguments) {
-    (void)arguments;
     return make_config(settings);
 }
 

@@ -80,7 +80,6 @@ static const Option options[] = {
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
-    (void)arguments;
     return settings->solves && !settings->scenario ? "--solve needs --scenario NAME" : NULL;
 }
 
@@ -160,7 +159,6 @@ static int run(void *context, const Arguments *arguments) {
     char error[DEMO_ERROR_MAX];
     int r;
 
-    (void)arguments;
     settings->demo.address = settings->listen.address;
     settings->demo.port = settings->listen.port;
     if (settings->scenario)

@@ -99,12 +99,10 @@ static void init(void *context) {
 }
 
 static const char *check(void *context, const Arguments *arguments) {
-    (void)arguments;
     return cluster_source_check(&((Settings *)context)->source);
 }
 
 static int run(void *context, const Arguments *arguments) {
-    (void)arguments;
     return dump(context);
 }
 

@@ -24,8 +24,7 @@ static void write_refusal(const DiagList *diags, JsonWriter *writer) {
 
 static void write_result(CelValue v, CelRun *run, JsonWriter *writer) {
     if (v.kind == CEL_ERROR) {
-        json_write_key(writer, STR("error"));
-        json_write_string(writer, v.error->text);
+        json_write_member(writer, STR("error"), v.error->text);
     } else {
         json_write_key(writer, STR("value"));
         eval_value_write(v, run, writer);
@@ -36,8 +35,7 @@ static void write_type(const CelType *type, JsonWriter *writer) {
     _cleanup_(buf_done) Buf text = BUF_INIT(EVAL_TEXT_MAX);
 
     cel_type_print(type, /* is_wire= */ true, &text);
-    json_write_key(writer, STR("deduced_type"));
-    json_write_string(writer, buf_str(&text));
+    json_write_member(writer, STR("deduced_type"), buf_str(&text));
 }
 
 static int answer_record(
@@ -74,10 +72,8 @@ static void answer_error(Str id, const char *text, Buf *out) {
 
     buf_reset(out);
     json_write_object(&writer);
-    json_write_key(&writer, STR("id"));
-    json_write_string(&writer, id);
-    json_write_key(&writer, STR("error"));
-    json_write_string(&writer, str_from_c(text));
+    json_write_member(&writer, STR("id"), id);
+    json_write_member(&writer, STR("error"), str_from_c(text));
     json_write_end_object(&writer);
 }
 
@@ -96,8 +92,7 @@ static bool eval_line(
         answer_error(record.id, text, out);
     } else {
         json_write_object(&writer);
-        json_write_key(&writer, STR("id"));
-        json_write_string(&writer, record.id);
+        json_write_member(&writer, STR("id"), record.id);
         if (answer_record(context, &record, arena, &writer) < 0)
             answer_error(record.id, "out of memory", out);
         else

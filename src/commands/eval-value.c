@@ -240,21 +240,18 @@ static void write_bytes(JsonWriter *writer, Str bytes) {
 
 static void write_time(JsonWriter *writer, int64_t seconds, int64_t nanos) {
     write_int(writer, STR("seconds"), seconds);
-    json_write_key(writer, STR("nanos"));
-    json_write_int(writer, nanos);
+    json_member_int(writer, "nanos", nanos);
 }
 
 static void write_list(const CelList *list, CelRun *run, JsonWriter *writer) {
-    json_write_key(writer, STR("value"));
-    json_write_array(writer);
+    json_member_array(writer, "value");
     for (uint32_t i = 0; i < list->n && !buf_error(writer->out); i++)
         eval_value_write(cel_list_at(list, i, run), run, writer);
     json_write_end_array(writer);
 }
 
 static void write_map(const CelMap *map, CelRun *run, JsonWriter *writer) {
-    json_write_key(writer, STR("value"));
-    json_write_array(writer);
+    json_member_array(writer, "value");
     for (uint32_t i = 0; i < map->n && !buf_error(writer->out); i++) {
         CelEntry entry = cel_map_at(map, i, run);
 
@@ -300,8 +297,7 @@ void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
     case CEL_NULL:
         break;
     case CEL_BOOL:
-        json_write_key(writer, STR("value"));
-        json_write_bool(writer, v.boolean);
+        json_member_bool(writer, "value", v.boolean);
         break;
     case CEL_INT:
         write_int(writer, STR("value"), v.i);

@@ -267,7 +267,6 @@ static const char *check(void *context, const Arguments *arguments) {
 static int run(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
-    (void)arguments;
     return settings->functions ? list_functions() : run_command(settings);
 }
 

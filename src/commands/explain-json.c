@@ -8,23 +8,7 @@
 #define VALUE_MAX 4096u /* bytes of a value that is printed as CEL */
 
 static void write_text(JsonWriter *writer, const char *key, Str text) {
-    json_write_key(writer, str_from_c(key));
-    json_write_string(writer, text);
-}
-
-static void write_int(JsonWriter *writer, const char *key, int64_t value) {
-    json_write_key(writer, str_from_c(key));
-    json_write_int(writer, value);
-}
-
-static void write_double(JsonWriter *writer, const char *key, double value) {
-    json_write_key(writer, str_from_c(key));
-    json_write_double(writer, value);
-}
-
-static void write_bool(JsonWriter *writer, const char *key, bool value) {
-    json_write_key(writer, str_from_c(key));
-    json_write_bool(writer, value);
+    json_write_member(writer, str_from_c(key), text);
 }
 
 /* Plain values as JSON has them; others as CEL writes them. */
@@ -60,8 +44,7 @@ static void write_value(JsonWriter *writer, const char *key, CelValue value) {
 /* --- the whole ---------------------------------------------------------------------------- */
 
 static void write_pod(const Pod *pod, JsonWriter *writer) {
-    json_write_key(writer, STR("pod"));
-    json_write_object(writer);
+    json_member_object(writer, "pod");
     write_text(writer, "namespace", pod->namespace);
     write_text(writer, "name", pod->name);
     json_write_end_object(writer);
@@ -84,15 +67,14 @@ static void write_policies(const Explanation *explanation, JsonWriter *writer) {
         [FIT_EXPRESSION_FAILED] = "error",
     };
 
-    json_write_key(writer, STR("policies"));
-    json_write_array(writer);
+    json_member_array(writer, "policies");
     for (size_t i = 0; i < explanation->n_policies; i++) {
         const PolicyExplanation *policy = &explanation->policies[i];
 
         json_write_object(writer);
         write_text(writer, "name", policy->policy->name);
         write_text(writer, "mode", policy->policy->is_observed ? STR("Observe") : STR("Enforce"));
-        write_bool(writer, "applies", policy->fit == FIT_APPLIES);
+        json_member_bool(writer, "applies", policy->fit == FIT_APPLIES);
         if (policy->fit != FIT_APPLIES)
             write_text(writer, "whyNot", str_from_c(why[policy->fit]));
         if (policy->fit == FIT_EXPRESSION_FAILED)
@@ -103,12 +85,11 @@ static void write_policies(const Explanation *explanation, JsonWriter *writer) {
 }
 
 static void write_counts(const Explanation *explanation, JsonWriter *writer) {
-    json_write_key(writer, STR("counts"));
-    json_write_object(writer);
-    write_int(writer, "nodes", (int64_t)explanation->n_nodes);
-    write_int(writer, "passed", (int64_t)(explanation->n_passed - explanation->n_narrowed));
-    write_int(writer, "narrowed", (int64_t)explanation->n_narrowed);
-    write_int(writer, "rejected", (int64_t)(explanation->n_nodes - explanation->n_passed));
+    json_member_object(writer, "counts");
+    json_member_int(writer, "nodes", (int64_t)explanation->n_nodes);
+    json_member_int(writer, "passed", (int64_t)(explanation->n_passed - explanation->n_narrowed));
+    json_member_int(writer, "narrowed", (int64_t)explanation->n_narrowed);
+    json_member_int(writer, "rejected", (int64_t)(explanation->n_nodes - explanation->n_passed));
     json_write_end_object(writer);
 }
 
@@ -123,7 +104,7 @@ static void write_fallback(const RuleErrors *errors, JsonWriter *writer) {
     Fallback fallback;
 
     if (errors->score) {
-        write_double(
+        json_member_double(
             writer, name, errors->is_missing ? errors->score->on_missing : errors->score->on_error);
         return;
     }
@@ -132,8 +113,7 @@ static void write_fallback(const RuleErrors *errors, JsonWriter *writer) {
 }
 
 static void write_errors(const Explanation *explanation, JsonWriter *writer) {
-    json_write_key(writer, STR("errors"));
-    json_write_array(writer);
+    json_member_array(writer, "errors");
     for (size_t i = 0; i < explanation->n_errors; i++) {
         const RuleErrors *errors = &explanation->errors[i];
 
@@ -142,7 +122,7 @@ static void write_errors(const Explanation *explanation, JsonWriter *writer) {
             write_rule(writer, errors->filter->policy, errors->filter->name);
         else
             write_rule(writer, errors->score->policy, errors->score->name);
-        write_int(writer, "nodes", (int64_t)errors->n);
+        json_member_int(writer, "nodes", (int64_t)errors->n);
         write_text(writer, "node", errors->node);
         write_text(writer, errors->is_missing ? "missing" : "error", errors->text);
         write_fallback(errors, writer);
@@ -154,8 +134,7 @@ static void write_errors(const Explanation *explanation, JsonWriter *writer) {
 /* --- a node ----------------------------------------------------------------------------------- */
 
 static void write_values(const FailureDetails *details, JsonWriter *writer) {
-    json_write_key(writer, STR("values"));
-    json_write_array(writer);
+    json_member_array(writer, "values");
     for (size_t i = 0; i < details->n_values; i++) {
         json_write_object(writer);
         write_text(writer, "expression", details->values[i].text);
@@ -166,8 +145,7 @@ static void write_values(const FailureDetails *details, JsonWriter *writer) {
 }
 
 static void write_remedies(const FailureDetails *details, JsonWriter *writer) {
-    json_write_key(writer, STR("needs"));
-    json_write_array(writer);
+    json_member_array(writer, "needs");
     for (size_t i = 0; i < details->n_remedies; i++) {
         const Remedy *remedy = &details->remedies[i];
 
@@ -183,8 +161,7 @@ static void write_remedies(const FailureDetails *details, JsonWriter *writer) {
 }
 
 static void write_failed(ExplainPrinter *printer, const NodeExplanation *node, JsonWriter *writer) {
-    json_write_key(writer, STR("failed"));
-    json_write_array(writer);
+    json_member_array(writer, "failed");
     for (size_t i = 0; i < node->n_failed; i++) {
         const FailedRule *failed = &node->failed[i];
         const FailureDetails *details = explain_print_details(printer, node, failed);
@@ -197,8 +174,8 @@ static void write_failed(ExplainPrinter *printer, const NodeExplanation *node, J
             : failed->is_missing ? "missing"
                                  : "detail",
             failed->detail);
-        write_bool(writer, "unresolvable", failed->filter->is_unresolvable);
-        write_bool(writer, "observed", failed->filter->policy->is_observed);
+        json_member_bool(writer, "unresolvable", failed->filter->is_unresolvable);
+        json_member_bool(writer, "observed", failed->filter->policy->is_observed);
         write_values(details, writer);
         write_remedies(details, writer);
         json_write_end_object(writer);
@@ -208,13 +185,12 @@ static void write_failed(ExplainPrinter *printer, const NodeExplanation *node, J
 
 static void write_score(
     const ExplainPrinter *printer, const NodeExplanation *node, JsonWriter *writer) {
-    write_double(writer, "score", node->score);
+    json_member_double(writer, "score", node->score);
     if (node->outcome == NODE_PASSED) {
-        write_int(writer, "wireScore", node->wire_score);
-        write_int(writer, "added", explain_print_points(printer, node->wire_score));
+        json_member_int(writer, "wireScore", node->wire_score);
+        json_member_int(writer, "added", explain_print_points(printer, node->wire_score));
     }
-    json_write_key(writer, STR("parts"));
-    json_write_array(writer);
+    json_member_array(writer, "parts");
     for (size_t i = 0; i < printer->explanation->n_scores; i++) {
         const Score *score = printer->explanation->scores[i];
         const ScorePart *part = &node->parts[i];
@@ -222,14 +198,13 @@ static void write_score(
         json_write_object(writer);
         write_rule(writer, score->policy, score->name);
         if (part->is_error || part->is_missing) {
-            json_write_key(writer, STR("raw"));
-            json_write_null(writer);
+            json_member_null(writer, "raw");
         } else {
-            write_double(writer, "raw", part->raw);
+            json_member_double(writer, "raw", part->raw);
         }
-        write_double(writer, "value", part->value);
-        write_double(writer, "weight", score->weight);
-        write_double(writer, "contribution", part->contribution);
+        json_member_double(writer, "value", part->value);
+        json_member_double(writer, "weight", score->weight);
+        json_member_double(writer, "contribution", part->contribution);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -248,10 +223,10 @@ static void write_node(ExplainPrinter *printer, const NodeExplanation *node, Jso
     if (node->verdict) {
         write_rule(writer, node->verdict->policy, node->verdict->name);
         write_text(writer, "reason", node->verdict->reason);
-        write_bool(writer, "unresolvable", node->verdict->is_unresolvable);
+        json_member_bool(writer, "unresolvable", node->verdict->is_unresolvable);
     }
     if (node->rank > 0)
-        write_int(writer, "rank", node->rank);
+        json_member_int(writer, "rank", node->rank);
     write_failed(printer, node, writer);
     if (node->is_scored)
         write_score(printer, node, writer);
@@ -267,12 +242,11 @@ void explain_print_json_value(
     write_time(printer->now_nsec, writer);
     write_policies(explanation, writer);
     write_counts(explanation, writer);
-    write_int(writer, "narrowTo", explanation->narrow_to);
-    write_int(writer, "wireMax", explanation->wire_max);
-    write_int(writer, "weight", printer->weight);
+    json_member_int(writer, "narrowTo", explanation->narrow_to);
+    json_member_int(writer, "wireMax", explanation->wire_max);
+    json_member_int(writer, "weight", printer->weight);
     write_errors(explanation, writer);
-    json_write_key(writer, STR("nodes"));
-    json_write_array(writer);
+    json_member_array(writer, "nodes");
     for (size_t i = 0; i < explanation->n_nodes; i++)
         if (!only || only == &explanation->nodes[i])
             write_node(printer, &explanation->nodes[i], writer);

@@ -179,8 +179,7 @@ static void write_decision(JsonWriter *writer, Str key, const ApiDecision *decis
         json_write_key(writer, decision->fields.items[i].key);
         json_write_raw(writer, decision->fields.items[i].raw);
     }
-    json_write_key(writer, STR("nodes"));
-    json_write_array(writer);
+    json_member_array(writer, "nodes");
     for (size_t i = 0; i < decision->nodes.n; i++)
         json_write_raw(writer, decision->nodes.items[i].raw);
     json_write_end_array(writer);

@@ -289,7 +289,6 @@ static void init(void *context) {
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
 
-    (void)arguments;
     if (settings->bundle)
         return explain_of_bundle(settings);
     return settings->last.pod ? explain_past(settings) : explain(settings);

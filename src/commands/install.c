@@ -89,7 +89,6 @@ static void init(void *context) {
 }
 
 static int run(void *context, const Arguments *arguments) {
-    (void)arguments;
     return print_plan(context);
 }
 

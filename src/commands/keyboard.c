@@ -14,7 +14,6 @@ static bool is_open;
 static volatile sig_atomic_t was_stopped;
 
 static void note_stop(int signal) {
-    (void)signal;
     was_stopped = 1;
 }
 

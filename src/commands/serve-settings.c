@@ -312,7 +312,6 @@ const char *serve_settings_check(void *context, const Arguments *arguments) {
     DaemonOptions *daemon = &settings->daemon;
     const char *wrong = check_cluster(daemon);
 
-    (void)arguments;
     if (!wrong)
         wrong = check_tls(&daemon->tls);
     if (!wrong)

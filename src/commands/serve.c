@@ -24,7 +24,6 @@ static int run(void *context, const Arguments *arguments) {
     char error[DAEMON_ERROR_MAX];
     int r;
 
-    (void)arguments;
     serve_settings_finish(settings);
     log_setup(settings->log_level, settings->log_format);
     daemon_block_signals();

@@ -11,7 +11,6 @@
 static const char *set_follow(void *context, const char *value) {
     SimulateSettings *settings = context;
 
-    (void)value;
     settings->follows = settings->files.by_schedule = true;
     return NULL;
 }
@@ -64,7 +63,6 @@ const char *simulate_settings_check(void *context, const Arguments *arguments) {
     const SimulateSettings *settings = context;
     const SimulationFiles *files = &settings->files;
 
-    (void)arguments;
     if (!files->cluster)
         return "--cluster is needed: kubectl get nodes,pods -A -o json > cluster.json";
     if (files->pods && files->trace)

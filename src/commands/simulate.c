@@ -48,7 +48,6 @@ typedef struct Simulation {
 static volatile sig_atomic_t is_interrupted;
 
 static void interrupt(int signal) {
-    (void)signal;
     is_interrupted = 1;
 }
 
@@ -60,7 +59,6 @@ static void catch_interrupt(void) {
 }
 
 static bool is_over(void *context) {
-    (void)context;
     return is_interrupted != 0;
 }
 
@@ -331,7 +329,6 @@ static void init(void *context) {
 }
 
 static int run(void *context, const Arguments *arguments) {
-    (void)arguments;
     return simulate(context);
 }
 

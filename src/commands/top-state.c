@@ -205,7 +205,6 @@ static void take_newest(JsonReader *reader, Arena *arena, void *target) {
     TopState *state = target;
     int64_t newest = 0;
 
-    (void)arena;
     json_int64(reader, &newest);
     if (newest < state->newest_id)
         state->newest_id = 0;
@@ -239,7 +238,6 @@ static void take_summary(JsonReader *reader, Arena *arena, void *target) {
 static void take_p99(JsonReader *reader, Arena *arena, void *target) {
     TopState *state = target;
 
-    (void)arena;
     state->p99_sec = NAN;
     if (!json_null(reader))
         json_double(reader, &state->p99_sec);
@@ -248,19 +246,16 @@ static void take_p99(JsonReader *reader, Arena *arena, void *target) {
 static void take_error_rate(JsonReader *reader, Arena *arena, void *target) {
     TopState *state = target;
 
-    (void)arena;
     state->error_rate = NAN;
     if (!json_null(reader))
         json_double(reader, &state->error_rate);
 }
 
 static void take_filters(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
     take_count(reader, &((TopState *)target)->filters);
 }
 
 static void take_rejected(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
     take_count(reader, &((TopState *)target)->rejected);
 }
 

@@ -182,7 +182,6 @@ static const Option options[] = {
 /* clang-format on */
 
 static const char *check(void *context, const Arguments *arguments) {
-    (void)arguments;
     return server_source_check(&((Top *)context)->source);
 }
 
@@ -190,7 +189,6 @@ static int run(void *context, const Arguments *arguments) {
     Top *top = context;
     int r;
 
-    (void)arguments;
     top->arena = arena_new(TOP_BUDGET);
     top->scratch = arena_new(TOP_BUDGET);
     top->state = calloc(1, sizeof(*top->state));

@@ -11,8 +11,6 @@
 #include "json/scan.h"
 
 static int run(void *settings, const Arguments *arguments) {
-    (void)settings;
-    (void)arguments;
     (void)printf("berth %s\n", BERTH_VERSION);
     (void)printf("compiler       %s\n", __VERSION__);
     (void)printf("libmicrohttpd  %s\n", MHD_get_version());

@@ -268,14 +268,12 @@ static void init(void *context) {
 static const char *check(void *context, const Arguments *arguments) {
     const Settings *settings = context;
 
-    (void)arguments;
     if (settings->bundle && server_source_is_given(&settings->source))
         return "--bundle is a file: no server is contacted";
     return server_source_check(&settings->source);
 }
 
 static int run(void *context, const Arguments *arguments) {
-    (void)arguments;
     return replay(context);
 }
 

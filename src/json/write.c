@@ -206,3 +206,33 @@ void json_quote(Buf *out, Str text) {
     }
     buf_append_char(out, '"');
 }
+
+void json_member_int(JsonWriter *writer, const char *key, int64_t value) {
+    json_write_key(writer, str_from_c(key));
+    json_write_int(writer, value);
+}
+
+void json_member_double(JsonWriter *writer, const char *key, double value) {
+    json_write_key(writer, str_from_c(key));
+    json_write_double(writer, value);
+}
+
+void json_member_bool(JsonWriter *writer, const char *key, bool value) {
+    json_write_key(writer, str_from_c(key));
+    json_write_bool(writer, value);
+}
+
+void json_member_null(JsonWriter *writer, const char *key) {
+    json_write_key(writer, str_from_c(key));
+    json_write_null(writer);
+}
+
+void json_member_object(JsonWriter *writer, const char *key) {
+    json_write_key(writer, str_from_c(key));
+    json_write_object(writer);
+}
+
+void json_member_array(JsonWriter *writer, const char *key) {
+    json_write_key(writer, str_from_c(key));
+    json_write_array(writer);
+}

@@ -46,6 +46,14 @@ void json_write_double(JsonWriter *writer, double value);
 /* A member of an object that is a string. */
 void json_write_member(JsonWriter *writer, Str key, Str text);
 
+/* The same of other types; an object or array is only begun. */
+void json_member_int(JsonWriter *writer, const char *key, int64_t value);
+void json_member_double(JsonWriter *writer, const char *key, double value);
+void json_member_bool(JsonWriter *writer, const char *key, bool value);
+void json_member_null(JsonWriter *writer, const char *key);
+void json_member_object(JsonWriter *writer, const char *key);
+void json_member_array(JsonWriter *writer, const char *key);
+
 /* @raw is JSON already. */
 void json_write_raw(JsonWriter *writer, Str raw);
 

@@ -85,7 +85,6 @@ void wiring_read_election(
 static void read_qps(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     double qps;
 
-    (void)into;
     if (value->kind != YAML_NULL)
         (void)reader_number(&reading->reader, value, name, -FLT_MAX, FLT_MAX, &qps);
 }
@@ -94,7 +93,6 @@ static void read_burst(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     int64_t burst;
 
-    (void)into;
     if (value->kind != YAML_NULL)
         (void)reader_int(&reading->reader, value, name, 0, INT32_MAX, &burst);
 }
@@ -132,7 +130,6 @@ void wiring_read_parallelism(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     int64_t n;
 
-    (void)into;
     if (value->kind != YAML_NULL)
         (void)reader_int(&reading->reader, value, name, 1, INT32_MAX, &n);
 }
@@ -140,7 +137,6 @@ void wiring_read_parallelism(
 void wiring_read_flag(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     bool flag;
 
-    (void)into;
     wiring_read_bool(reading, value, name, &flag);
 }
 

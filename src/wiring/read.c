@@ -34,13 +34,11 @@ typedef struct Profile {
 
 static void read_mapping(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
-    (void)into;
     if (value->kind != YAML_NULL)
         (void)reader_mapping(&reading->reader, value, name);
 }
 
 static void read_list(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
-    (void)into;
     if (value->kind != YAML_NULL)
         (void)reader_sequence(&reading->reader, value, name);
 }

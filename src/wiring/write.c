@@ -303,25 +303,21 @@ static void write_v1(const SchedulerConfig *config, Buf *out) {
 static void member_string(JsonWriter *writer, const char *key, Str value) {
     if (str_is_empty(value))
         return;
-    json_write_key(writer, str_from_c(key));
-    json_write_string(writer, value);
+    json_write_member(writer, str_from_c(key), value);
 }
 
 static void member_int(JsonWriter *writer, const char *key, int64_t value) {
     if (value == 0)
         return;
-    json_write_key(writer, str_from_c(key));
-    json_write_int(writer, value);
+    json_member_int(writer, key, value);
 }
 
 static void member_bool(JsonWriter *writer, const char *key, bool value) {
-    json_write_key(writer, str_from_c(key));
-    json_write_bool(writer, value);
+    json_member_bool(writer, key, value);
 }
 
 static void write_tls(JsonWriter *writer, const ExtenderTls *tls) {
-    json_write_key(writer, STR("tlsConfig"));
-    json_write_object(writer);
+    json_member_object(writer, "tlsConfig");
     if (tls->is_insecure)
         member_bool(writer, "insecure", true);
     member_string(writer, "caData", tls->ca_data);
@@ -335,8 +331,7 @@ static void write_tls(JsonWriter *writer, const ExtenderTls *tls) {
 }
 
 static void write_resources(JsonWriter *writer, const ExtenderEntry *entry) {
-    json_write_key(writer, STR("managedResources"));
-    json_write_array(writer);
+    json_member_array(writer, "managedResources");
     for (size_t i = 0; i < entry->n_managed; i++) {
         json_write_object(writer);
         member_string(writer, "name", entry->managed[i].name);
@@ -373,8 +368,7 @@ static void write_policy(const SchedulerConfig *config, Buf *out) {
     member_string(&writer, "kind", STR("Policy"));
     member_string(
         &writer, "apiVersion", config->api_version.len > 0 ? config->api_version : STR("v1"));
-    json_write_key(&writer, STR("extenders"));
-    json_write_array(&writer);
+    json_member_array(&writer, "extenders");
     for (size_t i = 0; i < config->n_extenders; i++)
         write_extender(&writer, &config->extenders[i]);
     json_write_end_array(&writer);
