@@ -116,12 +116,12 @@ static unsigned write_bundle(const BundleParts *parts, const BundleParams *quest
 
         (void)snprintf(text,
             sizeof(text),
-            "a bundle of %lld decisions is larger than %zu MiB: ask for fewer (last=N)",
+            "a bundle of %lld decisions is larger than %zu MiB: request fewer (last=N)",
             (long long)question->last,
             out->ceiling / 1024 / 1024);
         return page_write_error(out, 500, text);
     }
-    return page_write_error(out, 503, "there is not enough memory for a bundle");
+    return page_write_error(out, 503, "not enough memory for a bundle");
 }
 
 /* 200, or the status of what is in @out. */
@@ -133,9 +133,9 @@ static unsigned record(
     if (r < 0)
         return page_write_error(out,
             503,
-            "there is not enough memory for a bundle of so many decisions: ask for fewer (last=N)");
+            "not enough memory for a bundle of so many decisions: request fewer (last=N)");
     if (question->id > 0 && ret->n == 0)
-        return page_write_error(out, 404, "this decision is not remembered any more");
+        return page_write_error(out, 404, "this decision is no longer kept");
     return 200;
 }
 
@@ -174,10 +174,9 @@ static unsigned make_bundle(ApiContext *api, const HttpRequest *request,
     if (status != 200)
         return status;
     if (!take_policies(api->changes, view, &recording, question, arena, &parts))
-        return page_write_error(
-            out, 503, "the texts of the policies in force are not kept: they are too large");
+        return page_write_error(out, 503, "the policy texts in force are too large to be kept");
     if (getrandom(parts.salt, sizeof(parts.salt), 0) != (ssize_t)sizeof(parts.salt))
-        return page_write_error(out, 503, "there is no randomness to be had");
+        return page_write_error(out, 503, "no random numbers available");
     if (!question->is_anonymous && question->id == 0)
         parts.n_pages = make_pages(api, request, arena, page_texts);
     return write_bundle(&parts, question, out);
@@ -192,10 +191,10 @@ unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out) {
 
     if (!api->decisions)
         return page_write_error(
-            out, 404, "no decisions are remembered: berth was started with --decisions 0");
+            out, 404, "no decisions are kept: berth was started with --decisions 0");
     if (!read_question(request, &question, error))
         return page_write_error(out, 400, error);
     if (!arena)
-        return page_write_error(out, 503, "there is not enough memory for a bundle");
+        return page_write_error(out, 503, "not enough memory for a bundle");
     return make_bundle(api, request, &question, arena, out);
 }

@@ -16,7 +16,7 @@
 #define READ_AT_ONCE 64u
 
 static unsigned page_not_kept(Buf *out) {
-    return page_write_error(out, 404, "decisions are not remembered here (--decisions 0)");
+    return page_write_error(out, 404, "decisions are not kept (--decisions 0)");
 }
 
 /* --- what is written -------------------------------------------------------------------------- */
@@ -337,11 +337,11 @@ static unsigned page_missing(Decisions *decisions, int64_t id, Buf *out) {
     decisions_figures(decisions, &figures);
     (void)snprintf(text,
         sizeof(text),
-        "decision %" PRId64 " is not remembered: those from %" PRIu64 " to %" PRIu64 " are",
+        "decision %" PRId64 " is not kept: those from %" PRIu64 " to %" PRIu64 " are",
         id,
         figures.oldest,
         figures.newest);
-    return page_write_error(out, 404, figures.n > 0 ? text : "nothing has been decided yet");
+    return page_write_error(out, 404, figures.n > 0 ? text : "no decisions yet");
 }
 
 unsigned decisions_one_page(Decisions *decisions, Str id, Str query, Arena *arena, Buf *out) {

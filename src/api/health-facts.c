@@ -57,11 +57,11 @@ static const char *why_stale(const GaugeState *state) {
     case POLL_FAILING:
         return "its source does not answer";
     case POLL_UNJOINED:
-        return "no series belongs to a node";
+        return "no series matches a node";
     case POLL_NO_SOURCE:
-        return "there is no source of that name";
+        return "no source with this name is configured";
     default:
-        return "the last answer is too old";
+        return "the last answer has expired";
     }
 }
 

@@ -28,7 +28,7 @@ const char *health_name(Health health) {
 
 static void say_draining(const HealthFacts *facts, Buf *out) {
     if (facts->is_draining)
-        buf_append(out, STR("this berth is shutting down"));
+        buf_append(out, STR("berth is shutting down"));
 }
 
 static void say_unsynced(const HealthFacts *facts, Buf *out) {
@@ -39,7 +39,7 @@ static void say_unsynced(const HealthFacts *facts, Buf *out) {
 static void say_bypassed(const HealthFacts *facts, Buf *out) {
     if (!facts->is_bypassed)
         return;
-    buf_append(out, STR("pods were placed without berth being asked, "));
+    buf_append(out, STR("pods bypassed berth, "));
     buf_append_grouped(out, facts->n_bypassed);
     buf_append(out, STR(" since it started"));
 }
@@ -47,13 +47,13 @@ static void say_bypassed(const HealthFacts *facts, Buf *out) {
 static void say_lost(const HealthFacts *facts, Buf *out) {
     if (facts->is_watch_lost)
         buf_printf(out,
-            "the API server was not heard for %lld s",
+            "no update from the API server for %lld s",
             (long long)(facts->silence_nsec / NSEC_PER_SEC));
 }
 
 static void say_policy(const HealthFacts *facts, Buf *out) {
     if (facts->is_refused[RELOAD_POLICY])
-        buf_append(out, STR("the newest policy was refused and the last good one is in force"));
+        buf_append(out, STR("the newest policy was rejected and the last good one is in force"));
 }
 
 static void say_certificate(const HealthFacts *facts, Buf *out) {
@@ -62,17 +62,17 @@ static void say_certificate(const HealthFacts *facts, Buf *out) {
     if (!facts->has_certificate)
         return;
     if (facts->certificate_nsec < 0)
-        buf_append(out, STR("the certificate has ended"));
+        buf_append(out, STR("the certificate has expired"));
     else if (days == 0)
-        buf_append(out, STR("the certificate ends within a day"));
+        buf_append(out, STR("the certificate expires within a day"));
     else if (days < HEALTH_SUMMARY_CERTIFICATE_DAYS)
         buf_printf(
-            out, "the certificate ends in %lld day%s", (long long)days, days == 1 ? "" : "s");
+            out, "the certificate expires in %lld day%s", (long long)days, days == 1 ? "" : "s");
 }
 
 static void say_certificate_refused(const HealthFacts *facts, Buf *out) {
     if (facts->is_refused[RELOAD_CERTIFICATES])
-        buf_append(out, STR("the newest certificate was refused and the last good one is used"));
+        buf_append(out, STR("the newest certificate was rejected and the last good one is used"));
 }
 
 /* What is left of the files. */
@@ -82,15 +82,15 @@ static void say_refused(const HealthFacts *facts, Buf *out) {
         const char *what;
     } files[] = {
         {RELOAD_CLUSTER, "cluster file"},
-        {RELOAD_SOURCES, "file of metrics sources"},
-        {RELOAD_PAGES_TOKEN, "token of the pages"},
+        {RELOAD_SOURCES, "metrics sources file"},
+        {RELOAD_PAGES_TOKEN, "pages token"},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(files); i++) {
         if (!facts->is_refused[files[i].kind])
             continue;
         buf_printf(
-            out, "the newest %s was refused and the last good one is in force", files[i].what);
+            out, "the newest %s was rejected and the last good one is in force", files[i].what);
         return;
     }
 }
@@ -121,21 +121,21 @@ static double percent(uint64_t n, uint64_t of) {
 static void say_late(const HealthFacts *facts, Buf *out) {
     if (is_over_rate(facts->n_late, facts->n_decided))
         buf_printf(out,
-            "%.1f %% of answers in the last five minutes ran out of time",
+            "%.1f %% of requests in the last 5 minutes exceeded the deadline",
             percent(facts->n_late, facts->n_decided));
 }
 
 static void say_errors(const HealthFacts *facts, Buf *out) {
     if (is_over_rate(facts->n_errors, facts->n_requests))
         buf_printf(out,
-            "%.1f %% of requests in the last five minutes were answered with an error",
+            "%.1f %% of requests in the last 5 minutes failed",
             percent(facts->n_errors, facts->n_requests));
 }
 
 static void say_slow(const HealthFacts *facts, Buf *out) {
     if (facts->p99_nsec * 2 > facts->deadline_nsec)
         buf_printf(out,
-            "one filter in a hundred takes %.0f ms or longer, and %.0f ms is the deadline",
+            "p99 latency of filter is %.0f ms, and the deadline is %.0f ms",
             (double)facts->p99_nsec / (double)NSEC_PER_MSEC,
             (double)facts->deadline_nsec / (double)NSEC_PER_MSEC);
 }

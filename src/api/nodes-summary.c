@@ -298,9 +298,9 @@ int nodes_summary_make(ApiContext *api, Arena *arena, NodesSummary *ret) {
         r = set_states(&making);
     if (r < 0)
         return r;
-    add_used(&making, STR("used.cpu"), STR("cpu asked for"), STR("cpu"));
-    add_used(&making, STR("used.memory"), STR("memory asked for"), STR("memory"));
-    add_used(&making, STR("used.pods"), STR("places for pods taken"), STR("pods"));
+    add_used(&making, STR("used.cpu"), STR("cpu requested"), STR("cpu"));
+    add_used(&making, STR("used.memory"), STR("memory requested"), STR("memory"));
+    add_used(&making, STR("used.pods"), STR("pod slots used"), STR("pods"));
     r = add_rejected(&making);
     for (size_t i = 0; r == 0 && i < view->program->n_gauges; i++)
         add_gauge(&making, i);

@@ -49,15 +49,15 @@ static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *re
         reply_error(request,
             reply,
             401,
-            STR("berth: the token is needed here: Authorization: Bearer TOKEN, or as a browser's "
-                "password with any name (--pages-token-file)"));
+            STR("berth: a token is required: Authorization: Bearer TOKEN, or in a browser the "
+                "token as password with any user name (--pages-token-file)"));
         reply->authenticate =
             request->accepts_html ? "Basic realm=\"berth\", charset=\"UTF-8\"" : "Bearer";
     } else if (pages->options->n_client_names > 0)
         reply_error(request,
             reply,
             403,
-            STR("berth: a client certificate with an allowed name is needed (--client-ca, "
+            STR("berth: a client certificate with an allowed name is required (--client-ca, "
                 "--pages-client-name)"));
     else if (is_open_to_all(pages))
         reply_error(request, reply, 403, STR(PAGE_MISADDRESSED));
@@ -65,8 +65,8 @@ static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *re
         reply_error(request,
             reply,
             403,
-            STR("berth: only health is shown here; --pages-token-file or --pages-client-name "
-                "opens the rest"));
+            STR("berth: this listener shows only health; --pages-token-file or --pages-client-name "
+                "allows the rest"));
 }
 
 static void point_to_verbs(const Pages *pages, const HttpRequest *request, HttpReply *reply) {

@@ -267,10 +267,7 @@ static void test_one(void **state) {
             200,
             "\"counts\":{\"known\":4,\"asked\":1,\"passed\":1},\"rules\":[],\"target\":"
             "\"n1\",\"error\":\"\",\"hasNodes\":false,\"nodes\":[],\"next\":null}\n"},
-        {"7",
-            "",
-            404,
-            "{\"Error\":\"berth: decision 7 is not remembered: those from 1 to 6 are\"}\n"},
+        {"7", "", 404, "{\"Error\":\"berth: decision 7 is not kept: those from 1 to 6 are\"}\n"},
         {"0", "", 404, "{\"Error\":\"berth: the id of a decision is a whole number over 0\"}\n"},
         {"x", "", 404, "{\"Error\":\"berth: the id of a decision is a whole number over 0\"}\n"},
         {"1",

@@ -94,26 +94,24 @@ static const struct {
     Health health;
     const char *text;
 } cases[] = {
-    {draining, HEALTH_NOT_READY, "not ready because this berth is shutting down"},
+    {draining, HEALTH_NOT_READY, "not ready because berth is shutting down"},
     {unsynced, HEALTH_NOT_READY, "not ready because the cluster has not been listed yet"},
-    {bypassed,
-        HEALTH_BYPASSED,
-        "bypassed because pods were placed without berth being asked, 4,203 since it started"},
-    {lost, HEALTH_DEGRADED, "degraded because the API server was not heard for 42 s"},
+    {bypassed, HEALTH_BYPASSED, "bypassed because pods bypassed berth, 4,203 since it started"},
+    {lost, HEALTH_DEGRADED, "degraded because no update from the API server for 42 s"},
     {policy_refused,
         HEALTH_DEGRADED,
-        "degraded because the newest policy was refused and the last good one is in force"},
-    {certificate_soon, HEALTH_DEGRADED, "degraded because the certificate ends in 6 days"},
-    {certificate_tomorrow, HEALTH_DEGRADED, "degraded because the certificate ends in 1 day"},
-    {certificate_today, HEALTH_DEGRADED, "degraded because the certificate ends within a day"},
-    {certificate_ended, HEALTH_DEGRADED, "degraded because the certificate has ended"},
+        "degraded because the newest policy was rejected and the last good one is in force"},
+    {certificate_soon, HEALTH_DEGRADED, "degraded because the certificate expires in 6 days"},
+    {certificate_tomorrow, HEALTH_DEGRADED, "degraded because the certificate expires in 1 day"},
+    {certificate_today, HEALTH_DEGRADED, "degraded because the certificate expires within a day"},
+    {certificate_ended, HEALTH_DEGRADED, "degraded because the certificate has expired"},
     {certificate_refused,
         HEALTH_DEGRADED,
-        "degraded because the newest certificate was refused and the last good one is used"},
+        "degraded because the newest certificate was rejected and the last good one is used"},
     {sources_refused,
         HEALTH_DEGRADED,
-        "degraded because the newest file of metrics sources was refused and the last good one is "
-        "in force"},
+        "degraded because the newest metrics sources file was rejected and the last good one is in "
+        "force"},
     {stale,
         HEALTH_DEGRADED,
         "degraded because the metric load has no value on any node: its source does not answer"},
@@ -122,14 +120,11 @@ static const struct {
         "degraded because 3 metrics have no value on any node, among them load"},
     {late,
         HEALTH_DEGRADED,
-        "degraded because 2.5 % of answers in the last five minutes ran out of time"},
-    {errors,
-        HEALTH_DEGRADED,
-        "degraded because 1.1 % of requests in the last five minutes were answered with an error"},
+        "degraded because 2.5 % of requests in the last 5 minutes exceeded the deadline"},
+    {errors, HEALTH_DEGRADED, "degraded because 1.1 % of requests in the last 5 minutes failed"},
     {slow,
         HEALTH_DEGRADED,
-        "degraded because one filter in a hundred takes 51 ms or longer, and 100 ms is the "
-        "deadline"},
+        "degraded because p99 latency of filter is 51 ms, and the deadline is 100 ms"},
 };
 
 static void test_reasons(void **state) {
@@ -192,10 +187,8 @@ static void test_order(void **state) {
     assert_true(health_summary_say(&facts, arena, &summary));
     assert_int_equal(summary.health, HEALTH_NOT_READY);
     assert_int_equal(summary.n_reasons, HEALTH_SUMMARY_REASONS_MAX);
-    assert_text("text", summary.text, "not ready because this berth is shutting down; and 7 more");
-    assert_text("third",
-        summary.reasons[2],
-        "pods were placed without berth being asked, 4,203 since it started");
+    assert_text("text", summary.text, "not ready because berth is shutting down; and 7 more");
+    assert_text("third", summary.reasons[2], "pods bypassed berth, 4,203 since it started");
 }
 
 int main(void) {

@@ -156,9 +156,8 @@ static void test_page(void **state) {
         {"column=used.cpu",
             200,
             "{\"decisions\":0,\"names\":[\"b2\",\"n1\",\"n9\",\"n10\"],\"ready\":[1,1,0,1],"
-            "\"cordoned\":[0,1,0,0],\"columns\":[{\"name\":\"used.cpu\",\"label\":\"cpu asked "
-            "for\","
-            "\"share\":true,\"highest\":1.5,\"values\":[null,0,1.5,0.25]}]}\n"},
+            "\"cordoned\":[0,1,0,0],\"columns\":[{\"name\":\"used.cpu\",\"label\":\"cpu "
+            "requested\",\"share\":true,\"highest\":1.5,\"values\":[null,0,1.5,0.25]}]}\n"},
         {"column=x",
             404,
             "{\"Error\":\"berth: there is no such column: /api/v1/nodes has all\"}\n"},

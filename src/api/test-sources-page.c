@@ -205,7 +205,7 @@ static void test_health(void **state) {
     reloads_note_good(&reloads, RELOAD_SOURCES, 1);
     reloads_note_bad(&reloads, RELOAD_SOURCES, "sources.yaml:3:1: error: no");
     assert_int_equal(health_page(PROBE_READYZ, STR("verbose"), &health, &stage->page), 200);
-    assert_has(stage, "[+]sources ok: degraded: the newest was refused: sources.yaml:3:1: error");
+    assert_has(stage, "[+]sources ok: degraded: the newest was rejected: sources.yaml:3:1: error");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

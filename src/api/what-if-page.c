@@ -24,9 +24,8 @@ typedef struct WhatIfParams {
 } WhatIfParams;
 
 static unsigned no_memory(Buf *out) {
-    return page_write_error(out,
-        503,
-        "there is not enough memory to make so many decisions again: ask for fewer (last=N)");
+    return page_write_error(
+        out, 503, "not enough memory to replay so many decisions: request fewer (last=N)");
 }
 
 /* --- the question ------------------------------------------------------------------------ */
@@ -194,8 +193,7 @@ static unsigned find_program(ApiContext *api, const View *view, const WhatIfPara
     }
     if (!question->has_policies &&
         !changes_sources(api->changes, view->program->digest, arena, &sources, &n))
-        return page_write_error(
-            out, 503, "the texts of the policies in force are not kept: they are too large");
+        return page_write_error(out, 503, "the policy texts in force are too large to be kept");
     changed = ARENA_ARRAY(arena, PolicySource, n);
     if (!changed)
         return no_memory(out);
@@ -243,7 +241,7 @@ unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
 
     if (!api->decisions)
         return page_write_error(
-            out, 404, "no decisions are remembered: berth was started with --decisions 0");
+            out, 404, "no decisions are kept: berth was started with --decisions 0");
     if (!arena)
         return no_memory(out);
     status = read_question(request, arena, &question, out);

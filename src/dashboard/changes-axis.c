@@ -68,8 +68,8 @@ typedef struct AxisLine {
 } AxisLine;
 
 static const AxisLine lines[] = {
-    {"rejected", "Whole line: nodes rejected by filters", "in ten seconds", rejected_of},
-    {"p99", "Dashed line: 99 of 100 filters within", "ms", hour_p99_msec},
+    {"rejected", "Solid line: nodes rejected by filters", "in 10 s", rejected_of},
+    {"p99", "Dashed line: p99 latency of filters", "ms", hour_p99_msec},
 };
 
 /* NaN: nothing is known, also before the start. */
@@ -226,7 +226,7 @@ static void draw_caption(const Axis *axis) {
             html_write(html, "%.1f", highest);
         html_write(html, " %s. ", lines[i].unit);
     }
-    html_write(html, "Marks: the numbers of the table; with ! if it is bad news.</figcaption>");
+    html_write(html, "Marks are the row numbers of the table; ! marks a problem.</figcaption>");
 }
 
 void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n) {

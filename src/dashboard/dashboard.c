@@ -16,7 +16,7 @@ static const DashboardPage pages[] = {
         .path = "/",
         .label = "Overview",
         .title = "Overview",
-        .question = "What is going on?",
+        .question = "What is berth doing?",
         .json = "/api/v1/status",
         .draw = page_overview,
     },
@@ -24,7 +24,7 @@ static const DashboardPage pages[] = {
         .path = "/pods",
         .label = "Pods",
         .title = "Pods",
-        .question = "Which pods wait, and why?",
+        .question = "Which pods are pending, and why?",
         .json = "/api/v1/decisions",
         .parameters = {STR("q"), STR("state"), STR("page")},
         .draw = page_pods,
@@ -32,7 +32,7 @@ static const DashboardPage pages[] = {
     {
         .path = "/pod",
         .title = "Pod",
-        .question = "Why is it pending? Why is it there?",
+        .question = "Why is it pending, or why is it on this node?",
         .parameters = {STR("namespace"), STR("name"), STR("id"), STR("node")},
         .draw = page_pod,
     },
@@ -40,7 +40,7 @@ static const DashboardPage pages[] = {
         .path = "/policies",
         .label = "Policies",
         .title = "Policies",
-        .question = "Which policy is hurting?",
+        .question = "Which policy keeps pods pending?",
         .json = "/api/v1/policies",
         .draw = page_policies,
     },
@@ -48,7 +48,7 @@ static const DashboardPage pages[] = {
         .path = "/nodes",
         .label = "Nodes",
         .title = "Nodes",
-        .question = "Is the cluster lopsided?",
+        .question = "Is the load balanced?",
         .json = "/api/v1/nodes",
         .parameters = {STR("column"), STR("order"), STR("page")},
         .draw = page_nodes,
@@ -64,7 +64,7 @@ static const DashboardPage pages[] = {
         .path = "/sources",
         .label = "Sources",
         .title = "Metric sources",
-        .question = "Are the metrics real?",
+        .question = "Are the metrics current?",
         .json = "/api/v1/sources",
         .draw = page_sources,
     },
@@ -72,7 +72,7 @@ static const DashboardPage pages[] = {
         .path = "/latency",
         .label = "Latency",
         .title = "Latency",
-        .question = "Is the extender slowing my scheduler?",
+        .question = "Does berth slow down the scheduler?",
         .json = "/api/v1/latency",
         .parameters = {STR("window")},
         .draw = page_latency,
@@ -89,7 +89,7 @@ static const DashboardPage pages[] = {
         .path = "/what-if",
         .label = "What if",
         .title = "What if",
-        .question = "What would happen if I changed …?",
+        .question = "What would a policy change do?",
         .draw = page_what_if,
     },
 };
@@ -179,8 +179,8 @@ static void draw_way_home(Html *html) {
 }
 
 static void reply_short(HttpReply *reply, unsigned status) {
-    static const Str texts[] = {STR("berth: no such page; / is the first\n"),
-        STR("berth: no memory for this page now; try again\n")};
+    static const Str texts[] = {STR("berth: no such page; the dashboard is at /\n"),
+        STR("berth: not enough memory for this page; try again later\n")};
 
     reply->status = status;
     reply->content_type = "text/plain; charset=utf-8";

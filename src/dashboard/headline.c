@@ -19,15 +19,15 @@ static void draw_filter(Html *html, const PastDecision *past) {
     if (past->summary.n_out == 0)
         html_write(html, "<strong class='bad'>✗ no node passed</strong>");
     else if (past->is_exempt)
-        html_write(html, "exempt: every node passes");
+        html_write(html, "exempt: all nodes pass");
     else
         html_write(html, "<span class='good'>✓ passed</span>");
     if (past->summary.n_narrowed > 0)
-        html_write(html, ", the best offered back");
+        html_write(html, ", only the best returned");
     if (rule) {
-        html_write(html, "; mostly: %.*s", STR_FMT(rule->reason));
+        html_write(html, "; main reason: %.*s", STR_FMT(rule->reason));
     } else if (past->summary.n_late > 0) {
-        html_write(html, "; time was up");
+        html_write(html, "; deadline exceeded");
     }
 }
 

@@ -114,7 +114,7 @@ static void draw_speed(const HealthSummary *health, Html *html) {
     else
         html_write(html, "%.1f %%", health->error_rate * 100);
     end_figure(html);
-    begin_figure(html, "p99 of filters");
+    begin_figure(html, "filter p99 latency");
     if (health->p99_nsec == 0)
         html_write(html, "none yet");
     else
@@ -124,11 +124,11 @@ static void draw_speed(const HealthSummary *health, Html *html) {
 }
 
 static void draw_figures(const HealthSummary *health, Html *html) {
-    static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
+    static const HtmlParameter waiting[] = {{"state", STR("pending")}};
 
     html_write(html, "<dl class='figures'>");
     draw_speed(health, html);
-    draw_age(html, "cluster heard", health->cluster_age_nsec, "not watched");
+    draw_age(html, "last update from the API server", health->cluster_age_nsec, "not watched");
     draw_age(html, "metrics", health->metrics_age_nsec, "none");
     begin_figure(html, "policy");
     html_write(html, "<a href='/policies'>%.*s</a>", STR_FMT(health->policy_digest));
@@ -136,7 +136,7 @@ static void draw_figures(const HealthSummary *health, Html *html) {
     begin_figure(html, "nodes");
     html_count(html, health->n_nodes);
     end_figure(html);
-    begin_figure(html, "pods waiting");
+    begin_figure(html, "pending pods");
     html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
     html_write(html, "%zu</a>", health->n_waiting);
     end_figure(html);
@@ -155,7 +155,7 @@ static void draw_reasons(const HealthSummary *health, Html *html) {
 
 static void draw_sentence(const HealthSummary *health, Html *html) {
     html_write(html,
-        "<section id='health-summary' class='%s' aria-label='Is it us?' data-live><p><span "
+        "<section id='health-summary' class='%s' aria-label='Health of berth' data-live><p><span "
         "class='symbol' aria-hidden='true'>%s</span> berth is <strong>%.*s</strong></p>",
         healths[health->health].class,
         healths[health->health].symbol,
@@ -212,9 +212,8 @@ static void draw_at(const PageContext *context, Html *html) {
     if (context->at_nsec == 0)
         return;
     html_write(html,
-        "<p class='notice'>This link was made for what was known %td. The newest decisions and the "
-        "attempts of a pod are shown as of then, as far as they are still kept; everything else is "
-        "of now.</p>",
+        "<p class='notice'>This link shows the state as of %td. Decisions and attempts of a pod "
+        "are shown as of then if they are still kept; everything else is current.</p>",
         context->at_nsec);
 }
 
@@ -249,15 +248,16 @@ static void draw_permalink(const PageLayout *layout, Html *html) {
         if (query->values[i].ptr && !str_is(query->names[i], "at"))
             /* Names of parameters are literals of the pages' tables. */
             parameters[n++] = (HtmlParameter){query->names[i].ptr, query->values[i]};
-    calendar_print((layout->context->at_nsec ? layout->context->at_nsec : layout->context->wall_nsec) /
-                       NSEC_PER_SEC,
+    calendar_print(
+        (layout->context->at_nsec ? layout->context->at_nsec : layout->context->wall_nsec) /
+            NSEC_PER_SEC,
         0,
         &at);
     parameters[n++] = (HtmlParameter){"at", buf_str(&at)};
     html_open_link(html, layout->page->path, parameters, n);
     html_attr(html, "id", STR("permalink"));
     html_flag(html, "data-live");
-    html_text(html, STR("Link to this page, with the time"));
+    html_text(html, STR("Link to this page at this time"));
     html_close(html);
 }
 
@@ -274,7 +274,7 @@ static void draw_share(const PageLayout *layout, Html *html) {
         html_open(html, "li");
         html_open_link(html, layout->page->json, NULL, 0);
         html_attr(html, "id", STR("json"));
-        html_text(html, STR("The same as JSON"));
+        html_text(html, STR("This page as JSON"));
         html_close(html);
         html_close(html);
     }
@@ -283,7 +283,7 @@ static void draw_share(const PageLayout *layout, Html *html) {
         "/api/v1/bundle",
         anonymous,
         ELEMENTS_OF(anonymous),
-        STR("Bundle for somebody else, names hashed"));
+        STR("Download an anonymized bundle for sharing"));
     html_write(html, " or <code>berth bundle</code></li></ul></section>");
 }
 

@@ -17,7 +17,7 @@ static void draw_taint(Html *html, const Taint *taint) {
         [TAINT_NO_SCHEDULE] = "NoSchedule",
         [TAINT_PREFER_NO_SCHEDULE] = "PreferNoSchedule",
         [TAINT_NO_EXECUTE] = "NoExecute",
-        [TAINT_UNKNOWN] = "an effect that is not known",
+        [TAINT_UNKNOWN] = "unknown effect",
     };
 
     html_write(html, "<li>%.*s", STR_FMT(taint->key));
@@ -94,7 +94,7 @@ static void draw_amount(Html *html, Str resource, int64_t amount) {
 }
 
 static void draw_share(Html *html, int64_t used, int64_t whole) {
-    BarPart part = {.label = STR("% asked for"), .colour = 1};
+    BarPart part = {.label = STR("% requested"), .colour = 1};
 
     part.value = whole > 0 ? round((double)used / (double)whole * 100) : 100;
     html_open(html, "td");
@@ -103,7 +103,8 @@ static void draw_share(Html *html, int64_t used, int64_t whole) {
 }
 
 static void draw_resources(Html *html, const NodeTable *table, uint32_t row, const char *id) {
-    static const char *const columns[] = {"Resource", "#Offered", "#Asked for", "#Free", "Share"};
+    static const char *const columns[] = {
+        "Resource", "#Allocatable", "#Requested", "#Free", "Share"};
     char name[64];
 
     (void)snprintf(name, sizeof(name), "%s-resources", id);
@@ -148,14 +149,17 @@ static void draw_metric(Html *html, const View *view, size_t gauge, uint32_t row
 }
 
 static void draw_metrics(Html *html, const View *view, uint32_t row, const char *id) {
-    static const char *const columns[] = {
-        "Metric", "#Value", "#Without pods just placed", "Measured", "Too old after"};
+    static const char *const columns[] = {"Metric",
+        "#Value",
+        "#Measured value, without pods placed since",
+        "Measured",
+        "Expires after"};
     char name[64];
 
     if (view->program->n_gauges == 0 || view->loads.n_gauges == 0)
         return;
     (void)snprintf(name, sizeof(name), "%s-metrics", id);
-    widget_table(html, name, "What was measured", columns, ELEMENTS_OF(columns));
+    widget_table(html, name, "Metrics", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < view->program->n_gauges; i++)
         draw_metric(html, view, i, row);
     widget_table_end(html);

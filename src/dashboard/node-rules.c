@@ -46,7 +46,7 @@ static void draw_failure(RuleCheck *check, const Filter *filter) {
     draw_pod_cell(html, check->pod);
     html_write(html, "<td>%.*s/%.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name));
     if (filter->policy->is_observed)
-        html_write(html, " (Observe: it only counts)");
+        html_write(html, " (Observe: only counted)");
     html_write(
         html, "</td><td>%.*s</td><td>%.*s</td></tr>", STR_FMT(filter->reason), STR_FMT(values));
 }
@@ -69,7 +69,7 @@ static void draw_passes(RuleCheck *check) {
     html_open(check->html, "tr");
     draw_pod_cell(check->html, check->pod);
     html_write(check->html,
-        "<td><span class='good'>✓ passes every filter of berth</span></td><td></td><td></td></tr>");
+        "<td><span class='good'>✓ passes all filters of berth</span></td><td></td><td></td></tr>");
 }
 
 /* 0, one of rule-evaluation.h, or -ENOMEM. */
@@ -113,8 +113,7 @@ static void hear_pods(RuleCheck *check, const PodsSummary *pods) {
 #define HEARING_BUDGET ((size_t)64 * 1024 * 1024)
 
 void node_draw_failures(const NodeScene *scene, Html *html, const PodsSummary *pods) {
-    static const char *const columns[] = {
-        "Pod", "Rule that the node fails", "Reason", "Value and limit"};
+    static const char *const columns[] = {"Pod", "Failed rule", "Reason", "Value and limit"};
     _cleanup_(arena_freep) Arena *arena = arena_new(HEARING_BUDGET);
     int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
     RuleCheck check = {
@@ -125,10 +124,10 @@ void node_draw_failures(const NodeScene *scene, Html *html, const PodsSummary *p
     };
 
     html_write(html,
-        "<h2>%s</h2><p>Every rule by itself, for pods that wait and for the last that were asked "
-        "about. What kube-scheduler's own filters say is not berth's to know.</p>",
-        scene->is_past ? "What the policies said of it" : "What the policies say of it");
-    widget_table(html, "node-failures", "Rules it fails", columns, ELEMENTS_OF(columns));
+        "<h2>%s</h2><p>Each rule is evaluated on its own, for pending and recent pods. "
+        "kube-scheduler's own filters are not included.</p>",
+        scene->is_past ? "Rules that rejected it then" : "Rules that reject it");
+    widget_table(html, "node-failures", "Failed rules", columns, ELEMENTS_OF(columns));
     if (arena)
         hear_pods(&check, pods);
     widget_table_end(html);

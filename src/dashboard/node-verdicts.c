@@ -13,12 +13,12 @@ static void draw_outcome(Html *html, Outcome outcome) {
     static const struct {
         const char *class, *text;
     } texts[_OUTCOME_MAX] = {
-        [OUTCOME_NOT_ASKED] = {"quiet", "not asked about"},
+        [OUTCOME_NOT_ASKED] = {"quiet", "not a candidate"},
         [OUTCOME_PASSED] = {"good", "✓ passed"},
         [OUTCOME_REJECTED] = {"bad", "✗ rejected"},
-        [OUTCOME_UNKNOWN] = {"bad", "✗ berth did not know it"},
-        [OUTCOME_NARROWED] = {"warn", "passed, left out: others are better"},
-        [OUTCOME_LATE] = {"bad", "✗ not judged in time"},
+        [OUTCOME_UNKNOWN] = {"bad", "✗ unknown to berth"},
+        [OUTCOME_NARROWED] = {"warn", "passed, but not among the best"},
+        [OUTCOME_LATE] = {"bad", "✗ not evaluated before the deadline"},
         [OUTCOME_SCORED] = {"good", "✓ scored"},
     };
 
@@ -123,10 +123,10 @@ void node_draw_verdicts(const NodeScene *scene, Html *html) {
         "When", "Pod", "Asked for", "Verdict", "Rule", "Reason", "#Score"};
     size_t n = 0;
 
-    html_write(html, "<h2>Its last verdicts</h2>");
+    html_write(html, "<h2>Recent verdicts</h2>");
     widget_table(html,
         "node-verdicts",
-        "The last answers about it, 20 at most",
+        "The latest 20 verdicts on this node",
         columns,
         ELEMENTS_OF(columns));
     if (scene->context->api->decisions)
@@ -134,7 +134,7 @@ void node_draw_verdicts(const NodeScene *scene, Html *html) {
     widget_table_end(html);
     if (n == 0)
         widget_empty(html,
-            "Nothing that is remembered was about this node.",
-            "kube-scheduler asks only about nodes that its own filters let pass: kubectl describe "
-            "node says whether it is full, tainted or cordoned.");
+            "No recent decision included this node.",
+            "kube-scheduler sends only nodes that pass its own filters. kubectl describe node "
+            "shows whether it is full, tainted or cordoned.");
 }

@@ -21,18 +21,18 @@
 /* What happened, in words. */
 static const char *const words[] = {
     [CHANGE_STARTED] = "berth started",
-    [CHANGE_POLICY] = "other policies are in force",
-    [CHANGE_POLICY_REFUSED] = "new policies were refused, the last good ones stay",
-    [CHANGE_CONFIG] = "a file was read anew",
-    [CHANGE_CONFIG_REFUSED] = "a file was refused, the last good one stays",
-    [CHANGE_WATCH_LOST] = "the API server is not heard any more",
-    [CHANGE_WATCH_BACK] = "the API server is heard again",
-    [CHANGE_RELIST] = "everything was listed anew",
-    [CHANGE_METRIC_OLD] = "a metric has grown too old",
-    [CHANGE_METRIC_BACK] = "a metric has values again",
-    [CHANGE_LEASE_TAKEN] = "this berth binds now",
-    [CHANGE_LEASE_LOST] = "this berth binds no more",
-    [CHANGE_BYPASSED] = "pods were placed without berth being asked",
+    [CHANGE_POLICY] = "policies reloaded",
+    [CHANGE_POLICY_REFUSED] = "new policies rejected, the last good ones stay in force",
+    [CHANGE_CONFIG] = "file reloaded",
+    [CHANGE_CONFIG_REFUSED] = "new file rejected, the last good one stays in force",
+    [CHANGE_WATCH_LOST] = "no updates from the API server",
+    [CHANGE_WATCH_BACK] = "updates from the API server again",
+    [CHANGE_RELIST] = "all objects listed again",
+    [CHANGE_METRIC_OLD] = "metric expired",
+    [CHANGE_METRIC_BACK] = "metric has values again",
+    [CHANGE_LEASE_TAKEN] = "this replica binds now",
+    [CHANGE_LEASE_LOST] = "this replica no longer binds",
+    [CHANGE_BYPASSED] = "pods bypassed berth",
 };
 
 typedef struct ChangesPage {
@@ -66,7 +66,7 @@ static void say_last(const ChangesPage *view, size_t n_recent, size_t n_bad) {
     Html *html = view->html;
 
     html_write(html,
-        "%zu%s in the last hour, %zu of them bad news. The last: %s, %td.",
+        "%zu%s in the last hour, %zu of them problems. Latest: %s, %td.",
         n_recent,
         n_recent == 1 ? " change" : " changes",
         n_bad,
@@ -87,7 +87,7 @@ static void draw_verdict(const ChangesPage *view) {
     if (n_recent > 0)
         say_last(view, n_recent, n_bad);
     else
-        html_write(view->html, "Nothing in the last hour: look elsewhere for the cause.");
+        html_write(view->html, "No changes in the last hour: the cause is elsewhere.");
     html_close(view->html);
 }
 
@@ -144,14 +144,14 @@ static void draw_diff(ChangesPage *view, const Change *change) {
                     !buf_error(&diff);
 
     (void)snprintf(id, sizeof(id), "diff-%llu", (unsigned long long)change->id);
-    html_write(html, "<details id='%s'><summary>What is different</summary>", id);
+    html_write(html, "<details id='%s'><summary>Show the difference</summary>", id);
     if (is_whole) {
         view->n_diff_bytes += diff.len;
         is_whole = draw_lines(html, buf_str(&diff)) == 0;
     }
     html_open(html, "p");
     if (!is_whole)
-        html_write(html, "Not all of it is shown here. ");
+        html_write(html, "The difference is cut off here. ");
     html_link(html, "/api/v1/changes", &parameter, 1, STR("The difference as JSON"));
     html_write(html, "</p></details>");
 }
@@ -192,17 +192,17 @@ static void draw_change(ChangesPage *view, const Change *change) {
 }
 
 static void draw_table(ChangesPage *view) {
-    static const char *const columns[] = {"#No.", "When", "What happened", "To what", "Details"};
+    static const char *const columns[] = {"#No.", "When", "Change", "Object", "Details"};
 
     if (view->n == 0) {
         widget_empty(view->html,
-            "Nothing is remembered.",
-            "What happened before this berth started is in its log: kubectl logs --previous.");
+            "No changes yet.",
+            "Earlier changes are in the log of the previous container: kubectl logs --previous.");
         return;
     }
     widget_table(view->html,
         "changes",
-        "What happened to this berth since it started, the newest first",
+        "Changes since the start, newest first",
         columns,
         ELEMENTS_OF(columns));
     for (size_t i = 0; i < view->n; i++)

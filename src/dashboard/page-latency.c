@@ -46,13 +46,13 @@ static const char *advice(const LatencyVerb *filter) {
     const LatencySummary *parts = filter->parts;
 
     if (parts[LATENCY_EVALUATE].sum_nsec * 2 > parts[LATENCY_TOTAL].sum_nsec)
-        return "Most of it is spent evaluating policies: the page of policies says what each "
-               "costs.";
+        return "Most of the time is spent evaluating policies: see the cost of each on the "
+               "Policies page.";
     if (parts[LATENCY_READ].sum_nsec > parts[LATENCY_WRITE].sum_nsec)
-        return "Most of it is spent reading what the scheduler sends: with nodeCacheCapable: true "
-               "it sends names in the place of whole nodes.";
-    return "Most of it is spent until the scheduler has taken the reply: look at its machine and "
-           "the network between.";
+        return "Most of the time is spent reading the request: with nodeCacheCapable: true "
+               "kube-scheduler sends node names instead of whole nodes.";
+    return "Most of the time is spent sending the reply: check the scheduler's machine and the "
+           "network.";
 }
 
 static bool is_slow(const LatencyPage *summary) {
@@ -64,11 +64,11 @@ static void say_times(const LatencyPage *summary) {
     Html *html = summary->html;
 
     html_write(html,
-        "99 of 100 filters are answered within <strong>%jd</strong>",
+        "p99 latency of filter is <strong>%jd</strong>",
         summary->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
     if (summary->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0)
         html_write(html,
-            ", and as many prioritizes within <strong>%jd</strong>",
+            ", of prioritize <strong>%jd</strong>",
             summary->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
     html_write(html, ".");
 }
@@ -78,17 +78,17 @@ static void say_verdict(const LatencyPage *summary) {
     bool is_late = summary->n_late * 100 > summary->n_decided;
 
     if (summary->verbs[VERB_FILTER].parts[LATENCY_TOTAL].n == 0) {
-        html_write(html, "No: nobody has asked us to filter in this time.");
+        html_write(html, "No: there were no filter requests in this time.");
         return;
     }
     html_write(html,
         "<strong class='%s'>%s</strong>",
         is_slow(summary) || is_late ? "bad" : "good",
-        is_slow(summary) || is_late ? "Yes, it may be: " : "No: ");
+        is_slow(summary) || is_late ? "Possibly: " : "No: ");
     say_times(summary);
     if (is_late)
         html_write(html,
-            " %.1f %% of decisions ran out of time.",
+            " %.1f %% of decisions exceeded the deadline.",
             (double)summary->n_late * 100 / (double)summary->n_decided);
     if (is_slow(summary) || is_late)
         html_write(html, " %s", advice(&summary->verbs[VERB_FILTER]));
@@ -100,8 +100,8 @@ static void draw_verdict(const LatencyPage *summary) {
     html_write(html, "<p id='latency-verdict' class='answer' data-live>");
     say_verdict(summary);
     html_write(html,
-        "</p><p>To compare with: policies of one request may be evaluated for %jd (--deadline); "
-        "kube-scheduler waits for %jd unless the extender's httpTimeout says otherwise.</p>",
+        "</p><p>Limits: berth evaluates policies for at most %jd per request (--deadline); "
+        "kube-scheduler waits %jd unless the extender's httpTimeout is set.</p>",
         summary->context->api->fixed.deadline_nsec,
         HTTP_TIMEOUT_NSEC);
 }
@@ -119,7 +119,7 @@ static void draw_windows(const LatencyPage *summary) {
     };
     Html *html = summary->html;
 
-    html_write(html, "<p>Figures of: ");
+    html_write(html, "<p>Time range: ");
     for (size_t i = 0; i < ELEMENTS_OF(windows); i++) {
         HtmlParameter window = {"window", str_from_c(windows[i].value)};
 
@@ -197,17 +197,17 @@ static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
 static void draw_verbs(const LatencyPage *summary) {
     static const char *const columns[] = {"Verb",
         "#Requests",
-        "#Half within",
-        "#99 % within",
-        "#Longest",
-        "Mean, by what it is spent on",
-        "#Nodes: median, most",
-        "#Out of time",
+        "#p50 latency",
+        "#p99 latency",
+        "#Max",
+        "Mean, by part",
+        "#Nodes: median, max",
+        "#Deadline exceeded",
         "#Errors"};
 
     widget_table(summary->html,
         "verbs",
-        "Requests by verb, from their headers to the last byte of the reply",
+        "Requests by verb, from headers received to reply sent",
         columns,
         ELEMENTS_OF(columns));
     for (size_t i = 0; i < _VERB_MAX; i++)
@@ -217,10 +217,10 @@ static void draw_verbs(const LatencyPage *summary) {
 
 static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySummary *summary) {
     static const char *const names[] = {
-        [LATENCY_READ] = "read: until its body was here",
-        [LATENCY_EVALUATE] = "evaluate: until the reply was made",
-        [LATENCY_WRITE] = "write: until the reply was taken",
-        [LATENCY_TOTAL] = "all of it",
+        [LATENCY_READ] = "read the request",
+        [LATENCY_EVALUATE] = "evaluate policies",
+        [LATENCY_WRITE] = "send the reply",
+        [LATENCY_TOTAL] = "total",
     };
 
     html_write(html, "<tr><th scope='row'>%s</th><td>%s</td>", verb_name(verb), names[part]);
@@ -232,12 +232,11 @@ static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySumm
 }
 
 static void draw_parts(const LatencyPage *summary) {
-    static const char *const columns[] = {
-        "Verb", "Part", "#50 % within", "#90 % within", "#99 % within", "#Longest"};
+    static const char *const columns[] = {"Verb", "Part", "#p50", "#p90", "#p99 latency", "#Max"};
 
     if (summary->n_requests == 0)
         return;
-    widget_table(summary->html, "parts", "Each part on its own", columns, ELEMENTS_OF(columns));
+    widget_table(summary->html, "parts", "Latency of each part", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < _VERB_MAX; i++)
         for (size_t part = 0; part < _LATENCY_PARTS; part++)
             if (summary->verbs[i].parts[LATENCY_TOTAL].n > 0)
@@ -283,8 +282,8 @@ static void draw_hour(const LatencyPage *summary) {
         return;
     widget_section(summary->html, "hour", "The last hour");
     draw_line(summary, slots, values, requests_of, "Requests", "a second");
-    draw_line(summary, slots, values, hour_p99_msec, "99 of 100 filters within", "ms");
-    draw_line(summary, slots, values, late_of, "Out of time", "in ten seconds");
+    draw_line(summary, slots, values, hour_p99_msec, "Filter p99 latency", "ms");
+    draw_line(summary, slots, values, late_of, "Deadline exceeded", "in 10 s");
     html_close(summary->html);
 }
 
@@ -295,8 +294,8 @@ static void draw_further(const LatencyPage *summary) {
     char path[64];
 
     html_write(html,
-        "<h2>Further</h2><p><a href='/policies'>What each policy costs</a> · <a "
-        "href='/changes'>what changed in the last hour</a></p>");
+        "<h2>See also</h2><p><a href='/policies'>Cost of each policy</a> · <a "
+        "href='/changes'>changes in the last hour</a></p>");
     (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", summary->window_sec);
     widget_curl(html, summary->context->api->server, path);
 }
@@ -322,9 +321,9 @@ unsigned page_latency(const PageContext *context, Html *html) {
     draw_windows(&summary);
     if (summary.n_requests == 0)
         widget_empty(html,
-            "No request came in this time.",
-            "Is berth listed as an extender in the scheduler's configuration? berth config prints "
-            "what belongs there, and berth check --live tries it out.");
+            "No requests in this time.",
+            "Is berth configured as an extender of the scheduler? berth config prints the "
+            "configuration, berth check --live tests it.");
     draw_verbs(&summary);
     draw_parts(&summary);
     draw_hour(&summary);

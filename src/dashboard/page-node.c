@@ -21,7 +21,7 @@
 static void draw_commands(const NodeScene *scene, Html *html, const PodsSummary *pods) {
     _cleanup_(buf_done) Buf command = BUF_INIT(4096);
 
-    html_write(html, "<h2>As commands</h2>");
+    html_write(html, "<h2>Command line equivalent</h2>");
     buf_append(&command, STR("kubectl describe node "));
     shell_word(&command, scene->name);
     widget_command(html, buf_str(&command));
@@ -58,7 +58,7 @@ static void draw_facts(const NodeScene *scene, Html *html) {
     const PodList *list = table_chunk(scene->table, scene->row)->pods[table_slot(scene->row)];
 
     widget_section(
-        html, "node-facts", scene->is_past ? "As berth saw it then" : "As berth sees it now");
+        html, "node-facts", scene->is_past ? "Node as of then" : "Node as berth sees it now");
     node_facts(html, scene->view, scene->row, "node");
     if (list)
         draw_pods(html, list);
@@ -144,9 +144,10 @@ static void say_when(const NodeScene *scene, Html *html) {
         return;
     html_write(html, "<p class='notice'>");
     if (scene->is_past) {
-        html_write(html, "The node as it was when berth decided %td.", scene->at_nsec);
+        html_write(html, "The node as of the decision %td.", scene->at_nsec);
     } else {
-        html_write(html, "The cluster of then is not kept any more: the node as it is now.");
+        html_write(
+            html, "The cluster of that time is no longer kept: this is the node as it is now.");
     }
     html_close(html);
 }
@@ -162,14 +163,14 @@ static unsigned draw_seen(NodeScene *scene, Html *html) {
     say_when(scene, html);
     if (!scene->node) {
         widget_empty(html,
-            "berth knows no node of that name.",
-            "It may be gone, or not be listed yet: kubectl get nodes.");
+            "berth knows no node with this name.",
+            "It may be deleted, or not listed yet: kubectl get nodes.");
         node_draw_verdicts(scene, html);
         return 404;
     }
     if (pods_summary_all(
             scene->context->api->decisions, scene->view, scene->context->arena, &pods) < 0)
-        widget_empty(html, "There is no memory to look at pods now.", "Try again in a while.");
+        widget_empty(html, "Not enough memory to show pods now.", "Try again later.");
     draw_found(scene, html, &pods);
     pods_summary_done(&pods);
     return 200;
@@ -188,7 +189,7 @@ unsigned page_node(const PageContext *context, Html *html) {
 
     draw_form(html, scene.name);
     if (!scene.name.ptr) {
-        widget_empty(html, "Which node?", "Write its name above, or choose one of the page Nodes.");
+        widget_empty(html, "Which node?", "Enter its name above, or choose one on the Nodes page.");
         return 400;
     }
     return draw_seen(&scene, html);

@@ -49,7 +49,7 @@ static bool find_column(
         if (str_eq(name, summary->columns[i].name))
             return true;
     }
-    (void)snprintf(error, QUERY_ERROR_MAX, "there is no column of that name: choose one below");
+    (void)snprintf(error, QUERY_ERROR_MAX, "there is no column with this name: choose one below");
     *ret = &summary->columns[0];
     return false;
 }
@@ -96,7 +96,7 @@ static void draw_form(Html *html, const NodesSummary *summary, const NodesParams
             summary->columns[i].label,
             &summary->columns[i] == question->column);
     html_close(html);
-    open_select(html, "order", "table by");
+    open_select(html, "order", "sort by");
     for (size_t i = 0; i < ELEMENTS_OF(orders); i++)
         widget_option(html,
             str_from_c(orders[i].name),
@@ -177,14 +177,14 @@ static void draw_summary(
         summary->n == 1 ? " node; " : " nodes; ",
         STR_FMT(column->label));
     if (n == 0) {
-        html_write(html, ": not known of any.");
+        html_write(html, ": no values.");
     } else {
         say_value(html, ": lowest ", column, values[0]);
         say_value(html, ", median ", column, values[n / 2]);
         say_value(html, ", highest ", column, values[n - 1]);
         html_write(html, ".");
         if (n < summary->n)
-            html_write(html, " Not known of %zu.", summary->n - n);
+            html_write(html, " No value on %zu.", summary->n - n);
         if (column->is_share)
             say_high(html, values, n);
     }
@@ -202,8 +202,8 @@ static void draw_grid(const PageContext *context, Html *html, const NodeColumn *
         "data-src",
         arena_printf(context->arena, "/api/v1/nodes?column=%.*s", STR_FMT(column->name)));
     html_write(html,
-        "<noscript><p class='quiet'>The grid of colours needs JavaScript; the table has it "
-        "all.</p></noscript></div>");
+        "<noscript><p class='quiet'>The grid needs JavaScript; the table has the same "
+        "values.</p></noscript></div>");
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -323,7 +323,7 @@ static unsigned draw_found(const PageContext *context, Html *html, const NodesSu
     draw_summary(context, html, summary, question->column);
     draw_grid(context, html, question->column);
     if (from >= summary->n) {
-        widget_empty(html, "There are not that many nodes.", "Go back to the first page.");
+        widget_empty(html, "There are fewer nodes.", "Go back to the first page.");
         return 404;
     }
     if (!ranks || !draw_table(context, html, summary, ranks, from))
@@ -342,7 +342,7 @@ unsigned page_nodes(const PageContext *context, Html *html) {
     if (summary.n == 0) {
         widget_empty(html,
             "berth knows no nodes.",
-            "It is not given a cluster: start berth serve with --kubeconfig or --cluster.");
+            "berth has no cluster: start berth serve with --kubeconfig or --cluster.");
         return 200;
     }
     if (!read_question(context, &summary, &question, error)) {

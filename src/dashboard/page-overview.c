@@ -55,16 +55,16 @@ static void draw_rate(Html *html, const LatencyVerb *verbs) {
 }
 
 static void draw_waiting_tile(const PageContext *context, Html *html) {
-    static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
+    static const HtmlParameter waiting[] = {{"state", STR("pending")}};
 
-    begin_tile(html, "pods waiting now");
+    begin_tile(html, "pending pods");
     html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
     html_write(html, "%zu</a>", context->health->n_waiting);
     end_tile(html);
 }
 
 static void draw_p99(const PageContext *context, Html *html) {
-    begin_tile(html, "filters answered within, 99 of 100");
+    begin_tile(html, "filter p99 latency");
     html_open_link(html, "/latency", NULL, 0);
     if (context->health->p99_nsec > 0)
         html_duration(html, context->health->p99_nsec);
@@ -126,8 +126,7 @@ static void draw_decision(const PageContext *context, Html *html, const PastDeci
 }
 
 static void draw_newest(const PageContext *context, Html *html) {
-    static const char *const columns[] = {
-        "When", "Pod", "Verb", "#Nodes asked → passed", "What came of it"};
+    static const char *const columns[] = {"When", "Pod", "Verb", "#Candidates → passed", "Result"};
     FoundDecision found[NEWEST_SHOWN];
     size_t n = read_newest(context, found, NEWEST_SHOWN);
 
@@ -140,10 +139,9 @@ static void draw_newest(const PageContext *context, Html *html) {
     widget_table_end(html);
     if (n == 0)
         widget_empty(html,
-            context->api->decisions ? "Nothing has been decided yet."
-                                    : "Decisions are not remembered here.",
-            context->api->decisions ? "Tell kube-scheduler about this berth (berth config "
-                                      "prints how), then create a pod."
+            context->api->decisions ? "No decisions yet." : "Decisions are not kept.",
+            context->api->decisions ? "Configure berth as an extender of kube-scheduler (berth "
+                                      "config prints how), then create a pod."
                                     : "Start berth serve without --decisions 0.");
     html_close(html);
 }
@@ -168,11 +166,10 @@ static void draw_waiting_pod(const PageContext *context, Html *html, const PodSu
 
 static void draw_waiting_rows(
     const PageContext *context, Html *html, const PodSummary **waiting, size_t n) {
-    static const char *const columns[] = {
-        "Pod", "First asked about", "#Attempts", "Mostly because"};
+    static const char *const columns[] = {"Pod", "First attempt", "#Attempts", "Main reason"};
 
     qsort(waiting, n, sizeof(*waiting), compare_since);
-    widget_table(html, "waiting", "Pods that wait longest", columns, ELEMENTS_OF(columns));
+    widget_table(html, "waiting", "Pods pending longest", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < n && i < WAITING_SHOWN; i++)
         draw_waiting_pod(context, html, waiting[i]);
     widget_table_end(html);
@@ -182,14 +179,14 @@ static void draw_waiting(const PageContext *context, Html *html, const PodsSumma
     const PodSummary **waiting = ARENA_ARRAY(context->arena, const PodSummary *, summary->n + 1);
     size_t n = 0;
 
-    widget_section(html, "wait", "Pods that wait");
+    widget_section(html, "wait", "Pending pods");
     for (size_t i = 0; waiting && i < summary->n; i++)
         if (summary->pods[i].is_waiting)
             waiting[n++] = &summary->pods[i];
     if (n > 0)
         draw_waiting_rows(context, html, waiting, n);
     else
-        widget_empty(html, "No pod waits because of berth.", NULL);
+        widget_empty(html, "No pod is pending because of berth.", NULL);
     html_close(html);
 }
 
@@ -229,14 +226,14 @@ static void draw_rejecting(Html *html, const Rejecting *rejecting) {
 
 static void draw_policies(const PageContext *context, Html *html) {
     static const char *const columns[] = {
-        "Policy", "#Nodes rejected", "#Pods it was for", "#Of these, no node left"};
+        "Policy", "#Nodes rejected", "#Filter requests", "#No node passed"};
     const Program *program = context->view->program;
     Rejecting *all = ARENA_ARRAY(context->arena, Rejecting, program->n_policies + 1);
 
-    widget_section(html, "rejecting", "Policies that reject most");
+    widget_section(html, "rejecting", "Policies with the most rejections");
     if (program->n_policies == 0)
         widget_empty(html,
-            "There are no policies: every node passes.",
+            "No policies are loaded: all nodes pass.",
             "Start berth serve with --policy FILE.");
     for (size_t i = 0; all && i < program->n_policies; i++)
         all[i] = rejecting_of(context->api->metrics, &program->policies[i]);

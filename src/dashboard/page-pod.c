@@ -166,7 +166,7 @@ static void look_back(PodPage *page) {
 
     if (r == 0 && index_nodes(page) == 0 && note_kinds(page) == 0)
         return;
-    page->obstacle = r > 0 ? hindsight_error(r) : "there is no memory for it now";
+    page->obstacle = r > 0 ? hindsight_error(r) : "there is not enough memory now";
     page->view = view_unref(page->view);
 }
 
@@ -221,7 +221,7 @@ static void draw_json(const PodPage *page) {
     if (page->filter) {
         (void)snprintf(path, sizeof(path), "/api/v1/decisions/%" PRIu64, page->filter->id);
         html_write(html, "; ");
-        html_link(html, path, NULL, 0, STR("this attempt's filter, node by node"));
+        html_link(html, path, NULL, 0, STR("the filter of this attempt, node by node"));
     }
     html_close(html);
 }
@@ -229,7 +229,7 @@ static void draw_json(const PodPage *page) {
 static void draw_commands(const PodPage *page) {
     Html *html = page->html;
 
-    html_write(html, "<section id='commands'><h2>The same as a command</h2>");
+    html_write(html, "<section id='commands'><h2>Command line equivalent</h2>");
     draw_command(page, "berth");
     draw_command(page, "kubectl berth");
     draw_json(page);
@@ -252,12 +252,12 @@ static unsigned draw_unknown(const PodPage *page) {
     Html *html = page->html;
 
     html_write(html,
-        "<p class='problem'>Nothing is remembered of <b>%.*s</b>/<b>%.*s</b>.</p>",
+        "<p class='problem'>No decisions about <b>%.*s</b>/<b>%.*s</b> are kept.</p>",
         STR_FMT(page->namespace),
         STR_FMT(page->name));
     widget_empty(html,
-        "Either kube-scheduler has not asked berth about it, or that was long ago.",
-        "kubectl describe pod says which scheduler it has, and what that one says.");
+        "kube-scheduler has not sent it to berth, or the decisions are no longer kept.",
+        "kubectl describe pod shows its scheduler and events.");
     return 404;
 }
 
@@ -273,8 +273,8 @@ static unsigned draw_found(PodPage *page, const PodsSummary *summary, int64_t id
         place = find_attempt(page->pod, id, page->context->at_nsec);
     if (place == SIZE_MAX) {
         widget_empty(page->html,
-            "That attempt is not remembered any more.",
-            "Leave id and at out of the address to see the newest one.");
+            "This attempt is no longer kept.",
+            "Remove id and at from the address to see the newest attempt.");
         return 404;
     }
     page->is_pinned = id > 0 || page->context->at_nsec > 0;
@@ -293,7 +293,7 @@ unsigned page_pod(const PageContext *context, Html *html) {
         .name = str_take(query_get(context->query, STR("name")), PAST_NAME_MAX),
         .node = query_get(context->query, STR("node")),
     };
-    char error[QUERY_ERROR_MAX] = "namespace and name say which pod: /pod?namespace=…&name=…";
+    char error[QUERY_ERROR_MAX] = "namespace and name are required: /pod?namespace=…&name=…";
     PodsSummary summary = {0};
     unsigned status;
     int64_t id;

@@ -23,9 +23,10 @@ static bool read_question(const PageContext *context, PodsParams *ret, char *err
     int64_t page;
 
     ret->text = query_get(context->query, STR("q"));
-    ret->only_waiting = str_is(state, "waiting");
+    ret->only_waiting =
+        str_is(state, "pending") || str_is(state, "waiting"); /* as it was called once */
     if (state.ptr && !ret->only_waiting && !str_is(state, "all")) {
-        (void)snprintf(error, QUERY_ERROR_MAX, "state must be waiting or all");
+        (void)snprintf(error, QUERY_ERROR_MAX, "state must be pending or all");
         return false;
     }
     if (!query_number(context->query, STR("page"), 1, 1000000, 1, &page, error))
@@ -69,24 +70,24 @@ static size_t choose(
 static void draw_form(Html *html, const PodsParams *question) {
     html_write(html,
         "<form class='filter' action='/pods' method='get'><label for='q'>Pod, node, policy or "
-        "reason with</label><input id='q' name='q' value='%.*s' autocomplete='off'><label "
+        "reason contains</label><input id='q' name='q' value='%.*s' autocomplete='off'><label "
         "for='state'>which</label><select id='state' name='state'>",
         STR_FMT(question->text));
     widget_option(html, STR(""), STR("all"), !question->only_waiting);
-    widget_option(html, STR("waiting"), STR("waiting"), question->only_waiting);
+    widget_option(html, STR("pending"), STR("pending"), question->only_waiting);
     html_write(html, "</select><button>Show</button></form>");
 }
 
 static void draw_state(Html *html, const PodSummary *pod) {
     if (pod->is_waiting) {
-        html_write(html, "<strong class='warn'>◔ waiting</strong>");
+        html_write(html, "<strong class='warn'>◔ pending</strong>");
     } else if (!str_is_empty(pod->node)) {
         html_write(html, "<span class='good'>✓ on </span>");
         widget_node(html, pod->node);
     } else if (pod->is_exempt) {
-        html_write(html, "exempt: no policy is for it");
+        html_write(html, "exempt from policies");
     } else if (pod->n_passed > 0) {
-        html_write(html, "passed; where it went is not known");
+        html_write(html, "passed; node unknown");
     } else {
         html_write(html, "not known");
     }
@@ -110,15 +111,10 @@ static void draw_pod(const PageContext *context, Html *html, const PodSummary *p
 
 static void draw_table(
     const PageContext *context, Html *html, const PodSummary *const *pods, size_t n) {
-    static const char *const columns[] = {"Pod",
-        "State",
-        "#Nodes that passed last",
-        "Mostly rejected because",
-        "#Attempts",
-        "First",
-        "Last"};
+    static const char *const columns[] = {
+        "Pod", "State", "#Passed, last attempt", "Main reason", "#Attempts", "First", "Last"};
 
-    widget_table(html, "pods", "Pods berth was asked about", columns, ELEMENTS_OF(columns));
+    widget_table(html, "pods", "Recent pods", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < n; i++)
         draw_pod(context, html, pods[i]);
     widget_table_end(html);
@@ -128,7 +124,7 @@ static void draw_page_link(Html *html, const PodsParams *question, size_t page, 
     char number[24];
     const HtmlParameter parameters[] = {
         {question->text.len > 0 ? "q" : NULL, question->text},
-        {question->only_waiting ? "state" : NULL, STR("waiting")},
+        {question->only_waiting ? "state" : NULL, STR("pending")},
         {"page", (Str){number, (size_t)snprintf(number, sizeof(number), "%zu", page)}},
     };
 
@@ -153,20 +149,18 @@ static void draw_none(const PageContext *context, Html *html, const PodsParams *
     html_write(html, "<div id='pods' data-live>");
     if (question->only_waiting && question->text.len == 0)
         widget_empty(html,
-            "No pod waits because of berth.",
-            "Pods that wait for other reasons: kubectl get pods -A --field-selector "
-            "status.phase=Pending");
+            "No pod is pending because of berth.",
+            "All pending pods: kubectl get pods -A --field-selector status.phase=Pending");
     else if (is_filtered)
         widget_empty(html,
-            "Nothing that is remembered fits.",
-            "berth knows pods that kube-scheduler has asked it about; kubectl describe pod says "
-            "who schedules another.");
+            "No matching pods.",
+            "berth shows pods that kube-scheduler sent to it. kubectl describe pod shows the "
+            "scheduler of other pods.");
     else
         widget_empty(html,
-            context->api->decisions ? "berth has not been asked about any pod yet."
-                                    : "Decisions are not remembered here.",
-            context->api->decisions ? "Tell kube-scheduler about this berth (berth config "
-                                      "prints how), then create a pod."
+            context->api->decisions ? "No pods yet." : "Decisions are not kept.",
+            context->api->decisions ? "Configure berth as an extender of kube-scheduler (berth "
+                                      "config prints how), then create a pod."
                                     : "Start berth serve without --decisions 0.");
     html_close(html);
 }

@@ -55,14 +55,14 @@ static void draw_cost(Html *html, double nsec) {
 static void draw_mode(Html *html, bool is_observed) {
     html_open(html, "td");
     if (is_observed)
-        html_write(html, "<span class='quiet'>Observe: it only counts</span>");
+        html_write(html, "<span class='quiet'>Observe: only counted</span>");
     else
         html_write(html, "Enforce");
     html_close(html);
 }
 
 static void draw_blocker(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
-    static const HtmlParameter waiting[] = {{"state", STR("waiting")}};
+    static const HtmlParameter waiting[] = {{"state", STR("pending")}};
 
     widget_open_number(html);
     if (policy->n_only_blocker == 0) {
@@ -70,7 +70,7 @@ static void draw_blocker(Html *html, const PoliciesSummary *summary, const Polic
     } else {
         html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
         html_attr(html, "class", STR("bad"));
-        html_write(html, "%zu of %zu waiting", policy->n_only_blocker, summary->n_looked_at);
+        html_write(html, "%zu of %zu pending", policy->n_only_blocker, summary->n_looked_at);
         html_close(html);
     }
     html_close(html);
@@ -82,29 +82,29 @@ static void say_blocker(Html *html, const PoliciesSummary *summary, const Policy
     html_write(html,
         "%zu%s",
         summary->n_waiting,
-        summary->n_waiting == 1 ? " pod waits. " : " pods wait. ");
+        summary->n_waiting == 1 ? " pod is pending. " : " pods are pending. ");
     if (summary->n_looked_at < summary->n_waiting)
-        html_write(html, "%zu of them were looked at. ", summary->n_looked_at);
+        html_write(html, "%zu of them were checked. ", summary->n_looked_at);
     if (policy->n_only_blocker > 0) {
         html_write(html,
-            "Without policy <strong>%.*s</strong> %zu of %zu waiting pods could be placed, as far "
-            "as berth can say.",
+            "Without policy <strong>%.*s</strong> %zu of %zu pending pods would have a node, as "
+            "far as berth's rules go.",
             STR_FMT(policy->name),
             policy->n_only_blocker,
             summary->n_looked_at);
     } else {
-        html_write(html, "No single policy keeps one of them from every node.");
+        html_write(html, "No single policy is the only blocker of any of them.");
     }
 }
 
 static void draw_verdict(Html *html, const PoliciesSummary *summary, const PolicySummary *first) {
     html_write(html, "<p id='policies-verdict' data-live>");
     if (summary->n_waiting == 0)
-        html_write(html, "No pod waits because of berth.");
+        html_write(html, "No pod is pending because of berth.");
     else
         say_blocker(html, summary, first);
     if (!summary->is_whole)
-        html_write(html, " There was no time to look at all of it: figures may be too low.");
+        html_write(html, " Time ran out: the numbers may be too low.");
     html_close(html);
 }
 
@@ -123,7 +123,7 @@ static void draw_policy(const PageContext *context, Html *html, const PoliciesSu
     if (policy->matched_nsec > 0)
         html_time(html, policy->matched_nsec);
     else
-        html_write(html, "not lately");
+        html_write(html, "not recently");
     html_write(html, "</td></tr>");
 }
 
@@ -131,10 +131,10 @@ static void draw_table(const PageContext *context, Html *html, const PoliciesSum
     static const char *const columns[] = {"Policy",
         "Mode",
         "#Only blocker of",
-        "#Filters it was for",
+        "#Filter requests",
         "#Nodes rejected",
-        "#Rejected all nodes",
-        "#Cost a node",
+        "#No node passed",
+        "#Cost per node",
         "Last match"};
 
     widget_table(html, "policies", "Policies in force", columns, ELEMENTS_OF(columns));
@@ -172,8 +172,7 @@ static void draw_command(const PageContext *context, Html *html, const PolicySum
         return;
     shell_word(&file, policy->file);
     html_write(html,
-        "<p>Its name stands in line %u of <code>%.*s</code>. Its rules as the CEL they stand "
-        "for:</p>",
+        "<p>Defined in line %u of <code>%.*s</code>. Print its rules as CEL:</p>",
         policy->line,
         STR_FMT(policy->file));
     widget_command(html,
@@ -182,13 +181,13 @@ static void draw_command(const PageContext *context, Html *html, const PolicySum
 
 static void draw_rules_of(const PageContext *context, Html *html, const PolicySummary *policy) {
     static const char *const columns[] = {"Rule",
-        "What it is",
+        "Kind",
         "Reason",
         "#Only blocker of",
         "#Nodes rejected",
-        "#Failed on",
-        "#Metric missing on",
-        "#Cost a node"};
+        "#Errors (nodes)",
+        "#Metric missing (nodes)",
+        "#Cost per node"};
     Str id = arena_printf(context->arena, "policy-%.*s", STR_FMT(policy->name));
     Str table = arena_printf(context->arena, "rules-%.*s", STR_FMT(policy->name));
     Str caption = arena_printf(context->arena, "Rules of %.*s", STR_FMT(policy->name));
@@ -222,13 +221,13 @@ static void draw_rules(const PageContext *context, Html *html, const PoliciesSum
 
 static void draw_meaning(Html *html) {
     html_write(html,
-        "<h2>What the columns mean</h2><dl><dt>Only blocker of</dt><dd>Waiting pods that have a "
-        "node which fails this policy and no other: without it they could go there. Nodes are "
-        "those kube-scheduler asked about last.</dd><dt>Nodes rejected</dt><dd>Since berth was "
-        "started. A node that several rules fail counts for the first of them; in mode Observe: "
-        "nodes that it would have rejected.</dd><dt>Cost a node</dt><dd>Processor time of each "
-        "rule by itself, for the last pods asked about. Rules that read the node alone are worked "
-        "out when the node changes, and cost next to nothing here.</dd></dl>");
+        "<h2>What the columns mean</h2><dl><dt>Only blocker of</dt><dd>Pending pods with a "
+        "candidate node that fails only this policy: without it, the node would pass. Candidates "
+        "are the nodes of the last attempt.</dd><dt>Nodes rejected</dt><dd>Since berth started. A "
+        "node that fails several rules counts for the first one. In mode Observe: nodes that would "
+        "have been rejected.</dd><dt>Cost per node</dt><dd>CPU time of each rule on its own, for "
+        "recent pods. Rules that read only the node are evaluated when the node changes and cost "
+        "almost nothing here.</dd></dl>");
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -241,9 +240,8 @@ unsigned page_policies(const PageContext *context, Html *html) {
         return widget_no_memory(html, "this page");
     if (summary.n == 0) {
         widget_empty(html,
-            "No policy is in force: every node passes.",
-            "Write one (berth demo prints a file to begin with) and start berth serve --policy "
-            "FILE.");
+            "No policies are loaded: all nodes pass.",
+            "Write one (see the tutorial) and start berth serve --policy FILE.");
         return 200;
     }
     qsort(summary.policies, summary.n, sizeof(*summary.policies), compare);
@@ -251,8 +249,7 @@ unsigned page_policies(const PageContext *context, Html *html) {
     draw_table(context, html, &summary);
     draw_rules(context, html, &summary);
     draw_meaning(html);
-    html_write(html,
-        "<p>What would happen without one of them, or with another limit:</p><p><a "
-        "href='/what-if'>What if …?</a></p>");
+    html_write(
+        html, "<p>Try a change before you apply it:</p><p><a href='/what-if'>What if …?</a></p>");
     return 200;
 }

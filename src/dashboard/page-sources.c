@@ -43,18 +43,18 @@ static MetricHealth metric_health(const GaugeState *metric) {
 
 static const char *why_none(const GaugeState *metric) {
     if (!metric->poll)
-        return "no node has the annotation with a value that is young enough";
+        return "no node has the annotation with a current value";
     switch (metric->poll->state) {
     case POLL_FAILING:
         return metric->at_nsec == 0
                    ? "its source does not answer"
-                   : "its source does not answer, and what it said last is too old";
+                   : "its source does not answer, and the last values have expired";
     case POLL_UNJOINED:
-        return "the source answers, but no series belongs to a node";
+        return "the source answers, but no series matches a node";
     case POLL_NO_SOURCE:
-        return "no source of that name is configured";
+        return "no source with this name is configured";
     default:
-        return "all values are too old";
+        return "all values have expired";
     }
 }
 
@@ -66,13 +66,13 @@ static void say_state(Html *html, const GaugeState *metric) {
     case METRIC_WAITING:
         html_write(html,
             "<span class='quiet'>%s</span>",
-            metric->figures.n_nodes == 0 ? "there are no nodes yet" : "not answered yet");
+            metric->figures.n_nodes == 0 ? "no nodes yet" : "no answer yet");
         break;
     case METRIC_PARTLY:
         html_write(html,
             "<span class='warn'>%s</span>",
             metric->poll && metric->poll->state == POLL_FAILING
-                ? "! the source does not answer; the last values are still young enough"
+                ? "! the source does not answer; the last values are still valid"
                 : "! some nodes have no value");
         break;
     case METRIC_BAD:
@@ -93,7 +93,7 @@ static void draw_verdict(const SourcesPage *view) {
     html_write(html, "<p id='sources-verdict' class='answer' data-live>");
     if (n_of[METRIC_BAD] > 0)
         html_write(html,
-            "No: %zu of %zu metrics %s no value on any node. Rules that read %s act by their "
+            "No: %zu of %zu metrics %s no value on any node. Rules that read %s use their "
             "onMissing.",
             n_of[METRIC_BAD],
             view->n,
@@ -101,17 +101,15 @@ static void draw_verdict(const SourcesPage *view) {
             n_of[METRIC_BAD] == 1 ? "it" : "them");
     else if (n_of[METRIC_PARTLY] > 0)
         html_write(html,
-            "Mostly: %zu of %zu metrics %s no value on some nodes.",
+            "Partly: %zu of %zu metrics %s no value on some nodes.",
             n_of[METRIC_PARTLY],
             view->n,
             n_of[METRIC_PARTLY] == 1 ? "has" : "have");
     else if (n_of[METRIC_FINE] == view->n)
         html_write(html, "Yes: all %zu metrics have a value on every node.", view->n);
     else
-        html_write(html,
-            "Not known yet: %zu of %zu metrics were not answered yet.",
-            n_of[METRIC_WAITING],
-            view->n);
+        html_write(
+            html, "Unknown: %zu of %zu metrics have no answer yet.", n_of[METRIC_WAITING], view->n);
     html_close(html);
 }
 
@@ -160,7 +158,7 @@ static void draw_question(Html *html, const Gauge *gauge) {
     if (gauge->source == GAUGE_ANNOTATION) {
         html_write(html, "read with the nodes");
     } else {
-        html_write(html, "asked of ");
+        html_write(html, "queried from ");
         html_text(html, gauge_source_name(gauge));
         html_write(html, " every %jd", gauge->interval_nsec);
     }
@@ -200,7 +198,7 @@ static void draw_age(Html *html, const GaugeState *metric) {
 static void draw_dropped(Html *html, const PollStatus *poll) {
     static const char *const why[] = {
         [JOIN_NO_LABEL] = "without the label",
-        [JOIN_NO_NODE] = "of no node here",
+        [JOIN_NO_NODE] = "of unknown nodes",
         [JOIN_DUPLICATE] = "double",
         [JOIN_NAN] = "not a number",
         [JOIN_INFINITE] = "infinite",
@@ -249,21 +247,18 @@ static void draw_state(const SourcesPage *view, const GaugeState *metric) {
         draw_error(html, "Last error: ", poll->error);
         draw_error(html, "The source warns: ", poll->warning);
         draw_error(html, "", poll->report.error);
-        draw_examples(html, "Series of nobody, for example", poll->report.unmatched);
-        draw_examples(html, "Nodes without, for example", poll->report.uncovered);
+        draw_examples(html, "Series without a node, for example", poll->report.unmatched);
+        draw_examples(html, "Nodes without a value, for example", poll->report.uncovered);
     }
     html_close(html);
 }
 
 static void draw_metrics(const SourcesPage *view) {
     static const char *const columns[] = {
-        "Metric", "Question", "Nodes that have it", "#Age, of at most", "Left out", "State"};
+        "Metric", "Question", "Nodes with a value", "#Age, max age", "Dropped series", "State"};
 
-    widget_table(view->html,
-        "metrics",
-        "What policies measure, as it counts now",
-        columns,
-        ELEMENTS_OF(columns));
+    widget_table(
+        view->html, "metrics", "Metrics that policies read", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < view->n; i++) {
         html_open(view->html, "tr");
         draw_name(view, i);
@@ -276,8 +271,7 @@ static void draw_metrics(const SourcesPage *view) {
     }
     widget_table_end(view->html);
     if (view->program->n_gauges > view->n)
-        html_write(
-            view->html, "<p class='notice'>There are more, which are measured but not shown.</p>");
+        html_write(view->html, "<p class='notice'>More metrics are queried but not shown.</p>");
 }
 
 /* --- sources ---------------------------------------------------------------------------------- */
@@ -286,7 +280,7 @@ static void draw_source(Html *html, Str name, GaugeSource kind, Str url) {
     html_write(html,
         "<tr><th scope='row'>%.*s</th><td>%s</td><td><code>%.*s</code></td></tr>",
         STR_FMT(name),
-        kind == GAUGE_PROMETHEUS ? "Prometheus, or who speaks like it" : "metrics.k8s.io",
+        kind == GAUGE_PROMETHEUS ? "Prometheus API" : "metrics.k8s.io",
         STR_FMT(url));
 }
 
@@ -297,10 +291,11 @@ static void draw_sources(const SourcesPage *view) {
     if (status->n_sources == 0 && str_is_empty(status->api_server)) {
         widget_empty(view->html,
             "No source is configured.",
-            "berth serve --prometheus URL names one for all metrics, --sources FILE several.");
+            "berth serve --prometheus URL sets one source for all metrics, --sources FILE "
+            "several.");
         return;
     }
-    widget_table(view->html, "sources", "Who is asked", columns, ELEMENTS_OF(columns));
+    widget_table(view->html, "sources", "Sources", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < status->n_sources; i++)
         draw_source(view->html, status->sources[i].name, GAUGE_PROMETHEUS, status->sources[i].url);
     if (!str_is_empty(status->api_server))
@@ -334,9 +329,9 @@ unsigned page_sources(const PageContext *context, Html *html) {
         return widget_no_memory(html, "this page");
     if (view.n == 0) {
         widget_empty(html,
-            "No policy measures anything.",
-            "An entry of metrics: in a policy asks for a number of each node, by PromQL, "
-            "metrics.k8s.io or an annotation: docs/metrics.md says how.");
+            "No policy reads metrics.",
+            "An entry under metrics: in a policy reads one number per node, by PromQL, from "
+            "metrics.k8s.io or from an annotation: see docs/metrics.md.");
     } else {
         draw_verdict(&view);
         draw_metrics(&view);

@@ -170,8 +170,8 @@ static void draw_texts(const PageContext *context, Html *html) {
     if (!changes_sources(
             context->api->changes, context->view->program->digest, context->arena, &sources, &n)) {
         html_write(html,
-            "<p>The texts of these policies are not kept here: they are too large. The numbers "
-            "above can be changed all the same.</p>");
+            "<p>The policy texts are too large to be kept. You can still change the numbers "
+            "above.</p>");
         return;
     }
     for (size_t i = 0; i < n; i++)
@@ -182,7 +182,7 @@ static void draw_texts(const PageContext *context, Html *html) {
 
 static void draw_last(Html *html) {
     html_write(html,
-        "<p><label for='what-if-last'>Decisions to make again, the newest</label><input "
+        "<p><label for='what-if-last'>Number of recent decisions to replay</label><input "
         "type='number' id='what-if-last' min='1'>");
     html_attr_number(html, "max", RECORDER_LAST_MAX);
     html_attr_number(html, "value", RECORDER_LAST_DEFAULT);
@@ -194,20 +194,19 @@ static void draw_form(const PageContext *context, Html *html, const Settings *se
     draw_settings(html, settings);
     draw_texts(context, html);
     draw_last(html);
-    html_write(html, "<button type='submit' id='what-if-run' hidden>What if?</button></form>");
+    html_write(html, "<button type='submit' id='what-if-run' hidden>Replay</button></form>");
 }
 
 static void draw_result(Html *html) {
     html_write(html,
-        "<section id='what-if-result' aria-live='polite' aria-label='What would "
-        "happen'><noscript><p>Trying it here needs JavaScript. The commands below do the "
-        "same.</p></noscript></section>");
+        "<section id='what-if-result' aria-live='polite' aria-label='Result'><noscript><p>This "
+        "form needs JavaScript. Use the commands below instead.</p></noscript></section>");
 }
 
 static void draw_commands(const PageContext *context, Html *html, const Settings *settings) {
     html_write(html,
-        "<h2>As commands</h2><p>The same from a terminal: with another number, or with a file that "
-        "was changed.</p>");
+        "<h2>Command line equivalent</h2><p>With another number, or with a changed policy "
+        "file.</p>");
     if (settings->n > 0)
         widget_command(html,
             arena_printf(context->arena,
@@ -228,20 +227,20 @@ unsigned page_what_if(const PageContext *context, Html *html) {
         return widget_no_memory(html, "this page");
     if (!context->api->decisions) {
         widget_empty(html,
-            "Decisions are not remembered here: there is nothing to make again.",
+            "Decisions are not kept: there is nothing to replay.",
             "Start berth serve without --decisions 0.");
         return 200;
     }
     find_settings(context, settings);
     html_write(html,
-        "<p>Change a copy of the policies; the last decisions are made again with it, on the "
-        "cluster and the metrics as they were, and compared. Nothing is applied: to keep a change, "
-        "put it into the policy file yourself.</p>");
+        "<p>Change a copy of the policies. berth replays recent decisions with it, on the cluster "
+        "and metrics of that time, and compares the results. Nothing is applied: to keep a change, "
+        "edit the policy file.</p>");
     draw_form(context, html, settings);
     draw_result(html);
     draw_commands(context, html, settings);
     html_write(html,
-        "<p class='quiet'>Exact for berth's part. Which node kube-scheduler takes in the end is "
-        "its own affair, and each decision is taken by itself.</p>");
+        "<p class='quiet'>Exact for berth's verdicts and scores. kube-scheduler's final choice is "
+        "not replayed, and each decision is replayed on its own.</p>");
     return 200;
 }

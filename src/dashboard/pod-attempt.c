@@ -22,11 +22,11 @@ static void draw_counts(const PodPage *page) {
     const PastDecision *filter = page->filter;
     const BarPart all[] = {
         {STR("passed"), (double)filter->summary.n_out, 3},
-        {STR("narrowed away"), (double)filter->summary.n_narrowed, 6},
+        {STR("passed, but not returned"), (double)filter->summary.n_narrowed, 6},
         {STR("rejected"), (double)filter->summary.n_rejected, 7},
-        {STR("not known to berth"), (double)filter->summary.n_unknown, 5},
-        {STR("not judged in time"), (double)filter->summary.n_late, 2},
-        {STR("never offered"), (double)n_never_offered(filter), 8},
+        {STR("unknown to berth"), (double)filter->summary.n_unknown, 5},
+        {STR("not evaluated before the deadline"), (double)filter->summary.n_late, 2},
+        {STR("not evaluated by berth"), (double)n_never_offered(filter), 8},
     };
     BarPart parts[ELEMENTS_OF(all)];
     double whole = 0;
@@ -51,9 +51,9 @@ static void draw_never_offered(const PodPage *page) {
     if (n == 0)
         return;
     html_write(html,
-        "<p>Never offered: kube-scheduler's own filters come before berth, and it stops looking "
-        "when it has enough nodes (percentageOfNodesToScore). %zu of %zu nodes were never offered "
-        "to berth; <code>kubectl describe pod</code> says why.</p>",
+        "<p>Not evaluated by berth: kube-scheduler did not send %zu of %zu nodes. Its own filters "
+        "rejected them, or it stopped at percentageOfNodesToScore; <code>kubectl describe "
+        "pod</code> shows its reasons.</p>",
         n,
         filter->n_known);
 }
@@ -65,8 +65,7 @@ static void draw_narrowed(const PodPage *page) {
     if (filter->summary.n_narrowed == 0)
         return;
     html_write(html,
-        "<p>Narrowed away: %zu nodes passed, but a policy offers the best %zu back only "
-        "(narrow).</p>",
+        "<p>Not returned: %zu nodes passed, but a policy returns only the best %zu (narrow).</p>",
         filter->summary.n_narrowed,
         filter->summary.n_out);
 }
@@ -77,7 +76,7 @@ static void draw_narrowed(const PodPage *page) {
 static void draw_event(const PodPage *page, const ReasonGroup *groups, size_t n) {
     Html *html = page->html;
 
-    html_write(html, "<p>kubectl describe pod shows berth's part as: <samp>");
+    html_write(html, "<p>kubectl describe pod shows berth's reasons as: <samp>");
     for (size_t i = 0; i < n; i++)
         html_write(
             html, "%s%zu %.*s", i > 0 ? ", " : "", groups[i].n_nodes, STR_FMT(groups[i].reason));
@@ -152,7 +151,7 @@ static void draw_rest(const PodPage *page, const ReasonGroup *group) {
 }
 
 static void draw_members(const PodPage *page, const ReasonGroup *group, const char *id) {
-    static const char *const columns[] = {"Node", "Value and limit, as of then", "Also fails"};
+    static const char *const columns[] = {"Node", "Value and limit then", "Also fails"};
     size_t size = outcomes_size(page->outcomes), n = 0;
     Str caption = arena_printf(page->context->arena,
         "%s: %.*s",
@@ -196,7 +195,7 @@ static void draw_group(const PodPage *page, const ReasonGroup *group, size_t num
     if (page->outcomes)
         draw_members(page, group, id);
     else
-        html_write(html, "<p>Which nodes these were is no longer kept.</p>");
+        html_write(html, "<p>The names of these nodes are no longer kept.</p>");
     html_close(html);
 }
 
@@ -219,11 +218,11 @@ static void draw_title(const PodPage *page) {
     const HtmlParameter newest[] = {{"namespace", page->namespace}, {"name", page->name}};
 
     html_write(html,
-        "<h2>Attempt %zu of %zu</h2><p>Asked %td%s",
+        "<h2>Attempt %zu of %zu</h2><p>Time: %td%s",
         page->number,
         page->pod->n_attempts,
         pod_attempt_first(page->attempt)->at_nsec,
-        page->is_pinned ? ". This one stays; " : "; the newest.");
+        page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
     if (page->is_pinned)
         html_link(html, "/pod", newest, ELEMENTS_OF(newest), STR("follow the newest"));
     html_close(html);

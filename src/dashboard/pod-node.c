@@ -41,29 +41,30 @@ static void draw_verdict(const PodPage *page, Outcome outcome) {
 
     switch (outcome.kind) {
     case OUTCOME_PASSED:
-        html_write(html, "<strong class='good'>✓ it passed</strong>");
+        html_write(html, "<strong class='good'>✓ passed</strong>");
         break;
     case OUTCOME_NARROWED:
         html_write(html,
-            "<strong class='warn'>⊘ it passed, and was not offered back</strong>: others were "
-            "better (narrow)");
+            "<strong class='warn'>⊘ passed, but not returned</strong>: other nodes scored higher "
+            "(narrow)");
         break;
     case OUTCOME_REJECTED:
         html_write(html, "<strong class='bad'>✗ rejected: </strong>");
-        html_text(html, rule ? rule->reason : STR("by a rule that is no longer told apart"));
+        html_text(html, rule ? rule->reason : STR("by a rule that is no longer recorded"));
         break;
     case OUTCOME_UNKNOWN:
-        html_write(html,
-            "<strong class='bad'>✗ berth did not know it</strong>: its view of the cluster had no "
-            "such node");
+        html_write(
+            html, "<strong class='bad'>✗ unknown to berth</strong>: the cluster had no such node");
         break;
     case OUTCOME_LATE:
-        html_write(html, "<strong class='bad'>✗ not judged in time, and so rejected</strong>");
+        html_write(html,
+            "<strong class='bad'>✗ not evaluated before the deadline, and so rejected</strong>");
         break;
     default:
         html_write(html,
-            "<strong class='warn'>⊘ never offered</strong>: kube-scheduler's own filters left it "
-            "out before berth was asked; kubectl describe pod says why");
+            "<strong class='warn'>⊘ not evaluated by berth</strong>: kube-scheduler did not send "
+            "this node. Its own filters rejected it, or it stopped at percentageOfNodesToScore; "
+            "kubectl describe pod shows its reasons");
         break;
     }
 }
@@ -76,7 +77,7 @@ static void draw_needs(const PodPage *page, const NodeExplanation *node, const F
     if (explain_failure(&page->explanation, node, failed, page->scratch, &details) < 0 ||
         details.n_remedies == 0)
         return;
-    html_write(html, "<p>It needs ");
+    html_write(html, "<p>To pass, it needs ");
     for (size_t i = 0; i < details.n_remedies; i++)
         html_write(html,
             "%s<strong>%.*s</strong>",
@@ -93,7 +94,7 @@ static void draw_failed(
     html_write(html, "<li><span class='bad'>✗ </span>%.*s ", STR_FMT(filter->reason));
     pod_draw_rule(html, filter->policy->name, filter->name);
     if (filter->policy->is_observed)
-        html_write(html, " (Observe: not acted upon)");
+        html_write(html, " (Observe: not enforced)");
     if (failed->is_error)
         html_write(html, " (its expression failed, onError: reject)");
     if (failed->is_missing)
@@ -112,7 +113,7 @@ static void draw_rules(const PodPage *page, const NodeExplanation *node) {
         html_write(html, "<p>It fails no rule.</p>");
         return;
     }
-    html_write(html, "<h3>Every rule it fails</h3><ul class='failed'>");
+    html_write(html, "<h3>Failed rules</h3><ul class='failed'>");
     for (size_t i = 0; i < node->n_failed; i++)
         draw_failed(page, node, &node->failed[i]);
     html_close(html);
@@ -126,7 +127,7 @@ static void draw_score(const PodPage *page, const NodeExplanation *node) {
     html_write(html, "<p>Score %.1f of 100 = ", node->score);
     pod_draw_sum(page, node);
     html_write(html,
-        "; rank %u of %zu among all nodes of the cluster that pass.</p>",
+        "; rank %u of %zu among all nodes that pass.</p>",
         node->rank,
         page->explanation.n_passed);
 }
@@ -150,12 +151,12 @@ static void draw_answer(const PodPage *page) {
     if (page->outcomes)
         draw_verdict(page, pod_outcome(page, page->node));
     else
-        html_write(html, "what became of it is no longer kept");
+        html_write(html, "its verdict is no longer kept");
     html_write(html, ".</p>");
     if (node)
         draw_explained(page, node);
     else if (page->view)
-        html_write(html, "<p>The cluster had no node of this name then.</p>");
+        html_write(html, "<p>The cluster had no node with this name then.</p>");
 }
 
 void pod_node(const PodPage *page) {

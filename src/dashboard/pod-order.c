@@ -134,7 +134,7 @@ static void draw_score_line(const PodPage *page, const Order *order, const Ranke
         html_write(html, "%.1f = ", ranked->explained->score);
         pod_draw_sum(page, ranked->explained);
     } else if (ranked->wire >= 0) {
-        html_write(html, "%d on the wire", ranked->wire);
+        html_write(html, "%d sent to kube-scheduler", ranked->wire);
     } else {
         html_write(html, "no score");
     }
@@ -147,23 +147,22 @@ static void draw_outweighed(
     const PodPage *page, const RankedNode *first, const RankedNode *chosen) {
     Html *html = page->html;
 
-    html_write(html, "<p>Our first was ");
+    html_write(html, "<p>berth's first choice was ");
     widget_node(html, first->node);
     html_write(html, ". ");
     if (first->wire < 0 || chosen->wire < 0)
-        html_write(html, "What kube-scheduler was told of the two is no longer kept.");
+        html_write(html, "The scores sent for the two nodes are no longer kept.");
     else if (first->wire == chosen->wire)
         html_write(html,
-            "Over the wire both have %d: to kube-scheduler they are equal as far as we go, and its "
-            "own scores decided.",
+            "berth sent the same score %d for both: kube-scheduler's own scores decided.",
             first->wire);
     else if (first->wire > chosen->wire)
         html_write(html,
-            "kube-scheduler's own scores outweighed ours by at least %d points (at weight %d).",
+            "kube-scheduler's own scores outweighed berth's by at least %d points (at weight %d).",
             (int)score_points((unsigned)(first->wire - chosen->wire), WEIGHT),
             WEIGHT);
     else
-        html_write(html, "Over the wire the chosen one has more.");
+        html_write(html, "The score sent for the chosen node was higher.");
     html_close(html);
 }
 
@@ -172,7 +171,7 @@ static void draw_chosen(const PodPage *page, const Order *order) {
 
     html_write(html, "<p class='answer'>Chosen: ");
     draw_score_line(page, order, order->chosen);
-    html_write(html, "%s</p>", order->chosen->rank == 1 ? ": our first." : ".");
+    html_write(html, "%s</p>", order->chosen->rank == 1 ? ": berth's first choice." : ".");
     if (order->chosen->rank > 1)
         draw_outweighed(page, &order->items[0], order->chosen);
 }
@@ -184,15 +183,15 @@ static void draw_verdict(const PodPage *page, const Order *order) {
     if (order->chosen) {
         draw_chosen(page, order);
     } else if (chosen.len > 0) {
-        html_write(html, "<p>It went to ");
+        html_write(html, "<p>The pod went to ");
         widget_node(html, chosen);
         html_write(html, ", which is not among the nodes that passed this attempt.</p>");
     } else {
-        html_write(html, "<p>Which of these kube-scheduler took, berth has not seen.</p>");
+        html_write(html, "<p>berth has not seen which of these nodes kube-scheduler chose.</p>");
     }
     if (order->n == 1)
-        html_write(
-            html, "<p>One node was left: kube-scheduler takes it without asking for scores.</p>");
+        html_write(html,
+            "<p>Only one node passed: kube-scheduler takes it without requesting scores.</p>");
 }
 
 static void draw_share(const PodPage *page) {
@@ -201,7 +200,7 @@ static void draw_share(const PodPage *page) {
     if (!page->view || page->explanation.n_scores == 0)
         return;
     score_share_print(page->explanation.wire_max, WEIGHT, &text);
-    html_write(page->html, "<p class='quiet'>Our share of the total: ");
+    html_write(page->html, "<p class='quiet'>berth's share of the total score: ");
     html_text(page->html, buf_str(&text));
     html_write(page->html, ".</p>");
 }
@@ -220,7 +219,7 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
     if (ranked == order->chosen)
         html_write(html, " ← chosen");
     if (ranked->is_narrowed)
-        html_write(html, " (not offered back)");
+        html_write(html, " (not returned)");
     html_write(html, "</th><td class='number'>");
     if (ranked->wire >= 0)
         html_count(html, (uint64_t)ranked->wire);
@@ -234,11 +233,10 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
 }
 
 static void draw_table(const PodPage *page, const Order *order) {
-    static const char *const columns[] = {
-        "#Rank", "Node", "#On the wire", "#Score of 100", "Its parts"};
+    static const char *const columns[] = {"#Rank", "Node", "#Score sent", "#Score of 100", "Parts"};
     Html *html = page->html;
 
-    widget_table(html, "order-table", "Our order of nodes", columns, ELEMENTS_OF(columns));
+    widget_table(html, "order-table", "Nodes by berth's score", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < order->n && i < BEST_SHOWN; i++)
         draw_ranked(page, order, &order->items[i]);
     if (order->chosen && order->chosen >= order->items + BEST_SHOWN)
@@ -256,7 +254,7 @@ void pod_order(const PodPage *page) {
         return;
     widget_section(html, "order", "Why was this node chosen?");
     if (!page->outcomes || !make_order(page, &order)) {
-        html_write(html, "<p>Which nodes passed is no longer kept.</p>");
+        html_write(html, "<p>The nodes that passed are no longer kept.</p>");
     } else {
         draw_verdict(page, &order);
         draw_share(page);

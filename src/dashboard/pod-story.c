@@ -59,14 +59,14 @@ static void draw_retry(const PodPage *page) {
 
     html_open(html, "p");
     if (latest > page->context->wall_nsec) {
-        html_write(html, "kube-scheduler tries again when something changes, and by ");
+        html_write(html, "kube-scheduler retries when the cluster changes, at the latest at ");
         draw_clock(html, latest);
-        html_write(html, " at the latest.");
+        html_write(html, ".");
     } else {
-        html_write(html, "kube-scheduler should have tried again by ");
+        html_write(html, "kube-scheduler should have retried by ");
         draw_clock(html, latest);
         html_write(
-            html, ", but has not asked: look whether it runs, and whether the pod is still there.");
+            html, ", but sent no request: check that it runs and that the pod still exists.");
     }
     html_close(html);
 }
@@ -90,7 +90,7 @@ static void draw_waiting(const PodPage *page) {
     Html *html = page->html;
 
     html_write(html,
-        "<p class='answer'><strong class='warn'>◔ waiting</strong> since %td: ",
+        "<p class='answer'><strong class='warn'>◔ pending</strong> since %td: ",
         waiting_since(page->pod));
     draw_passed(html, page->pod);
     draw_reasons(page);
@@ -108,17 +108,17 @@ static void draw_settled(const PodPage *page) {
         widget_node(html, pod->node);
         html_write(html, ": ");
     } else if (pod->is_exempt) {
-        html_write(html, "No policy is for this pod (--exempt): ");
+        html_write(html, "This pod is exempt from policies (--exempt): ");
     }
     if (pod->filter && !str_is_empty(pod->filter->past->error)) {
         html_write(html,
-            "<strong class='bad'>✗ the last answer was an error: </strong>%.*s",
+            "<strong class='bad'>✗ the last request failed: </strong>%.*s",
             STR_FMT(pod->filter->past->error));
     } else {
         draw_passed(html, pod);
     }
     if (str_is_empty(pod->node) && pod->n_passed > 0)
-        html_write(html, "; which of them kube-scheduler took, berth has not seen");
+        html_write(html, "; berth has not seen which node kube-scheduler chose");
     html_write(html, ".</p>");
 }
 
@@ -187,15 +187,15 @@ static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t 
 
 void pod_attempts(const PodPage *page) {
     static const char *const columns[] = {
-        "Attempt", "When", "#Nodes asked → passed", "Verbs", "What came of it"};
+        "Attempt", "When", "#Candidates → passed", "Verbs", "Result"};
     const PodSummary *pod = page->pod;
     Html *html = page->html;
 
-    widget_table(html, "attempts", "Attempts, the newest first", columns, ELEMENTS_OF(columns));
+    widget_table(html, "attempts", "Attempts, newest first", columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < pod->n_attempts && i < ATTEMPTS_SHOWN; i++)
         draw_attempt(page, &pod->attempts[i], pod->n_attempts - i);
     widget_table_end(html);
     if (pod->n_attempts > ATTEMPTS_SHOWN)
         html_write(
-            html, "<p>%zu older ones are in the JSON.</p>", pod->n_attempts - ATTEMPTS_SHOWN);
+            html, "<p>%zu older attempts are in the JSON.</p>", pod->n_attempts - ATTEMPTS_SHOWN);
 }

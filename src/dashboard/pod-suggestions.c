@@ -155,14 +155,14 @@ static void draw_suggestion(Html *html, const Suggestion *suggestion) {
 static void draw_suggestions(const PodPage *page, const Suggestions *found) {
     Html *html = page->html;
 
-    html_write(html, "<p>Any one of these, with everything else as it was:</p><ul>");
+    html_write(html, "<p>Any one of these, with everything else unchanged:</p><ul>");
     for (size_t i = 0; i < found->n; i++)
         draw_suggestion(html, &found->items[i]);
     html_close(html);
     if (found->n_looked_at < found->n_nodes)
         html_write(html,
-            "<p class='quiet'>There was time to look at %zu of the %zu nodes that fail the fewest "
-            "rules.</p>",
+            "<p class='quiet'>Checked %zu of the %zu nodes that fail the fewest rules before time "
+            "ran out.</p>",
             found->n_looked_at,
             found->n_nodes);
 }
@@ -174,12 +174,12 @@ void pod_suggestions(const PodPage *page) {
     if (!page->view || !page->kinds || page->filter->summary.n_out > 0)
         return;
     find_suggestions(page, &found);
-    widget_section(html, "suggestions", "The smallest change that frees a node");
+    widget_section(html, "suggestions", "The smallest change that would make a node eligible");
     if (found.n > 0)
         draw_suggestions(page, &found);
     else
         html_write(html,
-            "<p>berth cannot say: what the rules compare is nothing that one number, label or "
-            "taint would change. Ask about one node below.</p>");
+            "<p>No suggestion: no single number, label or taint would make a node pass. Check one "
+            "node below.</p>");
     html_close(html);
 }

@@ -41,8 +41,8 @@ static void test_empty(void **state) {
         assert_has(page, "<h1>");
         assert_has(page, "</body></html>\n");
     }
-    assert_has(get(&stage, "/", "", 200), "Nothing has been decided yet.");
-    assert_has(get(&stage, "/pod", "namespace=a&name=b", 404), "Nothing is remembered of");
+    assert_has(get(&stage, "/", "", 200), "No decisions yet.");
+    assert_has(get(&stage, "/pod", "namespace=a&name=b", 404), "No decisions about");
     stage_done(&stage);
 }
 
@@ -50,15 +50,15 @@ static void test_questions(void **state) {
     static const struct {
         const char *path, *query, *said;
     } cases[] = {
-        {"/", "x=1", "x"},
+        {"/", "x=1", "unknown parameter"},
         {"/", "at=yesterday", "a time like"},
-        {"/pods", "state=odd", "waiting or all"},
-        {"/pods", "page=0", "page"},
-        {"/pods", "q=a&q=b", "q"},
-        {"/pods", "q=%zz", "q"},
-        {"/pod", "", "which pod"},
-        {"/pod", "namespace=a", "which pod"},
-        {"/pod", "namespace=a&name=b&id=x", "id"},
+        {"/pods", "state=odd", "pending or all"},
+        {"/pods", "page=0", "&quot;page&quot; must be a whole number from 1 to"},
+        {"/pods", "q=a&q=b", "&quot;q&quot; is given twice"},
+        {"/pods", "q=%zz", "holds a broken escape"},
+        {"/pod", "", "namespace and name are required"},
+        {"/pod", "namespace=a", "namespace and name are required"},
+        {"/pod", "namespace=a&name=b&id=x", "&quot;id&quot; must be a whole number from 1 to"},
     };
     Stage stage;
 
@@ -88,11 +88,11 @@ static void test_waiting(void **state) {
     assert_has(get(&stage, "/", "", 200), "wrong &lt;b&gt;zone&lt;/b&gt;");
     assert_has(get(&stage, "/pods", "state=waiting", 200), "namespace=team&amp;name=stuck");
     page = get(&stage, "/pod", "namespace=team&name=stuck", 200);
-    assert_has(page, " waiting</strong> since ");
+    assert_has(page, " pending</strong> since ");
     assert_has(page, "0 of 2 nodes passed; 1 slow &amp; old");
-    assert_has(page, "kube-scheduler tries again when something changes, and by ");
+    assert_has(page, "kube-scheduler retries when the cluster changes, at the latest at ");
     assert_has(page, "<samp>1 slow &amp; old, 1 wrong &lt;b&gt;zone&lt;/b&gt;.</samp>");
-    assert_has(page, "2 of 4 nodes were never offered to berth");
+    assert_has(page, "kube-scheduler did not send 2 of 4 nodes");
     assert_has(page, "Attempt 2");
     assert_has(page, "label disk is &quot;hdd&quot;, must be &quot;ssd&quot;");
     assert_has(page, "<strong>label disk=ssd on the node</strong>: then ");
@@ -113,7 +113,7 @@ static void test_attempts(void **state) {
     ask(&stage, VERB_FILTER, "twice", BAD);
     ask(&stage, VERB_FILTER, "twice", ALL);
     page = get(&stage, "/pod", "namespace=team&name=twice", 200);
-    assert_has(page, "2 of 4 nodes passed; which of them kube-scheduler took, berth has not seen");
+    assert_has(page, "2 of 4 nodes passed; berth has not seen which node kube-scheduler chose");
     assert_has(page, "Attempt 2 of 2");
     page = get(&stage, "/pod", "namespace=team&name=twice&id=1", 200);
     assert_has(page, "Attempt 1 of 2");
@@ -139,7 +139,7 @@ static void test_chosen(void **state) {
     assert_has(page, "✓ on node ");
     assert_has(page, "Why was this node chosen?");
     assert_has(page, ": 35.0 = 30.0 near + 5.0 flat, rank 2 of 2.");
-    assert_has(page, "outweighed ours by at least ");
+    assert_has(page, "outweighed berth&#39;s by at least ");
     assert_has(page, "← chosen");
     assert_has(page, "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100)");
     assert_has_not(page, "The smallest change");
@@ -150,13 +150,13 @@ static void test_why_not(void **state) {
     static const struct {
         const char *node, *said;
     } cases[] = {
-        {"n1", "✓ it passed"},
+        {"n1", "✓ passed"},
         {"n3", "<strong>label disk=ssd on the node</strong>"},
         {"n4", "<strong>label zone=a on the node</strong>"},
-        {"n2", "⊘ never offered"},
+        {"n2", "⊘ not evaluated by berth"},
         {"n2", "gpu=yes:NoSchedule"},
         {"n3", "note=&lt;i&gt;"},
-        {"%3Cscript%3E", "The cluster had no node of this name then."},
+        {"%3Cscript%3E", "The cluster had no node with this name then."},
     };
     char query[128];
     Stage stage;
@@ -191,14 +191,14 @@ static void test_narrowed(void **state) {
     (void)state;
     stage_init_text(&stage, text);
     ask(&stage, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
-    assert_has(get(&stage, "/", "", 200), "passed</span>, the best offered back");
+    assert_has(get(&stage, "/", "", 200), "passed</span>, only the best returned");
     page = get(&stage, "/pod", "namespace=team&name=p&node=n1", 200);
-    assert_has(page, "Narrowed away: 2 nodes passed, but a policy offers the best 1 back only");
-    assert_has(page, "⊘ it passed, and was not offered back</strong>: others were better");
-    assert_has(page, ">n1</a> (not offered back)");
+    assert_has(page, "Not returned: 2 nodes passed, but a policy returns only the best 1");
+    assert_has(page, "⊘ passed, but not returned</strong>: other nodes scored higher");
+    assert_has(page, ">n1</a> (not returned)");
     assert_has(page, "; rank 2 of 3 among all nodes");
-    assert_has_not(page, ">n2</a> (not offered back)");
-    assert_has(get(&stage, "/node", "name=n3", 200), "passed, left out: others are better");
+    assert_has_not(page, ">n2</a> (not returned)");
+    assert_has(get(&stage, "/node", "name=n3", 200), "passed, but not among the best");
     stage_done(&stage);
 }
 
@@ -221,7 +221,7 @@ static void test_smallest_change(void **state) {
     ask(&stage, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
     page = strstr(get(&stage, "/pod", "namespace=team&name=p", 200), "id=\"suggestions\"");
     assert_non_null(page);
-    assert_has(page, "The smallest change that frees a node");
+    assert_has(page, "The smallest change that would make a node eligible");
     assert_has(page, "</strong>: then <a href=\"/node?name=n2\"");
     assert_has_not(page, "then <a href=\"/node?name=n1\"");
     stage_done(&stage);
@@ -298,8 +298,8 @@ static void test_paging(void **state) {
     page = get(&stage, "/pods", "q=team/pod-123", 200);
     assert_has(page, "1 pod. ");
     page = get(&stage, "/pods", "q=wrong+%3Cb%3E&state=waiting&page=2", 200);
-    assert_has(page, "q=wrong%20%3Cb%3E&amp;state=waiting&amp;page=3");
-    assert_has(get(&stage, "/pods", "q=nothing", 200), "Nothing that is remembered fits.");
+    assert_has(page, "q=wrong%20%3Cb%3E&amp;state=pending&amp;page=3");
+    assert_has(get(&stage, "/pods", "q=nothing", 200), "No matching pods.");
     stage_done(&stage);
 }
 

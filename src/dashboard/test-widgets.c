@@ -87,7 +87,7 @@ static void test_odd_lines(void **state) {
         widget_line(&html, &lines[i]);
         assert_int_equal(buf_error(&out), 0);
         assert_int_equal(html.depth, 0);
-        assert_int_equal(has(&out, "nothing yet"), i < 2);
+        assert_int_equal(has(&out, "no data yet"), i < 2);
         assert_false(has(&out, "nan"));
     }
 }

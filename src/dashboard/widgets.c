@@ -53,8 +53,8 @@ void widget_empty(Html *html, const char *what, const char *next) {
 unsigned widget_no_memory(Html *html, const char *what) {
     char text[128];
 
-    (void)snprintf(text, sizeof(text), "There is no memory for %s now.", what);
-    widget_empty(html, text, "Try again in a while.");
+    (void)snprintf(text, sizeof(text), "Not enough memory for %s now.", what);
+    widget_empty(html, text, "Try again later.");
     return 503;
 }
 
@@ -296,7 +296,7 @@ void widget_line(Html *html, const LineChart *line) {
         draw_line(html, line, range.highest);
     html_write(html, "<figcaption><span class='label'>%s</span>", line->label);
     if (range.n_known == 0) {
-        html_write(html, ": nothing yet");
+        html_write(html, ": no data yet");
     } else {
         draw_figure(html, ": last", range.last, line->unit);
         draw_figure(html, ", highest", range.highest, line->unit);

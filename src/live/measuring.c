@@ -94,8 +94,8 @@ static int read_sources(
 static void warn_of(const MetricSources *sources) {
     for (size_t i = 0; i < sources->n; i++)
         if (sources->items[i].is_insecure)
-            log_warn("THE CERTIFICATE OF A METRICS SOURCE IS NOT VERIFIED: whoever answers in its "
-                     "place is believed, and gets our credentials",
+            log_warn("THE CERTIFICATE OF A METRICS SOURCE IS NOT VERIFIED: an impostor would be "
+                     "believed and would get the credentials",
                 LOG_STR("source", sources->items[i].name));
 }
 
@@ -167,14 +167,14 @@ static void take_notice(void *context, const PollerNotice *notice) {
                                   : (LogField){0});
         break;
     case POLL_FAILING:
-        log_warn("metrics source fails; values stay in force until they are too old",
+        log_warn("metrics source fails; values stay in force until they expire",
             LOG_STR("metric", notice->gauge),
             LOG_STR("source", notice->source),
             LOG_STR("query", query),
             LOG_CSTR("error", notice->error));
         break;
     case POLL_UNJOINED:
-        log_warn("metrics source answers, but with nothing of any node",
+        log_warn("metrics source answers, but no series matches a node",
             LOG_STR("metric", notice->gauge),
             LOG_STR("source", notice->source),
             LOG_STR("query", query),
@@ -183,7 +183,7 @@ static void take_notice(void *context, const PollerNotice *notice) {
             LOG_CSTR("error", notice->error));
         break;
     case POLL_NO_SOURCE:
-        log_warn("a metric has nobody who could be asked for it: absent",
+        log_warn("metric has no source: no values",
             LOG_STR("metric", notice->gauge),
             LOG_STR("source", notice->source),
             LOG_CSTR("error", notice->error));
@@ -284,8 +284,8 @@ static void warn_without_cluster(Measuring *measuring) {
     if (measuring->options.has_cluster || measuring->has_warned)
         return;
     measuring->has_warned = true;
-    log_warn("metrics cannot be joined to nodes: all are absent, for berth knows no cluster of its "
-             "own (--kubeconfig, --in-cluster or --cluster)");
+    log_warn("metrics cannot be matched to nodes, because berth has no cluster of its own "
+             "(--kubeconfig, --in-cluster or --cluster)");
 }
 
 /* The program's, each asked for often enough. NULL: out of memory. */

@@ -114,7 +114,7 @@ void expiry_log(const View *view, size_t gauge, ExpiryChange change) {
     Str policy = gauge_policy(view->program, gauge);
 
     if (change == EXPIRY_GONE)
-        log_warn("metric has grown too old: absent from now on",
+        log_warn("metric expired: no value on any node",
             LOG_STR("policy", policy),
             LOG_STR("metric", about->name),
             LOG_STR("source", gauge_source_name(about)),
@@ -136,8 +136,8 @@ void expiry_note(
         what, sizeof(what), "metric %.*s of policy %.*s", STR_FMT(about->name), STR_FMT(policy));
     (void)snprintf(text,
         sizeof(text),
-        change == EXPIRY_GONE ? "older than %.0f s on every node: absent from now on"
-                              : "has values again that are younger than %.0f s",
+        change == EXPIRY_GONE ? "older than %.0f s on every node: expired"
+                              : "has values younger than %.0f s again",
         (double)about->max_age_nsec / (double)NSEC_PER_SEC);
     changes_note(changes,
         change == EXPIRY_GONE ? CHANGE_METRIC_OLD : CHANGE_METRIC_BACK,

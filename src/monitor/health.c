@@ -31,7 +31,8 @@ static void note_degraded(const HealthState *state, ReloadKind kind, char *note)
 
     reloads_get(state->reloads, kind, &reload);
     if (reload.is_used && !reload.is_good)
-        (void)snprintf(note, HEALTH_NOTE_MAX, "degraded: the newest was refused: %s", reload.error);
+        (void)snprintf(
+            note, HEALTH_NOTE_MAX, "degraded: the newest was rejected: %s", reload.error);
 }
 
 static bool check_policy(const HealthState *state, char *note) {
@@ -64,7 +65,7 @@ static void note_kind(
     if (kind->is_connected)
         buf_printf(out, "heard %.1f s ago", age);
     else if (kind->heard_at_nsec == 0)
-        buf_printf(out, "never heard: %s", kind->last_error);
+        buf_printf(out, "no update yet: %s", kind->last_error);
     else
         buf_printf(out, "disconnected, heard %.1f s ago: %s", age, kind->last_error);
 }
@@ -93,7 +94,7 @@ static bool check_lease(const HealthState *state, char *note) {
     else if (lease->holder[0])
         (void)snprintf(note, HEALTH_NOTE_MAX, "held by %s when last seen", lease->holder);
     else
-        (void)snprintf(note, HEALTH_NOTE_MAX, "not held: nobody asks");
+        (void)snprintf(note, HEALTH_NOTE_MAX, "not held, not requested");
     return true;
 }
 

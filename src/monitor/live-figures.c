@@ -51,19 +51,19 @@ static double passed_over(const WatcherKindStatus *kind, int64_t now_nsec) {
 }
 
 static const KindFigure kind_figures[] = {
-    {"berth_cluster_synced", "gauge", "Whether it has been listed completely.", synced},
+    {"berth_cluster_synced", "gauge", "Whether all objects have been listed.", synced},
     {"berth_cluster_connected", "gauge", "Whether the API server sends changes now.", connected},
     {"berth_cluster_staleness_seconds",
         "gauge",
-        "Since the API server was last heard; -1: never.",
+        "Seconds since the last update from the API server; -1: never.",
         staleness},
     {"berth_cluster_lists_total", "counter", "Complete lists begun.", lists},
     {"berth_cluster_watches_total", "counter", "Watches begun.", watches},
-    {"berth_cluster_failures_total", "counter", "Lists and watches that broke off.", failures},
+    {"berth_cluster_failures_total", "counter", "Lists and watches that failed.", failures},
     {"berth_cluster_received_bytes_total", "counter", "Bytes of lists and watches.", bytes},
     {"berth_cluster_passed_over_total",
         "counter",
-        "Objects that could not be used: broken, or over a ceiling.",
+        "Objects that could not be used: malformed, or over a limit.",
         passed_over},
 };
 
@@ -98,14 +98,14 @@ static void print_lease(const LeaseStatus *lease, Buf *out) {
     exposition_count(out, "berth_lease_taken_total", "Times the lease was taken.", lease->n_taken);
     exposition_count(out,
         "berth_lease_lost_total",
-        "Times it could not be renewed, or was taken by force.",
+        "Times the lease could not be renewed, or was taken over.",
         lease->n_lost);
 }
 
 static void print_announced(const LiveStatus *live, Buf *out) {
     const EventPosterFigures *events = &live->watcher.events;
 
-    exposition_head(out, "berth_events_total", "counter", "Kubernetes Events of ours.");
+    exposition_head(out, "berth_events_total", "counter", "Kubernetes Events written by berth.");
     buf_printf(out,
         "berth_events_total{result=\"posted\"} %" PRIu64 "\n"
         "berth_events_total{result=\"failed\"} %" PRIu64 "\n"
@@ -133,29 +133,29 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     exposition_gauge(out, "berth_cluster_pods", "Pods berth knows.", (double)watcher->n_pods);
     exposition_gauge(out,
         "berth_cluster_resources_left_out",
-        "Resources that nodes offer beyond those that are counted.",
+        "Node resources over the limit, which are not counted.",
         (double)watcher->n_resources_left_out);
     exposition_gauge(out,
         "berth_ledger_pods",
-        "Pods bound by us that the watch has not shown yet.",
+        "Pods bound by berth that the watch has not shown yet.",
         (double)watcher->n_assumed);
     exposition_count(out,
         "berth_ledger_expired_total",
-        "Pods bound by us that no watch ever showed.",
+        "Pods bound by berth that the watch never showed.",
         watcher->n_expired);
     exposition_count(out, "berth_snapshots_total", "Snapshots published.", watcher->n_published);
     exposition_count(out, "berth_binds_total", "Pods bound.", watcher->n_bound);
     exposition_count(out,
         "berth_bind_failures_total",
-        "Binds that the API server refused, or that got lost.",
+        "Binds that the API server rejected, or that failed.",
         watcher->n_bind_failed);
     exposition_count(out,
         "berth_bind_refusals_total",
-        "Binds that berth refused: no filter passed them, or none would now.",
+        "Binds that berth rejected: no filter passed the node, or it would not pass now.",
         live->n_bind_refused);
     exposition_count(out,
         "berth_bind_filters_dropped_total",
-        "Filters forgotten before the bind window was over, for room.",
+        "Filters dropped before the end of the bind window, because of the memory limit.",
         live->passed.n_dropped);
     if (live->watcher.has_lease)
         print_lease(&live->watcher.lease, out);
@@ -168,6 +168,6 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         watcher->n_mark_failed);
     exposition_count(out,
         "berth_bypassed_pods_total",
-        "Pods bound by a scheduler that asks us, without asking.",
+        "Pods that bypassed berth: bound without a filter request by a scheduler that uses berth.",
         live->n_bypassed);
 }

@@ -129,7 +129,7 @@ static const char *const kind_names[_REQUEST_KINDS] = {
 
 static void print_requests(const Metrics *metrics, Buf *out) {
     exposition_head(
-        out, "berth_requests_total", "counter", "Requests answered, by what was asked and status.");
+        out, "berth_requests_total", "counter", "Requests answered, by verb or page and status.");
     for (size_t i = 0; i < _REQUEST_KINDS; i++)
         for (size_t c = 0; c < N_CODES; c++) {
             uint64_t n = load(&metrics->requests[i].requests[c]);
@@ -204,19 +204,19 @@ static void print_nodes(const Metrics *metrics, Buf *out) {
         load(&metrics->nodes_unknown));
     exposition_count(out,
         "berth_narrowed_nodes_total",
-        "Nodes that passed and were not offered back, for others were better.",
+        "Nodes that passed but were not returned, because other nodes scored higher (narrow).",
         load(&metrics->nodes_narrowed));
     print_counters(out,
         "berth_late_requests_total",
-        "Requests that ran out of time (--deadline), by verb.",
+        "Requests that exceeded the deadline (--deadline), by verb.",
         metrics->late_requests);
     print_counters(out,
         "berth_late_nodes_total",
-        "Nodes that were not judged, or not scored, in time, by verb.",
+        "Nodes not evaluated or scored before the deadline, by verb.",
         metrics->late_nodes);
     exposition_count(out,
         "berth_late_rejected_nodes_total",
-        "Nodes that a filter rejected because time was up (onTimeout: reject).",
+        "Nodes rejected because the deadline was exceeded (onTimeout: reject).",
         load(&metrics->late_rejected));
 }
 
@@ -228,7 +228,7 @@ static void print_reloads(const MetricsState *state, Buf *out) {
     exposition_head(out,
         "berth_config_last_reload_success",
         "gauge",
-        "1 when what is in force is what is on disk, 0 when the newest was refused.");
+        "1 when the configuration on disk is in force, 0 when the newest was rejected.");
     for (size_t i = 0; i < _RELOAD_MAX; i++)
         if (reloads[i].is_used)
             buf_printf(out,
@@ -298,28 +298,25 @@ static void print_state(const MetricsState *state, Buf *out) {
     if (state->certificate_expiry_sec != 0)
         exposition_gauge(out,
             "berth_certificate_expiry_timestamp_seconds",
-            "When the server certificate in use ends.",
+            "When the server certificate in use expires.",
             (double)state->certificate_expiry_sec);
 }
 
 static void print_decisions(const DecisionsFigures *figures, Buf *out) {
-    exposition_gauge(
-        out, "berth_decisions_kept", "Decisions that are remembered.", (double)figures->n);
+    exposition_gauge(out, "berth_decisions_kept", "Decisions that are kept.", (double)figures->n);
     exposition_gauge(out,
         "berth_decisions_with_nodes",
-        "Of these, those of which it is also known what became of each node.",
+        "Kept decisions that also have the verdict of each node.",
         (double)figures->n_with_outcomes);
-    exposition_gauge(out,
-        "berth_decisions_bytes",
-        "Memory that remembered decisions take.",
-        (double)figures->bytes);
+    exposition_gauge(
+        out, "berth_decisions_bytes", "Memory used by kept decisions.", (double)figures->bytes);
     exposition_count(out,
         "berth_decisions_nodes_dropped_total",
-        "Decisions of which the nodes were forgotten before their time, for room.",
+        "Decisions whose node verdicts were dropped early, because of the memory limit.",
         figures->n_outcomes_dropped);
     exposition_count(out,
         "berth_decisions_dropped_total",
-        "Decisions that were forgotten altogether before their time, for room.",
+        "Decisions dropped early, because of the memory limit.",
         figures->n_dropped);
 }
 
@@ -339,10 +336,9 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
     print_by_verb(metrics,
         out,
         "berth_nodes_in_total",
-        "Nodes asked about.",
+        "Candidate nodes.",
         offsetof(RequestFigures, nodes_in));
-    print_counters(
-        out, "berth_errors_total", "Answers that carried an error, by verb.", metrics->errors);
+    print_counters(out, "berth_errors_total", "Answers with an error, by verb.", metrics->errors);
     rule_figures_print(metrics->rules, state->view->program, out);
     print_nodes(metrics, out);
     print_server(state, out);

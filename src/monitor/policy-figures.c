@@ -128,8 +128,8 @@ void policy_figures_print(const PolicyFigures *figures, const Program *program, 
     static const char matched[] = "berth_policy_matched_total";
     static const char rejected_all[] = "berth_policy_rejected_all_total";
 
-    exposition_head(out, matched, "counter", "Filters a policy was for.");
+    exposition_head(out, matched, "counter", "Filters to which a policy applied.");
     print_one(figures, program, matched, /* is_rejected= */ false, out);
-    exposition_head(out, rejected_all, "counter", "Of these, those in which it let no node pass.");
+    exposition_head(out, rejected_all, "counter", "Filters in which a policy rejected all nodes.");
     print_one(figures, program, rejected_all, /* is_rejected= */ true, out);
 }

@@ -220,7 +220,7 @@ static const struct {
     bool of_filters_only;
 } metrics[] = {
     {"berth_nodes_rejected_total",
-        "Nodes a filter rule spoke against, by policy and rule.",
+        "Nodes rejected by a filter rule, by policy and rule.",
         get_rejected,
         true},
     {"berth_nodes_observed_total",
@@ -228,11 +228,11 @@ static const struct {
         get_observed,
         true},
     {"berth_rule_errors_total",
-        "Nodes on which a rule failed and onError decided; of match: requests.",
+        "Nodes on which a rule failed and onError applied; for match: requests.",
         get_errors,
         false},
     {"berth_rule_missing_total",
-        "Nodes on which a rule failed for want of a metric and onMissing decided.",
+        "Nodes on which a metric was missing and onMissing applied.",
         get_missing,
         false},
 };

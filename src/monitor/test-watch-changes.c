@@ -107,10 +107,10 @@ static void test_lease(void **state) {
     assert_int_equal(look(fixture, 1), 0);
     fixture->live.watcher.lease.is_held = true;
     assert_int_equal(look(fixture, 1), 1);
-    assert_newest(fixture, CHANGE_LEASE_TAKEN, "lease", "binds are ours");
+    assert_newest(fixture, CHANGE_LEASE_TAKEN, "lease", "this replica binds");
     fixture->live.watcher.lease.is_held = false;
     assert_int_equal(look(fixture, 1), 2);
-    assert_newest(fixture, CHANGE_LEASE_LOST, "lease", "no longer ours");
+    assert_newest(fixture, CHANGE_LEASE_LOST, "lease", "another replica binds");
 }
 
 static void test_bypass(void **state) {
@@ -118,13 +118,13 @@ static void test_bypass(void **state) {
 
     fixture->live.n_bypassed = 1;
     assert_int_equal(look(fixture, 1), 1);
-    assert_newest(fixture, CHANGE_BYPASSED, "pods", "1 pod was placed without berth being asked");
+    assert_newest(fixture, CHANGE_BYPASSED, "pods", "1 pod bypassed berth");
     fixture->live.n_bypassed = 4;
     assert_int_equal(look(fixture, 1), 1); /* not every second */
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         fixture->live.watcher.kinds[i].heard_at_nsec = BEGIN + 60 * NSEC_PER_SEC;
     assert_int_equal(look(fixture, 60), 2);
-    assert_newest(fixture, CHANGE_BYPASSED, "pods", "3 pods were placed without berth being asked");
+    assert_newest(fixture, CHANGE_BYPASSED, "pods", "3 pods bypassed berth");
 }
 
 int main(void) {

@@ -68,7 +68,7 @@ static void note_late(Warnings *warnings, Verb verb, const Decision *decision, i
     uint64_t n = decision->summary.n_unjudged > 0 ? count_late(warnings, now_nsec) : 0;
 
     if (n > 0)
-        log_warn("time was up before all nodes were judged; onTimeout decides",
+        log_warn("deadline exceeded before all nodes were evaluated; onTimeout applies",
             LOG_CSTR("verb", verb_name(verb)),
             LOG_STR("namespace", decision->pod_namespace),
             LOG_STR("pod", decision->pod_name),
@@ -175,7 +175,7 @@ static void tell_rule(const Failure *failure, Judge *judge, const FilterArgs *ar
     Str node = STR_NULL;
     Str text = judge ? find_text(judge, failure, args, arena, &node) : STR_NULL;
 
-    log_warn("a rule fails; its onError decides",
+    log_warn("rule fails; its onError applies",
         LOG_STR("policy", failure->policy->name),
         LOG_STR("rule", failure->filter ? failure->filter->name : failure->score->name),
         LOG_INT("nodes", failure->n),
@@ -184,7 +184,7 @@ static void tell_rule(const Failure *failure, Judge *judge, const FilterArgs *ar
 }
 
 static void tell_match(const Failure *failure, const CelError *error) {
-    log_warn("the match expression of a policy fails; the policy does not apply",
+    log_warn("match expression of a policy fails; the policy does not apply",
         LOG_STR("policy", failure->policy->name),
         LOG_STR("error", error->text));
 }

@@ -91,9 +91,12 @@ static void look_at_lease(const Look *look) {
         return;
     look->watch->is_held = is_held;
     if (is_held)
-        tell(look, CHANGE_LEASE_TAKEN, "lease", "binds are ours");
+        tell(look, CHANGE_LEASE_TAKEN, "lease", "this replica binds");
     else
-        tell(look, CHANGE_LEASE_LOST, "lease", lease->error[0] ? lease->error : "no longer ours");
+        tell(look,
+            CHANGE_LEASE_LOST,
+            "lease",
+            lease->error[0] ? lease->error : "another replica binds");
 }
 
 static void look_at_bypass(const Look *look) {
@@ -108,9 +111,9 @@ static void look_at_bypass(const Look *look) {
     watch->bypass_told_at_nsec = look->now_nsec;
     (void)snprintf(text,
         sizeof(text),
-        "%llu pod%s placed without berth being asked",
+        "%llu pod%s bypassed berth",
         (unsigned long long)n,
-        n == 1 ? " was" : "s were");
+        n == 1 ? "" : "s");
     tell(look, CHANGE_BYPASSED, "pods", text);
 }
 

@@ -176,7 +176,7 @@ bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) 
         reply_error(request,
             reply,
             403,
-            STR("berth: a client certificate with an allowed name is needed (--client-ca, "
+            STR("berth: a client certificate with an allowed name is required (--client-ca, "
                 "--client-name)"));
         return false;
     }

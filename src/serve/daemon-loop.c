@@ -28,7 +28,7 @@ static void tick_loads(Daemon *daemon, int64_t now) {
     if (now < daemon->refresh_at || current_refresh(&daemon->current, now) == 0)
         return;
     daemon->refresh_at = now + RELOAD_NSEC;
-    log_error("out of memory: values that are too old stay in force");
+    log_error("out of memory: expired values stay in force");
 }
 
 static void tell_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
@@ -65,11 +65,11 @@ static void dump(Daemon *daemon) {
     char error[DUMP_FILE_ERROR_MAX];
 
     if (!path || !view->snapshot)
-        log_warn("no dump: there is no cluster");
+        log_warn("cannot dump: there is no cluster");
     else if (dump_file_write(path, view->snapshot, error) < 0)
         log_error("no dump", LOG_CSTR("error", error));
     else
-        log_info("the cluster as berth sees it was written", LOG_CSTR("file", path));
+        log_info("cluster dumped", LOG_CSTR("file", path));
 }
 
 /* True when it is time to go. */
@@ -128,7 +128,7 @@ static bool drain(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
     unsigned n;
 
-    log_info("shutting down, running requests may finish");
+    log_info("shutting down after running requests finish");
     while ((n = server_drain(daemon->server) + pages_drain(daemon->pages)) > 0 &&
            clock_monotonic_nsec() < deadline) {
         (void)poll(NULL, 0, 10);
@@ -136,7 +136,7 @@ static bool drain(Daemon *daemon) {
         pages_tick(daemon->pages, clock_monotonic_nsec());
     }
     if (n > 0)
-        log_warn("connections cut at the end of the drain", LOG_INT("connections", n));
+        log_warn("connections closed at the end of the drain", LOG_INT("connections", n));
     /* Also with connections left: a lease that is held is to be given up. */
     return stop_threads(daemon) && n == 0;
 }
@@ -176,7 +176,7 @@ static void retire(Daemon *daemon) {
     atomic_store(&daemon->api.is_draining, true);
     if (delay_sec == 0)
         return;
-    log_info("not ready any more, requests are still taken", LOG_INT("seconds", delay_sec));
+    log_info("no longer ready, still accepting requests", LOG_INT("seconds", delay_sec));
     server_retire(daemon->server);
     pages_retire(daemon->pages);
     serve_until(daemon, clock_monotonic_nsec() + (int64_t)delay_sec * NSEC_PER_SEC);

@@ -58,7 +58,7 @@ static void publish_measured(void *context, Measurements *measurements) {
     Daemon *daemon = context;
 
     if (current_set_measured(&daemon->current, measurements) < 0)
-        log_error("out of memory: what was measured before stays in force");
+        log_error("out of memory: the previous metric values stay in force");
 }
 
 static int start_measuring(Daemon *daemon, char *error) {
@@ -241,7 +241,7 @@ static int start_pages(Daemon *daemon, char *error) {
 
 static void tell_exempt(const Exemptions *exempt) {
     for (size_t i = 0; i < exempt->n; i++)
-        log_info("no policy is for these pods", LOG_STR("pods", exempt->items[i].text));
+        log_info("pods exempt from policies", LOG_STR("pods", exempt->items[i].text));
 }
 
 void daemon_block_signals(void) {

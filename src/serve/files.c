@@ -175,7 +175,7 @@ void files_note_sources(Files *files, uint64_t fingerprint) {
 
 /* The state comes last: whoever sees it on a page finds in the log what it is about. */
 static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
-    log_error("new configuration refused, the last good one stays in force",
+    log_error("new configuration rejected, the last good one stays in force",
         LOG_CSTR("config", reload_kind_name(kind)),
         LOG_CSTR("error", error));
     changes_note(files->changes,
@@ -194,7 +194,7 @@ static bool is_refused(Files *files, ReloadKind kind) {
 }
 
 /* A refused file was put back as it was. */
-#define IN_FORCE_AGAIN "what is on disk is in force again"
+#define IN_FORCE_AGAIN "configuration on disk is in force again"
 
 static void reload_policy(Files *files) {
     _cleanup_(read_policy_done) ReadPolicy policy = {0};
@@ -277,7 +277,7 @@ static void reload_token(Files *files) {
         return;
     }
     note_config(files, RELOAD_PAGES_TOKEN, "read anew");
-    log_info("token of the pages reloaded");
+    log_info("pages token reloaded");
     reloads_note_good(&files->reloads, RELOAD_PAGES_TOKEN, now_sec());
 }
 

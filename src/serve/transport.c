@@ -15,8 +15,9 @@ static int check_verbs(const DaemonOptions *options, char *error) {
     if (!options->insecure_http) {
         (void)snprintf(error,
             DAEMON_ERROR_MAX,
-            "plain HTTP on %s would let anyone who reaches it steer pods: give --tls-cert and "
-            "--tls-key (and --client-ca), listen on 127.0.0.1, or say --insecure-http",
+            "plain HTTP on %s would let any client that reaches it influence scheduling: set "
+            "--tls-cert and --tls-key (and --client-ca), listen on 127.0.0.1, or set "
+            "--insecure-http",
             options->server.address);
         return -EPERM;
     }
@@ -33,8 +34,8 @@ static int check_pages(const DaemonOptions *options, char *error) {
     if (!options->insecure_http) {
         (void)snprintf(error,
             DAEMON_ERROR_MAX,
-            "plain HTTP on %s would show the token of --pages-token-file to who listens on the "
-            "way: give --tls-cert and --tls-key, or say --insecure-http",
+            "plain HTTP on %s would expose the token of --pages-token-file on the network: set "
+            "--tls-cert and --tls-key, or --insecure-http",
             options->pages.address);
         return -EPERM;
     }

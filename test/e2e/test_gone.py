@@ -150,7 +150,7 @@ def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     assert berth.tail(100).count("Connection timed out") == len(RESOURCES), berth.tail()
     assert not ports & cable.open_ports()
     assert "disconnected" in berth.health()
-    assert "degraded because the API server was not heard for" in sentence(berth)
+    assert "degraded because no update from the API server for" in sentence(berth)
     assert berth.is_ready()  # the last snapshot is good enough
 
     change(server, 2)

@@ -92,7 +92,7 @@ def test_whoever_is_asked_holds_it(cluster, berths):
     assert metrics(berths.a)["berth_lease_taken_total"] == 1
     assert metrics(berths.b)["berth_lease_held"] == 0
     assert "[+]lease ok: held\n" in get_health(berths.a)[1]
-    assert get_health(berths.b)[0] == 200 and "not held: nobody asks" in get_health(berths.b)[1]
+    assert get_health(berths.b)[0] == 200 and "not held, not requested" in get_health(berths.b)[1]
     spec = berths.spec()
     assert spec["leaseDurationSeconds"] == DURATION and spec["leaseTransitions"] == 0
 

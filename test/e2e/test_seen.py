@@ -298,7 +298,7 @@ def test_the_dashboard_says_what_the_event_says(cluster):
 
     cluster.edit_policy(berth, POLICY.replace("cpu: 500m", "cpu: 700m"))
     page = show(berth, "/changes")
-    assert "other policies are in force" in page
+    assert "policies reloaded" in page
     assert re.search(r"^-.*headroom: {cpu: 500m}", page, re.M), page
     assert re.search(r"^\+.*headroom: {cpu: 700m}", page, re.M), page
 

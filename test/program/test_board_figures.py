@@ -35,7 +35,7 @@ def test_latency(start_berth, cluster):
     wait_until(lambda: read(berth, "/latency").rows("verbs")[0][1] == "20", "20 filters")
     for window in ("", "?window=3600", "?window=0"):
         page = read(berth, "/latency" + window)
-        assert "99 of 100 filters are answered within" in page.text("latency-verdict")
+        assert "p99 latency of filter is" in page.text("latency-verdict")
         filters = page.rows("verbs")[0]
         assert filters[0] == "filter" and filters[2].endswith("s") and "writing" in filters[5]
         assert filters[6:] == ["2, 2", "0", "0"]
@@ -92,5 +92,5 @@ def test_sources(start_berth, cluster, tmp_path):
 
 def test_nothing_is_measured(start_berth):
     page = read(start_berth(), "/sources")
-    assert "No policy measures anything." in page.main
+    assert "No policy reads metrics." in page.main
     assert "--prometheus URL" in page.main

@@ -55,7 +55,7 @@ def test_policies(start_berth, policy):
     assert newest["bad"] is True and ":5:3: error:" in newest["text"]
     replace(policy, POLICY.replace("zone: a", "zone: <b>"))  # as it was
     newest, *_ = wait_kinds(berth, ["config", "policy-refused", "policy", "started"])
-    assert (newest["what"], newest["text"]) == ("policy", "what is on disk is in force again")
+    assert (newest["what"], newest["text"]) == ("policy", "configuration on disk is in force again")
 
     ids = [change["id"] for change in changes(berth)]
     assert ids == [4, 3, 2, 1]

@@ -284,7 +284,7 @@ def test_only_the_last_are_kept(start_berth, files):
     assert ids(berth, "") == [6, 5, 4]
     reply = get(berth, "/api/v1/decisions/3")
     assert reply.status == 404
-    assert reply.error() == "berth: decision 3 is not remembered: those from 4 to 6 are"
+    assert reply.error() == "berth: decision 3 is not kept: those from 4 to 6 are"
     assert metrics(berth)["berth_decisions_kept"] == 3
 
 

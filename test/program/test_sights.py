@@ -191,7 +191,7 @@ def test_node_page(berth):
     assert "berth explain --last" in shown.main
 
     shown = read(berth, "/node?name=n10")
-    passes = ["default/fits", "✓ passes every filter of berth", "", ""]
+    passes = ["default/fits", "✓ passes all filters of berth", "", ""]
     assert passes not in shown.rows("node-failures")  # one that is only observed fails it
     assert [row[3] for row in shown.rows("node-verdicts")] == ["✓ passed"]
     shown = read(berth, "/node?name=gone", status=404)

@@ -82,7 +82,7 @@ question(1, 'Is it us?', async (walk) => {
     `policy ${policy.digest.slice(0, 12)}`,
     'nodes 60',
     'pods waiting 7',
-    /p99 of filters [\d.]+ (µs|ms) of 100 ms/,
+    /filter p99 latency [\d.]+ (µs|ms) of 100 ms/,
     /metrics [\d.]+ (ms|s|min)/,
   );
 });
@@ -123,7 +123,7 @@ question(3, 'Why was this node chosen?', async (walk) => {
   assert.ok(rank > 1, 'kube-scheduler was to outweigh us');
   await walk.sees(
     `Chosen: ${chosen}: ${score.toFixed(1)} = ${said}, rank ${rank} of ${taking.length}`,
-    `Our first was ${taking[0]}`,
+    `berth's first choice was ${taking[0]}`,
     "kube-scheduler's own scores outweighed ours by at least",
     'Our share of the total',
     `${chosen} ← chosen`,
@@ -151,7 +151,7 @@ question('4-node', 'Why not node X, by the node', async (walk) => {
     '✓ ready',
     'cool/hot',
     'load is 0.97, must be at most 0.8',
-    'Its last verdicts',
+    'Recent verdicts',
     'edge/gateway-0',
   );
   assert.equal(await walk.page.locator('#node-verdicts tbody tr').count(), 20);
@@ -174,30 +174,30 @@ question('5-weight', 'What would happen if I changed the weight?', async (walk) 
   await walk.sees(/\d+ another best node/, 'shop/web-', '--set general.spread.weight=0.1');
 });
 
-question(6, 'Is the extender slowing my scheduler?', async (walk) => {
+question(6, 'Does berth slow down the scheduler?', async (walk) => {
   await walk.link('Latency');
   await walk.sees(
-    /No: 99 of 100 filters are answered within [\d.]+ (µs|ms)/,
+    /No: p99 latency of filter is [\d.]+ (µs|ms)/,
     /filter 180 /,
     /prioritize 120 /,
     'reading',
     'evaluating',
     'writing',
-    'Out of time',
+    'Deadline exceeded',
   );
 });
 
 question(7, 'What changed?', async (walk) => {
   await walk.link('Changes');
-  await walk.sees('other policies are in force', '1 line added, 1 removed', 'berth started');
-  await walk.click(walk.page.getByText('What is different').first());
+  await walk.sees('policies reloaded', '1 line added, 1 removed', 'berth started');
+  await walk.click(walk.page.getByText('Show the difference').first());
   await walk.sees(
     '- - {name: hot, metricLimit: {metric: load, max: 0.9}',
     '+ - {name: hot, metricLimit: {metric: load, max: 0.8}',
   );
 });
 
-question(8, 'Which policy is hurting?', async (walk) => {
+question(8, 'Which policy keeps pods pending?', async (walk) => {
   await walk.link('Policies');
   await walk.sees('7 pods wait. Without policy gpu 6 of 7 waiting pods could be placed');
   const rows = await walk.page.locator('#policies tbody tr').allInnerTexts();
@@ -211,7 +211,7 @@ question(8, 'Which policy is hurting?', async (walk) => {
   assert.equal(cells.get('general')[4], (SHOP_PODS * (14 + 2)).toLocaleString('en'));
 });
 
-question(9, 'Are the metrics real?', async (walk) => {
+question(9, 'Are the metrics current?', async (walk) => {
   await walk.link('Sources');
   await walk.sees(
     'load',
@@ -226,7 +226,7 @@ question(9, 'Are the metrics real?', async (walk) => {
   );
 });
 
-question(10, 'Is the cluster lopsided?', async (walk) => {
+question(10, 'Is the load balanced?', async (walk) => {
   await walk.link('Nodes');
   await walk.page.getByLabel('Colour by').selectOption({ label: 'load, as measured' });
   await walk.page.getByLabel('table by').selectOption({ label: 'highest first' });

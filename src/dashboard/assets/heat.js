@@ -66,7 +66,7 @@ class Heat {
       this.#take(await reply.json());
     } catch {
       if (!this.column)
-        this.tip.textContent = 'The values could not be fetched; the table has them.';
+        this.tip.textContent = 'The values could not be loaded; see the table.';
     }
   }
 

@@ -66,7 +66,7 @@ export function startLive(decorate) {
 
   function show() {
     button.textContent = state.paused ? '▶ Resume' : '❚❚ Pause';
-    button.title = state.paused ? 'go on with updates (p)' : 'no updates for now (p)';
+    button.title = state.paused ? 'resume updates (p)' : 'pause updates (p)';
     button.setAttribute('aria-pressed', String(state.paused));
     note.className = state.goneSince ? 'bad' : '';
     say(

@@ -15,7 +15,7 @@ const CHANGES = {
   reasons: 'with other reasons',
   best: 'another best node',
   scores: 'with other scores, the same best',
-  skipped: 'not made again',
+  skipped: 'not replayed',
 };
 
 /** @param {object} report as /api/v1/what-if has it @returns {Node[]} what it comes to */
@@ -55,10 +55,10 @@ function summary({ decisions, pods, moved, changes }) {
 
 function notices({ whole, unmeasured, skippedWhy }) {
   const texts = [
-    !whole && 'Time was up: the oldest decisions are not in it. Try fewer.',
+    !whole && 'Time ran out: the oldest decisions are missing. Replay fewer.',
     unmeasured > 0 &&
-      `${unmeasured} metrics of the new policies were not measured then: onMissing counts.`,
-    skippedWhy && `Not made again, since ${skippedWhy}.`,
+      `${unmeasured} metrics of the new policies have no recorded values: onMissing applies.`,
+    skippedWhy && `Not replayed: ${skippedWhy}.`,
   ];
   return texts.filter(Boolean).map((text) => make('p', { class: 'notice' }, text));
 }
@@ -66,7 +66,7 @@ function notices({ whole, unmeasured, skippedWhy }) {
 function rules(list) {
   return makeTable(
     'what-if-rules',
-    'Rules that do it',
+    'Rules that cause it',
     ['Rule', '#Rejected before', '#Rejected then', '#Pods newly rejected', '#Pods newly passing'],
     list.map((rule) => [
       `${rule.policy}/${rule.rule}`,
@@ -83,8 +83,8 @@ function nodes(list) {
   return makeTable(
     'what-if-nodes',
     all
-      ? 'How often nodes are the best'
-      : `How often nodes are the best: the ${NODES_SHOWN} that change most`,
+      ? 'How often each node scores highest'
+      : `How often each node scores highest: the ${NODES_SHOWN} that change most`,
     ['Node', '#Before', '#Then'],
     list
       .slice(0, NODES_SHOWN)
@@ -117,7 +117,7 @@ function cases(list) {
 }
 
 function fromTo({ verb, passedBefore, passedAfter, bestBefore, bestAfter, chosen, chosenLost }) {
-  const lost = chosenLost ? `; ✗ ${chosen}, which it got, is rejected` : '';
+  const lost = chosenLost ? `; ✗ ${chosen}, the chosen node, would be rejected` : '';
   if (verb === 'filter') return [passing(passedBefore), passing(passedAfter) + lost];
   return [bestBefore ? nodeLink(bestBefore) : 'none', bestAfter ? nodeLink(bestAfter) : 'none'];
 }

@@ -47,11 +47,11 @@ function read(form) {
 async function run(form, home) {
   const question = read(form);
   home.replaceChildren(
-    make('h2', {}, 'What would happen'),
-    make('p', {}, 'Making decisions again …'),
+    make('h2', {}, 'Result'),
+    make('p', {}, 'Replaying decisions …'),
   );
   const { sum, cases } = await ask(question);
-  home.replaceChildren(make('h2', {}, 'What would happen'), ...sum, ...patch(question), ...cases);
+  home.replaceChildren(make('h2', {}, 'Result'), ...sum, ...patch(question), ...cases);
 }
 
 /** What berth says, as elements. @returns {Promise<{sum: Node[], cases: Node[]}>} */
@@ -71,7 +71,7 @@ async function ask({ texts, edited, set, last }) {
       : failed(showErrors(answer));
   } catch {
     return failed([
-      make('p', { class: 'problem' }, 'berth did not answer. Try again, with fewer decisions.'),
+      make('p', { class: 'problem' }, 'berth did not answer. Try again with fewer decisions.'),
     ]);
   }
 }
@@ -106,7 +106,7 @@ function patch({ texts, edited, set, last }) {
       make(
         'p',
         { class: 'quiet' },
-        'Nothing was changed: this is how it would be with the same policies.',
+        'Nothing was changed: this is the result with the same policies.',
       ),
     ];
   }
@@ -118,8 +118,8 @@ function patch({ texts, edited, set, last }) {
     `--last ${last} --all --server ${location.origin}`,
   ];
   const said = lines.length
-    ? 'As a patch of the policies; put it into the file to keep it:'
-    : 'As settings; put them into the policies to keep them:';
+    ? 'As a patch; apply it to the policy file to keep it:'
+    : 'As settings; put them into the policy file to keep them:';
   const shown = lines.length
     ? makeDiff(lines)
     : make(
@@ -131,7 +131,7 @@ function patch({ texts, edited, set, last }) {
     make('h3', {}, 'The change'),
     make('p', {}, said),
     shown,
-    make('p', {}, 'The same from a terminal:'),
+    make('p', {}, 'Command line equivalent:'),
     makeCommand(words.join(' ')),
   ];
 }
