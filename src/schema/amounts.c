@@ -1,7 +1,7 @@
 /*
- * Three kinds of maps with one way to read a key: a row of the table, an object's list, and the
- * sums of a table. Division by 1000 gives the double nearest to the decimal: 0.25 for 250m, and
- * 0.1 is the 0.1 that somebody writes.
+ * Three kinds of maps that read keys in the same way: a row of the table, an object's list, and the
+ * sums of a table. Division by 1000 gives the double nearest to the decimal: 0.25 for 250m, and 0.1
+ * equals 0.1 in an expression.
  */
 
 #include "schema/amounts.h"
@@ -36,7 +36,7 @@ typedef struct RowAmounts {
     AmountKind kind;
 } RowAmounts;
 
-/* What the table has no column for (TABLE_RESOURCES_MAX) is offered, but not counted. */
+/* A resource without a column (TABLE_RESOURCES_MAX) is offered, but not counted. */
 int64_t amount_of_row(
     const NodeTable *table, uint32_t row, AmountKind kind, Str resource, size_t column) {
     const Node *node = table_node(table, row);
@@ -118,7 +118,7 @@ static CelValue object_find(const CelMap *map, CelValue key, CelRun *run) {
         return cel_absent();
     wanted = amount_key(cel_str(key));
     if (str_is(wanted.resource, "pods"))
-        return cel_double(1); /* as kube-scheduler counts it, whatever it asks for */
+        return cel_double(1); /* as kube-scheduler counts it */
     found = resources_find(OBJECT_OF(map, ObjectAmounts, map)->resources, wanted.resource);
     return found ? cel_double(amount_number(wanted, found->amount)) : cel_absent();
 }
@@ -148,7 +148,7 @@ CelValue schema_amounts_of(CelRun *run, const Resources *resources) {
 
 /* --- the same as quantities ----------------------------------------------------------- */
 
-/* How Kubernetes mostly writes it: sizes by 1024, all else by 1000. */
+/* As Kubernetes usually writes it: sizes by 1024, others by 1000. */
 static QuantityFormat format_of(Str name) {
     return str_eq(name, STR("memory")) || str_eq(name, STR("ephemeral-storage")) ||
                    str_has_prefix(name, STR("hugepages-"))

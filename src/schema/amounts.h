@@ -4,13 +4,13 @@
  * Amounts as plain numbers: node.free, node.requested, node.allocatable, pod.requests and the
  * totals of the cluster.
  *
- * map(string, double): cpu in cores, everything else in whole units. Total: a resource that is
- * not there is 0.0 to m[key]; `key in m` tells. AMOUNT_MILLI_CPU finds cpu in thousandths,
- * whole numbers, and is not listed. Of the resource pods every pod takes one.
+ * map(string, double): cpu in cores, everything else in whole units. m[key] of an absent resource
+ * is 0.0; `key in m` tells whether it is there. AMOUNT_MILLI_CPU reads cpu in thousandths, as whole
+ * numbers, and is not listed. Every pod takes one of the resource pods.
  *
- * A row lists what its node offers, "0" included, whatever the amount: free and requested too.
- * Free of what the node does not offer is 0.0, whatever its pods ask for; requested is what they
- * ask for. Free is below 0 when the node is overcommitted.
+ * A row lists the resources that its node offers, also those with amount 0. Free of a resource that
+ * the node does not offer is 0.0, whatever its pods request; it is below 0 when the node is
+ * overcommitted.
  */
 
 #include "cel/run.h"

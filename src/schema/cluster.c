@@ -1,6 +1,6 @@
 /*
- * Sums are whole numbers in the table's units, made in the order of the rows, and stop at their
- * limits; they become doubles when they are read.
+ * The cluster as a value. Sums are whole numbers in the table's units, saturating, added in the
+ * order of the rows; they become doubles when they are read.
  */
 
 #include "schema/cluster.h"
@@ -23,30 +23,13 @@ GET(cluster_allocatable, totals(run, value_of(record), AMOUNT_ALLOCATABLE))
 GET(cluster_requested, totals(run, value_of(record), AMOUNT_REQUESTED))
 GET(cluster_free, totals(run, value_of(record), AMOUNT_FREE))
 
+#define AMOUNTS VALUE(schema_amounts_type, TABLE_RESOURCES_MAX)
 #define CLUSTER(X)                                                                                 \
-    X("nodes", &cel_int_type, ALWAYS, 0, cluster_nodes, PART_NONE, "how many nodes there are")     \
-    X("pods", &cel_int_type, ALWAYS, 0, cluster_pods, PART_NONE, "how many pods are on them")      \
-    X("allocatable",                                                                               \
-        &schema_amounts_type,                                                                      \
-        ALWAYS,                                                                                    \
-        TABLE_RESOURCES_MAX,                                                                       \
-        cluster_allocatable,                                                                       \
-        PART_ALLOCATABLE,                                                                          \
-        "what all nodes offer together, as node.allocatable")                                      \
-    X("requested",                                                                                 \
-        &schema_amounts_type,                                                                      \
-        ALWAYS,                                                                                    \
-        TABLE_RESOURCES_MAX,                                                                       \
-        cluster_requested,                                                                         \
-        PART_ALLOCATABLE,                                                                          \
-        "what all pods on them ask for")                                                           \
-    X("free",                                                                                      \
-        &schema_amounts_type,                                                                      \
-        ALWAYS,                                                                                    \
-        TABLE_RESOURCES_MAX,                                                                       \
-        cluster_free,                                                                              \
-        PART_ALLOCATABLE,                                                                          \
-        "the sum of node.free")
+    X("nodes", INT, cluster_nodes, "number of nodes")                                              \
+    X("pods", INT, cluster_pods, "number of pods on them")                                         \
+    X("allocatable", AMOUNTS, cluster_allocatable, "sum of node.allocatable", PART_ALLOCATABLE)    \
+    X("requested", AMOUNTS, cluster_requested, "sum of node.requested", PART_ALLOCATABLE)          \
+    X("free", AMOUNTS, cluster_free, "sum of node.free", PART_ALLOCATABLE)
 SCHEMA_RECORD(schema_cluster_record, "Cluster", CLUSTER);
 
 static void add_row(ClusterValue *value, const NodeTable *table, uint32_t row) {

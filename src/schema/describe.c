@@ -1,4 +1,4 @@
-/* The tables of fields and functions as Markdown: docs/policy.md has it from here. */
+/* Variables, functions and fields of expressions as Markdown tables for the docs. */
 
 #include "schema/functions.h"
 #include "schema/record.h"
@@ -7,9 +7,11 @@
 static const struct {
     Str name, type, about;
 } variables[] = {
-    {STR("pod"), STR("Pod"), STR("the pod to be placed; read once a request")},
-    {STR("node"), STR("Node"), STR("the node that is judged; what depends on it alone is kept")},
-    {STR("cluster"), STR("Cluster"), STR("totals of all nodes; read once a request")},
+    {STR("pod"), STR("Pod"), STR("the pod to be placed; read once per request")},
+    {STR("node"),
+        STR("Node"),
+        STR("the candidate node; expressions that read it alone are cached")},
+    {STR("cluster"), STR("Cluster"), STR("totals of all nodes; read once per request")},
     {STR("now"), STR("timestamp"), STR("the time of the request")},
 };
 
@@ -17,7 +19,7 @@ static void print_type(const CelType *type, Buf *out) {
     cel_type_print(type, /* is_wire= */ false, out);
 }
 
-/* What the cost counts with. */
+/* The size that the cost counts. */
 static void print_size(const CelField *field, Buf *out) {
     const char *of = field->type->kind == CEL_T_LIST  ? "elements"
                      : field->type->kind == CEL_T_MAP ? "entries"
@@ -26,7 +28,7 @@ static void print_size(const CelField *field, Buf *out) {
     if (field->max_size > 0)
         buf_printf(out, "%u %s", field->max_size, of);
     else if (field->type->kind == CEL_T_LIST || field->type->kind == CEL_T_MAP)
-        buf_append(out, STR("not known"));
+        buf_append(out, STR("unknown"));
     else
         buf_append(out, STR("1"));
 }
@@ -45,14 +47,14 @@ static void describe_field(const CelField *field, Buf *out) {
 
 static void describe_record(const SchemaRecord *record, Buf *out) {
     buf_printf(out, "\n### %.*s\n\n", STR_FMT(record->type.name));
-    buf_append(out, STR("| field | type | presence | cost: size | what it is |\n"));
+    buf_append(out, STR("| field | type | presence | cost: size | description |\n"));
     buf_append(out, STR("|---|---|---|---|---|\n"));
     for (uint32_t i = 0; i < record->type.n_fields; i++)
         describe_field(&record->type.fields[i], out);
 }
 
 static void describe_variables(Buf *out) {
-    buf_append(out, STR("| variable | type | what it is |\n|---|---|---|\n"));
+    buf_append(out, STR("| variable | type | description |\n|---|---|---|\n"));
     for (size_t i = 0; i < ELEMENTS_OF(variables); i++)
         buf_printf(out,
             "| `%.*s` | %.*s | %.*s |\n",
@@ -62,7 +64,7 @@ static void describe_variables(Buf *out) {
 }
 
 static void describe_functions(Buf *out) {
-    buf_append(out, STR("\n| function | signature | what it does |\n|---|---|---|\n"));
+    buf_append(out, STR("\n| function | signature | description |\n|---|---|---|\n"));
     for (size_t i = 0; i < schema_n_functions; i++)
         buf_printf(out,
             "| `%s` | `%s` | %.*s |\n",
@@ -71,7 +73,7 @@ static void describe_functions(Buf *out) {
             STR_FMT(schema_function_abouts[i]));
 }
 
-/* What people begin with comes first: the list has parts before what they are parts of. */
+/* Top records first: the list has parts before the records that contain them. */
 void schema_describe(Buf *out) {
     describe_variables(out);
     describe_functions(out);

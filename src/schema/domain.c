@@ -1,7 +1,6 @@
 /*
- * Rows are numbered by the value of their label, then sorted by number without changing their
- * order (a counting sort): each domain is a stretch of one array. Its pods are put together when
- * somebody asks for them.
+ * Rows are numbered by the value of their label, then sorted by number in a stable counting sort:
+ * each domain is a slice of one array. Its pods are collected when an expression reads them.
  */
 
 #include "schema/domain.h"
@@ -53,22 +52,13 @@ GET(get_nodes,
 GET(get_pods, domain_pods(run, domain_of(record)))
 
 #define DOMAIN(X)                                                                                  \
-    X("value",                                                                                     \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
-        get_value,                                                                                 \
-        PART_NONE,                                                                                 \
-        "of the label; empty when the node has none")                                              \
+    X("value", TEXT(WORD_MAX_BYTES), get_value, "of the label; empty when the node has none")      \
     X("nodes",                                                                                     \
-        &schema_nodes_type,                                                                        \
-        ALWAYS,                                                                                    \
-        0,                                                                                         \
+        VALUE(schema_nodes_type, 0),                                                               \
         get_nodes,                                                                                 \
-        PART_NONE,                                                                                 \
         "the nodes that have that value, the node itself included; empty when the node lacks the " \
         "label")                                                                                   \
-    X("pods", &schema_pods_type, ALWAYS, 0, get_pods, PART_NONE, "the pods on these nodes")
+    X("pods", VALUE(schema_pods_type, 0), get_pods, "the pods on these nodes")
 SCHEMA_RECORD(schema_domain, "Domain", DOMAIN);
 
 static DomainValue domain(const NodeTable *table, Str value, const uint32_t *rows, size_t n) {
@@ -81,7 +71,7 @@ static DomainValue domain(const NodeTable *table, Str value, const uint32_t *row
 
 /* --- grouping ---------------------------------------------------------------------------- */
 
-/* Without memory for a map: the row before that has the same value. */
+/* Without memory for a map: searches the rows before for the same value. */
 static uint32_t search_group(
     const NodeTable *table, Str key, Str value, size_t before, const uint32_t *groups) {
     for (size_t row = 0; row < before; row++) {
@@ -152,7 +142,7 @@ static Str value_of_group(
     return *labels_find(table_labels(table, grouping->rows[grouping->starts[group]]), key);
 }
 
-/* --- what expressions call ------------------------------------------------------------------ */
+/* --- functions of expressions --------------------------------------------------------------- */
 
 CelValue schema_domains(CelRun *run, const NodeTable *table, Str key) {
     Grouping grouping = {0};

@@ -3,9 +3,8 @@
 /*
  * Domains: the rows of a table that share the value of a label, such as a zone.
  *
- * Domains are in the order of their first row; rows are in the table's order and pods in that
- * of their lists: what is added up is added up in the same order everywhere. A node without the
- * label is in no domain.
+ * Domains are in the order of their first row, rows in that of the table, pods in that of their
+ * lists: sums are always added in the same order. A node without the label is in no domain.
  */
 
 #include "cluster/table.h"

@@ -1,4 +1,4 @@
-/* The functions of functions.h: each takes its objects out of their values. */
+/* Functions of expressions that read the model. */
 
 #include "schema/functions.h"
 
@@ -95,19 +95,19 @@ const CelOverloadSpec schema_functions[] = {
     {"pow", "(double, double) -> double", raise},
 };
 const Str schema_function_abouts[] = {
-    STR("the nodes with the node's value of that label; looks at every node: once for all of them "
-        "where its pods are counted or added up, else once for each node that is judged"),
+    STR("the nodes with the node's value of that label. Reads every node: once for all of them "
+        "where "
+        "its pods are counted or summed, else once for each candidate"),
     STR("all domains of that label, in the order of their first node"),
-    STR("how many nodes have which value of that label"),
-    STR("whether the taint lets the pod in, as kube-scheduler judges: always if its effect is "
+    STR("the number of nodes for each value of that label"),
+    STR("whether the pod tolerates the taint, as kube-scheduler decides: always if its effect is "
         "PreferNoSchedule"),
     STR("the same"),
-    STR("the same for the text of a taint; faster over many nodes, since it is worked out once for "
+    STR("the same for the text of a taint; faster over many nodes, since it is evaluated once for "
         "each distinct text"),
     STR("the same"),
-    STR("a number of node.free and the like for people: amount('cpu', 0.25) is \"250m\""),
-    STR("the first to the power of the second: pow(9.0, 0.5) is 3.0; not a number where there is "
-        "none"),
+    STR("a number of node.free and the like as text: amount('cpu', 0.25) is \"250m\""),
+    STR("the first to the power of the second: pow(9.0, 0.5) is 3.0; NaN where it is undefined"),
 };
 _Static_assert(ELEMENTS_OF(schema_functions) == ELEMENTS_OF(schema_function_abouts), "one each");
 const size_t schema_n_functions = ELEMENTS_OF(schema_functions);

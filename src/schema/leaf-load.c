@@ -1,16 +1,15 @@
 /*
- * Loading a leaf: a value and whether it is set for each row, or for each pod of a loop; what is
- * asked decides what a row without it gives.
+ * Loads a leaf: a value and whether it is set, for each row or for each pod of a loop. The mode
+ * decides what a row without a value gives.
  */
 
 #include <assert.h>
 
 #include "base/nsec.h"
 #include "schema/leaf.h"
-#include "schema/metric-leaf.h"
 #include "schema/pod.h"
 
-typedef struct Load {
+typedef struct LeafLoad {
     const Leaf *leaf;
     const NodeTable *table;
     const uint32_t *rows;
@@ -18,44 +17,45 @@ typedef struct Load {
     size_t n;
     Column *ret;
     CelValue *texts;
-} Load;
+} LeafLoad;
 
-/* What nodes and pods have both. */
-typedef struct Object {
+/* Common to nodes and pods. */
+typedef struct LeafObject {
     const Str *name, *uid, *namespace;
     const Labels *labels, *annotations;
     int64_t created_at, placed_at;
-} Object;
+} LeafObject;
 
 static bool gives_bool(const Leaf *leaf) {
-    return leaf->ask == LEAF_IS_SET || leaf->source == LEAF_READY || leaf->source == LEAF_CORDONED;
+    return leaf->mode == LEAF_IS_SET || leaf->source == LEAF_READY || leaf->source == LEAF_CORDONED;
 }
 
 /* Whether a row that has no value is an error. */
 static bool can_fail(const Leaf *leaf) {
-    return leaf->ask == LEAF_STRICT || (leaf->ask == LEAF_VALUE && leaf->source < LEAF_ALLOCATABLE);
+    return leaf->mode == LEAF_STRICT ||
+           (leaf->mode == LEAF_VALUE && leaf->source < LEAF_ALLOCATABLE);
 }
 
-static void set_bool(const Load *load, size_t i, bool value) {
+static void set_bool(const LeafLoad *load, size_t i, bool value) {
     load->ret->states[i] = value ? COLUMN_TRUE : COLUMN_FALSE;
 }
 
 /* @value NULL: not set. */
-static void set_text(const Load *load, size_t i, const Str *value) {
+static void set_text(const LeafLoad *load, size_t i, const Str *value) {
     const Leaf *leaf = load->leaf;
 
-    if (leaf->ask == LEAF_IS_SET) {
+    if (leaf->mode == LEAF_IS_SET) {
         set_bool(load, i, value != NULL);
         return;
     }
-    load->ret->states[i] = value || leaf->ask == LEAF_ELSE ? COLUMN_OK : COLUMN_ERROR;
+    load->ret->states[i] = value || leaf->mode == LEAF_ELSE ? COLUMN_OK : COLUMN_ERROR;
     if (value)
         load->texts[i] = schema_text(*value);
     else
-        load->texts[i] = leaf->ask == LEAF_ELSE ? leaf->otherwise : schema_text(STR_NULL);
+        load->texts[i] = leaf->mode == LEAF_ELSE ? leaf->otherwise : schema_text(STR_NULL);
 }
 
-static const Node *node_at(const Load *load, size_t i) {
+static const Node *node_at(const LeafLoad *load, size_t i) {
     static const Node nothing;
     const Node *node;
 
@@ -65,9 +65,9 @@ static const Node *node_at(const Load *load, size_t i) {
     return node ? node : &nothing;
 }
 
-/* labels_find() for one node after the other. They have much the same labels, so the key's place
- * is mostly @near, where it was the last time, or would have been: that place and the one beside
- * it are looked at before any other. */
+/* labels_find() for one node after the other. Nodes have similar labels, so the key is usually at
+ * @near, where it was or would have been the last time: that place and its neighbour are compared
+ * first. */
 static const Str *find_near(const Labels *labels, Str key, size_t *near) {
     size_t low = 0, high = labels->n, at = *near < high ? *near : high - 1;
 
@@ -90,14 +90,14 @@ static const Str *find_near(const Labels *labels, Str key, size_t *near) {
 }
 
 /* False: it is no pod. */
-static bool pod_at(const Load *load, size_t i, Object *ret) {
+static bool pod_at(const LeafLoad *load, size_t i, LeafObject *ret) {
     const CelValue *value = &load->pods[i];
     const Pod *pod;
 
     if (value->kind != CEL_RECORD || value->record->type != &schema_node_pod.type)
         return false;
     pod = OBJECT_OF(value->record, PodValue, head)->pod;
-    *ret = (Object){.name = &pod->name,
+    *ret = (LeafObject){.name = &pod->name,
         .uid = &pod->uid,
         .namespace = &pod->namespace,
         .labels = &pod->labels,
@@ -106,13 +106,13 @@ static bool pod_at(const Load *load, size_t i, Object *ret) {
     return true;
 }
 
-static bool object_at(const Load *load, size_t i, Object *ret) {
+static bool object_at(const LeafLoad *load, size_t i, LeafObject *ret) {
     const Node *node;
 
     if (load->pods)
         return pod_at(load, i, ret);
     node = node_at(load, i);
-    *ret = (Object){.name = &node->name,
+    *ret = (LeafObject){.name = &node->name,
         .uid = &node->uid,
         .labels = &node->labels,
         .annotations = &node->annotations,
@@ -121,7 +121,7 @@ static bool object_at(const Load *load, size_t i, Object *ret) {
 }
 
 /* NULL: not set. */
-static const Str *find_text(const Load *load, const Object *object, size_t *near) {
+static const Str *find_text(const LeafLoad *load, const LeafObject *object, size_t *near) {
     switch (load->leaf->source) {
     case LEAF_NAME:
         return object->name;
@@ -137,25 +137,25 @@ static const Str *find_text(const Load *load, const Object *object, size_t *near
     }
 }
 
-/* Whether any is odd. */
-static bool load_texts(const Load *load) {
+/* Whether any needs the fallback. */
+static bool load_texts(const LeafLoad *load) {
     size_t near = 0;
-    bool is_odd = false;
+    bool has_fallback = false;
 
     for (size_t i = 0; i < load->n; i++) {
-        Object object;
+        LeafObject object;
 
         if (object_at(load, i, &object)) {
             set_text(load, i, find_text(load, &object, &near));
             continue;
         }
         load->ret->states[i] = COLUMN_FALLBACK;
-        is_odd = true;
+        has_fallback = true;
     }
-    return is_odd;
+    return has_fallback;
 }
 
-static void set_time(const Load *load, size_t i, int64_t at) {
+static void set_time(const LeafLoad *load, size_t i, int64_t at) {
     load->ret->ints[i] = 0;
     if (at == 0)
         load->ret->states[i] = COLUMN_ERROR;
@@ -167,25 +167,25 @@ static void set_time(const Load *load, size_t i, int64_t at) {
         load->ret->ints[i] = 0;
 }
 
-static int64_t time_of(const Load *load, const Object *object) {
+static int64_t time_of(const LeafLoad *load, const LeafObject *object) {
     return load->leaf->source == LEAF_PLACED ? object->placed_at : object->created_at;
 }
 
-static void load_times(const Load *load) {
+static void load_times(const LeafLoad *load) {
     for (size_t i = 0; i < load->n; i++) {
-        Object object;
+        LeafObject object;
 
         if (!object_at(load, i, &object))
             load->ret->states[i] = COLUMN_FALLBACK;
-        else if (load->leaf->ask == LEAF_IS_SET)
+        else if (load->leaf->mode == LEAF_IS_SET)
             set_bool(load, i, time_of(load, &object) != 0);
         else
             set_time(load, i, time_of(load, &object));
     }
 }
 
-static void load_bools(const Load *load) {
-    bool is_always = load->leaf->ask == LEAF_IS_SET;
+static void load_bools(const LeafLoad *load) {
+    bool is_always = load->leaf->mode == LEAF_IS_SET;
 
     for (size_t i = 0; i < load->n; i++) {
         const Node *node = node_at(load, i);
@@ -197,7 +197,7 @@ static void load_bools(const Load *load) {
     }
 }
 
-static void load_counts(const Load *load) {
+static void load_counts(const LeafLoad *load) {
     for (size_t i = 0; i < load->n; i++) {
         uint32_t row = load->rows[i];
 
@@ -214,7 +214,7 @@ static AmountKind kind_of(LeafSource source) {
                                       : AMOUNT_FREE;
 }
 
-static void load_amounts(const Load *load) {
+static void load_amounts(const LeafLoad *load) {
     const Leaf *leaf = load->leaf;
     const AmountKey key = amount_key(leaf->key);
     AmountKind kind = kind_of(leaf->source);
@@ -222,14 +222,14 @@ static void load_amounts(const Load *load) {
 
     for (size_t i = 0; i < load->n; i++) {
         uint32_t row = load->rows[i];
-        bool is_there = leaf->ask == LEAF_VALUE ||
+        bool is_there = leaf->mode == LEAF_VALUE ||
                         amount_is_there(load->table, row, kind, key.resource, column);
 
-        if (leaf->ask == LEAF_IS_SET) {
+        if (leaf->mode == LEAF_IS_SET) {
             set_bool(load, i, is_there);
             continue;
         }
-        load->ret->states[i] = is_there || leaf->ask == LEAF_ELSE ? COLUMN_OK : COLUMN_ERROR;
+        load->ret->states[i] = is_there || leaf->mode == LEAF_ELSE ? COLUMN_OK : COLUMN_ERROR;
         load->ret->doubles[i] =
             is_there
                 ? amount_number(key, amount_of_row(load->table, row, kind, key.resource, column))
@@ -239,7 +239,7 @@ static void load_amounts(const Load *load) {
 
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
     Column *ret, CelValue *ret_texts) {
-    const Load load = {
+    const LeafLoad load = {
         .leaf = leaf, .table = table, .rows = rows, .n = n, .ret = ret, .texts = ret_texts};
 
     switch (leaf->source) {
@@ -270,7 +270,7 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
     case LEAF_METRIC:
     case LEAF_MEASURED:
     case LEAF_MEASURED_AT:
-        metric_leaf_load(leaf, table, rows, n, ret);
+        leaf_load_metric(leaf, table, rows, n, ret);
         break;
     }
     if (!gives_bool(leaf) && !can_fail(leaf))
@@ -279,7 +279,7 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
 
 void leaf_load_pods(
     const Leaf *leaf, const CelValue *pods, size_t n, Column *ret, CelValue *ret_texts) {
-    const Load load = {.leaf = leaf, .pods = pods, .n = n, .ret = ret, .texts = ret_texts};
+    const LeafLoad load = {.leaf = leaf, .pods = pods, .n = n, .ret = ret, .texts = ret_texts};
 
     if (leaf->source == LEAF_CREATED || leaf->source == LEAF_PLACED)
         load_times(&load);

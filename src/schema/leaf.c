@@ -1,11 +1,11 @@
 /*
- * Recognising a leaf: from the outside in, what is asked, then by which key, then the path of
- * fields down to the variable, looked up in one table. leaf-load.c reads what was recognised.
+ * Recognises leaves in a graph: from the outside in, first how it is read, then by which key, then
+ * the path of fields down to the variable. leaf-load*.c read them.
  */
 
 #include "schema/leaf.h"
 
-#include "schema/metric-leaf.h"
+#include "schema/metrics.h"
 #include "schema/pod.h"
 
 #define PATH_FIELDS_MAX 3u /* node.metadata.labels has two */
@@ -99,11 +99,52 @@ static bool find_path(const Reading *reading, const CelGraphNode *field, const P
     return false;
 }
 
+/* The constant of a call of @fn on the row; NULL: it is no such call. */
+static const CelRecord *find_constant(
+    const Reading *reading, const CelGraphNode *call, CelFunction *fn) {
+    const CelGraphNode *row, *constant;
+
+    if (reading->is_pod || !call || call->n_overloads != 1 || call->overloads[0]->spec->fn != fn)
+        return NULL;
+    row = node_if(reading, call->args[0], OP_VARIABLE);
+    constant = node_if(reading, call->args[1], OP_CONSTANT);
+    return row && row->immediate == reading->row_slot && constant ? constant->constant.record
+                                                                  : NULL;
+}
+
+/* A field of `metrics`, which is a call (metrics.c). */
+static bool read_metric(
+    const Reading *reading, const CelGraphNode *field, LeafMode mode, Leaf *ret) {
+    const CelRecord *constant =
+        find_constant(reading, node_if(reading, field->args[0], OP_CALL), schema_call_metrics);
+
+    if (!constant)
+        return false;
+    *ret = (Leaf){.source = LEAF_METRIC,
+        .mode = mode,
+        .gauge = OBJECT_OF(constant, SchemaMetrics, constant)->gauges[field->immediate]};
+    return true;
+}
+
+/* metrics.x.measured, and the time of the measurement. */
+static bool read_measured(const Reading *reading, const CelGraphNode *call, Leaf *ret) {
+    const CelRecord *measured = find_constant(reading, call, schema_call_measured);
+    const CelRecord *at = find_constant(reading, call, schema_call_measured_at);
+
+    if (call->op != OP_CALL || (!measured && !at))
+        return false;
+    *ret = (Leaf){.source = measured ? LEAF_MEASURED : LEAF_MEASURED_AT,
+        .mode = LEAF_VALUE,
+        .gauge = OBJECT_OF(measured ? measured : at, SchemaMetric, constant)->gauge};
+    return true;
+}
+
 /* An entry of a map of the row, by a constant key. */
-static bool read_entry(const Reading *reading, uint32_t map, CelValue key, LeafAsk ask, Leaf *ret) {
+static bool read_entry(
+    const Reading *reading, uint32_t map, CelValue key, LeafMode mode, Leaf *ret) {
     const CelGraphNode *field = node_if(reading, map, OP_FIELD);
 
-    *ret = (Leaf){.ask = ask, .key = cel_str(key)};
+    *ret = (Leaf){.mode = mode, .key = cel_str(key)};
     if (!field || key.kind != CEL_STRING)
         return false;
     return reading->is_pod
@@ -112,21 +153,24 @@ static bool read_entry(const Reading *reading, uint32_t map, CelValue key, LeafA
 }
 
 /* The same by the key that is node @key. */
-static bool read_keyed(const Reading *reading, uint32_t map, uint32_t key, LeafAsk ask, Leaf *ret) {
-    if (!reading->ret_key || !read_entry(reading, map, cel_string(STR("")), ask, ret))
+static bool read_keyed(
+    const Reading *reading, uint32_t map, uint32_t key, LeafMode mode, Leaf *ret) {
+    if (!reading->ret_key || !read_entry(reading, map, cel_string(STR("")), mode, ret))
         return false;
     *reading->ret_key = key;
     return true;
 }
 
-/* map[?key], of which @ask is asked. */
-static bool read_optional(const Reading *reading, uint32_t number, LeafAsk ask, Leaf *ret) {
+/* map[?key], read as @mode. */
+static bool read_optional(const Reading *reading, uint32_t number, LeafMode mode, Leaf *ret) {
     const CelGraphNode *node = cel_graph_node(reading->graph, number);
 
+    if (node->op == OP_OPT_FIELD)
+        return read_metric(reading, node, mode, ret);
     if (node->op == OP_OPT_INDEX)
-        return read_keyed(reading, node->args[0], node->args[1], ask, ret);
+        return read_keyed(reading, node->args[0], node->args[1], mode, ret);
     return node->op == OP_OPT_SELECT &&
-           read_entry(reading, node->args[0], node->constant, ask, ret);
+           read_entry(reading, node->args[0], node->constant, mode, ret);
 }
 
 static bool read_in_map(const Reading *reading, const CelGraphNode *node, Leaf *ret) {
@@ -136,7 +180,7 @@ static bool read_in_map(const Reading *reading, const CelGraphNode *node, Leaf *
                : read_keyed(reading, node->args[1], node->args[0], LEAF_IS_SET, ret);
 }
 
-/* map[?key].orValue(constant) is: has it a value? that : the constant. */
+/* map[?key].orValue(constant): has it a value? that : the constant. */
 static bool read_or_value(const Reading *reading, const CelGraphNode *node, Leaf *ret) {
     const CelGraphNode *has = node_if(reading, node->args[0], OP_OPT_HAS);
     const CelGraphNode *get = node_if(reading, node->args[1], OP_OPT_GET);
@@ -146,7 +190,9 @@ static bool read_or_value(const Reading *reading, const CelGraphNode *node, Leaf
         !read_optional(reading, has->args[0], LEAF_ELSE, ret))
         return false;
     ret->otherwise = otherwise->constant;
-    return ret->otherwise.kind == (ret->source >= LEAF_ALLOCATABLE ? CEL_DOUBLE : CEL_STRING);
+    return ret->otherwise.kind == (ret->source >= LEAF_ALLOCATABLE || ret->source == LEAF_METRIC
+                                          ? CEL_DOUBLE
+                                          : CEL_STRING);
 }
 
 static bool read_size(const Reading *reading, const CelGraphNode *node, Leaf *ret) {
@@ -155,13 +201,15 @@ static bool read_size(const Reading *reading, const CelGraphNode *node, Leaf *re
     if (node->n_args != 1 || node->n_overloads != 1 || !str_is(node->overloads[0]->name, "size"))
         return false;
     list = node_if(reading, node->args[0], OP_FIELD);
-    *ret = (Leaf){.ask = LEAF_VALUE};
+    *ret = (Leaf){.mode = LEAF_VALUE};
     return list && !reading->is_pod &&
            find_path(reading, list, list_paths, ELEMENTS_OF(list_paths), &ret->source);
 }
 
-static bool read_field(const Reading *reading, const CelGraphNode *node, LeafAsk ask, Leaf *ret) {
-    *ret = (Leaf){.ask = ask};
+static bool read_field(const Reading *reading, const CelGraphNode *node, LeafMode mode, Leaf *ret) {
+    if (read_metric(reading, node, mode, ret))
+        return true;
+    *ret = (Leaf){.mode = mode};
     return reading->is_pod
                ? find_path(reading, node, pod_paths, ELEMENTS_OF(pod_paths), &ret->source)
                : find_path(reading, node, plain_paths, ELEMENTS_OF(plain_paths), &ret->source);
@@ -191,7 +239,7 @@ static bool read_leaf(const Reading *reading, uint32_t number, Leaf *ret) {
         return read_or_value(reading, node, ret);
     case OP_CALL:
     case OP_CALL_CHECKED:
-        return read_size(reading, node, ret);
+        return read_measured(reading, node, ret) || read_size(reading, node, ret);
     default:
         return false;
     }
@@ -200,7 +248,7 @@ static bool read_leaf(const Reading *reading, uint32_t number, Leaf *ret) {
 bool leaf_read(const CelGraph *graph, uint32_t number, uint32_t row_slot, Leaf *ret) {
     const Reading reading = {.graph = graph, .row_slot = row_slot};
 
-    return metric_leaf_read(graph, number, row_slot, ret) || read_leaf(&reading, number, ret);
+    return read_leaf(&reading, number, ret);
 }
 
 bool leaf_read_keyed(
@@ -225,6 +273,6 @@ static bool constant_equal(CelValue a, CelValue b) {
 }
 
 bool leaf_equal(const Leaf *a, const Leaf *b) {
-    return a->source == b->source && a->ask == b->ask && a->gauge == b->gauge &&
+    return a->source == b->source && a->mode == b->mode && a->gauge == b->gauge &&
            str_eq(a->key, b->key) && constant_equal(a->otherwise, b->otherwise);
 }

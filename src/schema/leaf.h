@@ -11,6 +11,7 @@
  *     labels[pod.metadata.name], and so on            the same by a key that is known once
  *     node.pods.size()
  *     p.metadata.labels['k'], for each p of node.pods, and the like
+ *     metrics.load, has(metrics.load), metrics.?load.orValue(0.5), metrics.load.measured
  *
  * The result is the same as that of the scalar machine, errors included.
  */
@@ -31,7 +32,7 @@ typedef enum LeafSource {
     LEAF_CORDONED,
     LEAF_N_PODS,
     LEAF_N_TAINTS,
-    LEAF_METRIC, /* of @gauge (metric-leaf.h) */
+    LEAF_METRIC, /* of @gauge */
     LEAF_MEASURED,
     LEAF_MEASURED_AT,
     LEAF_LABEL, /* maps, by a key */
@@ -41,17 +42,17 @@ typedef enum LeafSource {
     LEAF_FREE,
 } LeafSource;
 
-/* What is asked of it. */
-typedef enum LeafAsk {
+/* How it is read. */
+typedef enum LeafMode {
     LEAF_VALUE,  /* an error when it is not set; of amounts 0.0 */
     LEAF_STRICT, /* an error when it is not set */
     LEAF_ELSE,   /* @otherwise when it is not set */
     LEAF_IS_SET,
-} LeafAsk;
+} LeafMode;
 
 typedef struct Leaf {
     LeafSource source;
-    LeafAsk ask;
+    LeafMode mode;
     Str key;            /* of a map */
     uint32_t gauge;     /* of a metric */
     CelValue otherwise; /* LEAF_ELSE */
@@ -60,8 +61,8 @@ typedef struct Leaf {
 /* Whether @node is a leaf of the row variable @row_slot. @ret borrows from the graph. */
 bool leaf_read(const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret);
 
-/* The same for an entry of a map by a key that is no constant: that node is through @ret_key. Who
- * loads such a leaf sets its key before. */
+/* The same for an entry of a map by a key that is not constant: @ret_key is the key's node. Set the
+ * leaf's key before it is loaded. */
 bool leaf_read_keyed(
     const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret, uint32_t *ret_key);
 
@@ -77,3 +78,7 @@ void leaf_load_pods(
 /* As PlanTable.load(). */
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
     Column *ret, CelValue *ret_texts);
+
+/* The same for LEAF_METRIC, LEAF_MEASURED and LEAF_MEASURED_AT; sets the states. */
+void leaf_load_metric(
+    const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret);

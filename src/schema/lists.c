@@ -1,7 +1,5 @@
-/*
- * A list is its head and where the array lies; an element, a head and where it lies. Labels are
- * looked up where they are.
- */
+/* Lists, strings and labels of the model as values. They borrow the arrays; elements are wrapped
+ * when they are read. */
 
 #include "schema/lists.h"
 

@@ -1,7 +1,7 @@
 /*
- * `metrics` is a call that no expression can write: of the node and of a constant, which says whose
- * names they are. It gives a record, whose fields read the columns of cluster/loads.h;
- * metric-leaf.c recognises the call and reads the columns at once.
+ * `metrics` is a call that no expression can write: of the node and of a constant, which identifies
+ * the policy. It gives a record whose fields read the columns of cluster/loads.h; leaf.c recognises
+ * the call, so that plans read the columns directly.
  */
 
 #include "schema/metrics.h"
@@ -183,7 +183,7 @@ static uint32_t expand_time(CelGraph *graph, const CelVariable *variable) {
         &cel_timestamp_type);
 }
 
-/* now less the time of the measurement: the second is known of a node, whatever the time is. */
+/* now less the time of the measurement, which depends on the node alone. */
 static uint32_t expand_age(CelGraph *graph, const CelVariable *variable) {
     const SchemaMetric *metric = variable->context;
     const Schema *schema = metric->metrics->schema;
@@ -222,7 +222,7 @@ static void set_types(SchemaMetrics *metrics) {
     metrics->constant.type = &metrics->type;
 }
 
-/* What can be asked of a metric besides its value. */
+/* Properties of a metric besides its value. */
 static const struct Aspect {
     const char *name;
     const CelType *type;

@@ -48,7 +48,7 @@ struct SchemaMetrics {
     const CelOverload *less; /* timestamp - timestamp */
 };
 
-/* The calls that stand for them, which metric-leaf.c recognises: of the node, and of a constant. */
+/* The calls that stand for them, which leaf.c recognises: of the node, and of a constant. */
 CelFunction schema_call_metrics, schema_call_measured, schema_call_measured_at;
 
 /* Declares all of the above in @env. Schema, names and numbers must have been filled in:

@@ -1,8 +1,8 @@
 /*
- * One walk over what the roots need. A field of a node's records says which part of a Node object
- * it comes from (record.h). Of labels the question is by which key: what looks one up by a constant
- * needs that one, anything else all of them. A node that goes where its fields cannot be followed
- * (into dyn, a comparison, a message) needs everything.
+ * Finds the parts of a Node object that expressions read, in one walk over the graph. Fields of the
+ * node's records name their part (record.h). A look-up of a label by a constant key needs that
+ * label, any other use all of them. A node whose fields cannot be followed (in dyn, a comparison, a
+ * message) needs all parts.
  */
 
 #include "schema/schema.h"
@@ -62,7 +62,7 @@ static void need_everything(SchemaNeeds *needs) {
         need_part(needs, part);
 }
 
-/* --- what a node of the graph reads ------------------------------------------------------ */
+/* --- reads of a graph node --------------------------------------------------------------- */
 
 static bool is_field(uint16_t op) {
     return op == OP_FIELD || op == OP_TEST_FIELD || op == OP_OPT_FIELD;
@@ -125,7 +125,7 @@ static void need_grouping(SchemaNeeds *needs, const CelGraph *graph, const CelGr
         need_part(needs, PART_LABELS);
 }
 
-/* --- nodes that get out of sight --------------------------------------------------------- */
+/* --- nodes that cannot be followed ------------------------------------------------------- */
 
 /* Records from which one comes to the fields of a node. Recursion: CEL_TYPE_DEPTH_MAX bounds it. */
 static bool holds_node(const CelType *type) {
@@ -143,14 +143,14 @@ static bool is_call(uint16_t op) {
     return op == OP_CALL || op == OP_CALL_CHECKED || op == OP_DISPATCH;
 }
 
-/* What was measured of a node is beside it, not of it: whoever knows the gauges knows the rest. */
+/* Measured values are not part of a Node object. */
 static bool is_measured(const CelGraphNode *node) {
     return calls(node, schema_call_metrics) || calls(node, schema_call_measured) ||
            calls(node, schema_call_measured_at);
 }
 
-/* Whether @node looks at what is inside of its argument, a node or what holds one, in a way that
- * only the machine sees: not by a field, not by passing it on. */
+/* Whether @node reads the contents of its argument, which holds a node, in a way that cannot be
+ * followed here: not by a field, not by passing it on. */
 static bool looks_inside(const CelGraphNode *node, uint32_t arg) {
     if (is_field(node->op) || groups(node) || is_measured(node) || node->op == OP_OPT_HAS)
         return false;

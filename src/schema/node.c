@@ -1,7 +1,7 @@
 /*
- * As pods (pod.c): one structure carries the heads of a node and of its metadata, spec and
- * status. What stands in columns is read from the table, the rest from the Node; a row without a
- * node reads as a node with nothing.
+ * Nodes as values. Like PodValue, one structure has the heads of a node and of its metadata, spec
+ * and status. Columns are read from the table, the rest from the Node; a row without a node reads
+ * as an empty node.
  */
 
 #include "schema/node.h"
@@ -36,8 +36,8 @@ GET(taint_key, schema_text(taint_of(record)->key))
 GET(taint_value, schema_text(taint_of(record)->value))
 GET(taint_effect, schema_text(taint_effect_word(taint_of(record)->effect)))
 
-/* As kubectl writes it. One string instead of three: what it decides can be worked out once for
- * all nodes that have the same taint. */
+/* As kubectl writes it. With one string instead of three, results can be computed once for all
+ * nodes that have the same taint. */
 static CelValue taint_text(const CelRecord *record, CelRun *run) {
     const Taint *taint = taint_of(record);
     bool has_value = !str_is_empty(taint->value);
@@ -52,28 +52,19 @@ static CelValue taint_text(const CelRecord *record, CelRun *run) {
 }
 
 #define TAINT(X)                                                                                   \
-    X("key", &cel_string_type, ALWAYS, KEY_MAX_BYTES, taint_key, PART_TAINTS, "its key")           \
-    X("value",                                                                                     \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
-        taint_value,                                                                               \
-        PART_TAINTS,                                                                               \
-        "its value; may be empty")                                                                 \
+    X("key", TEXT(KEY_MAX_BYTES), taint_key, "its key", PART_TAINTS)                               \
+    X("value", TEXT(WORD_MAX_BYTES), taint_value, "its value; may be empty", PART_TAINTS)          \
     X("effect",                                                                                    \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
+        TEXT(WORD_MAX_BYTES),                                                                      \
         taint_effect,                                                                              \
-        PART_TAINTS,                                                                               \
-        "NoSchedule, PreferNoSchedule or NoExecute; Unknown: a word that repels nobody")           \
+        "NoSchedule, PreferNoSchedule or NoExecute; Unknown: any other effect, which repels no "   \
+        "pod",                                                                                     \
+        PART_TAINTS)                                                                               \
     X("text",                                                                                      \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        KEY_MAX_BYTES + 2 * WORD_MAX_BYTES,                                                        \
+        TEXT(KEY_MAX_BYTES + 2 * WORD_MAX_BYTES),                                                  \
         taint_text,                                                                                \
-        PART_TAINTS,                                                                               \
-        "all three, as kubectl writes them: `gpu=true:NoSchedule`, `gpu:NoSchedule`")
+        "all three, as kubectl writes them: `gpu=true:NoSchedule`, `gpu:NoSchedule`",              \
+        PART_TAINTS)
 SCHEMA_RECORD(schema_taint, "Taint", TAINT);
 
 static const Condition *condition_of(const CelRecord *record) {
@@ -85,19 +76,11 @@ GET(condition_status, schema_text(condition_of(record)->status))
 
 #define CONDITION(X)                                                                               \
     X("type",                                                                                      \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
+        TEXT(WORD_MAX_BYTES),                                                                      \
         condition_type,                                                                            \
-        PART_CONDITIONS,                                                                           \
-        "Ready, MemoryPressure, DiskPressure, …")                                                  \
-    X("status",                                                                                    \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
-        condition_status,                                                                          \
-        PART_CONDITIONS,                                                                           \
-        "True, False or Unknown")
+        "Ready, MemoryPressure, DiskPressure, …",                                                  \
+        PART_CONDITIONS)                                                                           \
+    X("status", TEXT(WORD_MAX_BYTES), condition_status, "True, False or Unknown", PART_CONDITIONS)
 SCHEMA_RECORD(schema_condition, "Condition", CONDITION);
 
 static const Image *image_of(const CelRecord *record) {
@@ -109,13 +92,11 @@ GET(image_size, cel_int(image_of(record)->size))
 
 #define IMAGE(X)                                                                                   \
     X("names",                                                                                     \
-        &schema_strings_type,                                                                      \
-        ALWAYS,                                                                                    \
-        NODE_IMAGE_NAMES_MAX,                                                                      \
+        VALUE(schema_strings_type, NODE_IMAGE_NAMES_MAX),                                          \
         image_names,                                                                               \
-        PART_REST,                                                                                 \
-        "tags and digests, as the node lists them")                                                \
-    X("sizeBytes", &cel_int_type, ALWAYS, 0, image_size, PART_REST, "its size in bytes")
+        "tags and digests, as the node lists them",                                                \
+        PART_REST)                                                                                 \
+    X("sizeBytes", INT, image_size, "its size in bytes", PART_REST)
 SCHEMA_RECORD(schema_image, "Image", IMAGE);
 
 SCHEMA_LIST_TYPE(taints_type, &schema_taint.of);
@@ -131,29 +112,19 @@ GET(metadata_annotations, schema_labels(run, &metadata_of(record)->annotations))
 GET(metadata_created, schema_time(metadata_of(record)->created_at))
 
 #define METADATA(X)                                                                                \
-    X("name", &cel_string_type, ALWAYS, NAME_MAX_BYTES, metadata_name, PART_NONE, "its name")      \
-    X("uid", &cel_string_type, ALWAYS, WORD_MAX_BYTES, metadata_uid, PART_REST, "its UID")         \
+    X("name", TEXT(NAME_MAX_BYTES), metadata_name, "its name")                                     \
+    X("uid", TEXT(WORD_MAX_BYTES), metadata_uid, "its UID", PART_REST)                             \
     X("labels",                                                                                    \
-        &schema_labels_type,                                                                       \
-        ALWAYS,                                                                                    \
-        LABELS_ASSUMED,                                                                            \
+        VALUE(schema_labels_type, LABELS_ASSUMED),                                                 \
         metadata_labels,                                                                           \
-        PART_LABELS,                                                                               \
-        "its labels; labels[?'key'] where one may be missing")                                     \
+        "its labels; labels[?'key'] where one may be missing",                                     \
+        PART_LABELS)                                                                               \
     X("annotations",                                                                               \
-        &schema_labels_type,                                                                       \
-        ALWAYS,                                                                                    \
-        NODE_ANNOTATIONS_MAX,                                                                      \
+        VALUE(schema_labels_type, NODE_ANNOTATIONS_MAX),                                           \
         metadata_annotations,                                                                      \
-        PART_REST,                                                                                 \
-        "its annotations; those with a value over 4 KiB are left out")                             \
-    X("creationTimestamp",                                                                         \
-        &cel_timestamp_type,                                                                       \
-        MAYBE,                                                                                     \
-        0,                                                                                         \
-        metadata_created,                                                                          \
-        PART_REST,                                                                                 \
-        "when it joined")
+        "its annotations; those with a value over 4 KiB are left out",                             \
+        PART_REST)                                                                                 \
+    X("creationTimestamp", TIME, metadata_created, "when it was created", PART_REST)
 SCHEMA_RECORD(schema_node_metadata, "NodeMetadata", METADATA);
 
 static CelValue taints(CelRun *run, const Taints *all) {
@@ -164,14 +135,12 @@ GET(spec_unschedulable, cel_bool(spec_of(record)->is_unschedulable))
 GET(spec_taints, taints(run, &spec_of(record)->taints))
 
 #define SPEC(X)                                                                                    \
-    X("unschedulable", &cel_bool_type, ALWAYS, 0, spec_unschedulable, PART_NONE, "it is cordoned") \
+    X("unschedulable", BOOL, spec_unschedulable, "it is cordoned")                                 \
     X("taints",                                                                                    \
-        &taints_type,                                                                              \
-        ALWAYS,                                                                                    \
-        TAINTS_MAX,                                                                                \
+        VALUE(taints_type, TAINTS_MAX),                                                            \
         spec_taints,                                                                               \
-        PART_TAINTS,                                                                               \
-        "what keeps pods off; see pod.tolerates()")
+        "its taints; see pod.tolerates()",                                                         \
+        PART_TAINTS)
 SCHEMA_RECORD(schema_node_spec, "NodeSpec", SPEC);
 
 static CelValue conditions(CelRun *run, const Node *node) {
@@ -189,27 +158,21 @@ GET(status_images, images(run, status_of(record)))
 
 #define STATUS(X)                                                                                  \
     X("allocatable",                                                                               \
-        &schema_quantities_type,                                                                   \
-        ALWAYS,                                                                                    \
-        RESOURCES_MAX,                                                                             \
+        VALUE(schema_quantities_type, RESOURCES_MAX),                                              \
         status_allocatable,                                                                        \
-        PART_ALLOCATABLE,                                                                          \
         "what it offers, as quantities; a resource that is not there is an error. "                \
-        "node.allocatable has numbers")                                                            \
+        "node.allocatable has numbers",                                                            \
+        PART_ALLOCATABLE)                                                                          \
     X("conditions",                                                                                \
-        &conditions_type,                                                                          \
-        ALWAYS,                                                                                    \
-        NODE_CONDITIONS_MAX,                                                                       \
+        VALUE(conditions_type, NODE_CONDITIONS_MAX),                                               \
         status_conditions,                                                                         \
-        PART_CONDITIONS,                                                                           \
-        "how it is")                                                                               \
+        "its conditions",                                                                          \
+        PART_CONDITIONS)                                                                           \
     X("images",                                                                                    \
-        &images_type,                                                                              \
-        ALWAYS,                                                                                    \
-        NODE_IMAGES_MAX,                                                                           \
+        VALUE(images_type, NODE_IMAGES_MAX),                                                       \
         status_images,                                                                             \
-        PART_REST,                                                                                 \
-        "the images it has; kubelets list their largest 50 unless told otherwise")
+        "images on it; by default kubelets list the 50 largest",                                   \
+        PART_REST)
 SCHEMA_RECORD(schema_node_status, "NodeStatus", STATUS);
 
 /* --- the node itself ------------------------------------------------------------------------- */
@@ -241,46 +204,28 @@ GET(node_requested, amounts(run, value_of(record), AMOUNT_REQUESTED))
 GET(node_allocatable, amounts(run, value_of(record), AMOUNT_ALLOCATABLE))
 GET(node_pod_list, pods(run, value_of(record)))
 
+#define AMOUNTS VALUE(schema_amounts_type, RESOURCES_MAX)
 #define NODE(X)                                                                                    \
-    X("metadata", &schema_node_metadata.of, ALWAYS, 0, node_metadata, PART_NONE, "who it is")      \
-    X("spec", &schema_node_spec.of, ALWAYS, 0, node_spec, PART_NONE, "how it is to be")            \
-    X("status", &schema_node_status.of, ALWAYS, 0, node_status, PART_NONE, "how it is")            \
-    X("ready",                                                                                     \
-        &cel_bool_type,                                                                            \
-        ALWAYS,                                                                                    \
-        0,                                                                                         \
-        node_ready,                                                                                \
-        PART_CONDITIONS,                                                                           \
-        "its condition Ready is True")                                                             \
+    X("metadata", VALUE(schema_node_metadata.of, 0), node_metadata, "its metadata")                \
+    X("spec", VALUE(schema_node_spec.of, 0), node_spec, "its spec")                                \
+    X("status", VALUE(schema_node_status.of, 0), node_status, "its status")                        \
+    X("ready", BOOL, node_ready, "its condition Ready is True", PART_CONDITIONS)                   \
     X("free",                                                                                      \
-        &schema_amounts_type,                                                                      \
-        ALWAYS,                                                                                    \
-        RESOURCES_MAX,                                                                             \
+        AMOUNTS,                                                                                   \
         node_free,                                                                                 \
-        PART_ALLOCATABLE,                                                                          \
         "allocatable less requested, as numbers: cpu in cores, 0.0 for what it does not offer; "   \
-        "below 0 when it is overcommitted; milliCPU is cpu in thousandths")                        \
-    X("requested",                                                                                 \
-        &schema_amounts_type,                                                                      \
-        ALWAYS,                                                                                    \
-        RESOURCES_MAX,                                                                             \
-        node_requested,                                                                            \
-        PART_ALLOCATABLE,                                                                          \
-        "what the pods on it ask for")                                                             \
+        "below 0 when it is overcommitted; milliCPU is cpu in thousandths",                        \
+        PART_ALLOCATABLE)                                                                          \
+    X("requested", AMOUNTS, node_requested, "sum of the requests of its pods", PART_ALLOCATABLE)   \
     X("allocatable",                                                                               \
-        &schema_amounts_type,                                                                      \
-        ALWAYS,                                                                                    \
-        RESOURCES_MAX,                                                                             \
+        AMOUNTS,                                                                                   \
         node_allocatable,                                                                          \
-        PART_ALLOCATABLE,                                                                          \
-        "what it offers")                                                                          \
+        "allocatable amounts, as numbers",                                                         \
+        PART_ALLOCATABLE)                                                                          \
     X("pods",                                                                                      \
-        &schema_pods_type,                                                                         \
-        ALWAYS,                                                                                    \
-        SCHEMA_PODS_ASSUMED,                                                                       \
+        VALUE(schema_pods_type, SCHEMA_PODS_ASSUMED),                                              \
         node_pod_list,                                                                             \
-        PART_NONE,                                                                                 \
-        "the pods on it that have not ended, those bound a moment ago included")
+        "pods on it that have not ended, with those that berth bound recently")
 SCHEMA_RECORD(schema_node_record, "Node", NODE);
 
 SCHEMA_LIST_TYPE(schema_nodes_type, &schema_node_record.of);

@@ -1,6 +1,7 @@
 /*
- * One structure carries the heads of a pod and of its metadata, spec and status: a.b.c is three
- * look-ups in tables and no memory. Pod and NodePod differ in the types of these heads only.
+ * Pods as values. One structure has the heads of a pod and of its metadata, spec and status: a.b.c
+ * is three table look-ups and allocates nothing. Pod and NodePod differ in the types of these heads
+ * only.
  */
 
 #include "schema/pod.h"
@@ -27,7 +28,7 @@ static const Pod *status_of(const CelRecord *record) {
     return OBJECT_OF(record, PodValue, status)->pod;
 }
 
-/* A pod without them, as one that runs, has none. */
+/* Pods that run have none. */
 static const PodDetails *details_of(const Pod *pod) {
     static const PodDetails none;
 
@@ -46,22 +47,10 @@ GET(owner_uid, schema_text(owned_of(record)->owner_uid))
 GET(owner_controller, (void)record, cel_bool(true))
 
 #define OWNER(X)                                                                                   \
-    X("kind",                                                                                      \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
-        owner_kind,                                                                                \
-        PART_NONE,                                                                                 \
-        "ReplicaSet, Job, …")                                                                      \
-    X("name", &cel_string_type, ALWAYS, NAME_MAX_BYTES, owner_name, PART_NONE, "its name")         \
-    X("uid", &cel_string_type, ALWAYS, WORD_MAX_BYTES, owner_uid, PART_NONE, "its UID")            \
-    X("controller",                                                                                \
-        &cel_bool_type,                                                                            \
-        ALWAYS,                                                                                    \
-        0,                                                                                         \
-        owner_controller,                                                                          \
-        PART_NONE,                                                                                 \
-        "always true: other owners are not kept")
+    X("kind", TEXT(WORD_MAX_BYTES), owner_kind, "ReplicaSet, Job, …")                              \
+    X("name", TEXT(NAME_MAX_BYTES), owner_name, "its name")                                        \
+    X("uid", TEXT(WORD_MAX_BYTES), owner_uid, "its UID")                                           \
+    X("controller", BOOL, owner_controller, "always true: other owners are not kept")
 SCHEMA_RECORD(schema_owner, "OwnerReference", OWNER);
 
 static const Toleration *toleration_of(const CelRecord *record) {
@@ -74,34 +63,13 @@ GET(toleration_value, schema_text(toleration_of(record)->value))
 GET(toleration_effect, schema_text(taint_effect_word(toleration_of(record)->effect)))
 
 #define TOLERATION(X)                                                                              \
-    X("key",                                                                                       \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        KEY_MAX_BYTES,                                                                             \
-        toleration_key,                                                                            \
-        PART_NONE,                                                                                 \
-        "empty: every key")                                                                        \
-    X("operator",                                                                                  \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
-        toleration_operator,                                                                       \
-        PART_NONE,                                                                                 \
-        "Equal or Exists")                                                                         \
-    X("value",                                                                                     \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
-        toleration_value,                                                                          \
-        PART_NONE,                                                                                 \
-        "empty with Exists")                                                                       \
+    X("key", TEXT(KEY_MAX_BYTES), toleration_key, "empty: every key")                              \
+    X("operator", TEXT(WORD_MAX_BYTES), toleration_operator, "Equal or Exists")                    \
+    X("value", TEXT(WORD_MAX_BYTES), toleration_value, "empty with Exists")                        \
     X("effect",                                                                                    \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
+        TEXT(WORD_MAX_BYTES),                                                                      \
         toleration_effect,                                                                         \
-        PART_NONE,                                                                                 \
-        "NoSchedule, PreferNoSchedule, NoExecute; empty: every effect; Unknown: a word that "      \
+        "NoSchedule, PreferNoSchedule, NoExecute; empty: every effect; Unknown: any other, which " \
         "tolerates nothing")
 SCHEMA_RECORD(schema_toleration, "Toleration", TOLERATION);
 
@@ -113,14 +81,8 @@ GET(container_name, schema_text(container_of(record)->name))
 GET(container_image, schema_text(container_of(record)->image))
 
 #define CONTAINER(X)                                                                               \
-    X("name", &cel_string_type, ALWAYS, WORD_MAX_BYTES, container_name, PART_NONE, "its name")     \
-    X("image",                                                                                     \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        IMAGE_BYTES,                                                                               \
-        container_image,                                                                           \
-        PART_NONE,                                                                                 \
-        "as the pod names it")
+    X("name", TEXT(WORD_MAX_BYTES), container_name, "its name")                                    \
+    X("image", TEXT(IMAGE_BYTES), container_image, "its image, as the pod names it")
 SCHEMA_RECORD(schema_container, "Container", CONTAINER);
 
 SCHEMA_LIST_TYPE(owners_type, &schema_owner.of);
@@ -144,46 +106,25 @@ GET(metadata_created, schema_time(metadata_of(record)->created_at))
 GET(metadata_owners, owners(run, metadata_of(record)))
 
 #define METADATA(X)                                                                                \
-    X("name", &cel_string_type, ALWAYS, NAME_MAX_BYTES, metadata_name, PART_NONE, "its name")      \
-    X("namespace",                                                                                 \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
-        metadata_namespace,                                                                        \
-        PART_NONE,                                                                                 \
-        "its namespace")                                                                           \
-    X("uid", &cel_string_type, ALWAYS, WORD_MAX_BYTES, metadata_uid, PART_NONE, "its UID")         \
+    X("name", TEXT(NAME_MAX_BYTES), metadata_name, "its name")                                     \
+    X("namespace", TEXT(WORD_MAX_BYTES), metadata_namespace, "its namespace")                      \
+    X("uid", TEXT(WORD_MAX_BYTES), metadata_uid, "its UID")                                        \
     X("labels",                                                                                    \
-        &schema_labels_type,                                                                       \
-        ALWAYS,                                                                                    \
-        LABELS_ASSUMED,                                                                            \
+        VALUE(schema_labels_type, LABELS_ASSUMED),                                                 \
         metadata_labels,                                                                           \
-        PART_NONE,                                                                                 \
         "its labels; labels[?'key'] where one may be missing")                                     \
-    X("creationTimestamp",                                                                         \
-        &cel_timestamp_type,                                                                       \
-        MAYBE,                                                                                     \
-        0,                                                                                         \
-        metadata_created,                                                                          \
-        PART_NONE,                                                                                 \
-        "when it was made")                                                                        \
+    X("creationTimestamp", TIME, metadata_created, "when it was created")                          \
     X("ownerReferences",                                                                           \
-        &owners_type,                                                                              \
-        ALWAYS,                                                                                    \
-        1,                                                                                         \
+        VALUE(owners_type, 1),                                                                     \
         metadata_owners,                                                                           \
-        PART_NONE,                                                                                 \
         "the controlling owner, or nothing; other owners are not kept")                            \
     REFUSED(X, "deletionTimestamp", "only whether it is set is kept: pod.terminating")
 
 #define POD_METADATA(X)                                                                            \
     METADATA(X)                                                                                    \
     X("annotations",                                                                               \
-        &schema_labels_type,                                                                       \
-        ALWAYS,                                                                                    \
-        POD_ANNOTATIONS_MAX,                                                                       \
+        VALUE(schema_labels_type, POD_ANNOTATIONS_MAX),                                            \
         metadata_annotations,                                                                      \
-        PART_NONE,                                                                                 \
         "its annotations; those with a value over 4 KiB are left out")
 SCHEMA_RECORD(schema_pod_metadata, "PodMetadata", POD_METADATA);
 
@@ -216,51 +157,27 @@ GET(spec_init_containers, containers(run, details_of(spec_of(record))->init_cont
 
 #define SPEC(X)                                                                                    \
     X("nodeName",                                                                                  \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        NAME_MAX_BYTES,                                                                            \
+        TEXT(NAME_MAX_BYTES),                                                                      \
         spec_node_name,                                                                            \
-        PART_NONE,                                                                                 \
-        "where it runs; empty while it is to be placed")                                           \
-    X("schedulerName",                                                                             \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        NAME_MAX_BYTES,                                                                            \
-        spec_scheduler_name,                                                                       \
-        PART_NONE,                                                                                 \
-        "who is to place it")                                                                      \
-    X("priority", &cel_int_type, ALWAYS, 0, spec_priority, PART_NONE, "0 when it is not given")    \
+        "the node it runs on; empty for the pod to be placed")                                     \
+    X("schedulerName", TEXT(NAME_MAX_BYTES), spec_scheduler_name, "the scheduler that places it")  \
+    X("priority", INT, spec_priority, "default 0")                                                 \
     X("tolerations",                                                                               \
-        &tolerations_type,                                                                         \
-        ALWAYS,                                                                                    \
-        TOLERATIONS_MAX,                                                                           \
+        VALUE(tolerations_type, TOLERATIONS_MAX),                                                  \
         spec_tolerations,                                                                          \
-        PART_NONE,                                                                                 \
-        "the taints it puts up with; see tolerates()")
+        "its tolerations; see tolerates()")
 
 #define POD_SPEC(X)                                                                                \
     SPEC(X)                                                                                        \
     X("nodeSelector",                                                                              \
-        &schema_labels_type,                                                                       \
-        ALWAYS,                                                                                    \
-        LABELS_ASSUMED,                                                                            \
+        VALUE(schema_labels_type, LABELS_ASSUMED),                                                 \
         spec_node_selector,                                                                        \
-        PART_NONE,                                                                                 \
-        "labels that its node must have; kube-scheduler sees to that")                             \
-    X("containers",                                                                                \
-        &containers_type,                                                                          \
-        ALWAYS,                                                                                    \
-        POD_CONTAINERS_MAX,                                                                        \
-        spec_containers,                                                                           \
-        PART_NONE,                                                                                 \
-        "its containers")                                                                          \
+        "labels that its node must have; kube-scheduler checks them")                              \
+    X("containers", VALUE(containers_type, POD_CONTAINERS_MAX), spec_containers, "its containers") \
     X("initContainers",                                                                            \
-        &containers_type,                                                                          \
-        ALWAYS,                                                                                    \
-        POD_CONTAINERS_MAX,                                                                        \
+        VALUE(containers_type, POD_CONTAINERS_MAX),                                                \
         spec_init_containers,                                                                      \
-        PART_NONE,                                                                                 \
-        "those that run first")
+        "its init containers")
 SCHEMA_RECORD(schema_pod_spec, "PodSpec", POD_SPEC);
 
 #define NOT_OF_NODE_PODS " of pods that run, only of the pod to be placed"
@@ -286,15 +203,8 @@ GET(status_started, schema_time(status_of(record)->started_at))
         MAYBE,                                                                                     \
         NAME_MAX_BYTES,                                                                            \
         status_nominated,                                                                          \
-        PART_NONE,                                                                                 \
-        "the node that preemption makes room on for it")                                           \
-    X("startTime",                                                                                 \
-        &cel_timestamp_type,                                                                       \
-        MAYBE,                                                                                     \
-        0,                                                                                         \
-        status_started,                                                                            \
-        PART_NONE,                                                                                 \
-        "when a kubelet took it")                                                                  \
+        "the node on which preemption makes room for it")                                          \
+    X("startTime", TIME, status_started, "when the kubelet accepted it")                           \
     REFUSED(X,                                                                                     \
         "phase",                                                                                   \
         "the phase is not kept: a pod to be placed is Pending, and pods that have ended are not "  \
@@ -310,32 +220,21 @@ GET(pod_requests, schema_amounts_of(run, &pod_of(record)->requests))
 GET(pod_owner, schema_text(pod_of(record)->owner_uid))
 GET(pod_terminating, cel_bool(pod_of(record)->is_terminating))
 
+#define AMOUNTS VALUE(schema_amounts_type, RESOURCES_MAX)
 #define POD_OF(X, its_metadata, its_spec)                                                          \
-    X("metadata", &its_metadata.of, ALWAYS, 0, pod_metadata, PART_NONE, "who it is")               \
-    X("spec", &its_spec.of, ALWAYS, 0, pod_spec, PART_NONE, "what it wants")                       \
-    X("status", &schema_pod_status.of, ALWAYS, 0, pod_status, PART_NONE, "how far it is")          \
+    X("metadata", VALUE(its_metadata.of, 0), pod_metadata, "its metadata")                         \
+    X("spec", VALUE(its_spec.of, 0), pod_spec, "its spec")                                         \
+    X("status", VALUE(schema_pod_status.of, 0), pod_status, "its status")                          \
     X("requests",                                                                                  \
-        &schema_amounts_type,                                                                      \
-        ALWAYS,                                                                                    \
-        RESOURCES_MAX,                                                                             \
+        AMOUNTS,                                                                                   \
         pod_requests,                                                                              \
-        PART_NONE,                                                                                 \
-        "what kube-scheduler counts for it, as numbers: cpu in cores, 0.0 for what it does not "   \
-        "ask for; milliCPU is cpu in thousandths")                                                 \
+        "its requests as kube-scheduler counts them, as numbers: cpu in cores, 0.0 for others; "   \
+        "milliCPU is cpu in thousandths")                                                          \
     X("owner",                                                                                     \
-        &cel_string_type,                                                                          \
-        ALWAYS,                                                                                    \
-        WORD_MAX_BYTES,                                                                            \
+        TEXT(WORD_MAX_BYTES),                                                                      \
         pod_owner,                                                                                 \
-        PART_NONE,                                                                                 \
         "the UID of its controlling owner; empty when it has none")                                \
-    X("terminating",                                                                               \
-        &cel_bool_type,                                                                            \
-        ALWAYS,                                                                                    \
-        0,                                                                                         \
-        pod_terminating,                                                                           \
-        PART_NONE,                                                                                 \
-        "it has a deletionTimestamp")
+    X("terminating", BOOL, pod_terminating, "it has a deletionTimestamp")
 
 #define POD(X) POD_OF(X, schema_pod_metadata, schema_pod_spec)
 SCHEMA_RECORD(schema_pod_record, "Pod", POD);
@@ -345,12 +244,9 @@ GET(pod_scheduled, schema_time(pod_placed_at(pod_of(record))))
 #define NODE_POD(X)                                                                                \
     POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec)                                      \
     X("scheduledTime",                                                                             \
-        &cel_timestamp_type,                                                                       \
-        MAYBE,                                                                                     \
-        0,                                                                                         \
+        TIME,                                                                                      \
         pod_scheduled,                                                                             \
-        PART_NONE,                                                                                 \
-        "when it was bound to the node, as well as is known: else when it was started, or made")
+        "when it was bound to the node; if unknown, when it was started or created")
 SCHEMA_RECORD(schema_node_pod, "NodePod", NODE_POD);
 
 SCHEMA_LIST_TYPE(schema_pods_type, &schema_node_pod.of);

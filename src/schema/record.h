@@ -1,20 +1,20 @@
 #pragma once
 
 /*
- * Record: how an object of the model becomes a value, field by field.
+ * SchemaRecord: turns an object of the model into a value, field by field.
  *
  * A record is declared by one list of its fields, in the file of its noun:
  *
  *     #define TAINT(X)                                                              \
- *         X("key", &cel_string_type, ALWAYS, 317, taint_key, PART_TAINTS, "…")      \
+ *         X("key", TEXT(KEY_MAX_BYTES), taint_key, "its key", PART_TAINTS)          \
  *         …
  *     SCHEMA_RECORD(schema_taint, "Taint", TAINT)
  *
- * and that list makes its type, its accessors, what it needs of a Node object, and its page in the
- * docs. Everything is constant data: values find their type without an environment.
+ * and that list makes its type, its accessors, the parts of a Node object it needs, and its table
+ * in the docs. Everything is constant data: values find their type without an environment.
  *
- * Objects are wrapped when an expression asks for them, never before: a value is a head and a
- * pointer to what it stands for.
+ * Objects are wrapped when an expression reads them, never before: a value is a head and a pointer
+ * to the object.
  */
 
 #include <stddef.h>
@@ -58,17 +58,28 @@ const SchemaRecord *schema_record_of(const CelType *type);
 #define MAYBE false /* has() tells; reading what is not set is an error */
 
 /* A field that expressions might expect and that is not kept: refused, with the reason. */
-#define REFUSED(X, title, text) X(title, &cel_error_type, MAYBE, 0, schema_absent, PART_NONE, text)
+#define REFUSED(X, title, text) X(title, &cel_error_type, MAYBE, 0, schema_absent, text)
 SchemaGet schema_absent;
 
-#define SCHEMA_FIELD(title, its_type, presence, size, getter, part, text)                          \
+/* A row of the list: X(name, TYPE, getter, description), and the part of a Node object, if any.
+ * TYPE is one of these: a type, its presence, and the size that the cost of expressions counts. */
+#define TEXT(size) &cel_string_type, ALWAYS, size
+#define INT &cel_int_type, ALWAYS, 0
+#define BOOL &cel_bool_type, ALWAYS, 0
+#define TIME &cel_timestamp_type, MAYBE, 0
+#define VALUE(type, size) &type, ALWAYS, size
+
+#define SCHEMA_FIELD(...) SCHEMA_FIELD_(__VA_ARGS__, )
+#define SCHEMA_FIELD_(title, its_type, presence, size, getter, text, ...)                          \
     {.name = {.ptr = (title), .len = sizeof(title) - 1},                                           \
         .type = (its_type),                                                                        \
         .always = (presence),                                                                      \
         .max_size = (size),                                                                        \
         .about = {.ptr = (text), .len = sizeof(text) - 1}},
-#define SCHEMA_GET(title, its_type, presence, size, getter, part, text) getter,
-#define SCHEMA_PART(title, its_type, presence, size, getter, part, text) part,
+#define SCHEMA_GET(...) SCHEMA_GET_(__VA_ARGS__, )
+#define SCHEMA_GET_(title, its_type, presence, size, getter, ...) getter,
+#define SCHEMA_PART(...) SCHEMA_PART_(__VA_ARGS__, PART_NONE, )
+#define SCHEMA_PART_(title, its_type, presence, size, getter, text, part, ...) part,
 
 #define SCHEMA_RECORD(variable, title, LIST)                                                       \
     static const CelField variable##_fields[] = {LIST(SCHEMA_FIELD)};                              \

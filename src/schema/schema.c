@@ -1,7 +1,4 @@
-/*
- * The list of all records, and what is made of it: an environment in which they are known, with
- * the variables that stand for them.
- */
+/* The list of all records, and the CEL environment that declares them and the variables. */
 
 #include "schema/schema.h"
 
@@ -9,8 +6,8 @@
 #include "schema/cluster.h"
 #include "schema/domain.h"
 #include "schema/functions.h"
-#include "schema/host.h"
 #include "schema/node.h"
+#include "schema/plan-host.h"
 #include "schema/pod.h"
 #include "schema/record.h"
 
@@ -84,7 +81,7 @@ Schema *schema_new(Arena *arena) {
     for (size_t i = 0; i < schema_n_functions; i++)
         if (cel_env_add_overload(schema->env, &schema_functions[i]) != 0)
             return NULL;
-    if (!add_variables(schema) || !schema_host_init(schema, arena))
+    if (!add_variables(schema) || !schema_plan_host_init(schema, arena))
         return NULL;
     return schema;
 }

@@ -1,21 +1,21 @@
 #pragma once
 
 /*
- * Schema: what expressions see of a cluster.
+ * Schema: the variables, records and functions of expressions.
  *
  *     pod       the pod to be placed                            once a request
- *     node      the node that is judged                         kept with the node
+ *     node      the candidate node                              cached with the node
  *     cluster   totals                                          once a snapshot
  *     now       the time of the request, a timestamp
  *     params    constants of the policy          } declared by each policy
  *     variables expressions of the policy        } (policy/scope.h)
  *     metrics   measured values of the node      } (metrics.h)
  *
- * Closed and typed: a misspelt field is an error before anything runs. Fields have the API's own
- * names as far as they are kept; one that people will look for and that is not kept is refused
- * with the reason (the annotations of pods that run, the phase of a pod). What the API may leave
- * out reads as its default where that is a text, a number, a list or a map ("", 0, empty); times
- * and nominatedNodeName are absent when they are not set: has() tells, reading is an error.
+ * Closed and typed: a misspelt field is an error when it is compiled. Fields have the API's names;
+ * fields that users may expect but that are not kept are refused with the reason (annotations of
+ * running pods, the phase of a pod). Optional fields read as their default where that is a text, a
+ * number, a list or a map ("", 0, empty); times and nominatedNodeName may be absent: has() tells,
+ * reading them is an error.
  *
  * node.free, node.requested, node.allocatable and pod.requests are plain numbers: cpu in cores,
  * everything else in whole units, all as double, and 0.0 for a resource that is not there

@@ -64,7 +64,7 @@ static void test_describe(void **state) {
         "\n### Node\n",
         "\n### NodePod\n",
         "| `free` | map(string, double) | always | 64 entries | ",
-        "| `creationTimestamp` | timestamp | has() tells | 1 | when it joined |\n",
+        "| `creationTimestamp` | timestamp | has() tells | 1 | when it was created |\n",
         "| `name` | string | always | 253 bytes | its name |\n",
         "| `phase` | — | never | — | ",
         "| `domain` | `Node.(string) -> Domain` | ",

@@ -1,9 +1,9 @@
 /*
- * What plans ask for gets a number: leaves (leaf.h) and the labels that rows are grouped by. The
- * numbers are good for all plans of one Schema.
+ * Numbers for the leaves (leaf.h) that plans read, and for the labels that rows are grouped by.
+ * They are valid for all plans of one Schema.
  */
 
-#include "schema/host.h"
+#include "schema/plan-host.h"
 
 #include "base/vec.h"
 #include "schema/domain.h"
@@ -158,7 +158,7 @@ static bool find_union(const PlanHost *host, CelGraph *graph, uint32_t number, P
     return ret->list != CEL_NO_NODE;
 }
 
-bool schema_host_init(Schema *schema, Arena *arena) {
+bool schema_plan_host_init(Schema *schema, Arena *arena) {
     schema->reads = ARENA_NEW(arena, struct SchemaReads);
     if (!schema->reads)
         return false;

@@ -4,7 +4,7 @@
 
 #include "base/rng.h"
 #include "cluster/test-measured.h"
-#include "schema/metric-leaf.h"
+#include "schema/leaf.h"
 
 #define N_NODES 200u /* some chunks, the last not full */
 #define N_ASKED 90u
@@ -40,9 +40,9 @@ static void check_time(const Loads *loads, const Leaf *leaf, uint32_t row, Colum
 
 static void check_number(const Loads *loads, const Leaf *leaf, uint32_t row, Column got, size_t i) {
     double want = loads_value(loads, leaf->gauge, kind_of(leaf->source), row);
-    bool is_else = leaf->ask == LEAF_ELSE;
+    bool is_else = leaf->mode == LEAF_ELSE;
 
-    if (leaf->ask == LEAF_IS_SET) {
+    if (leaf->mode == LEAF_IS_SET) {
         assert_int_equal(got.states[i], isnan(want) ? COLUMN_FALSE : COLUMN_TRUE);
         return;
     }
@@ -57,7 +57,7 @@ static void check(const NodeTable *table, const Leaf *leaf, const uint32_t *rows
 
     memset(states, 0xee, sizeof(states));
     memset(doubles, 0xee, sizeof(doubles));
-    metric_leaf_load(leaf, table, rows, n, &got);
+    leaf_load_metric(leaf, table, rows, n, &got);
     for (size_t i = 0; i < n; i++)
         if (leaf->source == LEAF_MEASURED_AT)
             check_time(table->loads, leaf, rows[i], got, i);
@@ -69,11 +69,11 @@ static void check(const NodeTable *table, const Leaf *leaf, const uint32_t *rows
 
 static void check_all(const NodeTable *table, const uint32_t *rows, size_t n) {
     static const Leaf leaves[] = {
-        {.source = LEAF_METRIC, .ask = LEAF_VALUE},
-        {.source = LEAF_METRIC, .ask = LEAF_IS_SET},
-        {.source = LEAF_METRIC, .ask = LEAF_ELSE, .otherwise = {.kind = CEL_DOUBLE, .d = 7.25}},
-        {.source = LEAF_MEASURED, .ask = LEAF_VALUE},
-        {.source = LEAF_MEASURED_AT, .ask = LEAF_VALUE},
+        {.source = LEAF_METRIC, .mode = LEAF_VALUE},
+        {.source = LEAF_METRIC, .mode = LEAF_IS_SET},
+        {.source = LEAF_METRIC, .mode = LEAF_ELSE, .otherwise = {.kind = CEL_DOUBLE, .d = 7.25}},
+        {.source = LEAF_MEASURED, .mode = LEAF_VALUE},
+        {.source = LEAF_MEASURED_AT, .mode = LEAF_VALUE},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(leaves); i++)
