@@ -23,7 +23,7 @@ struct PageWorkers {
     pthread_t threads[PAGE_WORKERS];
     unsigned n_threads;
 
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t more;
     Job jobs[PAGE_QUEUE_MAX]; /* the first to come first */
     size_t n;
@@ -50,20 +50,20 @@ static bool take_job(PageWorkers *workers, Job *ret) {
 static bool next_job(PageWorkers *workers, Job *ret) {
     bool is_one;
 
-    (void)pthread_mutex_lock(&workers->mutex);
+    (void)pthread_mutex_lock(&workers->lock);
     while (!(is_one = take_job(workers, ret)) && !(workers->is_over && workers->n == 0))
-        (void)pthread_cond_wait(&workers->more, &workers->mutex);
-    (void)pthread_mutex_unlock(&workers->mutex);
+        (void)pthread_cond_wait(&workers->more, &workers->lock);
+    (void)pthread_mutex_unlock(&workers->lock);
     return is_one;
 }
 
 static void end_job(PageWorkers *workers, const Job *job) {
     if (job->pace != PAGE_SLOW)
         return;
-    (void)pthread_mutex_lock(&workers->mutex);
+    (void)pthread_mutex_lock(&workers->lock);
     workers->is_slow = false;
     (void)pthread_cond_broadcast(&workers->more);
-    (void)pthread_mutex_unlock(&workers->mutex);
+    (void)pthread_mutex_unlock(&workers->lock);
 }
 
 static void *work(void *context) {
@@ -87,7 +87,7 @@ int page_workers_new(void *context, PageWorkers **ret) {
     if (!workers)
         return -ENOMEM;
     workers->context = context;
-    (void)pthread_mutex_init(&workers->mutex, NULL);
+    (void)pthread_mutex_init(&workers->lock, NULL);
     (void)pthread_cond_init(&workers->more, NULL);
     for (; workers->n_threads < PAGE_WORKERS; workers->n_threads++) {
         r = pthread_create(&workers->threads[workers->n_threads], NULL, work, workers);
@@ -102,14 +102,14 @@ int page_workers_new(void *context, PageWorkers **ret) {
 PageWorkers *page_workers_free(PageWorkers *workers) {
     if (!workers)
         return NULL;
-    (void)pthread_mutex_lock(&workers->mutex);
+    (void)pthread_mutex_lock(&workers->lock);
     workers->is_over = true;
     (void)pthread_cond_broadcast(&workers->more);
-    (void)pthread_mutex_unlock(&workers->mutex);
+    (void)pthread_mutex_unlock(&workers->lock);
     for (unsigned i = 0; i < workers->n_threads; i++)
         (void)pthread_join(workers->threads[i], NULL);
     (void)pthread_cond_destroy(&workers->more);
-    (void)pthread_mutex_destroy(&workers->mutex);
+    (void)pthread_mutex_destroy(&workers->lock);
     free(workers);
     return NULL;
 }
@@ -130,13 +130,13 @@ bool page_workers_add(
     PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, PageTask *task) {
     HttpPending *pending = NULL;
 
-    (void)pthread_mutex_lock(&workers->mutex);
+    (void)pthread_mutex_lock(&workers->lock);
     if (has_place(workers, pace))
         pending = server_defer(request, tag);
     if (pending) {
         workers->jobs[workers->n++] = (Job){.pending = pending, .task = task, .pace = pace};
         (void)pthread_cond_broadcast(&workers->more);
     }
-    (void)pthread_mutex_unlock(&workers->mutex);
+    (void)pthread_mutex_unlock(&workers->lock);
     return pending != NULL;
 }

@@ -4,15 +4,9 @@
 #include "api/page-field.h"
 #include "api/policies-summary.h"
 #include "api/query.h"
+#include "api/rule-evaluation.h"
 #include "base/clock.h"
 #include "json/write.h"
-
-/* A processor's time that one look may take; what is not known by then is left out. */
-#define TIME_MAX_NSEC (500 * NSEC_PER_MSEC)
-
-static bool is_over(void *context) {
-    return clock_thread_cpu_nsec() > *(const int64_t *)context;
-}
 
 static void write_double(JsonWriter *writer, Str key, double value) {
     json_write_key(writer, key);
@@ -83,14 +77,14 @@ static void write_page(const PoliciesSummary *summary, Buf *out) {
 }
 
 unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out) {
-    int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
+    int64_t end_nsec = clock_thread_cpu_nsec() + POLICIES_SUMMARY_CPU_NSEC;
     char error[QUERY_ERROR_MAX];
     PoliciesSummary summary;
     Query query;
 
     if (!query_parse(request->query, NULL, 0, request->arena, &query, error))
         return page_write_error(out, 400, error);
-    if (policies_summary_make(api, is_over, &end_nsec, request->arena, &summary) < 0)
+    if (policies_summary_make(api, cpu_time_is_over, &end_nsec, request->arena, &summary) < 0)
         return page_write_error(out, 500, "out of memory");
     write_page(&summary, out);
     return buf_error(out) ? page_write_error(out, 500, "out of memory") : 200;

@@ -26,6 +26,7 @@
 typedef struct ApiContext ApiContext;
 
 #define POLICIES_SUMMARY_PODS_MAX 50u
+#define POLICIES_SUMMARY_CPU_NSEC (500 * NSEC_PER_MSEC) /* for a page; the rest is left out */
 
 typedef struct RuleSummary {
     Str name, kind, reason; /* kind: "expression", "nodeLabels", … */

@@ -1,4 +1,8 @@
+/* Rules in force, each evaluated by itself for one pod; for pages, never for a decision. */
+
 #include "api/rule-evaluation.h"
+
+#include "base/clock.h"
 
 #include <errno.h>
 
@@ -73,4 +77,8 @@ const uint32_t *rule_evaluation_rows(const View *view, Arena *arena, size_t *ret
             rows[n++] = row;
     *ret_n = n;
     return rows;
+}
+
+bool cpu_time_is_over(void *context) {
+    return clock_thread_cpu_nsec() > *(const int64_t *)context;
 }

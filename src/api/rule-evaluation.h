@@ -44,3 +44,6 @@ int rule_evaluation_filter(const RuleEvaluation *evaluation, const RequestTime *
 /* All rows of @view that have a node, in @arena; how many through @ret_n. NULL when out of memory.
  */
 const uint32_t *rule_evaluation_rows(const View *view, Arena *arena, size_t *ret_n);
+
+/* An is_over() for pages: whether the CPU time of this thread has passed the int64_t @context. */
+bool cpu_time_is_over(void *context);

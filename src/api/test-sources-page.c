@@ -5,7 +5,7 @@
 #include "base/nsec.h"
 #include "base/test-assert.h"
 #include "monitor/health.h"
-#include "monitor/source-figures.h"
+#include "monitor/metrics-internal.h"
 #include "policy/test-scene.h"
 
 #define BUDGET ((size_t)64 * 1024 * 1024)

@@ -31,7 +31,7 @@
 #define COMMENT ": still here\n\n"
 
 struct Updates {
-    pthread_mutex_t mutex; /* guards the listeners */
+    pthread_mutex_t lock; /* guards the listeners */
     HttpStream *listeners[LISTENERS_MAX];
     size_t n;
     bool has_newcomer; /* who has been told nothing yet, and is to hear of the last ones */
@@ -50,7 +50,7 @@ Updates *updates_new(void) {
     if (!updates)
         return NULL;
     updates->text = BUF_INIT(UPDATE_MAX);
-    (void)pthread_mutex_init(&updates->mutex, NULL);
+    (void)pthread_mutex_init(&updates->lock, NULL);
     return updates;
 }
 
@@ -60,7 +60,7 @@ Updates *updates_free(Updates *updates) {
     for (size_t i = 0; i < updates->n; i++)
         stream_close(updates->listeners[i]);
     buf_done(&updates->text);
-    (void)pthread_mutex_destroy(&updates->mutex);
+    (void)pthread_mutex_destroy(&updates->lock);
     free(updates);
     return NULL;
 }
@@ -68,7 +68,7 @@ Updates *updates_free(Updates *updates) {
 bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
     HttpStream *stream = NULL;
 
-    (void)pthread_mutex_lock(&updates->mutex);
+    (void)pthread_mutex_lock(&updates->lock);
     if (updates->n < LISTENERS_MAX)
         stream = server_stream(request, tag);
     if (stream) {
@@ -76,7 +76,7 @@ bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
         updates->listeners[updates->n++] = stream;
         updates->has_newcomer = true;
     }
-    (void)pthread_mutex_unlock(&updates->mutex);
+    (void)pthread_mutex_unlock(&updates->lock);
     return stream != NULL;
 }
 
@@ -178,10 +178,10 @@ static void write_decision(JsonWriter *writer, const PastDecision *past) {
 static bool take_newcomer(Updates *updates) {
     bool has_newcomer;
 
-    (void)pthread_mutex_lock(&updates->mutex);
+    (void)pthread_mutex_lock(&updates->lock);
     has_newcomer = updates->has_newcomer;
     updates->has_newcomer = false;
-    (void)pthread_mutex_unlock(&updates->mutex);
+    (void)pthread_mutex_unlock(&updates->lock);
     return has_newcomer;
 }
 
@@ -232,16 +232,16 @@ static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
 static size_t count_listeners(Updates *updates) {
     size_t n;
 
-    (void)pthread_mutex_lock(&updates->mutex);
+    (void)pthread_mutex_lock(&updates->lock);
     n = updates->n;
-    (void)pthread_mutex_unlock(&updates->mutex);
+    (void)pthread_mutex_unlock(&updates->lock);
     return n;
 }
 
 static void tell_all(Updates *updates, Str text) {
     size_t n = 0;
 
-    (void)pthread_mutex_lock(&updates->mutex);
+    (void)pthread_mutex_lock(&updates->lock);
     for (size_t i = 0; i < updates->n; i++) {
         HttpStream *stream = updates->listeners[i];
 
@@ -251,7 +251,7 @@ static void tell_all(Updates *updates, Str text) {
             stream_close(stream);
     }
     updates->n = n;
-    (void)pthread_mutex_unlock(&updates->mutex);
+    (void)pthread_mutex_unlock(&updates->lock);
 }
 
 void updates_tick(Updates *updates, ApiContext *api, int64_t now_nsec) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/nsec.h"
-#include "dashboard/hour.h"
+#include "dashboard/page-parts.h"
 
 #define WIDTH 720
 #define ROWS 4 /* of numbers, above the lines */
@@ -69,20 +69,20 @@ typedef struct AxisLine {
 
 static const AxisLine lines[] = {
     {"rejected", "Solid line: nodes rejected by filters", "in 10 s", rejected_of},
-    {"p99", "Dashed line: p99 latency of filters", "ms", hour_p99_msec},
+    {"p99", "Dashed line: p99 latency of filters", "ms", slot_p99_msec},
 };
 
 /* NaN: nothing is known, also before the start. */
 static double value_of(const Axis *axis, const AxisLine *line, size_t slot) {
     const LatencySlot *at = &axis->slots[slot];
 
-    return hour_was_there(axis->context, at) ? line->of(at) : (double)NAN;
+    return last_hour_covers(axis->context, at) ? line->of(at) : (double)NAN;
 }
 
 static double highest_of(const Axis *axis, const AxisLine *line) {
     double highest = 0;
 
-    for (size_t i = axis->first; i < HOUR_SLOTS; i++)
+    for (size_t i = axis->first; i < LAST_HOUR_SLOTS; i++)
         highest = fmax(highest, value_of(axis, line, i)); /* which passes NaN over */
     return highest;
 }
@@ -92,7 +92,7 @@ static void draw_line(const Axis *axis, const AxisLine *line) {
     double highest = highest_of(axis, line);
     bool is_open = false;
 
-    for (size_t i = axis->first; i < HOUR_SLOTS; i++) {
+    for (size_t i = axis->first; i < LAST_HOUR_SLOTS; i++) {
         double value = value_of(axis, line, i);
         double x = (double)(i + 1 - axis->first) * WIDTH / (double)(LATENCY_SLOTS - axis->first);
         double y = BOTTOM - (highest > 0 ? value / highest * (BOTTOM - TOP - 4) : 0);
@@ -105,7 +105,7 @@ static void draw_line(const Axis *axis, const AxisLine *line) {
         return;
     html_write(axis->html, "<path class='%s' fill='none'>", line->class);
     html_attr(axis->html, "d", buf_str(&path));
-    if (line->of == hour_p99_msec)
+    if (line->of == slot_p99_msec)
         html_attr(axis->html, "stroke-dasharray", STR("5 3"));
     html_close(axis->html);
 }
@@ -230,7 +230,7 @@ static void draw_caption(const Axis *axis) {
 }
 
 void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n) {
-    const LatencySlot *slots = hour_read(context);
+    const LatencySlot *slots = last_hour_read(context);
     unsigned span_min = choose_span(uptime_nsec(context));
     Axis axis = {
         .context = context,

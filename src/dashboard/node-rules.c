@@ -17,10 +17,6 @@ typedef struct RuleCheck {
     size_t n_failed;
 } RuleCheck;
 
-static bool is_over(void *context) {
-    return clock_thread_cpu_nsec() > *(const int64_t *)context;
-}
-
 /* Which value met which limit, as the rule tells it. */
 static Str tell(RuleCheck *check, const Filter *filter) {
     CelValue value;
@@ -119,7 +115,7 @@ void node_draw_failures(const NodeScene *scene, Html *html, const PodsSummary *p
     RuleCheck check = {
         .scene = scene,
         .html = html,
-        .time = {.now_nsec = scene->at_nsec, .is_over = is_over, .context = &end_nsec},
+        .time = {.now_nsec = scene->at_nsec, .is_over = cpu_time_is_over, .context = &end_nsec},
         .arena = arena,
     };
 

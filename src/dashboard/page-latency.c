@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "base/nsec.h"
-#include "dashboard/hour.h"
+#include "dashboard/page-parts.h"
 #include "dashboard/widgets.h"
 
 #define WINDOW_DEFAULT_SEC 300
@@ -265,24 +265,24 @@ static void draw_line(const LatencyPage *summary, const LatencySlot *slots, doub
         .label = label,
         .unit = unit,
         .values = values,
-        .n = HOUR_SLOTS,
+        .n = LAST_HOUR_SLOTS,
         .step_sec = LATENCY_SLOT_SEC,
     };
 
-    for (size_t i = 0; i < HOUR_SLOTS; i++)
-        values[i] = hour_was_there(summary->context, &slots[i]) ? of(&slots[i]) : (double)NAN;
+    for (size_t i = 0; i < LAST_HOUR_SLOTS; i++)
+        values[i] = last_hour_covers(summary->context, &slots[i]) ? of(&slots[i]) : (double)NAN;
     widget_line(summary->html, &line);
 }
 
 static void draw_hour(const LatencyPage *summary) {
-    const LatencySlot *slots = hour_read(summary->context);
-    double *values = ARENA_RAW(summary->context->arena, double, HOUR_SLOTS);
+    const LatencySlot *slots = last_hour_read(summary->context);
+    double *values = ARENA_RAW(summary->context->arena, double, LAST_HOUR_SLOTS);
 
     if (!slots || !values)
         return;
     widget_section(summary->html, "hour", "The last hour");
     draw_line(summary, slots, values, requests_of, "Requests", "a second");
-    draw_line(summary, slots, values, hour_p99_msec, "Filter p99 latency", "ms");
+    draw_line(summary, slots, values, slot_p99_msec, "Filter p99 latency", "ms");
     draw_line(summary, slots, values, late_of, "Deadline exceeded", "in 10 s");
     html_close(summary->html);
 }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 #include "dashboard/dashboard.h"
-#include "dashboard/headline.h"
-#include "dashboard/hour.h"
+#include "dashboard/page-parts.h"
 #include "dashboard/widgets.h"
 #include "history/pods-summary.h"
 
@@ -75,7 +74,7 @@ static void draw_p99(const PageContext *context, Html *html) {
 }
 
 static void draw_tiles(const PageContext *context, Html *html) {
-    const LatencySlot *slots = hour_read(context);
+    const LatencySlot *slots = last_hour_read(context);
     LatencyVerb verbs[_VERB_MAX];
 
     if (!slots)
@@ -117,11 +116,11 @@ static void draw_decision(const PageContext *context, Html *html, const PastDeci
     html_write(html, "<tr><td>%td</td><td>", past->at_nsec);
     widget_pod(html, past->pod_namespace, past->pod_name);
     html_write(html, "</td><td>");
-    headline_open_link(html, past);
+    decision_open_link(html, past);
     html_write(html, "%s</a></td><td class='number'>", verb_name(past->verb));
-    headline_counts(html, past);
+    decision_counts(html, past);
     html_write(html, "</td><td>");
-    headline_said(html, past);
+    decision_result(html, past);
     html_write(html, "</td></tr>");
 }
 

@@ -10,17 +10,11 @@
 #include <stdlib.h>
 
 #include "api/policies-summary.h"
+#include "api/rule-evaluation.h"
 #include "base/clock.h"
 #include "base/shell.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"
-
-/* A processor's time that one look may take; what is not known by then is left out. */
-#define TIME_MAX_NSEC (500 * NSEC_PER_MSEC)
-
-static bool is_over(void *context) {
-    return clock_thread_cpu_nsec() > *(const int64_t *)context;
-}
 
 /* --- order ------------------------------------------------------------------------------------ */
 
@@ -233,10 +227,11 @@ static void draw_meaning(Html *html) {
 /* --- the page --------------------------------------------------------------------------------- */
 
 unsigned page_policies(const PageContext *context, Html *html) {
-    int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
+    int64_t end_nsec = clock_thread_cpu_nsec() + POLICIES_SUMMARY_CPU_NSEC;
     PoliciesSummary summary;
 
-    if (policies_summary_make(context->api, is_over, &end_nsec, context->arena, &summary) < 0)
+    if (policies_summary_make(context->api, cpu_time_is_over, &end_nsec, context->arena, &summary) <
+        0)
         return widget_no_memory(html, "this page");
     if (summary.n == 0) {
         widget_empty(html,

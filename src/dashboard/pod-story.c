@@ -8,7 +8,7 @@
 
 #include "base/calendar.h"
 #include "base/nsec.h"
-#include "dashboard/headline.h"
+#include "dashboard/page-parts.h"
 #include "dashboard/pod-internal.h"
 
 #define ATTEMPTS_SHOWN 50u
@@ -154,9 +154,9 @@ static void draw_verbs(Html *html, const PodAttempt *attempt) {
 /* What the attempt came to: a bind says more than a filter. */
 static void draw_outcome(Html *html, const PodAttempt *attempt) {
     if (attempt->bind.past)
-        headline_said(html, attempt->bind.past);
+        decision_result(html, attempt->bind.past);
     else
-        headline_said(html, pod_attempt_first(attempt));
+        decision_result(html, pod_attempt_first(attempt));
 }
 
 static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t number) {
@@ -169,7 +169,7 @@ static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t 
     if (attempt == page->attempt)
         html_attr(html, "class", STR("chosen"));
     widget_open_head(html);
-    headline_open_link(html, first);
+    decision_open_link(html, first);
     if (attempt == page->attempt)
         html_attr(html, "aria-current", STR("true"));
     html_write(html, "Attempt %zu</a>", number);
@@ -177,7 +177,7 @@ static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t 
         html_write(html, " ← shown below");
     html_write(html, "</th><td>%td</td><td class='number'>", first->at_nsec);
     if (attempt->filter.past)
-        headline_counts(html, attempt->filter.past);
+        decision_counts(html, attempt->filter.past);
     html_write(html, "</td><td>");
     draw_verbs(html, attempt);
     html_write(html, "</td><td>");

@@ -37,7 +37,12 @@ static void test_is_it_slow(void **state) {
     } cases[] = {
         {"quick", 1, 2, 3, "\"good\">No: </strong>p99 latency of filter is", "Most of the time"},
         {"evaluating", 100, 500, 100, "Most of the time is spent evaluating policies", ">No: "},
-        {"reading", 400, 100, 300, "nodeCacheCapable: true kube-scheduler sends node names", ">No: "},
+        {"reading",
+            400,
+            100,
+            300,
+            "nodeCacheCapable: true kube-scheduler sends node names",
+            ">No: "},
         {"writing", 300, 100, 400, "check the scheduler&#39;s machine and the network", ">No: "},
     };
 

@@ -7,7 +7,7 @@ struct ArenaPool {
     size_t budget, keep_max;
     unsigned max;
 
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t lock; /* guards what follows */
     unsigned n;
     Arena *kept[]; /* a stack */
 };
@@ -20,7 +20,7 @@ ArenaPool *arena_pool_new(unsigned max, size_t budget, size_t keep_max) {
     pool->budget = budget;
     pool->keep_max = keep_max;
     pool->max = max;
-    (void)pthread_mutex_init(&pool->mutex, NULL);
+    (void)pthread_mutex_init(&pool->lock, NULL);
     return pool;
 }
 
@@ -29,7 +29,7 @@ ArenaPool *arena_pool_free(ArenaPool *pool) {
         return NULL;
     while (pool->n > 0)
         arena_free(pool->kept[--pool->n]);
-    (void)pthread_mutex_destroy(&pool->mutex);
+    (void)pthread_mutex_destroy(&pool->lock);
     free(pool);
     return NULL;
 }
@@ -37,10 +37,10 @@ ArenaPool *arena_pool_free(ArenaPool *pool) {
 Arena *arena_pool_take(ArenaPool *pool) {
     Arena *arena = NULL;
 
-    (void)pthread_mutex_lock(&pool->mutex);
+    (void)pthread_mutex_lock(&pool->lock);
     if (pool->n > 0)
         arena = pool->kept[--pool->n];
-    (void)pthread_mutex_unlock(&pool->mutex);
+    (void)pthread_mutex_unlock(&pool->lock);
     return arena;
 }
 
@@ -53,11 +53,11 @@ void arena_pool_give(ArenaPool *pool, Arena *arena) {
 
     arena_reset(arena);
     if (arena_size(arena) <= pool->keep_max) {
-        (void)pthread_mutex_lock(&pool->mutex);
+        (void)pthread_mutex_lock(&pool->lock);
         is_kept = pool->n < pool->max;
         if (is_kept)
             pool->kept[pool->n++] = arena;
-        (void)pthread_mutex_unlock(&pool->mutex);
+        (void)pthread_mutex_unlock(&pool->lock);
     }
     if (!is_kept)
         arena_free(arena);

@@ -36,8 +36,8 @@ struct BodyStore {
     size_t body_max, memory_max;
     atomic_size_t memory;
 
-    pthread_mutex_t mutex; /* guards what follows */
-    Small *kept;           /* a stack */
+    pthread_mutex_t lock; /* guards what follows */
+    Small *kept;          /* a stack */
     unsigned n_kept, keep;
 };
 
@@ -54,7 +54,7 @@ BodyStore *body_store_new(size_t body_max, size_t memory_max, unsigned keep) {
     store->body_max = body_max;
     store->memory_max = memory_max;
     store->keep = keep;
-    pthread_mutex_init(&store->mutex, NULL);
+    pthread_mutex_init(&store->lock, NULL);
     return store;
 }
 
@@ -63,7 +63,7 @@ BodyStore *body_store_free(BodyStore *store) {
         return NULL;
     while (store->n_kept > 0)
         (void)munmap(store->kept[--store->n_kept].data, BODY_SMALL);
-    pthread_mutex_destroy(&store->mutex);
+    pthread_mutex_destroy(&store->lock);
     free(store->kept);
     free(store);
     return NULL;
@@ -117,21 +117,21 @@ static void *map_new(size_t size) {
 static Small small_take(BodyStore *store) {
     Small small = {0};
 
-    pthread_mutex_lock(&store->mutex);
+    pthread_mutex_lock(&store->lock);
     if (store->n_kept > 0)
         small = store->kept[--store->n_kept];
-    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_unlock(&store->lock);
     return small;
 }
 
 static void small_give(BodyStore *store, Small small) {
     UNPOISON(small.data, BODY_SMALL);
-    pthread_mutex_lock(&store->mutex);
+    pthread_mutex_lock(&store->lock);
     if (store->n_kept < store->keep) {
         store->kept[store->n_kept++] = small;
         small.data = NULL;
     }
-    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_unlock(&store->lock);
     if (small.data)
         (void)munmap(small.data, BODY_SMALL);
 }

@@ -31,8 +31,8 @@ struct Connections {
     atomic_uint_fast64_t *refused;
     atomic_uint_fast64_t total;
 
-    pthread_mutex_t mutex; /* guards what follows */
-    Connection **slots;    /* NULL: free */
+    pthread_mutex_t lock; /* guards what follows */
+    Connection **slots;   /* NULL: free */
     unsigned capacity;
     unsigned n, n_cut; /* n counts those that are cut too */
 };
@@ -50,7 +50,7 @@ Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t 
         free(connections);
         return NULL;
     }
-    pthread_mutex_init(&connections->mutex, NULL);
+    pthread_mutex_init(&connections->lock, NULL);
     return connections;
 }
 
@@ -59,7 +59,7 @@ Connections *connections_free(Connections *connections) {
         return NULL;
     for (unsigned i = 0; i < connections->capacity; i++)
         free(connections->slots[i]);
-    pthread_mutex_destroy(&connections->mutex);
+    pthread_mutex_destroy(&connections->lock);
     free(connections->slots);
     free(connections);
     return NULL;
@@ -70,11 +70,11 @@ unsigned connections_capacity(const Connections *connections) {
 }
 
 static void lock(const Connections *connections) {
-    pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&connections->mutex);
+    pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&connections->lock);
 }
 
 static void unlock(const Connections *connections) {
-    pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&connections->mutex);
+    pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&connections->lock);
 }
 
 unsigned connections_count(const Connections *connections) {

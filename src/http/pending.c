@@ -8,7 +8,7 @@
 
 struct Pendings {
     Ref ref; /* one for the server, one for each pending */
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     pthread_cond_t filled; /* a fill function has returned */
     HttpPending *first;    /* those whose request has not ended */
     unsigned n, max;
@@ -42,7 +42,7 @@ Pendings *pendings_new(unsigned max) {
         return NULL;
     pendings->ref = REF_ONE;
     pendings->max = max;
-    pthread_mutex_init(&pendings->mutex, NULL);
+    pthread_mutex_init(&pendings->lock, NULL);
     pthread_cond_init(&pendings->filled, NULL);
     return pendings;
 }
@@ -51,7 +51,7 @@ static void pendings_unref(Pendings *pendings) {
     if (!ref_drop(&pendings->ref))
         return;
     pthread_cond_destroy(&pendings->filled);
-    pthread_mutex_destroy(&pendings->mutex);
+    pthread_mutex_destroy(&pendings->lock);
     free(pendings);
 }
 
@@ -65,11 +65,11 @@ static void pending_unref(HttpPending *pending) {
 }
 
 static void lock(Pendings *pendings) {
-    pthread_mutex_lock(&pendings->mutex);
+    pthread_mutex_lock(&pendings->lock);
 }
 
 static void unlock(Pendings *pendings) {
-    pthread_mutex_unlock(&pendings->mutex);
+    pthread_mutex_unlock(&pendings->lock);
 }
 
 unsigned pendings_count(Pendings *pendings) {
@@ -133,7 +133,7 @@ static void resume(HttpPending *pending) {
 /* With the lock held, and a reference to @pending. */
 static void wait_for_fill(HttpPending *pending) {
     while (pending->progress == PROGRESS_FILLING)
-        pthread_cond_wait(&pending->all->filled, &pending->all->mutex);
+        pthread_cond_wait(&pending->all->filled, &pending->all->lock);
 }
 
 PendingState pending_wait(HttpPending *pending, struct MHD_Connection *mhd, HttpReply *ret) {
@@ -212,7 +212,7 @@ void pendings_close(Pendings *pendings) {
         }
     /* What is open now is not suspended, and will not be: pending_wait() sees to it. */
     while (is_any_filling(pendings))
-        pthread_cond_wait(&pendings->filled, &pendings->mutex);
+        pthread_cond_wait(&pendings->filled, &pendings->lock);
     unlock(pendings);
 }
 

@@ -12,7 +12,7 @@
 struct Streams {
     Ref ref; /* one for the server, one for each stream */
     Connections *connections;
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     HttpStream *first; /* those whose request has not ended */
     unsigned n, max;
     bool is_ending; /* no more is taken, what waits goes out */
@@ -43,14 +43,14 @@ Streams *streams_new(unsigned max, Connections *connections) {
     streams->ref = REF_ONE;
     streams->max = max;
     streams->connections = connections;
-    (void)pthread_mutex_init(&streams->mutex, NULL);
+    (void)pthread_mutex_init(&streams->lock, NULL);
     return streams;
 }
 
 static void streams_unref(Streams *streams) {
     if (!ref_drop(&streams->ref))
         return;
-    (void)pthread_mutex_destroy(&streams->mutex);
+    (void)pthread_mutex_destroy(&streams->lock);
     free(streams);
 }
 
@@ -65,11 +65,11 @@ static void stream_unref(HttpStream *stream) {
 }
 
 static void lock(Streams *streams) {
-    (void)pthread_mutex_lock(&streams->mutex);
+    (void)pthread_mutex_lock(&streams->lock);
 }
 
 static void unlock(Streams *streams) {
-    (void)pthread_mutex_unlock(&streams->mutex);
+    (void)pthread_mutex_unlock(&streams->lock);
 }
 
 /* --- one of them ------------------------------------------------------------------------------ */

@@ -20,7 +20,7 @@
 /* What the callbacks have seen, and the requests that wait. */
 typedef struct Desk {
     Server *server;
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     pthread_cond_t changed;
     HttpPending *queue[QUEUE_MAX];
     size_t n_queue;
@@ -32,27 +32,27 @@ typedef struct Desk {
 } Desk;
 
 static void put(Desk *desk, HttpPending *pending) {
-    pthread_mutex_lock(&desk->mutex);
+    pthread_mutex_lock(&desk->lock);
     assert_true(desk->n_queue < QUEUE_MAX);
     desk->queue[desk->n_queue++] = pending;
     pthread_cond_broadcast(&desk->changed);
-    pthread_mutex_unlock(&desk->mutex);
+    pthread_mutex_unlock(&desk->lock);
 }
 
 /* Any of those that wait; waits for one. NULL: it is over. */
 static HttpPending *take(Desk *desk, unsigned *rng) {
     HttpPending *pending = NULL;
 
-    pthread_mutex_lock(&desk->mutex);
+    pthread_mutex_lock(&desk->lock);
     while (desk->n_queue == 0 && !desk->is_over)
-        pthread_cond_wait(&desk->changed, &desk->mutex);
+        pthread_cond_wait(&desk->changed, &desk->lock);
     if (desk->n_queue > 0) {
         size_t i = (size_t)rand_r(rng) % desk->n_queue;
 
         pending = desk->queue[i];
         desk->queue[i] = desk->queue[--desk->n_queue];
     }
-    pthread_mutex_unlock(&desk->mutex);
+    pthread_mutex_unlock(&desk->lock);
     return pending;
 }
 
@@ -63,21 +63,21 @@ static HttpPending *take_one(Desk *desk) {
 }
 
 static void wait_for_queue(Desk *desk, size_t n) {
-    pthread_mutex_lock(&desk->mutex);
+    pthread_mutex_lock(&desk->lock);
     while (desk->n_queue < n)
-        pthread_cond_wait(&desk->changed, &desk->mutex);
-    pthread_mutex_unlock(&desk->mutex);
+        pthread_cond_wait(&desk->changed, &desk->lock);
+    pthread_mutex_unlock(&desk->lock);
 }
 
 /* Waits until @n requests that were put off have ended; returns how many were broken. */
 static size_t wait_for_outcomes(Desk *desk, size_t n) {
     size_t n_broken;
 
-    pthread_mutex_lock(&desk->mutex);
+    pthread_mutex_lock(&desk->lock);
     while (desk->n_sent + desk->n_broken < n)
-        pthread_cond_wait(&desk->changed, &desk->mutex);
+        pthread_cond_wait(&desk->changed, &desk->lock);
     n_broken = desk->n_broken;
-    pthread_mutex_unlock(&desk->mutex);
+    pthread_mutex_unlock(&desk->lock);
     return n_broken;
 }
 
@@ -159,7 +159,7 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
 static void finished(void *context, const HttpOutcome *outcome) {
     Desk *desk = context;
 
-    pthread_mutex_lock(&desk->mutex);
+    pthread_mutex_lock(&desk->lock);
     if (outcome->tag == TAG) {
         desk->last = *outcome;
         if (outcome->status == 0)
@@ -168,14 +168,14 @@ static void finished(void *context, const HttpOutcome *outcome) {
             desk->n_sent++;
     }
     pthread_cond_broadcast(&desk->changed);
-    pthread_mutex_unlock(&desk->mutex);
+    pthread_mutex_unlock(&desk->lock);
 }
 
 static void open_desk(Desk *desk, ServerOptions options) {
     const ServerCallbacks callbacks = {
         .context = desk, .admit = admit, .handle = handle, .finished = finished};
 
-    *desk = (Desk){.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    *desk = (Desk){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     options.port = 0;
     assert_int_equal(server_new(&options, &callbacks, &desk->server), 0);
 }
@@ -341,10 +341,10 @@ static void *answer_all(void *context) {
 }
 
 static void dismiss(Desk *desk, pthread_t *answerers, size_t n) {
-    pthread_mutex_lock(&desk->mutex);
+    pthread_mutex_lock(&desk->lock);
     desk->is_over = true;
     pthread_cond_broadcast(&desk->changed);
-    pthread_mutex_unlock(&desk->mutex);
+    pthread_mutex_unlock(&desk->lock);
     for (size_t i = 0; i < n; i++)
         (void)pthread_join(answerers[i], NULL);
 }

@@ -12,7 +12,7 @@
 
 /* What the callbacks have seen. */
 typedef struct Seen {
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     pthread_cond_t changed;
     HttpOutcome outcomes[16];
     size_t n_outcomes;
@@ -76,21 +76,21 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
 static void finished(void *context, const HttpOutcome *outcome) {
     Seen *seen = context;
 
-    pthread_mutex_lock(&seen->mutex);
+    pthread_mutex_lock(&seen->lock);
     assert_true(seen->n_outcomes < 16);
     seen->outcomes[seen->n_outcomes++] = *outcome;
     pthread_cond_signal(&seen->changed);
-    pthread_mutex_unlock(&seen->mutex);
+    pthread_mutex_unlock(&seen->lock);
 }
 
 static HttpOutcome wait_for_outcome(Seen *seen, size_t n) {
     HttpOutcome outcome;
 
-    pthread_mutex_lock(&seen->mutex);
+    pthread_mutex_lock(&seen->lock);
     while (seen->n_outcomes <= n)
-        pthread_cond_wait(&seen->changed, &seen->mutex);
+        pthread_cond_wait(&seen->changed, &seen->lock);
     outcome = seen->outcomes[n];
-    pthread_mutex_unlock(&seen->mutex);
+    pthread_mutex_unlock(&seen->lock);
     return outcome;
 }
 
@@ -99,7 +99,7 @@ static Server *start(Seen *seen, ServerOptions options) {
         .context = seen, .admit = admit, .handle = handle, .finished = finished};
     Server *server = NULL;
 
-    *seen = (Seen){.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    *seen = (Seen){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     options.port = 0;
     assert_int_equal(server_new(&options, &callbacks, &server), 0);
     assert_int_not_equal(server_port(server), 0);
@@ -378,9 +378,9 @@ static void test_broken_and_late_requests(void **state) {
     for (size_t n = 0; n == 0;) {
         server_tick(server, clock_monotonic_nsec());
         (void)usleep(10 * 1000);
-        pthread_mutex_lock(&seen.mutex);
+        pthread_mutex_lock(&seen.lock);
         n = seen.n_outcomes;
-        pthread_mutex_unlock(&seen.mutex);
+        pthread_mutex_unlock(&seen.lock);
     }
     assert_int_equal(wait_for_outcome(&seen, 0).status, 0);
 

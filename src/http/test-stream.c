@@ -17,7 +17,7 @@
 /* What the callbacks have seen, and the streams that were opened. */
 typedef struct Radio {
     Server *server;
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     pthread_cond_t changed;
     HttpStream *streams[ROOM];
     size_t n;
@@ -37,23 +37,23 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     *reply = (HttpReply){.status = 503, .slices = &no, .n_slices = 1, .tag = 77};
     if (!stream)
         return;
-    pthread_mutex_lock(&radio->mutex);
+    pthread_mutex_lock(&radio->lock);
     assert_true(radio->n < ROOM);
     radio->streams[radio->n++] = stream;
     pthread_cond_broadcast(&radio->changed);
-    pthread_mutex_unlock(&radio->mutex);
+    pthread_mutex_unlock(&radio->lock);
 }
 
 static void finished(void *context, const HttpOutcome *outcome) {
     Radio *radio = context;
 
-    pthread_mutex_lock(&radio->mutex);
+    pthread_mutex_lock(&radio->lock);
     if (outcome->tag == TAG) {
         radio->last = *outcome;
         radio->n_ended++;
     }
     pthread_cond_broadcast(&radio->changed);
-    pthread_mutex_unlock(&radio->mutex);
+    pthread_mutex_unlock(&radio->lock);
 }
 
 static void switch_on(Radio *radio) {
@@ -61,7 +61,7 @@ static void switch_on(Radio *radio) {
         .context = radio, .admit = admit, .handle = handle, .finished = finished};
     ServerOptions options = server_default_options();
 
-    *radio = (Radio){.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    *radio = (Radio){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     options.port = 0;
     assert_int_equal(server_new(&options, &callbacks, &radio->server), 0);
 }
@@ -77,22 +77,22 @@ static void switch_off(Radio *radio) {
 static HttpStream *take_stream(Radio *radio) {
     HttpStream *stream;
 
-    pthread_mutex_lock(&radio->mutex);
+    pthread_mutex_lock(&radio->lock);
     while (radio->n == 0)
-        pthread_cond_wait(&radio->changed, &radio->mutex);
+        pthread_cond_wait(&radio->changed, &radio->lock);
     stream = radio->streams[--radio->n];
-    pthread_mutex_unlock(&radio->mutex);
+    pthread_mutex_unlock(&radio->lock);
     return stream;
 }
 
 static HttpOutcome wait_for_end(Radio *radio, size_t n) {
     HttpOutcome outcome;
 
-    pthread_mutex_lock(&radio->mutex);
+    pthread_mutex_lock(&radio->lock);
     while (radio->n_ended < n)
-        pthread_cond_wait(&radio->changed, &radio->mutex);
+        pthread_cond_wait(&radio->changed, &radio->lock);
     outcome = radio->last;
-    pthread_mutex_unlock(&radio->mutex);
+    pthread_mutex_unlock(&radio->lock);
     return outcome;
 }
 
@@ -248,10 +248,10 @@ static void test_enough(void **state) {
     (void)close(fds[0]);
     while (
         figures_of(&radio).connections > SERVER_STREAMS_MAX) { /* it is noticed when it is told */
-        pthread_mutex_lock(&radio.mutex);
+        pthread_mutex_lock(&radio.lock);
         for (size_t i = 0; i < radio.n; i++)
             (void)!stream_send(radio.streams[i], STR("x"));
-        pthread_mutex_unlock(&radio.mutex);
+        pthread_mutex_unlock(&radio.lock);
         (void)usleep(1000);
     }
     for (size_t i = 1; i <= SERVER_STREAMS_MAX; i++)
@@ -391,14 +391,14 @@ static void *come_and_go(void *context) {
 static void tell_all(Radio *radio, Str news, unsigned *rng) {
     size_t n = 0;
 
-    pthread_mutex_lock(&radio->mutex);
+    pthread_mutex_lock(&radio->lock);
     for (size_t i = 0; i < radio->n; i++)
         if (stream_send(radio->streams[i], news) && rand_r(rng) % 50 != 0)
             radio->streams[n++] = radio->streams[i];
         else
             stream_close(radio->streams[i]);
     radio->n = n;
-    pthread_mutex_unlock(&radio->mutex);
+    pthread_mutex_unlock(&radio->lock);
 }
 
 static void test_crowd(void **state) {

@@ -39,7 +39,7 @@ struct TlsStore {
     size_t n_names;
     atomic_uint_fast64_t generation;
 
-    pthread_mutex_t mutex; /* guards set */
+    pthread_mutex_t lock; /* guards set */
     TlsSet *set;
 
     /* GnuTLS does not promise that a trust list may be asked by two threads at
@@ -298,7 +298,7 @@ int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t err
     (void)snprintf(error, error_size, "out of memory");
     if (!store)
         return -ENOMEM;
-    pthread_mutex_init(&store->mutex, NULL);
+    pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->verify_mutex, NULL);
     r = copy_paths(store, files);
     if (r == 0)
@@ -320,7 +320,7 @@ TlsStore *tls_store_free(TlsStore *store) {
     for (size_t i = 0; i < store->n_names; i++)
         free((void *)(uintptr_t)store->names[i].ptr);
     free(store->names);
-    pthread_mutex_destroy(&store->mutex);
+    pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->verify_mutex);
     free(store);
     return NULL;
@@ -335,10 +335,10 @@ TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size) {
         tls_set_unref(set);
         return TLS_UNCHANGED;
     }
-    pthread_mutex_lock(&store->mutex);
+    pthread_mutex_lock(&store->lock);
     old = store->set;
     store->set = set;
-    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_unlock(&store->lock);
     atomic_fetch_add(&store->generation, 1);
     tls_set_unref(old);
     return TLS_RELOADED;
@@ -347,10 +347,10 @@ TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size) {
 TlsSet *tls_store_ref_set(TlsStore *store) {
     TlsSet *set;
 
-    pthread_mutex_lock(&store->mutex);
+    pthread_mutex_lock(&store->lock);
     set = store->set;
     ref_take(&set->ref);
-    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_unlock(&store->lock);
     return set;
 }
 

@@ -1,9 +1,8 @@
-#include "monitor/live-figures.h"
+#include "monitor/metrics-internal.h"
 
 #include <inttypes.h>
 
 #include "base/nsec.h"
-#include "monitor/exposition.h"
 
 typedef struct KindFigure {
     const char *name, *type, *help;

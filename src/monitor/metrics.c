@@ -1,14 +1,17 @@
+/* Counters of requests and decisions, and the page /metrics. */
+
 #include "monitor/metrics.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-#include "monitor/exposition.h"
-#include "monitor/live-figures.h"
-#include "monitor/process-figures.h"
+#include "monitor/metrics-internal.h"
 #include "monitor/rule-figures.h"
-#include "monitor/source-figures.h"
 #include "version.h"
 
 /* Statuses that berth sends; 0 is a connection that broke before the reply. */
@@ -107,6 +110,85 @@ PolicyFigure metrics_of_policy(Metrics *metrics, Str policy) {
 
 RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule) {
     return rule_figures_of_rule(metrics->rules, policy, rule);
+}
+
+/* --- Prometheus' text format ------------------------------------------------------------------ */
+
+void exposition_head(Buf *out, const char *name, const char *type, const char *help) {
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+void exposition_count(Buf *out, const char *name, const char *help, uint64_t n) {
+    exposition_head(out, name, "counter", help);
+    buf_printf(out, "%s %" PRIu64 "\n", name, n);
+}
+
+void exposition_gauge(Buf *out, const char *name, const char *help, double value) {
+    exposition_head(out, name, "gauge", help);
+    buf_printf(out, "%s %.17g\n", name, value);
+}
+
+void exposition_value(Buf *out, Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+
+        if (c == '"' || c == '\\')
+            buf_append_char(out, '\\');
+        if (c == '\n')
+            buf_append(out, STR("\\n"));
+        else
+            buf_append_char(out, c);
+    }
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static double count_fds(void) {
+    DIR *folder = opendir("/proc/self/fd");
+    double n = -3; /* ".", ".." and the folder itself */
+
+    if (!folder)
+        return 0;
+    while (readdir(folder))
+        n++;
+    (void)closedir(folder);
+    return n;
+}
+
+static void print_memory(Buf *out) {
+    long pages[2] = {0, 0};
+    FILE *file = fopen("/proc/self/statm", "re");
+    double page = (double)sysconf(_SC_PAGESIZE);
+
+    if (file) {
+        if (fscanf(file, "%ld %ld", &pages[0], &pages[1]) != 2)
+            pages[0] = pages[1] = 0;
+        (void)fclose(file);
+    }
+    exposition_gauge(
+        out, "process_virtual_memory_bytes", "Virtual memory size.", (double)pages[0] * page);
+    exposition_gauge(
+        out, "process_resident_memory_bytes", "Resident memory size.", (double)pages[1] * page);
+}
+
+static void print_process(int64_t started_at_sec, Buf *out) {
+    struct rusage usage = {0};
+    struct rlimit files = {0};
+
+    (void)getrusage(RUSAGE_SELF, &usage);
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    exposition_head(out, "process_cpu_seconds_total", "counter", "User and system CPU time spent.");
+    buf_printf(out,
+        "process_cpu_seconds_total %.6f\n",
+        (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+    print_memory(out);
+    exposition_gauge(out, "process_open_fds", "Open file descriptors.", count_fds());
+    exposition_gauge(out, "process_max_fds", "File descriptors allowed.", (double)files.rlim_cur);
+    exposition_gauge(out,
+        "process_start_time_seconds",
+        "When the process started, since 1970.",
+        (double)started_at_sec);
 }
 
 /* --- the page ------------------------------------------------------------------ */
@@ -352,5 +434,5 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
         (GaugeTime){.now_nsec = state->wall_nsec, .uptime_nsec = state->now_nsec},
         state->arena,
         out);
-    process_figures_print(state->started_at_sec, out);
+    print_process(state->started_at_sec, out);
 }

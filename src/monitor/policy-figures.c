@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "monitor/exposition.h"
+#include "monitor/metrics-internal.h"
 
 #define POLICY_FIGURES_BUDGET ((size_t)4 * 1024 * 1024)
 

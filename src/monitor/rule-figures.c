@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "monitor/exposition.h"
+#include "monitor/metrics-internal.h"
 
 #define RULE_FIGURES_BUDGET ((size_t)16 * 1024 * 1024)
 

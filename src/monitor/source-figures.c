@@ -1,9 +1,8 @@
-#include "monitor/source-figures.h"
+#include "monitor/metrics-internal.h"
 
 #include <inttypes.h>
 
 #include "base/nsec.h"
-#include "monitor/exposition.h"
 #include "policy/program.h"
 
 /* One gauge with its labels: "policy=…,metric=…,source=…". */

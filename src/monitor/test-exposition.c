@@ -1,4 +1,4 @@
-#include "monitor/exposition.h"
+#include "monitor/metrics-internal.h"
 
 #include "base/test-assert.h"
 

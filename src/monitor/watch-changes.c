@@ -109,11 +109,8 @@ static void look_at_bypass(const Look *look) {
         return;
     watch->n_bypassed = look->live->n_bypassed;
     watch->bypass_told_at_nsec = look->now_nsec;
-    (void)snprintf(text,
-        sizeof(text),
-        "%llu pod%s bypassed berth",
-        (unsigned long long)n,
-        n == 1 ? "" : "s");
+    (void)snprintf(
+        text, sizeof(text), "%llu pod%s bypassed berth", (unsigned long long)n, n == 1 ? "" : "s");
     tell(look, CHANGE_BYPASSED, "pods", text);
 }
 

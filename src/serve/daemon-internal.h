@@ -15,7 +15,9 @@
 #include "serve/daemon.h"
 #include "serve/files.h"
 #include "serve/records.h"
-#include "serve/replica-name.h"
+
+/* A pod's name, '_', 16 digits, NUL. */
+#define REPLICA_NAME_MAX 272u
 
 struct Daemon {
     const DaemonOptions *options;
@@ -41,3 +43,6 @@ struct Daemon {
     ApiContext api;  /* all this for pages, ... */
     Answers answers; /* ... and for the verbs */
 };
+
+/* A descriptor to poll, which does not block; -1: there is none (daemon-loop.c). */
+int daemon_open_signals(void);

@@ -5,7 +5,9 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -14,12 +16,61 @@
 #include "input/dump-file.h"
 #include "live/gauge-state.h"
 #include "serve/daemon-internal.h"
-#include "serve/signals.h"
 
 #define TICK_MSEC 250
 #define RELOAD_NSEC NSEC_PER_SEC
 #define DRAIN_NSEC (4 * NSEC_PER_SEC) /* the rest of the promised 5 s is for the way out */
 #define STOP_NSEC (NSEC_PER_SEC / 2)  /* of the watcher's thread, and the poller's */
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+typedef enum SignalAction {
+    SIGNAL_END,    /* SIGTERM, SIGINT */
+    SIGNAL_RELOAD, /* SIGHUP */
+    SIGNAL_DUMP,   /* SIGUSR2 */
+} SignalAction;
+
+static void set_of_interest(sigset_t *ret) {
+    (void)sigemptyset(ret);
+    (void)sigaddset(ret, SIGTERM);
+    (void)sigaddset(ret, SIGINT);
+    (void)sigaddset(ret, SIGHUP);
+    (void)sigaddset(ret, SIGUSR2);
+}
+
+void daemon_block_signals(void) {
+    sigset_t signals;
+
+    set_of_interest(&signals);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+int daemon_open_signals(void) {
+    sigset_t signals;
+
+    set_of_interest(&signals);
+    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static bool read_signal(int fd, SignalAction *ret) {
+    struct signalfd_siginfo info;
+
+    if (read(fd, &info, sizeof(info)) != sizeof(info))
+        return false;
+    switch (info.ssi_signo) {
+    case SIGHUP:
+        *ret = SIGNAL_RELOAD;
+        break;
+    case SIGUSR2:
+        *ret = SIGNAL_DUMP;
+        break;
+    default:
+        *ret = SIGNAL_END;
+        break;
+    }
+    return true;
+}
 
 /* --- what is looked after -------------------------------------------------------------------- */
 
@@ -77,7 +128,7 @@ static bool read_signals(Daemon *daemon) {
     bool is_over = false;
     SignalAction wish;
 
-    while (signals_read(daemon->signal_fd, &wish)) {
+    while (read_signal(daemon->signal_fd, &wish)) {
         switch (wish) {
         case SIGNAL_RELOAD:
             log_info("reloading", LOG_CSTR("signal", "SIGHUP"));

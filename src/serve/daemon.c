@@ -1,10 +1,14 @@
+/* The start and the end of the daemon: everything is made, connected, and freed here. */
+
 #include "serve/daemon.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,8 +16,6 @@
 #include "base/log.h"
 #include "input/file.h"
 #include "serve/daemon-internal.h"
-#include "serve/signals.h"
-#include "serve/transport.h"
 #include "version.h"
 
 #define SPARE_DESCRIPTORS 128u /* files, epoll, the listeners, signals */
@@ -37,6 +39,83 @@ static void note_view(void *context, const View *before, const View *after) {
 
     if (daemon->live)
         live_note_view(daemon->live, before, after);
+}
+
+/* --- transport -------------------------------------------------------------------------------- */
+
+static bool is_open(const char *address) {
+    return address && !server_is_loopback(address);
+}
+
+static int check_verbs(const DaemonOptions *options, char *error) {
+    if (!is_open(options->server.address))
+        return 0;
+    if (!options->insecure_http) {
+        (void)snprintf(error,
+            DAEMON_ERROR_MAX,
+            "plain HTTP on %s would let any client that reaches it influence scheduling: set "
+            "--tls-cert and --tls-key (and --client-ca), listen on 127.0.0.1, or set "
+            "--insecure-http",
+            options->server.address);
+        return -EPERM;
+    }
+    log_warn("INSECURE: plain HTTP on an address that others can reach",
+        LOG_CSTR("address", options->server.address),
+        LOG_CSTR("flag", "--insecure-http"));
+    return 0;
+}
+
+/* Without a token there is nothing but health to be had: that may be plain. */
+static int check_pages(const DaemonOptions *options, char *error) {
+    if (!is_open(options->pages.address) || !options->pages.token_path)
+        return 0;
+    if (!options->insecure_http) {
+        (void)snprintf(error,
+            DAEMON_ERROR_MAX,
+            "plain HTTP on %s would expose the token of --pages-token-file on the network: set "
+            "--tls-cert and --tls-key, or --insecure-http",
+            options->pages.address);
+        return -EPERM;
+    }
+    log_warn("INSECURE: a token over plain HTTP on an address that others can reach",
+        LOG_CSTR("address", options->pages.address),
+        LOG_CSTR("flag", "--insecure-http"));
+    return 0;
+}
+
+static int check_transport(const DaemonOptions *options, char *error) {
+    int r;
+
+    if (options->tls.certificate)
+        return 0;
+    r = check_verbs(options, error);
+    return r < 0 ? r : check_pages(options, error);
+}
+
+/* --- identity --------------------------------------------------------------------------------- */
+
+#define NAME_MAX_LEN 253
+
+/* Uniqueness, not secrecy: where the system has no random bytes yet, the clock will do. */
+static uint64_t random_part(void) {
+    uint64_t number;
+
+    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+        number = (uint64_t)clock_wall_nsec() ^ ((uint64_t)getpid() << 48);
+    return number;
+}
+
+/* The name of this replica: its pod or host, and a random part, because a container that is
+ * restarted in the same pod is another replica. */
+static void make_identity(char ret[static REPLICA_NAME_MAX]) {
+    const char *pod = getenv("POD_NAME");
+    char host[NAME_MAX_LEN + 1] = "";
+
+    if (!pod || !pod[0]) {
+        (void)gethostname(host, sizeof(host) - 1);
+        pod = host[0] ? host : "berth";
+    }
+    (void)snprintf(ret, REPLICA_NAME_MAX, "%.*s_%016" PRIx64, NAME_MAX_LEN, pod, random_part());
 }
 
 /* --- start ------------------------------------------------------------------------ */
@@ -244,10 +323,6 @@ static void tell_exempt(const Exemptions *exempt) {
         log_info("pods exempt from policies", LOG_STR("pods", exempt->items[i].text));
 }
 
-void daemon_block_signals(void) {
-    signals_block();
-}
-
 int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     _cleanup_(daemon_freep) Daemon *daemon = calloc(1, sizeof(*daemon));
     int r;
@@ -265,9 +340,9 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->current.exemptions = &options->exempt;
     daemon->current.context = daemon;
     daemon->current.changed = note_view;
-    daemon->signal_fd = signals_open();
+    daemon->signal_fd = daemon_open_signals();
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    (void)replica_name_make(daemon->identity);
+    make_identity(daemon->identity);
     daemon->expiry = expiry_new();
     daemon->updates = updates_new();
     if (!records_open(&daemon->records, options) || daemon->signal_fd < 0 || daemon->stop_fd < 0 ||
@@ -275,7 +350,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         return -ENOMEM;
     daemon->files.changes = daemon->records.changes;
 
-    r = transport_check(options, error);
+    r = check_transport(options, error);
     if (r == 0)
         r = load_configuration(daemon, error);
     if (r == 0)

@@ -1,12 +1,16 @@
-#include "dashboard/headline.h"
+/* Parts that several pages share. */
+
+#include "dashboard/page-parts.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/nsec.h"
 #include "dashboard/widgets.h"
 
-void headline_counts(Html *html, const PastDecision *past) {
+void decision_counts(Html *html, const PastDecision *past) {
     if (past->verb == VERB_BIND)
         return;
     html_write(html, "%zu → %zu", past->summary.n_in, past->summary.n_out);
@@ -31,7 +35,7 @@ static void draw_filter(Html *html, const PastDecision *past) {
     }
 }
 
-void headline_said(Html *html, const PastDecision *past) {
+void decision_result(Html *html, const PastDecision *past) {
     if (!str_is_empty(past->error)) {
         html_write(html, "<strong class='bad'>✗ error: </strong>%.*s", STR_FMT(past->error));
         return;
@@ -54,7 +58,7 @@ void headline_said(Html *html, const PastDecision *past) {
     }
 }
 
-void headline_open_link(Html *html, const PastDecision *past) {
+void decision_open_link(Html *html, const PastDecision *past) {
     char id[24];
     const HtmlParameter parameters[] = {
         {"namespace", past->pod_namespace},
@@ -63,4 +67,23 @@ void headline_open_link(Html *html, const PastDecision *past) {
     };
 
     html_open_link(html, "/pod", parameters, ELEMENTS_OF(parameters));
+}
+
+/* --- the last hour ---------------------------------------------------------------------------- */
+
+const LatencySlot *last_hour_read(const PageContext *context) {
+    LatencySlot *slots = ARENA_RAW(context->arena, LatencySlot, LATENCY_SLOTS);
+
+    if (slots)
+        latency_slots(context->api->latency, context->now_nsec, slots);
+    return slots;
+}
+
+bool last_hour_covers(const PageContext *context, const LatencySlot *slot) {
+    return slot->ago_sec * NSEC_PER_SEC <= context->now_nsec - context->api->fixed.started_at_nsec;
+}
+
+double slot_p99_msec(const LatencySlot *slot) {
+    return slot->n[VERB_FILTER] > 0 ? (double)slot->p99_nsec[VERB_FILTER] / (double)NSEC_PER_MSEC
+                                    : (double)NAN;
 }
