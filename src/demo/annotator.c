@@ -1,3 +1,5 @@
+/* Annotations with measured values. */
+
 #include "demo/annotator.h"
 
 #include <errno.h>
@@ -17,8 +19,8 @@ bool annotator_is_needed(const Program *rules) {
     return false;
 }
 
-/* What a clock on the wall of @zone shows. What its zone makes of our time as if it were local is
- * as far from it to the one side as local time is to the other. */
+/* Local time in @zone. LoadZones converts from local time only: the offset is applied the other
+ * way round. */
 static int64_t local_sec(const LoadZones *zones, Str zone, int64_t sec) {
     int64_t utc_sec;
 
@@ -55,7 +57,7 @@ static int mark_node(
         if (gauge->source != GAUGE_ANNOTATION || has_mark(changes, n, gauge->annotation))
             continue;
         value = usage_measure(&usage, view->table, row, now_nsec);
-        if (isnan(value)) /* of a node that does not answer the last one stays, and grows old */
+        if (isnan(value)) /* a node that is not ready keeps its last value, which becomes stale */
             return 0;
         changes[n++] = (AddedAnnotation){.key = gauge->annotation,
             .value = print_value(gauge, value, view->measured.zones, now_nsec, arena)};

@@ -1,12 +1,11 @@
 #pragma once
 
 /*
- * Annotator: writes what is measured onto nodes, as crane's does.
+ * Annotator: writes measured values to annotations of nodes, as crane does.
  *
  *     cpu_usage_avg_5m: "0.25000,2026-01-02T11:04:05Z"
  *
- * Which annotations there are, and in whose local time, is read off the metrics of the policies in
- * force.
+ * The metrics of the policies in force say which annotations, and in which time zone.
  */
 
 #include <stdbool.h>

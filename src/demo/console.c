@@ -1,3 +1,5 @@
+/* Buffered output with styles, wrapping and a status line. */
+
 #include "demo/console.h"
 
 #include <sys/ioctl.h>

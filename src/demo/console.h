@@ -1,10 +1,8 @@
 #pragma once
 
 /*
- * Console: text on its way to the person who watches.
- *
- * Collected in one buffer, which leaves in one write; colour only where somebody can see it, and
- * it only repeats what words say. On a terminal the last line may be one that is replaced.
+ * Console: output for the user, buffered and written at once. On a terminal there may be colour,
+ * and the last line may be a status line that is replaced.
  */
 
 #include <stdbool.h>
@@ -26,8 +24,8 @@ typedef struct Console {
     bool is_live; /* a terminal: it has a width, and lines can be replaced */
     bool has_colour;
     Buf text;        /* not yet written */
-    bool has_status; /* the last line is one that is replaced */
-    bool has_failed; /* nobody reads any more */
+    bool has_status; /* the last line is the status line */
+    bool has_failed; /* standard output cannot be written any more */
 } Console;
 
 #define CONSOLE_INIT(live, colour)                                                                 \
@@ -35,7 +33,7 @@ typedef struct Console {
 
 void console_done(Console *console);
 
-/* From here on in @style, until voice_plain(). */
+/* From here on in @style, until console_plain(). */
 void console_paint(Console *console, Style style);
 void console_plain(Console *console);
 
@@ -43,14 +41,13 @@ void console_plain(Console *console);
 void console_painted(Console *console, Style style, size_t width, Str word);
 void console_heading(Console *console, const char *text); /* a line */
 
-/* @text in lines of at most CONSOLE_COLUMNS, the first behind @lead, the others as far from the
- * edge. Words longer than that stand alone. */
+/* @text wrapped at CONSOLE_COLUMNS, the first line behind @lead, the others indented as much. */
 #define CONSOLE_COLUMNS 92u
 void console_paragraph(Console *console, const char *lead, Str text);
 
-/* A line that the next one takes the place of; nothing where lines cannot be replaced. */
+/* Replaces the status line; prints nothing without a terminal. */
 void console_status(Console *console, Str line);
-void console_clear_status(Console *console); /* before anything else is said */
+void console_clear_status(Console *console); /* before other output */
 
 void console_flush(Console *console);
 

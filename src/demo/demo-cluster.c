@@ -1,3 +1,5 @@
+/* The demo's nodes and pods, in a Store; ticks and binds. */
+
 #include "demo/demo-cluster.h"
 
 #include <assert.h>
@@ -19,32 +21,32 @@
 #define DEMO_CLUSTER_BUDGET ((size_t)1024 * 1024 * 1024)
 #define OBJECT_MAX ((size_t)64 * 1024)
 
-/* How full nodes are at the start, percent of what they offer. */
+/* Requests on nodes at the start, in percent of allocatable. */
 #define LOAD_MIN 15
 #define LOAD_MAX 92
 
-/* How long the first pods have been there. */
+/* Age of the first pods. */
 #define AGE_MIN_SEC 180
 #define AGE_MAX_SEC (3 * 86400)
 
-/* Ticks until a pod that found no node is tried again; longer each time. */
+/* Ticks until a pending pod is tried again, times the number of attempts. */
 #define RETRY_TICKS 8
 
 typedef struct DemoNode {
     Str name;
-    Rng rng;      /* as they were when it was made */
-    Arena *arena; /* of what follows, once it was marked; NULL: the world's */
+    Rng rng;      /* its state before the node was made */
+    Arena *arena; /* of what follows, once the node was changed; NULL: the cluster's */
     Str json;
     Node model;
 } DemoNode;
 
 struct DemoCluster {
-    pthread_mutex_t lock; /* of all below that a bind touches: pods and figures */
-    Arena *arena;         /* nodes, samples, and what pods are copied from */
+    pthread_mutex_t lock; /* of pods and counts, which binds change */
+    Arena *arena;         /* nodes, sample pods and templates */
     Rng rng;
     DemoNode *nodes;
     size_t n_nodes;
-    Store *store; /* nodes, and the pods that have one: what a scheduler sees */
+    Store *store; /* nodes and placed pods: what a scheduler sees */
     Map index;    /* node name to number */
     int64_t now_sec, begun_sec;
     PodMaker maker;
@@ -84,7 +86,7 @@ static bool pod_is_pending(const DemoPod *pod) {
 
 /* --- the beginning ----------------------------------------------------------- */
 
-/* Writes a node and reads it back: what is served and what is dumped are the same. */
+/* Decodes what it writes: the same node is served and dumped. */
 static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Rng *rng,
     Buf *text, Arena *arena, DemoNode *node) {
     JsonReader reader;
@@ -96,7 +98,7 @@ static int write_node(const DemoCluster *cluster, size_t number, NodeChanges cha
         return -ENOMEM;
     json_reader_init(&reader, node->json);
     node_decode(&reader, arena, &node->model);
-    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* what we write can be read */
+    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* the text is valid */
 }
 
 static int make_node(DemoCluster *cluster, size_t number, Buf *text) {
@@ -155,8 +157,8 @@ static int load_node(DemoCluster *cluster, size_t number) {
     return 0;
 }
 
-/* Pods end as fast as they are created when there are as many of them as an
- * average one sees created in its life. The first ones have lived for a while. */
+/* The number of pods is stable when an average pod lives for as many ticks as there are pods.
+ * The first ones have lived for a while. */
 static void set_ends(DemoCluster *cluster) {
     cluster->life_span = cluster->n_pods < 50 ? 50 : cluster->n_pods;
     for (size_t i = 0; i < cluster->n_pods; i++)
@@ -165,7 +167,6 @@ static void set_ends(DemoCluster *cluster) {
             (size_t)(cluster->life_span * 2 * cluster->pods[i]->workload->life_span / 100));
 }
 
-/* A scheduler sees the pod from now on. 0, or -ENOMEM. */
 static int show_pod(DemoCluster *cluster, const DemoPod *pod) {
     int r = store_apply_pod(cluster->store, &pod->model);
 
@@ -357,7 +358,7 @@ void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret) {
 
 /* --- binds ------------------------------------------------------------------ */
 
-/* The newest are the likely ones. */
+/* Newest first: these are bound. */
 static DemoPod *find_pod(DemoCluster *cluster, Str namespace, Str name) {
     for (size_t i = cluster->n_pods; i-- > 0;) {
         const Pod *model = &cluster->pods[i]->model;

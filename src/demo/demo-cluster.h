@@ -1,17 +1,13 @@
 #pragma once
 
 /*
- * DemoCluster: the demo's cluster, and the truth about it.
+ * DemoCluster: the nodes and pods of the demo, in place of an API server and its controllers.
  *
- * What an API server with a few controllers is to a real scheduler: it has nodes
- * and pods, hands out pods that want a node, carries out binds, and lets pods end
- * as time goes, about as many as it creates, so that the cluster neither fills up
- * nor runs empty. Time is counted in pods handed out; the clock is the caller's and
- * only stamps what is made. The same seed and times give the same history as long
- * as the same binds are made.
+ * It creates pods, binds them, and ends about as many as it creates. Time is counted in pods
+ * (ticks). The same seed, times and binds give the same history.
  *
- * Threads: binds come from any; everything else is for one thread, which may keep
- * what world_next_pod() gave until it calls that again.
+ * Threads: any may bind; the rest is for one thread, which may use a pod until it gets the next
+ * one.
  */
 
 #include <stdbool.h>
@@ -26,7 +22,7 @@
 
 #define DEMO_NODES_MAX 15000u
 
-/* A pod that finds no node is tried this often before it is left alone. */
+/* Attempts to place a pod. */
 #define DEMO_ATTEMPTS_MAX 3u
 
 /* 15,000 nodes and their pods need about 60 MiB as JSON. */
@@ -40,41 +36,40 @@ typedef struct DemoClusterCounts {
     size_t n_ended;              /* pods that are gone */
 } DemoClusterCounts;
 
-/* As it is at @now_sec since 1970. 0, or -ENOMEM. @n_nodes is 1 to DEMO_NODES_MAX. */
+/* @n_nodes is 1 to DEMO_NODES_MAX. 0, or -ENOMEM. */
 int demo_cluster_new(size_t n_nodes, uint64_t seed, int64_t now_sec, DemoCluster **ret);
 DemoCluster *demo_cluster_free(DemoCluster *cluster); /* takes NULL */
 DEFINE_CLEANUP(DemoCluster *, demo_cluster_free)
 
 void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret);
 
-/* Lets time pass by one pod and gives the next one that wants a node: one that
- * found none a while ago, or a new one, made at @now_sec. 0, or -ENOMEM. */
+/* The next tick, and the next pod to place: a pending one that is due, or a new one, created at
+ * @now_sec since 1970. 0, or -ENOMEM. */
 int demo_cluster_next_pod(DemoCluster *cluster, int64_t now_sec, const DemoPod **ret);
 
-/* The same, but a new pod of @workload; it lives for @life ticks, 0: until world_clear(). */
+/* The same with a new pod of @workload, which lives for @life ticks; 0: until
+ * demo_cluster_clear(). */
 int demo_cluster_make_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
     int64_t now_sec, const DemoPod **ret);
 
-/* @pod, one of its own that has no node, wants one again. */
+/* Counts another attempt to place @pod. */
 void demo_cluster_try_again(DemoCluster *cluster, const DemoPod *pod);
 
-/* All pods are gone. 0, or -ENOMEM: some are. */
+/* Removes all pods. 0, or -ENOMEM: only some. */
 int demo_cluster_clear(DemoCluster *cluster);
 
-/* A pod of @name's workload that is not part of the world; NULL when there is no
- * such workload or no memory. Lives as long as the world. */
+/* A pod of workload @name that is not in the cluster, for as long as the cluster lives; NULL:
+ * there is no such workload, or no memory. */
 const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name);
 
-/* Puts the pod on the node. Doing it again is no error. Writes a message for
- * kube-scheduler into @error, or leaves it empty. Any thread. */
+/* Binds; doing it twice is no error. @error is a message for kube-scheduler, or empty. Any
+ * thread. */
 void demo_cluster_bind(DemoCluster *cluster, const BindArgs *args, char *error, size_t size);
 
-/* Puts marks on the node, besides its own, in the place of those that were put there before.
- * 0, or -ENOMEM: as it was. */
+/* Replaces earlier changes of the node. 0, or -ENOMEM: nothing changed. */
 int demo_cluster_change_node(DemoCluster *cluster, Str node, NodeChanges changes);
 
-/* The cluster as it is now. 0, or -ENOMEM. */
 int demo_cluster_snapshot(DemoCluster *cluster, Snapshot **ret);
 
-/* The cluster as `kubectl get nodes,pods -A -o json` would show it. */
+/* As `kubectl get nodes,pods -A -o json` prints it. */
 void demo_cluster_write(DemoCluster *cluster, Buf *out);

@@ -1,3 +1,5 @@
+/* Cluster, pod and metrics as files for the suggested commands. */
+
 #include "demo/demo-files.h"
 
 #include <errno.h>
@@ -7,7 +9,7 @@
 #include "base/clock.h"
 #include "demo/panel.h"
 
-/* How old the files may be. */
+/* Maximum age of the files. */
 #define FILES_NSEC (5 * NSEC_PER_SEC)
 
 #define METRICS_MAX ((size_t)64 * 1024 * 1024)
@@ -91,7 +93,7 @@ int demo_files_open(DemoFiles *files, DemoCluster *cluster, const char *policy, 
 
 int demo_files_refresh(DemoFiles *files, DemoCluster *cluster, const View *view,
     const Placement *placement, char *error) {
-    if (!str_is_empty(placement->node)) /* if it is that pod: it found one after all */
+    if (!str_is_empty(placement->node)) /* the pod of the file was placed */
         return strcmp(files->uid, placement->pod->uid) == 0 ? keep_sample(files, cluster) : 0;
     keep_pod(files, placement->pod, placement->pod->uid);
     if (clock_monotonic_nsec() - files->written_at_nsec < FILES_NSEC)

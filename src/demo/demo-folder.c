@@ -1,3 +1,5 @@
+/* A private, locked folder, and files that are replaced atomically. */
+
 #include "demo/demo-folder.h"
 
 #include <errno.h>
@@ -13,8 +15,7 @@
 
 #define FOLDERS_MAX 32
 
-/* Whether it is ours alone to write: /tmp is everybody's, and somebody may have
- * made a folder of that name to have us write into it. */
+/* Whether only we can write to it: in /tmp another user may have created it. */
 static bool is_private(int fd) {
     struct stat info;
 

@@ -1,13 +1,11 @@
 #pragma once
 
 /*
- * DemoFolder: where the demo leaves its files.
+ * DemoFolder: the folder of the demo's files, ${TMPDIR:-/tmp}/berth-demo-UID.
  *
- * ${TMPDIR:-/tmp}/berth-demo-UID, private to the user, kept at the end because the
- * commands that the demo suggests read from it, and used again by the next demo. A
- * demo that finds it taken by another one uses berth-demo-UID-2, and so on.
- *
- * Files are replaced whole: who reads one sees the old or the new.
+ * It is private to the user, stays at the end, because suggested commands read it, and is used
+ * again by the next demo. While one demo has it locked, another uses berth-demo-UID-2, and so on.
+ * Files are replaced atomically.
  */
 
 #include <stddef.h>
@@ -25,10 +23,9 @@ typedef struct DemoFolder {
 
 #define DEMO_FOLDER_NONE ((DemoFolder){.fd = -1})
 
-/* 0; or a negative errno with a sentence for a person in @error
- * (DEMO_FOLDER_ERROR_MAX). */
+/* 0; or a negative errno with a message in @error (DEMO_FOLDER_ERROR_MAX). */
 int demo_folder_open(DemoFolder *folder, char *error);
 void demo_folder_done(DemoFolder *folder);
 
-/* Makes @text the content of the file @name. 0, or a negative errno with @error. */
+/* Replaces the file @name. 0, or a negative errno with @error. */
 int demo_folder_write(const DemoFolder *folder, const char *name, Str text, char *error);

@@ -1,4 +1,4 @@
-/* Nodes of the demo: what is left to chance, and the JSON of it. */
+/* Nodes of the demo: random properties, and their JSON. */
 
 #include "demo/demo-node.h"
 
@@ -8,7 +8,7 @@
 #include "demo/json-put.h"
 #include "json/write.h"
 
-/* kubelet and system daemons keep this much of each spec. */
+/* Reserved for kubelet and system daemons. */
 #define RESERVED_CPU_MILLI 120
 #define RESERVED_MEMORY_MI 1024
 
@@ -69,7 +69,7 @@ NodePool demo_node_pool(size_t index) {
     }
 }
 
-/* Everything that is left to chance. */
+/* The random properties of a node. */
 typedef struct DemoNodeSpec {
     NodePool pool;
     const MachineType *type;

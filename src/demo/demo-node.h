@@ -33,11 +33,9 @@ typedef enum NodePool {
 #define DEMO_VOLUMES "capacity.topolvm.io/00default"
 #define DEMO_IDE_IMAGE "registry.example.com/ide:1"
 
-/* The pool of node number @index; neighbours are of different pools, as they are
- * in kube-scheduler's list. */
+/* The pool of node number @index; the pools are interleaved. */
 NodePool demo_node_pool(size_t index);
 
-/* An annotation that others have put on a node. */
 typedef struct AddedAnnotation {
     Str key, value;
 } AddedAnnotation;

@@ -85,7 +85,7 @@ void demo_scheduler_set_weight(DemoScheduler *scheduler, int64_t weight) {
 
 /* --- calls ------------------------------------------------------------------- */
 
-/* The call failed: the placement says why. */
+/* The call failed: sets the placement's error. */
 static int fail(DemoScheduler *scheduler, Str error) {
     scheduler->placement->error = error;
     return error.ptr ? 1 : -ENOMEM;

@@ -1,6 +1,6 @@
 /*
- * On a second thread (demo/rig.h) a pod after another: made by the world, placed by the driver,
- * shown to the person. Between two pods one looks whether the policy was edited.
+ * The demo: on the driving thread (demo/environment.h) pods are created, placed and printed one
+ * after another; between two pods it checks whether the policy was edited.
  */
 
 #include "demo/demo.h"
@@ -42,14 +42,13 @@ typedef struct Demo {
     PlacementStats stats;
 
     DemoFiles files;
-    Program *rules;              /* in force when last looked */
-    uint64_t policy_fingerprint; /* of the file when last looked */
+    Program *rules;              /* in force at the last check */
+    uint64_t policy_fingerprint; /* of the file at the last check */
     int64_t cpu_nsec;
     int result; /* the driving thread's */
     char *error;
 } Demo;
 
-/* The policy is the built-in one, or the person's. */
 static int prepare_files(Demo *demo) {
     const char *own = demo->options->policy;
 
@@ -81,7 +80,7 @@ static void fill_status(Demo *demo, DemoStatus *ret) {
     demo_cluster_count(demo->environment.cluster, &ret->figures);
 }
 
-/* Says so when the policy in force is another one than last time. */
+/* Prints when another policy is in force. */
 static void look_at_rules(Demo *demo) {
     _cleanup_(view_unrefp) View *view = daemon_view(demo->environment.daemon);
     bool is_first = !demo->rules;
@@ -97,8 +96,7 @@ static void look_at_rules(Demo *demo) {
         printer_reload(&demo->printer, demo->rules);
 }
 
-/* Says so when the policy was edited and cannot be used. The daemon notices by
- * itself and logs it in one line; a person at a terminal deserves better. */
+/* Prints the errors of an edited policy: the daemon logs only one line. */
 static void look_at_policy(Demo *demo) {
     _cleanup_(arena_freep) Arena *arena = NULL;
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -114,7 +112,7 @@ static void look_at_policy(Demo *demo) {
         printer_refusal(&demo->printer, &diags);
 }
 
-/* Now and then, and if anybody reads them. */
+/* Every ANNOTATE_NSEC, if a policy reads annotations. */
 static int annotate(Demo *demo) {
     _cleanup_(view_unrefp) View *view = NULL;
     int64_t now = clock_monotonic_nsec();
@@ -139,7 +137,6 @@ static void show_and_note(
     printer_status(&demo->printer, status, &demo->stats);
 }
 
-/* The policy may have been edited since the last pod. */
 static void look_around(Demo *demo) {
     look_at_rules(demo);
     if (demo->options->is_live)
@@ -181,7 +178,7 @@ static int64_t process_cpu_nsec(void) {
     return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-/* What all other threads of the process have used, but for the meter's answers: the daemon's. */
+/* CPU time of the daemon: of all threads but this one and the mock's worker. */
 static int64_t daemon_cpu_nsec(const Demo *demo) {
     return process_cpu_nsec() - clock_thread_cpu_nsec() -
            mock_metrics_cpu_nsec(demo->environment.metrics);
@@ -203,7 +200,7 @@ static void drive(void *context) {
 
 /* --- the whole --------------------------------------------------------------------------- */
 
-/* So that already the first decision has numbers to go by. */
+/* So that the first decision has values. */
 static int begin_measuring(Demo *demo) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     int r = annotate(demo);

@@ -1,10 +1,8 @@
 #pragma once
 
 /*
- * Demo: berth at work, without a cluster.
- *
- * The real daemon on a loopback address, a DemoCluster instead of an API server, a
- * Driver instead of kube-scheduler, and a DemoPrinter for the person who watches.
+ * Demo: berth at work, without a cluster: the real daemon on a loopback address, a DemoCluster in
+ * place of an API server, and a DemoScheduler in place of kube-scheduler.
  */
 
 #include <stdbool.h>
@@ -16,7 +14,7 @@
 #define DEMO_ERROR_MAX DAEMON_ERROR_MAX
 
 typedef struct DemoOptions {
-    const char *program; /* how the person called berth, for commands to paste */
+    const char *program; /* how the user called berth, for commands to paste */
     size_t n_nodes;      /* 1 to DEMO_NODES_MAX */
     uint64_t n_pods;     /* 0: until it is stopped */
     uint64_t seed;
@@ -30,14 +28,13 @@ typedef struct DemoOptions {
 
 enum {
     _DEMO_E_SUCCESS,
-    DEMO_E_CALLS, /* it ran, but calls went wrong */
+    DEMO_E_CALLS, /* it ran, but calls failed */
 };
 
-/* Runs until the last pod, or SIGINT or SIGTERM. 0, one of the above, or a negative
- * errno (-EINVAL: the policy has errors); then @error (DEMO_ERROR_MAX) says what is
- * the matter. */
+/* Runs until the last pod, or SIGINT or SIGTERM. 0, one of the above, or a negative errno
+ * (-EINVAL: the policy has errors); then @error (DEMO_ERROR_MAX) is the reason. */
 int demo_run(const DemoOptions *options, char *error);
 
-/* Writes the cluster the demo starts with to @path ("-" is standard output), in the
- * form of `kubectl get nodes,pods -A -o json`. 0, or a negative errno with @error. */
+/* Writes the initial cluster to @path ("-" is standard output), as `kubectl get nodes,pods -A -o
+ * json`. 0, or a negative errno with @error. */
 int demo_dump(const DemoOptions *options, const char *path, char *error);

@@ -1,3 +1,5 @@
+/* Starts the daemon and the mocks, and runs the two threads. */
+
 #include "demo/environment.h"
 
 #include <errno.h>
@@ -10,12 +12,10 @@
 #include "history/decisions.h"
 #include "kube/blocking-client.h"
 
-/* A call that got no reply may be one that met the end of the daemon: who is asked
- * to stop hears of it within this time. */
+/* A call without a reply may be due to the end of the daemon, which is known within this time. */
 #define CUT_OFF_MSEC 6000
 
-/* Sources are asked about once a second; in large clusters, whose answers take longer to make, less
- * often. */
+/* Metrics are polled once a second; in large clusters less often. */
 #define POLL_NSEC NSEC_PER_SEC
 #define POLL_NODE_NSEC NSEC_PER_MSEC
 
@@ -45,12 +45,12 @@ int environment_open(DemoEnvironment *environment, const EnvironmentOptions *opt
     return r;
 }
 
-static void bind_in_world(void *context, const BindArgs *args, char *error, size_t size) {
+static void bind_in_cluster(void *context, const BindArgs *args, char *error, size_t size) {
     demo_cluster_bind(context, args, error, size);
 }
 
-/* The meter is its Prometheus, and its metrics-server. */
-static void use_meter(DemoEnvironment *environment) {
+/* The mock is Prometheus and metrics-server. */
+static void use_metrics(DemoEnvironment *environment) {
     DaemonOptions *options = &environment->daemon_options;
     int64_t nsec = (int64_t)environment->options.n_nodes * POLL_NODE_NSEC;
 
@@ -59,7 +59,7 @@ static void use_meter(DemoEnvironment *environment) {
     options->poll_nsec_max = nsec > POLL_NSEC ? nsec : POLL_NSEC;
 }
 
-/* The world comes by way of an API server, which a kubeconfig names. */
+/* berth watches the mock API server, by a kubeconfig. */
 static int use_api_server(DemoEnvironment *environment, const DemoFolder *folder, char *error) {
     static const char name[] = "kubeconfig";
     char text[MOCK_API_SERVER_KUBECONFIG_MAX];
@@ -71,16 +71,16 @@ static int use_api_server(DemoEnvironment *environment, const DemoFolder *folder
     return demo_folder_write(folder, name, str_from_c(text), error);
 }
 
-static int use_world(DemoEnvironment *environment, const DemoFolder *folder, char *error) {
+static int use_cluster(DemoEnvironment *environment, const DemoFolder *folder, char *error) {
     if (environment->api)
         return use_api_server(environment, folder, error);
-    environment->bind_hook = (BindHook){.context = environment->cluster, .bind = bind_in_world};
+    environment->bind_hook = (BindHook){.context = environment->cluster, .bind = bind_in_cluster};
     environment->daemon_options.bind_hook = &environment->bind_hook;
     environment->daemon_options.is_published = true;
     return 0;
 }
 
-/* A row alone may stand for a node that only pods have named so far. */
+/* Rows without a node stand for nodes that so far only pods name. */
 static bool has_cluster(const View *view, const void *context) {
     const DemoEnvironment *environment = context;
     size_t n = 0;
@@ -90,7 +90,6 @@ static bool has_cluster(const View *view, const void *context) {
     return n >= environment->options.n_nodes;
 }
 
-/* Series are called as the policies expect it. */
 static void follow_rules(DemoEnvironment *environment) {
     _cleanup_(view_unrefp) View *view = daemon_view(environment->daemon);
 
@@ -103,7 +102,7 @@ int environment_start(
     DaemonOptions *options = &environment->daemon_options;
     int r;
 
-    use_meter(environment);
+    use_metrics(environment);
     environment->policy_paths[0] = policy_path;
     options->server = server_default_options();
     options->server.address = environment->options.address;
@@ -114,8 +113,8 @@ int environment_start(
     options->quiet = true;
     options->n_decisions = DECISIONS_DEFAULT;
     options->decisions_bytes = DECISIONS_BYTES_DEFAULT;
-    r = use_world(environment, folder, error);
-    if (r == 0 && environment->api) /* who lists before has nothing */
+    r = use_cluster(environment, folder, error);
+    if (r == 0 && environment->api) /* before berth lists objects */
         r = environment_publish(environment, &snapshot);
     if (r == 0)
         r = daemon_new(options, &environment->daemon, error);
@@ -168,7 +167,7 @@ static void *drive(void *context) {
 
     driving->drive(driving->context);
     environment->scheduler =
-        demo_scheduler_free(environment->scheduler); /* its connection would be waited for */
+        demo_scheduler_free(environment->scheduler); /* the daemon would wait for its connection */
     daemon_stop(environment->daemon);
     return NULL;
 }
@@ -188,7 +187,7 @@ int environment_run(DemoEnvironment *environment, void (*function)(void *context
 
 void environment_done(DemoEnvironment *environment) {
     demo_scheduler_free(environment->scheduler);
-    daemon_free(environment->daemon); /* before the world: its workers bind there */
+    daemon_free(environment->daemon); /* before the cluster: its workers bind there */
     snapshot_unref(environment->seen);
     mock_api_server_free(environment->api);
     mock_metrics_free(environment->metrics);
@@ -246,8 +245,7 @@ static bool has_pods(const View *view, const void *context) {
     return count_pods(view->table) == count_pods(context);
 }
 
-/* What comes by a watch takes its time; a scheduler that is not in a hurry meets a berth that has
- * heard of its last pod. */
+/* Watch events take time: waits until berth knows the last pod. */
 static void let_berth_hear(DemoEnvironment *environment, const Snapshot *snapshot) {
     if (environment->api && mock_api_server_is_up(environment->api))
         (void)environment_wait_for(environment, HEAR_MSEC, has_pods, snapshot_table(snapshot));

@@ -23,7 +23,7 @@
 
 #define NODE_NAME_MAX 253u
 
-/* A node that is busier than its pods are. */
+/* CPU use of a node by other processes than pods. */
 typedef struct ExtraLoad {
     char node[NODE_NAME_MAX + 1]; /* empty: none */
     double share;
@@ -38,7 +38,7 @@ struct MockMetrics {
     ExtraLoad extra_load;
 };
 
-/* What one request is answered from. */
+/* The state of one request, with references. */
 typedef struct MetricsState {
     Snapshot *snapshot; /* references */
     Program *rules;
@@ -65,7 +65,6 @@ static void state_done(MetricsState *state) {
     program_unref(state->rules);
 }
 
-/* What is measured of a node. */
 static double measure(const MetricsState *state, const Usage *usage, uint32_t row) {
     double value = usage_measure(usage, state->cluster, row, state->now_nsec);
 
@@ -77,7 +76,7 @@ static double measure(const MetricsState *state, const Usage *usage, uint32_t ro
 
 /* --- Prometheus ------------------------------------------------------------------------------- */
 
-/* What is asked, and how its series are called. */
+/* A query, and the labels of its series. */
 typedef struct SeriesQuery {
     Usage usage;
     bool is_of_pods;
@@ -90,7 +89,7 @@ static bool contains(Str text, Str part) {
     return text.len > 0 && memmem(text.ptr, text.len, part.ptr, part.len);
 }
 
-/* Exporters know their own address only; what the kubelets and the API server tell is by name. */
+/* Series of exporters have addresses; those of kubelets and the API server have names. */
 static bool is_exporters(Str query) {
     return contains(query, STR("instance")) ||
            (contains(query, STR("node_")) && !contains(query, STR("kube_")));
@@ -165,7 +164,7 @@ static void put_pod_series(
     put_value(out, state->now_nsec, usage_measure_pod(&query->usage, pod, state->now_nsec));
 }
 
-/* The pods of a node that somebody measures. */
+/* The pods of a node that is ready. */
 static const PodList *pods_of(const NodeTable *cluster, uint32_t row) {
     static const PodList none;
     const Node *node = table_node(cluster, row);

@@ -17,8 +17,8 @@
 #include "base/buf.h"
 #include "http/server.h"
 
-/* Writes what is answered to @request to @out; @reply->status is 200 unless it says otherwise.
- * True: the request has become a stream (server_stream()), and nothing is to be sent. */
+/* Writes the answer to @out; @reply->status is 200 unless set. True: the request has become a
+ * stream (server_stream()), and nothing is sent. */
 typedef bool MockServerAnswer(
     void *context, const HttpRequest *request, Buf *out, HttpReply *reply);
 
@@ -35,8 +35,8 @@ typedef struct MockServer {
     atomic_llong cpu_nsec; /* that answering has used so far */
 } MockServer;
 
-/* Listens; the four at the head are the caller's, all else zero. It stays where it is until
- * mock_server_done(), which takes one that was not opened, all zero. 0, or a negative errno. */
+/* Listens; the caller sets the first four fields, the others are zero. mock_server_done() takes
+ * one that is all zero. 0, or a negative errno. */
 int mock_server_open(MockServer *mock);
 void mock_server_done(MockServer *mock);
 
@@ -46,5 +46,4 @@ void mock_server_tick(MockServer *mock);
 void mock_server_stop(MockServer *mock);
 int mock_server_resume(MockServer *mock); /* 0, or a negative errno */
 
-/* Whether it listens. */
 bool mock_server_is_up(const MockServer *mock);

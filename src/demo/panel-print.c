@@ -1,3 +1,5 @@
+/* Columns, legend and summary of the panel. */
+
 #include "demo/panel-print.h"
 
 #include <math.h>
@@ -17,7 +19,7 @@ static const PanelMetric *lead_of(const Panel *panel) {
     return panel->n > 0 ? &panel->metrics[panel->lead] : NULL;
 }
 
-/* Widths; 0: it is not there. */
+/* Widths; 0: not shown. */
 typedef struct Columns {
     int used, requested; /* of a load */
     int other;           /* of something else */
@@ -115,7 +117,6 @@ void panel_print_legend(const Panel *panel, PanelWidth width, Buf *out) {
             lead->name);
 }
 
-/* From where the metrics of one kind come. */
 static void print_source(
     Buf *out, const Program *rules, GaugeSource source, const char *url, const char *who) {
     size_t n = 0;
@@ -151,7 +152,7 @@ static void print_summary(const PanelMetric *metric, const PanelSummary *summary
     buf_printf(out, "   %zu of %zu nodes\n", summary->n_present, summary->n_nodes);
 }
 
-/* Whether the chosen nodes differ from the rest is what a policy by load is about. */
+/* A policy by load makes the chosen nodes differ from the rest. */
 void panel_print_summaries(const Panel *panel, const View *view, Buf *out) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SUMMARY_BUDGET);
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * The panel in words and columns, for the show. Nothing is printed of a panel without metrics.
+ * The panel as text. Without metrics nothing is printed.
  */
 
 #include <stddef.h>
@@ -17,18 +17,18 @@ typedef enum PanelWidth {
 
 #define PANEL_COLUMNS_WIDE 13u
 
-/* How many columns the leading metric takes, with the spaces before them. */
+/* Width of the first metric, with the spaces before it. */
 size_t panel_columns(const Panel *panel, PanelWidth width);
 void panel_print_columns(const Panel *panel, PanelWidth width, Buf *out); /* their names */
 void panel_print_reading(
     const Panel *panel, const PanelReading *reading, PanelWidth width, Buf *out);
 
-/* What the columns mean: lines that begin with a line break. */
+/* Explains the columns, in lines that begin with a line break. */
 void panel_print_legend(const Panel *panel, PanelWidth width, Buf *out);
 
-/* Who is asked for the metrics of @rules. */
+/* The sources of the metrics of @rules. */
 void panel_print_sources(const Program *rules, const char *url, Buf *out);
 
-/* A line a metric, with the heading above them. */
+/* A heading, and a line for each metric. */
 #define PANEL_SUMMARY_HEADING "Measured             lowest    median   highest    chosen"
 void panel_print_summaries(const Panel *panel, const View *view, Buf *out);

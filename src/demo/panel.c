@@ -1,3 +1,5 @@
+/* Metrics of the policies in force, of chosen nodes and of all. */
+
 #include "demo/panel.h"
 
 #include <math.h>
@@ -192,7 +194,7 @@ static void write_workloads(const View *view, size_t gauge, JsonWriter *writer) 
     json_write_end_object(writer);
 }
 
-/* Annotations stand in the cluster's own file. */
+/* Annotations are in the file of the cluster. */
 static void write_section(
     const View *view, const char *key, bool is_of_workloads, JsonWriter *writer) {
     const Program *rules = view->program;
@@ -210,7 +212,6 @@ static void write_section(
     json_write_end_object(writer);
 }
 
-/* How old the oldest value is. */
 static int64_t age_sec(const View *view, int64_t now_nsec) {
     int64_t oldest_nsec = now_nsec;
 

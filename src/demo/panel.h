@@ -1,14 +1,11 @@
 #pragma once
 
 /*
- * Panel: the metrics of the policies in force, for the person who watches.
+ * Panel: the metrics of the policies in force.
  *
- * One of them leads: a load of the cpu if there is one. It stands beside each placement; all stand
- * at the end, over all nodes and over those that were chosen, so that the two can be compared.
- *
- * A run may go on for days: of the chosen nodes the last PANEL_SAMPLES count.
- *
- * One thread.
+ * The first one, a load of the cpu if there is one, is shown with each placement; all of them are
+ * summarized at the end, over all nodes and over the chosen ones. Of these the last PANEL_SAMPLES
+ * are kept. One thread.
  */
 
 #include <stdbool.h>
@@ -21,7 +18,7 @@
 #include "demo/usage.h"
 #include "extender/view.h"
 
-#define PANEL_METRICS_MAX 16u /* shown; what is beyond is measured all the same */
+#define PANEL_METRICS_MAX 16u /* more are not shown */
 #define PANEL_NAME_MAX 32u
 #define PANEL_SAMPLES 1024u
 
@@ -30,23 +27,23 @@ typedef struct PanelMetric {
     uint32_t gauge; /* its number */
     Usage usage;
     bool counts_placements;
-    double chosen[PANEL_SAMPLES]; /* when it was chosen, in no order */
+    double chosen[PANEL_SAMPLES]; /* values of chosen nodes, in no order */
     uint64_t n_chosen;
 } PanelMetric;
 
 typedef struct Panel {
     PanelMetric metrics[PANEL_METRICS_MAX]; /* of nodes */
     size_t n;
-    size_t lead; /* its place; n: there is none */
+    size_t lead; /* the index of the first one to show; n: none */
 } Panel;
 
-/* Those of @rules; what was noted of others is forgotten. */
+/* Shows the metrics of @rules from now on, without earlier values. */
 void panel_follow(Panel *panel, const Program *rules);
 
 /* The leading metric of one node. */
 typedef struct PanelReading {
-    double value;     /* NaN: absent. A load: in percent of the node; else as it is */
-    double requested; /* of the same resource, in percent; NaN: it is no load */
+    double value;     /* NaN: missing. A load is in percent of the node */
+    double requested; /* of the same resource, in percent; NaN: not a load */
 } PanelReading;
 
 bool panel_read(const Panel *panel, const View *view, Str node, PanelReading *ret);
@@ -54,16 +51,16 @@ bool panel_read(const Panel *panel, const View *view, Str node, PanelReading *re
 /* @node was chosen while @view was in force. */
 void panel_note(Panel *panel, const View *view, Str node);
 
-/* One metric over all nodes, as rules see it; NaN where there is none. */
+/* One metric over all nodes; NaN: no value. */
 typedef struct PanelSummary {
     size_t n_present, n_nodes;
     double lowest, median, highest;
     double chosen; /* median of the nodes chosen */
 } PanelSummary;
 
-/* @scratch is for what is needed on the way. False: out of memory. */
+/* False: out of memory. */
 bool panel_summarize(
     const Panel *panel, size_t metric, const View *view, Arena *scratch, PanelSummary *ret);
 
-/* What was measured, as `berth explain --metrics` reads it. */
+/* The measured values, for `berth explain --metrics`. */
 void panel_write(const View *view, int64_t now_nsec, Buf *out);

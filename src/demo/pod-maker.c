@@ -1,3 +1,5 @@
+/* Pods as copies of templates. */
+
 #include "demo/pod-maker.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* The output of the demo. */
+
 #include "demo/printer.h"
 
 #include <stdio.h>
@@ -7,7 +9,7 @@
 #include "base/shell.h"
 #include "demo/panel-print.h"
 
-/* Columns of a placement, and where its reasons begin. */
+/* Columns of a placement, before its reasons. */
 #define COLUMN_POD 25
 #define COLUMN_NODE 18
 #define COLUMN_PASSED 8
@@ -15,11 +17,11 @@
 #define COLUMN_TIME 9
 #define COLUMNS (COLUMN_POD + COLUMN_NODE + COLUMN_PASSED + COLUMN_SCORE + COLUMN_TIME + 6)
 
-/* On terminals with less room for reasons than this they get a line of their own. */
+/* With less room than this, reasons get a line of their own. */
 #define REASONS_MIN 48u
 #define REASONS_INDENT 4u
 
-/* Plain lines are for files and pipes, which have no width. */
+/* In files and pipes, which have no width. */
 #define REASONS_PLAIN 120u
 
 #define HEADING_EVERY 20u
@@ -69,7 +71,7 @@ static void print_with_server(Buf *out, const DemoStatus *status, const char *co
     buf_printf(out, " %s --server %s\n", command, status->url);
 }
 
-/* These work after the end too. */
+/* These work after the end, too. */
 static void print_commands_for_later(Buf *out, const DemoStatus *status) {
     print_explain(out, status);
     buf_append(out, STR("  "));
@@ -81,7 +83,7 @@ static void print_commands_for_later(Buf *out, const DemoStatus *status) {
 
 /* --- start ------------------------------------------------------------------------ */
 
-/* On a terminal of 80 columns there is room for one narrow column more. */
+/* 80 columns have room for one more narrow column. */
 static PanelWidth panel_width(const DemoPrinter *printer) {
     bool is_narrow = printer->console.is_live && console_width() < COLUMNS + PANEL_COLUMNS_WIDE;
 
@@ -221,7 +223,6 @@ static void print_facts(
     print_duration(out, nsec, COLUMN_TIME);
 }
 
-/* Why not elsewhere; nothing when there is nothing to say. */
 static void print_why(const Placement *placement, size_t width, Buf *out) {
     if (placement->pod->n_attempts > 1)
         buf_printf(out, "try %u%s", placement->pod->n_attempts, placement->n_reasons ? ": " : "");

@@ -1,10 +1,7 @@
 #pragma once
 
 /*
- * DemoPrinter: what the person sees.
- *
- * On a terminal a line per decision scrolls by above a line of figures that stays;
- * elsewhere plain lines and nothing else.
+ * DemoPrinter: the output of the demo: a line per placement, and on a terminal a status line.
  */
 
 #include <stdbool.h>
@@ -23,8 +20,8 @@ typedef struct DemoPrinter {
     Console console;
     const Panel *panel; /* of the metrics in force; borrowed */
     size_t n_shown;     /* placements since the last heading */
-    size_t n_columns;   /* of it: another policy may measure something else */
-    bool has_hinted;    /* how to ask why a pod found no node */
+    size_t n_columns;   /* its width: it depends on the policy's metrics */
+    bool has_hinted;    /* printed how to explain a pending pod */
 } DemoPrinter;
 
 #define PRINTER_INIT(live, colour, metrics)                                                        \
@@ -32,34 +29,34 @@ typedef struct DemoPrinter {
 
 void printer_done(DemoPrinter *printer);
 
-/* What is going on around the placements. Borrowed. */
+/* State of the demo. Borrowed. */
 typedef struct DemoStatus {
-    const char *program; /* how the person called berth */
+    const char *program; /* how the user called berth */
     const char *url;
     const char *dashboard_url; /* NULL: there is none */
     const char *policy_path, *cluster_path, *pod_path;
-    const char *metrics_path; /* NULL: nothing is measured that is not in the cluster's file */
+    const char *metrics_path; /* NULL: there is no such file */
     const char *mock_metrics_url;
     const Program *rules; /* in force */
     DemoClusterCounts figures;
-    int64_t cpu_nsec_per_call; /* at the end: what berth itself used; 0: not known */
+    int64_t cpu_nsec_per_call; /* at the end: CPU time of berth; 0: unknown */
     const View *view;          /* at the end: the last one */
 } DemoStatus;
 
 void printer_start(DemoPrinter *printer, const DemoStatus *status);
-/* @reading: what the leading metric says of the node; NULL: there is none. */
+/* @reading: the first metric of the node; NULL: none. */
 void printer_placement(
     DemoPrinter *printer, const Placement *placement, const PanelReading *reading);
 
-/* Once, on a terminal: how to ask why, after a placement that found no node. */
+/* Once, on a terminal: how to explain the first pending pod. */
 void printer_hint(DemoPrinter *printer, const DemoStatus *status, const Placement *placement);
 
-/* The line of figures at the bottom; nothing where lines cannot be replaced. */
+/* The status line. */
 void printer_status(DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats);
 
-/* The policy was edited: it is in force now, or it has errors and is not. */
+/* The policy was edited: it is in force, or has errors. */
 void printer_reload(DemoPrinter *printer, const Program *rules);
 void printer_refusal(DemoPrinter *printer, const DiagList *diags);
 
-/* The summary. Sorts the tally. */
+/* The summary. Sorts @stats. */
 void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats *stats);

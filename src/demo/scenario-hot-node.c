@@ -15,7 +15,7 @@ static const char policy[] =
 #include "scenario-hot-node.inc"
     ;
 
-/* Whether the policy's other rules let services onto it. */
+/* Whether services pass the policy's other rules there. */
 static bool is_candidate(const Node *node) {
     return node && node->is_ready && !node->is_unschedulable &&
            str_has_prefix(node->name, STR("general-"));
@@ -80,7 +80,7 @@ static void add_load(ScenarioRun *run) {
     (void)mock_metrics_add_load(run->environment.metrics, str_from_c(run->node), HOT_SHARE);
 }
 
-/* A value of that node has come in that shows it. */
+/* The measured load shows it. */
 static bool is_hot(const View *view, const void *context) {
     uint32_t row = table_find(view->table, str_from_c(context));
 

@@ -1,3 +1,5 @@
+/* Counts placements, reasons and durations. */
+
 #include "demo/stats.h"
 
 #include <stdio.h>

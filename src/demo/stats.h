@@ -1,11 +1,8 @@
 #pragma once
 
 /*
- * PlacementStats: what the placements of a run amount to.
- *
- * A run may go on for days, so nothing here grows: durations are of the last
- * STATS_SAMPLES calls, reasons and workloads beyond the ceilings are not told
- * apart.
+ * PlacementStats: counts of a run, in fixed memory: durations are of the last STATS_SAMPLES calls,
+ * and reasons and workloads have limits.
  */
 
 #include <stddef.h>
@@ -29,7 +26,7 @@ typedef struct ReasonStats {
     uint64_t n_nodes;
 } ReasonStats;
 
-/* Pods of a workload that found no node and still have none. */
+/* Pending pods of a workload. */
 typedef struct PendingStats {
     const Workload *workload;
     size_t n;
@@ -37,10 +34,10 @@ typedef struct PendingStats {
 } PendingStats;
 
 typedef struct PlacementStats {
-    uint64_t n_pods; /* new ones; further attempts do not count */
+    uint64_t n_pods; /* without further attempts */
     uint64_t n_placed;
     uint64_t n_retries;
-    uint64_t n_errors; /* attempts in which a call went wrong */
+    uint64_t n_errors; /* attempts in which a call failed */
     CallStats calls[_VERB_MAX];
     ReasonStats reasons[STATS_REASONS_MAX];
     size_t n_reasons;
@@ -53,5 +50,5 @@ void stats_add(PlacementStats *stats, const Placement *placement);
 /* The duration that @permille of 1,000 calls do not exceed; 0 without calls. */
 int64_t stats_quantile(const PlacementStats *stats, Verb verb, unsigned permille);
 
-/* Puts what is most frequent first. */
+/* By frequency. */
 void stats_sort(PlacementStats *stats);

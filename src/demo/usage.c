@@ -1,6 +1,6 @@
 /*
- * Everything comes from two numbers of a name's hash: a share, and where in its wave it is. So
- * nothing is kept, and two who ask at the same time hear the same.
+ * Values are functions of names and time: the hash of a name gives a share, and the phase and
+ * period of a wave. Nothing is stored.
  */
 
 #include "demo/usage.h"
@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "policy/promql.h"
 
-/* Of what a workload asks for. */
+/* Use as a share of requests. */
 typedef struct ShareRange {
     double least, most;
     double drift; /* of one pod, up and down */
@@ -22,15 +22,15 @@ static const ShareRange share_ranges[] = {
     [TABLE_MEMORY] = {.least = 0.5, .most = 0.95, .drift = 0.04},
 };
 
-/* What runs on a node besides pods, of what it can allocate. */
+/* System processes, as a share of allocatable. */
 static const ShareRange system_range = {.least = 0.01, .most = 0.06};
 
-/* On some nodes somebody works whom no scheduler knows: backups, builds, a neighbour. */
+/* Other load on some nodes: backups, builds, another virtual machine. */
 static const ShareRange stranger_range = {.least = 0.25, .most = 0.75};
 #define STRANGER_PERCENT 18
 
-#define BUSY_MOST 0.4 /* so much more than usual does a node do in its busiest minute */
-#define FULL 0.985    /* of what it has: more cannot be used */
+#define BUSY_MOST 0.4 /* additional share in the busiest minute */
+#define FULL 0.985    /* maximum share */
 #define SCRAPE_SEC 15 /* metrics-server's window */
 
 #define DEVIATION_CALM 0.01
@@ -65,7 +65,7 @@ static double range_pick(const ShareRange *range, Rng *rng) {
     return range->least + (range->most - range->least) * rng_share(rng);
 }
 
-/* -1 to 1, up and down as time goes. */
+/* -1 to 1. */
 static double wave(Rng *rng, size_t least_sec, size_t most_sec, int64_t now_nsec) {
     double period = (double)rng_between(rng, least_sec, most_sec);
     double turns = (double)now_nsec / NSEC_PER_SEC / period + rng_share(rng);
@@ -84,7 +84,7 @@ static GaugeUnit guess_unit(Str query) {
                : GAUGE_AMOUNT;
 }
 
-/* The first word that occurs decides. */
+/* By the first word that occurs. */
 static Usage read_words(Str query) {
     static const struct {
         Str word;
@@ -130,7 +130,7 @@ Usage usage_of_query(Str query) {
     return usage;
 }
 
-/* cpu_usage_avg_5m: its end says over how long. */
+/* cpu_usage_avg_5m: ends in its range. */
 static Usage usage_of_annotation(Str key) {
     Str end = str_skip(key, str_find_last(key, '_') + 1);
     Usage usage = read_words(key);
@@ -166,7 +166,7 @@ static double requested(const Pod *pod, size_t resource) {
     return (double)resources_get(&pod->requests, STR("memory"));
 }
 
-/* How much of the pod an average over @range_nsec shows. */
+/* The share of the pod in an average over @range_nsec. */
 static double shown(const Pod *pod, int64_t range_nsec, int64_t now_nsec) {
     int64_t there_nsec = now_nsec - pod_placed_at(pod) * NSEC_PER_SEC;
 
@@ -204,7 +204,7 @@ static double sum_pods(
     return sum;
 }
 
-/* 0 to FULL. @busy: how busy its minute is, -1 to 1. */
+/* 0 to FULL. @ret_busy: how busy this minute is, -1 to 1. */
 static double share_used(const Usage *usage, const NodeTable *cluster, uint32_t row,
     int64_t now_nsec, double *ret_busy) {
     Rng rng = rng_of(cluster->names->names[row], STR_NULL);
@@ -218,7 +218,7 @@ static double share_used(const Usage *usage, const NodeTable *cluster, uint32_t 
     if (all <= 0)
         return 0;
     share += sum_pods(usage, cluster, row, now_nsec) / all;
-    if (usage->resource == TABLE_CPU) /* memory is not given back in calm minutes */
+    if (usage->resource == TABLE_CPU) /* memory use does not fall */
         share *= 1 + BUSY_MOST * busy;
     return share < FULL ? share : FULL;
 }

@@ -1,17 +1,15 @@
 #pragma once
 
 /*
- * Usage: what the demo's nodes and pods really do, as if somebody could measure it.
+ * Usage: the resource use of the demo's nodes and pods.
  *
- * Each workload uses a share of what it asks for, some more than all of it: which share is told by
- * its name, so it is the same in every demo. Pods of it differ a little and drift; so do nodes,
- * which go through busier and calmer minutes. An average over some time shows a pod that has just
- * come by as much of it as it has been there.
+ * A workload uses a share of its requests, some more than all of it, given by its name; pods vary
+ * around it, and nodes have busy and calm minutes. An average shows a new pod in proportion to its
+ * age.
  *
- * Nobody here evaluates PromQL: by its words a query is taken for one of the numbers below, all
- * of which follow from what is used.
+ * PromQL is not evaluated: the words of a query select one of the values below.
  *
- * Pure functions: the cluster and the time are arguments.
+ * Pure functions of cluster and time.
  */
 
 #include <stdbool.h>
@@ -25,10 +23,10 @@
 typedef enum UsageKind {
     USAGE_USED,
     USAGE_FREE,
-    USAGE_DEVIATION,   /* how much of the node goes up and down, 0 to 1 */
-    USAGE_QUEUE,       /* processes that want to run, for each core */
+    USAGE_DEVIATION,   /* standard deviation, 0 to 1 */
+    USAGE_QUEUE,       /* load average per core */
     USAGE_TEMPERATURE, /* °C */
-    USAGE_OTHER,       /* nobody knows what: 0 to 1, follows the cpu */
+    USAGE_OTHER,       /* unknown: 0 to 1, like the cpu */
 } UsageKind;
 
 /* What a number is. */
@@ -36,19 +34,17 @@ typedef struct Usage {
     UsageKind kind;
     size_t resource;    /* TABLE_CPU, TABLE_MEMORY */
     GaugeUnit unit;     /* of USAGE_USED and USAGE_FREE */
-    int64_t range_nsec; /* over how long it averages; 0: it does not */
+    int64_t range_nsec; /* of an average; 0: none */
 } Usage;
 
-/* What @query seems to ask for, and what @gauge does. */
 Usage usage_of_query(Str query);
 Usage usage_of_gauge(const Gauge *gauge);
 
-/* It at @now_nsec since 1970. NaN: nobody can say, as of a node that is not ready. @row is a
- * node's. */
+/* The value of the node of @row at @now_nsec since 1970. NaN: the node is not ready. */
 double usage_measure(const Usage *usage, const NodeTable *cluster, uint32_t row, int64_t now_nsec);
 
-/* @share, 0 to 1, of what the node has, as @usage tells it. */
+/* @share, 0 to 1, of the node in the unit of @usage. */
 double usage_in_unit(const Usage *usage, const NodeTable *cluster, uint32_t row, double share);
 
-/* What a pod on a node uses, in cores or bytes. */
+/* Of a pod, in cores or bytes. */
 double usage_measure_pod(const Usage *usage, const Pod *pod, int64_t now_nsec);

@@ -1,12 +1,9 @@
 #pragma once
 
 /*
- * Workload: what the demo's pods are.
- *
- * A workload is a kind of pod (a Deployment, a Job, …): all its pods ask for the
- * same and differ in their names, ages and persons only. One workload is a mistake that people
- * make: it asks for a GPU and forgot the toleration, so it fits nowhere and the demo has a reason
- * to show.
+ * Workload: a Deployment, Job or StatefulSet of the demo: its pods have the same requests, and
+ * different names, ages and owners. One workload requests a GPU without the toleration, so it stays
+ * pending.
  */
 
 #include <stdbool.h>
@@ -29,34 +26,34 @@ typedef struct Workload {
     const char *cpu, *memory;
     int gpus;
     bool tolerates_gpu_taint;
-    bool is_fixed;      /* the same as the one before it, without its mistake; for scenarios */
+    bool is_fixed;      /* the one before it with the toleration; for scenarios */
     NodePool home;      /* where its pods ran before the demo began */
     unsigned share;     /* how many of each WORKLOAD_SHARES new pods are its */
     unsigned home_max;  /* its pods on one node before the demo began */
     unsigned life_span; /* in percent of the average */
 } Workload;
 
-/* New pods are dealt like cards, so that every workload comes up before long. */
+/* New pods come in rounds of so many. */
 #define WORKLOAD_SHARES 20u
 
 extern const Workload workloads[];
 extern const size_t n_workloads;
 
-/* The one of this name, as people wrote it; NULL: there is none. */
+/* The first one of this name; NULL: there is none. */
 const Workload *workload_named(const char *name);
 
-/* What tells one pod of a workload from another. */
+/* What differs between pods of a workload. */
 typedef struct PodIdentity {
     Str name, uid;
     Str node;           /* where it runs; empty while pending */
     int64_t created_at; /* seconds since 1970 */
-    int64_t placed_at;  /* the same: when it got its node */
+    int64_t placed_at;  /* when it was bound */
     unsigned person;    /* below WORKLOAD_PEOPLE */
 } PodIdentity;
 
 #define WORKLOAD_PEOPLE 9u
 
-/* Writes the pod as an API server would give it. @is_typed: with apiVersion and
- * kind, as kubectl shows it; kube-scheduler sends it without. */
+/* Writes the pod as an API server does. @is_typed: with apiVersion and kind; kube-scheduler
+ * sends it without. */
 void workload_write_pod(
     const Workload *workload, const PodIdentity *identity, bool is_typed, Buf *out);

@@ -9,7 +9,6 @@
 
 /* --- the order of nodes ------------------------------------------------- */
 
-/* The value of the first of both labels that there is. */
 static Str either_label(const Labels *labels, Str first, Str second) {
     const Str *value = labels_find(labels, first);
 
@@ -159,7 +158,7 @@ static int64_t add_up(int64_t a, int64_t b) {
     return sum;
 }
 
-/* Adds what the node of @row is and has to the sums (or, @sign -1, takes it away). */
+/* Adds the node of @row to the sums, or subtracts it (@sign -1). */
 static void count_use(ClusterState *cluster, uint32_t row, int sign) {
     ClusterUse *use = &cluster->use;
 

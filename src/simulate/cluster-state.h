@@ -51,7 +51,7 @@ typedef struct ClusterState {
 typedef struct Footprint {
     const Resources *requests; /* borrowed */
     int64_t nonzero_cpu, nonzero_memory;
-    HostPorts ports; /* borrowed, as long as the ground is there */
+    HostPorts ports; /* borrowed as long as the cluster lives */
     bool is_own;     /* it makes its node used */
 } Footprint;
 

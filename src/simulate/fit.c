@@ -30,7 +30,7 @@ Fit fit_of(const ClusterState *cluster, const PodRequest *request, bool ignores_
     return fit;
 }
 
-/* 100 × left / offered. Offers over 92 PB do not fit the short way. */
+/* 100 × left / allocatable. Above 92 PB the product overflows 64 bits. */
 static inline int64_t share_left(int64_t requested, int64_t allocatable) {
     int64_t left, scaled;
 
@@ -76,7 +76,7 @@ static inline double share_of(int64_t requested, int64_t allocatable) {
     return share > 1 ? 1 : share;
 }
 
-/* With one of both only there is nothing to be uneven. */
+/* 100 where the node has only one of both. */
 static inline int64_t evenness(const int64_t *requested, const int64_t *allocatable) {
     double deviation = 0;
 

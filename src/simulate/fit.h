@@ -1,11 +1,8 @@
 #pragma once
 
 /*
- * Fit: whether there is room, and how good it is, as NodeResourcesFit and
- * NodeResourcesBalancedAllocation have it with their default settings.
- *
- * Numbers are whole, and divided as the plugins divide them: what they round down is rounded down
- * here.
+ * Fit: NodeResourcesFit and NodeResourcesBalancedAllocation with their default settings. Integers
+ * are rounded as the plugins round them.
  */
 
 #include <stdbool.h>
@@ -18,14 +15,14 @@
 /* Of one pod. */
 #define FIT_RESOURCES_MAX RESOURCES_MAX
 
-/* What a pod asks for, by columns of a ground. */
+/* Requests of a pod, by columns of the cluster. */
 typedef struct Fit {
     struct {
         size_t column;
         int64_t amount;
     } requests[FIT_RESOURCES_MAX];
     size_t n_requests;
-    Str unknown_resource; /* something that no node has; empty: nothing */
+    Str unknown_resource; /* requested, and no node has it; empty: none */
     int64_t cpu, memory, nonzero_cpu, nonzero_memory;
 } Fit;
 
@@ -33,7 +30,7 @@ typedef struct Fit {
  */
 Fit fit_of(const ClusterState *cluster, const PodRequest *request, bool ignores_extended);
 
-/* Whether the pod fits on @row, as far as pods and resources say. */
+/* Whether the node has room for the pod. */
 static inline bool fit_is_room(const Fit *fit, const ClusterState *cluster, uint32_t row) {
     if (cluster->pods == SIZE_MAX || cluster_state_free_amount(cluster, cluster->pods, row) < 1)
         return false;
@@ -44,14 +41,14 @@ static inline bool fit_is_room(const Fit *fit, const ClusterState *cluster, uint
     return str_is_empty(fit->unknown_resource);
 }
 
-/* 0 to 100: the more is left of cpu and memory, the better. */
+/* LeastAllocated, 0 to 100. */
 int64_t fit_least_allocated(const Fit *fit, const ClusterState *cluster, uint32_t row);
 
-/* 0 to 100, about 75 where nothing changes: the more even cpu and memory are used with the pod than
- * without it, the better. A pod that asks for neither gets 0 everywhere: the plugin is left out. */
+/* BalancedAllocation, 0 to 100: whether the pod makes the use of cpu and memory more even. 0 for
+ * pods that request neither, which skip the plugin. */
 int64_t fit_balanced(const Fit *fit, const ClusterState *cluster, uint32_t row);
 
-/* For tests: the two formulas. An offer of 0 does not count. */
+/* For tests. Resources with allocatable 0 do not count. */
 int64_t least_allocated_score(const int64_t *requested, const int64_t *allocatable, size_t n);
 int64_t balanced_score(
     const int64_t *requested_with, const int64_t *requested_without, const int64_t *allocatable);

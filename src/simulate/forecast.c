@@ -1,3 +1,5 @@
+/* Answers of plugins that depend on the pod and the node only, cached by kind of pod. */
+
 #include "simulate/forecast.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 struct ForecastCache {
     ForecastOptions options;
     const ClusterState *cluster;
-    Arena *arena; /* of images and what is needed on the way */
+    Arena *arena; /* of images and scratch memory */
     Arena *sorts; /* of the outlooks themselves */
     Set index;
     Images images;
@@ -39,7 +41,6 @@ static bool tolerates(const Tolerations *tolerations, const Taint *taint) {
     return false;
 }
 
-/* Taints PreferNoSchedule only count as many as there are. */
 static uint8_t count_untolerated(const Tolerations *tolerations, const Taints *taints) {
     unsigned n = 0;
 
@@ -75,7 +76,7 @@ static Rejection check_taints(const PodRequest *request, const Node *node, bool 
 #define ADMITS 0x80 /* beside the number of untolerated ones */
 _Static_assert(TAINTS_MAX <= ADMITS, "the number fits beside the bit");
 
-/* Nodes have few different lists of taints. */
+/* By list of taints: nodes have few different ones. */
 static void judge_taints(ForecastCache *cache, const PodRequest *request) {
     const NodeTable *table = cache->cluster->table;
 
@@ -124,7 +125,6 @@ static void judge_images(ForecastCache *cache, const PodRequest *request, Foreca
         forecast->images[row] = (uint8_t)image_score(cache->sums[row], request->n_containers);
 }
 
-/* Whether @term is about the node called @name, as far as it names nodes. */
 static bool names_node(const NodeTerm *term, Str name) {
     for (size_t i = 0; i < term->n_names; i++)
         if (!term->names[i].is_not && !str_eq(term->names[i].value, name))
@@ -132,7 +132,7 @@ static bool names_node(const NodeTerm *term, Str name) {
     return true;
 }
 
-/* The nodes that the pod names, whether it may go there or not. */
+/* The nodes that the pod names, if all its terms name nodes. */
 static int find_named_rows(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
     const NodeTable *table = cache->cluster->table;
     uint32_t *rows;

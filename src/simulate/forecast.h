@@ -20,7 +20,6 @@
 /* Above this everything is dropped and evaluated again. */
 #define FORECAST_CACHE_BUDGET ((size_t)128 * 1024 * 1024)
 
-/* Why a node cannot take a pod. */
 typedef enum Rejection {
     REJECTION_NONE,
     REJECTION_CORDONED,
@@ -41,7 +40,7 @@ typedef struct Forecast {
     uint8_t *n_untolerated;     /* taints PreferNoSchedule that are not tolerated */
     uint16_t *preferred_weight; /* weights of preferred terms that hold */
     uint8_t *images;            /* 0 to 100 */
-    const uint32_t *named_rows; /* the rows that the pods name; NULL: all are looked at */
+    const uint32_t *named_rows; /* the rows that the pods name; NULL: all are tried */
     size_t n_named;
 } Forecast;
 

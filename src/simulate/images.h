@@ -27,10 +27,10 @@ typedef struct Images {
     size_t n_nodes;
 } Images;
 
-/* Everything lies in @arena, or is borrowed from @table. 0, or -ENOMEM. */
+/* In @arena; borrows @table. 0, or -ENOMEM. */
 int images_build(const NodeTable *table, Arena *arena, Images *ret);
 
-/* Adds to @sums, by row, what image @name counts for where it is. */
+/* Adds the scaled size of image @name to @sums, by row, where it is. */
 void images_add(const Images *images, Str name, int64_t *sums);
 
 /* The score, 0 to 100, of @sum for a pod of @n_containers containers, init containers included. */

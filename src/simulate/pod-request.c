@@ -1,3 +1,5 @@
+/* Decodes a PodRequest from the JSON of a Pod. */
+
 #include "simulate/pod-request.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@ typedef struct Draft {
     PodRequests requests;
     VEC(HostPort) ports;
     VEC(Str) images;
-    Str selector, affinity, tolerations; /* as they are written: for the keys */
+    Str selector, affinity, tolerations; /* as text, for the keys */
 } Draft;
 
 static const char *const unmodelled_names[UNMODELLED_MAX] = {
@@ -98,7 +100,7 @@ static void add_image(JsonReader *reader, Arena *arena, Str image, Draft *draft)
         json_fail(reader, JSON_E_RANGE, "too many images");
 }
 
-/* Ports of containers; of init containers only those that go on running count. */
+/* Ports of containers and of sidecars (init containers with restartPolicy Always). */
 static void decode_containers(JsonReader *reader, Arena *arena, bool is_init, Draft *draft) {
     json_array(reader);
     while (json_element(reader)) {
@@ -125,7 +127,7 @@ static void decode_containers(JsonReader *reader, Arena *arena, bool is_init, Dr
     }
 }
 
-/* Whether a volume of this sort has something to say about nodes. */
+/* Whether volumes of this type restrict nodes. */
 static bool binds_to_nodes(JsonReader *reader, Str key) {
     static const char *const sorts[] = {"persistentVolumeClaim",
         "ephemeral",
@@ -196,7 +198,6 @@ static void decode_affinity(JsonReader *reader, Arena *arena, PodRequest *reques
 
 /* --- the spec ------------------------------------------------------------ */
 
-/* True when there is something in the list. */
 static bool has_elements(JsonReader *reader) {
     bool has = false;
 
@@ -208,7 +209,6 @@ static bool has_elements(JsonReader *reader) {
     return has;
 }
 
-/* Reads the value of @key again, as far as this file wants it, from @raw. */
 static void decode_part(
     JsonReader *reader, Arena *arena, Str key, PodRequest *request, Draft *draft) {
     uint32_t unmodelled = 0;
@@ -230,7 +230,7 @@ static void decode_part(
     request->unmodelled |= unmodelled;
 }
 
-/* Containers and affinity are read twice: for what they ask, and as they are written. */
+/* Containers and affinity are read twice: decoded here, and by pod_requests or as text. */
 static void decode_spec(JsonReader *reader, Arena *arena, PodRequest *request, Draft *draft) {
     Str key;
 
@@ -292,8 +292,8 @@ static void fill_in(JsonReader *reader, Arena *arena, Str name, Str amount, Amou
     list->is_given = true;
 }
 
-/* As if every container that asks for no cpu asked for a little, and memory likewise: so that a
- * node full of pods that ask for nothing does not look empty. */
+/* Containers without requests count as 100m and 200Mi, as in kube-scheduler's NonZeroRequested,
+ * so that a node full of them does not look empty. */
 static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequest *request) {
     Container *lists[] = {draft->requests.spec.containers, draft->requests.spec.init_containers};
     Resources sum = {0};
@@ -305,7 +305,7 @@ static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequ
             fill_in(reader, arena, STR("memory"), STR(NONZERO_MEMORY), &container->wanted);
         }
     is_whole = pod_requests_sum(&draft->requests, reader, arena, &sum);
-    (void)is_whole; /* pod_decode() has seen to what is too much */
+    (void)is_whole; /* pod_decode() has checked it */
     request->nonzero_cpu = resources_get(&sum, STR("cpu"));
     request->nonzero_memory = resources_get(&sum, STR("memory"));
 }

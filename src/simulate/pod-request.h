@@ -1,12 +1,9 @@
 #pragma once
 
 /*
- * PodRequest: all that kube-scheduler reads of a pod that is to be placed, as far as it is modelled
- * here.
- *
- * A Pod (model/pod.h) keeps what policies read; what the plugins of kube-scheduler read besides is
- * read here: node affinity, host ports, requests as the least-allocated score counts them, images.
- * And what the pod asks for that is not modelled: a report must be able to say so.
+ * PodRequest: the fields of a pending pod that kube-scheduler's plugins read: a Pod (model/pod.h),
+ * and node affinity, host ports, nonzero requests and images; and which features it uses that are
+ * not modelled.
  */
 
 #include <stdbool.h>
@@ -32,13 +29,13 @@ typedef struct HostPorts {
     size_t n;
 } HostPorts;
 
-/* What is asked for and not modelled. */
+/* Features of pods that are not modelled. */
 typedef enum UnmodelledFeature {
     UNMODELLED_SPREAD,     /* topologySpreadConstraints */
     UNMODELLED_NEIGHBOURS, /* podAffinity, podAntiAffinity */
     UNMODELLED_VOLUMES,    /* persistentVolumeClaim, ephemeral, and disks of clouds */
     UNMODELLED_CLAIMS,     /* resourceClaims */
-    UNMODELLED_GATES,      /* schedulingGates: it is placed as if there were none */
+    UNMODELLED_GATES,      /* schedulingGates: ignored */
     UNMODELLED_MAX,
 } UnmodelledFeature;
 
@@ -53,9 +50,8 @@ typedef struct PodRequest {
         nonzero_memory;  /* requests, with 100m and 200Mi where a container has none */
     uint32_t unmodelled; /* bits by UnmodelledFeature */
 
-    /* Two pods that are equal in this get the same from every plugin that looks at the pod and
-     * the node, but not at what runs there; and in this at all, as far as that can be told without
-     * their names. */
+    /* Pods with the same place_key get the same answers of all plugins that do not look at
+     * running pods; with the same whole_key, of all. */
     Str place_key, whole_key;
 } PodRequest;
 
@@ -63,8 +59,7 @@ typedef struct PodRequest {
  * the reader's. */
 void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret);
 
-/* "topologySpreadConstraints": what people call it. */
+/* "topologySpreadConstraints". */
 const char *unmodelled_name(UnmodelledFeature unmodelled);
 
-/* Whether one of @ports cannot be had where @used are taken. */
 bool ports_conflict(const HostPorts *ports, const HostPorts *used);

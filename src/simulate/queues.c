@@ -1,3 +1,5 @@
+/* Two queues of pods: a sorted array and a heap. */
+
 #include "simulate/queues.h"
 
 #include <errno.h>

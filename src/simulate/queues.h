@@ -1,10 +1,8 @@
 #pragma once
 
 /*
- * PendingQueue: pods that found no node, and pods that will end; both by number of their arrival.
- *
- * Those that wait are tried again by priority, and of one priority by age, as in kube-scheduler's
- * queue.
+ * Pending pods, by priority and age as in kube-scheduler's queue; and placed pods, by the time they
+ * end. Both as numbers of arrivals.
  */
 
 #include <stddef.h>
@@ -28,7 +26,7 @@ typedef struct PodEnd {
     uint32_t arrival;
 } PodEnd;
 
-/* A heap: the first to end is the first. */
+/* A heap. */
 typedef struct PodEndQueue {
     PodEnd *items;
     size_t n, room;
@@ -36,5 +34,5 @@ typedef struct PodEndQueue {
 
 void pod_end_queue_done(PodEndQueue *ends);
 int pod_end_queue_add(PodEndQueue *ends, PodEnd end) MUST_CHECK; /* 0, or -ENOMEM */
-/* There must be one. Of equal times the one with the lower number. */
+/* The first to end, of equal times the lower number. There must be one. */
 PodEnd pod_end_queue_take(PodEndQueue *ends);

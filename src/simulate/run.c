@@ -1,3 +1,5 @@
+/* The event loop of a simulation. */
+
 #include "simulate/run.h"
 
 #include <errno.h>
@@ -11,7 +13,7 @@
 #include "simulate/queues.h"
 
 #define UID_MAX 48
-#define LOOK_EVERY 64u /* pods between two looks at the clock */
+#define LOOK_EVERY 64u /* pods between two calls of is_over() */
 
 typedef struct Run {
     const SimulationInput *input;
@@ -24,7 +26,7 @@ typedef struct Run {
     PendingQueue pending;
     PodEndQueue ends;
     double now;          /* seconds since the start */
-    double used_seconds; /* nodes in use, times the time they were */
+    double used_seconds; /* node seconds in use */
     double wait_seconds;
     size_t n_looks;
     bool is_over;
@@ -32,14 +34,14 @@ typedef struct Run {
 
 /* --- pods on nodes ------------------------------------------------------ */
 
-/* Later than what fits is the end of time. */
+/* INT64_MAX when it does not fit. */
 static int64_t moment_of(const Run *run) {
     int64_t passed = run->now < 9e9 ? (int64_t)(run->now * 1e9) : INT64_MAX, moment;
 
     return __builtin_add_overflow(run->options->now_nsec, passed, &moment) ? INT64_MAX : moment;
 }
 
-/* The pod as the cluster has it once it is placed. */
+/* The pod as the cluster has it, on @row. */
 static Pod pod_on(const Run *run, uint32_t number, uint32_t row, char uid[UID_MAX]) {
     const Arrival *arrival = &run->input->arrivals[number];
     Pod pod = arrival->request->pod;
@@ -134,7 +136,7 @@ static void note_followed(Run *run, uint32_t number, const Choice *choice) {
             (FollowMismatch){.arrival = number, .choice = *choice};
 }
 
-/* 0: it waits on; 1: it is placed; or -ENOMEM. */
+/* 0: it stays pending; 1: it is placed; or -ENOMEM. */
 static int try_pod(Run *run, uint32_t number) {
     uint32_t inspected = run->options->follows ? run->input->arrivals[number].current_row : NO_ROW;
     Choice choice;
@@ -163,7 +165,7 @@ static bool is_over(Run *run) {
     return run->is_over;
 }
 
-/* Tries those that wait. What one of a kind did not get the next would not get either. */
+/* Tries pending pods again. Of equal pods only the first is tried if it fails. */
 static int retry(Run *run) {
     _cleanup_(map_done) Map failed = MAP_INIT;
     PendingQueue *pending = &run->pending;
@@ -216,7 +218,7 @@ static void pass_time(Run *run, double to) {
     run->now = to;
 }
 
-/* When it is over, if nothing happens before. */
+/* The time at which the run ends, INFINITY: after the last event. */
 static double find_end(const Run *run) {
     const SimulationInput *input = run->input;
 
@@ -225,7 +227,7 @@ static double find_end(const Run *run) {
     return input->has_endless ? INFINITY : input->last_at;
 }
 
-/* INFINITY: nothing comes any more. */
+/* INFINITY: there is none. */
 static double next_event(const Run *run) {
     double at = run->ends.n > 0 ? run->ends.items[0].at : INFINITY;
 
@@ -245,7 +247,7 @@ static int end_pods(Run *run) {
     return has_ended && run->pending.n > 0 ? retry(run) : 0;
 }
 
-/* Pods that come now. Without times each is a moment of its own. */
+/* Pods that arrive now. */
 static int take_pods(Run *run) {
     SimulationResult *result = run->result;
     const SimulationInput *input = run->input;
@@ -309,7 +311,6 @@ static PendingReason *find_reason(SimulationResult *result, Str text) {
     return NULL;
 }
 
-/* There are at most as many as there are numbers for them. */
 static int summarize_reasons(Run *run) {
     SimulationResult *result = run->result;
     size_t n_max = REASON_EXTENDER + run->verbs.n_reasons + 1;

@@ -1,15 +1,14 @@
 #pragma once
 
 /*
- * Run: a scenario under one policy, from its first pod to its end.
+ * Run: a simulation under one policy.
  *
- * Time goes from event to event: pods whose lifetime is over leave first; if any did, those that
- * wait are tried again, by priority and age; then pods that come are tried. Those that wait are
- * tried at each moment at which pods come, too: what a policy says may depend on the time. Of pods
- * that ask for the same only the first is tried, once it has failed; and at most RUN_RETRIES_MAX at
- * one moment.
+ * At each event pods whose lifetime is over end first; if any did, pending pods are tried again, by
+ * priority and age; then pods that arrive are tried, and before them the pending ones, because
+ * policies may depend on time. Of equal pods only the first is tried if it fails, and at most
+ * RUN_RETRIES_MAX per event.
  *
- * It ends when nothing comes or ends any more; where every pod ends, when the last has come.
+ * It ends after the last event; if all pods have a lifetime, with the last arrival.
  */
 
 #include <stdbool.h>
@@ -25,15 +24,15 @@
 
 typedef struct RunOptions {
     SchedulerOptions scheduler;
-    bool follows;     /* pods that have a node go there, whatever the choice would be */
-    double until;     /* seconds; below 0: to its end, as above */
+    bool follows;     /* pods that have a node are placed there, whatever the choice is */
+    double until;     /* seconds; below 0: to the end, as above */
     int64_t now_nsec; /* since 1970, at the start */
     const Resources *shapes;
     size_t n_shapes;
 
-    /* Asked now and then; NULL: never. True: it breaks off, and tells what it has. */
+    /* Called now and then; may be NULL. True: the run stops early. */
     bool (*is_over)(void *context);
-    /* Told now and then how many pods have come; NULL: nobody. */
+    /* Called now and then with the number of arrivals; may be NULL. */
     void (*progress)(void *context, size_t n_done);
     void *context;
 } RunOptions;

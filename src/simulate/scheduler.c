@@ -153,7 +153,7 @@ static SchedulingReason try_node(Scheduler *scheduler, const Cycle *cycle, uint3
     return count_lacks(scheduler, &cycle->fit, row);
 }
 
-/* The nodes that may be looked at, from where the last cycle ended. */
+/* Tries nodes from where the last cycle ended. */
 static void find_feasible(Scheduler *scheduler, Cycle *cycle) {
     const Forecast *forecast = cycle->forecast;
     const uint32_t *order = forecast->named_rows ? forecast->named_rows : scheduler->cluster->order;

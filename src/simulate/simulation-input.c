@@ -1,6 +1,6 @@
 /*
- * Three readers of files, and what follows from all of them together: which pods are lifted, who
- * comes when, and what of it is not modelled.
+ * Reads the files of a simulation; then finds which pods are rescheduled, and the order of
+ * arrivals.
  */
 
 #include "simulate/simulation-input.h"
@@ -60,7 +60,7 @@ static int add_arrival(
     return 0;
 }
 
-/* The pod's strings point into the text, which is gone after this: so it is kept. */
+/* Keeps the text: the pod's strings point into it. */
 static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
     Arena *arena = draft->input->arena;
     PodRequest *request = ARENA_NEW(arena, PodRequest);
@@ -151,7 +151,7 @@ static int copy_ports(const HostPorts *from, Arena *arena, HostPorts *ret) {
     return 0;
 }
 
-/* What it counts for is kept with its record: @request is gone after this. */
+/* Copies what it needs: @request does not last. */
 static int add_existing(Draft *draft, const PodRequest *request) {
     Footprint footprint = footprint_of(request);
     const Pod *pod;
@@ -169,7 +169,6 @@ static int add_existing(Draft *draft, const PodRequest *request) {
     return 0;
 }
 
-/* A pod that waits comes first, when that was asked for. */
 static int add_waiting(Draft *draft, Str object) {
     if (draft->files->with_pending)
         return visit_pod(draft, STR("Pod"), object);
@@ -218,7 +217,7 @@ static int read_cluster(Draft *draft) {
 
 /* --- all together ------------------------------------------------------- */
 
-/* Pods without a node that there is are of no account. */
+/* Drops pods on unknown nodes. */
 static void settle_existing(Draft *draft) {
     SimulationInput *input = draft->input;
     size_t n = 0;
@@ -243,8 +242,7 @@ static Str full_name(Arena *arena, Str namespace, Str name) {
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
 }
 
-/* Every pod needs a name of its own. In a trace one may come again and again: then it gets its
- * number behind its name. */
+/* Names must be unique; in a trace a repeated one gets a number behind it. */
 static int name_arrivals(Draft *draft, Map *names) {
     Arena *arena = draft->input->arena;
 
@@ -397,7 +395,7 @@ int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, c
     }
     if (input && input->arena && input->pool && nodes && scratch)
         r = load(&draft);
-    for (size_t i = 0; i < draft.existing.n; i++) /* that nobody has taken over */
+    for (size_t i = 0; i < draft.existing.n; i++) /* after an error */
         pod_record_unref(draft.existing.items[i].pod);
     if (r < 0 && (error[0] == '\0' || r == -ENOMEM))
         (void)snprintf(error, SIMULATION_ERROR_MAX, "out of memory");

@@ -1,15 +1,11 @@
 #pragma once
 
 /*
- * SimulationInput: the cluster as it is, and the pods that come.
+ * SimulationInput: a cluster, and the pods that arrive.
  *
- * The cluster is a file as `kubectl get nodes,pods -A -o json` writes it. Pods that come are a list
- * of Pods, one after another, or a trace: lines of JSON, or a list in JSON or YAML, of
- *
- *     {at: 60, lifetime: 3600, count: 10, name: web, pod: {metadata: …, spec: …}}
- *
- * in seconds; without a lifetime a pod stays. A pod of the list that runs in the cluster already
- * (by namespace and name) is taken off its node first: so a cluster can be placed anew.
+ * The cluster is a file of `kubectl get nodes,pods -A -o json`. The pods are a list of Pods, or a
+ * trace (simulate/trace.h). A pod of the list that runs in the cluster already (by namespace and
+ * name) is removed from its node first: so all pods of a cluster can be placed again.
  */
 
 #include <stdbool.h>
@@ -28,7 +24,7 @@
 #define SIMULATION_ERROR_MAX 1024u
 #define SIMULATION_SECONDS_MAX 1e10 /* a few hundred years */
 
-/* A pod that runs when the scenario begins. */
+/* A pod that runs at the start. */
 typedef struct ExistingPod {
     const Pod *pod; /* a record */
     uint32_t row;
@@ -53,35 +49,34 @@ typedef struct SimulationInput {
     const NodeTable *table;
     ExistingPod *existing;
     size_t n_existing;
-    Arrival *arrivals; /* by time; of one time by priority, where times were given */
+    Arrival *arrivals; /* by time, then by priority */
     size_t n_arrivals;
     bool is_timed;      /* they came with times */
     bool has_lifetimes; /* one of them ends */
     bool has_endless;   /* one of them stays */
     double last_at;     /* when the last comes */
     size_t n_rescheduled;
-    size_t n_without_node;               /* pods of the cluster on nodes that it does not have */
-    size_t n_left_pending;               /* pods of the cluster that wait, and were not asked for */
-    size_t n_unmodelled[UNMODELLED_MAX]; /* arrivals that ask for it */
-    size_t n_any_unmodelled;             /* arrivals that ask for any of it */
+    size_t n_without_node;               /* pods on unknown nodes */
+    size_t n_left_pending;               /* pending pods that are left out */
+    size_t n_unmodelled[UNMODELLED_MAX]; /* arrivals with it */
+    size_t n_any_unmodelled;             /* arrivals with any of these */
 } SimulationInput;
 
 typedef struct SimulationFiles {
     const char *cluster;
     const char *pods;  /* may be NULL */
     const char *trace; /* may be NULL */
-    bool with_pending; /* pods of the cluster that wait come first */
-    bool by_schedule; /* pods of the list come in the order in which they were bound, if they say */
-    double every;     /* seconds between two pods of the list */
+    bool with_pending; /* pending pods of the cluster arrive first */
+    bool by_schedule;  /* pods of the list arrive in the order in which they were bound */
+    double every;      /* seconds between two pods of the list */
 } SimulationFiles;
 
-/* 0; -EINVAL: something in a file is wrong; or another negative errno: it cannot be read, or out of
- * memory. Then @error (SIMULATION_ERROR_MAX) says what, for a person. */
+/* 0; -EINVAL: a file is wrong; or another negative errno. Then @error (SIMULATION_ERROR_MAX) has
+ * the reason. */
 int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, char *error);
 SimulationInput *simulation_input_free(SimulationInput *input); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(SimulationInput *, simulation_input_free)
 
-/* The amount of @resource that a share @quantile (0 to 1) of the arrivals that ask for any do not
- * exceed; 0 when none asks. In @scratch on the way. */
+/* The quantile (0 to 1) of requests of @resource, of the arrivals that request it; 0: none does. */
 int64_t simulation_input_quantile(
     const SimulationInput *input, Str resource, double quantile, Arena *scratch);

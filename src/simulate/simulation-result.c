@@ -1,3 +1,5 @@
+/* Figures of a simulation. */
+
 #include "simulate/simulation-result.h"
 
 #include <math.h>
@@ -30,7 +32,6 @@ SimulationResult *simulation_result_free(SimulationResult *result) {
 
 /* --- shapes ------------------------------------------------------------- */
 
-/* How many pods of shape @shape fit on the node of @row, now. */
 static size_t shape_fits(const ClusterState *cluster, const Resources *shape, uint32_t row) {
     int64_t n =
         cluster->pods == SIZE_MAX ? 0 : cluster_state_free_amount(cluster, cluster->pods, row);
@@ -45,7 +46,6 @@ static size_t shape_fits(const ClusterState *cluster, const Resources *shape, ui
     return n > 0 ? (size_t)n : 0;
 }
 
-/* The share of @free that @n pods of @amount each leave over. */
 static double share_left(double free, double n, int64_t amount) {
     double left = free - n * (double)amount;
 
@@ -115,7 +115,7 @@ void simulation_result_measure(
 
 /* --- over time ---------------------------------------------------------- */
 
-/* Those that stay are spread over the whole, whatever comes: of two neighbours the later goes. */
+/* When full, drops every second sample: the rest is spread over the whole run. */
 void simulation_result_sample(SimulationResult *result, const Sample *sample) {
     if (result->n_samples > 0 &&
         result->samples[result->n_samples - 1].at >= sample->at) { /* the same moment */

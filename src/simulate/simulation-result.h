@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * SimulationResult: what became of a scenario under one policy.
+ * SimulationResult: the result of a simulation under one policy.
  */
 
 #include <stdbool.h>
@@ -16,21 +16,20 @@
 #include "simulate/scheduler.h"
 
 #define SIMULATION_SHAPES_MAX 16u
-#define SIMULATION_SAMPLES_MAX 1024u /* when there are as many, every second is dropped */
+#define SIMULATION_SAMPLES_MAX 1024u /* above it every second one is dropped */
 #define SIMULATION_MISMATCHES_MAX 20u
 
-/* What became of one pod. */
 typedef enum PodResultKind {
-    RESULT_PENDING, /* it came, and found no node so far */
+    RESULT_PENDING,
     RESULT_PLACED,
-    RESULT_ENDED,       /* it was placed, and its time is over */
-    RESULT_NOT_ARRIVED, /* it has not come: the run was broken off */
+    RESULT_ENDED,       /* it was placed, and its lifetime is over */
+    RESULT_NOT_ARRIVED, /* the run stopped before */
 } PodResultKind;
 
 typedef struct PodResult {
     uint8_t kind;
     uint32_t row;            /* where it is, or was; NO_ROW */
-    SchedulingReason reason; /* while it waits: what most nodes said when it was tried last */
+    SchedulingReason reason; /* while pending: the most frequent one of the last attempt */
     float waited;            /* seconds until it was placed */
 } PodResult;
 
@@ -39,13 +38,13 @@ typedef struct PendingReason {
     size_t n_pods;
 } PendingReason;
 
-/* Pods of one shape, and what of the room is of use to them. */
+/* Room for pods of one shape. */
 typedef struct ShapeFigures {
-    size_t n_fit;                 /* so many more fit, all of them at once */
-    double cpu_left, memory_left; /* the share of what is free that they cannot use, 0 to 1 */
+    size_t n_fit;                 /* more pods that fit */
+    double cpu_left, memory_left; /* the free share that they cannot use, 0 to 1 */
 } ShapeFigures;
 
-/* Of one resource over all nodes that are not cordoned: shares of what they offer, 0 to 1. */
+/* Requested shares of one resource over nodes that are not cordoned, 0 to 1. */
 typedef struct BalanceFigures {
     double mean, deviation; /* deviation: the standard one */
     double highest;
@@ -54,13 +53,13 @@ typedef struct BalanceFigures {
 
 /* At one moment. */
 typedef struct Sample {
-    double at; /* seconds; without times: pods that have come */
+    double at; /* seconds; without times: number of arrivals */
     size_t n_used;
-    double cpu_share; /* requested cpu of nodes in use, of what they offer */
+    double cpu_share; /* requested share of cpu of nodes in use */
     size_t n_pending;
 } Sample;
 
-/* A pod that was followed to a node which is not among the best. */
+/* A followed pod whose node is not among the best. */
 typedef struct FollowMismatch {
     uint32_t arrival;
     Choice choice;
@@ -74,7 +73,7 @@ typedef struct SimulationResult {
     bool is_broken_off;
     double end; /* the moment it ends at */
 
-    size_t n_placed; /* those that have ended included */
+    size_t n_placed; /* ended ones included */
     size_t n_ended, n_pending;
     PendingReason *reasons; /* the most frequent first */
     size_t n_reasons;
@@ -86,15 +85,14 @@ typedef struct SimulationResult {
     BalanceFigures cpu, memory;
     ShapeFigures shapes[SIMULATION_SHAPES_MAX];
     double wait_mean, wait_most; /* of those that were placed: seconds */
-    size_t n_waited;             /* of those, the ones that were not placed at once */
+    size_t n_waited;             /* placed pods that were pending first */
 
     Sample *samples;
     size_t n_samples;
 
     /* Of pods that were followed. */
     size_t n_followed, n_best, n_feasible;
-    size_t
-        n_unmodelled; /* those that ask for something that is not modelled: not among the others */
+    size_t n_unmodelled; /* with features that are not modelled; not among the others */
     FollowMismatch mismatches[SIMULATION_MISMATCHES_MAX];
     size_t n_mismatches;
 } SimulationResult;
@@ -103,12 +101,11 @@ SimulationResult *simulation_result_new(size_t n_pods);             /* NULL: out
 SimulationResult *simulation_result_free(SimulationResult *result); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(SimulationResult *, simulation_result_free)
 
-/* The figures that can be read off the nodes as they are at the end. */
+/* Sets the figures of the final state of the nodes. */
 void simulation_result_measure(
     SimulationResult *result, const ClusterState *cluster, const Resources *shapes, size_t n);
 
-/* Adds a sample; from time to time one is enough. */
 void simulation_result_sample(SimulationResult *result, const Sample *sample);
 
-/* Pods that are, or were, on another node than in @first, of those placed in both. */
+/* Pods that were placed on other nodes than in @first. */
 size_t simulation_result_moves(const SimulationResult *result, const SimulationResult *first);

@@ -40,7 +40,7 @@ typedef struct NodeTerm {
 typedef struct NodeTerms {
     NodeTerm *items;
     size_t n;
-    bool is_given; /* there may be none in it: then no node will do */
+    bool is_given; /* it may be empty: then no node matches */
 } NodeTerms;
 
 /* The value of requiredDuringScheduling...: {nodeSelectorTerms: [...]}; and of preferred...:
@@ -51,9 +51,8 @@ void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret);
 /* Whether one of them holds. */
 bool terms_hold(const NodeTerms *terms, Str name, const Labels *labels);
 
-/* The weights of those that hold, added up. */
+/* The sum of the weights of those that hold. */
 int64_t terms_weigh(const NodeTerms *terms, Str name, const Labels *labels);
 
-/* Whether all of @terms say which nodes by name (as those of DaemonSets do): then kube-scheduler
- * looks at no others. */
+/* Whether all of @terms name nodes, as for DaemonSets: then kube-scheduler tries no others. */
 bool terms_name_nodes(const NodeTerms *terms);

@@ -1,3 +1,5 @@
+/* Reads a trace: lines of JSON, or a list in JSON or YAML. */
+
 #include "simulate/trace.h"
 
 #include <errno.h>

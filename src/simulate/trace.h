@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Trace: pods that come and go, in a file.
+ * Trace: pods that arrive over time, in a file.
  *
  * One object a line of JSON; or one list of them, in JSON or YAML:
  *
@@ -11,7 +11,7 @@
  *     lifetime  seconds from when it is placed                   [it stays]
  *     count     so many of them                                  [1]
  *     name      of the pod; several get a number behind it       [the pod's own]
- *     pod       a Pod; kind and status are not looked at
+ *     pod       a Pod; kind and status are ignored
  */
 
 #include <stddef.h>
@@ -29,10 +29,10 @@ typedef struct TraceLine {
     Str pod; /* JSON */
 } TraceLine;
 
-/* 0 to go on; or a negative errno, after saying why where -EINVAL. What it is given is gone when it
- * returns. */
+/* 0 to continue; or a negative errno, for -EINVAL with an error message. The line is valid
+ * during the call only. */
 typedef int (*TraceVisit)(void *context, const TraceLine *line);
 
-/* "-" is standard input. 0; or a negative errno with a message for a person in @error
- * (SIMULATION_ERROR_MAX): file, line and what is wrong. */
+/* "-" is standard input. 0; or a negative errno with a message in @error (SIMULATION_ERROR_MAX):
+ * file, line and reason. */
 int trace_each(const char *path, TraceVisit visit, void *context, char *error);
