@@ -1,4 +1,4 @@
-# A menu. Meson does the work; every recipe sets up what it needs by itself.
+# A menu: meson does the work, and every recipe installs what it needs.
 
 BUILD  ?= build
 PYTHON ?= /usr/bin/python3
@@ -19,7 +19,7 @@ SETUPS := $(addprefix setup-,build test lint fuzz coverage fresh image deb ship 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: build ## build, then see it work: a demo cluster, a policy, real scheduler calls
+run: build ## build, then a demo: a simulated cluster, a policy, real scheduler calls
 	@$(BUILD)/berth demo $(DEMO)
 
 build: $(BUILD)/build.ninja ## compile build/berth
@@ -44,7 +44,7 @@ tsan: setup-test ## the tests that start threads, under ThreadSanitizer
 	@tools/with-sanitizer meson test -C build-tsan --no-rebuild --print-errorlogs --suite threads
 	@BERTH="$(CURDIR)/build-tsan/berth" PYTHON="$(PYTHON)" tools/with-sanitizer tools/pytest test -m "not single_thread"
 
-coverage: setup-coverage ## what the tests reach, by folder (FOLDER="json kube": what they do not)
+coverage: setup-coverage ## coverage by folder (FOLDER="json kube": uncovered lines)
 	@tools/configure build-coverage -Db_coverage=true -Dbuildtype=debug -Dc_args=-fprofile-update=atomic
 	@tools/build build-coverage
 	@find build-coverage -name '*.gcda' -delete
@@ -98,13 +98,13 @@ deploy-check: setup-deploy ## the chart, overlays and manifests, without a clust
 fresh: setup-fresh ## make run and make test in a minimal Debian 12, made for it (needs root)
 	@tools/fresh
 
-image: setup-image ## a container image without an engine, and what is in it (IMAGE=--twice)
+image: setup-image ## a container image without an engine, with an SBOM (IMAGE=--twice)
 	@tools/image $(IMAGE)
 
 deb: setup-deb ## a Debian package, into build-deb
 	@tools/deb
 
-ship-test: setup-ship ## make image and package, and see them work
+ship-test: setup-ship ## make image and package, and test them
 	@tools/image --twice
 	@tools/deb
 	@PYTHON="$(PYTHON)" BERTH_SHIP="$(CURDIR)" tools/pytest test/ship
@@ -112,10 +112,10 @@ ship-test: setup-ship ## make image and package, and see them work
 install: $(BUILD)/build.ninja ## install berth, its pages and completions (PREFIX, DESTDIR)
 	@tools/install $(BUILD) "$(PREFIX)" "$(DESTDIR)"
 
-uninstall: ## remove what make install put there
+uninstall: ## remove the files of make install
 	@ninja -C $(BUILD) --quiet uninstall
 
-clean: ## remove what was built
+clean: ## remove build folders
 	@rm -rf $(BUILD) build-asan build-tsan build-coverage build-fuzz build-lint-gcc build-lint-clang build-image build-deb
 
 $(BUILD)/build.ninja: | setup-build
