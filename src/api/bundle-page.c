@@ -142,7 +142,7 @@ static unsigned record(
 /* Those in force; but of a single decision those that made it, if they are still known. */
 static bool take_policies(Changes *changes, const View *view, const Recording *recording,
     const BundleParams *question, Arena *arena, BundleParts *parts) {
-    const Scene *scene = question->id > 0 ? recording->decisions[0].scene : NULL;
+    const SavedView *scene = question->id > 0 ? recording->decisions[0].saved_view : NULL;
 
     parts->program = scene && scene->program ? scene->program : view->program;
     if (question->id > 0 &&

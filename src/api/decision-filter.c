@@ -103,7 +103,7 @@ static bool fits(Str wanted, Str has) {
     return !wanted.ptr || str_eq(wanted, has);
 }
 
-static bool rule_fits(const DecisionFilter *wanted, const RuleNote *rule) {
+static bool rule_fits(const DecisionFilter *wanted, const RuleName *rule) {
     return fits(wanted->policy, rule->policy) && fits(wanted->rule, rule->name);
 }
 
@@ -155,7 +155,7 @@ bool decision_filter_matches(const DecisionFilter *wanted, const PastDecision *p
 
 bool decision_filter_matches_outcome(
     const DecisionFilter *wanted, const PastDecision *past, Outcome outcome) {
-    const RuleNote *rule = past_rule_of(past, outcome);
+    const RuleName *rule = past_rule_of(past, outcome);
 
     if (wanted->outcome < _OUTCOME_MAX ? (int)outcome.kind != wanted->outcome
                                        : outcome.kind == OUTCOME_NOT_ASKED)

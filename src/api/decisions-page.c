@@ -29,7 +29,7 @@ static void write_time(JsonWriter *writer, int64_t at_nsec) {
     json_write_member(writer, STR("time"), buf_str(&text));
 }
 
-static void write_rule_names(JsonWriter *writer, const RuleNote *rule) {
+static void write_rule_names(JsonWriter *writer, const RuleName *rule) {
     json_write_member(writer, STR("policy"), rule->policy);
     json_write_member(writer, STR("rule"), rule->name);
     json_write_member(writer, STR("reason"), rule->reason);
@@ -85,7 +85,7 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     json_write_member(writer, STR("uid"), past->pod_uid);
     field_digest(writer, STR("digest"), past->pod_digest);
     json_write_end_object(writer);
-    field_digest(writer, STR("policyDigest"), past->book->digest);
+    field_digest(writer, STR("policyDigest"), past->rule_names->digest);
     field_count(writer, STR("generation"), past->generation);
     if (past->duration_nsec >= 0)
         field_seconds(writer, STR("durationSeconds"), past->duration_nsec, /* is_known= */ true);
@@ -100,7 +100,7 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
 }
 
 static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
-    const RuleNote *rule = past_rule_of(past, outcome);
+    const RuleName *rule = past_rule_of(past, outcome);
 
     json_write_object(writer);
     json_write_member(writer, STR("node"), name);
@@ -130,15 +130,15 @@ typedef struct Listing {
     const DecisionFilter *wanted;
     JsonWriter *writer;
     size_t n, limit;
-    uint64_t last;    /* the last that was looked at; 0: there are no more */
-    size_t n_untold;  /* fit otherwise, but what became of their nodes is not kept */
-    const Roll *roll; /* whose number the node has: most decisions share one */
+    uint64_t last;           /* the last that was looked at; 0: there are no more */
+    size_t n_untold;         /* fit otherwise, but what became of their nodes is not kept */
+    const NodeNumbers *roll; /* whose number the node has: most decisions share one */
     uint32_t number;
 } Listing;
 
 static uint32_t number_of(Listing *listing, const Outcomes *outcomes) {
-    if (listing->roll != outcomes_roll(outcomes)) {
-        listing->roll = outcomes_roll(outcomes);
+    if (listing->roll != outcomes_numbers(outcomes)) {
+        listing->roll = outcomes_numbers(outcomes);
         listing->number = decisions_number(listing->decisions, outcomes, listing->wanted->node);
     }
     return listing->number;

@@ -255,8 +255,8 @@ static int count_filters(NodesMaking *making, const Filters *filters, double *va
     for (size_t i = 0; r == 0 && i < filters->n; i = end) {
         const FoundDecision *first = &filters->items[i];
 
-        for (end = i + 1; end < filters->n && outcomes_roll(filters->items[end].outcomes) ==
-                                                  outcomes_roll(first->outcomes);
+        for (end = i + 1; end < filters->n && outcomes_numbers(filters->items[end].outcomes) ==
+                                                  outcomes_numbers(first->outcomes);
              end++)
             ;
         r = count_run(making, first, end - i, &places, values);

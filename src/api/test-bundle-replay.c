@@ -7,7 +7,7 @@
 #include "bundle/bundle.h"
 #include "bundle/gzip.h"
 #include "bundle/tar.h"
-#include "history/test-play.h"
+#include "history/test-random-decisions.h"
 
 #define ROOM ((size_t)64 << 20)
 #define SEEDS 6u
@@ -148,7 +148,7 @@ static void test_equal(void **state) {
             assert_int_equal(r, 0);
             assert_int_equal(bundle.is_anonymous, is_anonymous);
             assert_int_equal(bundle.recording.n, recording.n);
-            assert_int_equal(bundle.recording.n_scenes, recording.n_scenes);
+            assert_int_equal(bundle.recording.n_saved_views, recording.n_saved_views);
             assert_equal_again(&bundle, 2 * STEPS);
         }
         recording_done(&recording);
@@ -232,9 +232,9 @@ static void test_shares(void **state) {
     write_bundle(&recording, false, &file);
     recording_done(&recording);
     assert_int_equal(bundle_read(buf_str(&file), &bundle, error), 0);
-    for (size_t i = 1; i < bundle.recording.n_scenes; i++) {
-        const NodeTable *a = snapshot_table(bundle.recording.scenes[i - 1]->snapshot);
-        const NodeTable *b = snapshot_table(bundle.recording.scenes[i]->snapshot);
+    for (size_t i = 1; i < bundle.recording.n_saved_views; i++) {
+        const NodeTable *a = snapshot_table(bundle.recording.saved_views[i - 1]->snapshot);
+        const NodeTable *b = snapshot_table(bundle.recording.saved_views[i]->snapshot);
 
         n_shared += a->chunks[0] == b->chunks[0];
     }

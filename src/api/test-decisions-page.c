@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "history/test-noted.h"
+#include "history/test-decided.h"
 #include "json/read.h"
 
 /* More rules spoke than have a place: nodes that the last of them reject are rejected, and

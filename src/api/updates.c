@@ -154,7 +154,7 @@ static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
 
 /* Why it found no node: what went wrong, or what the rule that rejects most says. */
 static Str reason_of(const PastDecision *past) {
-    const RuleNote *rule = past->verb == VERB_FILTER ? past_main_rule(past) : NULL;
+    const RuleName *rule = past->verb == VERB_FILTER ? past_main_rule(past) : NULL;
 
     if (!str_is_empty(past->error))
         return past->error;

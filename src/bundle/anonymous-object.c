@@ -1,6 +1,6 @@
 /* Objects as strangers may see them: each list copied, each text of it shown as it may be. */
 
-#include "bundle/anonymous-part.h"
+#include "bundle/anonymous-internal.h"
 
 /* A copy of @n elements that may be changed. NULL when out of memory. */
 #define COPY(a, type, items, n) ((type *)copy_array((a), (items), (n), sizeof(type)))

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/quantity.h"
 #include "base/vec.h"
-#include "bundle/anonymous-part.h"
+#include "bundle/anonymous-internal.h"
 #include "bundle/siphash.h"
 #include "cel/graph.h"
 #include "model/time.h"

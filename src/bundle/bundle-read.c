@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "bundle/bundle-part.h"
+#include "bundle/bundle-internal.h"
 #include "bundle/gzip.h"
 #include "bundle/tar.h"
 

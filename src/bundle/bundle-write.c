@@ -9,11 +9,11 @@
 #include "base/ascii.h"
 #include "base/map.h"
 #include "base/nsec.h"
-#include "bundle/bundle-part.h"
+#include "bundle/bundle-internal.h"
 #include "cluster/fingerprint.h"
 #include "model/time.h"
 
-/* For numbers of pods, scenes and measurements. */
+/* For numbers of pods, saved views and measurements. */
 #define WRITE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define NAME_MAX_BYTES 64u /* of a policy's file, in the archive */
 
@@ -187,8 +187,8 @@ static void write_anonymity(BundleWrite *write, JsonWriter *writer) {
 /* Of the newest cluster. */
 static void write_fingerprint(BundleWrite *write, JsonWriter *writer) {
     const Recording *recording = write->parts->recording;
-    const Scene *newest =
-        recording->n_scenes > 0 ? recording->scenes[recording->n_scenes - 1] : NULL;
+    const SavedView *newest =
+        recording->n_saved_views > 0 ? recording->saved_views[recording->n_saved_views - 1] : NULL;
     Digest digest = DIGEST_NONE;
     int r = 0;
 
@@ -220,7 +220,7 @@ static void write_about(BundleWrite *write) {
     json_write_member(&writer, STR("berth"), write->parts->version);
     write_times(write, &writer);
     bundle_write_number(&writer, STR("decisions"), (int64_t)write->parts->recording->n);
-    bundle_write_number(&writer, STR("scenes"), (int64_t)write->parts->recording->n_scenes);
+    bundle_write_number(&writer, STR("scenes"), (int64_t)write->parts->recording->n_saved_views);
     write_fingerprint(write, &writer);
     write_policy_list(write, &writer);
     write_exemptions(write, &writer);

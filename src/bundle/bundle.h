@@ -10,8 +10,8 @@
  *   berth-bundle/decisions.jsonl   one decision a line, oldest first
  *   berth-bundle/pods.jsonl        the pods they were about, what policies can read of them
  *   berth-bundle/cluster.json      the oldest cluster of these (`--cluster` reads it)
- *   berth-bundle/changes.jsonl     how it became the others, a line for each scene
- *   berth-bundle/metrics.jsonl     what was measured, by scene
+ *   berth-bundle/changes.jsonl     how it became the others, a line for each saved view
+ *   berth-bundle/metrics.jsonl     what was measured, by saved view
  *   berth-bundle/metrics.txt, status.json, sources.json, changes.json   the pages of that name
  *
  * Nothing secret is in it: of a pod only what policies can read is written, environment and volumes

@@ -1,12 +1,12 @@
 /*
- * Scenes: each line's changes are applied to one store, so that their snapshots share what did not
- * change, as they did when they were made.
+ * SavedViews: each line's changes are applied to one store, so that their snapshots share what did
+ * not change, as they did when they were made.
  */
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bundle/bundle-part.h"
+#include "bundle/bundle-internal.h"
 #include "cluster/delta.h"
 #include "cluster/store.h"
 
@@ -17,10 +17,10 @@ typedef struct ClusterRead {
     BundleRead *read;
     Store *store;
     Arena *scratch; /* of a line */
-    VEC(Scene *) scenes;
+    VEC(SavedView *) saved_views;
     Snapshot *newest; /* a reference; NULL: none yet */
     size_t spare;     /* rows that may be held free */
-    size_t bytes;     /* of all scenes, about */
+    size_t bytes;     /* of all saved views, about */
     size_t number;    /* of the line */
 } ClusterRead;
 
@@ -31,7 +31,7 @@ static void cluster_done(ClusterRead *cluster) {
 }
 
 typedef struct SceneLine {
-    int64_t scene, generation, made_at_nsec, uptime_nsec;
+    int64_t saved_view, generation, made_at_nsec, uptime_nsec;
     Digest policy;
     bool has_no_cluster;
     Delta delta;
@@ -43,7 +43,7 @@ static void read_line(JsonReader *reader, Arena *arena, SceneLine *ret) {
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("scene")))
-            json_int64(reader, &ret->scene);
+            json_int64(reader, &ret->saved_view);
         else if (json_key_is(reader, key, STR("generation")))
             json_int64(reader, &ret->generation);
         else if (json_key_is(reader, key, STR("madeNsec")))
@@ -94,18 +94,18 @@ static int apply(ClusterRead *cluster, Delta *delta, bool is_first) {
 }
 
 static int add_scene(ClusterRead *cluster, const SceneLine *line) {
-    const Scene *before =
-        cluster->scenes.n > 0 ? cluster->scenes.items[cluster->scenes.n - 1] : NULL;
-    Scene **added = VEC_PUSH(&cluster->scenes, cluster->read->arena);
+    const SavedView *before =
+        cluster->saved_views.n > 0 ? cluster->saved_views.items[cluster->saved_views.n - 1] : NULL;
+    SavedView **added = VEC_PUSH(&cluster->saved_views, cluster->read->arena);
     Recording *recording = &cluster->read->bundle->recording;
-    Scene *scene = added ? calloc(1, sizeof(*scene)) : NULL;
+    SavedView *saved_view = added ? calloc(1, sizeof(*saved_view)) : NULL;
 
-    if (!scene) {
-        cluster->scenes.n -= added ? 1 : 0;
+    if (!saved_view) {
+        cluster->saved_views.n -= added ? 1 : 0;
         return -ENOMEM;
     }
-    *added = scene;
-    *scene = (Scene){
+    *added = saved_view;
+    *saved_view = (SavedView){
         .ref = REF_ONE,
         .generation = (uint64_t)line->generation,
         .made_at_nsec = line->made_at_nsec,
@@ -113,9 +113,9 @@ static int add_scene(ClusterRead *cluster, const SceneLine *line) {
         .snapshot = line->has_no_cluster ? NULL : snapshot_ref(cluster->newest),
         .policy = line->policy,
     };
-    recording->scenes = cluster->scenes.items; /* theirs, whatever follows */
-    recording->n_scenes = cluster->scenes.n;
-    cluster->bytes += scene_bytes(scene, before);
+    recording->saved_views = cluster->saved_views.items; /* theirs, whatever follows */
+    recording->n_saved_views = cluster->saved_views.n;
+    cluster->bytes += saved_view_bytes(saved_view, before);
     if (cluster->bytes > BUNDLE_SCENES_BYTES_MAX)
         return bundle_wrong(cluster->read,
             FILE_NAME ", line %zu: the cluster changes too much to be held in memory",
@@ -124,7 +124,7 @@ static int add_scene(ClusterRead *cluster, const SceneLine *line) {
 }
 
 static int read_scene(ClusterRead *cluster, Str text) {
-    SceneLine line = {.scene = -1};
+    SceneLine line = {.saved_view = -1};
     bool is_first = !cluster->newest;
     JsonReader reader;
     Str key;
@@ -148,11 +148,11 @@ static int read_scene(ClusterRead *cluster, Str text) {
     read_line(&reader, cluster->scratch, &line);
     if (json_error(&reader))
         return bundle_bad_json(cluster->read, FILE_NAME, cluster->number, &reader);
-    if (line.scene != (int64_t)cluster->scenes.n || line.scene >= BUNDLE_SCENES_MAX)
+    if (line.saved_view != (int64_t)cluster->saved_views.n || line.saved_view >= BUNDLE_SCENES_MAX)
         return bundle_wrong(cluster->read,
-            FILE_NAME ", line %zu: scene %zu was expected",
+            FILE_NAME ", line %zu: saved_view %zu was expected",
             cluster->number,
-            cluster->scenes.n);
+            cluster->saved_views.n);
     if (!line.has_no_cluster)
         r = apply(cluster, &line.delta, is_first);
     return r == 0 ? add_scene(cluster, &line) : r;

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "bundle/bundle-part.h"
+#include "bundle/bundle-internal.h"
 #include "bundle/decision-letters.h"
 
 #define LINE_BUDGET ((size_t)1024 * 1024 * 1024)
@@ -43,7 +43,7 @@ typedef struct Run {
 /* What is put together once the line has been read. */
 typedef struct DecisionLine {
     RecordedDecision decision;
-    int64_t id, pod, scene, in, out;
+    int64_t id, pod, saved_view, in, out;
     VEC(RecordedRule) rules;
     VEC(Run) asked;
     Str became; /* ptr NULL: not kept */
@@ -197,7 +197,7 @@ static bool read_numbers(JsonReader *reader, Str key, DecisionLine *line) {
     else if (json_key_is(reader, key, STR("pod")))
         json_int64(reader, &line->pod);
     else if (json_key_is(reader, key, STR("scene")))
-        json_int64(reader, &line->scene);
+        json_int64(reader, &line->saved_view);
     else if (json_key_is(reader, key, STR("names")))
         json_bool(reader, &decision->had_names);
     else if (json_key_is(reader, key, STR("late")))
@@ -284,7 +284,7 @@ static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_
     RecordedNode *nodes;
 
     if (line->pod >= (int64_t)read->n_pods ||
-        (read->bundle->has_cluster && line->scene >= (int64_t)recording->n_scenes) ||
+        (read->bundle->has_cluster && line->saved_view >= (int64_t)recording->n_saved_views) ||
         line->in < 0 || line->out < 0)
         return bundle_wrong(
             read, FILE_NAME ", line %zu: there is no such pod, or no such scene", number);
@@ -292,8 +292,9 @@ static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_
     decision->n_in = (size_t)line->in;
     decision->n_out = (size_t)line->out;
     decision->pod_text = line->pod >= 0 ? read->pods[line->pod] : STR_NULL;
-    decision->scene =
-        read->bundle->has_cluster && line->scene >= 0 ? recording->scenes[line->scene] : NULL;
+    decision->saved_view = read->bundle->has_cluster && line->saved_view >= 0
+                               ? recording->saved_views[line->saved_view]
+                               : NULL;
     decision->rules = line->rules.items;
     decision->n_rules = line->rules.n;
     if (!line->became.ptr)
@@ -312,7 +313,7 @@ static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_
 static int read_one(BundleRead *read, Str text, size_t number, Arena *scratch, DecisionLine *line) {
     JsonReader reader;
 
-    *line = (DecisionLine){.pod = -1, .scene = -1, .decision.duration_nsec = -1};
+    *line = (DecisionLine){.pod = -1, .saved_view = -1, .decision.duration_nsec = -1};
     arena_reset(scratch);
     json_reader_init(&reader, text);
     read_line(&reader, read->arena, scratch, line);

@@ -1,9 +1,9 @@
-/* What was measured: gauges and measurements by number, and which of them each scene had. */
+/* What was measured: gauges and measurements by number, and which of them each saved view had. */
 
 #include <errno.h>
 #include <math.h>
 
-#include "bundle/bundle-part.h"
+#include "bundle/bundle-internal.h"
 #include "bundle/gauge-text.h"
 #include "cluster/store.h"
 
@@ -41,7 +41,7 @@ typedef VEC(NamedNumber) NamedNumbers;
 
 /* Every kind of line; which it is, its first member says. */
 typedef struct MetricsLine {
-    int64_t gauges, measurement, scene, gauges_of;
+    int64_t gauges, measurement, saved_view, gauges_of;
     int64_t at_nsec, uptime_nsec;
     VEC(Gauge) items;
     NamedNumbers nodes, lags, workloads;
@@ -68,7 +68,7 @@ static void read_numbers(JsonReader *reader, Arena *arena, NamedNumbers *ret) {
     }
 }
 
-/* Into the bundle's arena: scenes copy them later. */
+/* Into the bundle's arena: saved views copy them later. */
 static void read_gauges(JsonReader *reader, Arena *arena, MetricsLine *line) {
     json_array(reader);
     while (json_element(reader)) {
@@ -102,7 +102,7 @@ static bool read_head(JsonReader *reader, Str key, MetricsLine *line) {
     else if (json_key_is(reader, key, STR("sampling")))
         json_int64(reader, &line->measurement);
     else if (json_key_is(reader, key, STR("scene")))
-        json_int64(reader, &line->scene);
+        json_int64(reader, &line->saved_view);
     else if (json_key_is(reader, key, STR("gaugesOf")))
         json_int64(reader, &line->gauges_of);
     else if (json_key_is(reader, key, STR("atNsec")))
@@ -219,7 +219,7 @@ static int add_sampling(MetricsRead *metrics, const MetricsLine *line) {
     return 0;
 }
 
-/* --- gauges and scenes ------------------------------------------------------------------- */
+/* --- gauges and saved views ------------------------------------------------------------------- */
 
 static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
     GaugeList *added;
@@ -236,15 +236,16 @@ static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
     return 0;
 }
 
-static int set_measurements(MetricsRead *metrics, Scene *scene, const MetricsLine *line) {
-    scene->measurements = measurements_new(/* owner= */ 0, line->measurements.n);
-    if (!scene->measurements)
+static int set_measurements(MetricsRead *metrics, SavedView *saved_view, const MetricsLine *line) {
+    saved_view->measurements = measurements_new(/* owner= */ 0, line->measurements.n);
+    if (!saved_view->measurements)
         return -ENOMEM;
     for (size_t i = 0; i < line->measurements.n; i++) {
         uint32_t number = line->measurements.items[i];
 
         if (number < metrics->measurements.n)
-            scene->measurements->items[i] = measurement_ref(metrics->measurements.items[number]);
+            saved_view->measurements->items[i] =
+                measurement_ref(metrics->measurements.items[number]);
         else if (number != UINT32_MAX)
             return bundle_wrong(metrics->read,
                 FILE_NAME ", line %zu: there is no measurement %u",
@@ -257,26 +258,26 @@ static int set_measurements(MetricsRead *metrics, Scene *scene, const MetricsLin
 static int add_scene(MetricsRead *metrics, const MetricsLine *line) {
     const Recording *recording = &metrics->read->bundle->recording;
     const GaugeList *gauges;
-    Scene *scene;
+    SavedView *saved_view;
     int r;
 
-    if (line->scene < 0 || line->scene >= (int64_t)recording->n_scenes || line->gauges_of < 0 ||
-        line->gauges_of >= (int64_t)metrics->gauges.n)
+    if (line->saved_view < 0 || line->saved_view >= (int64_t)recording->n_saved_views ||
+        line->gauges_of < 0 || line->gauges_of >= (int64_t)metrics->gauges.n)
         return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: there is no such scene, or no such gauges",
+            FILE_NAME ", line %zu: there is no such saved_view, or no such gauges",
             metrics->number);
-    scene = recording->scenes[line->scene];
+    saved_view = recording->saved_views[line->saved_view];
     gauges = &metrics->gauges.items[line->gauges_of];
-    if (scene->gauges || scene->measurements || gauges->n != line->measurements.n)
+    if (saved_view->gauges || saved_view->measurements || gauges->n != line->measurements.n)
         return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: a scene twice, or not a measurement for each gauge",
+            FILE_NAME ", line %zu: a saved_view twice, or not a measurement for each gauge",
             metrics->number);
-    r = scene_copy_gauges(scene, gauges->items, gauges->n);
-    return r == 0 ? set_measurements(metrics, scene, line) : r;
+    r = saved_view_copy_gauges(saved_view, gauges->items, gauges->n);
+    return r == 0 ? set_measurements(metrics, saved_view, line) : r;
 }
 
 static int read_one(MetricsRead *metrics, Str text) {
-    MetricsLine line = {.gauges = -1, .measurement = -1, .scene = -1, .gauges_of = -1};
+    MetricsLine line = {.gauges = -1, .measurement = -1, .saved_view = -1, .gauges_of = -1};
     JsonReader reader;
 
     json_reader_init(&reader, text);

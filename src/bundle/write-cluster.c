@@ -1,6 +1,6 @@
-/* The cluster of the first scene as a dump, and how it became those of the others. */
+/* The cluster of the first saved view as a dump, and how it became those of the others. */
 
-#include "bundle/bundle-part.h"
+#include "bundle/bundle-internal.h"
 #include "cluster/delta.h"
 #include "cluster/dump.h"
 
@@ -9,11 +9,11 @@ static int put(void *context, Str bytes) {
     return 0;
 }
 
-/* The first scene that has one. */
+/* The first saved view that has one. */
 static size_t find_first(const Recording *recording) {
     size_t i = 0;
 
-    while (i < recording->n_scenes && !recording->scenes[i]->snapshot)
+    while (i < recording->n_saved_views && !recording->saved_views[i]->snapshot)
         i++;
     return i;
 }
@@ -29,13 +29,14 @@ static void write_dump(BundleWrite *write, const Snapshot *snapshot) {
     bundle_end(write);
 }
 
-static void write_scene(BundleWrite *write, JsonWriter *writer, size_t number, const Scene *scene) {
+static void write_scene(
+    BundleWrite *write, JsonWriter *writer, size_t number, const SavedView *saved_view) {
     bundle_write_number(writer, STR("scene"), (int64_t)number);
-    bundle_write_number(writer, STR("generation"), (int64_t)scene->generation);
-    bundle_write_number(writer, STR("madeNsec"), scene->made_at_nsec);
-    bundle_write_number(writer, STR("uptimeNsec"), scene->uptime_nsec);
-    bundle_write_digest(writer, STR("policy"), scene->policy);
-    if (!scene->snapshot) {
+    bundle_write_number(writer, STR("generation"), (int64_t)saved_view->generation);
+    bundle_write_number(writer, STR("madeNsec"), saved_view->made_at_nsec);
+    bundle_write_number(writer, STR("uptimeNsec"), saved_view->uptime_nsec);
+    bundle_write_digest(writer, STR("policy"), saved_view->policy);
+    if (!saved_view->snapshot) {
         json_write_key(writer, STR("noCluster"));
         json_write_bool(writer, true);
     }
@@ -46,20 +47,20 @@ static void write_changes(BundleWrite *write, size_t first) {
     const Snapshot *before = NULL;
 
     bundle_begin(write, STR("changes.jsonl"));
-    for (size_t i = 0; i < recording->n_scenes; i++) {
-        const Scene *scene = recording->scenes[i];
+    for (size_t i = 0; i < recording->n_saved_views; i++) {
+        const SavedView *saved_view = recording->saved_views[i];
         JsonWriter writer = bundle_line(write);
         int r = 0;
 
-        write_scene(write, &writer, i, scene);
+        write_scene(write, &writer, i, saved_view);
         if (i == first)
-            r = delta_write_order(&writer, scene->snapshot, bundle_mask(write));
-        else if (scene->snapshot)
-            r = delta_write(&writer, before, scene->snapshot, bundle_mask(write));
+            r = delta_write_order(&writer, saved_view->snapshot, bundle_mask(write));
+        else if (saved_view->snapshot)
+            r = delta_write(&writer, before, saved_view->snapshot, bundle_mask(write));
         if (r < 0)
             write->error = r;
-        if (scene->snapshot)
-            before = scene->snapshot;
+        if (saved_view->snapshot)
+            before = saved_view->snapshot;
         bundle_end_line(write, &writer);
     }
     bundle_end(write);
@@ -69,7 +70,7 @@ void bundle_write_cluster(BundleWrite *write) {
     const Recording *recording = write->parts->recording;
     size_t first = find_first(recording);
 
-    if (first < recording->n_scenes)
-        write_dump(write, recording->scenes[first]->snapshot);
+    if (first < recording->n_saved_views)
+        write_dump(write, recording->saved_views[first]->snapshot);
     write_changes(write, first);
 }

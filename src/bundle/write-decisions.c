@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #include "base/map.h"
-#include "bundle/bundle-part.h"
+#include "bundle/bundle-internal.h"
 #include "bundle/decision-letters.h"
 
 #define POD_BUDGET ((size_t)256 * 1024 * 1024)
@@ -203,17 +203,18 @@ static void write_head(BundleWrite *write, JsonWriter *writer, const RecordedDec
     write_flag(writer, STR("exempt"), decision->is_exempt);
 }
 
-/* Scenes are in the order of decisions: mostly it is the one that was found last, or the next. */
+/* SavedViews are in the order of decisions: mostly it is the one that was found last, or the next.
+ */
 static void write_scene(
     BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision, size_t *at) {
     const Recording *recording = write->parts->recording;
 
-    if (!decision->scene || write->parts->only_digest)
+    if (!decision->saved_view || write->parts->only_digest)
         return;
-    for (size_t i = 0; i < recording->n_scenes; i++) {
-        size_t place = (*at + i) % recording->n_scenes;
+    for (size_t i = 0; i < recording->n_saved_views; i++) {
+        size_t place = (*at + i) % recording->n_saved_views;
 
-        if (recording->scenes[place] == decision->scene) {
+        if (recording->saved_views[place] == decision->saved_view) {
             *at = place;
             bundle_write_number(writer, STR("scene"), (int64_t)place);
             return;
@@ -221,14 +222,14 @@ static void write_scene(
     }
 }
 
-static void write_decision(BundleWrite *write, size_t i, size_t *scene) {
+static void write_decision(BundleWrite *write, size_t i, size_t *saved_view) {
     const RecordedDecision *decision = &write->parts->recording->decisions[i];
     JsonWriter writer = bundle_line(write);
 
     write_head(write, &writer, decision);
     if (write->pods && write->pods[i] != UINT32_MAX)
         bundle_write_number(&writer, STR("pod"), write->pods[i]);
-    write_scene(write, &writer, decision, scene);
+    write_scene(write, &writer, decision, saved_view);
     write_rules(write, &writer, decision);
     if (decision->nodes) {
         write_asked(&writer, decision);
@@ -240,11 +241,11 @@ static void write_decision(BundleWrite *write, size_t i, size_t *scene) {
 }
 
 void bundle_write_decisions(BundleWrite *write) {
-    size_t scene = 0;
+    size_t saved_view = 0;
 
     bundle_begin(write, STR("decisions.jsonl"));
     write_names(write);
     for (size_t i = 0; i < write->parts->recording->n; i++)
-        write_decision(write, i, &scene);
+        write_decision(write, i, &saved_view);
     bundle_end(write);
 }

@@ -1,6 +1,6 @@
 /*
  * What was measured: lines with the gauges of a program, lines with a measurement of one gauge,
- * each once, and a line for each scene that says which of these it had. Nodes by name: a
+ * each once, and a line for each saved view that says which of these it had. Nodes by name: a
  * measurement may be older than the table it is used for.
  */
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bundle/bundle-part.h"
+#include "bundle/bundle-internal.h"
 #include "bundle/gauge-text.h"
 
 #define NONE UINT32_MAX
@@ -25,37 +25,37 @@ static void fail_memory(MetricsWrite *metrics) {
 
 /* --- gauges ------------------------------------------------------------------------------ */
 
-static void write_gauges(MetricsWrite *metrics, uint32_t number, const Scene *scene) {
+static void write_gauges(MetricsWrite *metrics, uint32_t number, const SavedView *saved_view) {
     JsonWriter writer = bundle_line(metrics->write);
 
     bundle_write_number(&writer, STR("gauges"), number);
-    bundle_write_digest(&writer, STR("policy"), scene->policy);
+    bundle_write_digest(&writer, STR("policy"), saved_view->policy);
     json_write_key(&writer, STR("items"));
     json_write_array(&writer);
-    for (size_t i = 0; i < scene->n_gauges; i++)
-        gauge_text_write(&writer, &scene->gauges[i]);
+    for (size_t i = 0; i < saved_view->n_gauges; i++)
+        gauge_text_write(&writer, &saved_view->gauges[i]);
     json_write_end_array(&writer);
     bundle_end_line(metrics->write, &writer);
 }
 
-/* The number of the scene's gauges; they are written if they are new. NONE: it has none, or they
- * are of policies that are not in the bundle, and whose words may not be shown. */
-static uint32_t gauges_of(MetricsWrite *metrics, const Scene *scene) {
+/* The number of the saved view's gauges; they are written if they are new. NONE: it has none, or
+ * they are of policies that are not in the bundle, and whose words may not be shown. */
+static uint32_t gauges_of(MetricsWrite *metrics, const SavedView *saved_view) {
     Digest *added;
 
-    if (scene->n_gauges == 0 ||
-        (metrics->write->anonymous && !digest_equal(scene->policy, metrics->write->policy)))
+    if (saved_view->n_gauges == 0 ||
+        (metrics->write->anonymous && !digest_equal(saved_view->policy, metrics->write->policy)))
         return NONE;
     for (size_t i = metrics->programs.n; i-- > 0;)
-        if (digest_equal(metrics->programs.items[i], scene->policy))
+        if (digest_equal(metrics->programs.items[i], saved_view->policy))
             return (uint32_t)i;
     added = VEC_PUSH(&metrics->programs, metrics->write->arena);
     if (!added) {
         fail_memory(metrics);
         return NONE;
     }
-    *added = scene->policy;
-    write_gauges(metrics, (uint32_t)(metrics->programs.n - 1), scene);
+    *added = saved_view->policy;
+    write_gauges(metrics, (uint32_t)(metrics->programs.n - 1), saved_view);
     return (uint32_t)(metrics->programs.n - 1);
 }
 
@@ -148,12 +148,12 @@ static uint32_t number_of(MetricsWrite *metrics, const Measurement *measurement)
     return (uint32_t)(metrics->measurements.n - 1);
 }
 
-/* --- scenes ------------------------------------------------------------------------------ */
+/* --- saved views ------------------------------------------------------------------------------ */
 
 static void write_scene(MetricsWrite *metrics, size_t number) {
-    const Scene *scene = metrics->write->parts->recording->scenes[number];
-    uint32_t gauges = gauges_of(metrics, scene);
-    uint32_t *measurements = ARENA_RAW(metrics->write->arena, uint32_t, scene->n_gauges);
+    const SavedView *saved_view = metrics->write->parts->recording->saved_views[number];
+    uint32_t gauges = gauges_of(metrics, saved_view);
+    uint32_t *measurements = ARENA_RAW(metrics->write->arena, uint32_t, saved_view->n_gauges);
     JsonWriter writer;
 
     if (gauges == NONE)
@@ -162,14 +162,14 @@ static void write_scene(MetricsWrite *metrics, size_t number) {
         fail_memory(metrics);
         return;
     }
-    for (size_t i = 0; i < scene->n_gauges; i++)
-        measurements[i] = number_of(metrics, measurements_at(scene->measurements, i));
+    for (size_t i = 0; i < saved_view->n_gauges; i++)
+        measurements[i] = number_of(metrics, measurements_at(saved_view->measurements, i));
     writer = bundle_line(metrics->write);
     bundle_write_number(&writer, STR("scene"), (int64_t)number);
     bundle_write_number(&writer, STR("gaugesOf"), gauges);
     json_write_key(&writer, STR("samplings"));
     json_write_array(&writer);
-    for (size_t i = 0; i < scene->n_gauges; i++) {
+    for (size_t i = 0; i < saved_view->n_gauges; i++) {
         if (measurements[i] == NONE)
             json_write_null(&writer);
         else
@@ -183,7 +183,7 @@ void bundle_write_metrics(BundleWrite *write) {
     MetricsWrite metrics = {.write = write};
 
     bundle_begin(write, STR("metrics.jsonl"));
-    for (size_t i = 0; i < write->parts->recording->n_scenes; i++)
+    for (size_t i = 0; i < write->parts->recording->n_saved_views; i++)
         write_scene(&metrics, i);
     bundle_end(write);
 }

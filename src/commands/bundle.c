@@ -87,8 +87,8 @@ static void print_decisions(const Recording *recording, Arena *arena, Buf *out) 
 
 static void print_cluster(const Bundle *bundle, Buf *out) {
     const Recording *recording = &bundle->recording;
-    const Scene *newest =
-        recording->n_scenes > 0 ? recording->scenes[recording->n_scenes - 1] : NULL;
+    const SavedView *newest =
+        recording->n_saved_views > 0 ? recording->saved_views[recording->n_saved_views - 1] : NULL;
 
     if (!bundle->has_cluster) {
         buf_append(out, STR("  only a digest of the cluster: no decision can be replayed\n"));
@@ -101,8 +101,8 @@ static void print_cluster(const Bundle *bundle, Buf *out) {
     buf_append(out, STR("  a cluster of "));
     buf_append_grouped(out, snapshot_table(newest->snapshot)->names->n_nodes);
     buf_append(out, STR(" nodes, at "));
-    buf_append_grouped(out, recording->n_scenes);
-    buf_append(out, recording->n_scenes == 1 ? STR(" time\n") : STR(" times\n"));
+    buf_append_grouped(out, recording->n_saved_views);
+    buf_append(out, recording->n_saved_views == 1 ? STR(" time\n") : STR(" times\n"));
 }
 
 static void print_policies(const Bundle *bundle, Buf *out) {

@@ -5,7 +5,7 @@
 #include "cli/bundle-source.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "replay/hindsight.h"
+#include "replay/replayed-decision.h"
 
 #define WHO "berth explain"
 
@@ -66,9 +66,10 @@ static int load_program(
 
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
     const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) {
-    SceneSetting setting = {.zones = zones_finder(zones), .exemptions = &found->bundle.exemptions};
-    Hindsight past = {
-        .scene = decision->scene,
+    RestoreOptions setting = {
+        .zones = zones_finder(zones), .exemptions = &found->bundle.exemptions};
+    ReplayedDecision past = {
+        .saved_view = decision->saved_view,
         .pod_text = decision->pod_text,
         .now_nsec = decision->now_nsec,
         .nodes = nodes,
@@ -77,7 +78,7 @@ int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Pro
 
     found->now_nsec = decision->now_nsec;
     found->id = decision->id;
-    return hindsight_explain(
+    return replayed_decision_explain(
         &past, program, &setting, arena, &found->view, &found->pod, &found->explanation);
 }
 
@@ -97,5 +98,5 @@ int explain_bundle(const char *path, const char *name, const PolicyPaths *polici
     r = bundle_case_explain(ret, decision, program, /* nodes= */ NULL, 0, zones, arena);
     if (r < 0)
         return complain(path, "out of memory");
-    return r > 0 ? complain(path, hindsight_error(r)) : 0;
+    return r > 0 ? complain(path, replayed_decision_error(r)) : 0;
 }

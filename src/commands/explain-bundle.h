@@ -29,7 +29,7 @@ typedef struct BundleCase {
 void bundle_case_done(BundleCase *found); /* takes a zeroed one */
 
 /* Makes @decision, which is of found->bundle, again with @program; about @nodes only, or NULL: all
- * of the cluster (replay/hindsight.h). 0, or an error of hindsight_explain(). */
+ * of the cluster (replay/replayed-decision.h). 0, or an error of replayed_decision_explain(). */
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
     const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) MUST_CHECK;
 

@@ -6,7 +6,7 @@
 
 #include "base/diag.h"
 #include "policy/program.h"
-#include "replay/hindsight.h"
+#include "replay/replayed-decision.h"
 
 /* A cluster of 5,000 nodes with all their pods takes a busy berth some seconds. */
 #define FETCH_TIMEOUT_SEC 60
@@ -127,5 +127,5 @@ int replayed_filter_fetch(const BerthAccess *access, int64_t id, const char *nod
     if (!nodes)
         return -ENOMEM;
     r = bundle_case_explain(&ret->found, decision, program, nodes, n_nodes, zones, arena);
-    return r > 0 ? refuse(ret, hindsight_error(r)) : r;
+    return r > 0 ? refuse(ret, replayed_decision_error(r)) : r;
 }

@@ -60,7 +60,7 @@ static void draw_score(Html *html, Outcome outcome) {
 
 static void draw_verdict(
     const NodeScene *scene, Html *html, const PastDecision *past, Outcome outcome) {
-    const RuleNote *rule = past_rule_of(past, outcome);
+    const RuleName *rule = past_rule_of(past, outcome);
 
     html_write(html, "<tr><td>%td</td>", past->at_nsec);
     draw_verdict_pod(scene, html, past);
@@ -77,15 +77,15 @@ static void draw_verdict(
 
 /* The number of the node, which most decisions share. */
 typedef struct NodeNumber {
-    const Roll *roll;
+    const NodeNumbers *roll;
     uint32_t number;
 } NodeNumber;
 
 static Outcome outcome_of(const NodeScene *scene, const FoundDecision *found, NodeNumber *known) {
     if (!found->outcomes || found->past->at_nsec > scene->at_nsec)
         return (Outcome){.kind = OUTCOME_NOT_ASKED};
-    if (known->roll != outcomes_roll(found->outcomes)) {
-        known->roll = outcomes_roll(found->outcomes);
+    if (known->roll != outcomes_numbers(found->outcomes)) {
+        known->roll = outcomes_numbers(found->outcomes);
         known->number =
             decisions_number(scene->context->api->decisions, found->outcomes, scene->name);
     }

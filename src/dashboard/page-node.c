@@ -107,7 +107,7 @@ static bool find_then(Decisions *decisions, int64_t at_nsec, FoundDecision *ret)
         n = decisions ? decisions_read(decisions, below, some, READ_AT_ONCE) : 0;
         for (size_t i = 0; i < n; i++) {
             below = some[i].past->id;
-            if (!is_found && some[i].scene && some[i].past->at_nsec <= at_nsec) {
+            if (!is_found && some[i].saved_view && some[i].past->at_nsec <= at_nsec) {
                 *ret = some[i];
                 is_found = true;
             } else {
@@ -121,7 +121,7 @@ static bool find_then(Decisions *decisions, int64_t at_nsec, FoundDecision *ret)
 /* The view of then, a reference, for the policies of then if they are kept; NULL: it cannot be had.
  */
 static View *view_then(const PageContext *context, int64_t *ret_at_nsec) {
-    const SceneSetting setting = {
+    const RestoreOptions setting = {
         .zones = context->view->zones,
         .exemptions = context->view->exemptions,
     };
@@ -131,9 +131,10 @@ static View *view_then(const PageContext *context, int64_t *ret_at_nsec) {
 
     if (context->at_nsec == 0 || !find_then(context->api->decisions, context->at_nsec, &found))
         return NULL;
-    program = found.scene->program ? found.scene->program : context->view->program;
+    program = found.saved_view->program ? found.saved_view->program : context->view->program;
     *ret_at_nsec = found.past->at_nsec;
-    if (scene_view(found.scene, program, &setting, /* before= */ NULL, &view, NULL) < 0)
+    if (saved_view_restore(found.saved_view, program, &setting, /* before= */ NULL, &view, NULL) <
+        0)
         view = NULL;
     found_done(&found);
     return view;

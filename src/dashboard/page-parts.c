@@ -18,7 +18,7 @@ void decision_counts(Html *html, const PastDecision *past) {
 
 /* Which nodes are left, and why others are not. */
 static void draw_filter(Html *html, const PastDecision *past) {
-    const RuleNote *rule = past_main_rule(past);
+    const RuleName *rule = past_main_rule(past);
 
     if (past->summary.n_out == 0)
         html_write(html, "<strong class='bad'>✗ no node passed</strong>");

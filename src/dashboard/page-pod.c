@@ -9,7 +9,7 @@
 
 #include "base/shell.h"
 #include "dashboard/pod-internal.h"
-#include "replay/hindsight.h"
+#include "replay/replayed-decision.h"
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
@@ -114,7 +114,7 @@ static size_t find_attempt(const PodSummary *pod, int64_t id, int64_t at_nsec) {
 }
 
 /* The policies of then, which are mostly still those of now. */
-static Program *program_of(const PodPage *page, const Scene *scene) {
+static Program *program_of(const PodPage *page, const SavedView *scene) {
     Program *now = page->context->view->program;
 
     return scene && !scene->program && digest_equal(scene->policy, now->digest) ? now : NULL;
@@ -149,15 +149,15 @@ static int note_kinds(PodPage *page) {
 /* Everything that led to the answer, as of then. */
 static void look_back(PodPage *page) {
     const FoundDecision *filter = &page->attempt->filter;
-    const SceneSetting setting = {
+    const RestoreOptions setting = {
         .zones = page->context->view->zones, .exemptions = page->context->view->exemptions};
-    Hindsight past = {
-        .scene = filter->scene,
+    ReplayedDecision past = {
+        .saved_view = filter->saved_view,
         .pod_text = pod_text_str(filter->pod_text),
         .now_nsec = filter->past ? filter->past->at_nsec : 0,
     };
-    int r = hindsight_explain(&past,
-        program_of(page, filter->scene),
+    int r = replayed_decision_explain(&past,
+        program_of(page, filter->saved_view),
         &setting,
         page->context->arena,
         &page->view,
@@ -166,7 +166,7 @@ static void look_back(PodPage *page) {
 
     if (r == 0 && index_nodes(page) == 0 && note_kinds(page) == 0)
         return;
-    page->obstacle = r > 0 ? hindsight_error(r) : "there is not enough memory now";
+    page->obstacle = r > 0 ? replayed_decision_error(r) : "there is not enough memory now";
     page->view = view_unref(page->view);
 }
 

@@ -85,7 +85,7 @@ static void draw_event(const PodPage *page, const ReasonGroup *groups, size_t n)
 
 /* Whether the node with this outcome is one of the group; through @ret_rule whose it is. */
 static bool is_of_group(
-    const PodPage *page, const ReasonGroup *group, Outcome outcome, const RuleNote **ret_rule) {
+    const PodPage *page, const ReasonGroup *group, Outcome outcome, const RuleName **ret_rule) {
     *ret_rule = past_rule_of(page->filter, outcome);
     if (outcome.kind != group->kind)
         return false;
@@ -93,7 +93,7 @@ static bool is_of_group(
            (*ret_rule && str_eq((*ret_rule)->reason, group->reason));
 }
 
-static const FailedRule *find_failed(const NodeExplanation *node, const RuleNote *rule) {
+static const FailedRule *find_failed(const NodeExplanation *node, const RuleName *rule) {
     for (size_t i = 0; node && rule && i < node->n_failed; i++)
         if (str_eq(node->failed[i].filter->name, rule->name) &&
             str_eq(node->failed[i].filter->policy->name, rule->policy))
@@ -115,7 +115,7 @@ static void draw_others(Html *html, const NodeExplanation *node, const FailedRul
     }
 }
 
-static void draw_member(const PodPage *page, Str name, const RuleNote *rule) {
+static void draw_member(const PodPage *page, Str name, const RuleName *rule) {
     const NodeExplanation *node = pod_explained(page, name);
     const FailedRule *failed = find_failed(node, rule);
     Html *html = page->html;
@@ -162,7 +162,7 @@ static void draw_members(const PodPage *page, const ReasonGroup *group, const ch
         return;
     widget_table(page->html, id, caption.ptr, columns, ELEMENTS_OF(columns));
     for (size_t i = 0; i < size && n < NODES_SHOWN; i++) {
-        const RuleNote *rule;
+        const RuleName *rule;
         uint32_t number;
         Outcome outcome = outcomes_at(page->outcomes, i, &number);
 

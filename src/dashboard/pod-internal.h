@@ -10,7 +10,8 @@
  *   pod-node.c     why not node X
  *
  * What is remembered of an attempt says which rule rejected a node; values, limits and score parts
- * are found out anew from the scene it was made on (replay/hindsight.h), while that is kept.
+ * are found out anew from the scene it was made on (replay/replayed-decision.h), while that is
+ * kept.
  */
 
 #include "base/map.h"

@@ -36,7 +36,7 @@ static void draw_form(const PodPage *page) {
 
 /* What it was told, in words. */
 static void draw_verdict(const PodPage *page, Outcome outcome) {
-    const RuleNote *rule = page->filter ? past_rule_of(page->filter, outcome) : NULL;
+    const RuleName *rule = page->filter ? past_rule_of(page->filter, outcome) : NULL;
     Html *html = page->html;
 
     switch (outcome.kind) {

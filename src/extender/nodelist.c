@@ -14,7 +14,7 @@
 
 /* Makes room for @size entries. False with the reader's error over the budget. */
 static bool reserve(JsonReader *reader, Arena *arena, NodeList *list, size_t size) {
-    Span *spans = ARENA_RAW(arena, Span, size);
+    BodySpan *spans = ARENA_RAW(arena, BodySpan, size);
     uint32_t *rows = ARENA_RAW(arena, uint32_t, size);
 
     if (!spans || !rows) {
@@ -35,7 +35,7 @@ bool node_list_add(JsonReader *reader, Arena *arena, NodeList *list, Str raw, ui
     if (list->n == list->size &&
         !reserve(reader, arena, list, list->size ? list->size * 2 : NODE_LIST_FIRST))
         return false;
-    list->spans[list->n] = (Span){(uint32_t)(raw.ptr - reader->data), (uint32_t)raw.len};
+    list->spans[list->n] = (BodySpan){(uint32_t)(raw.ptr - reader->data), (uint32_t)raw.len};
     list->rows[list->n++] = row;
     return true;
 }
@@ -126,7 +126,7 @@ static void take_stretches(const View *view, JsonReader *reader, NodeList *list)
             break;
         /* as it stands in the request, without the comma */
         for (size_t i = 0; i < STRETCH; i++)
-            list->spans[n + i] = (Span){from[i] + shift + 1, from[i + 1] - from[i] - 1};
+            list->spans[n + i] = (BodySpan){from[i] + shift + 1, from[i + 1] - from[i] - 1};
         memcpy(&list->rows[n], &sequence->rows[place], STRETCH * sizeof(*list->rows));
         n += STRETCH;
         place += STRETCH;
@@ -143,7 +143,7 @@ static void take_expected(const View *view, JsonReader *reader, NodeList *list) 
     Str ahead = json_ahead(reader);
     const char *body = reader->data, *at = ahead.ptr, *end = at + ahead.len;
     uint32_t *rows = list->rows, row = last_row(view, list);
-    Span *spans = list->spans;
+    BodySpan *spans = list->spans;
     size_t n = list->n, limit = n + STRETCH < list->size ? n + STRETCH : list->size;
 
     while (n < limit) {
@@ -154,7 +154,7 @@ static void take_expected(const View *view, JsonReader *reader, NodeList *list) 
         if (hint->len == 0 || hint->len > (size_t)(end - at) ||
             !bytes_equal(at, hint->literal, hint->len))
             break;
-        spans[n] = (Span){(uint32_t)(at + 1 - body), hint->len - 1};
+        spans[n] = (BodySpan){(uint32_t)(at + 1 - body), hint->len - 1};
         rows[n++] = row;
         at += hint->len;
     }
@@ -180,7 +180,7 @@ static void take_near(const View *view, JsonReader *reader, NodeList *list) {
             n_left_out++;
             continue;
         }
-        list->spans[n] = (Span){(uint32_t)(at + 1 - reader->data), len - 1};
+        list->spans[n] = (BodySpan){(uint32_t)(at + 1 - reader->data), len - 1};
         list->rows[n++] = sequence->rows[place];
         at += len;
         n_left_out = 0;

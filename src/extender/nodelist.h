@@ -22,7 +22,7 @@
 typedef struct NodeList {
     bool is_given;
     size_t n, size;
-    Span *spans; /* size of them, n used */
+    BodySpan *spans; /* size of them, n used */
     uint32_t *rows;
     size_t n_unknown;
     size_t n_expected; /* names that were guessed one by one */

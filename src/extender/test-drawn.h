@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Scenes that nobody thought of: policies, nodes, pods and what was measured of them, drawn with
- * rng, as the text of a TestScene (policy/test-scene.h). The same rng draw the same scene.
+ * SavedViews that nobody thought of: policies, nodes, pods and what was measured of them, drawn
+ * with rng, as the text of a TestScene (policy/test-scene.h). The same rng draw the same scene.
  */
 
 #include "base/arena.h"

@@ -32,9 +32,9 @@ enum {
 
 /* A part of a request. Half the size of a Str, which counts when there are
  * thousands; a body is below 4 GiB (WIRE_BODY_MAX). */
-typedef struct Span {
+typedef struct BodySpan {
     uint32_t at, len;
-} Span;
+} BodySpan;
 
 #define WIRE_BODY_MAX ((size_t)UINT32_MAX)
 
@@ -44,11 +44,11 @@ typedef struct FilterArgs {
     Str pod_text;   /* as it stands in the request */
     bool has_names; /* NodeNames was given; otherwise Nodes, or neither */
     size_t n;
-    Str body;             /* the request */
-    const Span *spans;    /* where each node stands in it: name with quotes, or object */
-    const uint32_t *rows; /* each node's row in the table; n_rows: berth does not know it */
-    size_t n_unknown;     /* how many of them berth does not know */
-    NodeSet node_set;     /* the view's table, or one of the request's own nodes */
+    Str body;              /* the request */
+    const BodySpan *spans; /* where each node stands in it: name with quotes, or object */
+    const uint32_t *rows;  /* each node's row in the table; n_rows: berth does not know it */
+    size_t n_unknown;      /* how many of them berth does not know */
+    NodeSet node_set;      /* the view's table, or one of the request's own nodes */
 } FilterArgs;
 
 /* @body must outlive what is decoded; @parts of whole nodes are read. 0, WIRE_E_MALFORMED with
@@ -103,7 +103,7 @@ static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *a
 }
 
 static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end) {
-    Span first = args->spans[begin], last = args->spans[end - 1];
+    BodySpan first = args->spans[begin], last = args->spans[end - 1];
 
     return str_of(args->body.ptr + first.at, last.at + last.len - first.at);
 }

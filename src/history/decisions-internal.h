@@ -1,59 +1,71 @@
 #pragma once
 
 /*
- * What decisions.c (remembering and forgetting) and decisions-read.c share. Nobody else includes
- * this.
+ * Decisions, for decisions.c (keeping and dropping), decisions-read.c and remove-secrets.c only.
  *
- * A ring of decisions by id. Ids are handed out under the lock, so those that are kept are the last
- * n without a gap, and the decision with id i is at i % max.
+ * A ring of decisions by id. Ids are handed out under the lock, so the kept ones are the last n
+ * without a gap, and the decision with id i is at i % max.
  */
 
 #include <pthread.h>
 
 #include "history/decisions.h"
-#include "history/lineup.h"
-#include "history/scenes.h"
+#include "history/node-numbers.h"
+#include "history/saved-views.h"
 
 typedef struct Kept {
     PastDecision *past;
     Outcomes *outcomes;
-    KeptScene *scene;  /* the makings: both, */
-    PodText *pod_text; /* or neither */
+    SavedViewEntry *saved_view; /* the inputs: both, */
+    PodText *pod_text;          /* or neither */
 } Kept;
 
 struct Decisions {
     size_t max, bytes_max;
 
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the rest */
     Kept *ring;
     size_t n;
     uint64_t next;          /* id of the next one */
     uint64_t next_outcomes; /* all that are older have no outcomes; */
-    uint64_t next_makings;  /* and these no makings, */
+    uint64_t next_inputs;   /* and these no inputs, */
     uint64_t next_raw;      /* or none with a pod as it was sent */
-    Roll *roll;             /* the current one */
-    RuleBook *book;         /* the current one ... */
-    Program *program;       /* ... and whose it is: a reference, for its address */
-    Lineup lineup;
-    Scenes scenes;
+    NodeNumbers *numbers;   /* the current ones */
+    RuleNames *rule_names;  /* the current ones, ... */
+    Program *program;       /* ... of this program: a reference, for its address */
+    RowNumbers row_numbers;
+    SavedViews saved_views;
     PodTexts pods;
     size_t pods_bytes;
-    DecisionsFigures figures; /* bytes: all but those of pods and scenes */
+    DecisionsFigures figures; /* bytes: all but those of pods and saved views */
 };
 
 /* --- with the lock ---------------------------------------------------------------------------- */
 
-/* Where the decision with this id is, or would be. */
+/* The place of the decision with this id. */
 static inline Kept *decisions_at(Decisions *decisions, uint64_t id) {
     return &decisions->ring[id % decisions->max];
 }
 
-/* The id of the oldest that is kept. */
+/* The id of the oldest decision. */
 static inline uint64_t decisions_oldest(const Decisions *decisions) {
     return decisions->next - decisions->n;
 }
 
-/* What pods, scenes and their programs take. */
-static inline size_t decisions_makings_bytes(const Decisions *decisions) {
-    return decisions->pods_bytes + scenes_bytes(&decisions->scenes);
+/* Bytes of pods, saved views and their programs. */
+static inline size_t decisions_inputs_bytes(const Decisions *decisions) {
+    return decisions->pods_bytes + saved_views_bytes(&decisions->saved_views);
 }
+
+static inline void decisions_raise(uint64_t *id, uint64_t least) {
+    *id = *id < least ? least : *id;
+}
+
+/* One more kept decision uses the text; or one less, and the reference is given back. */
+void decisions_use_pod(Decisions *decisions, PodText *pod);
+void decisions_release_pod(Decisions *decisions, PodText *pod);
+
+void decisions_forget_inputs(Decisions *decisions, Kept *kept);
+
+/* Drops what is over the ceiling of bytes. */
+void decisions_make_room(Decisions *decisions);

@@ -12,7 +12,9 @@ static FoundDecision take_found(const Kept *kept) {
     return (FoundDecision){
         .past = past_ref(kept->past),
         .outcomes = kept->outcomes ? outcomes_ref(kept->outcomes) : NULL,
-        .scene = kept->scene && kept->scene->scene ? scene_ref(kept->scene->scene) : NULL,
+        .saved_view = kept->saved_view && kept->saved_view->saved_view
+                          ? saved_view_ref(kept->saved_view->saved_view)
+                          : NULL,
         .pod_text = kept->pod_text ? pod_text_ref(kept->pod_text) : NULL,
     };
 }
@@ -20,7 +22,7 @@ static FoundDecision take_found(const Kept *kept) {
 void found_done(FoundDecision *found) {
     found->past = past_unref(found->past);
     found->outcomes = outcomes_unref(found->outcomes);
-    found->scene = scene_unref(found->scene);
+    found->saved_view = saved_view_unref(found->saved_view);
     found->pod_text = pod_text_unref(found->pod_text);
 }
 
@@ -68,24 +70,25 @@ uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str no
     uint32_t number;
 
     (void)pthread_mutex_lock(&decisions->mutex);
-    number = roll_find(outcomes_roll(outcomes), node);
+    number = node_numbers_find(outcomes_numbers(outcomes), node);
     (void)pthread_mutex_unlock(&decisions->mutex);
     return number;
 }
 
-static size_t count_names(Decisions *decisions, const Roll *roll) {
+static size_t count_names(Decisions *decisions, const NodeNumbers *numbers) {
     size_t n;
 
     (void)pthread_mutex_lock(&decisions->mutex);
-    n = roll_size(roll);
+    n = node_numbers_size(numbers);
     (void)pthread_mutex_unlock(&decisions->mutex);
     return n;
 }
 
-/* In turns: a roll may have a hundred thousand, and decisions wait for the lock. It only grows. */
+/* In turns: a numbers may have a hundred thousand, and decisions wait for the lock. It only grows.
+ */
 const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena) {
-    const Roll *roll = outcomes_roll(outcomes);
-    size_t n = count_names(decisions, roll);
+    const NodeNumbers *numbers = outcomes_numbers(outcomes);
+    size_t n = count_names(decisions, numbers);
     Str *names = ARENA_RAW(arena, Str, n);
 
     for (size_t i = 0; names && i < n;) {
@@ -93,7 +96,7 @@ const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena
 
         (void)pthread_mutex_lock(&decisions->mutex);
         for (; i < end; i++)
-            names[i] = roll_name(roll, (uint32_t)i + 1);
+            names[i] = node_numbers_name(numbers, (uint32_t)i + 1);
         (void)pthread_mutex_unlock(&decisions->mutex);
     }
     return names;
@@ -102,9 +105,9 @@ const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena
 void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
     (void)pthread_mutex_lock(&decisions->mutex);
     *ret = decisions->figures;
-    ret->makings_bytes = decisions_makings_bytes(decisions);
-    ret->bytes += ret->makings_bytes;
-    ret->n_scenes = decisions->scenes.n;
+    ret->inputs_bytes = decisions_inputs_bytes(decisions);
+    ret->bytes += ret->inputs_bytes;
+    ret->n_saved_views = decisions->saved_views.n;
     ret->n = decisions->n;
     ret->newest = decisions->n > 0 ? decisions->next - 1 : 0;
     ret->oldest = decisions->n > 0 ? decisions_oldest(decisions) : 0;

@@ -1,7 +1,7 @@
 /*
- * Remembering and forgetting. What each decision has beside its headline is shared with others: the
- * roll of names, the book of rules, the pod's text, the scene. Each of these is counted while
- * something that is kept refers to it, so that everything together is known to the byte.
+ * Keeps decisions, and drops old ones. Node numbers, rule names, pod texts and saved views are
+ * shared by decisions; each is counted while a kept decision refers to it, so that the size of all
+ * is known to the byte.
  */
 
 #include "history/decisions.h"
@@ -11,21 +11,21 @@
 
 #include "history/decisions-internal.h"
 
-/* What malloc adds to a piece, about. */
-#define WIDGET_COST 16u
+/* malloc's overhead per block, about. */
+#define PIECE_COST 16u
 
-/* Names of nodes that are gone may stay in the roll, up to this many beside four times
- * those that a request or the cluster has. */
-#define ROLL_SPARE 16384u
+/* NodeNumbers may hold names of nodes that are gone: up to this many beside four times the nodes of
+ * a request or the cluster. */
+#define NUMBERS_SPARE 16384u
 
-/* About what a name takes in a roll; and the share of the ceiling that names may take: a
+/* Bytes of a name in NodeNumbers, about; and the share of the ceiling that names may take: a
  * ceiling too low for the cluster keeps headlines only. */
-#define ROLL_NAME_COST 160u
-#define ROLL_SHARE 2u
+#define NUMBERS_NAME_COST 160u
+#define NUMBERS_SHARE 2u
 
-/* Shares of the ceiling: makings go before outcomes when they take more; programs that are not in
- * force any more may take this of it, and a single pod that takes more is not kept. */
-#define MAKINGS_SHARE 2u
+/* Shares of the ceiling: above the first, inputs are dropped before outcomes; programs no longer in
+ * force may take the second; a pod larger than the third is not kept. */
+#define INPUTS_SHARE 2u
 #define PROGRAMS_SHARE 8u
 #define POD_SHARE 8u
 
@@ -37,9 +37,9 @@ Decisions *decisions_new(size_t max, size_t bytes_max) {
         return NULL;
     decisions->max = max;
     decisions->bytes_max = bytes_max;
-    decisions->next = decisions->next_outcomes = decisions->next_makings = 1;
+    decisions->next = decisions->next_outcomes = decisions->next_inputs = 1;
     decisions->next_raw = 1;
-    scenes_init(&decisions->scenes, bytes_max / PROGRAMS_SHARE);
+    saved_views_init(&decisions->saved_views, bytes_max / PROGRAMS_SHARE);
     decisions->ring = calloc(max, sizeof(*decisions->ring));
     if (!decisions->ring) {
         free(decisions);
@@ -52,122 +52,110 @@ Decisions *decisions_new(size_t max, size_t bytes_max) {
 
 /* --- what is shared ------------------------------------------------------------------- */
 
-/* A roll is counted while it is the current one or something that is kept refers to it. */
-static void count_roll(Decisions *decisions, Roll *roll) {
-    size_t now = roll_bytes(roll);
-
-    decisions->figures.bytes += now - roll->n_counted;
-    roll->n_counted = now;
-}
-
-static void leave_roll(Decisions *decisions, Roll *roll) {
-    if (roll == decisions->roll || roll->n_users > 0)
+static void release_numbers(Decisions *decisions, NodeNumbers *numbers) {
+    if (numbers == decisions->numbers || numbers->n_users > 0)
         return;
-    decisions->figures.bytes -= roll->n_counted;
-    roll->n_counted = 0;
+    decisions->figures.bytes -= numbers->n_counted;
+    numbers->n_counted = 0;
 }
 
-static void drop_roll(Decisions *decisions) {
-    Roll *roll = TAKE_PTR(decisions->roll);
+static void drop_numbers(Decisions *decisions) {
+    NodeNumbers *numbers = TAKE_PTR(decisions->numbers);
 
-    if (!roll)
+    if (!numbers)
         return;
-    leave_roll(decisions, roll);
-    roll_unref(roll);
-    lineup_forget(&decisions->lineup);
+    release_numbers(decisions, numbers);
+    node_numbers_unref(numbers);
+    row_numbers_forget(&decisions->row_numbers);
 }
 
-static void leave_book(Decisions *decisions, RuleBook *book) {
-    if (book != decisions->book && book->n_users == 0)
-        decisions->figures.bytes -= book->bytes;
+static void release_rule_names(Decisions *decisions, RuleNames *rule_names) {
+    if (rule_names != decisions->rule_names && rule_names->n_users == 0)
+        decisions->figures.bytes -= rule_names->bytes;
 }
 
-static void drop_book(Decisions *decisions) {
-    RuleBook *book = TAKE_PTR(decisions->book);
+static void drop_rule_names(Decisions *decisions) {
+    RuleNames *rule_names = TAKE_PTR(decisions->rule_names);
 
-    if (!book)
+    if (!rule_names)
         return;
-    leave_book(decisions, book);
-    rulebook_unref(book);
+    release_rule_names(decisions, rule_names);
+    rule_names_unref(rule_names);
     decisions->program = program_unref(decisions->program);
 }
 
-/* The book of @program. A reload that changes nothing keeps the one there is. */
-static RuleBook *find_book(Decisions *decisions, Program *program) {
+/* A reload that changes nothing keeps the names there are. */
+static RuleNames *find_rule_names(Decisions *decisions, Program *program) {
     if (decisions->program == program)
-        return decisions->book;
-    if (decisions->book && rulebook_is_of(decisions->book, program)) {
+        return decisions->rule_names;
+    if (decisions->rule_names && rule_names_is_of(decisions->rule_names, program)) {
         program_unref(decisions->program);
         decisions->program = program_ref(program);
-        return decisions->book;
+        return decisions->rule_names;
     }
-    drop_book(decisions);
-    decisions->book = rulebook_new(program);
-    if (decisions->book) {
+    drop_rule_names(decisions);
+    decisions->rule_names = rule_names_new(program);
+    if (decisions->rule_names) {
         decisions->program = program_ref(program);
-        decisions->figures.bytes += decisions->book->bytes;
+        decisions->figures.bytes += decisions->rule_names->bytes;
     }
-    return decisions->book;
+    return decisions->rule_names;
 }
 
-/* --- forgetting -------------------------------------------------------------------------- */
+/* --- dropping ---------------------------------------------------------------------------- */
 
 static void forget_outcomes(Decisions *decisions, Kept *kept) {
-    Roll *roll;
+    NodeNumbers *numbers;
 
     if (!kept->outcomes)
         return;
-    roll = outcomes_roll(kept->outcomes);
-    decisions->figures.bytes -= outcomes_bytes(kept->outcomes) + WIDGET_COST;
+    numbers = outcomes_numbers(kept->outcomes);
+    decisions->figures.bytes -= outcomes_bytes(kept->outcomes) + PIECE_COST;
     decisions->figures.n_with_outcomes--;
-    roll->n_users--;
-    leave_roll(decisions, roll);
+    numbers->n_users--;
+    release_numbers(decisions, numbers);
     kept->outcomes = outcomes_unref(kept->outcomes);
 }
 
-static void use_pod(Decisions *decisions, PodText *pod) {
+void decisions_use_pod(Decisions *decisions, PodText *pod) {
     if (pod->n_users++ == 0)
-        decisions->pods_bytes += pod_text_bytes(pod) + WIDGET_COST;
+        decisions->pods_bytes += pod_text_bytes(pod) + PIECE_COST;
 }
 
-static void leave_pod(Decisions *decisions, PodText *pod) {
+void decisions_release_pod(Decisions *decisions, PodText *pod) {
     if (--pod->n_users == 0) {
-        decisions->pods_bytes -= pod_text_bytes(pod) + WIDGET_COST;
+        decisions->pods_bytes -= pod_text_bytes(pod) + PIECE_COST;
         pod_texts_forget(&decisions->pods, pod);
     }
     pod_text_unref(pod);
 }
 
-static void forget_makings(Decisions *decisions, Kept *kept) {
+void decisions_forget_inputs(Decisions *decisions, Kept *kept) {
     PodText *pod = TAKE_PTR(kept->pod_text);
 
     if (!pod)
         return;
-    scenes_leave(&decisions->scenes, TAKE_PTR(kept->scene));
-    decisions->figures.n_with_makings--;
-    leave_pod(decisions, pod);
-}
-
-static uint64_t at_least(uint64_t id, uint64_t least) {
-    return id < least ? least : id;
+    saved_views_leave(&decisions->saved_views, TAKE_PTR(kept->saved_view));
+    decisions->figures.n_replayable--;
+    decisions_release_pod(decisions, pod);
 }
 
 static void forget_oldest(Decisions *decisions) {
     Kept *kept = decisions_at(decisions, decisions_oldest(decisions));
-    RuleBook *book = kept->past->book;
+    RuleNames *rule_names = kept->past->rule_names;
 
-    forget_makings(decisions, kept);
+    decisions_forget_inputs(decisions, kept);
     forget_outcomes(decisions, kept);
-    decisions->figures.bytes -= kept->past->bytes + WIDGET_COST;
-    book->n_users--;
-    leave_book(decisions, book);
+    decisions->figures.bytes -= kept->past->bytes + PIECE_COST;
+    rule_names->n_users--;
+    release_rule_names(decisions, rule_names);
     kept->past = past_unref(kept->past);
     decisions->n--;
-    decisions->next_outcomes = at_least(decisions->next_outcomes, decisions_oldest(decisions));
-    decisions->next_makings = at_least(decisions->next_makings, decisions_oldest(decisions));
+    decisions_raise(&decisions->next_outcomes, decisions_oldest(decisions));
+    decisions_raise(&decisions->next_inputs, decisions_oldest(decisions));
 }
 
-/* The oldest outcomes that are left, but not those of @spare. False: there are none. */
+/* Drops the oldest outcomes that are left, but not those of @spare. False: there are none. */
 static bool forget_oldest_outcomes(Decisions *decisions, uint64_t spare) {
     while (decisions->next_outcomes < decisions->next && decisions->next_outcomes != spare) {
         Kept *kept = decisions_at(decisions, decisions->next_outcomes++);
@@ -181,33 +169,33 @@ static bool forget_oldest_outcomes(Decisions *decisions, uint64_t spare) {
     return false;
 }
 
-/* The same with makings. */
-static bool forget_oldest_makings(Decisions *decisions, uint64_t spare) {
-    while (decisions->next_makings < decisions->next && decisions->next_makings != spare) {
-        Kept *kept = decisions_at(decisions, decisions->next_makings++);
+/* The same with inputs. */
+static bool forget_oldest_inputs(Decisions *decisions, uint64_t spare) {
+    while (decisions->next_inputs < decisions->next && decisions->next_inputs != spare) {
+        Kept *kept = decisions_at(decisions, decisions->next_inputs++);
 
         if (!kept->pod_text)
             continue;
-        forget_makings(decisions, kept);
+        decisions_forget_inputs(decisions, kept);
         return true;
     }
     return false;
 }
 
 static bool is_over(const Decisions *decisions) {
-    return decisions->figures.bytes + decisions_makings_bytes(decisions) > decisions->bytes_max;
+    return decisions->figures.bytes + decisions_inputs_bytes(decisions) > decisions->bytes_max;
 }
 
 static bool forget_details(Decisions *decisions, uint64_t spare) {
-    bool makings_first = decisions_makings_bytes(decisions) > decisions->bytes_max / MAKINGS_SHARE;
+    bool inputs_first = decisions_inputs_bytes(decisions) > decisions->bytes_max / INPUTS_SHARE;
 
-    return (makings_first && forget_oldest_makings(decisions, spare)) ||
-           forget_oldest_outcomes(decisions, spare) || forget_oldest_makings(decisions, spare);
+    return (inputs_first && forget_oldest_inputs(decisions, spare)) ||
+           forget_oldest_outcomes(decisions, spare) || forget_oldest_inputs(decisions, spare);
 }
 
-/* Back below the ceiling, in the order that the header says; the one just written goes last, and
- * its headline stays. */
-static void make_room(Decisions *decisions) {
+/* Back below the ceiling, in the order of the header; the newest goes last, and its headline
+ * stays. */
+void decisions_make_room(Decisions *decisions) {
     uint64_t newest = decisions->next - 1;
 
     while (is_over(decisions) && forget_details(decisions, newest))
@@ -219,7 +207,7 @@ static void make_room(Decisions *decisions) {
     while (is_over(decisions) && forget_details(decisions, /* spare= */ 0))
         ;
     if (is_over(decisions))
-        drop_roll(decisions); /* nothing refers to it any more */
+        drop_numbers(decisions); /* nothing refers to it any more */
 }
 
 Decisions *decisions_free(Decisions *decisions) {
@@ -227,27 +215,27 @@ Decisions *decisions_free(Decisions *decisions) {
         return NULL;
     while (decisions->n > 0)
         forget_oldest(decisions);
-    drop_roll(decisions);
-    drop_book(decisions);
+    drop_numbers(decisions);
+    drop_rule_names(decisions);
     assert(decisions->figures.bytes == decisions->max * sizeof(*decisions->ring));
     assert(decisions->pods_bytes == 0);
-    scenes_done(&decisions->scenes);
-    lineup_done(&decisions->lineup);
+    saved_views_done(&decisions->saved_views);
+    row_numbers_done(&decisions->row_numbers);
     free(decisions->ring);
     (void)pthread_mutex_destroy(&decisions->mutex);
     free(decisions);
     return NULL;
 }
 
-/* --- remembering ------------------------------------------------------------------------------ */
+/* --- keeping ---------------------------------------------------------------------------------- */
 
-/* A roll that can hold this request without carrying too much that is long gone. */
-static Roll *find_roll(Decisions *decisions, size_t n_nodes) {
-    if (decisions->roll && roll_size(decisions->roll) > 4 * n_nodes + ROLL_SPARE)
-        drop_roll(decisions);
-    if (!decisions->roll)
-        decisions->roll = roll_new();
-    return decisions->roll;
+/* Numbers that can hold this request, without too many nodes that are gone. */
+static NodeNumbers *find_numbers(Decisions *decisions, size_t n_nodes) {
+    if (decisions->numbers && node_numbers_size(decisions->numbers) > 4 * n_nodes + NUMBERS_SPARE)
+        drop_numbers(decisions);
+    if (!decisions->numbers)
+        decisions->numbers = node_numbers_new();
+    return decisions->numbers;
 }
 
 static Outcomes *make_outcomes(
@@ -258,43 +246,46 @@ static Outcomes *make_outcomes(
     const uint32_t *numbers = NULL;
     Outcomes *outcomes = NULL;
 
-    if (n_nodes > decisions->bytes_max / ROLL_NAME_COST / ROLL_SHARE) {
+    if (n_nodes > decisions->bytes_max / NUMBERS_NAME_COST / NUMBERS_SHARE) {
         decisions->figures.n_outcomes_dropped++;
         return NULL;
     }
-    if (find_roll(decisions, n_nodes))
-        numbers = lineup_number(&decisions->lineup, decisions->roll, args);
+    if (find_numbers(decisions, n_nodes))
+        numbers = row_numbers_of(&decisions->row_numbers, decisions->numbers, args);
     if (numbers)
-        outcomes = outcomes_new(decision, places, decisions->roll, numbers);
-    if (decisions->roll)
-        count_roll(decisions, decisions->roll);
+        outcomes = outcomes_new(decision, places, decisions->numbers, numbers);
+    if (decisions->numbers) {
+        decisions->figures.bytes +=
+            node_numbers_bytes(decisions->numbers) - decisions->numbers->n_counted;
+        decisions->numbers->n_counted = node_numbers_bytes(decisions->numbers);
+    }
     return outcomes;
 }
 
-/* Scene and pod, both or neither: one without the other is of no use. */
-static void keep_makings(
+/* SavedView and pod, both or neither: one without the other is of no use. */
+static void keep_inputs(
     Decisions *decisions, const View *view, Str pod_text, Digest digest, Kept *kept) {
     if (str_is_empty(pod_text) || pod_text.len > decisions->bytes_max / POD_SHARE)
         return;
-    kept->scene = scenes_use(&decisions->scenes, view);
-    if (!kept->scene)
+    kept->saved_view = saved_views_use(&decisions->saved_views, view);
+    if (!kept->saved_view)
         return;
     kept->pod_text = pod_texts_get(&decisions->pods, pod_text, digest);
     if (!kept->pod_text) {
-        scenes_leave(&decisions->scenes, TAKE_PTR(kept->scene));
+        saved_views_leave(&decisions->saved_views, TAKE_PTR(kept->saved_view));
         return;
     }
-    use_pod(decisions, kept->pod_text);
-    decisions->figures.n_with_makings++;
+    decisions_use_pod(decisions, kept->pod_text);
+    decisions->figures.n_replayable++;
 }
 
 static void keep_outcomes(Decisions *decisions, Outcomes *outcomes, Kept *kept) {
     if (!outcomes)
         return;
     kept->outcomes = outcomes;
-    decisions->figures.bytes += outcomes_bytes(outcomes) + WIDGET_COST;
+    decisions->figures.bytes += outcomes_bytes(outcomes) + PIECE_COST;
     decisions->figures.n_with_outcomes++;
-    outcomes_roll(outcomes)->n_users++;
+    outcomes_numbers(outcomes)->n_users++;
 }
 
 /* The place of @past, which is all that is there. */
@@ -307,29 +298,29 @@ static Kept *keep(Decisions *decisions, PastDecision *past) {
     *kept = (Kept){.past = past};
     decisions->n++;
     decisions->next++;
-    decisions->figures.bytes += past->bytes + WIDGET_COST;
-    past->book->n_users++;
+    decisions->figures.bytes += past->bytes + PIECE_COST;
+    past->rule_names->n_users++;
     return kept;
 }
 
 static void note_locked(
     Decisions *decisions, const View *view, Verb verb, const Decision *decision, PastTimes times) {
-    RuleBook *book = find_book(decisions, view->program);
+    RuleNames *rule_names = find_rule_names(decisions, view->program);
     PastDecision *past;
     RulePlaces places;
     Kept *kept;
 
-    if (!book)
+    if (!rule_names)
         return;
-    past = past_new(decisions->next, view, verb, decision, times, book, &places);
+    past = past_new(decisions->next, view, verb, decision, times, rule_names, &places);
     if (!past)
         return;
     kept = keep(decisions, past);
     if (decision->args) {
         keep_outcomes(decisions, make_outcomes(decisions, view, decision, &places), kept);
-        keep_makings(decisions, view, str_trim(decision->pod_text), past->pod_digest, kept);
+        keep_inputs(decisions, view, str_trim(decision->pod_text), past->pod_digest, kept);
     }
-    make_room(decisions);
+    decisions_make_room(decisions);
 }
 
 void decisions_note(
@@ -338,53 +329,5 @@ void decisions_note(
         return;
     (void)pthread_mutex_lock(&decisions->mutex);
     note_locked(decisions, view, verb, decision, times);
-    (void)pthread_mutex_unlock(&decisions->mutex);
-}
-
-/* --- pods without secrets ------------------------------------------------------------------ */
-
-static bool is_raw(const Kept *kept) {
-    return kept->pod_text && kept->pod_text->is_raw;
-}
-
-size_t decisions_raw(Decisions *decisions, RawPod *ret, size_t n) {
-    size_t n_found = 0;
-
-    (void)pthread_mutex_lock(&decisions->mutex);
-    decisions->next_raw = at_least(decisions->next_raw, decisions_oldest(decisions));
-    while (decisions->next_raw < decisions->next &&
-           !is_raw(decisions_at(decisions, decisions->next_raw)))
-        decisions->next_raw++;
-    for (uint64_t id = decisions->next_raw; n_found < n && id < decisions->next; id++) {
-        Kept *kept = decisions_at(decisions, id);
-
-        if (is_raw(kept))
-            ret[n_found++] = (RawPod){.id = id, .text = pod_text_ref(kept->pod_text)};
-    }
-    (void)pthread_mutex_unlock(&decisions->mutex);
-    return n_found;
-}
-
-static void exchange_pod(Decisions *decisions, Kept *kept, PodText *reduced) {
-    PodText *raw = kept->pod_text;
-
-    kept->pod_text = pod_texts_put(&decisions->pods, reduced);
-    use_pod(decisions, kept->pod_text);
-    leave_pod(decisions, raw);
-}
-
-void decisions_reduce(Decisions *decisions, const RawPod *pods, PodText *const *reduced, size_t n) {
-    (void)pthread_mutex_lock(&decisions->mutex);
-    for (size_t i = 0; i < n; i++) {
-        Kept *kept = decisions_at(decisions, pods[i].id);
-
-        if (pods[i].id < decisions_oldest(decisions) || kept->pod_text != pods[i].text)
-            continue;
-        if (reduced[i])
-            exchange_pod(decisions, kept, reduced[i]);
-        else
-            forget_makings(decisions, kept);
-    }
-    make_room(decisions); /* of a pod with hardly anything in it more may be written than came */
     (void)pthread_mutex_unlock(&decisions->mutex);
 }

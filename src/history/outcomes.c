@@ -17,7 +17,7 @@ enum {
 
 struct Outcomes {
     Ref ref;
-    Roll *roll;
+    NodeNumbers *node_numbers;
     size_t bytes;
     size_t n;
     const uint32_t *numbers; /* by entry; NULL: entry i is of number i + 1 */
@@ -78,7 +78,7 @@ typedef struct Columns {
 
 /* Where node @i goes, or SIZE_MAX. */
 static inline size_t entry_of(const Columns *columns, const uint32_t *numbers, size_t i) {
-    return columns->numbers ? i : (size_t)numbers[i] - 1; /* ROLL_NONE is 0 */
+    return columns->numbers ? i : (size_t)numbers[i] - 1; /* NODE_NUMBER_NONE is 0 */
 }
 
 static void fill_said(
@@ -136,9 +136,9 @@ static void fill_places(const Columns *columns, const Decision *decision, const 
 }
 
 /* Room for the columns, and where each is. */
-static Outcomes *make(const Decision *decision, Roll *roll, Columns *ret) {
+static Outcomes *make(const Decision *decision, NodeNumbers *node_numbers, Columns *ret) {
     size_t width = 1 + (decision->scores ? 1 : 0) + (decision->narrowed ? 2 : 0);
-    size_t n_all = roll_size(roll), n_asked = decision->args->n;
+    size_t n_all = node_numbers_size(node_numbers), n_asked = decision->args->n;
     bool is_list = n_asked * (width + sizeof(uint32_t)) < n_all * width;
     size_t n = is_list ? n_asked : n_all;
     size_t bytes = sizeof(Outcomes) + n * (width + (is_list ? sizeof(uint32_t) : 0));
@@ -147,7 +147,8 @@ static Outcomes *make(const Decision *decision, Roll *roll, Columns *ret) {
 
     if (!outcomes)
         return NULL;
-    *outcomes = (Outcomes){.ref = REF_ONE, .roll = roll_ref(roll), .bytes = bytes, .n = n};
+    *outcomes = (Outcomes){
+        .ref = REF_ONE, .node_numbers = node_numbers_ref(node_numbers), .bytes = bytes, .n = n};
     at = (char *)outcomes->columns; /* the widest first: each is aligned */
     if (is_list) {
         outcomes->numbers = ret->numbers = outcomes->columns;
@@ -163,10 +164,10 @@ static Outcomes *make(const Decision *decision, Roll *roll, Columns *ret) {
     return outcomes;
 }
 
-Outcomes *outcomes_new(
-    const Decision *decision, const RulePlaces *places, Roll *roll, const uint32_t *numbers) {
+Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
+    NodeNumbers *node_numbers, const uint32_t *numbers) {
     Columns columns = {0};
-    Outcomes *outcomes = make(decision, roll, &columns);
+    Outcomes *outcomes = make(decision, node_numbers, &columns);
     Codes codes;
 
     if (!outcomes)
@@ -198,7 +199,7 @@ Outcomes *outcomes_ref(Outcomes *outcomes) {
 
 Outcomes *outcomes_unref(Outcomes *outcomes) {
     if (outcomes && ref_drop(&outcomes->ref)) {
-        roll_unref(outcomes->roll);
+        node_numbers_unref(outcomes->node_numbers);
         free(outcomes);
     }
     return NULL;
@@ -206,8 +207,8 @@ Outcomes *outcomes_unref(Outcomes *outcomes) {
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-Roll *outcomes_roll(const Outcomes *outcomes) {
-    return outcomes->roll;
+NodeNumbers *outcomes_numbers(const Outcomes *outcomes) {
+    return outcomes->node_numbers;
 }
 
 size_t outcomes_bytes(const Outcomes *outcomes) {
@@ -237,7 +238,7 @@ Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number) {
     OutcomeKind kind = kind_of(code);
 
     *ret_number = outcomes->numbers ? outcomes->numbers[i] : (uint32_t)i + 1;
-    if (*ret_number == ROLL_NONE)
+    if (*ret_number == NODE_NUMBER_NONE)
         kind = OUTCOME_NOT_ASKED; /* it was, but who it is cannot be told */
     return (Outcome){
         .kind = kind,
@@ -265,7 +266,7 @@ Outcome outcomes_find(const Outcomes *outcomes, uint32_t number) {
     uint32_t found;
     size_t i = 0;
 
-    if (number == ROLL_NONE)
+    if (number == NODE_NUMBER_NONE)
         return none;
     if (outcomes->numbers)
         while (i < outcomes->n && outcomes->numbers[i] != number)
@@ -307,7 +308,7 @@ int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret)
 }
 
 uint32_t outcomes_highest(const Outcomes *outcomes) {
-    uint32_t highest = ROLL_NONE;
+    uint32_t highest = NODE_NUMBER_NONE;
 
     if (!outcomes->numbers)
         return (uint32_t)outcomes->n;
@@ -324,6 +325,6 @@ void outcomes_add_rejected(const Outcomes *outcomes, uint32_t *counts) {
         return;
     }
     for (size_t i = 0; i < outcomes->n; i++)
-        if (outcomes->numbers[i] != ROLL_NONE)
+        if (outcomes->numbers[i] != NODE_NUMBER_NONE)
             counts[outcomes->numbers[i] - 1] += outcomes->codes[i] <= CODE_LATE;
 }

@@ -3,10 +3,10 @@
 /*
  * Outcomes: what became of each node in one decision, in few bytes.
  *
- * Columns over the numbers of a Roll: one byte says what was decided (one of the rules of
+ * Columns over the numbers of a NodeNumbers: one byte says what was decided (one of the rules of
  * the decision that spoke, or something else), one more the score, two how good it was
- * where the filter narrowed. A request about most nodes has an entry for every number of the roll;
- * one about a few lists their numbers. Whichever is smaller.
+ * where the filter narrowed. A request about most nodes has an entry for every number of the
+ * node_numbers; one about a few lists their numbers. Whichever is smaller.
  *
  * Threads: reference and read from any; it does not change.
  */
@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/ref.h"
 #include "extender/verbs.h"
-#include "history/roll.h"
+#include "history/node-numbers.h"
 
 typedef enum OutcomeKind {
     OUTCOME_NOT_ASKED, /* the request did not name it */
@@ -56,15 +56,16 @@ typedef struct RulePlaces {
     uint8_t of[PROGRAM_FILTERS_MAX];
 } RulePlaces;
 
-/* Of a decision that has args; @numbers[i] is the number of its node i in @roll, or ROLL_NONE:
- * that node is left out. Takes a reference to @roll. NULL when out of memory. */
-Outcomes *outcomes_new(
-    const Decision *decision, const RulePlaces *places, Roll *roll, const uint32_t *numbers);
+/* Of a decision that has args; @numbers[i] is the number of its node i in @node_numbers, or
+ * NODE_NUMBER_NONE: that node is left out. Takes a reference to @node_numbers. NULL when out of
+ * memory. */
+Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
+    NodeNumbers *node_numbers, const uint32_t *numbers);
 Outcomes *outcomes_ref(Outcomes *outcomes);
 Outcomes *outcomes_unref(Outcomes *outcomes); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Outcomes *, outcomes_unref)
 
-Roll *outcomes_roll(const Outcomes *outcomes); /* borrowed */
+NodeNumbers *outcomes_numbers(const Outcomes *outcomes); /* borrowed */
 size_t outcomes_bytes(const Outcomes *outcomes);
 
 /* Entries are below this; some may be of nodes that were not asked about. */
@@ -73,14 +74,14 @@ size_t outcomes_size(const Outcomes *outcomes);
 /* Entry @i, without its rank, and through @ret_number whose it is. */
 Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number);
 
-/* Of the node with @number, which may be ROLL_NONE. */
+/* Of the node with @number, which may be NODE_NUMBER_NONE. */
 Outcome outcomes_find(const Outcomes *outcomes, uint32_t number);
 
 /* The ranks of all entries, in @arena: those that were offered back before those that were not,
  * the better before the others. @ret NULL: there are none. 0, or -ENOMEM. */
 int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret) MUST_CHECK;
 
-/* The highest number that an entry is of; ROLL_NONE: there are none. */
+/* The highest number that an entry is of; NODE_NUMBER_NONE: there are none. */
 uint32_t outcomes_highest(const Outcomes *outcomes);
 
 /* One more at [number - 1] of @counts, which goes up to outcomes_highest(), for each node that was

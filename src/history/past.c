@@ -77,18 +77,18 @@ static PastDecision *copy_of(
     memcpy(past, head, sizeof(*past));
     past->bytes = bytes;
     past->rules = counts;
-    fill_rules(decision, head->book->n_rules, counts, ret_places);
+    fill_rules(decision, head->rule_names->n_rules, counts, ret_places);
     put(&at, &past->pod_namespace);
     put(&at, &past->pod_name);
     put(&at, &past->pod_uid);
     put(&at, &past->node);
     put(&at, &past->error);
-    rulebook_ref(past->book);
+    rule_names_ref(past->rule_names);
     return past;
 }
 
 PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision *decision,
-    PastTimes times, RuleBook *book, RulePlaces *ret_places) {
+    PastTimes times, RuleNames *rule_names, RulePlaces *ret_places) {
     Str pod = str_trim(decision->pod_text);
     PastDecision head = {
         .ref = REF_ONE,
@@ -102,16 +102,16 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
         .summary = decision->summary,
         .is_exempt = decision->notes.is_exempt,
         .had_names = decision->args && decision->args->has_names,
-        .book = book,
-        .n_rules = count_rules(decision, book->n_rules),
+        .rule_names = rule_names,
+        .n_rules = count_rules(decision, rule_names->n_rules),
     };
 
     set_texts(&head, decision);
     return copy_of(&head, decision, ret_places);
 }
 
-const RuleNote *past_main_rule(const PastDecision *past) {
-    const RuleNote *rule = NULL;
+const RuleName *past_main_rule(const PastDecision *past) {
+    const RuleName *rule = NULL;
     uint32_t most = 0;
 
     for (size_t i = 0; i < past->n_rules; i++) {
@@ -130,7 +130,7 @@ PastDecision *past_ref(PastDecision *past) {
 
 PastDecision *past_unref(PastDecision *past) {
     if (past && ref_drop(&past->ref)) {
-        rulebook_unref(past->book);
+        rule_names_unref(past->rule_names);
         free(past);
     }
     return NULL;

@@ -20,7 +20,7 @@
 #include "base/str.h"
 #include "extender/verbs.h"
 #include "history/outcomes.h"
-#include "history/rulebook.h"
+#include "history/rule-names.h"
 
 /* What is longer is cut: the API server stores no longer names and UIDs. */
 #define PAST_NAME_MAX 253u
@@ -29,7 +29,7 @@
 
 /* How often a rule spoke. */
 typedef struct RuleCount {
-    uint16_t number; /* of the filter, in the book */
+    uint16_t number; /* of the filter, in the rule_names */
     uint32_t rejected;
     uint32_t observed; /* mode Observe: would have rejected */
     uint32_t failed;   /* nodes on which it could not be evaluated, and onError decided */
@@ -53,34 +53,34 @@ typedef struct PastDecision {
     bool is_exempt; /* no policy was for the pod: --exempt */
     bool had_names; /* the request named nodes; else they came whole, or none did */
 
-    RuleBook *book;
+    RuleNames *rule_names;
     const RuleCount *rules; /* those that spoke, by number */
     size_t n_rules;
-    size_t bytes; /* of itself; not the book */
+    size_t bytes; /* of itself; not the rule_names */
 } PastDecision;
 
 typedef struct PastTimes {
     int64_t at_nsec, duration_nsec;
 } PastTimes;
 
-/* Of @decision by @view; takes a reference to @book, which is of the view's program. The
+/* Of @decision by @view; takes a reference to @rule_names, which is of the view's program. The
  * places of its rules go to @ret_places. NULL when out of memory. */
 PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision *decision,
-    PastTimes times, RuleBook *book, RulePlaces *ret_places);
+    PastTimes times, RuleNames *rule_names, RulePlaces *ret_places);
 PastDecision *past_ref(PastDecision *past);
 PastDecision *past_unref(PastDecision *past); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(PastDecision *, past_unref)
 
 /* The rule at @place among those that spoke. */
-static inline const RuleNote *past_rule(const PastDecision *past, size_t place) {
-    return &past->book->rules[past->rules[place].number];
+static inline const RuleName *past_rule(const PastDecision *past, size_t place) {
+    return &past->rule_names->rules[past->rules[place].number];
 }
 
 /* The rule that rejected most nodes, of several the first; NULL: none did. */
-const RuleNote *past_main_rule(const PastDecision *past);
+const RuleName *past_main_rule(const PastDecision *past);
 
 /* The rule that rejected a node of it; NULL: none did, or it has no place of its own. */
-static inline const RuleNote *past_rule_of(const PastDecision *past, Outcome outcome) {
+static inline const RuleName *past_rule_of(const PastDecision *past, Outcome outcome) {
     if (outcome.kind != OUTCOME_REJECTED || outcome.rule == OUTCOME_NO_RULE)
         return NULL;
     return past_rule(past, outcome.rule);

@@ -165,7 +165,7 @@ static void note(Gathered *pod, const FoundDecision *found) {
 /* The rule that speaks against most nodes. */
 static void find_rule(Gathered *pod) {
     const FoundDecision *filter = pod->summary.filter;
-    const RuleNote *rule = filter ? past_main_rule(filter->past) : NULL;
+    const RuleName *rule = filter ? past_main_rule(filter->past) : NULL;
 
     if (!rule)
         return;
@@ -422,7 +422,7 @@ size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max
     size_t n = 0;
 
     for (size_t i = 0; past && i < past->n_rules; i++) {
-        const RuleNote *rule = past_rule(past, i);
+        const RuleName *rule = past_rule(past, i);
 
         add_group(ret,
             &n,

@@ -4,7 +4,7 @@
 
 #include "base/intern.h"
 #include "base/vec.h"
-#include "history/tidy.h"
+#include "history/decisions.h"
 
 /* How many are taken at a time: the lock is held that long. */
 #define READ_AT_ONCE 64u
@@ -14,9 +14,9 @@
 
 typedef VEC(FoundDecision) FoundList;
 
-/* A roll's numbers as places in Recording.names. */
+/* A numbers's numbers as places in Recording.names. */
 typedef struct Places {
-    const Roll *roll;
+    const NodeNumbers *numbers;
     const Str *names; /* by number - 1 */
     uint32_t *of;     /* by number: what the interner calls it; INTERN_ABSENT: not looked up yet */
     size_t size;
@@ -29,8 +29,8 @@ typedef struct Recorder {
     Intern names;
     VEC(Places) rolls;
     RecordedDecision *made; /* oldest first */
-    Scene **scenes;
-    size_t n_scenes;
+    SavedView **saved_views;
+    size_t n_saved_views;
 } Recorder;
 
 /* --- references --------------------------------------------------------------------------------
@@ -80,23 +80,23 @@ static int take_all(Recorder *recorder, size_t last) {
  */
 
 static Places *find_places(Recorder *recorder, const Outcomes *outcomes) {
-    const Roll *roll = outcomes_roll(outcomes);
+    const NodeNumbers *numbers = outcomes_numbers(outcomes);
     Places *places;
 
     for (size_t i = 0; i < recorder->rolls.n; i++)
-        if (recorder->rolls.items[i].roll == roll)
+        if (recorder->rolls.items[i].numbers == numbers)
             return &recorder->rolls.items[i];
     places = VEC_PUSH(&recorder->rolls, recorder->arena);
     if (!places)
         return NULL;
     *places = (Places){
-        .roll = roll,
+        .numbers = numbers,
         .names = decisions_names(recorder->decisions, outcomes, recorder->arena),
     };
     return places;
 }
 
-/* How many a roll has is known under its lock only, and it may have more by now. */
+/* How many a numbers has is known under its lock only, and it may have more by now. */
 static bool reserve(Places *places, uint32_t number, Arena *arena) {
     size_t size = 2 * (size_t)number;
     uint32_t *of;
@@ -183,7 +183,7 @@ static bool copy(Arena *arena, Str *text) {
     return text->ptr || text->len == 0;
 }
 
-static bool copy_rule(Arena *arena, const RuleNote *note, RecordedRule *ret) {
+static bool copy_rule(Arena *arena, const RuleName *note, RecordedRule *ret) {
     *ret = (RecordedRule){.policy = note->policy, .name = note->name, .reason = note->reason};
     return copy(arena, &ret->policy) && copy(arena, &ret->name) && copy(arena, &ret->reason);
 }
@@ -219,7 +219,7 @@ static int record_headline(Recorder *recorder, const PastDecision *past, Recorde
         .pod_uid = past->pod_uid,
         .target = past->node,
         .error = past->error,
-        .policy = past->book->digest,
+        .policy = past->rule_names->digest,
         .had_names = past->had_names,
         .is_late = past->summary.n_late > 0 || past->summary.n_unjudged > 0,
         .is_exempt = past->is_exempt,
@@ -250,15 +250,15 @@ static int record_pod(Recorder *recorder, size_t i, RecordedDecision *into) {
 
 /* The reference that was found becomes the recording's, once. */
 static void record_scene(Recorder *recorder, FoundDecision *found, RecordedDecision *into) {
-    size_t n = recorder->n_scenes;
+    size_t n = recorder->n_saved_views;
 
-    if (!found->scene)
+    if (!found->saved_view)
         return;
-    into->scene = found->scene;
+    into->saved_view = found->saved_view;
     for (size_t back = 1; back <= LOOK_BACK && back <= n; back++)
-        if (recorder->scenes[n - back] == found->scene)
+        if (recorder->saved_views[n - back] == found->saved_view)
             return;
-    recorder->scenes[recorder->n_scenes++] = TAKE_PTR(found->scene);
+    recorder->saved_views[recorder->n_saved_views++] = TAKE_PTR(found->saved_view);
 }
 
 static int record_one(Recorder *recorder, size_t i, RecordedDecision *into) {
@@ -284,8 +284,8 @@ static int record_all(Recorder *recorder) {
     int r = 0;
 
     recorder->made = ARENA_ARRAY(recorder->arena, RecordedDecision, n);
-    recorder->scenes = ARENA_ARRAY(recorder->arena, Scene *, n);
-    if (!recorder->made || !recorder->scenes)
+    recorder->saved_views = ARENA_ARRAY(recorder->arena, SavedView *, n);
+    if (!recorder->made || !recorder->saved_views)
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < n; i++)
         r = record_one(recorder, n - 1 - i, &recorder->made[i]);
@@ -301,8 +301,8 @@ static int finish(Recorder *recorder, int r, Recording *ret) {
         .n = recorder->found.n,
         .names = recorder->names.strings.items,
         .n_names = recorder->names.strings.n,
-        .scenes = recorder->scenes,
-        .n_scenes = recorder->n_scenes,
+        .saved_views = recorder->saved_views,
+        .n_saved_views = recorder->n_saved_views,
     };
     give_back(recorder->found.items, recorder->found.n);
     if (r < 0)
@@ -314,7 +314,7 @@ int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording 
     Recorder recorder = {.decisions = decisions, .arena = arena, .names = INTERN_INIT_IN(arena)};
 
     *ret = (Recording){0};
-    (void)decisions_tidy(decisions); /* what goes into an arena is not wiped */
+    (void)decisions_remove_secrets(decisions); /* what goes into an arena is not wiped */
     return finish(&recorder, take_all(&recorder, last), ret);
 }
 
@@ -323,7 +323,7 @@ int decisions_record_one(Decisions *decisions, uint64_t id, Arena *arena, Record
     FoundDecision found, *kept;
 
     *ret = (Recording){0};
-    (void)decisions_tidy(decisions);
+    (void)decisions_remove_secrets(decisions);
     if (!decisions_find(decisions, id, &found))
         return 0;
     kept = VEC_PUSH(&recorder.found, arena);

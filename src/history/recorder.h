@@ -26,7 +26,8 @@
 #define RECORDER_LAST_DEFAULT 1000
 
 /* The last @last filters and prioritizes with the preempts and binds between them and after them,
- * oldest first (replay/recording.h). References to scenes are taken; everything else is copied into
+ * oldest first (replay/recording.h). References to saved views are taken; everything else is copied
+ * into
  * @arena, 8 bytes a decision and node. The lock is held only while references are taken. 0; or
  * -ENOMEM, and @ret is zeroed. */
 int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording *ret) MUST_CHECK;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history/test-noted.h"
+#include "history/test-decided.h"
 
 /* The same cluster with other names for its rules. */
 static const char other_text[] =
@@ -20,7 +20,7 @@ static const char other_text[] =
 static size_t bytes_but_makings(Decisions *decisions) {
     DecisionsFigures figures = figures_of(decisions);
 
-    return figures.bytes - figures.makings_bytes;
+    return figures.bytes - figures.inputs_bytes;
 }
 
 /* "NODE OUTCOME[:RULE][ SCORE]" of one node, in @text. */

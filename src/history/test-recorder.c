@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "history/scenes.h"
-#include "history/test-play.h"
+#include "history/saved-views.h"
+#include "history/test-random-decisions.h"
 
 #define SEEDS 8u
 
@@ -62,13 +62,13 @@ static void test_shared(void **state) {
     world_open(&world, 1, 100);
     (void)play_steps(decisions, &world, 2); /* of one pod, on two views, and perhaps a bind */
     decisions_figures(decisions, &figures);
-    assert_int_equal(figures.n_scenes, 2);
-    assert_int_equal(figures.n_with_makings, 4);
+    assert_int_equal(figures.n_saved_views, 2);
+    assert_int_equal(figures.n_replayable, 4);
     assert_true(decisions_find(decisions, 1, &found[0]));
     assert_true(decisions_find(decisions, 2, &found[1]));
     assert_true(decisions_find(decisions, 3, &found[2]));
-    assert_ptr_equal(found[0].scene, found[1].scene);
-    assert_ptr_not_equal(found[0].scene, found[2].scene);
+    assert_ptr_equal(found[0].saved_view, found[1].saved_view);
+    assert_ptr_not_equal(found[0].saved_view, found[2].saved_view);
     assert_ptr_equal(found[0].pod_text, found[1].pod_text);
     assert_ptr_equal(found[0].pod_text, found[2].pod_text);
     for (size_t i = 0; i < 3; i++)
@@ -76,9 +76,9 @@ static void test_shared(void **state) {
     found_done(&found[0]); /* a zeroed one */
 
     assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
-    assert_int_equal(recording.n_scenes, 2);
+    assert_int_equal(recording.n_saved_views, 2);
     assert_ptr_equal(recording.decisions[0].pod_text.ptr, recording.decisions[2].pod_text.ptr);
-    assert_ptr_equal(recording.decisions[0].scene, recording.scenes[0]);
+    assert_ptr_equal(recording.decisions[0].saved_view, recording.saved_views[0]);
     assert_int_equal(recording.decisions[0].id, 1);
     recording_done(&recording);
     recording_done(&recording);
@@ -96,7 +96,7 @@ static void test_record_one(void **state) {
     (void)play_steps(decisions, &world, 4);
     assert_int_equal(decisions_record_one(decisions, 2, arena, &recording), 0);
     assert_int_equal(recording.n, 1);
-    assert_int_equal(recording.n_scenes, 1);
+    assert_int_equal(recording.n_saved_views, 1);
     assert_int_equal(recording.decisions[0].id, 2);
     assert_null(recorded_obstacle(&recording.decisions[0]));
     recording_done(&recording);
@@ -128,16 +128,16 @@ static void test_ceilings(void **state) {
             decisions_figures(decisions, &figures);
             if (i >= 2)
                 assert_true(figures.bytes <= ceilings[i]);
-            assert_true(figures.n_scenes <= figures.n_with_makings);
+            assert_true(figures.n_saved_views <= figures.n_replayable);
             use_policy(&world, &policy);
         }
         decisions_figures(decisions, &figures);
         if (i + 1 == ELEMENTS_OF(ceilings))
-            assert_true(figures.n_with_makings > 10);
+            assert_true(figures.n_replayable > 10);
         if (i == 0)
-            assert_int_equal(figures.n_with_makings, 0);
+            assert_int_equal(figures.n_replayable, 0);
         play_again(decisions, world.program, 1000, arena, &report);
-        assert_int_equal(report.n_changes[WHAT_IF_SKIPPED] > 0, figures.n_with_makings < report.n);
+        assert_int_equal(report.n_changes[WHAT_IF_SKIPPED] > 0, figures.n_replayable < report.n);
         world_close(&world);
     }
 }
@@ -152,10 +152,10 @@ static size_t count_programs(Decisions *decisions) {
 
         if (!decisions_find(decisions, id, &found))
             break;
-        while (i < n && found.scene && seen[i] != found.scene->program)
+        while (i < n && found.saved_view && seen[i] != found.saved_view->program)
             i++;
-        if (found.scene && found.scene->program && i == n)
-            seen[n++] = found.scene->program;
+        if (found.saved_view && found.saved_view->program && i == n)
+            seen[n++] = found.saved_view->program;
         found_done(&found);
     }
     return n;
@@ -178,14 +178,14 @@ static void test_programs(void **state) {
             assert_true(decisions_find(decisions, 1, &first));
         use_policy(&world, &policy);
     }
-    assert_int_equal(count_programs(decisions), SCENES_PROGRAMS_MAX);
+    assert_int_equal(count_programs(decisions), SAVED_VIEWS_PROGRAMS_MAX);
     assert_true(decisions_find(decisions, 1, &again));
-    assert_non_null(first.scene->program);
-    assert_null(again.scene->program);
-    assert_ptr_equal(first.scene->snapshot, again.scene->snapshot);
+    assert_non_null(first.saved_view->program);
+    assert_null(again.saved_view->program);
+    assert_ptr_equal(first.saved_view->snapshot, again.saved_view->snapshot);
     play_again(decisions, world.program, 1000, arena, &report);
     assert_int_equal(report.n_changes[WHAT_IF_SKIPPED], 0);
-    play_again(decisions, first.scene->program, 1000, arena, &report);
+    play_again(decisions, first.saved_view->program, 1000, arena, &report);
     assert_true(report.n_changes[WHAT_IF_EQUAL] >= 4);
     found_done(&first);
     found_done(&again);
@@ -203,7 +203,7 @@ static void test_what_programs_leave(void **state) {
 
     world_open(&world, 22, 80);
     (void)play_steps(decisions, &world, SCENES);
-    for (unsigned i = 0; i < SCENES_PROGRAMS_MAX; i++) {
+    for (unsigned i = 0; i < SAVED_VIEWS_PROGRAMS_MAX; i++) {
         WorldPolicy policy = world_policy(&world);
 
         decisions_figures(decisions, &before);
@@ -211,14 +211,14 @@ static void test_what_programs_leave(void **state) {
         (void)play_steps(decisions, &world, 1);
     }
     decisions_figures(decisions, &after);
-    assert_int_equal(after.n_scenes, SCENES + SCENES_PROGRAMS_MAX);
+    assert_int_equal(after.n_saved_views, SCENES + SAVED_VIEWS_PROGRAMS_MAX);
     assert_true(decisions_find(decisions, 1, &first));
     assert_true(decisions_find(decisions, 3, &second));
-    assert_ptr_not_equal(first.scene, second.scene);
-    assert_null(first.scene->program);
-    assert_true(first.scene->n_gauges > 0);
-    assert_ptr_equal(first.scene->gauges, second.scene->gauges);
-    assert_true(after.makings_bytes < before.makings_bytes + SCENES * 1024u);
+    assert_ptr_not_equal(first.saved_view, second.saved_view);
+    assert_null(first.saved_view->program);
+    assert_true(first.saved_view->n_gauges > 0);
+    assert_ptr_equal(first.saved_view->gauges, second.saved_view->gauges);
+    assert_true(after.inputs_bytes < before.inputs_bytes + SCENES * 1024u);
     found_done(&first);
     found_done(&second);
     world_close(&world);

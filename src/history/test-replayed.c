@@ -1,10 +1,10 @@
 /*
  * What is remembered, made again with other policies (replay/what-if.h) and explained in hindsight
- * (replay/hindsight.h).
+ * (replay/replayed-decision.h).
  */
 
-#include "history/test-play.h"
-#include "replay/hindsight.h"
+#include "history/test-random-decisions.h"
+#include "replay/replayed-decision.h"
 #include "json/read.h"
 
 #define SEEDS 8u
@@ -181,11 +181,11 @@ static void test_time_is_up(void **state) {
 
 static void test_obstacles(void **state) {
     static const RecordedNode node = {0};
-    static const Scene scene;
+    static const SavedView scene;
     static const RecordedDecision good = {
         .verb = VERB_FILTER,
         .pod_text = {.ptr = "{}", .len = 2},
-        .scene = &scene,
+        .saved_view = &scene,
         .had_names = true,
         .n_in = 1,
         .nodes = &node,
@@ -200,7 +200,7 @@ static void test_obstacles(void **state) {
     cases[4].had_names = false;
     cases[5].n_in = 2;
     cases[6].pod_text = STR_NULL;
-    cases[7].scene = NULL;
+    cases[7].saved_view = NULL;
     assert_null(recorded_obstacle(&good));
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         assert_non_null(recorded_obstacle(&cases[i]));
@@ -241,22 +241,24 @@ static void test_hindsight(void **state) {
         _cleanup_(view_unrefp) View *view = NULL;
         Explanation explanation;
         FoundDecision found;
-        Hindsight past;
+        ReplayedDecision past;
         Pod pod;
 
         assert_true(decisions_find(decisions, id, &found));
-        past = (Hindsight){
-            .scene = found.scene,
+        past = (ReplayedDecision){
+            .saved_view = found.saved_view,
             .pod_text = pod_text_str(found.pod_text),
             .now_nsec = found.past->at_nsec,
         };
         if (found.past->verb == VERB_BIND) {
-            assert_int_equal(hindsight_explain(&past, NULL, NULL, arena, &view, &pod, &explanation),
-                HINDSIGHT_E_NO_SCENE);
+            assert_int_equal(
+                replayed_decision_explain(&past, NULL, NULL, arena, &view, &pod, &explanation),
+                REPLAY_E_NO_SCENE);
             found_done(&found);
             continue;
         }
-        assert_int_equal(hindsight_explain(&past, NULL, NULL, arena, &view, &pod, &explanation), 0);
+        assert_int_equal(
+            replayed_decision_explain(&past, NULL, NULL, arena, &view, &pod, &explanation), 0);
         assert_true(str_eq(pod.uid, found.past->pod_uid));
         for (size_t i = 0; found.past->verb == VERB_FILTER && i < explanation.n_nodes; i++) {
             const NodeExplanation *node = &explanation.nodes[i];
@@ -270,9 +272,10 @@ static void test_hindsight(void **state) {
         }
         view = view_unref(view);
         past.pod_text = STR("{");
-        assert_int_equal(hindsight_explain(&past, NULL, NULL, arena, &view, &pod, &explanation),
-            HINDSIGHT_E_NO_POD);
-        assert_non_null(hindsight_error(HINDSIGHT_E_NO_POD));
+        assert_int_equal(
+            replayed_decision_explain(&past, NULL, NULL, arena, &view, &pod, &explanation),
+            REPLAY_E_NO_POD);
+        assert_non_null(replayed_decision_error(REPLAY_E_NO_POD));
         found_done(&found);
     }
     assert_true(n_rejected > 20);
@@ -284,8 +287,8 @@ static size_t check_asked(
     _cleanup_(view_unrefp) View *view = NULL;
     const RecordedNode **order = recorded_order(decision, arena);
     Str *names = ARENA_RAW(arena, Str, decision->n_nodes);
-    Hindsight past = {
-        .scene = decision->scene,
+    ReplayedDecision past = {
+        .saved_view = decision->saved_view,
         .pod_text = decision->pod_text,
         .now_nsec = decision->now_nsec,
         .nodes = names,
@@ -297,7 +300,8 @@ static size_t check_asked(
 
     for (size_t i = 0; i < decision->n_nodes; i++)
         names[i] = recording->names[order[i]->name];
-    assert_int_equal(hindsight_explain(&past, NULL, NULL, arena, &view, &pod, &explanation), 0);
+    assert_int_equal(
+        replayed_decision_explain(&past, NULL, NULL, arena, &view, &pod, &explanation), 0);
     for (size_t i = 0; i < decision->n_nodes; i++) {
         static const uint8_t kinds[] = {
             [NODE_PASSED] = RECORDED_PASSED,

@@ -6,8 +6,8 @@
 #include "json/write.h"
 
 void recording_done(Recording *recording) {
-    for (size_t i = 0; i < recording->n_scenes; i++)
-        scene_unref(recording->scenes[i]);
+    for (size_t i = 0; i < recording->n_saved_views; i++)
+        saved_view_unref(recording->saved_views[i]);
     *recording = (Recording){0};
 }
 
@@ -26,7 +26,7 @@ const char *recorded_obstacle(const RecordedDecision *decision) {
         return "not all of its nodes are kept: a name was given twice, or is no name of a node";
     if (!decision->pod_text.ptr)
         return "its pod is not kept any more";
-    if (!decision->scene)
+    if (!decision->saved_view)
         return "the cluster as it was then is not kept any more";
     return NULL;
 }

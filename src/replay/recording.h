@@ -5,7 +5,7 @@
  *
  * What a daemon remembers (history/decisions.h) or a bundle holds (bundle/bundle.h), in one form,
  * for what-if and explanations after the fact. Oldest first. A plain value: everything lies in an
- * arena of whoever made it, but for scenes, which are counted: recording_done().
+ * arena of whoever made it, but for saved views, which are counted: recording_done().
  *
  * Pure. Threads: read from any.
  */
@@ -18,7 +18,7 @@
 #include "base/digest.h"
 #include "base/str.h"
 #include "extender/verbs.h"
-#include "replay/scene.h"
+#include "replay/saved-view.h"
 
 /* What became of a node, as it was remembered. */
 typedef enum RecordedKind {
@@ -51,13 +51,13 @@ typedef struct RecordedDecision {
     int64_t now_nsec;      /* since 1970: the time that rules were told */
     int64_t duration_nsec; /* -1: not known */
     Str pod_namespace, pod_name, pod_uid;
-    Str target;         /* bind: where to */
-    Str error;          /* what went wrong, or empty */
-    Digest policy;      /* of the program that decided */
-    Str pod_text;       /* JSON: the pod as it was sent; ptr NULL: not kept any more */
-    const Scene *scene; /* one of the recording's; NULL: not kept any more */
-    bool had_names;     /* the request named nodes; else it carried them whole: no replay */
-    bool is_late;       /* time was up for some nodes: no replay can be exact */
+    Str target;                  /* bind: where to */
+    Str error;                   /* what went wrong, or empty */
+    Digest policy;               /* of the program that decided */
+    Str pod_text;                /* JSON: the pod as it was sent; ptr NULL: not kept any more */
+    const SavedView *saved_view; /* one of the recording's; NULL: not kept any more */
+    bool had_names; /* the request named nodes; else it carried them whole: no replay */
+    bool is_late;   /* time was up for some nodes: no replay can be exact */
     bool is_exempt;
     size_t n_in, n_out;
     const RecordedNode *nodes; /* those asked about, in the order of the names that berth keeps:
@@ -72,11 +72,11 @@ typedef struct Recording {
     size_t n;
     const Str *names; /* of nodes */
     size_t n_names;
-    Scene **scenes; /* references, oldest first */
-    size_t n_scenes;
+    SavedView **saved_views; /* references, oldest first */
+    size_t n_saved_views;
 } Recording;
 
-/* Gives the scenes back. Takes a zeroed one. */
+/* Gives the saved views back. Takes a zeroed one. */
 void recording_done(Recording *recording);
 
 /* Why @decision cannot be made again; NULL: it can. A text for people. */

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "replay/what-if-part.h"
+#include "replay/what-if-internal.h"
 
 /* --- filter ----------------------------------------------------------------------------------- */
 

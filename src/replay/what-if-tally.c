@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "replay/what-if-part.h"
+#include "replay/what-if-internal.h"
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
@@ -134,8 +134,9 @@ static void note_row(Tallies *tallies, const PodList *pods, Str node) {
 /* Where the newest cluster shows them: who binds elsewhere than with us binds nevertheless. */
 static void note_cluster(Tallies *tallies) {
     const Recording *recording = tallies->recording;
-    const Snapshot *snapshot =
-        recording->n_scenes > 0 ? recording->scenes[recording->n_scenes - 1]->snapshot : NULL;
+    const Snapshot *snapshot = recording->n_saved_views > 0
+                                   ? recording->saved_views[recording->n_saved_views - 1]->snapshot
+                                   : NULL;
     const NodeTable *table = snapshot ? snapshot_table(snapshot) : NULL;
 
     for (uint32_t row = 0; table && row < table->n_rows; row++)

@@ -1,14 +1,14 @@
 /*
  * From the newest decision to the oldest: when time is up, what is left out is what matters least,
  * and where a pod went is known before the decisions that led there. Neighbours mostly have the
- * same scene, or one that differs in a few chunks, so that a view is made from the one before.
+ * same saved view, or one that differs in a few chunks, so that a view is made from the one before.
  */
 
 #include "replay/what-if.h"
 
 #include <errno.h>
 
-#include "replay/what-if-part.h"
+#include "replay/what-if-internal.h"
 
 /* What one decision may take: as much as a request. */
 #define REQUEST_BUDGET ((size_t)256 * 1024 * 1024)
@@ -20,12 +20,12 @@ typedef struct Run {
     const Recording *recording;
     Program *program;
     const WhatIfOptions *options;
-    SceneSetting setting;
+    RestoreOptions setting;
     WhatIfReport *report;
     Tallies tallies;
     Arena *arena, *request, *scratch;
-    const Scene *scene; /* of ... */
-    View *view;         /* ... the view */
+    const SavedView *saved_view; /* of ... */
+    View *view;                  /* ... the view */
     WhatIfCase *cases;
     WhatIfCase block[BLOCK]; /* cases of the block, oldest first */
     size_t n_block;
@@ -48,19 +48,20 @@ const char *what_if_change_name(WhatIfChange change) {
 
 /* --- one decision once more ------------------------------------------------------------------- */
 
-static int find_view(Run *run, const Scene *scene) {
+static int find_view(Run *run, const SavedView *saved_view) {
     size_t n_unmeasured = 0;
     View *view = NULL;
     int r;
 
-    if (run->scene == scene)
+    if (run->saved_view == saved_view)
         return 0;
-    r = scene_view(scene, run->program, &run->setting, run->view, &view, &n_unmeasured);
+    r = saved_view_restore(
+        saved_view, run->program, &run->setting, run->view, &view, &n_unmeasured);
     if (r < 0)
         return r;
     view_unref(run->view);
     run->view = view;
-    run->scene = scene;
+    run->saved_view = saved_view;
     if (n_unmeasured > run->report->n_unmeasured)
         run->report->n_unmeasured = n_unmeasured;
     return 0;
@@ -93,7 +94,7 @@ static int compare(Run *run, const RecordedDecision *decision, uint32_t chosen, 
     *ret_why = recorded_obstacle(decision);
     if (*ret_why)
         return COMPARE_SKIPPED;
-    r = find_view(run, decision->scene);
+    r = find_view(run, decision->saved_view);
     if (r < 0)
         return r;
     if (run->view->facts.is_late)
@@ -103,7 +104,7 @@ static int compare(Run *run, const RecordedDecision *decision, uint32_t chosen, 
         return -ENOMEM;
     answer(run, decision, body, &again);
     if (!again.decision.args || again.decision.args->n != decision->n_nodes) {
-        *ret_why = decision->scene->snapshot
+        *ret_why = decision->saved_view->snapshot
                        ? "it cannot be answered: it needs more memory than it may have"
                        : "berth had no cluster to look up its nodes in";
         return COMPARE_SKIPPED;

@@ -88,7 +88,7 @@ typedef struct WhatIfReport {
 #define WHAT_IF_NODES_MAX 1000u
 
 typedef struct WhatIfOptions {
-    SceneSetting setting;
+    RestoreOptions setting;
     bool (*is_over)(void *context); /* asked now and then, also within a decision, which then does
                                        not count; NULL: all the time there is */
     void (*progress)(void *context, size_t done, size_t of); /* may be NULL */

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "history/tidy.h"
+#include "history/decisions.h"
 #include "input/dump-file.h"
 #include "live/gauge-state.h"
 #include "serve/daemon-internal.h"
@@ -208,7 +208,7 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
         server_tick(daemon->server, now);
         pages_tick(daemon->pages, now);
         updates_tick(daemon->updates, &daemon->api, now);
-        (void)decisions_tidy(daemon->records.decisions);
+        (void)decisions_remove_secrets(daemon->records.decisions);
         tick_loads(daemon, now);
         if (now >= next_reload) {
             files_reload(&daemon->files, /* force= */ false);

@@ -1,14 +1,14 @@
-#include "replay/hindsight.h"
+#include "replay/replayed-decision.h"
 
 #include <errno.h>
 
 #include "json/read.h"
 
-const char *hindsight_error(int error) {
+const char *replayed_decision_error(int error) {
     static const char *const texts[] = {
-        [HINDSIGHT_E_NO_SCENE] = "the cluster as it was then is not kept any more",
-        [HINDSIGHT_E_NO_POD] = "the pod as it was then is not kept any more",
-        [HINDSIGHT_E_NO_PROGRAM] = "the policies of then are not kept any more",
+        [REPLAY_E_NO_SCENE] = "the cluster as it was then is not kept any more",
+        [REPLAY_E_NO_POD] = "the pod as it was then is not kept any more",
+        [REPLAY_E_NO_PROGRAM] = "the policies of then are not kept any more",
     };
 
     return texts[error];
@@ -18,17 +18,17 @@ static int read_pod(Str text, Arena *arena, Pod *ret) {
     JsonReader reader;
 
     if (!text.ptr)
-        return HINDSIGHT_E_NO_POD;
+        return REPLAY_E_NO_POD;
     json_reader_init(&reader, text);
     pod_decode(&reader, arena, ret);
     json_end(&reader);
     if (json_error(&reader) == JSON_E_MEMORY)
         return -ENOMEM;
-    return json_error(&reader) == JSON_OK ? 0 : HINDSIGHT_E_NO_POD;
+    return json_error(&reader) == JSON_OK ? 0 : REPLAY_E_NO_POD;
 }
 
-static int explain(
-    const Hindsight *past, const View *view, const Pod *pod, Arena *arena, Explanation *ret) {
+static int explain(const ReplayedDecision *past, const View *view, const Pod *pod, Arena *arena,
+    Explanation *ret) {
     uint32_t *rows;
     size_t n = 0;
 
@@ -46,21 +46,21 @@ static int explain(
     return extender_explain_rows(view, past->now_nsec, pod, rows, n, arena, ret);
 }
 
-int hindsight_explain(const Hindsight *past, Program *program, const SceneSetting *setting,
-    Arena *arena, View **ret_view, Pod *ret_pod, Explanation *ret) {
+int replayed_decision_explain(const ReplayedDecision *past, Program *program,
+    const RestoreOptions *setting, Arena *arena, View **ret_view, Pod *ret_pod, Explanation *ret) {
     _cleanup_(view_unrefp) View *view = NULL;
     int r;
 
     *ret_view = NULL;
     *ret_pod = (Pod){0};
-    if (!past->scene)
-        return HINDSIGHT_E_NO_SCENE;
-    program = program ? program : past->scene->program;
+    if (!past->saved_view)
+        return REPLAY_E_NO_SCENE;
+    program = program ? program : past->saved_view->program;
     if (!program)
-        return HINDSIGHT_E_NO_PROGRAM;
+        return REPLAY_E_NO_PROGRAM;
     r = read_pod(past->pod_text, arena, ret_pod);
     if (r == 0)
-        r = scene_view(past->scene, program, setting, /* before= */ NULL, &view, NULL);
+        r = saved_view_restore(past->saved_view, program, setting, /* before= */ NULL, &view, NULL);
     if (r == 0)
         r = explain(past, view, ret_pod, arena, ret);
     if (r < 0)

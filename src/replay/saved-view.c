@@ -1,4 +1,4 @@
-#include "replay/scene.h"
+#include "replay/saved-view.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,30 +8,30 @@
 
 /* --- making one -------------------------------------------------------------------------- */
 
-int scene_copy_gauges(Scene *scene, const Gauge *gauges, size_t n) {
+int saved_view_copy_gauges(SavedView *saved_view, const Gauge *gauges, size_t n) {
     Gauge *copies;
 
     if (n == 0)
         return 0;
-    scene->arena = arena_new(GAUGES_BUDGET);
-    copies = scene->arena ? ARENA_ARRAY(scene->arena, Gauge, n) : NULL;
+    saved_view->arena = arena_new(GAUGES_BUDGET);
+    copies = saved_view->arena ? ARENA_ARRAY(saved_view->arena, Gauge, n) : NULL;
     for (size_t i = 0; copies && i < n; i++)
-        if (!gauge_copy(&gauges[i], scene->arena, &copies[i]))
+        if (!gauge_copy(&gauges[i], saved_view->arena, &copies[i]))
             copies = NULL;
     if (!copies)
         return -ENOMEM;
-    scene->gauges = copies;
-    scene->n_gauges = n;
+    saved_view->gauges = copies;
+    saved_view->n_gauges = n;
     return 0;
 }
 
 /* Another reference to everything that @from has but for its gauges and its program. */
-static Scene *new_like(const Scene *from) {
-    Scene *scene = calloc(1, sizeof(*scene));
+static SavedView *new_like(const SavedView *from) {
+    SavedView *saved_view = calloc(1, sizeof(*saved_view));
 
-    if (!scene)
+    if (!saved_view)
         return NULL;
-    *scene = (Scene){
+    *saved_view = (SavedView){
         .ref = REF_ONE,
         .generation = from->generation,
         .made_at_nsec = from->made_at_nsec,
@@ -40,11 +40,11 @@ static Scene *new_like(const Scene *from) {
         .measurements = from->measurements ? measurements_ref(from->measurements) : NULL,
         .policy = from->policy,
     };
-    return scene;
+    return saved_view;
 }
 
-Scene *scene_new(const View *view, bool keeps_program) {
-    const Scene parts = {
+SavedView *saved_view_new(const View *view, bool keeps_program) {
+    const SavedView parts = {
         .generation = view->generation,
         .made_at_nsec = view->measured.now_nsec,
         .uptime_nsec = view->measured.uptime_nsec,
@@ -52,65 +52,67 @@ Scene *scene_new(const View *view, bool keeps_program) {
         .measurements = view->measurements,
         .policy = view->program->digest,
     };
-    _cleanup_(scene_unrefp) Scene *scene = new_like(&parts);
+    _cleanup_(saved_view_unrefp) SavedView *saved_view = new_like(&parts);
 
-    if (!scene)
+    if (!saved_view)
         return NULL;
     if (keeps_program) {
-        scene->program = program_ref(view->program);
-        scene->gauges = view->program->gauges;
-        scene->n_gauges = view->program->n_gauges;
-    } else if (scene_copy_gauges(scene, view->program->gauges, view->program->n_gauges) < 0) {
+        saved_view->program = program_ref(view->program);
+        saved_view->gauges = view->program->gauges;
+        saved_view->n_gauges = view->program->n_gauges;
+    } else if (saved_view_copy_gauges(saved_view, view->program->gauges, view->program->n_gauges) <
+               0) {
         return NULL;
     }
-    return TAKE_PTR(scene);
+    return TAKE_PTR(saved_view);
 }
 
-static void share_gauges(Scene *scene, Scene *like) {
-    scene->gauges_owner = scene_ref(like->gauges_owner ? like->gauges_owner : like);
-    scene->gauges = like->gauges;
-    scene->n_gauges = like->n_gauges;
+static void share_gauges(SavedView *saved_view, SavedView *like) {
+    saved_view->gauges_owner = saved_view_ref(like->gauges_owner ? like->gauges_owner : like);
+    saved_view->gauges = like->gauges;
+    saved_view->n_gauges = like->n_gauges;
 }
 
-Scene *scene_without_program(const Scene *scene, Scene *like) {
-    _cleanup_(scene_unrefp) Scene *bare = new_like(scene);
+SavedView *saved_view_without_program(const SavedView *saved_view, SavedView *like) {
+    _cleanup_(saved_view_unrefp) SavedView *bare = new_like(saved_view);
 
     if (!bare)
         return NULL;
     if (like)
         share_gauges(bare, like);
-    else if (scene_copy_gauges(bare, scene->gauges, scene->n_gauges) < 0)
+    else if (saved_view_copy_gauges(bare, saved_view->gauges, saved_view->n_gauges) < 0)
         return NULL;
     return TAKE_PTR(bare);
 }
 
-Scene *scene_ref(Scene *scene) {
-    ref_take(&scene->ref);
-    return scene;
+SavedView *saved_view_ref(SavedView *saved_view) {
+    ref_take(&saved_view->ref);
+    return saved_view;
 }
 
-Scene *scene_unref(Scene *scene) {
-    if (scene && ref_drop(&scene->ref)) {
-        snapshot_unref(scene->snapshot);
-        measurements_unref(scene->measurements);
-        program_unref(scene->program);
-        arena_free(scene->arena);
-        scene_unref(scene->gauges_owner); /* which has no such reference itself */
-        free(scene);
+SavedView *saved_view_unref(SavedView *saved_view) {
+    if (saved_view && ref_drop(&saved_view->ref)) {
+        snapshot_unref(saved_view->snapshot);
+        measurements_unref(saved_view->measurements);
+        program_unref(saved_view->program);
+        arena_free(saved_view->arena);
+        saved_view_unref(saved_view->gauges_owner); /* which has no such reference itself */
+        free(saved_view);
     }
     return NULL;
 }
 
-/* What the scene refers to is there, so no other has its address. */
-bool scene_is_of(const Scene *scene, const View *view) {
+/* What the saved view refers to is there, so no other has its address. */
+bool saved_view_is_of(const SavedView *saved_view, const View *view) {
     const Program *program = view->program;
 
-    return scene->snapshot == view->snapshot && scene->measurements == view->measurements &&
-           scene->generation == view->generation &&
-           scene->made_at_nsec == view->measured.now_nsec &&
-           scene->uptime_nsec == view->measured.uptime_nsec &&
-           (scene->program ? scene->program == program
-                           : digest_equal(scene->policy, program->digest));
+    return saved_view->snapshot == view->snapshot &&
+           saved_view->measurements == view->measurements &&
+           saved_view->generation == view->generation &&
+           saved_view->made_at_nsec == view->measured.now_nsec &&
+           saved_view->uptime_nsec == view->measured.uptime_nsec &&
+           (saved_view->program ? saved_view->program == program
+                                : digest_equal(saved_view->policy, program->digest));
 }
 
 /* --- what it takes ------------------------------------------------------------------------- */
@@ -181,14 +183,14 @@ static size_t measurements_bytes(const Measurements *measurements, const Measure
     return bytes;
 }
 
-size_t scene_bytes(const Scene *scene, const Scene *other) {
-    size_t bytes = sizeof(*scene) + (scene->arena ? arena_size(scene->arena) : 0);
+size_t saved_view_bytes(const SavedView *saved_view, const SavedView *other) {
+    size_t bytes = sizeof(*saved_view) + (saved_view->arena ? arena_size(saved_view->arena) : 0);
     const Snapshot *snapshot = other ? other->snapshot : NULL;
 
-    if (scene->snapshot && scene->snapshot != snapshot)
+    if (saved_view->snapshot && saved_view->snapshot != snapshot)
         bytes += table_bytes(
-            snapshot_table(scene->snapshot), snapshot ? snapshot_table(snapshot) : NULL);
-    return bytes + measurements_bytes(scene->measurements, other ? other->measurements : NULL);
+            snapshot_table(saved_view->snapshot), snapshot ? snapshot_table(snapshot) : NULL);
+    return bytes + measurements_bytes(saved_view->measurements, other ? other->measurements : NULL);
 }
 
 /* --- the view again ------------------------------------------------------------------------ */
@@ -204,12 +206,13 @@ static bool measures_same(const Gauge *a, const Gauge *b) {
     return gauge_equal(a, &like);
 }
 
-static Measurement *find_sampling(const Scene *scene, const Gauge *gauge, bool *ret_is_known) {
+static Measurement *find_sampling(
+    const SavedView *saved_view, const Gauge *gauge, bool *ret_is_known) {
     *ret_is_known = gauge->source == GAUGE_ANNOTATION;
-    for (size_t i = 0; i < scene->n_gauges; i++)
-        if (measures_same(&scene->gauges[i], gauge)) {
+    for (size_t i = 0; i < saved_view->n_gauges; i++)
+        if (measures_same(&saved_view->gauges[i], gauge)) {
             *ret_is_known = true;
-            return (Measurement *)(uintptr_t)measurements_at(scene->measurements, i);
+            return (Measurement *)(uintptr_t)measurements_at(saved_view->measurements, i);
         }
     return NULL;
 }
@@ -223,10 +226,10 @@ static bool has_same_items(const Measurements *a, const Measurements *b) {
     return true;
 }
 
-/* The scene's measurements in the order of the program's gauges: those of the scene or of @before
- * where they say the same, since columns are shared only where they do. */
-static int find_measurements(const Scene *scene, const Program *program, const View *before,
-    Measurements **ret, size_t *ret_unmeasured) {
+/* The saved view's measurements in the order of the program's gauges: those of the saved view or of
+ * @before where they say the same, since columns are shared only where they do. */
+static int find_measurements(const SavedView *saved_view, const Program *program,
+    const View *before, Measurements **ret, size_t *ret_unmeasured) {
     _cleanup_(measurements_unrefp) Measurements *made =
         measurements_new(/* owner= */ 0, program->n_gauges);
     Measurements *same = NULL;
@@ -236,13 +239,13 @@ static int find_measurements(const Scene *scene, const Program *program, const V
         return -ENOMEM;
     for (size_t i = 0; i < program->n_gauges; i++) {
         bool is_known;
-        Measurement *measurement = find_sampling(scene, &program->gauges[i], &is_known);
+        Measurement *measurement = find_sampling(saved_view, &program->gauges[i], &is_known);
 
         made->items[i] = measurement ? measurement_ref(measurement) : NULL;
         *ret_unmeasured += !is_known;
     }
-    if (has_same_items(scene->measurements, made))
-        same = scene->measurements;
+    if (has_same_items(saved_view->measurements, made))
+        same = saved_view->measurements;
     else if (before && has_same_items(before->measurements, made))
         same = before->measurements;
     *ret = same ? measurements_ref(same) : TAKE_PTR(made);
@@ -250,38 +253,39 @@ static int find_measurements(const Scene *scene, const Program *program, const V
 }
 
 /* What was measured grows old with time: a view of later has lost what this one still has. */
-static const View *find_before(const Scene *scene, const Program *program, const View *before) {
-    bool is_later = before && before->measured.uptime_nsec > scene->uptime_nsec;
+static const View *find_before(
+    const SavedView *saved_view, const Program *program, const View *before) {
+    bool is_later = before && before->measured.uptime_nsec > saved_view->uptime_nsec;
 
     return is_later && program->n_gauges > 0 ? NULL : before;
 }
 
-int scene_view(const Scene *scene, Program *program, const SceneSetting *setting,
+int saved_view_restore(const SavedView *saved_view, Program *program, const RestoreOptions *setting,
     const View *before, View **ret, size_t *ret_unmeasured) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     size_t n_unmeasured = 0;
     ViewParts parts = {
-        .snapshot = scene->snapshot,
+        .snapshot = saved_view->snapshot,
         .program = program,
         .zones = setting ? setting->zones : NULL,
         .exemptions = setting ? setting->exemptions : NULL,
-        .now_nsec = scene->made_at_nsec,
-        .uptime_nsec = scene->uptime_nsec,
+        .now_nsec = saved_view->made_at_nsec,
+        .uptime_nsec = saved_view->uptime_nsec,
     };
     int r;
 
     *ret = NULL;
     if (setting)
         parts.clock = setting->clock;
-    before = find_before(scene, program, before);
-    r = find_measurements(scene, program, before, &measurements, &n_unmeasured);
+    before = find_before(saved_view, program, before);
+    r = find_measurements(saved_view, program, before, &measurements, &n_unmeasured);
     if (r < 0)
         return r;
     parts.measurements = measurements;
     r = view_new(&parts, before, ret);
     if (r < 0)
         return r;
-    (*ret)->generation = scene->generation;
+    (*ret)->generation = saved_view->generation;
     if (ret_unmeasured)
         *ret_unmeasured = n_unmeasured;
     return 0;

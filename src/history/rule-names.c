@@ -1,4 +1,4 @@
-#include "history/rulebook.h"
+#include "history/rule-names.h"
 
 #include <stdlib.h>
 
@@ -23,54 +23,55 @@ static Str put(char **at, Str text) {
     return copy;
 }
 
-RuleBook *rulebook_new(const Program *program) {
-    size_t head = sizeof(RuleBook) + program->n_filters * sizeof(RuleNote);
+RuleNames *rule_names_new(const Program *program) {
+    size_t head = sizeof(RuleNames) + program->n_filters * sizeof(RuleName);
     size_t bytes = head + text_bytes(program);
-    RuleBook *book = malloc(bytes);
-    char *at = (char *)book + head;
+    RuleNames *rule_names = malloc(bytes);
+    char *at = (char *)rule_names + head;
 
-    if (!book)
+    if (!rule_names)
         return NULL;
-    *book = (RuleBook){
+    *rule_names = (RuleNames){
         .ref = REF_ONE,
         .digest = program->digest,
         .bytes = bytes,
         .n_rules = program->n_filters,
     };
-    for (size_t i = 0; i < book->n_rules; i++) {
+    for (size_t i = 0; i < rule_names->n_rules; i++) {
         const Filter *filter = program->filters[i];
 
-        book->rules[i] = (RuleNote){
+        rule_names->rules[i] = (RuleName){
             .policy = put(&at, filter->policy->name),
             .name = put(&at, filter->name),
             .reason = put(&at, filter->reason),
             .is_unresolvable = filter->is_unresolvable,
         };
     }
-    return book;
+    return rule_names;
 }
 
-RuleBook *rulebook_ref(RuleBook *book) {
-    ref_take(&book->ref);
-    return book;
+RuleNames *rule_names_ref(RuleNames *rule_names) {
+    ref_take(&rule_names->ref);
+    return rule_names;
 }
 
-RuleBook *rulebook_unref(RuleBook *book) {
-    if (book && ref_drop(&book->ref))
-        free(book);
+RuleNames *rule_names_unref(RuleNames *rule_names) {
+    if (rule_names && ref_drop(&rule_names->ref))
+        free(rule_names);
     return NULL;
 }
 
-static bool is_same_rule(const RuleNote *rule, const Filter *filter) {
+static bool is_same_rule(const RuleName *rule, const Filter *filter) {
     return str_eq(rule->policy, filter->policy->name) && str_eq(rule->name, filter->name) &&
            str_eq(rule->reason, filter->reason) && rule->is_unresolvable == filter->is_unresolvable;
 }
 
-bool rulebook_is_of(const RuleBook *book, const Program *program) {
-    if (!digest_equal(book->digest, program->digest) || book->n_rules != program->n_filters)
+bool rule_names_is_of(const RuleNames *rule_names, const Program *program) {
+    if (!digest_equal(rule_names->digest, program->digest) ||
+        rule_names->n_rules != program->n_filters)
         return false;
-    for (size_t i = 0; i < book->n_rules; i++)
-        if (!is_same_rule(&book->rules[i], program->filters[i]))
+    for (size_t i = 0; i < rule_names->n_rules; i++)
+        if (!is_same_rule(&rule_names->rules[i], program->filters[i]))
             return false;
     return true;
 }

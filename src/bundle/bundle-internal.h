@@ -15,7 +15,7 @@
 
 #define BUNDLE_FOLDER "berth-bundle/"
 
-/* A line: an object, a scene's changes, or a decision with its nodes. */
+/* A line: an object, a saved view's changes, or a decision with its nodes. */
 #define BUNDLE_LINE_MAX ((size_t)1024 * 1024 * 1024)
 
 /* What a stranger's file may have of each. */

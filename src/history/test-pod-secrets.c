@@ -3,12 +3,12 @@
  * again as before.
  */
 
-#include "history/tidy.h"
+#include "history/decisions.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "history/test-play.h"
+#include "history/test-random-decisions.h"
 
 #define ROOM ((size_t)64 << 20)
 #define SECRET "hunter2-hunter2"
@@ -56,7 +56,7 @@ static size_t play(Decisions *decisions, World *world, unsigned first, unsigned 
 static void tidy(Decisions *decisions) {
     size_t n = 0;
 
-    while (!decisions_tidy(decisions))
+    while (!decisions_remove_secrets(decisions))
         assert_true(n++ < 1000);
 }
 
@@ -104,9 +104,9 @@ static void test_secrets_go(void **state) {
         tidy(decisions);
         assert_int_equal(count_secrets(decisions), 0);
         decisions_figures(decisions, &after);
-        assert_int_equal(after.n_with_makings, n);
-        assert_true(after.makings_bytes < before.makings_bytes);
-        assert_true(decisions_tidy(decisions)); /* nothing is left to do */
+        assert_int_equal(after.n_replayable, n);
+        assert_true(after.inputs_bytes < before.inputs_bytes);
+        assert_true(decisions_remove_secrets(decisions)); /* nothing is left to do */
         assert_equal_again(decisions, world.program, n);
         world_close(&world);
     }
@@ -218,8 +218,8 @@ static void test_no_pod(void **state) {
     tidy(decisions);
     assert_int_equal(count_secrets(decisions), 0);
     decisions_figures(decisions, &figures);
-    assert_int_equal(figures.n_with_makings, 0);
-    assert_int_equal(figures.n_scenes, 0);
+    assert_int_equal(figures.n_replayable, 0);
+    assert_int_equal(figures.n_saved_views, 0);
     assert_int_equal(decisions_record(decisions, 10, arena, &recording), 0);
     assert_string_equal(recorded_obstacle(&recording.decisions[0]), "its pod is not kept any more");
     recording_done(&recording);
@@ -228,7 +228,7 @@ static void test_no_pod(void **state) {
 
 /* No more at a time than is good for those who wait for that thread; and it comes to an end. */
 static void test_bounded(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(3 * TIDY_MAX, ROOM);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(3 * REMOVE_SECRETS_MAX, ROOM);
     _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
     unsigned n_calls = 1;
     Answer answer;
@@ -241,9 +241,9 @@ static void test_bounded(void **state) {
         secret_request(&world, 0, arena),
         arena,
         &answer);
-    for (unsigned i = 0; i < TIDY_MAX + 100; i++)
+    for (unsigned i = 0; i < REMOVE_SECRETS_MAX + 100; i++)
         decisions_note(decisions, world.view, VERB_FILTER, &answer.decision, (PastTimes){0});
-    for (; !decisions_tidy(decisions); n_calls++)
+    for (; !decisions_remove_secrets(decisions); n_calls++)
         assert_true(n_calls < 10000);
     assert_true(n_calls > 1);
     assert_int_equal(count_secrets(decisions), 0);
@@ -251,7 +251,7 @@ static void test_bounded(void **state) {
 }
 
 static void test_none(void **state) {
-    assert_true(decisions_tidy(NULL));
+    assert_true(decisions_remove_secrets(NULL));
 }
 
 /* --- threads -----------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ static void *tidy_on(void *context) {
     Tidying *tidying = context;
 
     while (!atomic_load(&tidying->is_over))
-        (void)decisions_tidy(tidying->decisions);
+        (void)decisions_remove_secrets(tidying->decisions);
     return NULL;
 }
 

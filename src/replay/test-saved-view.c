@@ -3,7 +3,7 @@
  * change, metrics with their ages and placements, nominated and assumed pods.
  */
 
-#include "replay/scene.h"
+#include "replay/saved-view.h"
 
 #include "extender/test-reply.h"
 #include "replay/test-world.h"
@@ -46,25 +46,26 @@ static void test_view_again(void **state) {
 
         world_open(&world, seed, NODES);
         for (unsigned step = 0; step < STEPS; step++) {
-            _cleanup_(scene_unrefp) Scene *scene = scene_new(world.view, step % 2);
+            _cleanup_(saved_view_unrefp) SavedView *scene = saved_view_new(world.view, step % 2);
             _cleanup_(view_unrefp) View *alone = NULL;
             View *shared = NULL;
             size_t n_unmeasured = 7;
 
             assert_non_null(scene);
             assert_ptr_equal(scene->program, step % 2 ? world.program : NULL);
-            assert_true(scene_is_of(scene, world.view));
+            assert_true(saved_view_is_of(scene, world.view));
             assert_int_equal(
-                scene_view(scene, world.program, NULL, NULL, &alone, &n_unmeasured), 0);
+                saved_view_restore(scene, world.program, NULL, NULL, &alone, &n_unmeasured), 0);
             assert_int_equal(n_unmeasured, 0);
             assert_int_equal(alone->generation, world.view->generation);
-            assert_int_equal(scene_view(scene, world.program, NULL, before, &shared, NULL), 0);
+            assert_int_equal(
+                saved_view_restore(scene, world.program, NULL, before, &shared, NULL), 0);
             view_unref(before);
             before = shared;
             assert_same_answers(&world, world.view, alone, step, &seen);
             assert_same_answers(&world, world.view, shared, step, &seen);
             world_step(&world);
-            assert_false(scene_is_of(scene, world.view));
+            assert_false(saved_view_is_of(scene, world.view));
         }
         world_close(&world);
     }
@@ -77,13 +78,13 @@ static void test_backwards(void **state) {
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         View *then[STEPS], *before = NULL;
-        Scene *scenes[STEPS];
+        SavedView *scenes[STEPS];
         World world;
 
         world_open(&world, seed, NODES);
         for (unsigned step = 0; step < STEPS; step++) {
             then[step] = view_ref(world.view);
-            scenes[step] = scene_new(world.view, /* keeps_program= */ true);
+            scenes[step] = saved_view_new(world.view, /* keeps_program= */ true);
             assert_non_null(scenes[step]);
             world_step(&world);
         }
@@ -91,12 +92,12 @@ static void test_backwards(void **state) {
             View *again = NULL;
 
             assert_int_equal(
-                scene_view(scenes[step], world.program, NULL, before, &again, NULL), 0);
+                saved_view_restore(scenes[step], world.program, NULL, before, &again, NULL), 0);
             assert_same_answers(&world, then[step], again, step, &seen);
             view_unref(before);
             before = again;
             view_unref(then[step]);
-            scene_unref(scenes[step]);
+            saved_view_unref(scenes[step]);
         }
         view_unref(before);
         world_close(&world);
@@ -104,24 +105,24 @@ static void test_backwards(void **state) {
     assert_true(seen.n_rejected > 1000 && seen.n_passed > 1000);
 }
 
-/* Scenes outlive all else, and do not care who reads them meanwhile. */
+/* SavedViews outlive all else, and do not care who reads them meanwhile. */
 static void test_alone(void **state) {
-    _cleanup_(scene_unrefp) Scene *scene = NULL, *bare = NULL;
+    _cleanup_(saved_view_unrefp) SavedView *scene = NULL, *bare = NULL;
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(view_unrefp) View *view = NULL;
     World world;
 
     world_open(&world, 3, 100);
-    scene = scene_new(world.view, /* keeps_program= */ true);
+    scene = saved_view_new(world.view, /* keeps_program= */ true);
     world_close(&world);
-    bare = scene_without_program(scene, /* like= */ NULL);
+    bare = saved_view_without_program(scene, /* like= */ NULL);
     assert_non_null(bare);
     assert_null(bare->program);
     assert_int_equal(bare->n_gauges, 3);
     assert_ptr_equal(bare->snapshot, scene->snapshot);
     program = program_ref(scene->program);
-    scene = scene_unref(scene);
-    assert_int_equal(scene_view(bare, program, NULL, NULL, &view, NULL), 0);
+    scene = saved_view_unref(scene);
+    assert_int_equal(saved_view_restore(bare, program, NULL, NULL, &view, NULL), 0);
     assert_int_equal(view->table->names->n_nodes, 100);
 }
 
@@ -129,14 +130,14 @@ static void test_alone(void **state) {
 static void test_other_program(void **state) {
     WorldPolicy policy = {.load_max = 50, .max_pods = 3, .has_other_metric = true};
     _cleanup_(program_unrefp) Program *program = world_compile(&policy);
-    _cleanup_(scene_unrefp) Scene *scene = NULL;
+    _cleanup_(saved_view_unrefp) SavedView *scene = NULL;
     _cleanup_(view_unrefp) View *view = NULL, *next = NULL;
     size_t n_unmeasured = 0, n_values = 0;
     World world;
 
     world_open(&world, 5, 100);
-    scene = scene_new(world.view, /* keeps_program= */ true);
-    assert_int_equal(scene_view(scene, program, NULL, NULL, &view, &n_unmeasured), 0);
+    scene = saved_view_new(world.view, /* keeps_program= */ true);
+    assert_int_equal(saved_view_restore(scene, program, NULL, NULL, &view, &n_unmeasured), 0);
     assert_int_equal(n_unmeasured, 1);
     for (size_t i = 0; i < program->n_gauges; i++)
         for (size_t j = 0; j < world.program->n_gauges; j++)
@@ -151,27 +152,27 @@ static void test_other_program(void **state) {
             }
     assert_true(n_values > 100);
     /* Columns are shared with the view before, though the measurements had to be put in order. */
-    assert_int_equal(scene_view(scene, program, NULL, view, &next, NULL), 0);
+    assert_int_equal(saved_view_restore(scene, program, NULL, view, &next, NULL), 0);
     assert_ptr_equal(next->measurements, view->measurements);
     assert_ptr_equal(next->loads.chunks[0], view->loads.chunks[0]);
     world_close(&world);
 }
 
 static void test_bytes(void **state) {
-    _cleanup_(scene_unrefp) Scene *first = NULL, *second = NULL, *third = NULL;
+    _cleanup_(saved_view_unrefp) SavedView *first = NULL, *second = NULL, *third = NULL;
     size_t whole, none, some;
     World world;
 
     world_open(&world, 9, 640);
-    first = scene_new(world.view, /* keeps_program= */ true);
+    first = saved_view_new(world.view, /* keeps_program= */ true);
     world_publish(&world, /* is_measured= */ false);
-    second = scene_new(world.view, /* keeps_program= */ true);
+    second = saved_view_new(world.view, /* keeps_program= */ true);
     world_apply_node(&world, 100);
     world_publish(&world, /* is_measured= */ false);
-    third = scene_new(world.view, /* keeps_program= */ true);
-    whole = scene_bytes(first, NULL);
-    none = scene_bytes(first, second);
-    some = scene_bytes(second, third);
+    third = saved_view_new(world.view, /* keeps_program= */ true);
+    whole = saved_view_bytes(first, NULL);
+    none = saved_view_bytes(first, second);
+    some = saved_view_bytes(second, third);
     assert_true(whole > 640 * 1024 && whole < 640 * 8192);
     assert_true(none < 1024);
     assert_true(some > none + sizeof(NodeChunk) && some < none + 16384);

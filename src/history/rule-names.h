@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * RuleBook: what the filters of a program are called, without the program.
+ * RuleNames: what the filters of a program are called, without the program.
  *
  * Decisions are remembered for longer than policies are in force. A program is large, and
  * keeping old ones for the sake of some names would let memory grow with every reload.
@@ -18,24 +18,24 @@
 #include "base/str.h"
 #include "policy/program.h"
 
-typedef struct RuleNote {
+typedef struct RuleName {
     Str policy, name, reason;
     bool is_unresolvable;
-} RuleNote;
+} RuleName;
 
-typedef struct RuleBook {
+typedef struct RuleNames {
     Ref ref;
     Digest digest; /* of the program */
     size_t bytes;
     size_t n_users; /* for its owner: how many things that are kept refer to it */
     size_t n_rules;
-    RuleNote rules[]; /* by number of the filter; texts stand behind them */
-} RuleBook;
+    RuleName rules[]; /* by number of the filter; texts stand behind them */
+} RuleNames;
 
-RuleBook *rulebook_new(const Program *program); /* NULL when out of memory */
-RuleBook *rulebook_ref(RuleBook *book);
-RuleBook *rulebook_unref(RuleBook *book); /* takes NULL, returns NULL */
-DEFINE_CLEANUP(RuleBook *, rulebook_unref)
+RuleNames *rule_names_new(const Program *program); /* NULL when out of memory */
+RuleNames *rule_names_ref(RuleNames *rule_names);
+RuleNames *rule_names_unref(RuleNames *rule_names); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(RuleNames *, rule_names_unref)
 
-/* Whether it is what rulebook_new(@program) would give. */
-bool rulebook_is_of(const RuleBook *book, const Program *program);
+/* Whether it is what rule_names_new(@program) would give. */
+bool rule_names_is_of(const RuleNames *rule_names, const Program *program);

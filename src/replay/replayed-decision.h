@@ -1,25 +1,25 @@
 #pragma once
 
 /*
- * Hindsight: a decision of the past explained in full.
+ * ReplayedDecision: a decision of the past explained in full.
  *
- * What is remembered of a decision says which rule rejected a node. With its scene and its pod the
- * same question can be put again, and everything that led to the answer comes with it: values,
+ * What is remembered of a decision says which rule rejected a node. With its saved view and its pod
+ * the same question can be put again, and everything that led to the answer comes with it: values,
  * limits, what would have to change, the parts of a score (extender/explain.h), all as of then.
  *
- *     Hindsight past = {
- *         .scene = found.scene,                        // history/decisions.h, or a
+ *     ReplayedDecision past = {
+ *         .saved_view = found.saved_view,                        // history/decisions.h, or a
  * RecordedDecision .pod_text = pod_text_str(found.pod_text), .now_nsec = found.past->at_nsec,
  *     };
  *     _cleanup_(view_unrefp) View *view = NULL;
- *     r = hindsight_explain(&past, NULL, &setting, arena, &view, &pod, &explanation);
+ *     r = replayed_decision_explain(&past, NULL, &setting, arena, &view, &pod, &explanation);
  *
  * It says the same of a node as the answer did, with two exceptions. It is about all nodes of the
  * cluster, so that normalised scores and what narrowing left out may differ; not so where those
  * that were asked about are given. And a request that carried whole nodes is taken for one that
  * named them.
  *
- * Pure. Threads: one at a time for a scene's view; scenes are shared.
+ * Pure. Threads: one at a time for a saved view's view; saved views are shared.
  */
 
 #include <stdint.h>
@@ -31,31 +31,32 @@
 #include "extender/view.h"
 #include "model/pod.h"
 #include "policy/program.h"
-#include "replay/scene.h"
+#include "replay/saved-view.h"
 
 /* A decision that is to be made again. Either of the first two may be missing. */
-typedef struct Hindsight {
-    const Scene *scene;
+typedef struct ReplayedDecision {
+    const SavedView *saved_view;
     Str pod_text;     /* JSON, as it was sent; must live as long as what is made of it */
     int64_t now_nsec; /* since 1970: the time that rules were told */
     const Str *nodes; /* only these, in this order; the cluster may not know some. NULL: all */
     size_t n_nodes;
-} Hindsight;
+} ReplayedDecision;
 
 enum {
-    _HINDSIGHT_E_SUCCESS,
-    HINDSIGHT_E_NO_SCENE,   /* the cluster as it was is not kept any more */
-    HINDSIGHT_E_NO_POD,     /* the pod is not kept any more, or cannot be read */
-    HINDSIGHT_E_NO_PROGRAM, /* nor are the policies of then, and none were given */
+    _REPLAY_E_SUCCESS,
+    REPLAY_E_NO_SCENE,   /* the cluster as it was is not kept any more */
+    REPLAY_E_NO_POD,     /* the pod is not kept any more, or cannot be read */
+    REPLAY_E_NO_PROGRAM, /* nor are the policies of then, and none were given */
 };
 
 /* Why there is none, for people. Static. */
-const char *hindsight_error(int error);
+const char *replayed_decision_error(int error);
 
-/* By @program; NULL: by the scene's own, which was in force then. @setting may be NULL, and has no
- * clock.
+/* By @program; NULL: by the saved view's own, which was in force then. @setting may be NULL, and
+ * has no clock.
  *
  * 0: @ret_view is a reference, which must outlive everything else: the explanation and @ret_pod lie
  * in @arena and point into it. Or one of the above, or -ENOMEM; then @ret_view is NULL. */
-int hindsight_explain(const Hindsight *past, Program *program, const SceneSetting *setting,
-    Arena *arena, View **ret_view, Pod *ret_pod, Explanation *ret) MUST_CHECK;
+int replayed_decision_explain(const ReplayedDecision *past, Program *program,
+    const RestoreOptions *setting, Arena *arena, View **ret_view, Pod *ret_pod, Explanation *ret)
+    MUST_CHECK;

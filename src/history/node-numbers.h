@@ -1,0 +1,82 @@
+#pragma once
+
+/*
+ * NodeNumbers: a number for each node name that decisions name, so that thousands of decisions over
+ * the same nodes hold each name once.
+ *
+ * RowNumbers: the nodes of a request as such numbers. Requests name the same few thousand nodes
+ * again and again, and know them by row: rows of the cluster's names are numbered once for each set
+ * of nodes, then a request's numbers are looked up.
+ *
+ * Threads: references from any; everything else under the lock of the owner. A name, once read,
+ * stays valid without it for as long as the numbers are referenced.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/ref.h"
+#include "base/str.h"
+#include "cluster/names.h"
+#include "extender/wire.h"
+
+#define NODE_NUMBER_NONE 0u /* numbers begin at 1 */
+
+/* No node has a longer name; longer ones get no number. */
+#define NODE_NUMBERS_NAME_MAX 253u
+
+#define NODE_NUMBERS_BUDGET ((size_t)32 * 1024 * 1024)
+
+typedef struct NodeNumbers {
+    Ref ref;
+    Arena *arena;
+    Intern names;
+    size_t n_users;   /* for its owner: how many outcomes refer to it */
+    size_t n_counted; /* for its owner: bytes of it that are accounted for */
+} NodeNumbers;
+
+NodeNumbers *node_numbers_new(void); /* NULL when out of memory */
+NodeNumbers *node_numbers_ref(NodeNumbers *numbers);
+NodeNumbers *node_numbers_unref(NodeNumbers *numbers); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(NodeNumbers *, node_numbers_unref)
+
+/* The number of @name, new or old; NODE_NUMBER_NONE when it can get none. */
+uint32_t node_numbers_add(NodeNumbers *numbers, Str name);
+
+static inline uint32_t node_numbers_find(const NodeNumbers *numbers, Str name) {
+    return intern_find(&numbers->names, name);
+}
+
+static inline Str node_numbers_name(const NodeNumbers *numbers, uint32_t number) {
+    return intern_get(&numbers->names, number);
+}
+
+/* Numbers are up to this one. */
+static inline size_t node_numbers_size(const NodeNumbers *numbers) {
+    return numbers->names.strings.n;
+}
+
+static inline size_t node_numbers_bytes(const NodeNumbers *numbers) {
+    return sizeof(*numbers) + arena_size(numbers->arena);
+}
+
+typedef struct RowNumbers {
+    NodeNames *names; /* whose rows are numbered: a reference, so that no other gets its address */
+    uint32_t *rows;   /* by row; the unknown node, behind the last, is NODE_NUMBER_NONE */
+    size_t n_rows, rows_size;
+    uint32_t *nodes; /* of one request, to be written over by the next */
+    size_t nodes_size;
+} RowNumbers;
+
+void row_numbers_done(RowNumbers *row_numbers); /* takes a zeroed one */
+
+/* Other NodeNumbers come: rows are to be numbered again. */
+void row_numbers_forget(RowNumbers *row_numbers);
+
+/* The number of each node of @args, always the same one until row_numbers_forget(). New names are
+ * added. Valid until the next call; NULL when out of memory. */
+const uint32_t *row_numbers_of(
+    RowNumbers *row_numbers, NodeNumbers *numbers, const FilterArgs *args);

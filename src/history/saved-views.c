@@ -1,0 +1,180 @@
+#include "history/saved-views.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A worker that began with the view before may be done after others have used the next. */
+#define LOOK_BACK 4u
+
+void saved_views_init(SavedViews *saved_views, size_t programs_bytes_max) {
+    *saved_views = (SavedViews){.programs_bytes_max = programs_bytes_max};
+}
+
+void saved_views_done(SavedViews *saved_views) {
+    assert(saved_views->n == 0 && saved_views->bytes == 0 && saved_views->n_programs == 0);
+    (void)saved_views;
+}
+
+/* --- programs -------------------------------------------------------------------------------- */
+
+static size_t find_program(const SavedViews *saved_views, const Program *program) {
+    size_t i = 0;
+
+    while (i < saved_views->n_programs && saved_views->programs[i].program != program)
+        i++;
+    return i;
+}
+
+static void drop_program(SavedViews *saved_views, size_t i) {
+    program_unref(saved_views->programs[i].program);
+    saved_views->n_programs--;
+    memmove(&saved_views->programs[i],
+        &saved_views->programs[i + 1],
+        (saved_views->n_programs - i) * sizeof(saved_views->programs[0]));
+}
+
+static void leave_program(SavedViews *saved_views, const Program *program) {
+    size_t i = find_program(saved_views, program);
+
+    if (--saved_views->programs[i].n_users == 0)
+        drop_program(saved_views, i);
+}
+
+static void count(SavedViews *saved_views, SavedViewEntry *kept, size_t bytes) {
+    saved_views->bytes += bytes - kept->bytes;
+    kept->bytes = bytes;
+}
+
+/* Nobody has @program any more: those who read a saved view meanwhile keep it as it was. What they
+ * had from the program is copied once, for the newest of them, which goes last. */
+static void forget_program(SavedViews *saved_views, const Program *program) {
+    SavedView *first = NULL;
+
+    for (SavedViewEntry *kept = saved_views->newest; kept; kept = kept->older) {
+        SavedView *bare;
+
+        if (!kept->saved_view || kept->saved_view->program != program)
+            continue;
+        bare = saved_view_without_program(kept->saved_view, first);
+        if (bare && bare->arena)
+            count(saved_views, kept, kept->bytes + arena_size(bare->arena));
+        first = first ? first : bare;
+        saved_view_unref(kept->saved_view);
+        kept->saved_view = bare;
+        leave_program(saved_views, program);
+    }
+}
+
+/* What programs take that are kept for saved views only. */
+static size_t programs_bytes(const SavedViews *saved_views) {
+    size_t bytes = 0;
+
+    for (size_t i = 0; i + 1 < saved_views->n_programs; i++)
+        bytes += saved_views->programs[i].bytes;
+    return bytes;
+}
+
+/* One more saved view has @program, which becomes the last used. */
+static void use_program(SavedViews *saved_views, Program *program) {
+    size_t i = find_program(saved_views, program);
+    KeptProgram used = {.program = program, .bytes = arena_size(program->arena)};
+
+    if (i < saved_views->n_programs) {
+        used = saved_views->programs[i];
+        memmove(&saved_views->programs[i],
+            &saved_views->programs[i + 1],
+            (saved_views->n_programs - i - 1) * sizeof(used));
+        saved_views->n_programs--;
+    } else {
+        (void)program_ref(program);
+        if (saved_views->n_programs == SAVED_VIEWS_PROGRAMS_MAX)
+            forget_program(saved_views, saved_views->programs[0].program);
+    }
+    used.n_users++;
+    saved_views->programs[saved_views->n_programs++] = used;
+    while (saved_views->n_programs > 1 &&
+           programs_bytes(saved_views) > saved_views->programs_bytes_max)
+        forget_program(saved_views, saved_views->programs[0].program);
+}
+
+/* --- saved views
+ * ---------------------------------------------------------------------------------- */
+
+size_t saved_views_bytes(const SavedViews *saved_views) {
+    return saved_views->bytes + programs_bytes(saved_views);
+}
+
+/* What it takes itself is what it does not share with itself. */
+static size_t bytes_of(const SavedViewEntry *kept, const SavedViewEntry *newer) {
+    return sizeof(*kept) +
+           (kept->saved_view ? saved_view_bytes(kept->saved_view, newer->saved_view) : 0);
+}
+
+static SavedViewEntry *add(SavedViews *saved_views, SavedView *saved_view) {
+    SavedViewEntry *kept = calloc(1, sizeof(*kept));
+
+    if (!kept)
+        return NULL;
+    kept->saved_view = saved_view;
+    kept->older = saved_views->newest;
+    if (kept->older) {
+        kept->older->newer = kept;
+        count(saved_views, kept->older, bytes_of(kept->older, kept));
+    } else {
+        saved_views->oldest = kept;
+    }
+    saved_views->newest = kept;
+    saved_views->n++;
+    count(saved_views, kept, bytes_of(kept, kept));
+    use_program(saved_views, saved_view->program);
+    return kept;
+}
+
+static SavedViewEntry *find(const SavedViews *saved_views, const View *view) {
+    SavedViewEntry *kept = saved_views->newest;
+
+    for (size_t i = 0; kept && i < LOOK_BACK; i++, kept = kept->older)
+        if (kept->saved_view && saved_view_is_of(kept->saved_view, view))
+            return kept;
+    return NULL;
+}
+
+SavedViewEntry *saved_views_use(SavedViews *saved_views, const View *view) {
+    SavedViewEntry *kept = find(saved_views, view);
+
+    if (!kept) {
+        _cleanup_(saved_view_unrefp) SavedView *saved_view =
+            saved_view_new(view, /* keeps_program= */ true);
+
+        kept = saved_view ? add(saved_views, saved_view) : NULL;
+        if (!kept)
+            return NULL;
+        saved_view = NULL; /* it is kept */
+    }
+    kept->n_users++;
+    return kept;
+}
+
+/* Those that are used no more, as far as they are the oldest. */
+static void drop_oldest(SavedViews *saved_views) {
+    SavedViewEntry *kept = saved_views->oldest;
+
+    saved_views->oldest = kept->newer;
+    if (kept->newer)
+        kept->newer->older = NULL;
+    else
+        saved_views->newest = NULL;
+    saved_views->n--;
+    count(saved_views, kept, 0);
+    if (kept->saved_view && kept->saved_view->program)
+        leave_program(saved_views, kept->saved_view->program);
+    saved_view_unref(kept->saved_view);
+    free(kept);
+}
+
+void saved_views_leave(SavedViews *saved_views, SavedViewEntry *kept) {
+    kept->n_users--;
+    while (saved_views->oldest && saved_views->oldest->n_users == 0)
+        drop_oldest(saved_views);
+}
