@@ -52,7 +52,7 @@ static int lock_folder(PemFolder *folder, char *error) {
     if (flock(folder->fd, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK ? message_fail(-EBUSY,
                                           error,
-                                          "%s: another berth certs is at work there; try again",
+                                          "%s: another `berth certs` is running there; try again",
                                           folder->path)
                                     : fail(folder, NULL, -errno, error);
     return 0;

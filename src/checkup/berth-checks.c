@@ -11,7 +11,7 @@
 
 /* --- answering ------------------------------------------------------------------------------ */
 
-static void fix_unasked(const BerthFact *berth, Verdict *verdict) {
+static void fix_unreachable(const BerthFact *berth, Verdict *verdict) {
     if (berth->is_forbidden)
         verdict_fix(verdict,
             "berth check --live --server %.*s --cert FILE --key FILE   # of a name on its list: "
@@ -35,7 +35,7 @@ void judge_berths_answer(const InstallationFacts *facts, Verdict *verdict) {
             verdict_fail(verdict, "%.*s", STR_FMT(berth->error));
         else
             verdict_fail(verdict, "%.*s: %.*s", STR_FMT(berth->url), STR_FMT(berth->error));
-        fix_unasked(berth, verdict);
+        fix_unreachable(berth, verdict);
     }
 }
 
@@ -87,14 +87,14 @@ void judge_versions_equal(const InstallationFacts *facts, Verdict *verdict) {
 
 /* --- transport ------------------------------------------------------------------------------ */
 
-/* What kube-scheduler asks on loopback is not for others to reach, whatever this berth's pages
- * are reached by. */
+/* What kube-scheduler calls berth on loopback is not for others to reach, whatever this berth's
+ * pages are reached by. */
 static bool outside_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (!berth_expect(facts, verdict))
         return false;
     if (!berth_entry_is_loopback(facts))
         return true;
-    verdict_skip(verdict, "kube-scheduler asks on loopback");
+    verdict_skip(verdict, "kube-scheduler calls berth on loopback");
     return false;
 }
 
@@ -104,7 +104,7 @@ void judge_berth_tls(const InstallationFacts *facts, Verdict *verdict) {
     FOR_ALL_BERTHS (berth, facts) {
         if (berth->has_tls || address_is_loopback(berth->url))
             continue;
-        verdict_fail(verdict, "%.*s speaks plain HTTP", STR_FMT(berth->url));
+        verdict_fail(verdict, "%.*s uses plain HTTP", STR_FMT(berth->url));
         verdict_fix(verdict,
             "berth serve --tls-cert server.crt --tls-key server.key --client-ca ca.crt ...   # "
             "berth certs DIR makes them");
@@ -122,7 +122,7 @@ void judge_berth_certificate_lasts(const InstallationFacts *facts, Verdict *verd
             continue;
         n++;
         if (!lifetime_judge(where, berth->certificate_sec, verdict))
-            verdict_skip(verdict, "%s does not tell when it ends", where);
+            verdict_skip(verdict, "%s does not report when it expires", where);
     }
     if (n == 0)
         verdict_skip(verdict, "no berth has a certificate");
@@ -135,7 +135,7 @@ void judge_berth_asks_names(const InstallationFacts *facts, Verdict *verdict) {
         if (berth->n_client_names > 0 || address_is_loopback(berth->url))
             continue;
         verdict_fail(verdict,
-            "%.*s answers whoever asks%s",
+            "%.*s answers any client%s",
             STR_FMT(berth->url),
             berth->answers_bind ? ", and binds for them" : "");
         verdict_fix(
@@ -150,10 +150,10 @@ void judge_policies_in_force(const InstallationFacts *facts, Verdict *verdict) {
         if (str_is_empty(berth->policy_refused))
             continue;
         verdict_fail(verdict,
-            "%.*s: the newest was refused, the last good one decides",
+            "%.*s: the newest was rejected, the last valid one is in force",
             STR_FMT(berth->url));
         verdict_quote(verdict, berth->policy_refused);
-        verdict_fix(verdict, "berth check FILE   # shows the line and how to mend it");
+        verdict_fix(verdict, "berth check FILE   # shows the line and how to fix it");
     }
 }
 
@@ -222,7 +222,7 @@ void judge_lease_works(const InstallationFacts *facts, Verdict *verdict) {
         verdict_fix(verdict, "berth serve --lease berth-system/berth ...   # the same for all");
     }
     if (holders.is_wanted && !holders.has_holder) {
-        verdict_warn(verdict, "a scheduler is asking, and nobody holds it");
+        verdict_warn(verdict, "a scheduler sends requests, and no replica holds it");
         verdict_fix(verdict, "kubectl -n berth-system get lease -o wide");
     }
 }

@@ -75,7 +75,8 @@ bool berth_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (berth_count(facts) > 0)
         return true;
     verdict_skip(verdict,
-        facts->is_offline ? "no berth is asked with --offline" : "no berth could be asked (B201)");
+        facts->is_offline ? "no berth is contacted with --offline"
+                          : "no berth could be reached (B201)");
     return false;
 }
 

@@ -5,10 +5,10 @@
  *
  *     berth
  *     -----
- *     √ every berth answers us                                           B201
- *     ‼ berth's certificate lasts for 30 days                            B206
- *         https://10.0.0.7:8443: it ends in 12 days
- *         fix: berth certs --renew DIR   # or have whoever made it make a new one
+ *     √ every berth answers                                           B201
+ *     ‼ berth's certificate is valid for 30 days                            B206
+ *         https://10.0.0.7:8443: it expires in 12 days
+ *         fix: berth certs --renew DIR   # or renew it where it was issued
  *
  * A check is a pure function of the InstallationFacts. Codes are told in docs/troubleshooting.md,
  * one heading each; one that is retired is never used again.

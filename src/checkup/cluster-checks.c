@@ -14,7 +14,7 @@
 #define SKEW_WARN_SEC 2.0 /* the API server tells whole seconds only */
 #define SKEW_FAIL_SEC 60.0
 
-static void tell_error(const BerthFact *berth, Verdict *verdict) {
+static void report_error(const BerthFact *berth, Verdict *verdict) {
     if (!str_is_empty(berth->cluster_error))
         verdict_quote(verdict, berth->cluster_error);
     verdict_fix(verdict, "curl %.*s/readyz?verbose", STR_FMT(berth->url));
@@ -28,7 +28,7 @@ void judge_cluster_listed(const InstallationFacts *facts, Verdict *verdict) {
         if (berth->is_synced)
             continue;
         verdict_fail(verdict, "%.*s has not yet", STR_FMT(berth->url));
-        tell_error(berth, verdict);
+        report_error(berth, verdict);
     }
 }
 
@@ -39,7 +39,7 @@ void judge_cluster_connected(const InstallationFacts *facts, Verdict *verdict) {
         if (berth->is_connected)
             continue;
         verdict_warn(verdict, "%.*s is not", STR_FMT(berth->url));
-        tell_error(berth, verdict);
+        report_error(berth, verdict);
     }
 }
 
@@ -50,7 +50,7 @@ void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
         double stale = berth->staleness_sec;
 
         if (!berth->is_synced || stale < 0)
-            verdict_fail(verdict, "%.*s has heard of nothing yet", STR_FMT(berth->url));
+            verdict_fail(verdict, "%.*s has no update from the API server yet", STR_FMT(berth->url));
         else if (stale > STALE_WARN_SEC && stale <= STALE_FAIL_SEC)
             verdict_warn(verdict,
                 "%.*s last heard of the cluster %s ago",
@@ -63,7 +63,7 @@ void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
                 duration_text(stale).text);
         else
             continue;
-        tell_error(berth, verdict);
+        report_error(berth, verdict);
     }
 }
 
@@ -133,7 +133,7 @@ void judge_berth_clock(const InstallationFacts *facts, Verdict *verdict) {
 
 void judge_own_clock(const InstallationFacts *facts, Verdict *verdict) {
     if (!facts->is_skew_known) {
-        verdict_skip(verdict, "the API server was not asked for the time");
+        verdict_skip(verdict, "the API server's time is not known");
         return;
     }
     if (!judge_skew(-facts->cluster_skew_sec, verdict, STR("this machine"), "the API server"))

@@ -51,7 +51,7 @@ void judge_config_valid(const InstallationFacts *facts, Verdict *verdict) {
         verdict_skip(verdict, "no configuration could be read (B101)");
 }
 
-static void tell_others(const SchedulerConfigFact *fact, Verdict *verdict) {
+static void report_others(const SchedulerConfigFact *fact, Verdict *verdict) {
     const SchedulerConfig *config = &fact->config;
 
     if (config->n_extenders == 0)
@@ -82,7 +82,7 @@ void judge_config_lists_berth(const InstallationFacts *facts, Verdict *verdict) 
     verdict_fail(verdict, "no extender is berth");
     for (size_t i = 0; i < facts->n_configs; i++)
         if (config_is_readable(&facts->configs[i]))
-            tell_others(&facts->configs[i], verdict);
+            report_others(&facts->configs[i], verdict);
     verdict_fix(verdict, "berth config --format v1   # writes the entry");
 }
 

@@ -116,7 +116,7 @@ typedef enum RightAnswer { RIGHT_UNKNOWN, RIGHT_ALLOWED, RIGHT_DENIED } RightAns
 typedef struct RightFact {
     Str verb, group, resource, subresource; /* "create", "", "pods", "binding" */
     Str namespace, name;                    /* empty: all */
-    const char *why;                        /* "to bind pods (--bind)", "nobody needs it" */
+    const char *why;                        /* "to bind pods (--bind)", "berth never needs it" */
     RightWanted wanted;
     RightAnswer answer;
     Str error;

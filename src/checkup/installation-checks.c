@@ -47,7 +47,7 @@ void judge_clusters_equal(const InstallationFacts *facts, Verdict *verdict) {
         const BerthFact *silent = str_is_empty(first->cluster_digest) ? first : berth;
 
         if (str_is_empty(silent->cluster_digest)) {
-            verdict_skip(verdict, "%.*s does not tell what it sees", STR_FMT(silent->url));
+            verdict_skip(verdict, "%.*s does not report what it sees", STR_FMT(silent->url));
             continue;
         }
         if (str_eq(berth->cluster_digest, first->cluster_digest))
@@ -204,7 +204,7 @@ void judge_no_bypass(const InstallationFacts *facts, Verdict *verdict) {
                 (unsigned long long)berth->n_bypassed);
         else
             verdict_warn(verdict,
-                "%.*s: %llu since its start; other berths may have been asked about them",
+                "%.*s: %llu since its start; other berths may have decided about them",
                 STR_FMT(berth->url),
                 (unsigned long long)berth->n_bypassed);
         verdict_fix(verdict,
@@ -220,7 +220,7 @@ static double longest_uptime_sec(const InstallationFacts *facts) {
     return longest;
 }
 
-static void tell_askers(const BerthFact *berth, Verdict *verdict) {
+static void report_schedulers(const BerthFact *berth, Verdict *verdict) {
     for (size_t i = 0; i < berth->n_schedulers; i++)
         if (berth->schedulers[i].n_asked > 0)
             verdict_note(verdict,
@@ -234,7 +234,7 @@ void judge_asked_lately(const InstallationFacts *facts, Verdict *verdict) {
     double last = INFINITY;
 
     FOR_EACH_BERTH (berth, facts, verdict) {
-        tell_askers(berth, verdict);
+        report_schedulers(berth, verdict);
         last = fmin(last, berth_last_asked_sec(berth));
     }
     if (last <= ASKED_LATELY_SEC)
@@ -246,7 +246,7 @@ void judge_asked_lately(const InstallationFacts *facts, Verdict *verdict) {
     if (isfinite(last))
         verdict_warn(verdict, "the last time was %s ago", duration_text(last).text);
     else
-        verdict_warn(verdict, "no scheduler has ever asked");
+        verdict_warn(verdict, "no scheduler has sent a request");
     verdict_fix(
         verdict, "berth check --live --only scheduler   # does kube-scheduler know of berth?");
 }

@@ -14,13 +14,13 @@
 /* --- kube-scheduler's configuration: found, read, fitting */
 CHECK(B101, SCHEDULER, true, config_found,
     "kube-scheduler's configuration was found",
-    "Nothing can be said about how kube-scheduler asks berth.")
+    "How kube-scheduler calls berth cannot be checked.")
 CHECK(B102, SCHEDULER, true, config_valid,
     "kube-scheduler can start with it",
-    "kube-scheduler refuses the file: it does not start, or does not start again.")
+    "kube-scheduler rejects the file: it does not start, or does not restart.")
 CHECK(B103, SCHEDULER, true, config_lists_berth,
     "it lists berth as an extender",
-    "kube-scheduler never asks berth: policies have no effect.")
+    "kube-scheduler never calls berth: policies have no effect.")
 CHECK(B104, SCHEDULER, true, config_version,
     "its apiVersion is one of the cluster's release",
     "kube-scheduler of this release cannot read the file.")
@@ -28,47 +28,47 @@ CHECK(B104, SCHEDULER, true, config_version,
 /* --- how it gets to berth */
 CHECK(B105, SCHEDULER, true, server_verified,
     "kube-scheduler verifies berth's certificate",
-    "Without a CA verification is off, silently: whoever sits at that address decides where pods go.")
+    "Without a CA verification is off, silently: any server at that address decides where pods go.")
 CHECK(B106, SCHEDULER, true, not_insecure,
     "insecure: true is not set",
-    "With insecure: true kube-scheduler believes whoever answers.")
+    "With insecure: true kube-scheduler trusts any server.")
 CHECK(B107, SCHEDULER, true, scheme_agrees,
-    "the URL's scheme is the one that is meant",
+    "the URL's scheme agrees with enableHTTPS",
     "The scheme alone decides: enableHTTPS does not make an http:// URL speak TLS.")
 CHECK(B108, SCHEDULER, true, plain_on_loopback,
     "plain HTTP stays on loopback",
-    "Everybody on the way can read pods and change answers.")
+    "Anyone on the network can read pods and change answers.")
 CHECK(B109, SCHEDULER, true, client_certificate,
-    "kube-scheduler has a client certificate if berth asks for one",
-    "berth refuses kube-scheduler's requests.")
+    "kube-scheduler has a client certificate if berth requires one",
+    "berth rejects kube-scheduler's requests.")
 CHECK(B110, SCHEDULER, true, client_name,
-    "a name in that certificate is one that berth lets in",
+    "a name in that certificate is one that berth accepts",
     "berth answers kube-scheduler with 403.")
 CHECK(B111, SCHEDULER, true, client_certificate_lasts,
-    "kube-scheduler's client certificate lasts for 30 days",
-    "When it has ended, berth refuses kube-scheduler's requests.")
+    "kube-scheduler's client certificate is valid for 30 days",
+    "When it expires, berth rejects kube-scheduler's requests.")
 CHECK(B112, SCHEDULER, true, host_resolves,
     "the URL's host can be resolved where kube-scheduler runs",
-    "A static pod asks the host's DNS, which usually knows no Services: berth is never reached.")
+    "A static pod uses the host's DNS, which usually has no Services: berth is never reached.")
 
 /* --- what it asks for */
 CHECK(B113, SCHEDULER, true, filter_verb,
     "filterVerb is set if policies filter",
-    "Filters are never asked for: pods land on nodes that policies forbid.")
+    "Filters are never called: pods land on nodes that policies forbid.")
 CHECK(B114, SCHEDULER, true, prioritize_verb,
     "prioritizeVerb is set if policies score, and only then",
-    "Scores are never asked for; or each pod waits for a question that changes nothing.")
+    "Scores are never requested; or each pod waits for a request that changes nothing.")
 CHECK(B115, SCHEDULER, true, preempt_verb,
     "preemptVerb is set along with filterVerb",
-    "Preemption evicts pods on nodes that berth refuses afterwards.")
+    "Preemption evicts pods on nodes that berth rejects afterwards.")
 CHECK(B116, SCHEDULER, true, bind_verb,
     "bindVerb is set if berth binds, and only then",
     "Binds fail, or berth's ledger and annotations are not used.")
 CHECK(B117, SCHEDULER, true, sole_binder,
     "no other extender binds",
-    "kube-scheduler allows one binder: it refuses the file, or the other one binds past berth.")
+    "kube-scheduler allows one binder: it rejects the file, or the other one bypasses berth.")
 CHECK(B118, SCHEDULER, true, weight,
-    "berth's weight is one voice among others",
+    "berth's weight is neither negligible nor dominant",
     "Scores hardly count, or nothing else does.")
 CHECK(B119, SCHEDULER, true, timeout_deadline,
     "httpTimeout is longer than berth's deadline",
@@ -82,91 +82,91 @@ CHECK(B121, SCHEDULER, true, node_cache,
     "alone are no use to a berth without a cluster.")
 CHECK(B122, SCHEDULER, true, ignorable,
     "ignorable suits the verbs",
-    "kube-scheduler (1.30 and later) binds by itself when berth is away, past the ledger.")
+    "kube-scheduler (1.30 and later) binds by itself when berth does not answer, bypassing the ledger.")
 CHECK(B123, SCHEDULER, true, managed_resources,
     "managedResources are berth's --managed-resource",
-    "berth counts pods as bypassed that it is never asked about, or misses some that went past it.")
+    "berth counts pods as bypassed that are never sent to it, or misses some that bypassed it.")
 CHECK(B124, SCHEDULER, true, ignored_resources,
     "kube-scheduler counts managed resources, too",
     "Preemption cannot make room for a resource that only an extender counts.")
 CHECK(B125, SCHEDULER, true, sample,
-    "berth is asked about every node",
-    "kube-scheduler offers a sample: if berth refuses all of it the pod stays pending, though other nodes would do.")
+    "every node is a candidate for berth",
+    "kube-scheduler sends a sample: if berth rejects all of it the pod stays pending, though other nodes are eligible.")
 CHECK(B126, SCHEDULER, true, self_deadlock,
     "berth cannot block its own pods",
     "When berth is down its pods cannot be scheduled, and it stays down.")
 CHECK(B127, SCHEDULER, true, configs_agree,
-    "all configurations say the same of berth",
+    "all configurations agree about berth",
     "Which rules hold for a pod depends on the scheduler that placed it.")
 CHECK(B128, SCHEDULER, true, leader_election,
-    "of several kube-schedulers one is at work",
-    "Each places the same pods by its own picture of the cluster: nodes are filled twice.")
+    "of several kube-schedulers one is active",
+    "Each places the same pods by its own cache of the cluster: nodes are filled twice.")
 
 /* --- berths that run */
 CHECK(B201, BERTH, false, berths_answer,
-    "every berth answers us",
-    "Nothing can be said of it, and perhaps it is down.")
+    "every berth answers",
+    "It cannot be checked, and may be down.")
 CHECK(B202, BERTH, false, berths_ready,
     "every berth is ready",
     "It answers filters with an error: pods stay pending.")
 CHECK(B203, BERTH, false, verbs_answer,
-    "the verbs answer where kube-scheduler asks",
+    "the verbs answer at the URL in kube-scheduler's configuration",
     "kube-scheduler does not reach berth: pods stay pending, or are placed without it (ignorable).")
 CHECK(B204, BERTH, false, versions_equal,
-    "all berths are of one version",
+    "all berths have the same version",
     "An upgrade is under way, or has stopped half-way.")
 CHECK(B205, BERTH, false, berth_tls,
-    "berth speaks TLS, unless on loopback",
-    "Everybody on the way can read pods and change answers.")
+    "berth uses TLS, unless on loopback",
+    "Anyone on the network can read pods and change answers.")
 CHECK(B206, BERTH, false, berth_certificate_lasts,
-    "berth's certificate lasts for 30 days",
-    "When it has ended, kube-scheduler talks to berth no more.")
+    "berth's certificate is valid for 30 days",
+    "When it expires, kube-scheduler no longer connects to berth.")
 CHECK(B207, BERTH, false, berth_asks_names,
-    "berth asks who is calling, unless on loopback",
-    "Whoever reaches the port may ask, and bind if berth binds.")
+    "berth requires client certificates, unless on loopback",
+    "Any client that reaches the port may call the verbs, and bind if berth binds.")
 CHECK(B208, BERTH, false, policies_in_force,
     "policies on disk are in force",
-    "The newest was refused: the last good one still decides.")
+    "The newest was rejected: the last valid one is still in force.")
 CHECK(B209, BERTH, false, lease_given,
     "several berths that bind share a lease",
     "Two berths that bind do not see each other's ledger: a node can be filled twice.")
 CHECK(B210, BERTH, false, lease_works,
-    "the lease can be had",
-    "Nobody may bind, so pods stay pending; or two do at once.")
+    "the lease can be acquired",
+    "No replica may bind, so pods stay pending; or two bind at once.")
 
 /* --- rights */
 CHECK(B301, RIGHTS, false, server_reached,
     "the API server answers",
-    "Rights, pods and clocks cannot be looked at.")
+    "Permissions, pods and clocks cannot be checked.")
 CHECK(B302, RIGHTS, false, rights_complete,
-    "berth has every right it needs",
-    "What the right is for does not work.")
+    "berth has every permission it needs",
+    "The feature that needs the permission does not work.")
 CHECK(B303, RIGHTS, false, rights_minimal,
-    "berth has no right it does not need",
-    "Whoever gets hold of berth's token can do that, too.")
+    "berth has no permission it does not need",
+    "A client with berth's token can do that, too.")
 
 /* --- what berth knows of the cluster */
 CHECK(B401, CLUSTER, false, cluster_listed,
     "every berth has listed nodes and pods",
     "It answers filters with an error until it has.")
 CHECK(B402, CLUSTER, false, cluster_connected,
-    "every berth is being told of changes",
-    "It decides by what it knew last.")
+    "every berth receives changes",
+    "It decides by its last state of the cluster.")
 CHECK(B403, CLUSTER, false, cluster_fresh,
-    "what berths know is at most 3 minutes old",
-    "It decides by what it knew then: pods and nodes since are not counted.")
+    "the cluster state of every berth is at most 3 minutes old",
+    "It decides by an old state: newer pods and nodes are not counted.")
 CHECK(B404, CLUSTER, false, cluster_has_nodes,
     "every berth knows some node",
-    "Nodes that berth does not know are refused: nothing is scheduled.")
+    "Nodes that berth does not know are rejected: nothing is scheduled.")
 CHECK(B405, CLUSTER, false, node_counts_equal,
-    "all berths know as many nodes",
-    "Nodes that one of them does not know are refused by it.")
+    "all berths know the same number of nodes",
+    "Nodes that one of them does not know are rejected by it.")
 CHECK(B406, CLUSTER, false, berth_clock,
     "berth's clock agrees with the API server's",
-    "Ages of nodes, pods and annotations are misjudged, and certificates found too old or too young.")
+    "Ages of nodes, pods and annotations are wrong, and certificates seem expired or not yet valid.")
 CHECK(B407, CLUSTER, false, own_clock,
     "this machine's clock agrees with the API server's",
-    "Days and ages that this command prints are off by as much.")
+    "Times and ages that this command prints are wrong by that much.")
 
 /* --- policies, metrics */
 CHECK(B501, POLICIES, false, policy_exists,
@@ -174,16 +174,16 @@ CHECK(B501, POLICIES, false, policy_exists,
     "All nodes pass: berth changes nothing.")
 CHECK(B502, POLICIES, false, policy_matches,
     "every policy has applied to some pod",
-    "It may be for other pods than you think: look at its match.")
+    "It may select other pods than you expect: check its match.")
 CHECK(B503, POLICIES, false, policy_lets_pass,
-    "no policy refuses every node every time",
+    "no policy rejects every node every time",
     "Its pods stay pending.")
 CHECK(B504, POLICIES, false, policy_enforced,
     "every policy is enforced",
-    "In mode Observe it records, and changes nothing.")
+    "In mode Observe it only records.")
 CHECK(B505, POLICIES, false, metrics_answered,
-    "every metric is answered",
-    "Its last values count until they are too old; then onMissing of each rule decides.")
+    "every metric has an answer",
+    "Its last values count until they are stale; then onMissing of each rule decides.")
 CHECK(B506, POLICIES, false, metrics_cover,
     "every metric has a value for every node",
     "onMissing of the rules that read it decides about the others.")
@@ -191,30 +191,30 @@ CHECK(B506, POLICIES, false, metrics_cover,
 /* --- the installation as a whole */
 CHECK(B601, INSTALLATION, false, policies_equal,
     "all berths have the same policies",
-    "The answer depends on which berth is asked.")
+    "The answer depends on the replica that gets the request.")
 CHECK(B602, INSTALLATION, false, clusters_equal,
     "all berths see the same cluster",
-    "The answer depends on which berth is asked.")
+    "The answer depends on the replica that gets the request.")
 CHECK(B603, INSTALLATION, false, pods_found,
     "berth's pods were found",
-    "Nothing can be said of where they run.")
+    "Their placement cannot be checked.")
 CHECK(B604, INSTALLATION, false, pods_ready,
     "berth's pods are ready",
     "Those that are not get no requests.")
 CHECK(B605, INSTALLATION, false, pods_two,
     "there are at least two of them",
-    "While the only one is replaced nothing is scheduled, or without berth (ignorable).")
+    "While the only one is replaced nothing is scheduled, or pods bypass berth (ignorable).")
 CHECK(B606, INSTALLATION, false, pods_apart,
     "no two of them are on one node",
-    "With that node all of them are gone.")
+    "If that node fails, all of them are gone.")
 CHECK(B607, INSTALLATION, false, pods_exempt,
     "no policy applies to berth's own pods",
     "A policy can keep berth itself from being placed.")
 CHECK(B608, INSTALLATION, false, no_bypass,
-    "no pod went past berth",
-    "Pods were placed without berth being asked: policies did not hold for them.")
+    "no pod bypassed berth",
+    "Pods were placed without berth: policies did not apply to them.")
 CHECK(B609, INSTALLATION, false, asked_lately,
-    "a scheduler has asked within a day",
-    "Perhaps nothing was to be placed; perhaps nobody asks berth.")
+    "a scheduler has sent a request within a day",
+    "Perhaps there were no pods to place; perhaps no scheduler calls berth.")
 
 /* clang-format on */

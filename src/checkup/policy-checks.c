@@ -89,7 +89,7 @@ void judge_policy_matches(const InstallationFacts *facts, Verdict *verdict) {
     if (!berth_expect(facts, verdict))
         return;
     if (uptime == 0)
-        verdict_skip(verdict, "no scheduler has asked yet");
+        verdict_skip(verdict, "no scheduler has sent a request yet");
     else if (uptime < MATCH_UPTIME_SEC)
         verdict_skip(verdict, "up for %s only", duration_text(uptime).text);
     else
@@ -104,12 +104,12 @@ static void judge_pass_of(const InstallationFacts *facts, const BerthFact *berth
         return;
     if (policy->is_observing)
         verdict_warn(verdict,
-            "%.*s would have refused every node to each of %llu pods",
+            "%.*s would have rejected every node for each of %llu pods",
             STR_FMT(policy->name),
             (unsigned long long)sum.n_matched);
     else
         verdict_fail(verdict,
-            "%.*s refused every node to each of %llu pods",
+            "%.*s rejected every node for each of %llu pods",
             STR_FMT(policy->name),
             (unsigned long long)sum.n_matched);
     verdict_fix(verdict, "berth explain --last NAMESPACE/NAME   # which rule, on which node");
@@ -125,7 +125,7 @@ static void judge_mode_of(const InstallationFacts *facts, const BerthFact *berth
     if (!policy->is_observing)
         return;
     verdict_warn(verdict, "%.*s only observes", STR_FMT(policy->name));
-    verdict_fix(verdict, "mode: Enforce   # in spec of the policy, when what it records is right");
+    verdict_fix(verdict, "mode: Enforce   # in spec of the policy, when its records look right");
 }
 
 void judge_policy_enforced(const InstallationFacts *facts, Verdict *verdict) {
@@ -154,7 +154,7 @@ static void judge_source(const BerthFact *berth, const SourceFact *source, Verdi
     if (str_is(source->state, "ok"))
         return;
     if (is_waiting(berth, source)) {
-        verdict_skip(verdict, "%.*s: not answered yet", STR_FMT(source->metric));
+        verdict_skip(verdict, "%.*s: no answer yet", STR_FMT(source->metric));
         return;
     }
     if (source->n_covered == 0)
@@ -189,7 +189,7 @@ static void judge_cover(const BerthFact *berth, const SourceFact *source, Verdic
         verdict_skip(verdict,
             "%.*s: %s",
             STR_FMT(source->metric),
-            source->n_nodes == 0 ? "no nodes are known" : "not answered yet");
+            source->n_nodes == 0 ? "no nodes are known" : "no answer yet");
         return;
     }
     if (source->n_covered >= source->n_nodes) {

@@ -168,7 +168,7 @@ static void fix_missing(const InstallationFacts *facts, const RightFact *right, 
 }
 
 /* Says of which of those that are @wanted there is no answer: what is not known does not pass. */
-static void tell_unknown(const InstallationFacts *facts, RightWanted wanted, Verdict *verdict) {
+static void report_unknown(const InstallationFacts *facts, RightWanted wanted, Verdict *verdict) {
     const RightFact *unknown = NULL;
     size_t n = 0, n_unknown = 0;
 
@@ -183,7 +183,7 @@ static void tell_unknown(const InstallationFacts *facts, RightWanted wanted, Ver
     }
     if (n == 0)
         verdict_skip(verdict,
-            facts->was_cluster_asked ? "the API server does not tell what berth may do"
+            facts->was_cluster_asked ? "the API server does not report berth's permissions"
                                      : "no API server was named: --kubeconfig FILE");
     if (unknown)
         verdict_skip(verdict,
@@ -206,7 +206,7 @@ void judge_rights_complete(const InstallationFacts *facts, Verdict *verdict) {
             right->why ? right->why : "which it needs");
         fix_missing(facts, right, verdict);
     }
-    tell_unknown(facts, RIGHT_NEEDED, verdict);
+    report_unknown(facts, RIGHT_NEEDED, verdict);
 }
 
 void judge_rights_minimal(const InstallationFacts *facts, Verdict *verdict) {
@@ -219,11 +219,11 @@ void judge_rights_minimal(const InstallationFacts *facts, Verdict *verdict) {
             "%.*s may %s: %s",
             STR_FMT(facts->subject),
             describe(right).text,
-            right->why ? right->why : "nobody needs it");
+            right->why ? right->why : "berth never needs it");
         verdict_fix(verdict,
             "kubectl get clusterrolebindings,rolebindings -A -o wide | grep '%.*s'   # then delete "
             "what gives it",
             STR_FMT(str_skip(facts->subject, str_find_last(facts->subject, ':') + 1)));
     }
-    tell_unknown(facts, RIGHT_FORBIDDEN, verdict);
+    report_unknown(facts, RIGHT_FORBIDDEN, verdict);
 }

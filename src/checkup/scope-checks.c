@@ -28,7 +28,7 @@ static void compare_managed(const BerthEntry *own, const BerthFact *berth, Verdi
         if (berth_manages(berth, name))
             continue;
         verdict_fail(verdict,
-            "%s: %.*s is managed; %.*s was not told",
+            "%s: %.*s is managed; %.*s runs without it",
             own->where,
             STR_FMT(name),
             STR_FMT(berth->url));
@@ -38,7 +38,7 @@ static void compare_managed(const BerthEntry *own, const BerthFact *berth, Verdi
         if (entry_manages(own->entry, berth->managed[i]))
             continue;
         verdict_fail(verdict,
-            "%.*s was told of %.*s; managedResources at %s do not have it",
+            "%.*s runs with %.*s; managedResources at %s do not have it",
             STR_FMT(berth->url),
             STR_FMT(berth->managed[i]),
             own->where);
@@ -72,7 +72,7 @@ void judge_ignored_resources(const InstallationFacts *facts, Verdict *verdict) {
         }
     }
     if (n == 0 && verdict->state == CHECK_PASSED)
-        verdict_skip(verdict, "managedResources are not set: berth is asked about every pod");
+        verdict_skip(verdict, "managedResources are not set: every pod is sent to berth");
 }
 
 /* --- a sample of nodes ---------------------------------------------------------------------- */
@@ -106,12 +106,12 @@ static void judge_sample_of(const BerthEntry *own, size_t n, Verdict *verdict) {
         return;
     if (n == 0)
         verdict_warn(verdict,
-            "%.*s: percentageOfNodesToScore is not 100: from 100 nodes on berth is asked about a "
+            "%.*s: percentageOfNodesToScore is not 100: from 100 nodes on berth gets a "
             "sample, 500 of 5,000",
             STR_FMT(own->fact->origin));
     else
         verdict_warn(verdict,
-            "%.*s: of %zu nodes berth is asked about %zu at most (percentageOfNodesToScore %s)",
+            "%.*s: of %zu nodes berth gets %zu at most (percentageOfNodesToScore %s)",
             STR_FMT(own->fact->origin),
             n,
             size,
@@ -147,7 +147,8 @@ static void judge_pod_at(const PodFact *pod, const BerthEntry *own, Verdict *ver
     if (!serves(&own->fact->config, pod->scheduler_name) || !holds_up(own->entry))
         return;
     verdict_fail(verdict,
-        "%s: %.*s places pod %.*s/%.*s, and asks berth about it: with no berth up none can start",
+        "%s: %.*s places pod %.*s/%.*s, and calls berth for it: while berth is down it cannot "
+        "start",
         own->where,
         STR_FMT(pod->scheduler_name),
         STR_FMT(pod->namespace),
@@ -180,7 +181,7 @@ static void judge_pod(const InstallationFacts *facts, const PodFact *pod, Verdic
         judge_pod_at(pod, &own, verdict);
     if (!is_served(facts, pod->scheduler_name) && has_asked(facts, pod->scheduler_name))
         verdict_skip(verdict,
-            "%.*s places pod %.*s/%.*s and asks berth; its configuration is not known",
+            "%.*s places pod %.*s/%.*s and calls berth; its configuration is not known",
             STR_FMT(pod->scheduler_name),
             STR_FMT(pod->namespace),
             STR_FMT(pod->name));

@@ -55,7 +55,7 @@ CASE(B105, ca_data_is_enough, PASSED, "", "", OWN.tls.ca_file = STR(""); OWN.tls
 CASE(B105, system_roots, WARNED, "one that the system trusts", "caFile", OWN.tls.ca_file = STR(""); OWN.is_https = false)
 CASE(B105, plain, SKIPPED, "plain HTTP", "", ON_LOOPBACK)
 
-CASE(B105, insecure_without_https, FAILED, "insecure: true without a CA: nobody verifies who answers", "caFile",
+CASE(B105, insecure_without_https, FAILED, "insecure: true without a CA: nothing verifies the server", "caFile",
     OWN.tls = (ExtenderTls){.is_given = true, .is_insecure = true}; OWN.is_https = false)
 CASE(B106, insecure, FAILED, "insecure: true: kube-scheduler does not verify", "insecure: false", OWN.tls.is_insecure = true)
 CASE(B107, https_over_http, FAILED, "enableHTTPS with http://berth:8443: plain HTTP", "urlPrefix: https://berth:8443",
@@ -68,24 +68,24 @@ CASE(B108, plain_at_home_v6, PASSED, "", "", ON_LOOPBACK; OWN.url_prefix = STR("
 CASE(B108, like_loopback, FAILED, "127.0.0.1.example", "https://", ON_LOOPBACK; OWN.url_prefix = STR("http://127.0.0.1.example:80"))
 
 CASE(B108, capitals, PASSED, "", "", OWN.url_prefix = STR("HTTP://127.0.0.1:8080"))
-CASE(B109, no_client_certificate, FAILED, "berth.yaml:12: no certFile or certData, and https://10.0.0.1:8443 asks", "certFile",
+CASE(B109, no_client_certificate, FAILED, "berth.yaml:12: no certFile or certData, and https://10.0.0.1:8443 requires", "certFile",
     OWN.tls.cert_file = STR(""))
-CASE(B109, nobody_asks, SKIPPED, "no berth asks", "", s->berths[0].n_client_names = s->berths[1].n_client_names = 0)
-CASE(B110, wrong_name, FAILED, "the certificate is kubelet's; https://10.0.0.1:8443 lets in system:kube-scheduler", "--client-name kubelet ...",
+CASE(B109, nobody_asks, SKIPPED, "no berth requires", "", s->berths[0].n_client_names = s->berths[1].n_client_names = 0)
+CASE(B110, wrong_name, FAILED, "the certificate is kubelet's; https://10.0.0.1:8443 accepts system:kube-scheduler", "--client-name kubelet ...",
     static Str own[] = {STR("kubelet")}; s->configs[0].client_names = own; s->configs[0].n_client_names = 1)
 CASE(B110, wrong_names, FAILED, "the certificate is O'Neill's (and 1 more name)", "--client-name 'O'\\''Neill' ...",
     static Str own[] = {STR("O'Neill"), STR("kubelet")}; s->configs[0].client_names = own; s->configs[0].n_client_names = 2)
 CASE(B110, alternative_name, PASSED, "", "",
     static Str own[] = {STR("CN"), STR("system:kube-scheduler")}; s->configs[0].client_names = own; s->configs[0].n_client_names = 2)
 CASE(B110, no_name, FAILED, "berth.yaml:12: the certificate has no name that berth could know", "berth certs", s->configs[0].n_client_names = 0)
-CASE(B110, other_list, FAILED, "lets in a and others", "--client-name", static Str names[] = {STR("a"), STR("b")};
+CASE(B110, other_list, FAILED, "accepts a and others", "--client-name", static Str names[] = {STR("a"), STR("b")};
     s->berths[0].client_names = names; s->berths[0].n_client_names = 2)
 CASE(B110, name_unknown, SKIPPED, "default.yaml:12: its client certificate cannot be read", "", s->configs[1].client_certificate_sec = 0)
-CASE(B111, client_ends_soon, WARNED, "berth.yaml:12: it ends in 12 days", "berth certs --renew", s->configs[0].client_certificate_sec = 12.5 * DAY)
-CASE(B111, client_ends_very_soon, FAILED, "it ends in 6 days", "berth certs --renew", s->configs[0].client_certificate_sec = 6.9 * DAY)
-CASE(B111, client_thirty_days, PASSED, "it ends in 30 days", "", s->configs[0].client_certificate_sec = 30 * DAY)
-CASE(B111, client_seven_days, WARNED, "it ends in 7 days", "renew", s->configs[0].client_certificate_sec = 7 * DAY)
-CASE(B111, client_ended, FAILED, "it ended 3 hours ago", "berth certs --renew", s->configs[0].client_certificate_sec = -3 * 3600.0)
+CASE(B111, client_ends_soon, WARNED, "berth.yaml:12: it expires in 12 days", "berth certs --renew", s->configs[0].client_certificate_sec = 12.5 * DAY)
+CASE(B111, client_ends_very_soon, FAILED, "it expires in 6 days", "berth certs --renew", s->configs[0].client_certificate_sec = 6.9 * DAY)
+CASE(B111, client_thirty_days, PASSED, "it expires in 30 days", "", s->configs[0].client_certificate_sec = 30 * DAY)
+CASE(B111, client_seven_days, WARNED, "it expires in 7 days", "renew", s->configs[0].client_certificate_sec = 7 * DAY)
+CASE(B111, client_ended, FAILED, "it expired 3 hours ago", "berth certs --renew", s->configs[0].client_certificate_sec = -3 * 3600.0)
 CASE(B111, client_end_unknown, SKIPPED, "default.yaml:12: its client certificate cannot be read", "", s->configs[1].client_certificate_sec = 0)
 CASE(B111, client_none, SKIPPED, "has no client certificate", "", ON_LOOPBACK)
 CASE(B112, service_on_host, WARNED, "kubeconfig /etc/kubernetes/scheduler.conf", "clusterIP",
@@ -137,28 +137,28 @@ CASE(B121, whole_nodes_since, FAILED, "v1.33.0 takes", "nodeCacheCapable: true",
 CASE(B121, no_cluster, FAILED, "https://10.0.0.2:8443 knows no cluster", "--in-cluster", s->berths[1].knows_cluster = false)
 CASE(B122, ignorable_binder, FAILED, "ignorable with bindVerb", "ignorable: false", OWN.is_ignorable = true)
 CASE(B122, ignorable_told, PASSED, "pods are placed without its policies", "", OWN.is_ignorable = true; OWN.bind_verb = STR(""))
-CASE(B123, unmanaged_in_config, FAILED, "was told of example.com/slot; managedResources at berth.yaml:12 do not have it", "managedResources: [{name: example.com/slot}]",
+CASE(B123, unmanaged_in_config, FAILED, "runs with example.com/slot; managedResources at berth.yaml:12 do not have it", "managedResources: [{name: example.com/slot}]",
     OWN.n_managed = 0)
-CASE(B123, unmanaged_in_berth, FAILED, "berth.yaml:12: example.com/slot is managed; https://10.0.0.1:8443 was not told", "--managed-resource example.com/slot",
+CASE(B123, unmanaged_in_berth, FAILED, "berth.yaml:12: example.com/slot is managed; https://10.0.0.1:8443 runs without it", "--managed-resource example.com/slot",
     s->berths[0].n_managed = 0)
 CASE(B124, ignored_resource, WARNED, "example.com/slot is ignoredByScheduler", "ignoredByScheduler: false", s->managed[0][0].is_ignored_by_scheduler = true)
-CASE(B124, nothing_managed, SKIPPED, "asked about every pod", "", ONE_CONFIG; OWN.n_managed = 0)
-CASE(B125, default_sample, WARNED, "of 5000 nodes berth is asked about 500 at most (percentageOfNodesToScore is not set)", "percentageOfNodesToScore: 100",
+CASE(B124, nothing_managed, SKIPPED, "every pod is sent to berth", "", ONE_CONFIG; OWN.n_managed = 0)
+CASE(B125, default_sample, WARNED, "of 5000 nodes berth gets 500 at most (percentageOfNodesToScore is not set)", "percentageOfNodesToScore: 100",
     s->configs[0].config.percentage = -1)
-CASE(B125, peak_sample, WARNED, "of 3125 nodes berth is asked about 781 at most", "100", s->configs[0].config.percentage = 0;
+CASE(B125, peak_sample, WARNED, "of 3125 nodes berth gets 781 at most", "100", s->configs[0].config.percentage = 0;
     s->berths[0].n_nodes = s->berths[1].n_nodes = 3125)
-CASE(B125, least_sample, WARNED, "of 5625 nodes berth is asked about 281 at most", "100", s->configs[0].config.percentage = 0;
+CASE(B125, least_sample, WARNED, "of 5625 nodes berth gets 281 at most", "100", s->configs[0].config.percentage = 0;
     s->berths[0].n_nodes = s->berths[1].n_nodes = 5625)
-CASE(B125, floor_of_101, WARNED, "of 101 nodes berth is asked about 100 at most", "100", s->configs[0].config.percentage = 0;
+CASE(B125, floor_of_101, WARNED, "of 101 nodes berth gets 100 at most", "100", s->configs[0].config.percentage = 0;
     s->berths[0].n_nodes = 100; s->berths[1].n_nodes = 101)
-CASE(B125, large_sample, WARNED, "of 15000 nodes berth is asked about 750 at most", "100", s->configs[0].config.percentage = 0;
+CASE(B125, large_sample, WARNED, "of 15000 nodes berth gets 750 at most", "100", s->configs[0].config.percentage = 0;
     s->berths[0].n_nodes = s->berths[1].n_nodes = 15000)
-CASE(B125, chosen_sample, WARNED, "of 5000 nodes berth is asked about 1000 at most (percentageOfNodesToScore is lower than 100)", "100",
+CASE(B125, chosen_sample, WARNED, "of 5000 nodes berth gets 1000 at most (percentageOfNodesToScore is lower than 100)", "100",
     s->configs[0].config.percentage = 20)
 CASE(B125, floor_sample, PASSED, "", "", s->configs[0].config.percentage = 1; s->berths[0].n_nodes = s->berths[1].n_nodes = 100)
 CASE(B125, small_cluster, PASSED, "", "", s->configs[0].config.percentage = -1; s->berths[0].n_nodes = s->berths[1].n_nodes = 99)
 CASE(B125, unknown_size, WARNED, "a sample, 500 of 5,000", "100", NO_BERTHS; s->configs[0].config.percentage = -1)
-CASE(B126, self_deadlock, FAILED, "default.yaml:12: default-scheduler places pod berth-system/berth-0, and asks berth about it", "managedResources",
+CASE(B126, self_deadlock, FAILED, "default.yaml:12: default-scheduler places pod berth-system/berth-0, and calls berth for it", "managedResources",
     s->extenders[1][0].n_managed = 0)
 CASE(B126, self_default_name, FAILED, "default-scheduler places", "ignorable: true", s->extenders[1][0].n_managed = 0;
     s->configs[1].config.n_scheduler_names = 0)
@@ -167,7 +167,7 @@ CASE(B126, self_ignorable, PASSED, "", "", s->extenders[1][0].n_managed = 0; s->
 CASE(B126, self_scores_only, PASSED, "", "", s->extenders[1][0].n_managed = 0;
     s->extenders[1][0].filter_verb = s->extenders[1][0].bind_verb = STR(""))
 CASE(B126, self_not_asked, PASSED, "", "", ONE_CONFIG)
-CASE(B126, self_asked, SKIPPED, "default-scheduler places pod berth-system/berth-0 and asks berth", "", ONE_CONFIG;
+CASE(B126, self_asked, SKIPPED, "default-scheduler places pod berth-system/berth-0 and calls berth", "", ONE_CONFIG;
     s->schedulers[0][0].name = STR("default-scheduler"))
 CASE(B126, self_unknown, SKIPPED, "not known which scheduler", "", s->facts.are_pods_known = false)
 CASE(B127, configs_differ, WARNED, "berth.yaml:12 and default.yaml:12 differ in weight", "make weight the same", s->extenders[1][0].weight = 1)
@@ -193,22 +193,22 @@ CASE(B203, verbs_dead, FAILED, "https://10.0.0.1:8443/filter: 404", "urlPrefix",
 CASE(B203, verbs_unprobed, SKIPPED, "not tried", "", s->berths[0].was_probed = s->berths[1].was_probed = false)
 CASE(B204, two_versions, WARNED, "https://10.0.0.1:8443: 0.1.0\nhttps://10.0.0.2:8443: 0.2.0", "rollout status", s->berths[1].version = STR("0.2.0"))
 CASE(B204, version_alone, SKIPPED, "one berth", "", ONE_BERTH)
-CASE(B205, berth_plain, FAILED, "https://10.0.0.1:8443 speaks plain HTTP", "--tls-cert", s->berths[0].has_tls = false)
+CASE(B205, berth_plain, FAILED, "https://10.0.0.1:8443 uses plain HTTP", "--tls-cert", s->berths[0].has_tls = false)
 CASE(B205, berth_plain_local, PASSED, "", "", s->berths[0].has_tls = false; s->berths[0].url = STR("http://localhost:8080"))
 CASE(B205, berth_beside, SKIPPED, "on loopback", "", ON_LOOPBACK)
-CASE(B206, berth_ends_soon, WARNED, "https://10.0.0.1:8443: it ends in 29 days", "berth certs --renew", s->berths[0].certificate_sec = 29.5 * DAY)
-CASE(B206, berth_ended, FAILED, "it ended 2 days ago", "berth certs --renew", s->berths[0].certificate_sec = -2 * DAY)
-CASE(B206, berth_end_unknown, SKIPPED, "https://10.0.0.2:8443 does not tell", "", s->berths[1].certificate_sec = 0)
+CASE(B206, berth_ends_soon, WARNED, "https://10.0.0.1:8443: it expires in 29 days", "berth certs --renew", s->berths[0].certificate_sec = 29.5 * DAY)
+CASE(B206, berth_ended, FAILED, "it expired 2 days ago", "berth certs --renew", s->berths[0].certificate_sec = -2 * DAY)
+CASE(B206, berth_end_unknown, SKIPPED, "https://10.0.0.2:8443 does not report", "", s->berths[1].certificate_sec = 0)
 CASE(B206, berth_no_certificate, SKIPPED, "no berth has", "", s->berths[0].has_tls = s->berths[1].has_tls = false)
-CASE(B207, berth_open, FAILED, "https://10.0.0.1:8443 answers whoever asks, and binds for them", "--client-ca", s->berths[0].n_client_names = 0)
+CASE(B207, berth_open, FAILED, "https://10.0.0.1:8443 answers any client, and binds for them", "--client-ca", s->berths[0].n_client_names = 0)
 CASE(B207, berth_open_beside, SKIPPED, "on loopback", "", ON_LOOPBACK; s->berths[0].n_client_names = 0)
-CASE(B208, policy_refused, FAILED, "the last good one decides\np.yaml:3:1: error: x", "berth check FILE", s->berths[0].policy_refused = STR("p.yaml:3:1: error: x"))
+CASE(B208, policy_refused, FAILED, "the last valid one is in force\np.yaml:3:1: error: x", "berth check FILE", s->berths[0].policy_refused = STR("p.yaml:3:1: error: x"))
 CASE(B209, no_lease, FAILED, "https://10.0.0.2:8443 binds, and has no lease", "--lease", s->berths[1].has_lease = false)
 CASE(B209, lease_one, SKIPPED, "one berth binds", "", s->berths[1].answers_bind = false)
 CASE(B209, lease_none, SKIPPED, "no berth binds", "", s->berths[0].answers_bind = s->berths[1].answers_bind = false)
 CASE(B210, lease_fails, FAILED, "https://10.0.0.1:8443: 403", "--only rights", s->berths[0].lease_error = STR("403"))
 CASE(B210, lease_twice, FAILED, "2 berths hold a lease", "the same for all", s->berths[1].holds_lease = true)
-CASE(B210, lease_idle, WARNED, "nobody holds it", "get lease", s->berths[0].holds_lease = false;
+CASE(B210, lease_idle, WARNED, "no replica holds it", "get lease", s->berths[0].holds_lease = false;
     s->berths[0].lease_holder = s->berths[1].lease_holder = STR(""))
 CASE(B210, lease_not_wanted, PASSED, "", "", s->berths[0].holds_lease = false; s->berths[0].lease_holder = s->berths[1].lease_holder = STR("");
     s->schedulers[0][0].last_asked_sec = s->schedulers[1][0].last_asked_sec = 60)
@@ -228,7 +228,7 @@ CASE(B302, strange_right_missing, FAILED, "may not list things", "kubectl auth c
     s->rights[0].resource = STR("things"))
 CASE(B302, one_right_unknown, SKIPPED, "not known of 1: list nodes: timeout", "", s->rights[0].answer = RIGHT_UNKNOWN; s->rights[0].error = STR("timeout"))
 CASE(B302, missing_and_unknown, FAILED, "not known of 1", "berth-bind", s->rights[0].answer = RIGHT_UNKNOWN; s->rights[1].answer = RIGHT_DENIED)
-CASE(B302, rights_unknown, SKIPPED, "does not tell", "", s->facts.n_rights = 0)
+CASE(B302, rights_unknown, SKIPPED, "does not report", "", s->facts.n_rights = 0)
 CASE(B303, right_extra, FAILED, "may get secrets: berth never needs it", "grep 'berth'", s->rights[4].answer = RIGHT_ALLOWED)
 CASE(B303, extra_unknown, SKIPPED, "not known of 2", "", s->rights[4].answer = s->rights[5].answer = RIGHT_UNKNOWN)
 
@@ -241,7 +241,7 @@ CASE(B403, stale, WARNED, "https://10.0.0.1:8443 last heard of the cluster 3 min
 CASE(B403, very_stale, FAILED, "10 minutes ago", "/readyz", s->berths[0].staleness_sec = 601)
 CASE(B403, five_minutes, WARNED, "5 minutes ago", "/readyz", s->berths[0].staleness_sec = 300)
 CASE(B403, stale_nan, FAILED, "last heard", "/readyz", s->berths[0].staleness_sec = NAN)
-CASE(B403, never_heard, FAILED, "heard of nothing yet", "/readyz", s->berths[0].staleness_sec = -1)
+CASE(B403, never_heard, FAILED, "no update from the API server yet", "/readyz", s->berths[0].staleness_sec = -1)
 CASE(B403, quiet, PASSED, "", "", s->berths[0].staleness_sec = 130)
 CASE(B404, no_nodes, FAILED, "https://10.0.0.1:8443 knows none", "kubectl get nodes", s->berths[0].n_nodes = 0)
 CASE(B405, counts_differ, WARNED, "https://10.0.0.1:8443 knows 5000 nodes, https://10.0.0.2:8443 4999", "--only cluster", s->berths[1].n_nodes = 4999)
@@ -253,16 +253,16 @@ CASE(B406, clock_one_minute, WARNED, "60 s ahead", "timedatectl", s->berths[0].c
 CASE(B406, clock_ours, PASSED, "", "", s->berths[0].clock_skew_sec = s->berths[1].clock_skew_sec = s->facts.cluster_skew_sec = 3600)
 CASE(B406, clock_by_us, WARNED, "ahead of this machine", "timedatectl", s->berths[0].clock_skew_sec = 5; s->facts.is_skew_known = false)
 CASE(B407, own_clock_off, FAILED, "this machine is 2 hours ahead of the API server", "timedatectl", s->facts.cluster_skew_sec = -2 * 3600.0)
-CASE(B407, own_clock_unknown, SKIPPED, "not asked for the time", "", s->facts.is_skew_known = false)
+CASE(B407, own_clock_unknown, SKIPPED, "time is not known", "", s->facts.is_skew_known = false)
 
 CASE(B501, no_policy, WARNED, "https://10.0.0.1:8443 has none: every node passes", "--policy", s->berths[0].n_policies = 0)
 CASE(B502, never_matched, WARNED, "cool has applied to no pod yet", "berth explain", s->policies[0][1].n_matched = s->policies[1][1].n_matched = 0)
 CASE(B502, matched_by_one, PASSED, "", "", s->policies[0][1].n_matched = 0)
 CASE(B502, match_young, SKIPPED, "up for 5 minutes only", "", s->berths[0].uptime_sec = s->berths[1].uptime_sec = 300)
-CASE(B502, match_unasked, SKIPPED, "no scheduler has asked", "", s->berths[0].n_schedulers = s->berths[1].n_schedulers = 0)
-CASE(B503, rejects_all, FAILED, "cool refused every node to each of 14 pods", "berth explain --last",
+CASE(B502, match_unasked, SKIPPED, "no scheduler has sent", "", s->berths[0].n_schedulers = s->berths[1].n_schedulers = 0)
+CASE(B503, rejects_all, FAILED, "cool rejected every node for each of 14 pods", "berth explain --last",
     s->policies[0][1].n_rejected_all = s->policies[1][1].n_rejected_all = 7)
-CASE(B503, would_reject_all, WARNED, "cool would have refused every node to each of 14 pods", "berth explain --last",
+CASE(B503, would_reject_all, WARNED, "cool would have rejected every node for each of 14 pods", "berth explain --last",
     s->policies[0][1].n_rejected_all = s->policies[1][1].n_rejected_all = 7; s->policies[0][1].is_observing = true)
 CASE(B503, rejects_five, FAILED, "each of 5 pods", "berth explain", s->policies[0][1] = (PolicyFact){STR("cool"), false, 5, 5};
     s->policies[1][1] = (PolicyFact){STR("cool"), false, 0, 0})
@@ -271,11 +271,11 @@ CASE(B504, observing, WARNED, "cool only observes", "mode: Enforce", s->policies
 CASE(B505, metric_absent, FAILED, "load of source default is failing: 503", "/api/v1/sources", s->sources[0][0].state = STR("failing");
     s->sources[0][0].error = STR("503"); s->sources[0][0].n_covered = 0)
 CASE(B505, metric_failing, WARNED, "its last values count: 503", "/api/v1/sources", s->sources[0][0].state = STR("failing"); s->sources[0][0].error = STR("503"))
-CASE(B505, metric_waiting, SKIPPED, "not answered yet", "", s->sources[0][0].state = STR("waiting"); s->berths[0].uptime_sec = 5)
+CASE(B505, metric_waiting, SKIPPED, "no answer yet", "", s->sources[0][0].state = STR("waiting"); s->berths[0].uptime_sec = 5)
 CASE(B505, metric_waits_long, FAILED, "is waiting: no node has a value", "/api/v1/sources", s->sources[0][0].state = STR("waiting"); s->sources[0][0].n_covered = 0)
 CASE(B505, no_metrics, SKIPPED, "no policy reads a metric", "", s->berths[0].n_sources = s->berths[1].n_sources = 0)
 CASE(B506, metric_some, WARNED, "load has a value for 4000 of 5000 nodes", "uncovered", s->sources[0][0].n_covered = 4000)
-CASE(B506, metric_cover_waits, SKIPPED, "load: not answered yet", "", s->sources[0][0].state = STR("waiting"); s->berths[0].uptime_sec = 5)
+CASE(B506, metric_cover_waits, SKIPPED, "load: no answer yet", "", s->sources[0][0].state = STR("waiting"); s->berths[0].uptime_sec = 5)
 CASE(B506, metric_no_nodes, SKIPPED, "load: no nodes are known", "", s->sources[0][0].n_nodes = 0)
 CASE(B506, metric_none, FAILED, "load has a value for none of 5000 nodes", "uncovered", s->sources[0][0].n_covered = 0)
 
@@ -283,9 +283,9 @@ CASE(B601, policies_differ, FAILED, "https://10.0.0.1:8443 has p1, https://10.0.
 CASE(B601, policies_alone, SKIPPED, "one berth", "", ONE_BERTH)
 CASE(B602, clusters_differ, WARNED, "differ (5000 and 5000 nodes, 150000 and 149999 pods)", "--only B602", s->berths[1].cluster_digest = STR("c2");
     s->berths[1].n_pods = 149999)
-CASE(B602, clusters_half_told, SKIPPED, "https://10.0.0.1:8443 does not tell", "", s->berths[0].cluster_digest = STR(""))
+CASE(B602, clusters_half_told, SKIPPED, "https://10.0.0.1:8443 does not report", "", s->berths[0].cluster_digest = STR(""))
 CASE(B602, clusters_one, SKIPPED, "only one of the berths has a cluster", "", s->berths[1].knows_cluster = false)
-CASE(B602, clusters_untold, SKIPPED, "does not tell", "", s->berths[0].cluster_digest = s->berths[1].cluster_digest = STR(""))
+CASE(B602, clusters_untold, SKIPPED, "does not report", "", s->berths[0].cluster_digest = s->berths[1].cluster_digest = STR(""))
 CASE(B603, no_pods, WARNED, "app.kubernetes.io/name=berth", "berth install plan", s->facts.n_pods = 0)
 CASE(B603, pods_unknown, SKIPPED, "does not show them", "", s->facts.are_pods_known = false)
 CASE(B604, pod_unready, FAILED, "berth-system/berth-1 is not, and has no node", "kubectl -n berth-system describe pod berth-1",
@@ -300,8 +300,8 @@ CASE(B607, not_exempt, WARNED, "https://10.0.0.1:8443: policies apply to berth-s
 CASE(B607, exempt_otherwise, WARNED, "policies apply", "--exempt", s->exempt[0] = STR("berth-system/app=other"))
 CASE(B607, namespace_exempt, PASSED, "", "", s->exempt[0] = STR("berth-system"))
 CASE(B608, bypass, FAILED, "https://10.0.0.1:8443: 3 since its start", "ignorable: false", ONE_BERTH; s->berths[0].n_bypassed = 3)
-CASE(B608, bypass_perhaps, WARNED, "other berths may have been asked", "bypassed", s->berths[0].n_bypassed = 3)
-CASE(B609, never_asked, WARNED, "no scheduler has ever asked", "--only scheduler", s->berths[0].n_schedulers = s->berths[1].n_schedulers = 0)
+CASE(B608, bypass_perhaps, WARNED, "other berths may have decided", "bypassed", s->berths[0].n_bypassed = 3)
+CASE(B609, never_asked, WARNED, "no scheduler has sent a request", "--only scheduler", s->berths[0].n_schedulers = s->berths[1].n_schedulers = 0)
 CASE(B609, long_ago, WARNED, "the last time was 3 days ago", "--only scheduler",
     s->schedulers[0][0].last_asked_sec = s->schedulers[1][0].last_asked_sec = 3 * DAY)
 CASE(B609, asked_one, PASSED, "https://10.0.0.1:8443: berth, 5 s ago", "", s->schedulers[1][0].last_asked_sec = 3 * DAY)

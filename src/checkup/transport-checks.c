@@ -41,7 +41,7 @@ static bool https_expect(const InstallationFacts *facts, Verdict *verdict) {
         return false;
     if (https_next(facts, &own))
         return true;
-    verdict_skip(verdict, "kube-scheduler asks by plain HTTP");
+    verdict_skip(verdict, "kube-scheduler uses plain HTTP");
     return false;
 }
 
@@ -57,7 +57,7 @@ void judge_server_verified(const InstallationFacts *facts, Verdict *verdict) {
             continue;
         if (entry->is_https || entry->tls.is_insecure)
             verdict_fail(verdict,
-                "%s: %s without a CA: nobody verifies who answers at %.*s%s",
+                "%s: %s without a CA: nothing verifies the server at %.*s%s",
                 own.where,
                 entry->is_https ? "enableHTTPS" : "insecure: true",
                 STR_FMT(entry->url_prefix),
@@ -78,7 +78,7 @@ void judge_not_insecure(const InstallationFacts *facts, Verdict *verdict) {
         if (!own.entry->tls.is_insecure)
             continue;
         verdict_fail(verdict,
-            "%s: insecure: true: kube-scheduler does not verify who answers at %.*s",
+            "%s: insecure: true: kube-scheduler does not verify the server at %.*s",
             own.where,
             STR_FMT(own.entry->url_prefix));
         verdict_fix(verdict,
@@ -123,32 +123,32 @@ void judge_plain_on_loopback(const InstallationFacts *facts, Verdict *verdict) {
 /* --- who asks ------------------------------------------------------------------------------- */
 
 /* The first berth that asks for certificates. */
-static const BerthFact *doorkeeper(const InstallationFacts *facts) {
+static const BerthFact *find_client_ca(const InstallationFacts *facts) {
     FOR_ALL_BERTHS (berth, facts)
         if (berth->n_client_names > 0)
             return berth;
     return NULL;
 }
 
-static bool doorkeeper_expect(const InstallationFacts *facts, Verdict *verdict) {
+static bool client_ca_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (!https_expect(facts, verdict) || !berth_expect(facts, verdict))
         return false;
-    if (doorkeeper(facts))
+    if (find_client_ca(facts))
         return true;
-    verdict_skip(verdict, "no berth asks for a client certificate");
+    verdict_skip(verdict, "no berth requires a client certificate");
     return false;
 }
 
 void judge_client_certificate(const InstallationFacts *facts, Verdict *verdict) {
-    if (!doorkeeper_expect(facts, verdict))
+    if (!client_ca_expect(facts, verdict))
         return;
     for (BerthEntry own = {0}; https_next(facts, &own);) {
         if (has_certificate(&own.entry->tls))
             continue;
         verdict_fail(verdict,
-            "%s: no certFile or certData, and %.*s asks for a certificate",
+            "%s: no certFile or certData, and %.*s requires a certificate",
             own.where,
-            STR_FMT(doorkeeper(facts)->url));
+            STR_FMT(find_client_ca(facts)->url));
         verdict_fix(verdict,
             "tlsConfig: {certFile: client.crt, keyFile: client.key}   # berth certs DIR makes "
             "them");
@@ -163,14 +163,14 @@ static bool is_listed(const BerthFact *berth, Str name) {
 }
 
 /* One of its names is enough. */
-static bool lets_in(const BerthFact *berth, const SchedulerConfigFact *fact) {
+static bool accepts(const BerthFact *berth, const SchedulerConfigFact *fact) {
     for (size_t i = 0; i < fact->n_client_names; i++)
         if (is_listed(berth, fact->client_names[i]))
             return true;
     return berth->n_client_names == 0;
 }
 
-static void tell_stranger(const BerthEntry *own, const BerthFact *berth, Verdict *verdict) {
+static void report_unknown_client(const BerthEntry *own, const BerthFact *berth, Verdict *verdict) {
     const SchedulerConfigFact *fact = own->fact;
     _cleanup_(buf_done) Buf word = BUF_INIT(NAME_WORD_MAX);
     char more[64] = "";
@@ -182,7 +182,7 @@ static void tell_stranger(const BerthEntry *own, const BerthFact *berth, Verdict
             fact->n_client_names - 1,
             fact->n_client_names > 2 ? "s" : "");
     verdict_fail(verdict,
-        "%s: the certificate is %.*s's%s; %.*s lets in %.*s%s",
+        "%s: the certificate is %.*s's%s; %.*s accepts %.*s%s",
         own->where,
         STR_FMT(fact->client_names[0]),
         more,
@@ -201,12 +201,12 @@ static void judge_name_at(const InstallationFacts *facts, const BerthEntry *own,
         return;
     }
     FOR_ALL_BERTHS (berth, facts)
-        if (!lets_in(berth, own->fact))
-            tell_stranger(own, berth, verdict);
+        if (!accepts(berth, own->fact))
+            report_unknown_client(own, berth, verdict);
 }
 
 void judge_client_name(const InstallationFacts *facts, Verdict *verdict) {
-    if (!doorkeeper_expect(facts, verdict))
+    if (!client_ca_expect(facts, verdict))
         return;
     for (BerthEntry own = {0}; https_next(facts, &own);) {
         if (own.fact->client_certificate_sec == 0)

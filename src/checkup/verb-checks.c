@@ -59,7 +59,7 @@ void judge_prioritize_verb(const InstallationFacts *facts, Verdict *verdict) {
         } else if (is_set && !has_scores) {
             verdict_warn(verdict,
                 "%s: prioritizeVerb is set, and no policy scores: every pod waits for one more "
-                "answer",
+                "reply",
                 own.where);
             verdict_fix(verdict, "leave prioritizeVerb out, or write a policy with scores");
         }
@@ -211,7 +211,7 @@ void judge_ignorable(const InstallationFacts *facts, Verdict *verdict) {
     FOR_EACH_ENTRY (own, facts, verdict) {
         if (!own.entry->is_ignorable) {
             verdict_note(verdict,
-                "%s: not ignorable: while no berth answers, no pod it is asked about is placed",
+                "%s: not ignorable: while no berth answers, no pod that is sent to it is placed",
                 own.where);
         } else if (str_is_empty(own.entry->bind_verb)) {
             verdict_note(verdict,

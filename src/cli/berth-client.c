@@ -53,7 +53,7 @@ static void print_failure(const BerthAccess *access, const char *reason, char *e
 
     if (strncmp(reason, access->server, n) == 0 && strncmp(reason + n, ": ", 2) == 0)
         reason += n + 2;
-    (void)snprintf(text, sizeof(text), "%s cannot be asked: %s", access->server, reason);
+    (void)snprintf(text, sizeof(text), "%s cannot be reached: %s", access->server, reason);
     (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s", text);
 }
 

@@ -46,7 +46,7 @@ static int not_a_berth(Collector *collector, BerthFact *fact, const char *path) 
 
     (void)snprintf(error,
         sizeof(error),
-        "%.*s: what it has at %s is no page of a berth, or of another version's",
+        "%.*s: the page at %s is not berth's, or is of another version",
         STR_FMT(fact->url),
         path);
     return set_error(fact, collector->arena, error);
@@ -135,7 +135,7 @@ static int collect_default(Collector *collector) {
     collector->facts->n_berths = str_is_empty(fact->error) || is_all;
     if (collector->facts->n_berths == 0)
         collect_note(collector,
-            "no berth was asked: none answers at %s; name it with --server URL\n",
+            "no berth was checked: none answers at %s; name it with --server URL\n",
             SERVER_SOURCE_DEFAULT);
     return 0;
 }

@@ -54,7 +54,7 @@ int collect_cluster(Collector *collector) {
     if (r == 0) {
         facts->cluster_version = read_version(reply.body, collector->arena);
         if (str_is_empty(facts->cluster_version)) {
-            (void)snprintf(error, sizeof(error), "what answers at /version is no API server");
+            (void)snprintf(error, sizeof(error), "the server at /version is no API server");
             r = 1;
         }
     }

@@ -32,7 +32,7 @@
 
 #define COLLECT_PODS_MAX 16u /* --scheduler-pod */
 #define COLLECT_SEC 60       /* for everything: of servers that take their time there may be many */
-#define COLLECT_LATE "not asked: other answers took too long"
+#define COLLECT_LATE "not requested: other replies took too long"
 #define COLLECT_CONFIG_MAX ((size_t)4 * 1024 * 1024)
 
 /* A configuration as it was read, once: standard input does not come twice. */

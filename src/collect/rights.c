@@ -156,7 +156,7 @@ static void choose_rights(Collector *collector) {
             .resource = right->resource,
             .subresource = right->subresource,
             .why = has > 0 || right->feature == FEATURE_NONE ? right->why
-                                                             : "no berth that was asked uses it",
+                                                             : "no berth that was checked uses it",
             .wanted = has > 0 ? RIGHT_NEEDED : RIGHT_FORBIDDEN,
         };
         if (right->feature == FEATURE_LEASE) {
@@ -352,7 +352,7 @@ int collect_rights(Collector *collector) {
     if (str_is_empty(facts->subject)) {
         collect_note(collector,
             "%s\n",
-            "no rights were asked for: say whose with --service-account NAMESPACE/NAME");
+            "no permissions were checked: name the account with --service-account NAMESPACE/NAME");
         return 0;
     }
     choose_rights(collector);

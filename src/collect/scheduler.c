@@ -109,7 +109,7 @@ static size_t find_own(Collector *collector, const SchedulerConfigFact *fact, bo
             continue;
         if (heuristics[i].why)
             collect_note(collector,
-                "%.*s: extender %zu (%.*s) is taken to be berth: %s\n",
+                "%.*s: extender %zu (%.*s) is assumed to be berth: %s\n",
                 STR_FMT(fact->origin),
                 own + 1,
                 STR_FMT(config->extenders[own].url_prefix),
@@ -118,7 +118,7 @@ static size_t find_own(Collector *collector, const SchedulerConfigFact *fact, bo
     }
     if (config->n_extenders > 1)
         collect_note(collector,
-            "%.*s: which of its %zu extenders is berth? Say so with --url URL\n",
+            "%.*s: which of its %zu extenders is berth? Name it with --url URL\n",
             STR_FMT(fact->origin),
             config->n_extenders);
     return SIZE_MAX;

@@ -123,8 +123,8 @@ static void print_commands(const PemFolder *folder, Str client_name, Str server_
     buf_append(out, STR(" --client-key "));
     print_path(folder, "/client.key", out);
     buf_append(out,
-        STR("\nKeep ca.key away from both: it is needed for --renew only, and whoever has it can\n"
-            "make a client that berth lets in.\n"));
+        STR("\nKeep ca.key away from both: it is needed for --renew only, and with it anyone can\n"
+            "make a client certificate that berth accepts.\n"));
 }
 
 static void print_step(const PemFolder *folder, const char *option, Buf *out) {
@@ -147,9 +147,9 @@ static void print_next(const CertsReport *report, const PemFolder *folder,
                 "nowhere.\n"));
     } else if (report->is_renewed) {
         buf_append(out,
-            STR("\nNext: bring server.* to berth, which notices by itself, and client.* to\n"
-                "kube-scheduler: it notices new files by itself; if they are written into its\n"
-                "configuration, make that again (berth config) and restart it.\n"));
+            STR("\nNext: copy server.* to berth, which reloads it, and client.* to\n"
+                "kube-scheduler: it reloads files; if they are written into its\n"
+                "configuration, regenerate it (berth config) and restart it.\n"));
     } else {
         print_commands(folder,
             client->common_name,

@@ -76,10 +76,10 @@ const char *installation_check_validate(
     const char *wrong;
 
     if (collector->is_offline)
-        return is_live_given(check) || has_cluster
-                   ? "--offline reads configurations and asks nobody: --server, --kubeconfig and "
-                     "their like go with --live"
-                   : NULL;
+        return is_live_given(check) || has_cluster ? "--offline reads configurations and contacts "
+                                                     "no server: --server, --kubeconfig and "
+                                                     "the like need --live"
+                                                   : NULL;
     wrong = cluster_source_check_live(cluster);
     if (!wrong)
         wrong = server_source_check(&check->source);

@@ -218,8 +218,8 @@ static const char *check_metrics(const Settings *settings) {
     const char *wrong = NULL;
 
     if (settings->show == SHOW_JSON)
-        return "--live prints text when there are policy files; a running berth has what it "
-               "measures as JSON at /api/v1/sources";
+        return "--live prints text when there are policy files; a running berth has its "
+               "metrics as JSON at /api/v1/sources";
     if (is_checkup)
         wrong = installation_check_validate(&settings->installation, cluster);
     if (!wrong && (!is_checkup || has_cluster(cluster)))

@@ -62,7 +62,7 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
     }
     if (decisions->printer)
         explain_print_asks(decisions->printer);
-    buf_append(out, STR("\nasked     "));
+    buf_append(out, STR("\nfilter    "));
     (void)visible_append(out, filter->time);
     print_duration(out, filter->duration);
     buf_printf(out, ", decision %" PRId64 "\npolicy    ", filter->id);
@@ -116,7 +116,7 @@ static void print_failures(const ApiDecision *filter, Buf *out) {
         const ApiRule *rule = &filter->rules.items[i];
 
         print_failure(rule, rule->failed, "failed with an error, and its onError decided", out);
-        print_failure(rule, rule->missing, "had no metric to read, and its onMissing decided", out);
+        print_failure(rule, rule->missing, "had no metric, and its onMissing decided", out);
     }
 }
 
@@ -137,14 +137,16 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     buf_append(out, STR(" passed\n"));
     if (filter->is_exempt)
         buf_append(
-            out, STR("  no policy is for this pod: it is exempt (--exempt of berth serve)\n"));
+            out, STR("  no policy applies to this pod: it is exempt (--exempt of berth serve)\n"));
     if (!decisions->printer)
         print_rules(filter, /* observed= */ false, out);
     print_line(out, filter->unknown, "not known to berth");
-    print_line(out, filter->late, "not judged in time, and so rejected");
-    print_line(out, filter->unjudged - filter->late, "not judged in time, and let pass");
-    print_line(out, filter->narrowed, "passed, and were not offered back: the policy narrows");
-    print_line(out, never_offered(filter), "never offered: kube-scheduler did not ask about them");
+    print_line(out, filter->late, "not evaluated in time: rejected");
+    print_line(out, filter->unjudged - filter->late, "not evaluated in time: passed");
+    print_line(out, filter->narrowed, "passed, but not returned: the policy narrows");
+    print_line(out,
+        never_offered(filter),
+        "not evaluated by berth: filtered out or not sampled by kube-scheduler");
     if (decisions->printer)
         return;
     print_rules(filter, /* observed= */ true, out);
@@ -206,9 +208,9 @@ static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *o
         buf_append(out, STR(" of "));
         print_number(out, decisions->filter.passed + decisions->filter.narrowed, 0);
         if (str_is(node->outcome, "narrowed"))
-            buf_append(out, STR(", not offered back"));
+            buf_append(out, STR(", not returned"));
     } else if (str_is(node->outcome, "narrowed")) {
-        buf_append(out, STR("not offered back"));
+        buf_append(out, STR("not returned"));
     }
 }
 
@@ -289,7 +291,7 @@ static void print_scored(const PodDecisions *decisions, Buf *out) {
 
     if (!decisions->printer || prioritize->id == 0 || prioritize->asked == decisions->filter.passed)
         return;
-    buf_append(out, STR("\nprioritize was asked about "));
+    buf_append(out, STR("\nprioritize was called for "));
     print_nodes(out, prioritize->asked);
     buf_append(out, STR(": scores that are normalised were so among these.\n"));
 }
@@ -308,9 +310,9 @@ static void print_followers(const PodDecisions *decisions, Buf *out) {
     print_scored(decisions, out);
     if (decisions->prioritize.id == 0 && decisions->filter.passed == 1)
         buf_append(
-            out, STR("\nNo scores: kube-scheduler does not ask for them when one node is left.\n"));
+            out, STR("\nNo scores: kube-scheduler does not request them when one node is left.\n"));
     else if (decisions->prioritize.id == 0 && decisions->filter.passed > 1)
-        buf_append(out, STR("\nNo scores: prioritize has not been asked.\n"));
+        buf_append(out, STR("\nNo scores: prioritize has not been called.\n"));
     if (decisions->preempt.id != 0) {
         buf_append(out, STR("\npreempt   "));
         (void)visible_append(out, decisions->preempt.time);
@@ -336,7 +338,8 @@ static void print_followers(const PodDecisions *decisions, Buf *out) {
 }
 
 static void print_not_offered(Buf *out) {
-    buf_append(out, STR(": was not offered: kube-scheduler did not ask about this node\n"));
+    buf_append(
+        out, STR(": not evaluated by berth: filtered out or not sampled by kube-scheduler\n"));
 }
 
 /* --node: every rule, with all values. */
@@ -347,7 +350,7 @@ static void print_node_in_full(
     if (!asked || str_is(asked->outcome, "not-asked")) {
         (void)visible_append(out, node->node);
         print_not_offered(out);
-        buf_append(out, STR("\nWhat policies say of it:\n"));
+        buf_append(out, STR("\nThe policies' verdict on it:\n"));
     }
     explain_print_one(decisions->printer, node);
 }
@@ -359,7 +362,7 @@ static void print_node(const PodDecisions *decisions, Buf *out) {
 
     (void)visible_append(out, str_from_c(decisions->node));
     if (!decisions->filter.has_nodes) {
-        buf_append(out, STR(": what became of each node is not remembered any more\n"));
+        buf_append(out, STR(": the results of single nodes are no longer remembered\n"));
         return;
     }
     if (!node || str_is(node->outcome, "not-asked")) {
@@ -400,7 +403,7 @@ int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
 
     print_head(decisions, out);
     if (!str_is_empty(decisions->filter.error)) {
-        buf_append(out, STR("answered with an error: "));
+        buf_append(out, STR("berth replied with an error: "));
         (void)visible_append(out, decisions->filter.error);
         buf_append_char(out, '\n');
     } else if (only) {
@@ -413,7 +416,7 @@ int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
         print_followers(decisions, out);
     }
     if (decisions->obstacle) {
-        buf_append(out, STR("\nNo values and parts of scores: "));
+        buf_append(out, STR("\nValues and parts of scores are not available: "));
         (void)visible_append(out, str_from_c(decisions->obstacle));
         buf_append_char(out, '\n');
     }

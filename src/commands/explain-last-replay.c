@@ -40,7 +40,7 @@ static int fetch(const BerthAccess *given, int64_t id, Arena *arena, ReplayedFil
     if (r != 0)
         return r < 0 ? r : 0;
     if (reply.status == 400) /* of one that is older */
-        return refuse(replayed, "that berth cannot hand out a single decision yet: update it");
+        return refuse(replayed, "that berth is too old to return a single decision: update it");
     if (reply.status != 200) {
         berth_client_explain(access, &reply, arena, replayed->obstacle);
         return 0;
@@ -55,7 +55,7 @@ static const RecordedDecision *find_decision(ReplayedFilter *replayed, int64_t i
     const char *obstacle;
 
     if (recording->n != 1 || decision->id != (uint64_t)id) {
-        (void)refuse(replayed, "it does not answer like a berth");
+        (void)refuse(replayed, "it does not reply like a berth");
         return NULL;
     }
     obstacle = recorded_obstacle(decision);
@@ -77,8 +77,7 @@ static int compile(
         return refuse(replayed, "this berth cannot read the policies of that one");
     if (!digest_equal((*ret)->digest, decision->policy))
         return refuse(replayed,
-            "it was decided by other policies than those in force now, and they are not kept any "
-            "more");
+            "it was decided by other policies than those in force now, which are no longer kept");
     return 0;
 }
 

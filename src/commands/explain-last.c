@@ -51,7 +51,7 @@ static int check_reader(Lookup *lookup, JsonReader *reader) {
         return 0;
     (void)snprintf(lookup->error,
         sizeof(lookup->error),
-        "%s does not answer like a berth",
+        "%s does not reply like a berth",
         lookup->access.server);
     return 1;
 }
@@ -148,7 +148,7 @@ static int ask_all(Lookup *lookup) {
     if (r == 0 && lookup->decisions.filter.id == 0) {
         (void)snprintf(lookup->error,
             sizeof(lookup->error),
-            "%s remembers no filter about %s",
+            "%s remembers no filter for %s",
             lookup->access.server,
             lookup->decisions.pod);
         return 1;

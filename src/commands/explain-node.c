@@ -30,7 +30,7 @@ static void print_outcome(ExplainPrinter *printer, const NodeExplanation *node) 
         explain_print_count(printer, explanation->n_passed);
     }
     if (node->outcome == NODE_NARROWED) {
-        buf_append(printer->out, STR(", not offered back: the best "));
+        buf_append(printer->out, STR(", not returned: the best "));
         explain_print_count(printer, explanation->narrow_to);
         buf_append(printer->out, STR(" are (narrow)"));
     }

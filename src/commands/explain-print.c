@@ -82,7 +82,7 @@ void explain_print_asks(ExplainPrinter *printer) {
     const Pod *pod = printer->pod;
 
     for (size_t i = 0; i < pod->requests.n; i++) {
-        buf_append(printer->out, i ? STR(", ") : STR("  asks "));
+        buf_append(printer->out, i ? STR(", ") : STR("  requests "));
         (void)visible_append(printer->out, pod->requests.items[i].name);
         buf_append_char(printer->out, ' ');
         resource_amount_print(

@@ -34,7 +34,8 @@ typedef struct ExplainPrinter {
 /* The pod, and which policies are for it. */
 void explain_print_head(ExplainPrinter *printer);
 
-/* Of it "  asks cpu 2, memory 1Gi", nothing if it asks for nothing; and the lines about policies.
+/* Of it "  requests cpu 2, memory 1Gi", nothing if it asks for nothing; and the lines about
+ * policies.
  */
 void explain_print_asks(ExplainPrinter *printer);
 void explain_print_policies(ExplainPrinter *printer);

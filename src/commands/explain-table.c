@@ -97,7 +97,7 @@ static void print_ranked(ExplainPrinter *printer, const NodeExplanation *node, s
             node->parts[i].value,
             has_failed(&node->parts[i]) ? "!" : "");
     if (!is_offered)
-        buf_printf(printer->out, "  %snot offered back%s", printer->paint.dim, printer->paint.off);
+        buf_printf(printer->out, "  %snot returned%s", printer->paint.dim, printer->paint.off);
     buf_append_char(printer->out, '\n');
 }
 
@@ -147,7 +147,7 @@ static void print_summary(ExplainPrinter *printer) {
     if (explanation->n_narrowed > 0) {
         buf_append(printer->out, STR("; the best "));
         explain_print_count(printer, explanation->n_passed - explanation->n_narrowed);
-        buf_append(printer->out, STR(" are offered back (narrow), "));
+        buf_append(printer->out, STR(" are returned (narrow), "));
         explain_print_count(printer, explanation->n_narrowed);
         buf_append(printer->out, STR(" are not"));
     }

@@ -270,7 +270,7 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
         return terminal_out_of_memory(WHO);
     if (str_is_empty(facts.cluster_error))
         return 0;
-    (void)fprintf(stderr, WHO ": %s cannot be asked\n", access_server(access));
+    (void)fprintf(stderr, WHO ": %s cannot be reached\n", access_server(access));
     terminal_complain(WHO, arena_copy(arena, facts.cluster_error).ptr);
     return EXIT_UNREACHABLE;
 }

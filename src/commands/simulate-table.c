@@ -219,8 +219,8 @@ static void add_waiting(Table *table) {
 
     if (!table->report->input->is_timed)
         return;
-    ADD_COUNTS(table, 0, "pods that waited, and were placed", n_waited);
-    line = add_line(table, 1, STR("wait until placed, on average of all"));
+    ADD_COUNTS(table, 0, "pods that were pending, then placed", n_waited);
+    line = add_line(table, 1, STR("pending until placed, mean of all"));
     for (size_t i = 0; i < table->report->n; i++)
         set_cell(table, line, i, "%.1f s", simulation_result_of(table, i)->wait_mean);
     line = add_line(table, 1, STR("longest"));
@@ -247,7 +247,7 @@ static void add_follow(Table *table) {
                                    : 0);
     }
     ADD_COUNTS(table, 1, "their node can take them", n_feasible);
-    ADD_COUNTS(table, 1, "left out: they ask for what is not modelled", n_unmodelled);
+    ADD_COUNTS(table, 1, "left out: they request features that are not modelled", n_unmodelled);
 }
 
 /* --- printing --------------------------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static void print_head(const SimulateReport *report, Buf *out) {
     if (input->n_rescheduled > 0) {
         buf_append(out, STR("; "));
         buf_append_grouped(out, input->n_rescheduled);
-        buf_append(out, STR(" of them run already and are placed anew"));
+        buf_append(out, STR(" of them already run and are placed again"));
     }
     buf_append(out, STR("\n\n"));
 }
@@ -372,7 +372,7 @@ static void print_notes(const SimulateReport *report, Buf *out) {
             buf_append(&notes, STR("  "));
             (void)visible_append(&notes, run->name);
             buf_printf(&notes,
-                " reads %zu metric%s that nothing was measured for: absent; --metrics gives them\n",
+                " reads %zu metric%s without values: absent; --metrics provides them\n",
                 run->n_unfed,
                 run->n_unfed == 1 ? "" : "s");
         }
@@ -380,7 +380,7 @@ static void print_notes(const SimulateReport *report, Buf *out) {
             buf_append(&notes, STR("  "));
             (void)visible_append(&notes, run->name);
             buf_printf(&notes,
-                " was broken off after %zu of %zu pods\n",
+                " was interrupted after %zu of %zu pods\n",
                 run->result->n_reached,
                 run->result->n_pods);
         }

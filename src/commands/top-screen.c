@@ -105,7 +105,8 @@ static void draw_figures(Canvas *canvas, const TopState *state) {
     print_rate(&line, &state->rejected);
     buf_append(&line, STR(" nodes rejected/s   "));
     buf_append_grouped(&line, (uint64_t)(state->n_pending > 0 ? state->n_pending : 0));
-    buf_append(&line, state->n_pending == 1 ? STR(" pod waits   p99 ") : STR(" pods wait   p99 "));
+    buf_append(
+        &line, state->n_pending == 1 ? STR(" pending pod   p99 ") : STR(" pending pods   p99 "));
     print_seconds(&line, state->p99_sec);
     buf_printf(
         &line, "   errors %.1f %%   ", isnan(state->error_rate) ? 0 : state->error_rate * 100);
@@ -226,7 +227,7 @@ static void draw_help(Canvas *canvas) {
         "",
         "  q        quit",
         "  p        pause, and go on",
-        "  /        show only what has this text in pod, node or reason; Esc: everything again",
+        "  /        show only rows with this text in pod, node or reason; Esc: everything",
         "  w        only pods that no node was found for",
         "  j, k     further down, and up; g: to the newest",
         "  ?        this help",
@@ -248,7 +249,7 @@ static void draw_foot(Canvas *canvas) {
     if (screen->is_typing)
         buf_printf(&line, "/%s_", screen->filter);
     else if (screen->filter[0])
-        buf_printf(&line, "/%s   Esc: all again   q quit   p pause   ? help", screen->filter);
+        buf_printf(&line, "/%s   Esc: all   q quit   p pause   ? help", screen->filter);
     else
         buf_append(
             &line, STR("q quit   p pause   / filter   w without a node   j k scroll   ? help"));

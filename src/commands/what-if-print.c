@@ -92,21 +92,21 @@ static void print_head(WhatIfPrinter *printer) {
     buf_append(printer->out, STR(" about "));
     count(printer, printer->report->n_pods, "pod", "pods");
     print_span(printer);
-    buf_append(printer->out, STR("\nmade again with "));
+    buf_append(printer->out, STR("\nreplayed with "));
     (void)visible_append(printer->out, printer->with);
     buf_append_char(printer->out, '\n');
     if (n_others > 0) {
         count(printer, n_others, "was", "were");
         buf_append(printer->out,
-            STR(" made by other policies than were in force at the end: what differs in these may "
-                "be\n  due to that\n"));
+            STR(" made by other policies than those in force at the end, which may explain "
+                "differences\n"));
     }
     if (!printer->report->is_whole)
         buf_append(printer->out, STR("time was up: the oldest decisions are not in it\n"));
     if (printer->report->n_changes[WHAT_IF_SKIPPED] > 0) {
         count(printer, printer->report->n_changes[WHAT_IF_SKIPPED], "cannot", "cannot");
         buf_printf(printer->out,
-            " be made again: %s\n",
+            " be replayed: %s\n",
             printer->report->skipped_why ? printer->report->skipped_why : "not all is kept");
     }
 }
@@ -118,8 +118,8 @@ static const struct {
     const char *what, *about;
     bool is_bad;
 } lines[] = {
-    {WHAT_IF_NEWLY_REJECTED, "newly rejected", "some node could take the pod, now none can", true},
-    {WHAT_IF_NEWLY_PASSING, "newly passing", "no node could take the pod, now some can", false},
+    {WHAT_IF_NEWLY_REJECTED, "newly rejected", "some nodes passed, now none passes", true},
+    {WHAT_IF_NEWLY_PASSING, "newly passing", "no node passed, now some pass", false},
     {WHAT_IF_NODES, "other nodes", "other nodes pass; some do before and after", false},
     {WHAT_IF_REASONS,
         "other reasons",
@@ -148,8 +148,8 @@ static void print_counts(WhatIfPrinter *printer) {
 
     if (n_again == 0) {
         buf_append(printer->out,
-            printer->report->n == 0 ? STR("\nnothing has been decided yet\n")
-                                    : STR("\nnone of them can be made again\n"));
+            printer->report->n == 0 ? STR("\nno decisions yet\n")
+                                    : STR("\nnone of them can be replayed\n"));
         return;
     }
     buf_printf(printer->out,
@@ -170,7 +170,7 @@ static void print_counts(WhatIfPrinter *printer) {
     print_line(printer,
         "moved",
         report->n_moved,
-        "pods whose node is lost, or no longer our best",
+        "pods whose node is rejected, or no longer best",
         printer->paint.bold);
 }
 
@@ -185,7 +185,7 @@ static void print_rules(WhatIfPrinter *printer) {
 
     if (printer->report->n_rules == 0)
         return;
-    heading(printer, "rules that did it, in pairs of pod and node");
+    heading(printer, "rules that caused it, in pairs of pod and node");
     buf_printf(printer->out, "  %-48s %11s %11s\n", "RULE", "BEFORE", "AFTER");
     for (size_t i = 0; i < n; i++) {
         const WhatIfRule *rule = &printer->report->rules[i];
@@ -285,7 +285,7 @@ static void print_nodes(WhatIfPrinter *printer) {
 
     if (printer->report->n_nodes == 0)
         return;
-    heading(printer, "how often a node was our best");
+    heading(printer, "how often a node was best");
     buf_printf(printer->out, "  %-48s %11s %11s\n", "NODE", "BEFORE", "AFTER");
     for (size_t i = 0; i < n; i++) {
         const WhatIfNode *node = &printer->report->nodes[i];
@@ -308,24 +308,26 @@ static void print_bounds(WhatIfPrinter *printer) {
         buf_append_char(printer->out, '\n');
         count(printer, printer->report->n_unmeasured, "metric", "metrics");
         buf_append(printer->out,
-            STR(" of these policies nobody had asked for then: absent here, so onMissing "
+            STR(" of these policies were not measured then: absent here, so onMissing "
                 "decides\n"));
     }
     if (printer->is_anonymous)
         buf_append(printer->out,
-            STR("\nnames are hashed in this bundle: rules that take names apart may decide "
+            STR("\nthis bundle is anonymized: rules that match parts of names may decide "
                 "otherwise\n"));
     if (printer->is_check)
         return;
     buf_printf(printer->out,
-        "\n%sExact for our part. Not modelled: which node kube-scheduler takes in the end. Its own "
-        "scores go\nto 1,200 by default, ours add 0 to ",
+        "\n%sExact for berth's verdicts and scores. kube-scheduler's final choice is not replayed: "
+        "its "
+        "own\nscores go to 1,200 by default, berth's add 0 to ",
         printer->paint.dim);
     buf_append_grouped(printer->out, (uint64_t)points);
     buf_printf(printer->out,
-        " (at weight %" PRId64 "): another best changes the outcome\n"
-        "only where its own scores differ by less. And a pod on another node would have changed "
-        "the\ndecisions after it.%s\n",
+        " (at weight %" PRId64 "); another best node\n"
+        "changes the outcome only where its own scores differ by less. A pod on another node "
+        "would\n"
+        "also have changed the decisions after it.%s\n",
         printer->weight,
         printer->paint.off);
     static_assert(SCORE_IN_TREE_MAX == 1200, "the text above says so");

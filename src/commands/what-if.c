@@ -111,7 +111,7 @@ static void show_progress(void *context, size_t done, size_t of) {
         return;
     progress->next_nsec = now + PROGRESS_EVERY_NSEC;
     progress->is_shown = true;
-    (void)fprintf(stderr, "\r%zu of %zu decisions made again …\033[K", done, of);
+    (void)fprintf(stderr, "\r%zu of %zu decisions replayed …\033[K", done, of);
     (void)fflush(stderr);
 }
 

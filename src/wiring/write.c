@@ -109,19 +109,19 @@ static void put_percentage(const SchedulerConfig *config, Buf *out) {
         return;
     if (config->percentage == 100)
         buf_append(out,
-            STR("# Every node is looked at. Left out, kube-scheduler stops at a share of them (50 "
+            STR("# Every node is a candidate. Without this, kube-scheduler stops at a share of "
+                "them (50 "
                 "%\n"
                 "# at 100 nodes, 42 % at 1,000, 10 % at 5,000, 5 % from 5,625 on; never below 100\n"
-                "# nodes), and extenders are asked about these only: when they reject them all, "
-                "the\n"
-                "# pod waits although others would do.\n"));
+                "# nodes), and extenders get only these: if they reject them all,\n"
+                "# the pod stays pending although other nodes are eligible.\n"));
     else
         buf_append(out,
             STR("# Once so many nodes passed its own filters, kube-scheduler stops looking (0: 5 "
                 "to\n"
-                "# 50 %, by the size of the cluster) and asks extenders about these only: when "
-                "they\n"
-                "# reject them all, the pod waits although others would do. 100 looks at all.\n"));
+                "# 50 %, by the size of the cluster) and sends only these to extenders: if they\n"
+                "# reject them all, the pod stays pending although others are eligible. 100: all "
+                "nodes.\n"));
     buf_printf(out, "percentageOfNodesToScore: %d\n", config->percentage);
 }
 
@@ -166,8 +166,7 @@ static void put_weight(const ExtenderEntry *entry, Buf *out) {
 static void put_verbs(const ExtenderEntry *entry, Buf *out) {
     put_string(out, IN, "filterVerb", entry->filter_verb);
     if (entry->preempt_verb.len > 0)
-        buf_append(out,
-            STR(IN "# Which evictions are worth it: none on nodes that policies reject anyway.\n"));
+        buf_append(out, STR(IN "# Prevents evictions on nodes that policies reject anyway.\n"));
     put_string(out, IN, "preemptVerb", entry->preempt_verb);
     if (entry->prioritize_verb.len > 0) {
         put_string(out, IN, "prioritizeVerb", entry->prioritize_verb);
@@ -193,8 +192,8 @@ static void put_tls(const ExtenderEntry *entry, Buf *out) {
     if (has_ca(tls))
         buf_append(out,
             STR(IN
-                "  # Who signed berth's certificate. Never leave it out: with enableHTTPS and\n" IN
-                "  # without a CA kube-scheduler verifies nothing, and says nothing.\n"));
+                "  # The CA of berth's certificate. Never leave it out: with enableHTTPS and\n" IN
+                "  # without a CA kube-scheduler verifies nothing, without a warning.\n"));
     if (tls->is_insecure)
         put_bool(out, IN "  ", "insecure", true);
     put_string(out, IN "  ", "caData", tls->ca_data);
@@ -202,7 +201,7 @@ static void put_tls(const ExtenderEntry *entry, Buf *out) {
     put_string(out, IN "  ", "serverName", tls->server_name);
     if (tls->cert_file.len + tls->cert_data.len > 0)
         buf_append(
-            out, STR(IN "  # What kube-scheduler shows of itself; paths are as it sees them.\n"));
+            out, STR(IN "  # kube-scheduler's client certificate; paths are as it sees them.\n"));
     put_string(out, IN "  ", "certData", tls->cert_data);
     put_string(out, IN "  ", "certFile", tls->cert_file);
     put_string(out, IN "  ", "keyData", tls->key_data);
@@ -213,9 +212,9 @@ static void put_resources(const ExtenderEntry *entry, Buf *out) {
     if (entry->n_managed == 0)
         return;
     buf_append(out,
-        STR(IN
-            "# Only pods that request one of these are asked about. ignoredByScheduler: nodes\n" IN
-            "# need not offer it, berth alone counts it.\n" IN "managedResources:\n"));
+        STR(IN "# Only pods that request one of these are sent to berth. ignoredByScheduler: "
+               "nodes\n" IN "# need not offer it, only berth counts it.\n" IN
+               "managedResources:\n"));
     for (size_t i = 0; i < entry->n_managed; i++) {
         put_string(out, IN "  - ", "name", entry->managed[i].name);
         if (entry->managed[i].is_ignored_by_scheduler)
@@ -226,9 +225,8 @@ static void put_resources(const ExtenderEntry *entry, Buf *out) {
 static void put_ignorable(const ExtenderEntry *entry, Buf *out) {
     if (!entry->is_ignorable)
         buf_append(out,
-            STR(IN
-                "# While berth does not answer, pods wait and are tried again; none is placed\n" IN
-                "# against a policy.\n"));
+            STR(IN "# While berth does not answer, pods stay pending and are retried; none is "
+                   "placed\n" IN "# against a policy.\n"));
     else
         buf_append(out,
             STR(IN "# While berth does not answer, pods are placed as if there were no policies, "
@@ -236,8 +234,7 @@ static void put_ignorable(const ExtenderEntry *entry, Buf *out) {
                    "# no event says so: watch the count of bypassed pods (berth check --live).\n"));
     if (entry->is_ignorable && entry->bind_verb.len > 0)
         buf_append(out,
-            STR(IN
-                "# And from 1.30 on kube-scheduler binds such pods itself, past berth's books.\n"));
+            STR(IN "# And from 1.30 on kube-scheduler binds such pods itself, bypassing berth.\n"));
     put_bool(out, IN, "ignorable", entry->is_ignorable);
 }
 
@@ -247,7 +244,8 @@ static void put_timeout(const ExtenderEntry *entry, Buf *out) {
     if (nsec == 0)
         return;
     buf_append(out,
-        STR(IN "# For one call, from dialling on. kube-scheduler stands still meanwhile, but for "
+        STR(IN "# For one call, including the connection. kube-scheduler is blocked meanwhile, "
+               "except for "
                "bind.\n" IN "httpTimeout: "));
     wiring_print_time(out, nsec);
     buf_append_char(out, '\n');
@@ -255,8 +253,7 @@ static void put_timeout(const ExtenderEntry *entry, Buf *out) {
 
 static void put_node_cache(const ExtenderEntry *entry, Buf *out) {
     if (entry->is_node_cache_capable)
-        buf_append(
-            out, STR(IN "# Nodes are sent by name: berth has a view of the cluster itself.\n"));
+        buf_append(out, STR(IN "# Nodes are sent by name: berth watches the cluster itself.\n"));
     else
         buf_append(out,
             STR(IN "# Whole Node objects are sent with each call: megabytes, and from 1.33 on\n" IN

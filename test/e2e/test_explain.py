@@ -32,7 +32,7 @@ def test_explain_says_what_kubectl_describe_says(cluster, names_mode):
     name = f"{cluster.namespace}/waits"
     told = cluster.run_berth("explain", *access, name, "--policy", policy)
     assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith(f"pod       {name}  asks cpu 900m")
+    assert told.stdout.startswith(f"pod       {name}  requests cpu 900m")
     assert "0 of 3 nodes pass\n" in told.stdout
     for reason in reasons:
         n, text = reason.split(" ", 1)

@@ -283,7 +283,7 @@ def test_no_decisions(start_berth, berth_path, files):
 
 def test_unreachable(berth_path):
     result = run(berth_path, "bundle", "--server", "http://127.0.0.1:1")
-    assert result.returncode == 3 and b"cannot be asked" in result.stderr
+    assert result.returncode == 3 and b"cannot be reached" in result.stderr
 
 
 def test_only_digest(berth, berth_path, tmp_path):
@@ -403,7 +403,7 @@ def test_explain_with_other_policies(bundle, berth_path, tmp_path):
 @pytest.mark.parametrize(
     "arguments,status,text",
     [
-        (["vault/nobody"], 3, "it has no filter about vault/nobody; the newest decision is about"),
+        (["vault/nobody"], 3, "it has no filter for vault/nobody; the newest decision is about"),
         (["nobody"], 2, "NAMESPACE/NAME"),
         ([], 2, "NAMESPACE/NAME"),
         (["vault/kraken-1", "--cluster", "x"], 2, "--bundle has the cluster"),

@@ -98,7 +98,7 @@ def test_defaults(config, policy, berth_path, tmp_path):
     assert got["urlPrefix"] == "http://127.0.0.1:8080"
     assert got["weight"] == 5 and "At most 29 % of a node's total" in out
     assert got["httpTimeout"] == "1s"
-    assert got["ignorable"] is False and "pods wait and are tried again" in out
+    assert got["ignorable"] is False and "pods stay pending and are retried" in out
     assert got["percentageOfNodesToScore"] == 100 and "5 % from 5,625 on" in out
     assert got["leaderElect"] is True and "resourceName" not in got  # the default scheduler's
     assert "schedulerName" not in got and "tlsConfig" not in out and "kubeconfig" not in got

@@ -352,7 +352,7 @@ def test_live_commands_work_meanwhile(environment):
         [BERTH, "top"], [BERTH, "what-if"], ["curl", "-s"], [BERTH, "explain"],
     ]  # fmt: skip
     replayed = paste(pasted[1], environment)
-    assert "Exact for our part" in replayed.stdout, replayed
+    assert "Exact for berth's verdicts" in replayed.stdout, replayed
     ready = paste(pasted[2], environment)
     assert "[+]" in ready.stdout and "readyz check passed" in ready.stdout, ready
     explained = paste(pasted[3], environment)

@@ -25,7 +25,7 @@ SOLVED = {
     ),
     "stale-metrics": (
         r"services/cool on 20 nodes \(onMissing: reject\): e\.g\. \S+: metric load is missing.*"
-        r"× every metric is answered +B505\n.*load of source default is failing: .*connection refused",
+        r"× every metric has an answer +B505\n.*load of source default is failing: .*connection refused",
         r"Prometheus comes back\nshop/api-\w+ +general-\S+ ",
     ),
     "api-down": (

@@ -165,7 +165,7 @@ def test_table(explain):
     result = explain("--now", NOW)
     assert result.returncode == FINE
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "pod       shop/web  asks cpu 500m, memory 1Gi",
+        "pod       shop/web  requests cpu 500m, memory 1Gi",
         "policies  zones, trial (Observe)",
         "not       elsewhere  (another namespace)",
         "not       labelled  (other labels)",
@@ -256,13 +256,13 @@ spec:
     cluster = [node(f"n{i}", cpu=4) for i in range(5)]
     cluster += [pod(f"p{i}", on=f"n{i}", cpu=f"{i}00m") for i in range(1, 5)]
     text = explain(policy=policy, cluster=cluster).stdout
-    assert "5 of 5 nodes pass; the best 2 are offered back (narrow), 3 are not" in text
+    assert "5 of 5 nodes pass; the best 2 are returned (narrow), 3 are not" in text
     assert [(m[0], m[1], bool(m[2])) for m in re.findall(
-        r"^ +(\d)  (n\d) .*?(not offered back)?$", text, re.M)] == [
+        r"^ +(\d)  (n\d) .*?(not returned)?$", text, re.M)] == [
         ("1", "n0", False), ("2", "n1", False), ("3", "n2", True), ("4", "n3", True),
         ("5", "n4", True)]
     one = explain("--node", "n3", policy=policy, cluster=cluster).stdout
-    assert "n3: passed, rank 4 of 5, not offered back: the best 2 are (narrow)\n" in one
+    assert "n3: passed, rank 4 of 5, not returned: the best 2 are (narrow)\n" in one
     value = explain_json(explain, policy=policy, cluster=cluster)
     assert value["counts"] == {"nodes": 5, "passed": 2, "narrowed": 3, "rejected": 0}
     assert value["narrowTo"] == 2

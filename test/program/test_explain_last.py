@@ -41,7 +41,7 @@ def shown(berth_path, berth, name, *options):
     head, _, body = done.stdout.partition("\n\n")
     lines = head.splitlines()
     assert lines[0].startswith(f"pod       {name}")
-    assert re.fullmatch(r"asked     20\S+Z, in [0-9.]+ (µs|ms), decision \d+", lines[1])
+    assert re.fullmatch(r"filter    20\S+Z, in [0-9.]+ (µs|ms), decision \d+", lines[1])
     assert re.fullmatch(r"policy    [0-9a-f]{32}", lines[2])
     assert lines[3].startswith("cluster   generation ")
     assert lines[4:] in ([], ["policies  zones, trial (Observe)"], ["policies  zones"])
@@ -54,7 +54,7 @@ SHARE = (
 COUNTS = """\
 2 of 5 nodes passed
         1  not known to berth
-        1  never offered: kube-scheduler did not ask about them
+        1  not evaluated by berth: filtered out or not sampled by kube-scheduler
 
 RANK  NODE  WIRE  SCORE  =   near
    1  n1      10  100.0     100.0
@@ -106,7 +106,7 @@ not known to berth
 def test_none_passed(berth_path, berth):
     assert shown(berth_path, berth, "prod/db") == """\
 0 of 2 nodes passed
-        3  never offered: kube-scheduler did not ask about them
+        3  not evaluated by berth: filtered out or not sampled by kube-scheduler
 """ + REJECTED + """
 preempt   TIME: eviction on 1 of 2 nodes would help
 """
@@ -116,7 +116,7 @@ def test_one_left(berth_path, berth):
     post(berth, "filter", names("one", "n1", "n3"))
     text = shown(berth_path, berth, "default/one")
     assert "\n   1  n1      10  100.0     100.0\n" in text
-    assert text.endswith("\nNo scores: kube-scheduler does not ask for them when one node is left.\n")
+    assert text.endswith("\nNo scores: kube-scheduler does not request them when one node is left.\n")
 
 
 N1_SCORE = """\
@@ -135,7 +135,7 @@ NOT_OFFERED = "was not offered: kube-scheduler did not ask about this node\n"
         ("n3", "rejected\n", ['label disk is "hdd", must be "ssd"', "needs label disk=ssd on the "]),
         ("n4", "rejected; preemption cannot help\n", ["✗ zones/zone: wrong zone\n", "✗ zones/disk"]),
         ("ghost", "rejected: berth did not know this node\n", []),
-        ("n5", NOT_OFFERED + "\nWhat policies say of it:\nn5: rejected; ", ['label zone is "c", ']),
+        ("n5", NOT_OFFERED + "\nThe policies' verdict on it:\nn5: rejected; ", ['label zone is "c", ']),
         ("nowhere", NOT_OFFERED, []),
     ],
 )
@@ -162,13 +162,13 @@ def test_narrowed(berth_path, start_berth, files):
     assert post(berth, "filter", names("web", *asked)).json()["NodeNames"] == ["m0", "n1"]
     text = shown(berth_path, berth, "default/web")
     assert text.startswith("1,502 of 1,503 nodes passed\n")
-    assert "  1,500  passed, and were not offered back: the policy narrows\n" in text
+    assert "  1,500  passed, but not returned: the policy narrows\n" in text
     assert "\n   1  n1      10  100.0     100.0\n" in text
     assert "\n   2  m0       0    0.0       0.0\n" in text
     one = shown(berth_path, berth, "default/web", "--node", "m1499")
-    assert re.match(r"m1499: passed, rank 1,\d{3} of 1,502, not offered back: the best 2 are", one)
+    assert re.match(r"m1499: passed, rank 1,\d{3} of 1,502, not returned: the best 2 are", one)
     everything = shown(berth_path, berth, "default/web", "--all")
-    ranks = re.findall(r"^ *(\d+)  \S+ +-  .*  not offered back$", everything, re.M)
+    ranks = re.findall(r"^ *(\d+)  \S+ +-  .*  not returned$", everything, re.M)
     assert [int(rank) for rank in ranks] == list(range(3, 1503))
     page = get(berth, "/api/v1/decisions?outcome=narrowed&node=m7").json()["decisions"]
     assert page[0]["counts"]["narrowed"] == 1500
@@ -178,7 +178,7 @@ def test_narrowed(berth_path, start_berth, files):
 def test_latest(berth_path, berth):
     """An old prioritize is none of the newest filter's."""
     post(berth, "filter", names("web", "n1", "n2"))
-    assert "No scores: prioritize has not been asked." in shown(berth_path, berth, "default/web")
+    assert "No scores: prioritize has not been called." in shown(berth_path, berth, "default/web")
     assert "bind" not in shown(berth_path, berth, "default/web")
 
 
@@ -230,9 +230,9 @@ def test_forgotten(berth_path, start_berth, files):
     text = shown(berth_path, berth, "default/web")
     assert "What became of each node is not remembered any more.\n" in text
     why = "what became of its nodes is not kept any more"
-    assert text.endswith(f"\nNo values and parts of scores: {why}\n")
+    assert text.endswith(f"\nValues and parts of scores are not available: {why}\n")
     text = shown(berth_path, berth, "default/web", "--node", "node-0001")
-    assert text.startswith("node-0001: what became of each node is not remembered any more\n\nNo ")
+    assert text.startswith("node-0001: the results of single nodes are no longer remembered\n\nNo ")
     done = explain(berth_path, berth, "default/web", "-o", "json")
     page = json.loads(done.stdout)
     assert page["explanation"] is None and page["unexplained"] == why
@@ -305,7 +305,7 @@ def test_without_scene(berth_path, berth, answer, why):
     assert text.startswith("2 of 5 nodes passed\n        1  zones/zone: wrong zone (preemption ")
     assert ROWS in text
     last = text.splitlines()[-1]
-    assert last.startswith("No values and parts of scores: ") and why in last
+    assert last.startswith("Values and parts of scores are not available: ") and why in last
 
 
 def test_by_token(berth_path, start_berth, files):
@@ -337,13 +337,13 @@ def test_error(berth_path, start_berth, files):
     berth = start_berth("--policy", files / "policy.yaml")
     post(berth, "filter", names("web", "n1"))
     text = shown(berth_path, berth, "default/web")
-    assert text.startswith("answered with an error: berth: node names were sent, but ")
+    assert text.startswith("berth replied with an error: berth: node names were sent, but ")
 
 
 def test_nothing(berth_path, berth):
     done = explain(berth_path, berth, "default/nobody")
     assert done.returncode == 3 and done.stdout == ""
-    assert done.stderr == f"berth explain: {berth.url} remembers no filter about default/nobody\n"
+    assert done.stderr == f"berth explain: {berth.url} remembers no filter for default/nobody\n"
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_unreachable(berth_path):
     command = [berth_path, "explain", "--last", "a/b", "--server", "http://127.0.0.1:1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 3
-    assert done.stderr.startswith("berth explain: http://127.0.0.1:1 cannot be asked: ")
+    assert done.stderr.startswith("berth explain: http://127.0.0.1:1 cannot be reached: ")
 
 
 def test_access(start_berth, files, berth_path, tls):
@@ -384,4 +384,4 @@ def test_access(start_berth, files, berth_path, tls):
     assert last().returncode == 3
     assert last("--cert", good[0]).returncode == 2
     unknown = explain(berth_path, berth, "default/web")
-    assert unknown.returncode == 3 and "cannot be asked" in unknown.stderr
+    assert unknown.returncode == 3 and "cannot be reached" in unknown.stderr

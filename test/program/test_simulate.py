@@ -362,5 +362,5 @@ def test_interrupted_it_tells_what_it_has_and_a_terminal_has_a_bar(berth_path, f
         out.seek(0)
         text = out.read()
     assert b"1/1 [" in bar
-    assert "none was broken off after" in text
+    assert "none was interrupted after" in text
     assert "of 900000 pods" in text

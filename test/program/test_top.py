@@ -115,7 +115,7 @@ def test_top_without_a_berth(berth, berth_path):
     done = subprocess.run([berth_path, "top", "--once", "--server", url], capture_output=True, text=True,
                           timeout=PATIENCE)
     assert done.returncode == 3
-    assert done.stderr.startswith(f"berth top: {url} cannot be asked: ")
+    assert done.stderr.startswith(f"berth top: {url} cannot be reached: ")
 
 
 @pytest.mark.parametrize("arguments", [["--twice"], ["now"], ["--cert", "x.pem"]])

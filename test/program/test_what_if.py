@@ -1,4 +1,4 @@
-"""What-if: decisions that were made, made again with other policies."""
+"""What-if: decisions that were made, replayed with other policies."""
 
 import json
 
