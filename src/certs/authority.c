@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "kube/message.h"
+#include "base/message.h"
 #include "kube/secret.h"
 
 #define SERIAL_SIZE 16u

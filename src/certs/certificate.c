@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <gnutls/x509.h>
 
+#include "base/message.h"
 #include "base/vec.h"
-#include "kube/message.h"
 
 #define NAME_SIZE 1024u
 

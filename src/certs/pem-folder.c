@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/message.h"
 #include "certs/authority.h"
-#include "kube/message.h"
 #include "kube/secret.h"
 
 #define PATH_SIZE 4096u

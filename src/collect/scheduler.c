@@ -14,12 +14,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/diag.h"
+#include "base/url.h"
 #include "certs/certificate.h"
 #include "checkup/address.h"
 #include "collect/collect.h"
 #include "collect/scheduler-pod.h"
 #include "input/file.h"
-#include "kube/pod-path.h"
+#include "kube/api-objects.h"
 #include "json/read.h"
 
 #define HINT_MAX ((size_t)16 * 1024)

@@ -7,13 +7,13 @@
 #include "base/buf.h"
 #include "base/calendar.h"
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/shell.h"
 #include "base/visible.h"
 #include "certs/authority.h"
 #include "certs/certificate.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "kube/message.h"
 #include "kube/secret.h"
 
 #define REPORT_MAX ((size_t)2 * 1024 * 1024)

@@ -12,13 +12,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/message.h"
 #include "certs/authority.h"
 #include "certs/certificate.h"
 #include "certs/pem-folder.h"
 #include "cli/terminal.h"
 #include "commands/certs-report.h"
 #include "commands/commands.h"
-#include "kube/message.h"
 
 #define DAY_SEC INT64_C(86400)
 #define CA_DAYS 3650

@@ -24,7 +24,7 @@
 #include "extender/verbs.h"
 #include "extender/view.h"
 #include "history/recent-pods.h"
-#include "kube/event-poster.h"
+#include "kube/api-writes.h"
 #include "model/pod.h"
 
 #define KUBE_EVENTS_POD_SEC 300

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/nsec.h"
 #include "base/origin.h"
+#include "kube/exec.h"
 #include "kube/kubeconfig.h"
-#include "kube/message.h"
-#include "kube/plugin.h"
 #include "kube/secret.h"
 
 #define KUBECONFIG_FILES_MAX 64u

@@ -21,12 +21,13 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/message.h"
 #include "base/str.h"
 #include "kube/header.h"
 
 typedef struct Access Access;
 
-#define ACCESS_ERROR_MAX 1024u
+#define ACCESS_ERROR_MAX MESSAGE_MAX
 #define ACCESS_FILE_MAX ((size_t)1024 * 1024) /* a kubeconfig, a certificate, a key */
 #define ACCESS_TOKEN_MAX ((size_t)64 * 1024)  /* a token, from a file or a plugin */
 #define ACCESS_PASSWORD_MAX ((size_t)4096)

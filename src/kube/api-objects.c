@@ -1,5 +1,10 @@
+/* Reads events of a watch, Status, metadata and pages of a list; writes what objects share. */
+
 #include "kube/api-objects.h"
 
+#include "base/calendar.h"
+#include "base/nsec.h"
+#include "base/url.h"
 #include "json/read.h"
 
 /* The API server's word, in details.causes, for "I am behind". */
@@ -200,4 +205,25 @@ bool list_page_read(Str text, Arena *arena, ListPage *ret) {
     json_end(&reader);
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->version) &&
            (str_has_prefix(ret->items, STR("[")) || str_eq(ret->items, STR("null")));
+}
+
+/* --- writing --- */
+
+void pod_path(Buf *out, Str namespace, Str name) {
+    buf_append(out, STR("/api/v1/namespaces/"));
+    url_escape(out, namespace);
+    buf_append(out, STR("/pods/"));
+    url_escape(out, name);
+}
+
+void micro_time_write(JsonWriter *writer, Str key, int64_t wall_nsec) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(64);
+    int64_t nanos = wall_nsec % NSEC_PER_SEC;
+
+    calendar_print(wall_nsec / NSEC_PER_SEC, 0, &text);
+    if (text.len > 0)
+        text.len--; /* the Z */
+    buf_printf(&text, ".%06dZ", (int)(nanos < 0 ? 0 : nanos / 1000));
+    json_write_key(writer, key);
+    json_write_string(writer, buf_str(&text));
 }

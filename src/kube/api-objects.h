@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * What the API server says about things, rather than the things themselves: an event of a
- * watch, a Status, the metadata of an object, the head of a list.
+ * What API objects have in common: events of a watch, Status, metadata, pages of a list; the path
+ * of a pod and MicroTime.
  *
- * Only what is named here is read and validated; the rest is skipped by its brackets.
+ * Only the fields named here are read and validated; the rest is skipped by its brackets.
  * Strings are slices of the input where they can be, else in the arena.
  */
 
@@ -13,8 +13,10 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "json/write.h"
 
 /* One document of a watch. */
 typedef enum WatchEventType {
@@ -67,3 +69,10 @@ typedef struct ListPage {
 } ListPage;
 
 bool list_page_read(Str text, Arena *arena, ListPage *ret) MUST_CHECK;
+
+/* Appends the path of a pod. */
+void pod_path(Buf *out, Str namespace, Str name);
+
+/* A member of the object that is being written: the time of coordination.k8s.io and events.k8s.io,
+ * always with six digits behind the point. @wall_nsec: since 1970. */
+void micro_time_write(JsonWriter *writer, Str key, int64_t wall_nsec);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "kube/binding.h"
-#include "kube/message.h"
 
 static_assert(LEASE_RENEW_SEC + BINDING_POST_SEC <= LEASE_DURATION_SEC,
     "a Binding is over before somebody else may bind");

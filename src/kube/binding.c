@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/nsec.h"
+#include "base/url.h"
 #include "kube/api-objects.h"
-#include "kube/pod-path.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -176,13 +176,6 @@ static void on_posted(Binding *binding, const CallResult *result) {
 
 /* --- calls -------------------------------------------------------------------------------- */
 
-static bool on_data(void *context, Str bytes) {
-    Binding *binding = context;
-
-    buf_append(&binding->answer, bytes);
-    return buf_error(&binding->answer) == 0;
-}
-
 /* Reading the pod does no harm at any time. */
 static bool may_send(void *context) {
     const Binding *binding = context;
@@ -241,14 +234,14 @@ static void write_body(const BindingOptions *options, Buf *out) {
 /* False when out of memory. */
 static bool start_call(Binding *binding, const char *subresource, CallOptions *call) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES);
-    const CallHandler handler = {
-        .context = binding, .may_send = may_send, .data = on_data, .done = on_done};
+    const CallHandler handler = {.context = binding, .may_send = may_send, .done = on_done};
 
     buf_done(&binding->answer);
     binding->retry_at = INT64_MAX;
     write_path(&binding->options, subresource, &path);
     call->path = url_text(&path);
     call->bytes_max = BINDING_ANSWER_MAX;
+    call->answer = &binding->answer;
     if (call->path)
         binding->call = client_call(binding->options.client, call, &handler);
     return binding->call != NULL;

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/message.h"
 #include "kube/api-objects.h"
 #include "kube/client.h"
-#include "kube/message.h"
 
 typedef struct Answer {
     Buf body;
@@ -25,13 +25,6 @@ static void take_head(void *context, const CallHead *head) {
     Answer *answer = context;
 
     answer->date_sec = head->date_sec;
-}
-
-static bool take_data(void *context, Str bytes) {
-    Answer *answer = context;
-
-    buf_append(&answer->body, bytes);
-    return buf_error(&answer->body) == 0;
 }
 
 static void take_end(void *context, const CallResult *result) {
@@ -58,9 +51,9 @@ static int await(Client *client, const BlockingRequest *request, Answer *answer)
         .total_sec = request->sec > 0 ? request->sec : BLOCKING_CLIENT_SEC,
         .bytes_max = bytes_max(request),
         .accepts_401 = request->accepts_401,
+        .answer = &answer->body,
     };
-    const CallHandler handler = {
-        .context = answer, .head = take_head, .data = take_data, .done = take_end};
+    const CallHandler handler = {.context = answer, .head = take_head, .done = take_end};
 
     if (!client_call(client, &options, &handler))
         return -ENOMEM;

@@ -1,22 +1,20 @@
 #pragma once
 
 /*
- * What the files of the client share. client.h is the contract: nobody else includes this.
+ * Shared by the files of the client:
  *
- *     client.c           clients and calls: made, cancelled, freed
- *     client-loop.c      turns: what begins, what has ended, whose time is over
- *     client-attempt.c   one attempt of a call: what libcurl is told, and asks
- *     client-answer.c    what comes back
- *     client-explain.c   what libcurl and GnuTLS say, for people
+ *     client.c           clients, calls and the loop: what begins, has ended, or is over time
+ *     client-attempt.c   one attempt of a call: libcurl's options and callbacks, the answer
+ *     client-explain.c   errors of libcurl and GnuTLS, for people
  */
 
 #include <curl/curl.h>
 
 #include "base/buf.h"
+#include "base/message.h"
 #include "base/origin.h"
 #include "kube/client.h"
 #include "kube/identity.h"
-#include "kube/message.h"
 #include "kube/proxy.h"
 
 #define CONTENT_TYPE_MAX 128u
@@ -36,7 +34,7 @@ struct Call {
     uint64_t born; /* in this turn; begun in a later one */
 
     CallHandler handler;
-    CallOptions limits; /* of it only what is no pointer */
+    CallOptions limits; /* of its pointers only answer */
     char *method, *path;
     char *content_line; /* "Content-Type: …", for libcurl */
     Buf body;
@@ -83,7 +81,7 @@ struct ClientLoop {
 
 /* --- client.c --- */
 
-/* Says why the call ends; the first reason counts. */
+/* Sets why the call ends; the first reason counts. */
 __attribute__((format(printf, 3, 4))) void call_stop(
     Call *call, CallOutcome why, const char *format, ...);
 
@@ -95,24 +93,15 @@ int client_identify(Client *client, char *error);
 
 /* --- client-attempt.c --- */
 
-/* False: it cannot be made, and call_stop() says why. */
+/* False: it cannot be made; call_stop() was called. */
 bool attempt_start(Call *call);
 
 /* The transfer, and what belongs to it, is gone; also when there is none. */
 void attempt_end(Call *call);
 
-/* --- client-answer.c --- */
-
-/* Nothing has come yet. */
-void answer_reset(Call *call);
-
-/* libcurl's CURLOPT_HEADERFUNCTION and CURLOPT_WRITEFUNCTION; @context is the call. */
-size_t answer_header(char *bytes, size_t size, size_t n, void *context);
-size_t answer_data(char *bytes, size_t size, size_t n, void *context);
-
 /* --- client-explain.c --- */
 
-/* An attempt has ended with @code and without an answer: says why (call_stop()). */
+/* An attempt has ended with @code and without an answer: sets why, by call_stop(). */
 void client_explain(Call *call, CURLcode code);
 
 /* The server does not accept our credentials, and that is not an answer to hand on. */

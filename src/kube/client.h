@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "kube/access.h"
@@ -72,7 +73,7 @@ typedef struct CallHandler {
      * NULL: always. Neither starts nor cancels calls. */
     bool (*may_send)(void *context);
     void (*head)(void *context, const CallHead *head); /* may be NULL */
-    bool (*data)(void *context, Str bytes);            /* false ends the call; NULL: dropped */
+    bool (*data)(void *context, Str bytes);            /* false ends the call; NULL: to answer */
     void (*done)(void *context, const CallResult *result);
 } CallHandler;
 
@@ -86,7 +87,8 @@ typedef struct CallOptions {
     unsigned first_byte_sec;  /* 0: none. From the start of the call to its status line */
     unsigned silence_sec;     /* 0: none. Without a byte, once the answer has begun */
     unsigned total_sec;       /* 0: none */
-    uint64_t bytes_max;       /* of the answer; 0: none (streams count their own frames) */
+    uint64_t bytes_max;       /* of the answer; 0: none (streams have ceilings of their own) */
+    Buf *answer;              /* where its body goes without data(); NULL: dropped */
     bool accepts_401;         /* a 401 is an answer like any other, not CALL_UNAUTHORIZED */
 } CallOptions;
 

@@ -1,10 +1,8 @@
 /*
- * The sink of a reflector: objects are decoded and go into the store. What cannot be read, or is
- * one too many, is passed over, and said now and then; what cannot even be told apart makes the
- * reflector list anew.
+ * The sink of a reflector: decodes objects into the store. Objects that cannot be read, or are too
+ * many, are skipped, which is reported now and then. Text that is not JSON makes the reflector list
+ * again.
  */
-
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "kube/cluster-watcher-internal.h"
@@ -20,9 +18,9 @@ typedef struct Object {
     Str name;
 } Object;
 
-static void say_unfit(WatchedResource *resource, Str name, const char *why) {
-    if (watcher_may_say(&resource->unfit_said_at))
-        watcher_say(resource->watcher,
+static void notify_skipped(WatchedResource *resource, Str name, const char *why) {
+    if (watcher_may_notify(&resource->skipped_reported_at))
+        watcher_notify(resource->watcher,
             (WatcherNotice){
                 .event = WATCHER_OBJECT_SKIPPED, .kind = resource->kind, .name = name, .why = why});
 }
@@ -59,14 +57,14 @@ static int decode(WatchedResource *resource, Str text, Object *ret) {
         break;
     }
     json_describe(&reader, why, sizeof(why));
-    say_unfit(resource, ret->name, why);
+    notify_skipped(resource, ret->name, why);
     return SINK_UNFIT;
 }
 
-/* The store's answer as a sink's. */
+/* A result of the store as one of the sink. */
 static int taken(WatchedResource *resource, const Object *object, int r) {
     if (r == STORE_FULL) {
-        say_unfit(resource, object->name, "there are too many");
+        notify_skipped(resource, object->name, "there are too many");
         return SINK_UNFIT;
     }
     return r < 0 ? r : 0;
@@ -132,34 +130,34 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
     return taken(resource, &object, r);
 }
 
-/* --- what people are told ------------------------------------------------------------------ */
+/* --- notices ------------------------------------------------------------------------------- */
 
-/* Also for what was not said at once: the last word is to be the truth. */
-static void say_connected(WatchedResource *resource) {
-    if (!resource->is_connected || resource->says_connected ||
-        !watcher_may_say(&resource->connected_said_at))
+/* Also later, if it was not reported at once: the last notice is to be the truth. */
+static void notify_connected(WatchedResource *resource) {
+    if (!resource->is_connected || resource->has_reported_connected ||
+        !watcher_may_notify(&resource->connected_reported_at))
         return;
-    resource->says_connected = true;
-    watcher_say(
+    resource->has_reported_connected = true;
+    watcher_notify(
         resource->watcher, (WatcherNotice){.event = WATCHER_CONNECTED, .kind = resource->kind});
 }
 
-static void say_lost(WatchedResource *resource, const char *why, int64_t retry_nsec) {
-    if (!watcher_may_say(&resource->lost_said_at))
+static void notify_lost(WatchedResource *resource, const char *why, int64_t retry_nsec) {
+    if (!watcher_may_notify(&resource->lost_reported_at))
         return;
-    resource->says_connected = false;
-    watcher_say(resource->watcher,
+    resource->has_reported_connected = false;
+    watcher_notify(resource->watcher,
         (WatcherNotice){.event = WATCHER_LOST,
             .kind = resource->kind,
             .why = why,
             .msec = retry_nsec / NSEC_PER_MSEC});
 }
 
-static void say_synced(const WatchedResource *resource) {
+static void notify_listed(const WatchedResource *resource) {
     StoreFigures figures;
 
     store_figures(resource->watcher->store, &figures);
-    watcher_say(resource->watcher,
+    watcher_notify(resource->watcher,
         (WatcherNotice){.event = WATCHER_LISTED,
             .kind = resource->kind,
             .n = resource->kind == WATCHER_NODES ? figures.n_nodes : figures.n_pods,
@@ -172,18 +170,18 @@ static void on_notice(void *context, ReflectorNotice what, const char *why, int6
     switch (what) {
     case REFLECTOR_CONNECTED:
         resource->is_connected = true;
-        say_connected(resource);
+        notify_connected(resource);
         break;
     case REFLECTOR_SYNCED:
-        say_synced(resource);
+        notify_listed(resource);
         break;
     case REFLECTOR_EXPIRED:
-        watcher_say(resource->watcher,
+        watcher_notify(resource->watcher,
             (WatcherNotice){.event = WATCHER_RELISTING, .kind = resource->kind, .why = why});
         break;
     case REFLECTOR_LOST:
         resource->is_connected = false;
-        say_lost(resource, why, retry_nsec);
+        notify_lost(resource, why, retry_nsec);
         break;
     }
 }
@@ -219,31 +217,6 @@ bool watched_resource_init(
 int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec) {
     int64_t next_at = reflector_tick(resource->reflector, now_nsec);
 
-    say_connected(resource);
+    notify_connected(resource);
     return next_at;
-}
-
-void watched_resource_status(const WatchedResource *resource, WatcherKindStatus *ret) {
-    const ReflectorFigures *figures = reflector_figures(resource->reflector);
-
-    *ret = (WatcherKindStatus){
-        .is_synced = figures->is_synced,
-        .is_connected = figures->is_connected,
-        .synced_at_nsec = figures->synced_at_nsec,
-        .heard_at_nsec = figures->heard_at_nsec,
-        .n_lists = figures->n_lists,
-        .n_watches = figures->n_watches,
-        .n_restarts = figures->n_restarts,
-        .n_added = figures->n_added,
-        .n_modified = figures->n_modified,
-        .n_deleted = figures->n_deleted,
-        .n_bookmarks = figures->n_bookmarks,
-        .n_errors = figures->n_errors,
-        .n_unknown = figures->n_unknown,
-        .n_malformed = figures->n_malformed,
-        .n_unfit = figures->n_unfit,
-        .n_bytes = figures->n_bytes,
-        .n_failures = figures->n_failures,
-    };
-    (void)snprintf(ret->last_error, sizeof(ret->last_error), "%s", figures->last_error);
 }

@@ -1,11 +1,12 @@
 /*
- * The thread turns: it takes what others left, does what is due, shows what is new, and waits for
- * the network. Everything it owns is touched by nobody else; locks are for what goes in and out.
+ * The thread: each turn takes binds, lets reflectors, lease and binder do what is due, publishes
+ * what is new, and waits for the network. No other thread touches what it owns.
  */
 
 #include "kube/cluster-watcher.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,99 +17,307 @@
 #include "base/deadline.h"
 #include "base/thread.h"
 #include "kube/cluster-watcher-internal.h"
-#include "model/node.h"
 
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024) /* of one object while it is decoded */
 #define WAIT_MAX_MSEC 1000                       /* the loop turns at least this often */
 #define PAUSE_USEC 100000                        /* when waiting itself fails */
-#define SAY_PAUSE_NSEC (10 * NSEC_PER_SEC)       /* between words about the same trouble */
-#define EXPIRE_PAUSE_NSEC NSEC_PER_SEC           /* between walks over the ledger */
+#define NOTICE_PAUSE_NSEC (10 * NSEC_PER_SEC)    /* between notices about the same trouble */
+#define EXPIRE_PAUSE_NSEC NSEC_PER_SEC           /* between walks over assumed pods */
+#define PUBLISH_PAUSE_NSEC NSEC_PER_SEC          /* after a snapshot could not be made, or shown */
+#define BINDS_AT_ONCE 64u
 
 const char *watcher_kind_name(WatcherKind kind) {
     return kind == WATCHER_NODES ? "nodes" : "pods";
 }
 
-static int64_t later(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
+/* --- notices ------------------------------------------------------------------------------- */
 
-/* --- what people are told ------------------------------------------------------------------ */
-
-bool watcher_may_say(int64_t *at) {
+bool watcher_may_notify(int64_t *at) {
     int64_t now = clock_monotonic_nsec();
 
-    if (*at != 0 && now - *at < SAY_PAUSE_NSEC)
+    if (*at != 0 && now - *at < NOTICE_PAUSE_NSEC)
         return false;
     *at = now;
     return true;
 }
 
-void watcher_say(const ClusterWatcher *watcher, WatcherNotice notice) {
+void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice) {
     notice.server = access_server(watcher->access);
     notice.origin = access_origin(watcher->access);
     if (watcher->callbacks.notice)
         watcher->callbacks.notice(watcher->callbacks.context, &notice);
 }
 
-static void say_start(const ClusterWatcher *watcher) {
-    watcher_say(watcher, (WatcherNotice){.event = WATCHER_FOLLOWING});
-    if (access_is_insecure(watcher->access))
-        watcher_say(watcher, (WatcherNotice){.event = WATCHER_INSECURE});
+/* That the right for a write is missing is reported once. */
+static void notify_forbidden(
+    ClusterWatcher *watcher, WriteQueue *queue, bool *has_reported, WatcherEvent event) {
+    if (*has_reported || !write_queue_figures(queue).is_forbidden)
+        return;
+    *has_reported = true;
+    watcher_notify(watcher, (WatcherNotice){.event = event});
 }
 
-/* --- messages ------------------------------------------------------------------------------ */
+/* --- from other threads -------------------------------------------------------------------- */
 
 int watcher_bind(ClusterWatcher *watcher, BindJob *job) {
-    int r = inbox_add_bind(watcher->inbox, job);
+    int r = 0;
 
+    pthread_mutex_lock(&watcher->lock);
+    if (watcher->is_ending) {
+        r = -ESHUTDOWN;
+    } else if (watcher->n_binds == WATCHER_BINDS_MAX) {
+        r = -EBUSY;
+    } else {
+        watcher->binds[(watcher->first_bind + watcher->n_waiting_binds++) % WATCHER_BINDS_MAX] =
+            job;
+        watcher->n_binds++;
+    }
+    pthread_mutex_unlock(&watcher->lock);
     if (r == 0)
         client_wake(watcher->client);
     return r;
 }
 
 void watcher_mark_node(ClusterWatcher *watcher, Str node) {
-    if (!node_name_is_valid(node))
-        return;
-    inbox_add_mark(watcher->inbox, node);
-    client_wake(watcher->client);
-}
-
-void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event) {
-    if (watcher->poster && event_poster_add(watcher->poster, event))
+    if (mark_queue_add(watcher->marks, node, WATCHER_RETRY_ANNOTATION, clock_wall_nsec()))
         client_wake(watcher->client);
 }
 
-static void post_events(ClusterWatcher *watcher, int64_t now) {
-    if (!watcher->poster)
-        return;
-    event_poster_tick(watcher->poster, now);
-    if (event_poster_figures(watcher->poster).is_forbidden && !watcher->has_said_no_events) {
-        watcher->has_said_no_events = true;
-        watcher_say(watcher, (WatcherNotice){.event = WATCHER_EVENTS_FORBIDDEN});
+void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event) {
+    if (watcher->events &&
+        event_queue_add(watcher->events, event, watcher->options.identity, clock_wall_nsec()))
+        client_wake(watcher->client);
+}
+
+/* Those that have not been taken yet, the oldest first; how many. */
+static size_t take_waiting_binds(ClusterWatcher *watcher, BindJob *ret[static BINDS_AT_ONCE]) {
+    size_t n = 0;
+
+    pthread_mutex_lock(&watcher->lock);
+    for (; n < BINDS_AT_ONCE && watcher->n_waiting_binds > 0; n++) {
+        ret[n] = watcher->binds[watcher->first_bind];
+        watcher->first_bind = (watcher->first_bind + 1) % WATCHER_BINDS_MAX;
+        watcher->n_waiting_binds--;
     }
+    pthread_mutex_unlock(&watcher->lock);
+    return n;
 }
 
 /* Whether there may be more. */
 static bool take_binds(ClusterWatcher *watcher) {
-    BindJob *jobs[INBOX_BINDS_AT_ONCE];
-    size_t n = inbox_take_binds(watcher->inbox, jobs);
+    BindJob *jobs[BINDS_AT_ONCE];
+    size_t n = take_waiting_binds(watcher, jobs);
 
     for (size_t i = 0; i < n; i++)
         binder_add(watcher->binder, jobs[i]);
-    return n == INBOX_BINDS_AT_ONCE;
+    return n == BINDS_AT_ONCE;
 }
 
-static void take_marks(ClusterWatcher *watcher) {
-    _cleanup_(buf_done) Buf names = inbox_take_marks(watcher->inbox);
-    Str rest = buf_str(&names), name;
+static void send_writes(ClusterWatcher *watcher, int64_t now) {
+    write_queue_tick(watcher->marks, now);
+    notify_forbidden(
+        watcher, watcher->marks, &watcher->has_reported_marks, WATCHER_MARKS_FORBIDDEN);
+    if (!watcher->events)
+        return;
+    write_queue_tick(watcher->events, now);
+    notify_forbidden(
+        watcher, watcher->events, &watcher->has_reported_events, WATCHER_EVENTS_FORBIDDEN);
+}
 
-    while (str_split(&rest, '\n', &name))
-        if (!str_is_empty(name))
-            (void)node_marker_add(watcher->marker, name);
-    if (node_marker_figures(watcher->marker).is_forbidden && !watcher->has_said_forbidden) {
-        watcher->has_said_forbidden = true;
-        watcher_say(watcher, (WatcherNotice){.event = WATCHER_MARKS_FORBIDDEN});
+/* --- the lease ----------------------------------------------------------------------------- */
+
+/* Reported now and then while this berth is asked and another one binds. */
+static void notify_held_elsewhere(ClusterWatcher *watcher, const LeaseStatus *lease) {
+    const LeaseStatus *before = &watcher->lease_reported;
+    bool is_trouble = lease->error[0] != '\0';
+    bool is_other = lease->holder[0] != '\0' && strcmp(lease->holder, before->holder) != 0;
+
+    if (lease->is_held || !lease->is_wanted)
+        return;
+    if (is_trouble && (strcmp(lease->error, before->error) != 0 || !before->is_wanted) &&
+        watcher_may_notify(&watcher->lease_reported_at))
+        watcher_notify(
+            watcher, (WatcherNotice){.event = WATCHER_LEASE_FAILED, .why = lease->error});
+    else if (is_other && !is_trouble && strcmp(lease->holder, watcher->options.identity) != 0)
+        watcher_notify(
+            watcher, (WatcherNotice){.event = WATCHER_LEASE_HELD_ELSEWHERE, .why = lease->holder});
+}
+
+static void on_lease_changed(void *context) {
+    ClusterWatcher *watcher = context;
+    const LeaseStatus *before = &watcher->lease_reported;
+    LeaseStatus lease;
+
+    bind_permit_status(watcher->permit, &lease);
+    if (lease.is_held && !before->is_held)
+        watcher_notify(
+            watcher, (WatcherNotice){.event = WATCHER_LEASE_TAKEN, .why = before->holder});
+    else if (!lease.is_held && before->is_held && lease.n_lost > before->n_lost)
+        watcher_notify(watcher,
+            (WatcherNotice){
+                .event = WATCHER_LEASE_LOST, .why = lease.error[0] ? lease.error : lease.holder});
+    else if (!lease.is_held && before->is_held)
+        watcher_notify(watcher, (WatcherNotice){.event = WATCHER_LEASE_RELEASED});
+    else
+        notify_held_elsewhere(watcher, &lease);
+    watcher->lease_reported = lease;
+}
+
+/* In the steady state both flags are set, and nothing is written. */
+void watcher_note_asked(ClusterWatcher *watcher) {
+    if (!watcher->permit)
+        return;
+    if (!atomic_load_explicit(&watcher->is_asked, memory_order_relaxed))
+        atomic_store(&watcher->is_asked, true);
+    if (!atomic_load(&watcher->is_wanted))
+        client_wake(watcher->client);
+}
+
+/* The flag that is set first is read last, so that a note is never between the two. The lease is
+ * wanted while there are jobs, too: it is not given up while a Binding is under way. */
+static int64_t tick_lease(ClusterWatcher *watcher, int64_t now_nsec) {
+    LeaseStatus lease;
+    int64_t next_at;
+
+    if (!watcher->permit)
+        return INT64_MAX;
+    if (atomic_exchange(&watcher->is_asked, false) || !binder_is_idle(watcher->binder))
+        bind_permit_request(watcher->permit, now_nsec);
+    next_at = bind_permit_tick(watcher->permit, now_nsec);
+    bind_permit_status(watcher->permit, &lease);
+    atomic_store(&watcher->is_wanted, lease.is_wanted);
+    return !lease.is_wanted && atomic_load(&watcher->is_asked) ? now_nsec : next_at;
+}
+
+/* For the binder. */
+static bool may_bind(void *context, char *error) {
+    const ClusterWatcher *watcher = context;
+
+    if (!watcher->permit || bind_permit_is_valid(watcher->permit, clock_monotonic_nsec()))
+        return true;
+    if (error)
+        bind_permit_explain(watcher->permit, error, WATCHER_ERROR_MAX);
+    return false;
+}
+
+/* --- snapshots ----------------------------------------------------------------------------- */
+
+static void notify_synced(const ClusterWatcher *watcher) {
+    StoreFigures figures;
+
+    store_figures(watcher->store, &figures);
+    watcher_notify(watcher,
+        (WatcherNotice){.event = WATCHER_SYNCED,
+            .n_nodes = figures.n_nodes,
+            .n_pods = figures.n_pods,
+            .msec = (clock_monotonic_nsec() - watcher->began_at) / NSEC_PER_MSEC});
+}
+
+static bool is_complete(const ClusterWatcher *watcher) {
+    for (size_t i = 0; i < _WATCHER_KINDS; i++)
+        if (!reflector_figures(watcher->resources[i].reflector)->is_synced)
+            return false;
+    return true;
+}
+
+/* 0, or -ENOMEM: the one there is stays. */
+static int make_snapshot(ClusterWatcher *watcher) {
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    int r = store_publish(watcher->store, &snapshot);
+
+    if (r < 0)
+        return r;
+    if (snapshot == watcher->snapshot)
+        return 0;
+    snapshot_unref(watcher->snapshot);
+    watcher->snapshot = TAKE_PTR(snapshot);
+    watcher->is_published = false;
+    return 0;
+}
+
+/* Whether the callback took it; one that it did not take stays the newest, and is shown again. */
+static bool publish_snapshot(ClusterWatcher *watcher) {
+    if (!watcher->callbacks.publish(watcher->callbacks.context, watcher->snapshot))
+        return false;
+    if (watcher->n_published++ == 0)
+        notify_synced(watcher);
+    watcher->is_published = true;
+    atomic_store_explicit(&watcher->is_synced, true, memory_order_release);
+    return true;
+}
+
+/* The first event after a quiet time is published at once, those behind it a turn later: a burst
+ * costs as many snapshots as it lasts turns. Returns when it is due. */
+static int64_t publish(ClusterWatcher *watcher, int64_t now_nsec) {
+    int64_t due = watcher->published_at + WATCHER_TURN_MSEC * NSEC_PER_MSEC;
+    bool has_news = !watcher->snapshot || !watcher->is_published || store_is_dirty(watcher->store);
+
+    if (!has_news || !is_complete(watcher))
+        return INT64_MAX;
+    if (now_nsec < watcher->publish_at)
+        return watcher->publish_at;
+    if (!watcher->is_urgent && now_nsec < due)
+        return due;
+    watcher->is_urgent = false;
+    if (make_snapshot(watcher) < 0 || (!watcher->is_published && !publish_snapshot(watcher))) {
+        watcher->publish_at = clock_monotonic_nsec() + PUBLISH_PAUSE_NSEC;
+        return watcher->publish_at;
     }
+    watcher->published_at = clock_monotonic_nsec();
+    return INT64_MAX;
+}
+
+/* For the binder: what a job is judged by. Published before the loop waits, and so before a Binding
+ * leaves, unless publish() does not take it. */
+static Snapshot *current_snapshot(void *context) {
+    ClusterWatcher *watcher = context;
+
+    if (!is_complete(watcher) || make_snapshot(watcher) < 0)
+        return NULL;
+    watcher->is_urgent = true;
+    return watcher->snapshot;
+}
+
+/* --- figures ------------------------------------------------------------------------------- */
+
+static void update_status(ClusterWatcher *watcher) {
+    StoreFigures store;
+    WatcherStatus status;
+
+    store_figures(watcher->store, &store);
+    status = (WatcherStatus){
+        .n_nodes = store.n_nodes,
+        .n_pods = store.n_pods,
+        .n_assumed = store.n_assumed,
+        .n_resources_left_out = store.n_resources_left_out,
+        .n_published = watcher->n_published,
+        .n_bound = watcher->n_bound,
+        .n_bind_failed = watcher->n_bind_failed,
+        .n_expired = watcher->n_expired,
+        .marks = write_queue_figures(watcher->marks),
+        .has_lease = watcher->permit,
+        .posts_events = watcher->events,
+    };
+    for (size_t i = 0; i < _WATCHER_KINDS; i++)
+        status.kinds[i] = *reflector_figures(watcher->resources[i].reflector);
+    (void)snprintf(status.server, sizeof(status.server), "%s", access_server(watcher->access));
+    if (watcher->permit)
+        bind_permit_status(watcher->permit, &status.lease);
+    if (watcher->events)
+        status.events = write_queue_figures(watcher->events);
+    pthread_mutex_lock(&watcher->lock);
+    watcher->status = status;
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+void watcher_status(ClusterWatcher *watcher, WatcherStatus *ret) {
+    pthread_mutex_lock(&watcher->lock);
+    *ret = watcher->status;
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+bool watcher_is_synced(ClusterWatcher *watcher) {
+    return atomic_load_explicit(&watcher->is_synced, memory_order_acquire);
 }
 
 /* --- the thread ---------------------------------------------------------------------------- */
@@ -118,15 +327,17 @@ static void on_bind_ended(void *context, BindEnd end) {
 
     watcher->n_bound += end == BIND_BOUND;
     watcher->n_bind_failed += end == BIND_FAILED;
-    if (end == BIND_FAILED) /* an older entry of the ledger may be back, that ends sooner */
+    if (end == BIND_FAILED) /* an older assumed pod may be back, that expires sooner */
         watcher->expire_at =
             clock_earlier(watcher->expire_at, clock_monotonic_nsec() + EXPIRE_PAUSE_NSEC);
-    inbox_note_bind_ended(watcher->inbox);
+    pthread_mutex_lock(&watcher->lock);
+    watcher->n_binds--;
+    pthread_mutex_unlock(&watcher->lock);
 }
 
-/* Forgets bound pods that the watch should have shown by now. What it has not had the chance
- * to show is not over: until it goes on, we look again once in a while. Whatever is assumed
- * in between ends after what was there, so that the ledger need not be walked for it. */
+/* Forgets bound pods that the watch should have shown by now. Those that it has had no chance to
+ * show do not expire: until it goes on, this looks again once in a while. A pod that is assumed in
+ * between expires after those that were there, so that they need not be looked through for it. */
 static int64_t expire(ClusterWatcher *watcher, int64_t now) {
     int64_t proven = reflector_figures(watcher->resources[WATCHER_PODS].reflector)->synced_at_nsec;
     StoreFigures figures;
@@ -142,10 +353,13 @@ static int64_t expire(ClusterWatcher *watcher, int64_t now) {
         return watcher->expire_at;
     n = store_expire(watcher->store, clock_earlier(now, proven), &next_at);
     if (n > 0)
-        watcher_say(watcher, (WatcherNotice){.event = WATCHER_ASSUMED_EXPIRED, .n = n});
+        watcher_notify(watcher, (WatcherNotice){.event = WATCHER_ASSUMED_EXPIRED, .n = n});
     watcher->n_expired += n;
-    watcher->expire_at = next_at == INT64_MAX ? 0 : later(next_at, now + EXPIRE_PAUSE_NSEC);
-    return next_at == INT64_MAX ? INT64_MAX : watcher->expire_at;
+    watcher->expire_at = 0;
+    if (next_at == INT64_MAX)
+        return INT64_MAX;
+    watcher->expire_at = next_at > now + EXPIRE_PAUSE_NSEC ? next_at : now + EXPIRE_PAUSE_NSEC;
+    return watcher->expire_at;
 }
 
 /* Everything but waiting. Returns until when to wait. */
@@ -155,15 +369,14 @@ static int64_t turn(ClusterWatcher *watcher) {
 
     if (take_binds(watcher))
         next_at = now;
-    take_marks(watcher);
-    post_events(watcher, now);
+    send_writes(watcher, now);
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         next_at = clock_earlier(next_at, watched_resource_tick(&watcher->resources[i], now));
-    next_at = clock_earlier(next_at, watcher_tend_lease(watcher, now));
+    next_at = clock_earlier(next_at, tick_lease(watcher, now));
     next_at = clock_earlier(next_at, binder_tick(watcher->binder, now));
     next_at = clock_earlier(next_at, expire(watcher, now));
-    next_at = clock_earlier(next_at, watcher_show(watcher, now));
-    watcher_update_status(watcher);
+    next_at = clock_earlier(next_at, publish(watcher, now));
+    update_status(watcher);
     return next_at;
 }
 
@@ -172,73 +385,71 @@ static void wait_until(ClusterWatcher *watcher, int64_t until) {
     int64_t msec = until <= now ? 0 : (until - now - 1) / NSEC_PER_MSEC + 1;
     int r = client_wait(watcher->client, msec < WAIT_MAX_MSEC ? (int)msec : WAIT_MAX_MSEC);
 
-    if (r < 0) { /* nothing that waiting a little could make worse */
-        if (watcher_may_say(&watcher->wait_said_at))
-            watcher_say(
+    if (r < 0) {
+        if (watcher_may_notify(&watcher->wait_reported_at))
+            watcher_notify(
                 watcher, (WatcherNotice){.event = WATCHER_WAIT_FAILED, .why = strerror(-r)});
         (void)usleep(PAUSE_USEC);
     }
 }
 
-static bool is_ending(ClusterWatcher *watcher) {
+/* Whether the thread is to end; *ret_by: until when that may take. */
+static bool is_ending(ClusterWatcher *watcher, int64_t *ret_by) {
     bool ending;
 
-    pthread_mutex_lock(&watcher->mutex);
+    pthread_mutex_lock(&watcher->lock);
     ending = watcher->is_ending;
-    pthread_mutex_unlock(&watcher->mutex);
+    *ret_by = watcher->end_by;
+    pthread_mutex_unlock(&watcher->lock);
     return ending;
 }
 
-/* Nobody adds jobs any more. */
+/* watcher_bind() takes no more. */
 static void refuse_jobs(ClusterWatcher *watcher) {
-    BindJob *jobs[INBOX_BINDS_AT_ONCE];
+    BindJob *jobs[BINDS_AT_ONCE];
     size_t n;
 
     watcher->binder = binder_free(watcher->binder);
-    while ((n = inbox_take_binds(watcher->inbox, jobs)) > 0)
+    while ((n = take_waiting_binds(watcher, jobs)) > 0)
         for (size_t i = 0; i < n; i++) {
             jobs[i]->done(jobs[i], "berth is shutting down");
             on_bind_ended(watcher, BIND_FAILED);
         }
 }
 
-static int64_t end_by(ClusterWatcher *watcher) {
-    int64_t at;
-
-    pthread_mutex_lock(&watcher->mutex);
-    at = watcher->end_by;
-    pthread_mutex_unlock(&watcher->mutex);
-    return at;
-}
-
 /* What is under way ends first; then others may bind. If it does not end in time, they have to
- * wait until the lease has run out: a Binding may still be on its way. */
+ * wait until the lease has run out: a Binding may still be on its way. watcher_stop() may be called
+ * again, and then allows less time. */
 static void hand_over(ClusterWatcher *watcher) {
+    int64_t end_by;
     bool is_idle;
 
-    while (!binder_is_idle(watcher->binder) && clock_monotonic_nsec() < end_by(watcher))
-        wait_until(watcher, clock_earlier(turn(watcher), end_by(watcher)));
+    while (is_ending(watcher, &end_by) && !binder_is_idle(watcher->binder) &&
+           clock_monotonic_nsec() < end_by)
+        wait_until(watcher, clock_earlier(turn(watcher), end_by));
     is_idle = binder_is_idle(watcher->binder);
     refuse_jobs(watcher);
-    while (is_idle && !bind_permit_release(watcher->permit) &&
-           clock_monotonic_nsec() < end_by(watcher))
-        wait_until(
-            watcher, clock_earlier(end_by(watcher), clock_monotonic_nsec() + PAUSE_USEC * 1000));
+    while (is_ending(watcher, &end_by) && is_idle && !bind_permit_release(watcher->permit) &&
+           clock_monotonic_nsec() < end_by)
+        wait_until(watcher, clock_earlier(end_by, clock_monotonic_nsec() + PAUSE_USEC * 1000));
 }
 
 static void *run(void *context) {
     ClusterWatcher *watcher = context;
+    int64_t end_by;
 
-    say_start(watcher);
-    while (!is_ending(watcher))
+    watcher_notify(watcher, (WatcherNotice){.event = WATCHER_FOLLOWING});
+    if (access_is_insecure(watcher->access))
+        watcher_notify(watcher, (WatcherNotice){.event = WATCHER_INSECURE});
+    while (!is_ending(watcher, &end_by))
         wait_until(watcher, turn(watcher));
     if (watcher->permit)
         hand_over(watcher);
     refuse_jobs(watcher);
-    pthread_mutex_lock(&watcher->mutex);
+    pthread_mutex_lock(&watcher->lock);
     watcher->has_ended = true;
     pthread_cond_broadcast(&watcher->ended);
-    pthread_mutex_unlock(&watcher->mutex);
+    pthread_mutex_unlock(&watcher->lock);
     return NULL;
 }
 
@@ -252,65 +463,68 @@ static uint64_t random_seed(void) {
     return seed;
 }
 
-static bool make_poster(ClusterWatcher *watcher) {
-    if (!watcher->options.posts_events)
-        return true;
-    watcher->poster = event_poster_new(&(EventPosterOptions){
-        .client = watcher->client,
-        .instance = watcher->options.identity,
-        .clock = clock_monotonic_nsec,
-        .wall_clock = clock_wall_nsec,
-    });
-    return watcher->poster != NULL;
+/* What needs the reflectors, and may be left out. */
+static bool make_optional(ClusterWatcher *watcher) {
+    const WatcherOptions *options = &watcher->options;
+
+    if (options->lease_name)
+        watcher->permit = bind_permit_new(&(BindPermitOptions){
+            .client = watcher->client,
+            .namespace = options->lease_namespace,
+            .name = options->lease_name,
+            .identity = options->identity,
+            .pods = watcher->resources[WATCHER_PODS].reflector,
+            .clock = clock_monotonic_nsec,
+            .wall_clock = clock_wall_nsec,
+            .context = watcher,
+            .changed = on_lease_changed,
+        });
+    if (options->posts_events)
+        watcher->events = event_queue_new(watcher->client, clock_monotonic_nsec);
+    return (watcher->permit || !options->lease_name) && (watcher->events || !options->posts_events);
 }
 
-static bool make_parts(ClusterWatcher *watcher) {
+static bool make_members(ClusterWatcher *watcher) {
     uint64_t seed = random_seed();
 
     watcher->client = client_new(watcher->access);
-    watcher->inbox = inbox_new();
     watcher->store = store_new();
     watcher->arena = arena_new(OBJECT_BUDGET);
-    if (!watcher->client || !watcher->inbox || !watcher->store || !watcher->arena)
+    if (!watcher->client || !watcher->store || !watcher->arena)
         return false;
-    watcher->marker = node_marker_new(&(NodeMarkerOptions){
-        .client = watcher->client,
-        .annotation = WATCHER_RETRY_ANNOTATION,
-        .wall_clock = clock_wall_nsec,
-    });
+    watcher->marks = mark_queue_new(watcher->client, clock_monotonic_nsec);
     watcher->binder = binder_new(&(BinderOptions){
         .client = watcher->client,
         .store = watcher->store,
         .clock = clock_monotonic_nsec,
         .wall_clock = clock_wall_nsec,
         .context = watcher,
-        .snapshot = watcher_current_snapshot,
-        .may_send = watcher_may_bind,
+        .snapshot = current_snapshot,
+        .may_send = may_bind,
         .ended = on_bind_ended,
     });
-    return watcher->marker && watcher->binder &&
+    return watcher->marks && watcher->binder &&
            watched_resource_init(
                &watcher->resources[WATCHER_NODES], watcher, WATCHER_NODES, seed) &&
            watched_resource_init(&watcher->resources[WATCHER_PODS], watcher, WATCHER_PODS, ~seed) &&
-           watcher_make_permit(watcher) && make_poster(watcher);
+           make_optional(watcher);
 }
 
-/* Frees what make_parts() made, also in part. The thread has ended, or never was. */
-static ClusterWatcher *free_parts(ClusterWatcher *watcher) {
+/* Frees what make_members() made, also in part. The thread has ended, or never was. */
+static ClusterWatcher *free_members(ClusterWatcher *watcher) {
     bind_permit_free(watcher->permit);
-    event_poster_free(watcher->poster);
+    write_queue_free(watcher->events);
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         reflector_free(watcher->resources[i].reflector);
     binder_free(watcher->binder);
-    node_marker_free(watcher->marker);
+    write_queue_free(watcher->marks);
     client_free(watcher->client);
-    inbox_free(watcher->inbox);
     snapshot_unref(watcher->snapshot);
     store_free(watcher->store);
     arena_free(watcher->arena);
     access_free(watcher->access);
     pthread_cond_destroy(&watcher->ended);
-    pthread_mutex_destroy(&watcher->mutex);
+    pthread_mutex_destroy(&watcher->lock);
     free(watcher);
     return NULL;
 }
@@ -328,15 +542,15 @@ int watcher_new(Access *access, const WatcherOptions *options, const WatcherCall
     watcher->options = *options;
     watcher->callbacks = *callbacks;
     watcher->began_at = clock_monotonic_nsec();
-    pthread_mutex_init(&watcher->mutex, NULL);
+    pthread_mutex_init(&watcher->lock, NULL);
     deadline_cond_init(&watcher->ended);
-    r = make_parts(watcher) ? 0 : -ENOMEM;
+    r = make_members(watcher) ? 0 : -ENOMEM;
     if (r == 0) {
-        watcher_update_status(watcher);
+        update_status(watcher);
         r = thread_start(&watcher->thread, "watcher", run, watcher);
     }
     if (r < 0) {
-        free_parts(watcher);
+        free_members(watcher);
         return r;
     }
     *ret = watcher;
@@ -347,16 +561,15 @@ bool watcher_stop(ClusterWatcher *watcher, int64_t timeout_nsec) {
     struct timespec until = deadline_in(timeout_nsec);
     bool has_ended;
 
-    inbox_close(watcher->inbox);
-    pthread_mutex_lock(&watcher->mutex);
+    pthread_mutex_lock(&watcher->lock);
     watcher->is_ending = true;
     watcher->end_by = clock_monotonic_nsec() + timeout_nsec - timeout_nsec / 8;
     client_wake(watcher->client);
     while (!watcher->has_ended)
-        if (pthread_cond_timedwait(&watcher->ended, &watcher->mutex, &until) != 0)
+        if (pthread_cond_timedwait(&watcher->ended, &watcher->lock, &until) != 0)
             break;
     has_ended = watcher->has_ended;
-    pthread_mutex_unlock(&watcher->mutex);
+    pthread_mutex_unlock(&watcher->lock);
     return has_ended;
 }
 
@@ -365,5 +578,5 @@ ClusterWatcher *watcher_free(ClusterWatcher *watcher) {
         return NULL;
     (void)watcher_stop(watcher, 0);
     (void)pthread_join(watcher->thread, NULL);
-    return free_parts(watcher);
+    return free_members(watcher);
 }

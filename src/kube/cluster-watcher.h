@@ -25,8 +25,9 @@
 #include "base/str.h"
 #include "cluster/snapshot.h"
 #include "kube/access.h"
-#include "kube/event-poster.h"
+#include "kube/api-writes.h"
 #include "kube/lease.h"
+#include "kube/reflector.h"
 #include "model/labels.h"
 #include "model/pod.h"
 
@@ -113,7 +114,7 @@ typedef struct WatcherOptions {
     /* The Lease that says which of several berths binds (kube/bind-permit.h), and who we are; they
      * outlive the watcher. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
-    bool posts_events; /* Events are written (kube/event-poster.h) */
+    bool posts_events; /* Events are posted (kube/api-writes.h) */
 } WatcherOptions;
 
 /* Takes @access. Starts the thread. 0, or -ENOMEM/-EAGAIN (no thread): @access is freed
@@ -143,25 +144,12 @@ void watcher_note_asked(ClusterWatcher *watcher);
  * kube-scheduler tries again the pods it parked. Any thread; dropped when many are
  * waiting. */
 #define WATCHER_RETRY_ANNOTATION "berth.dev/retry-at"
-#define WATCHER_MARKS_MAX 256u
 void watcher_mark_node(ClusterWatcher *watcher, Str node);
 
 /* Posts an Event, soon; dropped when many are waiting, and unless posts_events. Any thread. */
 void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
 
-typedef struct WatcherKindStatus {
-    bool is_synced;         /* one complete list has been seen */
-    bool is_connected;      /* the API server sends: a watch is open, or a list comes in */
-    int64_t synced_at_nsec; /* monotonic: last time it was known to be complete */
-    int64_t heard_at_nsec;  /* monotonic: last byte that was no refusal; 0: never */
-    uint64_t n_lists, n_watches, n_restarts;
-    uint64_t n_added, n_modified, n_deleted, n_bookmarks, n_errors, n_unknown;
-    uint64_t n_malformed; /* documents that could not be told apart: a new list follows */
-    uint64_t n_unfit;     /* objects that could not be read, or are too many: passed over */
-    uint64_t n_bytes;
-    uint64_t n_failures;                /* calls that ended in any other way than they should */
-    char last_error[WATCHER_ERROR_MAX]; /* of now: empty while connected */
-} WatcherKindStatus;
+typedef ReflectorFigures WatcherKindStatus;
 
 typedef struct WatcherStatus {
     WatcherKindStatus kinds[_WATCHER_KINDS];
@@ -170,11 +158,11 @@ typedef struct WatcherStatus {
     uint64_t n_published;
     uint64_t n_bound, n_bind_failed; /* what judge() refused is neither */
     uint64_t n_expired;              /* assumed, never seen */
-    uint64_t n_marked, n_mark_failed;
+    WriteFigures marks;
     bool has_lease;
     LeaseStatus lease;
     bool posts_events;
-    EventPosterFigures events;
+    WriteFigures events;
     char server[256];
 } WatcherStatus;
 

@@ -3,8 +3,11 @@
 /*
  * Exec: credentials from a plugin, a program that a kubeconfig names.
  *
- * The plugin is told what it is for in KUBERNETES_EXEC_INFO and answers with an
- * ExecCredential on standard output (client.authentication.k8s.io/v1, v1beta1).
+ * The plugin gets KUBERNETES_EXEC_INFO and answers with an ExecCredential on standard output
+ * (client.authentication.k8s.io/v1, v1beta1). It runs again shortly before its credential expires,
+ * or when the server rejected it; after failures less and less often.
+ *
+ * Threads: one at a time.
  */
 
 #include <stdbool.h>
@@ -14,6 +17,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "kube/access.h"
 
 #define EXEC_ARGS_MAX 1024u
 #define EXEC_ENV_MAX 1024u /* a plugin's own, beside those we have */
@@ -67,3 +71,39 @@ int exec_read_credential(Str answer, Str api_version, ExecCredential *ret, char 
  * @error (ACCESS_ERROR_MAX). */
 int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
     ExecCredential *ret, char *error);
+
+/* The plugin's last credential, and when to run it again. */
+typedef struct Plugin {
+    ExecCredential credential; /* empty until it has given one */
+    bool has_credential;
+    bool has_run;
+    bool was_refresh;       /* the last run was made while the credential was still good */
+    unsigned n_failures;    /* in a row, of runs of that sort */
+    int64_t ran_at_nsec;    /* when it ended */
+    int64_t refresh_at_sec; /* wall */
+    int failure;            /* of the last run: 0 or a negative errno */
+    char error[ACCESS_ERROR_MAX];
+} Plugin;
+
+#define PLUGIN_INIT ((Plugin){.credential.expires_sec = EXEC_NEVER})
+
+void plugin_done(Plugin *plugin); /* wipes */
+
+typedef struct PluginRun {
+    const ExecSpec *spec;
+    const ExecCluster *cluster;
+    int64_t now_nsec; /* monotonic */
+    int64_t wall_sec; /* since 1970 */
+    bool is_rejected; /* the server did not take what it gave last */
+} PluginRun;
+
+enum {
+    _PLUGIN_KEPT,
+    PLUGIN_GAVE, /* it was run, and gave a credential */
+};
+
+/* Runs it if that is due, which blocks (access_authorize()). *ret_changed is set, never cleared,
+ * when the credential is another now. 0 or PLUGIN_GAVE: there is one to send, unless the server has
+ * rejected it and it is too early to ask for another; or a negative errno with a message in @error
+ * (ACCESS_ERROR_MAX). */
+int plugin_refresh(Plugin *plugin, const PluginRun *run, bool *ret_changed, char *error) MUST_CHECK;

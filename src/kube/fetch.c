@@ -9,9 +9,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/deadline.h"
+#include "base/url.h"
+#include "kube/api-objects.h"
 #include "kube/blocking-client.h"
 #include "kube/cluster-watcher.h"
-#include "kube/pod-path.h"
 
 static_assert(FETCH_ERROR_MAX >= BLOCKING_CLIENT_ERROR_MAX, "the client's message fits");
 

@@ -11,7 +11,7 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/fd.h"
-#include "kube/message.h"
+#include "base/message.h"
 #include "kube/secret.h"
 #include "version.h"
 

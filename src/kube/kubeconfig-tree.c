@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/message.h"
 #include "kube/access.h"
-#include "kube/message.h"
 
 #define NAMES_SHOWN 12u
 

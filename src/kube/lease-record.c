@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "kube/api-objects.h"
-#include "kube/micro-time.h"
 #include "json/read.h"
 #include "json/write.h"
 

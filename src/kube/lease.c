@@ -16,9 +16,9 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/url.h"
 #include "kube/api-objects.h"
-#include "kube/message.h"
 
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
 #define BODY_MAX_BYTES (LEASE_METADATA_MAX + 4096)
@@ -311,13 +311,6 @@ static void settle(Lease *lease, const CallResult *result, int64_t now) {
 
 /* --- calls ---------------------------------------------------------------------------------- */
 
-static bool on_data(void *context, Str bytes) {
-    Lease *lease = context;
-
-    buf_append(&lease->answer, bytes);
-    return buf_error(&lease->answer) == 0;
-}
-
 static void on_done(void *context, const CallResult *result) {
     Lease *lease = context;
     int64_t now = lease->options.clock();
@@ -372,7 +365,7 @@ static void note_sending(Lease *lease, LeaseStep step, int64_t now) {
 static void start(Lease *lease, LeaseStep step, int64_t now) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES);
     _cleanup_(buf_done) Buf body = BUF_INIT(BODY_MAX_BYTES);
-    const CallHandler handler = {.context = lease, .data = on_data, .done = on_done};
+    const CallHandler handler = {.context = lease, .done = on_done};
     bool is_write = step != STEP_GET;
     CallOptions call = {
         .method = !is_write             ? "GET"
@@ -381,6 +374,7 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
         .content_type = is_write ? "application/json" : NULL,
         .total_sec = LEASE_CALL_SEC,
         .bytes_max = ANSWER_MAX_BYTES,
+        .answer = &lease->answer,
     };
 
     write_path(lease, step, &path);

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/nsec.h"
 #include "base/url.h"
-#include "kube/message.h"
 #include "kube/reflector-internal.h"
 
 /* What is read of one document besides the object itself: names and versions. */

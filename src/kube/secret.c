@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "kube/access.h"
-#include "kube/message.h"
 
 #define READ_STEP ((size_t)16 * 1024)
 

@@ -182,7 +182,7 @@ static void test_an_object_that_is_no_json(void **state) {
 }
 
 static bool has_touched(const WatcherStatus *status) {
-    return status->n_marked == 1 && status->n_mark_failed == 1;
+    return status->marks.n_written == 1 && status->marks.n_failed == 1;
 }
 
 static void test_touching(void **state) {
@@ -204,7 +204,7 @@ static void test_touching(void **state) {
 }
 
 static bool has_announced(const WatcherStatus *status) {
-    return status->events.n_posted == 1 && status->events.n_failed == 1;
+    return status->events.n_written == 1 && status->events.n_failed == 1;
 }
 
 /* Events are written if they may be; that the right is missing is told once. */

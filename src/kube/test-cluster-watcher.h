@@ -186,23 +186,27 @@ static inline void wait_for_offers(Lab *lab, size_t want) {
     pthread_mutex_unlock(&lab->mutex);
 }
 
-/* What was sent is taken, and what is due is done: the first call may be from a turn that was
- * under way, the third is behind one that saw it all. */
+/* What was sent is taken, and what is due is done: figures are written at the end of a turn, so
+ * that a turn has ended since the answer to the mark came. */
 static inline WatcherStatus lab_turn(Lab *lab) {
+    char name[32], path[64];
     WatcherStatus status;
+    uint64_t n_written;
+    size_t call;
 
-    for (int i = 0; i < 3; i++) {
-        char name[32], path[64];
-        size_t call;
-
-        (void)snprintf(name, sizeof(name), "turn-%u", lab->n_turns++);
-        (void)snprintf(path, sizeof(path), "/api/v1/nodes/%s", name);
-        watcher_mark_node(lab->watcher, str_from_c(name));
-        call = fake_wait_for(lab->client, "PATCH", path, 0);
-        assert_true(call != SIZE_MAX);
-        fake_answer(lab->client, call, 200, "{}");
-    }
     watcher_status(lab->watcher, &status);
+    n_written = status.marks.n_written;
+    (void)snprintf(name, sizeof(name), "turn-%u", lab->n_turns++);
+    (void)snprintf(path, sizeof(path), "/api/v1/nodes/%s", name);
+    watcher_mark_node(lab->watcher, str_from_c(name));
+    call = fake_wait_for(lab->client, "PATCH", path, 0);
+    assert_true(call != SIZE_MAX);
+    fake_answer(lab->client, call, 200, "{}");
+    for (int i = 0; i < PATIENCE_SEC * 1000 && status.marks.n_written == n_written; i++) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        watcher_status(lab->watcher, &status);
+    }
+    assert_true(status.marks.n_written > n_written);
     return status;
 }
 

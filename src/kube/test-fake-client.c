@@ -16,6 +16,7 @@ struct Access {
 };
 
 struct Call {
+    Buf *answer;
     Client *client;
     CallHandler handler;
     FakeCall seen;
@@ -138,6 +139,7 @@ static Call *make_call(Client *client, const CallOptions *options, const CallHan
     *call = (Call){
         .client = client,
         .handler = *handler,
+        .answer = options->answer,
         .retry_after_sec = -1,
         .seen =
             {
@@ -198,6 +200,14 @@ static void finish(Call *call, CallOutcome outcome) {
     call->handler.done(call->handler.context, &result);
 }
 
+static bool take_data(Call *call, Str bytes) {
+    if (call->handler.data)
+        return call->handler.data(call->handler.context, bytes);
+    if (call->answer)
+        buf_append(call->answer, bytes);
+    return !call->answer || buf_error(call->answer) == 0;
+}
+
 static void happen(Client *client, Call *call, const Step *step) {
     CallHead head = {
         .status = step->status,
@@ -213,9 +223,7 @@ static void happen(Client *client, Call *call, const Step *step) {
             call->handler.head(call->handler.context, &head);
         break;
     case STEP_DATA:
-        if (call->handler.data &&
-            !call->handler.data(call->handler.context, str_of(step->bytes, step->len)) &&
-            !call->seen.is_over)
+        if (!take_data(call, str_of(step->bytes, step->len)) && !call->seen.is_over)
             finish(call, CALL_ENDED);
         break;
     case STEP_DONE:

@@ -1,6 +1,6 @@
 /* Plugins, through the Access that asks them: when they are run, and what is made of their ends. */
 
-#include "kube/plugin.h"
+#include "kube/exec.h"
 
 #include <errno.h>
 

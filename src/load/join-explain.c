@@ -1,7 +1,7 @@
 /* Why series could not be joined, and what would help: for whoever wrote the query. */
 
+#include "base/message.h"
 #include "load/join-internal.h"
-#include "load/phrase.h"
 
 #define LABELS_SHOWN 3u
 #define VALUE_SHOWN 32u
@@ -16,23 +16,23 @@ static Str some_node(const Join *join) {
 }
 
 /* instance="10.0.0.7:9100", job="node", … */
-static void show_labels(Phrase *phrase, const Series *series) {
+static void show_labels(Message *message, const Series *series) {
     size_t n = series->n_labels < LABELS_SHOWN ? series->n_labels : LABELS_SHOWN;
 
     for (size_t i = 0; i < n; i++) {
-        phrase_add(phrase, "%s", i > 0 ? ", " : "");
-        phrase_show(phrase, series->labels[i].name, VALUE_SHOWN);
-        phrase_add(phrase, "=\"");
-        phrase_show(phrase, series->labels[i].value, VALUE_SHOWN);
-        phrase_add(phrase, "\"");
+        message_add(message, "%s", i > 0 ? ", " : "");
+        message_show(message, series->labels[i].name, VALUE_SHOWN);
+        message_add(message, "=\"");
+        message_show(message, series->labels[i].value, VALUE_SHOWN);
+        message_add(message, "\"");
     }
-    phrase_add(phrase, "%s", series->n_labels > n ? ", …" : "");
+    message_add(message, "%s", series->n_labels > n ? ", …" : "");
 }
 
-static void show_node(Phrase *phrase, const Join *join) {
-    phrase_add(phrase, "; a node is called \"");
-    phrase_show(phrase, some_node(join), VALUE_SHOWN);
-    phrase_add(phrase, "\"");
+static void show_node(Message *message, const Join *join) {
+    message_add(message, "; a node is called \"");
+    message_show(message, some_node(join), VALUE_SHOWN);
+    message_add(message, "\"");
 }
 
 /* A series that has @label, which may be empty: any. */
@@ -46,13 +46,13 @@ static const Series *some_series(const Join *join, Str label) {
 }
 
 /* What is wrong before any label is looked at. */
-static bool explain_basics(Join *join, const Series *series, Phrase *phrase) {
+static bool explain_basics(Join *join, const Series *series, Message *message) {
     const char *by = join->gauge->is_of_pods ? "namespace, pod" : "node";
 
     if (join->report->n_nodes == 0)
-        phrase_add(phrase, "no node of the cluster is known");
+        message_add(message, "no node of the cluster is known");
     else if (series->n_labels == 0)
-        phrase_add(phrase,
+        message_add(message,
             "the series has no labels, so nothing says whose it is: add by (%s) to the query",
             by);
     else
@@ -61,57 +61,55 @@ static bool explain_basics(Join *join, const Series *series, Phrase *phrase) {
 }
 
 void join_explain_unmatched(Join *join, Str label) {
-    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+    Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
     const Series *series = some_series(join, label);
 
-    if (explain_basics(join, series, &phrase))
+    if (explain_basics(join, series, &message))
         return;
     if (!str_is_empty(label) && str_is_empty(series_label(series, label))) {
         join_explain_no_label(join, label);
         return;
     }
     if (str_is_empty(label)) {
-        phrase_add(&phrase, "no label that all series have is a node's name or address: ");
-        show_labels(&phrase, series);
+        message_add(&message, "no label that all series have is a node's name or address: ");
+        show_labels(&message, series);
     } else {
-        phrase_add(&phrase,
+        message_add(&message,
             "no %s is called what label ",
             join->gauge->is_of_pods ? "pod on a node" : "node");
-        phrase_quote(&phrase, label);
-        phrase_add(&phrase, " says: \"");
-        phrase_show(&phrase, series_label(series, label), VALUE_SHOWN);
-        phrase_add(&phrase, "\"");
+        message_quote(&message, "", label, "");
+        message_add(&message, " says: \"");
+        message_show(&message, series_label(series, label), VALUE_SHOWN);
+        message_add(&message, "\"");
     }
     if (!join->gauge->is_of_pods)
-        show_node(&phrase, join);
+        show_node(&message, join);
 }
 
 void join_explain_no_label(Join *join, Str label) {
-    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+    Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
     const Series *series = &join->vector->items[0];
 
-    if (explain_basics(join, series, &phrase))
+    if (explain_basics(join, series, &message))
         return;
-    phrase_add(&phrase, "no series has the label ");
-    phrase_quote(&phrase, label);
-    phrase_add(&phrase, "; the first has ");
-    show_labels(&phrase, series);
+    message_quote(&message, "no series has the label ", label, "; the first has ");
+    show_labels(&message, series);
 }
 
 void join_explain_duplicates(Join *join, Str by) {
     JoinReport *report = join->report;
-    Phrase phrase = {.text = report->how, .len = strlen(report->how), .size = JOIN_TEXT_MAX};
+    Message message = {.text = report->how, .len = strlen(report->how), .size = JOIN_TEXT_MAX};
     bool is_of_pods = join->gauge->is_of_pods;
 
     if (report->n_dropped[JOIN_DUPLICATE] == 0)
         return;
-    phrase_add(&phrase,
+    message_add(&message,
         "; %zu series are not used, since their %s has several: %s by (",
         report->n_dropped[JOIN_DUPLICATE],
         is_of_pods ? "pod" : "node",
         is_of_pods ? "sum" : "aggregate");
-    phrase_show(&phrase, by, PHRASE_QUOTE_MAX);
-    phrase_add(&phrase, ")");
+    message_show(&message, by, MESSAGE_QUOTE_MAX);
+    message_add(&message, ")");
 }
 
 /* The cause that most series share. */
@@ -132,23 +130,23 @@ void join_explain_unused(Join *join, Str by) {
         [JOIN_INFINITE] = "the values are infinite: a division by zero",
         [JOIN_TOO_OLD] = "the series are older than maxAge, by the server's own clock",
     };
-    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+    Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
     JoinDrop cause = main_cause(join->report);
 
     if (join->report->n_dropped[cause] == 0) {
-        phrase_add(&phrase,
+        message_add(&message,
             "none of the pods that have series is one that counts: see the metric's namespaces and "
             "selector");
         return;
     }
     if (cause != JOIN_DUPLICATE) {
-        phrase_add(&phrase, "%s", texts[cause]);
+        message_add(&message, "%s", texts[cause]);
         return;
     }
-    phrase_add(&phrase,
+    message_add(&message,
         "every %s has several series: %s by (",
         join->gauge->is_of_pods ? "pod" : "node",
         join->gauge->is_of_pods ? "sum" : "aggregate");
-    phrase_show(&phrase, by, PHRASE_QUOTE_MAX);
-    phrase_add(&phrase, ")");
+    message_show(&message, by, MESSAGE_QUOTE_MAX);
+    message_add(&message, ")");
 }

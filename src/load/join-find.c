@@ -9,8 +9,8 @@
 
 #include <errno.h>
 
+#include "base/message.h"
 #include "load/join-internal.h"
-#include "load/phrase.h"
 
 #define FIND_LABELS_MAX 16u
 #define FIND_SERIES_MAX 65536u /* of more some are left out, evenly */
@@ -155,12 +155,11 @@ static int find_rival(Find *find, Candidate *best, Candidate **ret) {
 }
 
 static void explain_rival(Join *join, const Candidate *best, const Candidate *rival) {
-    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+    Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
 
     if (str_eq(best->way.label, rival->way.label)) {
-        phrase_add(&phrase, "label ");
-        phrase_quote(&phrase, best->way.label);
-        phrase_add(&phrase,
+        message_quote(&message, "label ", best->way.label, "");
+        message_add(&message,
             " is the %s of %zu nodes and the %s of %zu others: say nodeIs",
             join_identity_name(best->way.identity),
             best->n_nodes,
@@ -168,11 +167,10 @@ static void explain_rival(Join *join, const Candidate *best, const Candidate *ri
             rival->n_nodes);
         return;
     }
-    phrase_add(&phrase, "labels ");
-    phrase_quote(&phrase, best->way.label);
-    phrase_add(&phrase, " (%zu nodes) and ", best->n_nodes);
-    phrase_quote(&phrase, rival->way.label);
-    phrase_add(&phrase, " (%zu nodes) say different things: say nodeLabel", rival->n_nodes);
+    message_quote(&message, "labels ", best->way.label, "");
+    message_add(&message, " (%zu nodes) and ", best->n_nodes);
+    message_quote(&message, "", rival->way.label, "");
+    message_add(&message, " (%zu nodes) say different things: say nodeLabel", rival->n_nodes);
 }
 
 static int choose(Find *find, JoinWay *way) {

@@ -1,4 +1,6 @@
-#include "load/join-index.h"
+/* Nodes by hostname and address, for joins. */
+
+#include "load/join-internal.h"
 
 #include <arpa/inet.h>
 #include <assert.h>

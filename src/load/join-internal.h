@@ -1,20 +1,160 @@
 #pragma once
 
-/* Join: one join under way, for the files of join.h only. */
+/* Shared by the files of join.h. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/map.h"
+#include "base/message.h"
+#include "base/str.h"
+#include "base/vec.h"
 #include "cluster/measurement.h"
 #include "cluster/table.h"
-#include "load/join-memory.h"
-#include "load/join-way.h"
 #include "load/join.h"
 #include "load/vector.h"
 #include "model/gauge.h"
+#include "regex/regex.h"
+
+/*
+ * JoinIndex: the nodes of a cluster by what series may call them: name, hostname, address.
+ *
+ * Names are the table's own. The rest is made when it is asked for, and holds as long as no node
+ * has got another hostname or address: records of nodes do not change, so mostly the same record is
+ * enough of a proof.
+ */
+
+#define JOIN_ROW_NONE UINT32_MAX            /* nobody's */
+#define JOIN_ROW_NO_LABEL (UINT32_MAX - 1u) /* a series without the label */
+
+/* From texts to rows. */
+typedef struct JoinKeys {
+    Map map;            /* to a place in ... */
+    VEC(uint32_t) rows; /* JOIN_ROW_NONE: of several nodes, and so of none */
+} JoinKeys;
+
+struct JoinIndex {
+    uint64_t version;       /* grows when anything may be called otherwise */
+    const NodeTable *table; /* of the join under way */
+    NodeNames *names;       /* a reference; NULL: nothing yet */
+
+    Arena *arena;       /* of all below; NULL: not made */
+    const Node **nodes; /* by row: references */
+    JoinKeys hostnames;
+    JoinKeys addresses; /* 16 bytes in network order */
+};
+
+/* Zeroed at first. */
+void join_index_done(JoinIndex *index);
+
+/* The nodes of @table, which is borrowed until the next call. */
+void join_index_follow(JoinIndex *index, const NodeTable *table);
+
+/* The row of the node that @text is the @identity of (not GAUGE_BY_ANY); JOIN_ROW_NONE: of none, or
+ * of several. 0 or -ENOMEM. */
+int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t *ret_row)
+    MUST_CHECK;
+
+/*
+ * JoinWay: how a series leads to a node: which label, what of its value counts, and what that is
+ * compared with.
+ */
+
+typedef struct JoinWay {
+    Str label;
+    GaugeIdentity identity; /* not GAUGE_BY_ANY */
+    const Gauge *gauge;     /* its pattern and mapping */
+    JoinIndex *index;
+    const Regex *pattern; /* made when it is needed; NULL: not yet, or none */
+    Arena *arena;         /* of the pattern */
+    uint64_t *work;       /* steps that the pattern may still take, of all ways of a join */
+    bool has_cut_port;    /* a value that led to a node had one */
+} JoinWay;
+
+/* What @value leads to; JOIN_ROW_NONE: no node. 0; -EINVAL: the pattern is none; -E2BIG: it took
+ * all the work that it may; -ENOMEM. */
+int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) MUST_CHECK;
+
+/* What of @value is compared: for people. Borrowed from it. */
+Str join_way_compared(JoinWay *way, Str value);
+
+/* The value of the way's label; @hint is where it was in the series before. A NULL pointer: the
+ * series has not got it, or it is empty, which is the same in Prometheus. */
+Str join_label(const Series *series, Str name, size_t *hint);
+
+/* "label instance, without the port, is the node's IP address" */
+void join_way_describe(const JoinWay *way, Message *message);
+
+/* "IP address" */
+const char *join_identity_name(GaugeIdentity identity);
+
+/*
+ * JoinMemory: the last answer's values of the label, in order, and the rows they led to.
+ *
+ * SourceConnections give the same series in the same order, poll after poll: then a comparison is
+ * all that a series costs, whatever way leads to its node.
+ */
+
+/* Over these nothing is remembered. */
+#define JOIN_MEMORY_SERIES_MAX 65536u
+#define JOIN_MEMORY_BYTES_MAX ((size_t)4 * 1024 * 1024)
+
+#define JOIN_ROW_FORGOTTEN (UINT32_MAX - 2u) /* ask the way */
+
+typedef struct RememberedSeries {
+    uint32_t at, len; /* of its value in the texts */
+    uint32_t row;
+} RememberedSeries;
+
+struct JoinMemory {
+    JoinIndex own;
+    JoinIndex *index; /* that, or one that is shared */
+
+    uint64_t key; /* of the gauge that this was learned for; 0: nothing was */
+    char *label;
+    size_t label_len;
+    GaugeIdentity identity;
+    bool has_cut_port;
+
+    uint64_t labels;  /* of the series, as the caller tells them apart */
+    uint64_t version; /* of the index that the rows are of */
+    RememberedSeries *series;
+    size_t n, size;
+    char *texts;
+    size_t texts_size;
+};
+
+/* What tells gauges apart that are joined otherwise; not 0. */
+uint64_t join_memory_key(const Gauge *gauge);
+
+/* The way that was taken last for a gauge of that key, if labels and nodes are the same as then.
+ * False: they are not. */
+bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way);
+
+/* Whether rows are those that @way would lead to now. */
+bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way);
+
+/* Where series @i led, if its value was @value. For a memory that holds. */
+static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str value) {
+    const RememberedSeries *series;
+
+    if (i >= memory->n)
+        return JOIN_ROW_FORGOTTEN;
+    series = &memory->series[i];
+    if (series->len != value.len || !bytes_equal(memory->texts + series->at, value.ptr, value.len))
+        return JOIN_ROW_FORGOTTEN;
+    return series->row;
+}
+
+/* @way led the series of @vector to @rows. Out of memory it is not remembered. */
+void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
+    const Vector *vector, const uint32_t *rows);
+
+/* --- one join under way --- */
 
 /* Of a join, all its series and candidates: a pattern of 10 instructions over the names of 50,000
  * nodes takes half of it, and a core a second or so for all of it. */

@@ -1,4 +1,6 @@
-#include "load/join-memory.h"
+/* The last answer of a query, in order, and the rows that its series led to. */
+
+#include "load/join-internal.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 #include <errno.h>
 
 #include "base/hash.h"
+#include "base/message.h"
 #include "load/join-internal.h"
-#include "load/phrase.h"
 
 /* The same for all series of one join. */
 typedef struct Rows {
@@ -148,7 +148,7 @@ static int set_values(Join *join, JoinWay *way, const Rows *rows) {
 }
 
 static void tell_how(Join *join, const JoinWay *way, const Rows *rows) {
-    Phrase phrase = phrase_begin(join->report->how, JOIN_TEXT_MAX);
+    Message message = message_begin(join->report->how, JOIN_TEXT_MAX);
 
     if (rows->n_labelled == 0) {
         join_explain_no_label(join, way->label);
@@ -158,19 +158,19 @@ static void tell_how(Join *join, const JoinWay *way, const Rows *rows) {
         join_explain_unmatched(join, way->label);
         return;
     }
-    join_way_describe(way, &phrase);
+    join_way_describe(way, &message);
     join_explain_duplicates(join, way->label);
     if (join->report->n_covered == 0)
         join_explain_unused(join, way->label);
 }
 
 static void explain_pattern(Join *join, int r) {
-    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+    Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
 
-    phrase_add(&phrase,
+    message_add(&message,
         r == -EINVAL ? "nodePattern is no regular expression: "
                      : "nodePattern takes too long for the labels of this answer: ");
-    phrase_quote(&phrase, join->gauge->node_pattern);
+    message_quote(&message, "", join->gauge->node_pattern, "");
 }
 
 /* Nothing is joined: every series is one that no node is found for. */

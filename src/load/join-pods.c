@@ -5,18 +5,161 @@
  * does not count are passed over, and their series are no mistake.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 
+#include "base/hash.h"
 #include "base/map.h"
+#include "base/message.h"
 #include "base/vec.h"
 #include "load/join-internal.h"
-#include "load/join-pod-index.h"
-#include "load/phrase.h"
 #include "model/workload.h"
 
+/* --- the pods of the table, by namespace and name ---------------------------------------- */
+
+/* Made for one join, and made to be made quickly: a slot has eight bytes, and memory is prefetched.
+ */
+typedef struct PodPlace {
+    const Pod *pod;      /* borrowed from the table */
+    Str namespace, name; /* the pod's: comparing them is to cost one look less */
+    uint32_t row;
+    uint32_t n_series, last_series; /* how many are the pod's, and which */
+} PodPlace;
+
+typedef struct PodSlot {
+    uint32_t hash;  /* upper half */
+    uint32_t place; /* POD_PLACE_NONE: free */
+} PodSlot;
+
+#define POD_PLACE_NONE UINT32_MAX
+
+typedef struct PodIndex {
+    PodPlace *places;
+    size_t n;
+    PodSlot *slots;
+    size_t mask; /* slots less one; a power of two less one */
+} PodIndex;
+
+/* Namespaces repeat: the last one's hash is kept. Zeroed at first. */
+typedef struct PodHasher {
+    Str namespace;
+    uint64_t hash;
+} PodHasher;
+
+/* Soon pod_index_find() will be asked for @hash: what it reads is asked for in three steps, each of
+ * which finds what the one before has asked for. */
+static void pod_index_expect_slot(const PodIndex *index, uint64_t hash) {
+    __builtin_prefetch(&index->slots[hash & index->mask]);
+}
+static void pod_index_expect_place(const PodIndex *index, uint64_t hash) {
+    uint32_t place = index->slots[hash & index->mask].place;
+
+    if (place != POD_PLACE_NONE)
+        __builtin_prefetch(&index->places[place]);
+}
+static void pod_index_expect_text(const PodIndex *index, uint64_t hash) {
+    uint32_t place = index->slots[hash & index->mask].place;
+
+    if (place == POD_PLACE_NONE)
+        return;
+    __builtin_prefetch(index->places[place].name.ptr);
+    __builtin_prefetch(index->places[place].namespace.ptr);
+}
+
+#define SLOTS_MIN 16u
+#define AHEAD 16u /* pods and series that are prefetched before they are read */
+
+static uint64_t pod_hash(PodHasher *hasher, Str namespace, Str name) {
+    if (!str_eq(namespace, hasher->namespace)) {
+        hasher->namespace = namespace;
+        hasher->hash = hash_str(namespace) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return hash_str(name) + hasher->hash;
+}
+
+static size_t count_pods(const NodeTable *table) {
+    size_t n = 0;
+
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
+
+        n += pods ? pods->n : 0;
+    }
+    return n;
+}
+
+static void collect(const NodeTable *table, PodIndex *index) {
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
+
+        for (size_t i = 0; pods && i < pods->n; i++)
+            index->places[index->n++] = (PodPlace){.pod = pods->items[i], .row = row};
+    }
+}
+
+/* Of two pods of one name, which can be for a moment (made anew elsewhere), the first stays. */
+static void insert(PodIndex *index, uint64_t hash, uint32_t place) {
+    size_t i = hash & index->mask;
+
+    while (index->slots[i].place != POD_PLACE_NONE)
+        i = (i + 1) & index->mask;
+    index->slots[i] = (PodSlot){(uint32_t)(hash >> 32), place};
+}
+
+static void fill(PodIndex *index) {
+    PodHasher hasher = {0};
+
+    for (size_t i = 0; i < index->n; i++) {
+        PodPlace *place = &index->places[i];
+
+        if (i + 2 * AHEAD < index->n)
+            __builtin_prefetch(index->places[i + 2 * AHEAD].pod);
+        if (i + AHEAD < index->n)
+            __builtin_prefetch(index->places[i + AHEAD].pod->name.ptr);
+        place->namespace = place->pod->namespace;
+        place->name = place->pod->name;
+        insert(index, pod_hash(&hasher, place->namespace, place->name), (uint32_t)i);
+    }
+}
+
+/* In @arena. 0 or -ENOMEM. */
+static int pod_index_build(const NodeTable *table, Arena *arena, PodIndex *ret) {
+    size_t n = count_pods(table), n_slots = SLOTS_MIN;
+
+    assert(n < POD_PLACE_NONE / 2);
+    while (n_slots < n * 2)
+        n_slots *= 2;
+    *ret = (PodIndex){
+        .places = ARENA_RAW(arena, PodPlace, n),
+        .slots = ARENA_RAW(arena, PodSlot, n_slots),
+        .mask = n_slots - 1,
+    };
+    if (!ret->places || !ret->slots)
+        return -ENOMEM;
+    memset(ret->slots, 0xff, n_slots * sizeof(PodSlot)); /* POD_PLACE_NONE */
+    collect(table, ret);
+    fill(ret);
+    return 0;
+}
+
+/* POD_PLACE_NONE: there is no such pod. @hash is pod_hash() of the two. */
+static uint32_t pod_index_find(const PodIndex *index, uint64_t hash, Str namespace, Str name) {
+    for (size_t i = hash & index->mask;; i = (i + 1) & index->mask) {
+        const PodSlot *slot = &index->slots[i];
+        const PodPlace *place;
+
+        if (slot->place == POD_PLACE_NONE)
+            return POD_PLACE_NONE;
+        if (slot->hash != (uint32_t)(hash >> 32))
+            continue;
+        place = &index->places[slot->place];
+        if (str_eq(place->name, name) && str_eq(place->namespace, namespace))
+            return slot->place;
+    }
+}
+
 #define KEY_MAX 512u /* an API server lets names be 253 bytes long, kinds and namespaces 63 */
-#define AHEAD 16u    /* series whose slots are asked for before they are read */
 
 /* The values of several pods as one, for a node or for a workload. */
 typedef struct Total {
@@ -287,13 +430,13 @@ static int store(PodJoin *pods) {
 
 static void tell_how(PodJoin *pods) {
     Join *join = pods->join;
-    Phrase phrase = phrase_begin(join->report->how, JOIN_TEXT_MAX);
+    Message message = message_begin(join->report->how, JOIN_TEXT_MAX);
     char by[JOIN_TEXT_MAX];
-    Phrase labels = phrase_begin(by, sizeof(by));
+    Message labels = message_begin(by, sizeof(by));
 
-    phrase_show(&labels, pods->namespace_label, PHRASE_QUOTE_MAX);
-    phrase_add(&labels, ", ");
-    phrase_show(&labels, pods->pod_label, PHRASE_QUOTE_MAX);
+    message_show(&labels, pods->namespace_label, MESSAGE_QUOTE_MAX);
+    message_add(&labels, ", ");
+    message_show(&labels, pods->pod_label, MESSAGE_QUOTE_MAX);
     if (pods->n_labelled == 0) {
         join_explain_no_label(join, pods->pod_label);
         return;
@@ -302,7 +445,7 @@ static void tell_how(PodJoin *pods) {
         join_explain_unmatched(join, pods->pod_label);
         return;
     }
-    phrase_add(&phrase, "labels %s are a pod's namespace and name", by);
+    message_add(&message, "labels %s are a pod's namespace and name", by);
     join_explain_duplicates(join, str_of(by, labels.len));
     if (join->report->n_covered == 0)
         join_explain_unused(join, str_of(by, labels.len));

@@ -1,4 +1,6 @@
-#include "load/join-way.h"
+/* Which label of a series names its node, and what of its value counts. */
+
+#include "load/join-internal.h"
 
 #include <errno.h>
 
@@ -124,14 +126,14 @@ const char *join_identity_name(GaugeIdentity identity) {
     return names[identity];
 }
 
-void join_way_describe(const JoinWay *way, Phrase *phrase) {
-    phrase_add(phrase, "label ");
-    phrase_show(phrase, way->label, PHRASE_QUOTE_MAX);
+void join_way_describe(const JoinWay *way, Message *message) {
+    message_add(message, "label ");
+    message_show(message, way->label, MESSAGE_QUOTE_MAX);
     if (!str_is_empty(way->gauge->node_pattern))
-        phrase_add(phrase, ", by nodePattern,");
+        message_add(message, ", by nodePattern,");
     else if (way->has_cut_port)
-        phrase_add(phrase, ", without the port,");
+        message_add(message, ", without the port,");
     if (way->gauge->mapping.n > 0)
-        phrase_add(phrase, " through the mapping");
-    phrase_add(phrase, " is the node's %s", join_identity_name(way->identity));
+        message_add(message, " through the mapping");
+    message_add(message, " is the node's %s", join_identity_name(way->identity));
 }

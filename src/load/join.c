@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/message.h"
 #include "base/nsec.h"
 #include "load/join-internal.h"
-#include "load/phrase.h"
 
 /* A Date has whole seconds, and an answer takes its time. */
 #define DATE_SLACK_MSEC 2000
@@ -86,17 +86,17 @@ int join_set(Join *join, uint32_t row, double value, int64_t lag) {
 /* --- the report ------------------------------------------------------------ */
 
 void join_count_unmatched(Join *join, Str before, Str text) {
-    Phrase phrase;
+    Message message;
 
     join->report->n_dropped[JOIN_NO_NODE]++;
     if (join->n_unmatched == JOIN_EXAMPLES_MAX)
         return;
-    phrase = phrase_begin(join->report->unmatched[join->n_unmatched++], JOIN_TEXT_MAX);
+    message = message_begin(join->report->unmatched[join->n_unmatched++], JOIN_TEXT_MAX);
     if (!str_is_empty(before)) {
-        phrase_show(&phrase, before, PHRASE_QUOTE_MAX);
-        phrase_add(&phrase, "/");
+        message_show(&message, before, MESSAGE_QUOTE_MAX);
+        message_add(&message, "/");
     }
-    phrase_show(&phrase, text, PHRASE_QUOTE_MAX);
+    message_show(&message, text, MESSAGE_QUOTE_MAX);
 }
 
 /* Some nodes without a value. */
@@ -108,29 +108,29 @@ static void tell_uncovered(Join *join) {
     if (report->n_covered >= report->n_nodes)
         return;
     for (size_t row = 0; row < names->n_rows && n < JOIN_EXAMPLES_MAX; row++) {
-        Phrase phrase;
+        Message message;
 
         if (str_is_empty(names->names[row]) || !isnan(join->measurement->values[row]))
             continue;
-        phrase = phrase_begin(report->uncovered[n++], JOIN_TEXT_MAX);
-        phrase_show(&phrase, names->names[row], PHRASE_QUOTE_MAX);
+        message = message_begin(report->uncovered[n++], JOIN_TEXT_MAX);
+        message_show(&message, names->names[row], MESSAGE_QUOTE_MAX);
     }
 }
 
 static void explain_empty(Join *join) {
-    Phrase phrase = phrase_begin(join->report->error, JOIN_TEXT_MAX);
+    Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
 
     if (join->gauge->source == GAUGE_RESOURCES)
-        phrase_add(&phrase,
+        message_add(&message,
             "the answer has no usage of any %s: metrics-server may have just started",
             join->gauge->is_of_pods ? "pod" : "node");
     else if (join->vector->n_histograms > 0)
-        phrase_add(&phrase,
+        message_add(&message,
             "the answer has histograms (%zu series), not numbers: take one number of each, as with "
             "histogram_quantile()",
             join->vector->n_histograms);
     else
-        phrase_add(&phrase,
+        message_add(&message,
             "the answer has no series: nothing was measured yet, or no metric has the name and the "
             "labels that the query asks for");
 }

@@ -7,12 +7,12 @@
  * fewer nodes, or none: then that is what the source knows.
  */
 
-#include "load/poll-answer.h"
+#include "load/poll-queue.h"
 
 #include <errno.h>
 
 #include "base/clock.h"
-#include "load/phrase.h"
+#include "base/message.h"
 #include "load/vector.h"
 
 typedef struct PollAnswer {
@@ -38,9 +38,9 @@ static bool is_down(PollState state) {
 /* The shared's lock is held. */
 static void set_state(Reading *reading, PollState state, const char *error) {
     PollStatus *status = &reading->status;
-    Phrase phrase = phrase_begin(status->error, sizeof(status->error));
+    Message message = message_begin(status->error, sizeof(status->error));
 
-    phrase_add(&phrase, "%s", error);
+    message_add(&message, "%s", error);
     status->state = state;
     if (is_down(state) && reading->down_nsec == 0) {
         reading->down_nsec = clock_monotonic_nsec();
@@ -84,15 +84,15 @@ static bool is_joined(const JoinReport *report) {
 
 /* Why no node has a value, though there was an answer. */
 static void explain_unjoined(const PollAnswer *answer, const JoinReport *report, char *error) {
-    Phrase phrase = phrase_begin(error, POLLER_ERROR_MAX);
+    Message message = message_begin(error, POLLER_ERROR_MAX);
 
-    phrase_add(&phrase, "%s: %s", access_server(answer->request->server->access), report->error);
+    message_add(&message, "%s: %s", access_server(answer->request->server->access), report->error);
 }
 
 static void show_warning(PollStatus *status, Str warning) {
-    Phrase phrase = phrase_begin(status->warning, sizeof(status->warning));
+    Message message = message_begin(status->warning, sizeof(status->warning));
 
-    phrase_show(&phrase, warning, sizeof(status->warning) - 1);
+    message_show(&message, warning, sizeof(status->warning) - 1);
 }
 
 /* Takes @measurement. */
@@ -127,13 +127,13 @@ static void read_vector(PollAnswer *answer, const Gauge *gauge) {
     Str body = buf_str(&answer->request->body);
     Arena *arena = answer->queue->vectors;
     char why[VECTOR_ERROR_MAX] = "";
-    Phrase phrase;
+    Message message;
 
     if (answer->has_vector &&
         (gauge->source == GAUGE_PROMETHEUS || str_eq(answer->resource, gauge->resource)))
         return;
     arena_reset(arena);
-    phrase = phrase_begin(answer->error, sizeof(answer->error));
+    message = message_begin(answer->error, sizeof(answer->error));
     answer->has_vector = true;
     answer->resource = gauge->resource;
     answer->r = gauge->source == GAUGE_PROMETHEUS
@@ -141,7 +141,7 @@ static void read_vector(PollAnswer *answer, const Gauge *gauge) {
                     : vector_read_resources(
                           body, gauge->resource, gauge->is_of_pods, arena, &answer->vector, why);
     if (answer->r < 0)
-        phrase_add(&phrase,
+        message_add(&message,
             "%s: %s",
             access_server(answer->request->server->access),
             answer->r == -ENOMEM || why[0] == '\0' ? "out of memory for its answer" : why);

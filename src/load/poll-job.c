@@ -1,8 +1,11 @@
+/* Jobs of the poll queue: which gauges one serves, what it asks, and when it is due. */
+
 #include "load/poll-job.h"
 
 #include <stdlib.h>
 
 #include "base/nsec.h"
+#include "base/num.h"
 #include "base/url.h"
 
 PollJob *poll_job_new(Reading *model, uint64_t seed) {
@@ -58,4 +61,89 @@ void poll_job_form(const PollJob *job, Buf *ret) {
     buf_append(ret, STR("query="));
     url_escape(ret, gauge->query);
     buf_printf(ret, "&timeout=%us", poll_job_timeout_sec(job));
+}
+
+/* --- when it is due ---------------------------------------------------------------------- */
+
+static int64_t sane_interval(int64_t interval_nsec) {
+    int64_t least = SCHEDULE_INTERVAL_MIN_MSEC * NSEC_PER_MSEC;
+
+    return interval_nsec > least ? interval_nsec : least;
+}
+
+Schedule schedule_new(int64_t interval_nsec, uint64_t seed) {
+    return (Schedule){
+        .interval_nsec = sane_interval(interval_nsec),
+        .due_nsec = INT64_MIN,
+        .random = BACKOFF_INIT(seed),
+    };
+}
+
+/* Never later than the interval: values would grow older than whoever chose it has reckoned. */
+static int64_t jittered(Schedule *schedule) {
+    int64_t tenth = schedule->interval_nsec / 10;
+
+    return schedule->interval_nsec - backoff_pick(&schedule->random, 0, tenth);
+}
+
+/* A server that takes longer than the interval to answer gets a tenth of it to rest. */
+void schedule_answered(Schedule *schedule, int64_t asked_nsec, int64_t now_nsec) {
+    int64_t soonest = num_add_sat(now_nsec, schedule->interval_nsec / 10);
+
+    schedule->n_failures = 0;
+    schedule->was_retried = false;
+    schedule->due_nsec = num_add_sat(asked_nsec, jittered(schedule));
+    if (schedule->due_nsec < soonest)
+        schedule->due_nsec = soonest;
+}
+
+static int64_t retry_ceiling(const Schedule *schedule) {
+    int64_t most = SCHEDULE_RETRY_MAX_SEC * NSEC_PER_SEC;
+    int64_t ceiling = SCHEDULE_RETRY_MSEC * NSEC_PER_MSEC;
+
+    if (schedule->interval_nsec > most)
+        most = schedule->interval_nsec;
+    for (unsigned i = 0; i < schedule->n_failures && ceiling < most; i++)
+        ceiling = num_add_sat(ceiling, ceiling);
+    return ceiling < most ? ceiling : most;
+}
+
+void schedule_failed(Schedule *schedule, int64_t now_nsec, int retry_after_sec) {
+    int64_t ceiling = retry_ceiling(schedule);
+    int64_t delay = backoff_pick(&schedule->random, ceiling / 2, ceiling);
+
+    if (retry_after_sec > SCHEDULE_RETRY_AFTER_MAX_SEC)
+        retry_after_sec = SCHEDULE_RETRY_AFTER_MAX_SEC;
+    if (retry_after_sec > 0 && delay < retry_after_sec * NSEC_PER_SEC)
+        delay = retry_after_sec * NSEC_PER_SEC + backoff_pick(&schedule->random, 0, NSEC_PER_SEC);
+    if (schedule->n_failures < UINT32_MAX)
+        schedule->n_failures++;
+    schedule->due_nsec = num_add_sat(now_nsec, delay);
+}
+
+void schedule_hasten(Schedule *schedule) {
+    if (schedule->n_failures == 0)
+        schedule->due_nsec = INT64_MIN;
+}
+
+void schedule_retry(Schedule *schedule) {
+    if (schedule->n_failures == 0 || schedule->was_retried)
+        return;
+    schedule->was_retried = true;
+    schedule->due_nsec = INT64_MIN;
+}
+
+void schedule_restart(Schedule *schedule) {
+    schedule->n_failures = 0;
+    schedule->was_retried = false;
+    schedule->due_nsec = INT64_MIN;
+}
+
+void schedule_set_interval(Schedule *schedule, int64_t interval_nsec, int64_t now_nsec) {
+    int64_t latest;
+
+    schedule->interval_nsec = sane_interval(interval_nsec);
+    latest = num_add_sat(now_nsec, schedule->interval_nsec);
+    if (schedule->n_failures == 0 && schedule->due_nsec > latest)
+        schedule->due_nsec = latest;
 }

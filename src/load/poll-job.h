@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * PollJob: what is asked of one server, again and again, for all gauges that want to know it.
+ * PollJob: a query that is sent to one server again and again, for all gauges that it answers.
  *
  *     PROMETHEUS   a query of a source
  *     RESOURCES    the list of nodes, or of pods; cpu and memory are in the same answer
@@ -13,8 +13,49 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "kube/backoff.h"
 #include "load/reading.h"
-#include "load/schedule.h"
+
+/*
+ * Schedule: when to ask next. At once at first; after an answer an interval later than the query
+ * before, up to a tenth sooner, so that jobs which began together do not stay together; after a
+ * failure after a time that doubles with every failure in a row, or after what the server asked
+ * for. Time is an argument (monotonic), randomness comes from the seed alone.
+ */
+
+#define SCHEDULE_INTERVAL_MIN_MSEC 100 /* whatever a gauge says */
+#define SCHEDULE_RETRY_MSEC 1000       /* after the first failure; half of it is jitter */
+#define SCHEDULE_RETRY_MAX_SEC POLLER_BACKOFF_MAX_SEC /* or the interval if that is longer */
+#define SCHEDULE_RETRY_AFTER_MAX_SEC BACKOFF_RETRY_AFTER_MAX_SEC
+
+typedef struct Schedule {
+    int64_t interval_nsec;
+    int64_t due_nsec;    /* INT64_MIN: at once; INT64_MAX: never */
+    unsigned n_failures; /* in a row */
+    bool was_retried;    /* among them, by schedule_retry() */
+    Backoff random;
+} Schedule;
+
+Schedule schedule_new(int64_t interval_nsec, uint64_t seed);
+
+/* The job of @asked_nsec was answered, at @now_nsec. */
+void schedule_answered(Schedule *schedule, int64_t asked_nsec, int64_t now_nsec);
+
+/* It failed. @retry_after_sec is what the server asked for, -1: nothing. */
+void schedule_failed(Schedule *schedule, int64_t now_nsec, int retry_after_sec);
+
+/* At once, unless it is failing: then it is tried again when it would have been. */
+void schedule_hasten(Schedule *schedule);
+
+/* At once, if it is failing: its server answers something else again. Once in a row of failures, or
+ * a job that always fails would be asked whenever another is answered. */
+void schedule_retry(Schedule *schedule);
+
+/* At once, and what failed before is forgotten: it is another server now. */
+void schedule_restart(Schedule *schedule);
+
+/* Another interval. A shorter one counts from now on. */
+void schedule_set_interval(Schedule *schedule, int64_t interval_nsec, int64_t now_nsec);
 
 #define POLL_FORM_MAX ((size_t)200 * 1024)
 

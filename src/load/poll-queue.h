@@ -1,17 +1,17 @@
 #pragma once
 
 /*
- * PollQueue: where jobs are asked and answers come in.
+ * PollQueue: sends queries to sources when they are due, and takes their answers.
  *
- *     poll_queue_turn():  answers ──> readings        (vector.h, join.h)
- *                   due jobs ──> requests  (POLL_REQUESTS_MAX at a time)
- *                   what is new ──> publish(), notice()
+ *     poll_queue_turn():  answers ──> readings    (vector.h, join.h)
+ *                         due jobs ──> requests   (POLL_REQUESTS_MAX at a time)
+ *                         what is new ──> publish(), notice()
  *
- * and then it is waited for the client loop. The poller does so for ever, poller_once() until
- * everything was asked once.
+ * and then it waits for the client loop. The poller does so for ever, poller_once() until every
+ * query was sent once.
  *
- * Threads: one, its own. What others may see of readings is written under the shared's lock, which
- * is never held while something is read, joined or waited for.
+ * Threads: one, its own. What others may see of readings is written under the lock of
+ * SharedReadings, which is not held while something is read, joined or waited for.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,6 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "kube/client.h"
-#include "load/connection.h"
 #include "load/poll-job.h"
 #include "load/poll-request.h"
 #include "load/poller.h"
@@ -76,3 +75,20 @@ bool poll_queue_has_asked_all(PollQueue *queue);
 
 /* What is still open fails with @error. */
 void poll_queue_give_up(PollQueue *queue, const char *error);
+
+/* --- poll-answer.c --- */
+
+/* Takes an answer, or that there is none, over into the readings of its job, and sets when to ask
+ * next. The request is over. */
+void poll_queue_take_answer(PollQueue *queue, PollRequest *request);
+
+/* The state of a reading of which nothing was asked. @error "": none. */
+void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, const char *error);
+
+/* --- for its test --- */
+
+/* Both do what is due and return when something will be; INT64_MAX: nothing. Of one reading there
+ * is at most one notice in READING_NOTICE_SEC: of its last state, if that is another one than was
+ * reported before. The lock is not held during a callback. */
+int64_t poll_queue_publish(PollQueue *queue);
+int64_t poll_queue_notify(PollQueue *queue);

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "kube/api-objects.h"
-#include "load/phrase.h"
 #include "load/poll-request.h"
 #include "load/vector.h"
 
@@ -82,44 +82,46 @@ static Str own_words(const PollRequest *request, Arena *scratch, char text[VECTO
 }
 
 static void add_words(
-    const PollRequest *request, const Advice *advice, Arena *scratch, Phrase *phrase) {
+    const PollRequest *request, const Advice *advice, Arena *scratch, Message *message) {
     char text[VECTOR_ERROR_MAX];
     Str words = own_words(request, scratch, text);
 
     if (str_is_empty(words) || (advice && str_is(words, advice->name)))
         return;
-    phrase_add(phrase, ": ");
-    phrase_show(phrase, words, QUOTE_MAX);
+    message_add(message, ": ");
+    message_show(message, words, QUOTE_MAX);
 }
 
-static void complain_status(const PollRequest *request, Arena *scratch, Phrase *phrase) {
+static void complain_status(const PollRequest *request, Arena *scratch, Message *message) {
     const Advice *advice = find_advice(request->status);
     const char *help = advice ? is_api(request) ? advice->api : advice->source : "";
 
-    phrase_add(phrase,
+    message_add(message,
         "%s: answers %u%s%s",
         server_url(request),
         request->status,
         advice ? " " : "",
         advice ? advice->name : "");
     if (request->status != 401)
-        add_words(request, advice, scratch, phrase);
+        add_words(request, advice, scratch, message);
     if (help[0] != '\0')
-        phrase_add(phrase, "; %s", help);
+        message_add(message, "; %s", help);
 }
 
-static void complain_redirect(const PollRequest *request, Phrase *phrase) {
+static void complain_redirect(const PollRequest *request, Message *message) {
     if (request->location.len == 0) {
-        phrase_add(
-            phrase, "%s: redirects without a Location that could be followed", server_url(request));
+        message_add(message,
+            "%s: redirects without a Location that could be followed",
+            server_url(request));
         return;
     }
-    phrase_add(phrase, "%s: redirects to ", server_url(request));
-    phrase_show(phrase, buf_str(&request->location), QUOTE_MAX);
+    message_add(message, "%s: redirects to ", server_url(request));
+    message_show(message, buf_str(&request->location), QUOTE_MAX);
     if (request->n_redirects == POLLER_REDIRECTS_MAX)
-        phrase_add(phrase, ", after %u redirects: none is followed any more", POLLER_REDIRECTS_MAX);
+        message_add(
+            message, ", after %u redirects: none is followed any more", POLLER_REDIRECTS_MAX);
     else
-        phrase_add(phrase,
+        message_add(message,
             ", another server, which gets neither credentials nor queries; if it is the right "
             "one, let the source's url name it");
 }
@@ -144,35 +146,35 @@ static const char *outcome_advice(const PollRequest *request) {
     }
 }
 
-static void complain_outcome(const PollRequest *request, Phrase *phrase) {
+static void complain_outcome(const PollRequest *request, Message *message) {
     if (request->outcome == CALL_TOO_LARGE || buf_error(&request->body) == -EFBIG)
-        phrase_add(phrase,
+        message_add(message,
             "%s: the answer is larger than %zu MiB%s",
             server_url(request),
             VECTOR_BYTES_MAX >> 20,
             is_api(request) ? "" : "; aggregate in the query, as in sum by (node) (…)");
     else if (buf_error(&request->body) != 0)
-        phrase_add(phrase, "%s: out of memory for its answer", server_url(request));
+        message_add(message, "%s: out of memory for its answer", server_url(request));
     else
-        phrase_add(phrase, "%s%s", request->error, outcome_advice(request));
+        message_add(message, "%s%s", request->error, outcome_advice(request));
 }
 
 bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret) {
-    Phrase phrase = phrase_begin(ret, POLLER_ERROR_MAX);
+    Message message = message_begin(ret, POLLER_ERROR_MAX);
 
     if (request->outcome == CALL_DONE && request->status == 200 && !is_html(request))
         return false;
     if (request->is_led_astray)
-        complain_redirect(request, &phrase);
+        complain_redirect(request, &message);
     else if (request->status == 401 || (request->outcome == CALL_DONE && request->status != 200))
-        complain_status(request, scratch, &phrase);
+        complain_status(request, scratch, &message);
     else if (request->outcome == CALL_DONE)
-        phrase_add(&phrase,
+        message_add(&message,
             "%s: answers with a web page instead of JSON; is a login in front of it, or is its url "
             "not that of a Prometheus?",
             server_url(request));
     else
-        complain_outcome(request, &phrase);
+        complain_outcome(request, &message);
     return true;
 }
 

@@ -1,3 +1,5 @@
+/* One request to a source, with redirects, and a GET where POST is refused. */
+
 #include "load/poll-request.h"
 
 #include <stdio.h>
@@ -37,13 +39,6 @@ static void on_head(void *context, const CallHead *head) {
             head->date_sec - (clock_monotonic_nsec() - request->uptime_nsec) / NSEC_PER_SEC;
     request->is_html = str_eq_nocase(head->content_type, STR("text/html"));
     buf_append(&request->location, head->location);
-}
-
-static bool on_data(void *context, Str bytes) {
-    PollRequest *request = context;
-
-    buf_append(&request->body, bytes);
-    return buf_error(&request->body) == 0;
 }
 
 static void on_end(void *context, const CallResult *result) {
@@ -87,8 +82,7 @@ static bool poll_request_fail(PollRequest *request) {
 
 /* False: out of memory; it is over. */
 static bool poll_request_send(PollRequest *request) {
-    const CallHandler handler = {
-        .context = request, .head = on_head, .data = on_data, .done = on_end};
+    const CallHandler handler = {.context = request, .head = on_head, .done = on_end};
     bool has_form = request->form.len > 0;
     CallOptions options = {
         .method = request->is_get || !has_form ? "GET" : "POST",
@@ -96,6 +90,7 @@ static bool poll_request_send(PollRequest *request) {
         .may_repeat = true,
         .total_sec = seconds_left(request),
         .bytes_max = VECTOR_BYTES_MAX,
+        .answer = &request->body,
     };
 
     forget_answer(request);

@@ -17,8 +17,8 @@
 
 #include "base/buf.h"
 #include "kube/client.h"
-#include "load/connection.h"
 #include "load/poll-job.h"
+#include "load/source.h"
 
 #define POLL_REQUEST_KEPT ((size_t)4 * 1024 * 1024) /* a larger answer's memory is given back */
 #define POLL_REQUEST_LOCATION_MAX ((size_t)8 * 1024)

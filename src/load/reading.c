@@ -1,3 +1,5 @@
+/* Gauges that are polled, their last measurements and states. */
+
 #include "load/reading.h"
 
 #include <errno.h>

@@ -1,10 +1,121 @@
+/* Sources of metrics: their settings checked, addresses that are refused, connections. */
+
 #include "load/source.h"
 
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "base/message.h"
 #include "base/origin.h"
-#include "load/address.h"
+
+/* --- addresses --------------------------------------------------------------------------- */
+
+typedef struct AddressRange {
+    uint8_t prefix[16];
+    unsigned bits;
+    AddressKind kind;
+} AddressRange;
+
+static const AddressRange v4_ranges[] = {
+    {{0}, 8, ADDRESS_UNSPECIFIED},
+    {{169, 254}, 16, ADDRESS_LINK_LOCAL},
+    {{224}, 4, ADDRESS_MULTICAST},
+    {{255, 255, 255, 255}, 32, ADDRESS_MULTICAST}, /* broadcast */
+    {{100, 100, 100, 200}, 32, ADDRESS_OF_CLOUD},  /* Alibaba Cloud */
+    {{168, 63, 129, 16}, 32, ADDRESS_OF_CLOUD},    /* Azure */
+    {{192, 0, 0, 192}, 32, ADDRESS_OF_CLOUD},      /* Oracle Cloud */
+};
+
+static const AddressRange v6_ranges[] = {
+    {{0}, 128, ADDRESS_UNSPECIFIED},
+    {{0xfe, 0x80}, 10, ADDRESS_LINK_LOCAL},
+    {{0xff}, 8, ADDRESS_MULTICAST},
+    {{0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54}, 128, ADDRESS_OF_CLOUD}, /* AWS */
+    {{0xfd, 0x20, 0x00, 0xce, [14] = 0x02, [15] = 0x54}, 128, ADDRESS_OF_CLOUD}, /* Google Cloud */
+};
+
+#define MAPPED 0
+
+/* Where an IPv4 address is inside. */
+static const struct {
+    AddressRange range;
+    uint8_t at[4];
+} inner[] = {
+    [MAPPED] = {{{[10] = 0xff, [11] = 0xff}, 96, ADDRESS_PLAIN}, {12, 13, 14, 15}}, /* mapped */
+    {{{0}, 96, ADDRESS_PLAIN}, {12, 13, 14, 15}},                                   /* compatible */
+    {{{[8] = 0xff, [9] = 0xff}, 96, ADDRESS_PLAIN}, {12, 13, 14, 15}},              /* SIIT */
+    {{{0x00, 0x64, 0xff, 0x9b}, 96, ADDRESS_PLAIN}, {12, 13, 14, 15}},              /* NAT64 */
+    {{{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48, ADDRESS_PLAIN}, {12, 13, 14, 15}}, /* local NAT64 */
+    {{{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48, ADDRESS_PLAIN}, {6, 7, 9, 10}},    /* ... by /48 */
+    {{{0x20, 0x02}, 16, ADDRESS_PLAIN}, {2, 3, 4, 5}},                             /* 6to4 */
+};
+
+static bool is_in(const uint8_t *bytes, const AddressRange *range) {
+    size_t whole = range->bits / 8;
+    unsigned mask = 0xff00u >> (range->bits % 8) & 0xffu;
+
+    if (whole > 0 && memcmp(bytes, range->prefix, whole) != 0)
+        return false;
+    return range->bits % 8 == 0 || (bytes[whole] & mask) == (range->prefix[whole] & mask);
+}
+
+static AddressKind find_kind(const uint8_t *bytes, const AddressRange *ranges, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (is_in(bytes, &ranges[i]))
+            return ranges[i].kind;
+    return ADDRESS_PLAIN;
+}
+
+static AddressKind v4_kind(const uint8_t *bytes) {
+    return find_kind(bytes, v4_ranges, ELEMENTS_OF(v4_ranges));
+}
+
+static AddressKind v6_kind(const uint8_t *bytes) {
+    static const AddressRange this_machine = {{[15] = 1}, 128, ADDRESS_PLAIN};
+    AddressKind kind = find_kind(bytes, v6_ranges, ELEMENTS_OF(v6_ranges));
+
+    if (is_in(bytes, &this_machine))
+        return ADDRESS_PLAIN;
+    for (size_t i = 0; kind == ADDRESS_PLAIN && i < ELEMENTS_OF(inner); i++) {
+        const uint8_t *at = inner[i].at;
+        const uint8_t v4[4] = {bytes[at[0]], bytes[at[1]], bytes[at[2]], bytes[at[3]]};
+
+        if (is_in(bytes, &inner[i].range))
+            kind = v4_kind(v4);
+        /* Zeros are what is left where another form is meant; only mapped they lead somewhere. */
+        if (kind == ADDRESS_UNSPECIFIED && i != MAPPED)
+            kind = ADDRESS_PLAIN;
+    }
+    return kind;
+}
+
+AddressKind address_kind(const void *address, size_t len) {
+    struct sockaddr_in6 v6 = {0};
+    struct sockaddr_in v4 = {0};
+    sa_family_t family;
+    uint8_t bytes[16];
+
+    if (len < sizeof(struct sockaddr) || len > sizeof(struct sockaddr_storage))
+        return ADDRESS_FOREIGN;
+    memcpy(&family, (const char *)address + offsetof(struct sockaddr, sa_family), sizeof(family));
+    if (family == AF_INET && len >= sizeof(v4)) {
+        memcpy(&v4, address, sizeof(v4));
+        memcpy(bytes, &v4.sin_addr, sizeof(v4.sin_addr));
+        return v4_kind(bytes);
+    }
+    if (family != AF_INET6 || len < sizeof(v6))
+        return ADDRESS_FOREIGN;
+    memcpy(&v6, address, sizeof(v6));
+    memcpy(bytes, &v6.sin6_addr, sizeof(v6.sin6_addr));
+    return v6_kind(bytes);
+}
 
 const MetricSource *sources_find(const MetricSources *sources, Str name) {
     Str wanted = source_meant(name);
@@ -235,4 +346,70 @@ int source_access(const MetricSource *source, Access **ret, char *error) {
 
     (void)snprintf(name, sizeof(name), "source %.*s", STR_FMT(str_take(source->name, 64)));
     return access_for_server(&server, ret, error);
+}
+
+/* --- connections ------------------------------------------------------------------------- */
+
+void source_connection_done(SourceConnection *server) {
+    client_free(server->client);
+    if (server->owns_access)
+        access_free(server->access);
+    free(server->name);
+    *server = (SourceConnection){0};
+}
+
+bool source_connection_open(SourceConnection *server, ClientLoop *loop) {
+    if (!server->client)
+        server->client = client_new_in(loop, server->access);
+    return server->client != NULL;
+}
+
+static int source_connection_init(
+    SourceConnection *server, const MetricSource *source, char *error) {
+    int r;
+
+    server->name = strndup(source->name.len > 0 ? source->name.ptr : "", source->name.len);
+    if (!server->name)
+        return message_fail(-ENOMEM, error, "out of memory");
+    r = source_access(source, &server->access, error);
+    if (r < 0)
+        return r;
+    server->owns_access = true;
+    return 0;
+}
+
+int source_connections_new(const MetricSources *sources, SourceConnections **ret, char *error) {
+    _cleanup_(source_connections_freep) SourceConnections *connections =
+        calloc(1, sizeof(*connections));
+    int r;
+
+    if (!connections)
+        return message_fail(-ENOMEM, error, "out of memory");
+    if (sources->n > SOURCES_MAX)
+        return message_fail(-E2BIG, error, "there are more than %u sources", SOURCES_MAX);
+    for (; connections->n < sources->n; connections->n++) {
+        r = source_connection_init(
+            &connections->items[connections->n], &sources->items[connections->n], error);
+        if (r < 0) {
+            source_connection_done(&connections->items[connections->n]);
+            return r;
+        }
+    }
+    *ret = TAKE_PTR(connections);
+    return 0;
+}
+
+SourceConnections *source_connections_free(SourceConnections *connections) {
+    for (size_t i = 0; connections && i < connections->n; i++)
+        source_connection_done(&connections->items[i]);
+    free(connections);
+    return NULL;
+}
+
+SourceConnection *source_connections_find(SourceConnections *connections, Str name) {
+    name = source_meant(name);
+    for (size_t i = 0; i < connections->n; i++)
+        if (str_is(name, connections->items[i].name))
+            return &connections->items[i];
+    return NULL;
 }

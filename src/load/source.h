@@ -11,8 +11,10 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "kube/access.h"
+#include "kube/client.h"
 
 #define SOURCES_MAX 16u
 #define SOURCE_HEADERS_MAX ACCESS_HEADERS_MAX
@@ -46,6 +48,24 @@ static inline Str source_meant(Str name) {
 /* The source that is meant by @name. NULL: there is none. */
 const MetricSource *sources_find(const MetricSources *sources, Str name);
 
+/*
+ * What a name means is decided by the server that answers for it, and an address can be written in
+ * many ways: as one number, in octal, inside an IPv6 address. So the address that is connected to
+ * is checked, never its text.
+ */
+typedef enum AddressKind {
+    ADDRESS_PLAIN,
+    ADDRESS_LINK_LOCAL,
+    ADDRESS_OF_CLOUD, /* clouds serve credentials there, though it is not link-local */
+    ADDRESS_MULTICAST,
+    ADDRESS_UNSPECIFIED,
+    ADDRESS_FOREIGN, /* neither IPv4 nor IPv6 */
+} AddressKind;
+
+/* @address: a struct sockaddr of @len bytes. Of an IPv6 address with an IPv4 one inside (mapped,
+ * compatible, NAT64, 6to4) the inner one counts, too. */
+AddressKind address_kind(const void *address, size_t len);
+
 /* Why no connection is made to @address (a struct sockaddr of @len bytes), as kube/access.h wants
  * it (AddressRefusal); NULL: one is. Unless @may_be_link_local these are link-local addresses of
  * both families, also IPv4 ones inside IPv6, and those that clouds serve credentials from; and in
@@ -74,3 +94,42 @@ size_t source_faults(const MetricSource *source, SourceFault ret[SOURCE_FAULTS_M
  * the credentials of its files, which need not be there yet. 0; or -EINVAL or -ENOMEM with a
  * message in @error (ACCESS_ERROR_MAX). */
 int source_access(const MetricSource *source, Access **ret, char *error) MUST_CHECK;
+
+/* --- connections: made on any thread, used on the poll queue's ------------------------------- */
+
+/* Requests under way. One server never has all of them; those that fail have one each, and together
+ * never all: whoever answers is asked in time whatever the others do. */
+#define POLL_REQUESTS_MAX 4u
+#define POLL_SHARE_MAX (POLL_REQUESTS_MAX - 1)
+
+typedef struct SourceConnection {
+    char *name; /* of the source; NULL: the API server */
+    Access *access;
+    bool owns_access;
+    Client *client; /* NULL: not made yet */
+
+    bool wants_get; /* it does not take POST */
+    /* A request got no answer, or a 5xx, and no other has been answered since it was sent. */
+    bool is_failing;
+    int64_t answered_nsec; /* monotonic: the last that was; 0: none */
+    unsigned n_requests;   /* under way */
+} SourceConnection;
+
+void source_connection_done(SourceConnection *server);
+
+/* Makes the client if there is none. False: out of memory. */
+bool source_connection_open(SourceConnection *server, ClientLoop *loop) MUST_CHECK;
+
+typedef struct SourceConnections {
+    size_t n;
+    SourceConnection items[SOURCES_MAX];
+} SourceConnections;
+
+/* 0; or a negative errno with a message in @error (ACCESS_ERROR_MAX). */
+int source_connections_new(const MetricSources *sources, SourceConnections **ret, char *error)
+    MUST_CHECK;
+SourceConnections *source_connections_free(SourceConnections *connections); /* takes NULL */
+DEFINE_CLEANUP(SourceConnections *, source_connections_free)
+
+/* As sources_find(). */
+SourceConnection *source_connections_find(SourceConnections *connections, Str name);

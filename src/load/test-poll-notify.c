@@ -1,4 +1,4 @@
-#include "load/poll-notify.h"
+#include "load/poll-queue.h"
 
 #include "base/clock.h"
 #include "load/test-prometheus.h"

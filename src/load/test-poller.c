@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "load/connection.h"
+#include "load/source.h"
 #include "load/test-prometheus.h"
 
 static void test_measures(void **state) {

@@ -1,4 +1,4 @@
-#include "load/schedule.h"
+#include "load/poll-job.h"
 
 #include "base/cleanup.h"
 #include "base/nsec.h"

@@ -14,7 +14,6 @@
 #include "base/test-assert.h"
 #include "kube/client.h"
 #include "kube/test-server.h"
-#include "load/address.h"
 
 /* --- addresses, by themselves --- */
 

@@ -12,14 +12,32 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/message.h"
 #include "base/str.h"
-#include "load/phrase.h"
-#include "load/vector-shape.h"
 #include "load/vector.h"
 #include "json/read.h"
 
 #define VECTOR_LABEL_MAX 8192u           /* bytes of a label's name, or value */
 #define VECTOR_LABELS_TOTAL_MAX 2000000u /* of all series: they take more room than their text */
+
+/*
+ * SeriesShape: the text of a series less what differs in the next one.
+ *
+ *     ,{"metric":{"node":"  a  "},"value":[1700000000.123,"  0.42  "]}
+ *
+ * A server writes thousands of series that differ in the values of labels and in the number only.
+ * What stands between was read once; where it follows again, comparing is enough.
+ * Anything else is read the long way, and becomes the next shape.
+ */
+#define SHAPE_LABELS_MAX 16u
+
+typedef struct SeriesShape {
+    Str pieces[SHAPE_LABELS_MAX + 2]; /* before each label's value, before the number, after it */
+    Str names[SHAPE_LABELS_MAX];
+    size_t n_labels;
+    bool is_known;
+    int64_t at_msec;
+} SeriesShape;
 
 typedef struct VectorReader {
     JsonReader json;
@@ -41,7 +59,7 @@ typedef struct VectorReader {
 
 /* 0; or, with a message, -EFBIG, or -EPROTO for a body that is no JSON at first sight. */
 int vector_reader_begin(
-    VectorReader *reader, Str body, Arena *arena, Vector *vector, Phrase *phrase) MUST_CHECK;
+    VectorReader *reader, Str body, Arena *arena, Vector *vector, Message *message) MUST_CHECK;
 
 /* Room for VECTOR_LABELS_MAX; of which the first @n are then taken. NULL when out of memory, or
  * over VECTOR_LABELS_TOTAL_MAX: the error is the JSON reader's. */
@@ -67,4 +85,4 @@ bool vector_reader_time(VectorReader *reader, Str text, int64_t *ret_msec);
 void vector_reader_overflow(VectorReader *reader, const char *static_text);
 
 /* Says what the JSON reader stopped at. -EPROTO, -EFBIG or -ENOMEM. */
-int vector_reader_complain(const VectorReader *reader, Phrase *phrase);
+int vector_reader_complain(const VectorReader *reader, Message *message);

@@ -1,3 +1,5 @@
+/* What readers of vectors share: room, numbers, times, errors about bodies. */
+
 #include "load/vector-internal.h"
 
 #include <errno.h>
@@ -36,64 +38,63 @@ static const char *find_body_kind(Str body) {
     return NULL;
 }
 
-static int complain_of_body(Str body, Phrase *phrase) {
+static int complain_of_body(Str body, Message *message) {
     const char *what = find_body_kind(body);
 
     if (body.len > 0 && (body.ptr[0] == '{' || body.ptr[0] == '['))
         return 0;
     if (body.len == 0) {
-        phrase_add(phrase, "an empty answer, not JSON");
+        message_add(message, "an empty answer, not JSON");
         return -EPROTO;
     }
-    phrase_add(phrase, "%s, not JSON: ", what ? what : "text");
-    phrase_quote(phrase, body);
+    message_add(message, "%s, not JSON: ", what ? what : "text");
+    message_quote(message, "", body, "");
     return -EPROTO;
 }
 
 int vector_reader_begin(
-    VectorReader *reader, Str body, Arena *arena, Vector *vector, Phrase *phrase) {
+    VectorReader *reader, Str body, Arena *arena, Vector *vector, Message *message) {
     *reader = (VectorReader){.arena = arena, .vector = vector, .block = LABELS_FIRST / 2};
     if (body.len > VECTOR_BYTES_MAX) {
-        phrase_add(phrase,
+        message_add(message,
             "an answer of %zu bytes: more than %zu are not read",
             body.len,
             VECTOR_BYTES_MAX);
         return -EFBIG;
     }
     json_reader_init(&reader->json, body);
-    return complain_of_body(str_trim(body), phrase);
+    return complain_of_body(str_trim(body), message);
 }
 
 /* Where the reader stopped, with what stands there. */
-static void describe_place(const VectorReader *reader, Phrase *phrase) {
+static void describe_place(const VectorReader *reader, Message *message) {
     const JsonReader *json = &reader->json;
     Str rest = str_of(json->data + json->error_at, json->len - json->error_at);
 
-    phrase_add(phrase, "byte %zu: %s", json->error_at, json->error_text);
+    message_add(message, "byte %zu: %s", json->error_at, json->error_text);
     if (rest.len == 0)
         return;
-    phrase_add(phrase, ", at ");
-    phrase_quote(phrase, rest);
+    message_quote(message, ", at ", rest, "");
 }
 
-int vector_reader_complain(const VectorReader *reader, Phrase *phrase) {
+int vector_reader_complain(const VectorReader *reader, Message *message) {
     const JsonReader *json = &reader->json;
 
     if (json->error == JSON_E_MEMORY) {
-        phrase_add(phrase, "out of memory for the answer");
+        message_add(message, "out of memory for the answer");
         return -ENOMEM;
     }
     if (reader->is_over) {
-        phrase_add(phrase, "too large: %s", json->error_text);
+        message_add(message, "too large: %s", json->error_text);
         return -EFBIG;
     }
     if (json->error == JSON_E_TYPE || json->error == JSON_E_RANGE)
-        phrase_add(phrase, "JSON, but not what was asked for: ");
+        message_add(message, "JSON, but not what was asked for: ");
     else if (json->error == JSON_E_END)
-        phrase_add(phrase, "cut off after %zu bytes: ", json->len);
+        message_add(message, "cut off after %zu bytes: ", json->len);
     else
-        phrase_add(phrase, "not JSON: ");
-    describe_place(reader, phrase);
+        message_add(message, "not JSON: ");
+    describe_place(reader, message);
     return -EPROTO;
 }
 

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "base/message.h"
 #include "base/quantity.h"
-#include "load/phrase.h"
 #include "load/vector-internal.h"
 #include "load/vector.h"
 #include "model/time.h"
@@ -184,35 +184,34 @@ static void read_list(List *list) {
     json_end(json);
 }
 
-static int complain_of_kind(const List *list, Phrase *phrase) {
+static int complain_of_kind(const List *list, Message *message) {
     if (str_eq(list->kind, STR("Status"))) {
-        phrase_add(phrase, "the server says: ");
-        phrase_show(phrase, list->message, SERVER_TEXT_MAX);
+        message_add(message, "the server says: ");
+        message_show(message, list->message, SERVER_TEXT_MAX);
     } else if (str_is_empty(list->kind)) {
-        phrase_add(phrase, "JSON, but no list of metrics.k8s.io");
+        message_add(message, "JSON, but no list of metrics.k8s.io");
     } else {
-        phrase_add(phrase, "an object of kind ");
-        phrase_quote(phrase, list->kind);
-        phrase_add(phrase, ", not a %s", list->is_of_pods ? "PodMetricsList" : "NodeMetricsList");
+        message_quote(message, "an object of kind ", list->kind, "");
+        message_add(message, ", not a %s", list->is_of_pods ? "PodMetricsList" : "NodeMetricsList");
     }
     return -EPROTO;
 }
 
 int vector_read_resources(
     Str body, Str resource, bool is_of_pods, Arena *arena, Vector *ret, char *error) {
-    Phrase phrase = phrase_begin(error, VECTOR_ERROR_MAX);
+    Message message = message_begin(error, VECTOR_ERROR_MAX);
     List list = {.resource = resource, .is_of_pods = is_of_pods};
     int r;
 
     *ret = (Vector){0};
-    r = vector_reader_begin(&list.reader, body, arena, ret, &phrase);
+    r = vector_reader_begin(&list.reader, body, arena, ret, &message);
     if (r < 0)
         return r;
     read_list(&list);
     if (json_error(&list.reader.json) != JSON_OK)
-        return vector_reader_complain(&list.reader, &phrase);
+        return vector_reader_complain(&list.reader, &message);
     if (!list.has_items ||
         !str_eq(list.kind, is_of_pods ? STR("PodMetricsList") : STR("NodeMetricsList")))
-        return complain_of_kind(&list, &phrase);
+        return complain_of_kind(&list, &message);
     return 0;
 }

@@ -12,9 +12,90 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "load/phrase.h"
+#include "base/bytes.h"
+#include "base/message.h"
 #include "load/vector-internal.h"
 #include "json/read.h"
+
+/* --- the text of a series, less what differs in the next one ----------------------------- */
+
+/* Values that had escapes are not where the text is. */
+static bool is_within(Str part, const char *from, const char *to) {
+    return part.ptr >= from && part.ptr <= to && part.len <= (size_t)(to - part.ptr);
+}
+
+/* @series stands at @from in the reader's text, up to where the reader is, its number at @number. A
+ * shape that cannot be learnt is not known. */
+static void shape_learn(
+    SeriesShape *shape, const JsonReader *json, size_t from, const Series *series, Str number) {
+    const char *at = json->data + from - 1, *end = json->data + json->at;
+
+    shape->is_known = false;
+    if (series->n_labels > SHAPE_LABELS_MAX || from == 0 || *at != ',')
+        return;
+    for (size_t i = 0; i < series->n_labels; i++) {
+        Str value = series->labels[i].value;
+
+        if (!is_within(value, at, end))
+            return;
+        shape->pieces[i] = str_of(at, (size_t)(value.ptr - at));
+        shape->names[i] = series->labels[i].name;
+        at = value.ptr + value.len;
+    }
+    if (!is_within(number, at, end))
+        return;
+    shape->pieces[series->n_labels] = str_of(at, (size_t)(number.ptr - at));
+    at = number.ptr + number.len;
+    shape->pieces[series->n_labels + 1] = str_of(at, (size_t)(end - at));
+    shape->n_labels = series->n_labels;
+    shape->at_msec = series->at_msec;
+    shape->is_known = true;
+}
+
+static bool take_piece(const JsonReader *json, Str piece, size_t *at) {
+    if (json->len - *at < piece.len || !bytes_equal(json->data + *at, piece.ptr, piece.len))
+        return false;
+    *at += piece.len;
+    return true;
+}
+
+/* Up to the quote, which is the next piece's first byte. */
+static Str take_text(JsonReader *json, size_t *at) {
+    size_t start = *at;
+
+    *at = json_find_stop(json, start);
+    return str_of(json->data + start, *at - start);
+}
+
+/* Whether a series of this shape follows, with no label's value over @value_max bytes. If so, its
+ * labels are in @labels (as many as the shape has; otherwise some may have been written over),
+ * @ret_number is the text of its number, and it ends at @ret_end. Nothing is consumed. */
+static bool shape_match(const SeriesShape *shape, JsonReader *json, size_t value_max,
+    SeriesLabel *labels, Str *ret_number, size_t *ret_end) {
+    size_t at = json->at;
+
+    if (!shape->is_known || json->state != JSON_BEHIND_ELEMENT)
+        return false;
+    for (size_t i = 0; i < shape->n_labels; i++) {
+        if (!take_piece(json, shape->pieces[i], &at))
+            return false;
+        labels[i] = (SeriesLabel){shape->names[i], take_text(json, &at)};
+        if (labels[i].value.len > value_max)
+            return false;
+    }
+    if (!take_piece(json, shape->pieces[shape->n_labels], &at))
+        return false;
+    *ret_number = take_text(json, &at);
+    if (!take_piece(json, shape->pieces[shape->n_labels + 1], &at))
+        return false;
+    *ret_end = at;
+    return true;
+}
+
+/* Consumes what shape_match() found up to @end. */
+static void shape_take(JsonReader *json, size_t end) {
+    json_take_elements(json, end - json->at, json->at + 1);
+}
 
 #define SERVER_TEXT_MAX 200u /* of what a server says in words: queries are quoted in it */
 
@@ -261,69 +342,67 @@ static void read_late_result(VectorReader *reader, const Answer *answer) {
 
 /* --- complaints ------------------------------------------------------------ */
 
-static int complain_of_type(Str type, Phrase *phrase) {
+static int complain_of_type(Str type, Message *message) {
     if (str_eq(type, STR("scalar")))
-        phrase_add(phrase, "the query gives a scalar: wrap it in vector()");
+        message_add(message, "the query gives a scalar: wrap it in vector()");
     else if (str_eq(type, STR("matrix")))
-        phrase_add(phrase,
+        message_add(message,
             "the query gives a range of values (a matrix): ask for an instant, as rate() or "
             "avg_over_time() of the range give it");
     else if (str_eq(type, STR("string")))
-        phrase_add(phrase, "the query gives a string: a metric is a number of each node");
+        message_add(message, "the query gives a string: a metric is a number of each node");
     else if (str_is_empty(type))
-        phrase_add(phrase, "not an answer of Prometheus' API: it has no \"resultType\"");
+        message_add(message, "not an answer of Prometheus' API: it has no \"resultType\"");
     else {
-        phrase_add(phrase, "the query gives a result of type ");
-        phrase_quote(phrase, type);
-        phrase_add(phrase, ", not a vector");
+        message_quote(message, "the query gives a result of type ", type, ", not a vector");
     }
     return -EPROTO;
 }
 
-static int complain_of_status(const Answer *answer, Phrase *phrase) {
+static int complain_of_status(const Answer *answer, Message *message) {
     if (!str_eq(answer->status, STR("error"))) {
-        phrase_add(phrase, "not an answer of Prometheus' API: it has no \"status\"");
+        message_add(message, "not an answer of Prometheus' API: it has no \"status\"");
         return -EPROTO;
     }
-    phrase_add(phrase, "the server says: ");
-    phrase_show(phrase, answer->error_type, PHRASE_QUOTE_MAX);
-    phrase_add(phrase, "%s", answer->error_type.len > 0 && answer->error.len > 0 ? ": " : "");
-    phrase_show(phrase, answer->error, SERVER_TEXT_MAX);
+    message_add(message, "the server says: ");
+    message_show(message, answer->error_type, MESSAGE_QUOTE_MAX);
+    message_add(message, "%s", answer->error_type.len > 0 && answer->error.len > 0 ? ": " : "");
+    message_show(message, answer->error, SERVER_TEXT_MAX);
     return -EPROTO;
 }
 
 /* A warning is shown to people, wherever: cut and escaped here, once. */
 static int keep_warning(const Answer *answer, VectorReader *reader) {
     char text[VECTOR_ERROR_MAX];
-    Phrase phrase = phrase_begin(text, sizeof(text));
+    Message message = message_begin(text, sizeof(text));
     Str warning = str_is_empty(answer->warning) ? answer->info : answer->warning;
 
-    phrase_show(&phrase, warning, SERVER_TEXT_MAX);
-    reader->vector->warning = arena_copy(reader->arena, str_of(text, phrase.len));
+    message_show(&message, warning, SERVER_TEXT_MAX);
+    reader->vector->warning = arena_copy(reader->arena, str_of(text, message.len));
     return reader->vector->warning.ptr ? 0 : -ENOMEM;
 }
 
 int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) {
-    Phrase phrase = phrase_begin(error, VECTOR_ERROR_MAX);
+    Message message = message_begin(error, VECTOR_ERROR_MAX);
     VectorReader reader;
     Answer answer = {0};
     int r;
 
     *ret = (Vector){0};
-    r = vector_reader_begin(&reader, body, arena, ret, &phrase);
+    r = vector_reader_begin(&reader, body, arena, ret, &message);
     if (r < 0)
         return r;
     read_answer(&reader, &answer);
     if (json_error(&reader.json) != JSON_OK)
-        return vector_reader_complain(&reader, &phrase);
+        return vector_reader_complain(&reader, &message);
     if (!str_eq(answer.status, STR("success")))
-        return complain_of_status(&answer, &phrase);
+        return complain_of_status(&answer, &message);
     if (!str_eq(answer.type, STR("vector")))
-        return complain_of_type(answer.type, &phrase);
+        return complain_of_type(answer.type, &message);
     if (answer.result.ptr)
         read_late_result(&reader, &answer);
     if (json_error(&reader.json) != JSON_OK)
-        return vector_reader_complain(&reader, &phrase);
+        return vector_reader_complain(&reader, &message);
     return keep_warning(&answer, &reader);
 }
 

@@ -102,14 +102,14 @@ static void print_lease(const LeaseStatus *lease, Buf *out) {
 }
 
 static void print_announced(const LiveStatus *live, Buf *out) {
-    const EventPosterFigures *events = &live->watcher.events;
+    const WriteFigures *events = &live->watcher.events;
 
     exposition_head(out, "berth_events_total", "counter", "Kubernetes Events written by berth.");
     buf_printf(out,
         "berth_events_total{result=\"posted\"} %" PRIu64 "\n"
         "berth_events_total{result=\"failed\"} %" PRIu64 "\n"
         "berth_events_total{result=\"dropped\"} %" PRIu64 "\n",
-        events->n_posted,
+        events->n_written,
         events->n_failed,
         events->n_dropped + live->n_events_dropped);
 }
@@ -160,11 +160,12 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         print_lease(&live->watcher.lease, out);
     if (live->writes_events)
         print_announced(live, out);
-    exposition_count(out, "berth_wake_ups_total", "Nodes marked for a retry.", watcher->n_marked);
+    exposition_count(
+        out, "berth_wake_ups_total", "Nodes marked for a retry.", watcher->marks.n_written);
     exposition_count(out,
         "berth_wake_up_failures_total",
         "Nodes that could not be marked.",
-        watcher->n_mark_failed);
+        watcher->marks.n_failed);
     exposition_count(out,
         "berth_bypassed_pods_total",
         "Pods that bypassed berth: bound without a filter request by a scheduler that uses berth.",

@@ -1,4 +1,4 @@
-#include "kube/node-marker.h"
+#include "kube/api-writes.h"
 
 #include <stdio.h>
 
@@ -11,40 +11,47 @@ static int64_t fake_wall_clock(void) {
 }
 
 static Client *client;
-static NodeMarker *marker;
+static WriteQueue *queue;
+
+/* Adds a mark, and sends what can be sent. */
+static bool mark(Str node) {
+    bool is_added = mark_queue_add(queue, node, "berth.dev/retry-at", fake_wall_clock());
+
+    write_queue_tick(queue, fake_wall_clock());
+    return is_added;
+}
 
 static int set_up(void **state) {
     client = client_new(NULL);
-    marker = node_marker_new(&(NodeMarkerOptions){
-        .client = client, .annotation = "berth.dev/retry-at", .wall_clock = fake_wall_clock});
-    return client && marker ? 0 : -1;
+    queue = mark_queue_new(client, fake_wall_clock);
+    return client && queue ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-    marker = node_marker_free(marker);
+    queue = write_queue_free(queue);
     client = client_free(client);
     return 0;
 }
 
 static void test_what_is_sent(void **state) {
-    assert_true(node_marker_add(marker, STR("n1.example")));
+    assert_true(mark(STR("n1.example")));
     assert_int_equal(fake_n_calls(client), 1);
     assert_string_equal(fake_call(client, 0).method, "PATCH");
     assert_string_equal(fake_call(client, 0).path, "/api/v1/nodes/n1.example");
     assert_string_equal(fake_call(client, 0).content_type, "application/merge-patch+json");
     assert_string_equal(fake_call(client, 0).body,
         "{\"metadata\":{\"annotations\":{\"berth.dev/retry-at\":\"2026-11-15T00:00:00Z\"}}}");
-    assert_int_equal(fake_call(client, 0).total_sec, NODE_MARKER_SEC);
+    assert_int_equal(fake_call(client, 0).total_sec, WRITE_QUEUE_SEC);
     fake_answer(client, 0, 200, "{}");
     (void)client_wait(client, 0);
-    assert_int_equal(node_marker_figures(marker).n_marked, 1);
-    assert_int_equal(node_marker_figures(marker).n_failed, 0);
+    assert_int_equal(write_queue_figures(queue).n_written, 1);
+    assert_int_equal(write_queue_figures(queue).n_failed, 0);
 }
 
 static void test_names(void **state) {
-    assert_false(node_marker_add(marker, STR("")));
-    assert_false(node_marker_add(marker, STR("../pods")));
-    assert_false(node_marker_add(marker, STR("Upper")));
+    assert_false(mark(STR("")));
+    assert_false(mark(STR("../pods")));
+    assert_false(mark(STR("Upper")));
     assert_int_equal(fake_n_calls(client), 0);
 }
 
@@ -55,37 +62,37 @@ static void test_failures_are_counted(void **state) {
     } cases[] = {{404, false}, {409, false}, {0, false}, {500, false}, {403, true}, {500, true}};
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        assert_true(node_marker_add(marker, STR("n1")));
+        assert_true(mark(STR("n1")));
         if (cases[i].status)
             fake_answer(client, i, cases[i].status, "");
         else
             fake_done(client, i, CALL_REFUSED);
         (void)client_wait(client, 0);
-        assert_int_equal(node_marker_figures(marker).n_failed, i + 1);
-        assert_int_equal(node_marker_figures(marker).is_forbidden, cases[i].is_forbidden);
+        assert_int_equal(write_queue_figures(queue).n_failed, i + 1);
+        assert_int_equal(write_queue_figures(queue).is_forbidden, cases[i].is_forbidden);
     }
     fake_refuse_next(client);
-    assert_true(node_marker_add(marker, STR("n1")));
-    assert_int_equal(node_marker_figures(marker).n_failed, ELEMENTS_OF(cases) + 1);
+    assert_true(mark(STR("n1")));
+    assert_int_equal(write_queue_figures(queue).n_failed, ELEMENTS_OF(cases) + 1);
 }
 
 static void test_few_at_a_time_and_not_without_end(void **state) {
     char name[16];
     size_t n = 0;
 
-    for (size_t i = 0; i < NODE_MARKER_CALLS_MAX + NODE_MARKER_WAITING_MAX; i++) {
+    for (size_t i = 0; i < WRITE_QUEUE_CALLS_MAX + MARK_WAITING_MAX; i++) {
         (void)snprintf(name, sizeof(name), "n%zu", i);
-        assert_true(node_marker_add(marker, str_from_c(name)));
+        assert_true(mark(str_from_c(name)));
     }
-    assert_int_equal(fake_n_calls(client), NODE_MARKER_CALLS_MAX);
-    assert_false(node_marker_add(marker, STR("one-more")));
-    assert_true(node_marker_add(marker, STR("n100"))); /* waits already: not twice */
+    assert_int_equal(fake_n_calls(client), WRITE_QUEUE_CALLS_MAX);
+    assert_false(mark(STR("one-more")));
+    assert_true(mark(STR("n100"))); /* waits already: not twice */
     for (; n < fake_n_calls(client); n++) {
         fake_answer(client, n, 200, "{}");
         (void)client_wait(client, 0);
     }
-    assert_int_equal(n, NODE_MARKER_CALLS_MAX + NODE_MARKER_WAITING_MAX);
-    assert_int_equal(node_marker_figures(marker).n_marked, n);
+    assert_int_equal(n, WRITE_QUEUE_CALLS_MAX + MARK_WAITING_MAX);
+    assert_int_equal(write_queue_figures(queue).n_written, n);
 }
 
 int main(void) {

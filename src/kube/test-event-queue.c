@@ -1,4 +1,4 @@
-#include "kube/event-poster.h"
+#include "kube/api-writes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,22 +19,17 @@ static int64_t fake_wall_clock(void) {
 }
 
 static Client *client;
-static EventPoster *poster;
+static WriteQueue *queue;
 
 static int set_up(void **state) {
     now = 1000 * NSEC_PER_SEC;
     client = client_new(NULL);
-    poster = event_poster_new(&(EventPosterOptions){
-        .client = client,
-        .instance = "berth-0_1",
-        .clock = fake_clock,
-        .wall_clock = fake_wall_clock,
-    });
-    return client && poster ? 0 : -1;
+    queue = event_queue_new(client, fake_clock);
+    return client && queue ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-    poster = event_poster_free(poster);
+    queue = write_queue_free(queue);
     client = client_free(client);
     return 0;
 }
@@ -54,7 +49,7 @@ static PodEvent about(const char *pod, Str note) {
 static bool add(const char *pod, Str note) {
     PodEvent what = about(pod, note);
 
-    return event_poster_add(poster, &what);
+    return event_queue_add(queue, &what, "berth-0_1", fake_wall_clock());
 }
 
 static void answer_with(size_t call, unsigned status, const char *body) {
@@ -69,7 +64,7 @@ static void answer(size_t call, unsigned status) {
 static void test_what_is_sent(void **state) {
     assert_true(add("web", STR("a \"note\"")));
     assert_int_equal(fake_n_calls(client), 0); /* that is for the client's thread */
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     assert_int_equal(fake_n_calls(client), 1);
     assert_string_equal(fake_call(client, 0).method, "POST");
     assert_string_equal(fake_call(client, 0).path, "/apis/events.k8s.io/v1/namespaces/shop/events");
@@ -82,7 +77,7 @@ static void test_what_is_sent(void **state) {
         "\"web\",\"uid\":\"u1\"},\"reportingController\":\"berth.dev/berth\","
         "\"reportingInstance\":\"berth-0_1\"}");
     answer(0, 201);
-    assert_int_equal(event_poster_figures(poster).n_posted, 1);
+    assert_int_equal(write_queue_figures(queue).n_written, 1);
 }
 
 /* What is in the member @key, a string, of the body of call @n; in @ret. */
@@ -102,21 +97,21 @@ static void test_what_is_long_is_cut(void **state) {
         memcpy(note + i, "\xe2\x82\xac", 4); /* three bytes each: 1024 is inside of one */
     memset(pod, 'a', sizeof(pod) - 1);
     pod[253] = '\0';
-    pod[EVENT_POSTER_NAME_MAX - 1] = '.'; /* what is left does not end with it */
-    pod[EVENT_POSTER_NAME_MAX - 2] = 'c';
+    pod[EVENT_NAME_MAX - 1] = '.'; /* what is left does not end with it */
+    pod[EVENT_NAME_MAX - 2] = 'c';
     assert_true(add(pod, str_from_c(note)));
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     read_member(0, "\"note\":\"", text, sizeof(text));
     assert_int_equal(strlen(text), 1023);
     assert_int_equal(utf8_valid_length(str_from_c(text)), 1023);
     read_member(0, "\"metadata\":{\"name\":\"", text, sizeof(text));
-    assert_int_equal(strlen(text), EVENT_POSTER_NAME_MAX - 1 + 17);
-    assert_int_equal(text[EVENT_POSTER_NAME_MAX - 2], 'c');
+    assert_int_equal(strlen(text), EVENT_NAME_MAX - 1 + 17);
+    assert_int_equal(text[EVENT_NAME_MAX - 2], 'c');
     answer(0, 201);
 
     memset(note, 0xff, 1500); /* no UTF-8 at all */
     assert_true(add("web", str_of(note, 1500)));
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     read_member(1, "\"note\":\"", text, sizeof(text));
     assert_in_range(strlen(text), 1000, EVENT_NOTE_MAX);
 }
@@ -135,7 +130,7 @@ static void test_the_cut_is_between_characters(void **state) {
             for (; at + width < sizeof(note); at += width)
                 memcpy(note + at, characters[i], width);
             assert_true(add("web", str_of(note, at)));
-            event_poster_tick(poster, now);
+            write_queue_tick(queue, now);
             read_member(n, "\"note\":\"", text, sizeof(text));
             note[shift + (EVENT_NOTE_MAX - shift) / width * width] = '\0';
             assert_string_equal(text, note);
@@ -147,7 +142,7 @@ static void test_names_differ(void **state) {
     char first[64], second[64];
 
     assert_true(add("web", STR("x")) && add("web", STR("x")));
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     answer(0, 201);
     assert_int_equal(fake_n_calls(client), 2);
     read_member(0, "\"metadata\":{\"name\":\"", first, sizeof(first));
@@ -161,47 +156,47 @@ static void test_names_that_are_none(void **state) {
     assert_false(add("../web", STR("x")));
     assert_false(add("", STR("x")));
     what.namespace = STR("a/b");
-    assert_false(event_poster_add(poster, &what));
+    assert_false(event_queue_add(queue, &what, "berth-0_1", fake_wall_clock()));
     what = about("web", STR("x"));
     what.uid = STR_NULL;
-    assert_false(event_poster_add(poster, &what));
-    assert_int_equal(event_poster_figures(poster).n_dropped, 4);
+    assert_false(event_queue_add(queue, &what, "berth-0_1", fake_wall_clock()));
+    assert_int_equal(write_queue_figures(queue).n_dropped, 4);
 }
 
 static void test_one_at_a_time_and_not_without_end(void **state) {
     size_t n = 0;
 
-    for (size_t i = 0; i < EVENT_POSTER_WAITING_MAX; i++)
+    for (size_t i = 0; i < EVENT_WAITING_MAX; i++)
         assert_true(add("web", STR("x")));
     assert_false(add("web", STR("x")));
-    event_poster_tick(poster, now);
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
+    write_queue_tick(queue, now);
     assert_int_equal(fake_n_calls(client), 1);
     for (; n < fake_n_calls(client); n++)
         answer(n, 201);
-    assert_int_equal(n, EVENT_POSTER_WAITING_MAX);
-    assert_int_equal(event_poster_figures(poster).n_posted, EVENT_POSTER_WAITING_MAX);
-    assert_int_equal(event_poster_figures(poster).n_dropped, 1);
+    assert_int_equal(n, EVENT_WAITING_MAX);
+    assert_int_equal(write_queue_figures(queue).n_written, EVENT_WAITING_MAX);
+    assert_int_equal(write_queue_figures(queue).n_dropped, 1);
 }
 
 static void test_without_the_right(void **state) {
     for (size_t i = 0; i < 10; i++)
         assert_true(add("web", STR("x")));
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     answer(0, 403);
     assert_int_equal(fake_n_calls(client), 1); /* no more of that */
-    assert_true(event_poster_figures(poster).is_forbidden);
-    assert_int_equal(event_poster_figures(poster).n_failed, 1);
-    assert_int_equal(event_poster_figures(poster).n_dropped, 9);
-    now += (EVENT_POSTER_FORBIDDEN_SEC - 1) * NSEC_PER_SEC;
+    assert_true(write_queue_figures(queue).is_forbidden);
+    assert_int_equal(write_queue_figures(queue).n_failed, 1);
+    assert_int_equal(write_queue_figures(queue).n_dropped, 9);
+    now += (EVENT_FORBIDDEN_SEC - 1) * NSEC_PER_SEC;
     assert_true(add("web", STR("x")));
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     assert_int_equal(fake_n_calls(client), 1);
     now += NSEC_PER_SEC;
     assert_true(add("web", STR("x")));
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     answer(1, 201);
-    assert_false(event_poster_figures(poster).is_forbidden);
+    assert_false(write_queue_figures(queue).is_forbidden);
 }
 
 /* A 403 about one namespace says nothing of the others: a quota there, or its end. */
@@ -220,7 +215,7 @@ static void test_refused_in_one_namespace(void **state) {
 
     for (size_t i = 0; i < ELEMENTS_OF(messages); i++)
         assert_true(add("web", STR("x")));
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     for (size_t i = 0; i < ELEMENTS_OF(messages); i++) {
         (void)snprintf(body,
             sizeof(body),
@@ -228,23 +223,23 @@ static void test_refused_in_one_namespace(void **state) {
             messages[i]);
         assert_int_equal(fake_n_calls(client), i + 1);
         answer_with(i, 403, body);
-        assert_int_equal(event_poster_figures(poster).is_forbidden, i + 1 == ELEMENTS_OF(messages));
-        assert_int_equal(event_poster_figures(poster).n_failed, i + 1);
+        assert_int_equal(write_queue_figures(queue).is_forbidden, i + 1 == ELEMENTS_OF(messages));
+        assert_int_equal(write_queue_figures(queue).n_failed, i + 1);
     }
 }
 
 static void test_failures_are_counted(void **state) {
     assert_true(add("web", STR("x")) && add("web", STR("y")) && add("web", STR("z")));
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     answer(0, 500);
     fake_done(client, 1, CALL_TIMEOUT);
     fake_refuse_next(client); /* no memory for the third */
     (void)client_wait(client, 0);
-    assert_int_equal(event_poster_figures(poster).n_failed, 3);
+    assert_int_equal(write_queue_figures(queue).n_failed, 3);
     assert_true(add("web", STR("x")));
-    event_poster_tick(poster, now);
+    write_queue_tick(queue, now);
     answer(2, 201);
-    assert_int_equal(event_poster_figures(poster).n_posted, 1);
+    assert_int_equal(write_queue_figures(queue).n_written, 1);
 }
 
 int main(void) {

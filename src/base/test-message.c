@@ -1,7 +1,8 @@
-#include "kube/message.h"
+#include "base/message.h"
 
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/test-assert.h"
 
 /* What comes from outside stays a line; what does not fit is cut at a whole character. */
@@ -31,7 +32,7 @@ static void test_messages(void **state) {
 }
 
 static void test_fail(void **state) {
-    char error[ACCESS_ERROR_MAX];
+    char error[MESSAGE_MAX];
 
     (void)state;
     assert_int_equal(message_fail(-EINVAL, error, "%d of %s", 3, "\a"), -EINVAL);

@@ -1,0 +1,43 @@
+#pragma once
+
+/*
+ * Message: a sentence for a person in an array of a fixed size, always terminated.
+ *
+ * Text from outside (names of a kubeconfig, answers of servers, libcurl's errors) is shown with its
+ * control characters escaped, so that it stays one line. What does not fit is cut, at a whole
+ * character.
+ */
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+#define MESSAGE_MAX 1024u     /* the usual size of an array */
+#define MESSAGE_QUOTE_MAX 80u /* bytes of text from outside */
+
+/* By printf's rules; all of it is escaped. */
+void message_set(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void message_setv(char *text, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+
+/* Sets @error, an array of MESSAGE_MAX; its value is @code. */
+#define message_fail(code, error, ...) (message_set((error), MESSAGE_MAX, __VA_ARGS__), code)
+
+/* A message that is put together of several pieces. */
+typedef struct Message {
+    char *text;
+    size_t len, size; /* size counts the NUL */
+} Message;
+
+/* An empty one in @text of @size bytes, 1 at least. */
+Message message_begin(char *text, size_t size);
+
+void message_add(Message *message, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* At most @max columns of @text, escaped, and "…" where it was longer. */
+void message_show(Message *message, Str text, size_t max);
+
+/* The same in quotes, at most MESSAGE_QUOTE_MAX, between two texts. */
+void message_quote(Message *message, const char *before, Str text, const char *behind);

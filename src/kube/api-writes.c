@@ -1,0 +1,139 @@
+/* Bodies of the writes that nothing waits for: Events about pods, and marks of nodes. */
+
+#include "kube/api-writes.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/calendar.h"
+#include "base/nsec.h"
+#include "base/url.h"
+#include "base/utf8.h"
+#include "kube/api-objects.h"
+#include "model/node.h"
+#include "json/write.h"
+
+#define PATH_MAX_BYTES ((size_t)4 * 1024)
+#define BODY_MAX_BYTES ((size_t)16 * 1024)
+#define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* of a note, what is looked at */
+
+/* --- Events ------------------------------------------------------------------------------ */
+
+WriteQueue *event_queue_new(Client *client, int64_t (*clock)(void)) {
+    return write_queue_new(&(WriteQueueOptions){
+        .client = client,
+        .clock = clock,
+        .method = "POST",
+        .content_type = "application/json",
+        .verb = "create",
+        .ok_status = 201,
+        .n_calls = 1,
+        .waiting_max = EVENT_WAITING_MAX,
+        .forbidden_sec = EVENT_FORBIDDEN_SEC,
+    });
+}
+
+/* The pod's name and a unique number. A name that is cut must still end as names end. */
+static void write_name(JsonWriter *writer, Str pod, uint64_t number) {
+    char text[EVENT_NAME_MAX + 32];
+    Str front = str_take(pod, EVENT_NAME_MAX);
+
+    while (front.len > 0 && (front.ptr[front.len - 1] == '-' || front.ptr[front.len - 1] == '.'))
+        front.len--;
+    (void)snprintf(text, sizeof(text), "%.*s.%016" PRIx64, STR_FMT(front), number);
+    json_write_member(writer, STR("name"), str_from_c(text));
+}
+
+static void write_regarding(JsonWriter *writer, const PodEvent *about) {
+    json_write_key(writer, STR("regarding"));
+    json_write_object(writer);
+    json_write_member(writer, STR("apiVersion"), STR("v1"));
+    json_write_member(writer, STR("kind"), STR("Pod"));
+    json_write_member(writer, STR("namespace"), about->namespace);
+    json_write_member(writer, STR("name"), about->pod);
+    json_write_member(writer, STR("uid"), about->uid);
+    json_write_end_object(writer);
+}
+
+/* It is cut last: a byte that is no UTF-8 becomes three. */
+static void write_note(JsonWriter *writer, Str note) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(3 * RAW_NOTE_MAX);
+    Str front;
+
+    utf8_append_valid(&text, str_take(note, RAW_NOTE_MAX));
+    front = str_take(buf_str(&text), EVENT_NOTE_MAX);
+    json_write_member(writer, STR("note"), str_take(front, utf8_valid_length(front)));
+}
+
+static void write_event(
+    const PodEvent *about, const char *instance, uint64_t number, int64_t wall, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
+
+    json_write_object(&writer);
+    json_write_member(&writer, STR("apiVersion"), STR("events.k8s.io/v1"));
+    json_write_member(&writer, STR("kind"), STR("Event"));
+    json_write_key(&writer, STR("metadata"));
+    json_write_object(&writer);
+    write_name(&writer, about->pod, number);
+    json_write_member(&writer, STR("namespace"), about->namespace);
+    json_write_end_object(&writer);
+    micro_time_write(&writer, STR("eventTime"), wall);
+    json_write_member(&writer, STR("type"), about->is_warning ? STR("Warning") : STR("Normal"));
+    json_write_member(&writer, STR("reason"), str_from_c(about->reason));
+    json_write_member(&writer, STR("action"), str_from_c(about->action));
+    write_note(&writer, about->note);
+    write_regarding(&writer, about);
+    json_write_member(&writer, STR("reportingController"), STR(EVENT_CONTROLLER));
+    json_write_member(
+        &writer, STR("reportingInstance"), str_take(str_from_c(instance), EVENT_INSTANCE_MAX));
+    json_write_end_object(&writer);
+}
+
+bool event_queue_add(
+    WriteQueue *queue, const PodEvent *event, const char *instance, int64_t wall_nsec) {
+    static atomic_uint_fast64_t n_added; /* so that two of one moment have two names */
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX_BYTES);
+    uint64_t number = (uint64_t)wall_nsec + atomic_fetch_add(&n_added, 1);
+
+    if (!node_name_is_valid(event->namespace) || !node_name_is_valid(event->pod) ||
+        event->uid.len == 0) {
+        write_queue_drop(queue);
+        return false;
+    }
+    buf_append(&path, STR("/apis/events.k8s.io/v1/namespaces/"));
+    url_escape(&path, event->namespace);
+    buf_append(&path, STR("/events"));
+    write_event(event, instance, number, wall_nsec, &body);
+    return write_queue_add(queue, &path, &body);
+}
+
+/* --- marks of nodes ---------------------------------------------------------------------- */
+
+WriteQueue *mark_queue_new(Client *client, int64_t (*clock)(void)) {
+    return write_queue_new(&(WriteQueueOptions){
+        .client = client,
+        .clock = clock,
+        .method = "PATCH",
+        .content_type = "application/merge-patch+json",
+        .verb = "patch",
+        .ok_status = 200,
+        .n_calls = WRITE_QUEUE_CALLS_MAX,
+        .waiting_max = MARK_WAITING_MAX,
+        .skips_same_path = true,
+    });
+}
+
+/* Neither the key nor the time needs an escape. */
+bool mark_queue_add(WriteQueue *queue, Str node, const char *annotation, int64_t wall_nsec) {
+    _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX_BYTES);
+
+    if (!node_name_is_valid(node))
+        return false;
+    buf_append(&path, STR("/api/v1/nodes/"));
+    url_escape(&path, node);
+    buf_printf(&body, "{\"metadata\":{\"annotations\":{\"%s\":\"", annotation);
+    calendar_print(wall_nsec / NSEC_PER_SEC, 0, &body);
+    buf_append(&body, STR("\"}}}"));
+    return write_queue_add(queue, &path, &body);
+}

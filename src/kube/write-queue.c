@@ -1,0 +1,212 @@
+/* Writes that nothing waits for: a bounded queue of requests, a few calls at a time. */
+
+#include "kube/write-queue.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/nsec.h"
+#include "kube/api-objects.h"
+
+#define ANSWER_MAX_BYTES ((size_t)64 * 1024)
+#define ANSWER_BUDGET ((size_t)256 * 1024)
+
+typedef struct PendingWrite {
+    char *path, *body;
+} PendingWrite;
+
+typedef struct WriteCall {
+    WriteQueue *queue;
+    Call *call; /* NULL: free */
+    Buf answer;
+} WriteCall;
+
+struct WriteQueue {
+    WriteQueueOptions options;
+    WriteCall calls[WRITE_QUEUE_CALLS_MAX]; /* of the client's thread, as the next one */
+    int64_t forbidden_until;
+
+    pthread_mutex_t lock;                          /* guards what follows */
+    PendingWrite waiting[WRITE_QUEUE_WAITING_MAX]; /* a ring */
+    size_t first, n_waiting;
+    WriteFigures figures;
+};
+
+static void pending_done(PendingWrite *write) {
+    free(write->path);
+    free(write->body);
+    *write = (PendingWrite){0};
+}
+
+WriteQueue *write_queue_new(const WriteQueueOptions *options) {
+    WriteQueue *queue = calloc(1, sizeof(*queue));
+
+    if (!queue)
+        return NULL;
+    queue->options = *options;
+    for (size_t i = 0; i < WRITE_QUEUE_CALLS_MAX; i++)
+        queue->calls[i] = (WriteCall){.queue = queue, .answer = BUF_INIT(ANSWER_MAX_BYTES)};
+    pthread_mutex_init(&queue->lock, NULL);
+    return queue;
+}
+
+WriteQueue *write_queue_free(WriteQueue *queue) {
+    if (!queue)
+        return NULL;
+    for (size_t i = 0; i < WRITE_QUEUE_CALLS_MAX; i++) {
+        call_cancel(queue->calls[i].call);
+        buf_done(&queue->calls[i].answer);
+    }
+    for (size_t i = 0; i < WRITE_QUEUE_WAITING_MAX; i++)
+        pending_done(&queue->waiting[i]);
+    pthread_mutex_destroy(&queue->lock);
+    free(queue);
+    return NULL;
+}
+
+WriteFigures write_queue_figures(WriteQueue *queue) {
+    WriteFigures figures;
+
+    pthread_mutex_lock(&queue->lock);
+    figures = queue->figures;
+    pthread_mutex_unlock(&queue->lock);
+    return figures;
+}
+
+/* --- adding ------------------------------------------------------------------------------ */
+
+static PendingWrite *waiting_at(WriteQueue *queue, size_t i) {
+    return &queue->waiting[(queue->first + i) % WRITE_QUEUE_WAITING_MAX];
+}
+
+static bool is_waiting(WriteQueue *queue, const char *path) {
+    for (size_t i = 0; i < queue->n_waiting; i++)
+        if (strcmp(waiting_at(queue, i)->path, path) == 0)
+            return true;
+    return false;
+}
+
+bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body) {
+    PendingWrite write = {.path = buf_take(path), .body = buf_take(body)};
+    bool is_sound = write.path && write.body, is_same, is_taken;
+
+    pthread_mutex_lock(&queue->lock);
+    is_same = is_sound && queue->options.skips_same_path && is_waiting(queue, write.path);
+    is_taken = is_sound && !is_same && queue->n_waiting < queue->options.waiting_max;
+    if (is_taken)
+        *waiting_at(queue, queue->n_waiting++) = write;
+    else
+        queue->figures.n_dropped += !is_same;
+    pthread_mutex_unlock(&queue->lock);
+    if (!is_taken)
+        pending_done(&write);
+    return is_taken || is_same;
+}
+
+void write_queue_drop(WriteQueue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    queue->figures.n_dropped++;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* --- sending ----------------------------------------------------------------------------- */
+
+/* Whether the 403 that came is about our rights: RBAC says "User x cannot create resource …". */
+static bool is_for_rights(const WriteCall *call) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
+    ApiStatus status;
+    char sign[32];
+
+    (void)snprintf(sign, sizeof(sign), " cannot %s ", call->queue->options.verb);
+    return !arena || !api_status_read(buf_str(&call->answer), arena, &status) ||
+           str_is_empty(status.message) ||
+           memmem(status.message.ptr, status.message.len, sign, strlen(sign));
+}
+
+/* @result NULL: out of memory. */
+static void count_end(WriteCall *call, const CallResult *result) {
+    WriteQueue *queue = call->queue;
+    bool is_answered = result && result->outcome == CALL_DONE;
+    bool is_written = is_answered && result->status == queue->options.ok_status;
+    bool is_forbidden = is_answered && result->status == 403 && is_for_rights(call);
+
+    pthread_mutex_lock(&queue->lock);
+    queue->figures.n_written += is_written;
+    queue->figures.n_failed += !is_written;
+    if (is_written || is_forbidden)
+        queue->figures.is_forbidden = is_forbidden;
+    pthread_mutex_unlock(&queue->lock);
+    if (is_forbidden)
+        queue->forbidden_until =
+            queue->options.clock() + queue->options.forbidden_sec * NSEC_PER_SEC;
+}
+
+/* Of an answer that is too large the rest is not needed. */
+static bool on_data(void *context, Str bytes) {
+    WriteCall *call = context;
+
+    buf_append(&call->answer, bytes);
+    return true;
+}
+
+static void on_done(void *context, const CallResult *result) {
+    WriteCall *call = context;
+
+    call->call = NULL;
+    count_end(call, result);
+    buf_done(&call->answer);
+    write_queue_tick(call->queue, call->queue->options.clock());
+}
+
+/* The next that waits; without a path: none. */
+static PendingWrite take(WriteQueue *queue, bool is_dropped) {
+    PendingWrite write = {0};
+
+    pthread_mutex_lock(&queue->lock);
+    if (queue->n_waiting > 0) {
+        write = queue->waiting[queue->first];
+        queue->waiting[queue->first] = (PendingWrite){0};
+        queue->first = (queue->first + 1) % WRITE_QUEUE_WAITING_MAX;
+        queue->n_waiting--;
+        queue->figures.n_dropped += is_dropped;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return write;
+}
+
+/* False: nothing waits. */
+static bool send_next(WriteQueue *queue, WriteCall *call) {
+    const CallHandler handler = {.context = call, .data = on_data, .done = on_done};
+    PendingWrite write = take(queue, /* is_dropped= */ false);
+
+    if (!write.path)
+        return false;
+    call->call = client_call(queue->options.client,
+        &(CallOptions){
+            .method = queue->options.method,
+            .path = write.path,
+            .content_type = queue->options.content_type,
+            .body = str_from_c(write.body),
+            .total_sec = WRITE_QUEUE_SEC,
+            .bytes_max = ANSWER_MAX_BYTES,
+        },
+        &handler);
+    if (!call->call)
+        count_end(call, NULL);
+    pending_done(&write);
+    return true;
+}
+
+void write_queue_tick(WriteQueue *queue, int64_t now_nsec) {
+    PendingWrite dropped;
+
+    while (now_nsec < queue->forbidden_until && (dropped = take(queue, true)).path)
+        pending_done(&dropped);
+    for (size_t i = 0; i < queue->options.n_calls; i++)
+        while (!queue->calls[i].call)
+            if (!send_next(queue, &queue->calls[i]))
+                return;
+}

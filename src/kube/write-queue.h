@@ -1,0 +1,55 @@
+#pragma once
+
+/*
+ * WriteQueue: writes to the API server that nothing waits for, sent in the order they were added.
+ *
+ * Writes over waiting_max are dropped and counted; failures are counted. A 403 for lack of rights
+ * stops sending for forbidden_sec, and drops writes that are added meanwhile. Any other 403 (a
+ * quota, a namespace that is being deleted) is a failure like others.
+ *
+ * Threads: write_queue_add() and write_queue_figures() any, the rest the client's.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "kube/client.h"
+
+#define WRITE_QUEUE_CALLS_MAX 4u
+#define WRITE_QUEUE_WAITING_MAX 256u
+#define WRITE_QUEUE_SEC 10 /* one call */
+
+typedef struct WriteQueue WriteQueue;
+
+typedef struct WriteQueueOptions {
+    Client *client;
+    int64_t (*clock)(void); /* monotonic, in ns */
+    const char *method, *content_type;
+    const char *verb;       /* of RBAC: "create" */
+    unsigned ok_status;     /* the only status that is a success */
+    unsigned n_calls;       /* at a time, at most WRITE_QUEUE_CALLS_MAX */
+    unsigned waiting_max;   /* at most WRITE_QUEUE_WAITING_MAX */
+    unsigned forbidden_sec; /* 0: a 403 does not stop sending */
+    bool skips_same_path;   /* a write is not added while another to its path waits */
+} WriteQueueOptions;
+
+typedef struct WriteFigures {
+    uint64_t n_written, n_failed, n_dropped;
+    bool is_forbidden; /* the last answer says that the right is missing */
+} WriteFigures;
+
+WriteQueue *write_queue_new(const WriteQueueOptions *options); /* NULL when out of memory */
+WriteQueue *write_queue_free(WriteQueue *queue);               /* takes NULL */
+DEFINE_CLEANUP(WriteQueue *, write_queue_free)
+
+/* Takes the bytes of both; false: dropped, as when one of them has failed. The caller wakes the
+ * client. */
+bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body);
+void write_queue_drop(WriteQueue *queue); /* counts a write that could not even be made */
+
+/* Sends what waits, as far as calls are free. */
+void write_queue_tick(WriteQueue *queue, int64_t now_nsec);
+
+WriteFigures write_queue_figures(WriteQueue *queue);
