@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * KubeEvents: which Kubernetes Events berth writes (kube/event-poster.h posts them).
+ * KubeEvents: which Kubernetes Events berth writes (kube/api-writes.h writes them).
  *
  *   NoNodePassed   of a pod: a filter let no node pass, and why, by reason
  *   Bypassed       of a pod: it was bound without a filter request

@@ -13,7 +13,7 @@
  * with a tenth of jitter. After a failure it is tried again after a time that grows up to
  * POLLER_BACKOFF_MAX_SEC or the interval, whichever is longer; or, once, when its server answers
  * something else again. A few requests are under way in all, and a source that hangs has but a
- * share of them (load/connection.h).
+ * share of them (load/source.h).
  *
  * A decision never waits for any of it. What fails leaves the last measurement in place, which
  * grows old (cluster/loads.h). Every answer has ceilings: bytes, series, time.
