@@ -62,7 +62,7 @@ def assert_waits_with(cluster, error):
     assert error in cluster.describe_pod("waits")
 
 
-def test_berth_does_not_bind_unless_told_to(cluster):
+def test_does_not_bind_without_flag(cluster):
     add_nodes(cluster)
     cluster.start_binder("--policy", cluster.write_policy(POLICY))
     assert_waits_with(cluster, "it was not started with --bind; remove bindVerb")

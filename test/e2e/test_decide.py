@@ -70,7 +70,7 @@ filters:
     ],
     ids=["unresolvable", "resolvable"],
 )
-def test_preemption_is_told_where_it_is_useless(cluster, mode, unresolvable, verdict):
+def test_preemption_skips_unresolvable_nodes(cluster, mode, unresolvable, verdict):
     cluster.add_node("red-1", {POOL: "red"})
     cluster.add_node("red-2", {POOL: "red"})
     policy = cluster.write_policy(f"""
@@ -105,7 +105,7 @@ def test_only_pods_that_ask_for_the_resource(cluster, mode):
     assert count_requests(berth, "filter") == 1
 
 
-def test_pods_wait_for_a_berth_that_is_down(cluster, mode):
+def test_pods_are_pending_while_berth_is_down(cluster, mode):
     cluster.add_node("red", {POOL: "red"})
     cluster.add_node("blue", {POOL: "blue"}, taints=[AVOID])
     policy = cluster.write_policy(PREFER_ZONE_B)

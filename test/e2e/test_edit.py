@@ -30,7 +30,7 @@ def wait_bound_all(cluster, names):
     return {cluster.wait_bound(name) for name in names}
 
 
-def test_old_before_new_after(cluster, names_mode):
+def test_edit_switches_policy_between_requests(cluster, names_mode):
     add_nodes(cluster)
     berth = cluster.start(names_mode, "--policy", cluster.write_policy(pool("blue")))
     n_added = 0

@@ -146,7 +146,7 @@ def assert_said(cluster, extender, quoted):
 
 
 @pytest.mark.parametrize("quoted", ANSWERS)
-def test_berth_is_asked_wrongly(cluster, quoted):
+def test_texts_for_wrong_requests(cluster, quoted):
     assert_said(cluster, ANSWERS[quoted](cluster), quoted)
 
 

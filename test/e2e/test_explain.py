@@ -13,7 +13,7 @@ filters:
 """
 
 
-def test_explain_says_what_kubectl_describe_says(cluster, names_mode):
+def test_explain_matches_kubectl_describe(cluster, names_mode):
     for name in ("red-1", "red-2"):
         cluster.add_node(name, {"example.com/pool": "red"})
     cluster.add_node("blue", {"example.com/pool": "blue"}, cpu="4")

@@ -88,7 +88,7 @@ STRANGERS = [
 
 
 @pytest.mark.parametrize("spoil, error", STRANGERS, ids=[each[0].__name__ for each in STRANGERS])
-def test_pods_wait_when_one_side_is_a_stranger(cluster, meeting, spoil, error):
+def test_pods_are_pending_with_untrusted_certificates(cluster, meeting, spoil, error):
     spoil(meeting)
     meeting.start(cluster)
     cluster.add_pod("waits")

@@ -75,7 +75,7 @@ def test_the_api_server_crashes_while_berth_binds(cluster):
     cluster.assert_cluster_copy_is_true(berth)
 
 
-def test_what_became_of_binds_is_found_out(cluster):
+def test_lost_bind_answers_are_resolved(cluster):
     """The API server takes them along when it crashes, and knows nobody's rights at first."""
     n_pods = 6
     cluster.add_node("node", **{SLOT: str(n_pods)})

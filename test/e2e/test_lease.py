@@ -79,7 +79,7 @@ def say(text, seconds):
     print(f"\nmeasured: {text}: {seconds:.2f} s")
 
 
-def test_whoever_is_asked_holds_it(cluster, berths):
+def test_replica_with_requests_holds_the_lease(cluster, berths):
     berths.cluster.start_scheduler(
         make_extender(berths.a.url, bindVerb="bind", managedResources=MANAGED, httpTimeout="15s")
     )

@@ -125,7 +125,7 @@ def place_herd(cluster, scripted, placements):
     return collections.Counter(places.values())
 
 
-def test_a_herd_goes_to_the_calmest_node(cluster, scripted):
+def test_burst_spreads_over_idle_nodes(cluster, scripted):
     assert place_herd(cluster, scripted, "none") == {"calm": HERD}
 
 
@@ -150,7 +150,7 @@ scores:
 """
 
 
-def test_what_kubectl_top_shows(cluster):
+def test_values_match_kubectl_top(cluster):
     """Behind the API server, as metrics-server is."""
     cluster.add_node("one")
     cluster.add_node("two", taints=[AVOID])

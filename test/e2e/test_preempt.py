@@ -8,7 +8,7 @@ filters:
 """
 
 
-def test_nobody_is_evicted_from_a_node_the_policy_rules_out(cluster, names_mode):
+def test_no_eviction_on_rejected_nodes(cluster, names_mode):
     for name, value in (("lowest", 1), ("low", 2), ("high", 1000)):
         cluster.add_priority(name, value)
     # Both nodes are full. kube-scheduler would rather evict the pod of least priority.

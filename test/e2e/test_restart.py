@@ -76,7 +76,7 @@ def wait_sync(berth, is_connected):
 
 
 @HOW
-def test_berth_answers_from_what_it_knew(cluster, how):
+def test_answers_from_the_last_snapshot(cluster, how):
     cluster.add_node("red", {POOL: "red"})
     for name in ("blue", "azure"):
         cluster.add_node(name, {POOL: "blue"}, cpu="4")

@@ -168,13 +168,13 @@ def test_policy_files_keep_the_oldest_rules(legacy):
 
 
 @pytest.mark.parametrize("change", GOOD.values(), ids=GOOD.keys())
-def test_what_the_rules_allow(legacy, change):
+def test_accepts_valid_samples(legacy, change):
     change(legacy)
     assert find_faults(legacy) == []
 
 
 @pytest.mark.parametrize("change, fault", BAD.values(), ids=BAD.keys())
-def test_what_the_rules_find(legacy, change, fault):
+def test_finds_faults_in_samples(legacy, change, fault):
     change(legacy)
     assert any(fault in found for found in find_faults(legacy)), find_faults(legacy)
 
@@ -204,7 +204,7 @@ def assert_berth_decides(cluster):
     assert cluster.wait_bound("goes") == "blue"
 
 
-def test_policy_files_say_what_is_meant(cluster, berth, legacy):
+def test_policy_files_are_complete(cluster, berth, legacy):
     extenders = [modernise(each) | {"urlPrefix": berth.url} for each in legacy["extenders"]]
     cluster.start_scheduler(*extenders)
     assert_berth_decides(cluster)

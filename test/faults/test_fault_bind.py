@@ -116,7 +116,7 @@ def bind_with_fault(cluster, start_live, name):
 
 
 @pytest.mark.parametrize("name", OUTCOMES)
-def test_what_becomes_of_a_bind(together, name):
+def test_results_of_a_bind(together, name):
     together(bind_with_fault)
 
 
@@ -139,7 +139,7 @@ def test_a_binding_that_is_never_answered(cluster, start_live):
 
 
 @pytest.mark.parametrize("target", ["red", "none"])
-def test_only_what_a_filter_has_passed_is_bound(cluster, start_live, target):
+def test_binds_only_filtered_pairs(cluster, start_live, target):
     of = make_pending(cluster, "p")
     berth = start_live("--bind")
     assert berth.bind(of, "a") != ""  # nobody has asked

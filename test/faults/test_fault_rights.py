@@ -30,7 +30,7 @@ def test_reading_is_enough_to_decide(server, start_live):
     assert not server.denied
 
 
-def test_what_binding_and_waking_need(server, start_live):
+def test_rights_for_bind_and_wake_up(server, start_live):
     fill(server)
     server.state.put(PODS, pod("waits"))
     server.allow_only(*READ, "create pods/binding", "patch nodes")

@@ -207,5 +207,5 @@ def spoil_list(server, start_live, name):
 
 
 @pytest.mark.parametrize("name", ["no JSON", "object is null", "no name", "deep"])
-def test_a_list_with_what_is_no_object(together, name):
+def test_rejects_list_items_that_are_not_objects(together, name):
     together(spoil_list)

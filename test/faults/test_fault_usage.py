@@ -169,6 +169,6 @@ def come_and_go(server, start_live, name):
 
 
 @pytest.mark.parametrize("name", OUTAGES)
-def test_it_comes_and_goes(together, name):
+def test_metrics_api_comes_and_goes(together, name):
     """Decisions go on all the while; nodes and pods are watched as ever."""
     together(come_and_go)

@@ -37,7 +37,7 @@ def watch_lines(server, n, path="/api/v1/nodes?watch=1&resourceVersion=%d", duri
         return [response.readline() for _ in range(n)]
 
 
-def test_nobody_listens_and_somebody_does_again(server):
+def test_reconnects_after_connection_refused(server):
     server.refuse()
     with pytest.raises(ConnectionRefusedError):
         fetch(server)
@@ -154,7 +154,7 @@ def test_bookmarks(server):
     assert [json.loads(line)["type"] for line in lines] == ["BOOKMARK", "BOOKMARK"]
 
 
-def test_no_bookmarks_for_who_did_not_ask(server):
+def test_no_bookmarks_without_request(server):
     server.bookmark_seconds = 0.1
 
     def change():
@@ -177,7 +177,7 @@ def test_watches_that_break_off(server, ending):
             response.read()
 
 
-def test_what_is_not_allowed_is_remembered(server):
+def test_forbidden_calls_are_recorded(server):
     server.allow_only("list nodes")
     assert fetch(server)[0] == 200
     assert fetch(server, "/api/v1/pods")[0] == 403

@@ -85,7 +85,7 @@ def test_annotations_decide(start_berth, tmp_path):
     assert get(berth, "/readyz").status == 200
 
 
-def test_values_grow_old_by_themselves(start_berth, tmp_path):
+def test_values_expire_without_requests(start_berth, tmp_path):
     policy = yaml.safe_load(yaml.safe_dump(POLICY))
     policy["spec"]["metrics"][0]["maxAge"] = "6s"
     (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))

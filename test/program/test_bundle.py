@@ -351,7 +351,7 @@ def test_anonymous(berth, berth_path, tmp_path):
     assert "names are hashed" in text
 
 
-def test_functions_on_strings_are_told(start_berth, berth_path, files, tmp_path):
+def test_reports_string_functions(start_berth, berth_path, files, tmp_path):
     (files / "policy.yaml").write_text(
         POLICY.replace("size(node.pods)", "!pod.metadata.name.startsWith('a') && size(node.pods)")
     )
@@ -377,7 +377,7 @@ def test_explain(bundle, berth_path):
     assert "ledger-02" in text and "wrong zone" in text
 
 
-def test_explain_json_says_what_was_said(bundle, berth_path, berth):
+def test_explain_json_matches_reply(bundle, berth_path, berth):
     text = text_of(run(berth_path, "explain", "--bundle", bundle, "vault/kraken-2", "-o", "json"))
     explained = {n["node"]: n["outcome"] for n in json.loads(text)["nodes"]}
     (newest,) = get(

@@ -212,7 +212,7 @@ def test_nothing_is_overwritten(certs, folder):
     ("--renew-ca", {"ca.crt", "ca.key"}),
     ("--retire-ca", set()),
 ])  # fmt: skip
-def test_what_each_option_changes(certs, folder, option, new):
+def test_each_option_renews_its_files(certs, folder, option, new):
     before = contents(folder)
     certs(folder, option)
     assert changed(before, folder) == new
@@ -292,7 +292,7 @@ def test_not_more_authorities_than_a_bundle_has(certs, folder):
 # --- with berth ---
 
 
-def test_who_is_let_in(start_berth, folder):
+def test_accepts_only_named_clients(start_berth, folder):
     berth = start_berth(*flags(folder))
     assert post(berth, client(folder)) == 200
     assert post(berth, client(folder, pair=False)) == 403

@@ -432,7 +432,7 @@ def test_rights_of_events(run, start_berth, api, tmp_path):
     assert {right for _, right, _ in api.reviews if "events" in right} == {"create events"}
 
 
-def test_rights_of_nobody(run, plain, api, tmp_path):
+def test_unknown_rights_are_neither_ok_nor_wrong(run, plain, api, tmp_path):
     """Whose they are is not known, or it may not be asked: that is not fine, nor wrong."""
     done = run(*in_cluster(api, tmp_path, plain))
     assert done.state("B302") == done.state("B303") == "skipped"
@@ -668,7 +668,7 @@ def test_only(run, plain):
         assert done.code == USAGE and name.split(",")[-1] in done.stderr and not done.stdout
 
 
-def test_wait(run, berth_path, nowhere):
+def test_waits_for_a_late_berth(run, berth_path, nowhere):
     """A berth that is started later is waited for, and one round is shown."""
     started = []
 

@@ -325,7 +325,7 @@ def test_check_missing_file(run):
     assert "/nonexistent/policy.yaml: No such file or directory" in result.stdout
 
 
-def test_check_asks_and_takes_no_file_of_metrics(run, files):
+def test_check_queries_sources_and_rejects_metrics_file(run, files):
     """A file tells nothing of whether metrics are to be had: the option is explain's."""
     result = run("check", "--live", "--metrics", "values.yaml", files / "good.yaml")
     assert result.returncode == USAGE and "--metrics" in result.stderr.splitlines()[0]
@@ -385,7 +385,7 @@ spec:
 """
 
 
-def test_check_says_how_often_and_how(run):
+def test_check_cost_shows_how_often_rules_run(run):
     rows = run("check", "--cost", "-", stdin=TIMES).stdout.splitlines()[1:-1]
     assert [row.split()[0] for row in rows] == ["times/(match)", "times/never", "times/night", "times/odd"]
     for row, words in zip(rows, ["once a request", "constant", "once a request", "in part one node at a time"]):
@@ -408,7 +408,7 @@ def test_check_print_cel(run, files):
     assert [p for p in verbose.split("\n\n") if "message of" not in p] == parts
 
 
-def test_check_print_cel_is_what_a_person_could_write(run, files):
+def test_print_cel_is_valid_policy_text(run, files):
     """Each text, put back as an expression, is a good policy, and stands for itself."""
     for part in run("check", "--print-cel", REPOSITORY / "examples/every-rule.yaml").stdout.split("\n\n")[:-1]:
         head, text = part.split("\n")
@@ -421,7 +421,7 @@ def test_check_print_cel_is_what_a_person_could_write(run, files):
         assert result.stdout.splitlines()[1] == text
 
 
-def test_check_print_cel_of_what_is_wrong(run, files):
+def test_print_cel_reports_errors(run, files):
     result = run("check", "--print-cel", files / "bad.yaml")
     assert result.returncode == FAILED and result.stdout == ""
     assert "3 errors" in result.stderr
@@ -474,7 +474,7 @@ def test_check_pages(run, flag, begin):
     assert result.stdout.startswith(begin)
 
 
-def test_check_of_what_the_project_ships(run):
+def test_check_accepts_shipped_policies(run):
     paths = sorted((REPOSITORY / "policies").glob("*.yaml"))
     assert paths
     for path in paths:
@@ -738,7 +738,7 @@ def test_serve_plain_http_needs_a_word(run, start_logged, berth_path):
 
 
 @pytest.mark.parametrize("address, shown", [("localhost:0", "127.0.0.1"), ("[::1]:0", "[::1]")])
-def test_serve_says_where(berth_path, address, shown):
+def test_serve_prints_its_address(berth_path, address, shown):
     if shown == "[::1]" and not pathlib.Path("/proc/net/if_inet6").exists():
         pytest.skip("no IPv6 here")
     command = [berth_path, "serve", "--listen", address]

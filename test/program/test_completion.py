@@ -90,7 +90,7 @@ def test_options_are_those_of_the_option_table(berth_path, complete, help_of, al
             assert "unknown option" not in done.stderr, (command, name)
 
 
-def test_options_are_told_in_few_words(complete):
+def test_usage_errors_are_short(complete):
     words = complete("serve", "--")[0]
     assert words["--workers"] == "threads that answer"
     assert words["--tls-cert"] == "serve HTTPS with this certificate (PEM)"
@@ -273,7 +273,7 @@ def test_a_server_that_does_not_answer_is_given_up(complete, kubeconfig, api_ser
     ],
     ids=" ".join,
 )
-def test_nobody_is_there(complete, kubeconfig, words):
+def test_completes_nothing_without_server(complete, kubeconfig, words):
     with held_port() as port:
         url = f"http://127.0.0.1:{port}"
         named = {"URL": url, "KUBECONFIG": kubeconfig(url, "c")}
@@ -310,7 +310,7 @@ def test_pods_that_a_berth_remembers(complete, start_berth):
     assert set(words) == {"shop/web-1", "shop/web-2"}
 
 
-def test_pods_that_a_berth_remembers_for_who_has_the_token(complete, start_berth, tmp_path):
+def test_completes_recorded_pods_with_token(complete, start_berth, tmp_path):
     token = tmp_path / "token"
     token.write_text("a-long-token-for-pages-0123456789\n")
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token)

@@ -122,7 +122,7 @@ def test_a_second_scheduler(config, policy):
     assert got["kubeconfig"] == "/etc/s.conf" and got["percentageOfNodesToScore"] == 0
 
 
-def test_wide_scores_are_told(config, policy):
+def test_reports_wide_scores(config, policy):
     path = policy(FILTERS, SCORES, WIDE)
     code, out, err = config("--policy", path)
     assert (code, err) == (FINE, "")
@@ -169,7 +169,7 @@ def test_the_legacy_policy(config, policy, authority):
     assert base64.b64decode(entry["tlsConfig"]["caData"]) == authority.certificate.read_bytes()
 
 
-def test_without_policies_it_says_what_it_assumes(config):
+def test_states_assumptions_without_policies(config):
     code, out, err = config()
     assert code == FINE and "no --policy and no --server" in err
     assert {"filterVerb", "prioritizeVerb", "preemptVerb"} <= fields(out).keys()
@@ -254,6 +254,6 @@ def test_a_berth_without_a_cluster(config, policy, start_berth):
     assert (code, out) == (USAGE, "") and "knows no cluster" in err
 
 
-def test_nobody_there(config):
+def test_fails_without_server(config):
     code, out, err = config("--server", "http://127.0.0.1:1")
     assert (code, out) == (UNREACHABLE, "") and "127.0.0.1:1" in err

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
-from board import HTML, read
+from dashboard_page import HTML, read
 from client import ask, get, post, write_cluster
 
 ASSETS_MAX = 200 * 1024
@@ -164,7 +164,7 @@ def test_hostile_names_are_text(berth):
     assert "<script>alert" not in overview.source and html.escape(MARKUP)[:20] in overview.source
 
 
-def test_what_is_searched_for_is_text(berth):
+def test_search_text_is_escaped(berth):
     page = read(berth, "/pods?q=" + quote(MARKUP))
     assert page.tree.find(".//input[@id='q']").get("value") == MARKUP
     assert "1 pod." in page.main

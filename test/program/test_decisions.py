@@ -99,7 +99,7 @@ def ids(berth, query):
 # --- the list ---
 
 
-def test_a_decision_in_the_list_is_told_in_full(berth):
+def test_prints_a_listed_decision_in_full(berth):
     last, *_, first = decisions(berth)["decisions"]
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", first.pop("time"))
     assert 0 < first.pop("durationSeconds") < PATIENCE
@@ -217,7 +217,7 @@ def test_bad_parameters(berth, query, text):
 # --- one of them ---
 
 
-def test_one_is_told_with_its_nodes(berth):
+def test_one_decision_has_its_nodes(berth):
     page = get(berth, "/api/v1/decisions/1").json()
     assert page["id"] == 1 and page["next"] is None
     found = {n["node"]: n["outcome"] for n in page["nodes"]}
@@ -250,7 +250,7 @@ def test_nodes_of_one_are_chosen_and_paged(berth):
 
 
 @pytest.mark.parametrize("path", ["/0", "/7", "/-1", "/x", "/99999999999999999999", "/1/2"])
-def test_what_there_is_not_is_404(berth, path):
+def test_unknown_decision_is_404(berth, path):
     reply = get(berth, "/api/v1/decisions" + path)
     assert reply.status == 404 and reply.error().startswith("berth: ")
 
@@ -323,7 +323,7 @@ def test_the_ceiling_of_memory_holds(start_berth, files):
     assert dropped <= untold <= metrics(berth)["berth_decisions_nodes_dropped_total"]
 
 
-def test_what_was_decided_outlives_a_reload(berth, files):
+def test_decisions_survive_a_reload(berth, files):
     """Rules keep their names when their policy is gone."""
     (files / "policy.yaml").write_text(OTHER_POLICY)
 
@@ -358,7 +358,7 @@ def start_with_tls(start_berth, files, authority, server):
     )  # fmt: skip
 
 
-def test_only_who_may_ask_is_told(start_berth, files, tls):
+def test_rejects_unauthorized_clients(start_berth, files, tls):
     authority, server, good, bad = tls
     berth = start_with_tls(start_berth, files, authority, server)
     post(berth, "filter", names("web", "n1"), context=authority.context(good))

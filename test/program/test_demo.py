@@ -208,7 +208,7 @@ def test_placement_by_load(environment):
     assert 180 <= n_measured < n_nodes == 200  # nodes that are down are measured by nobody
 
 
-def test_explained_with_what_was_measured(environment):
+def test_explains_with_measured_values(environment):
     policy = str(ROOT / "policies" / "cool-nodes.yaml")
     result = run("--pods", "20", "--policy", policy, env=environment)
     explain = commands(result.stdout)[0]
@@ -279,7 +279,7 @@ def test_help(environment):
         assert option in result.stdout
 
 
-def test_reader_goes_away(environment):
+def test_stops_when_output_is_closed(environment):
     """berth demo | head: it stops when nobody reads any more."""
     done = paste(f"{shlex.quote(BERTH)} demo --pods 0 | head -n 20", environment)
 

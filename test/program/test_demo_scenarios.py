@@ -79,7 +79,7 @@ def test_the_failed_node_is_avoided(berth_path, tmp_path):
     assert not re.search(rf"^workspaces/\S+ +{failed} ", after, re.M)
 
 
-def test_asked_without_the_answer(berth_path, tmp_path):
+def test_scenario_without_solve_hides_the_answer(berth_path, tmp_path):
     done = run(berth_path, tmp_path, "--scenario", "pending")
 
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""What pages show is what the program prints, every command in them works, and every policy we ship can be used."""
+"""Pages match the program: output, commands, tables, links and shipped policies."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.single_thread
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_do_what_pages_say(berth_path, page, tmp_path):
+def test_commands_print_what_pages_show(berth_path, page, tmp_path):
     folder = Folder(tmp_path / "page", pathlib.Path(berth_path).resolve())
     for block in find_blocks(page):
         if block.marks:

@@ -24,7 +24,7 @@ RATE = 50  # requests a second of each
 LAG = 0.3  # seconds until endpoints follow readiness
 
 
-def test_readiness_goes_at_once_and_requests_are_still_taken(start_berth):
+def test_drain_turns_unready_and_still_answers(start_berth):
     berth = start_berth("--drain-delay", 300, "--pages-listen", "127.0.0.1:0")
     pages = pages_of(berth)
     kept = open_connection(berth)

@@ -34,7 +34,7 @@ def cluster(tmp_path):
     return write_cluster(tmp_path / "cluster.json", [node("n1"), node("n2")], [pod("web", "n1")])
 
 
-def test_what_is_written_can_be_read(dump, cluster, tmp_path):
+def test_generated_config_can_be_read(dump, cluster, tmp_path):
     shown = dump("--cluster", cluster)
     assert shown.returncode == FINE and shown.stderr == ""
     names = [item["metadata"]["name"] for item in json.loads(shown.stdout)["items"]]
@@ -86,7 +86,7 @@ def test_many_differences_are_cut(dump, cluster, tmp_path):
     (["--cluster", "cluster.json", "--compare", "broken.json"], UNREACHABLE, "broken.json:1:"),
     (["--cluster", "cluster.json", "-o", "no/where.json"], UNREACHABLE, "no/where.json"),
 ])  # fmt: skip
-def test_what_cannot_be(dump, cluster, tmp_path, options, code, text):
+def test_rejects_impossible_dumps(dump, cluster, tmp_path, options, code, text):
     (tmp_path / "broken.json").write_text("{]")
     done = dump(*options)
     assert done.returncode == code and done.stdout == ""

@@ -142,7 +142,7 @@ def test_usage(berth_eval):
     assert berth_eval("-o", "xml", "1").returncode == USAGE
 
 
-def test_batch_answers_each_line_whatever_it_is(berth_eval):
+def test_batch_answers_every_line(berth_eval):
     lines = [
         {"id": "a", "expr": "x + 1", "type_env": [{"name": "x", "kind": "var", "type": "int"}],
          "bindings": {"x": {"type": "int", "value": "41"}}},
@@ -161,7 +161,7 @@ def test_batch_answers_each_line_whatever_it_is(berth_eval):
     assert answers[4]["value"] == {"type": "double", "value": "-0.0"}
 
 
-def test_batch_goes_on_after_a_line_that_is_no_record(berth_eval):
+def test_batch_continues_after_an_invalid_record(berth_eval):
     result = berth_eval("--batch", stdin='nonsense\n{"id": "a", "expr": "1", "bindings": {"x": {"type": "int"}}}\n'
                                          '{"id": "b", "expr": "2"}\n')
     assert result.returncode == FAILED
@@ -220,13 +220,13 @@ def test_usage_names_the_option_once(berth_eval):
     {"type": "message", "value": "a"},
     {},
 ])
-def test_batch_refuses_what_is_no_value(berth_eval, binding):
+def test_batch_rejects_invalid_values(berth_eval, binding):
     result = berth_eval("--batch", stdin=json.dumps({"id": "a", "expr": "x", "bindings": {"x": binding}}) + "\n")
     assert result.returncode == FAILED
     assert "line 1 is no record" in json.loads(result.stdout)["error"]
 
 
-def test_batch_goes_on_after_a_line_that_is_too_long(berth_eval):
+def test_batch_continues_after_a_long_line(berth_eval):
     lines = [json.dumps({"id": "long", "expr": "1" * (17 << 20)}), '{"id": "next", "expr": "1"}']
     result = berth_eval("--batch", stdin="\n".join(lines) + "\n")
     assert result.returncode == FAILED

@@ -144,7 +144,7 @@ def test_too_many(start_berth):
     wait_until(there_is_room, "room for one more")
 
 
-def test_who_does_not_read_holds_up_nobody(start_berth):
+def test_slow_reader_does_not_block_others(start_berth):
     berth = start_berth()
     with socket.socket() as deaf, listening(berth) as stream:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)

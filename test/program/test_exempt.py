@@ -119,7 +119,7 @@ def test_own_pods(start_logged, flags, monkeypatch):
     assert own in berth.log.read_text()
 
 
-def test_outside_of_a_cluster_nobody_is_exempt(start_berth, flags, monkeypatch):
+def test_no_exemption_outside_a_cluster(start_berth, flags, monkeypatch):
     monkeypatch.delenv("POD_NAMESPACE", raising=False)
     berth = start_berth(*flags)
     assert passing(berth, pod("berth-system", **{"app.kubernetes.io/name": "berth"})) == []

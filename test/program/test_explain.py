@@ -591,7 +591,7 @@ def parse_amount(resource, text):
     return int(text[:-2]) << 30 if text.endswith("Gi") else int(text)
 
 
-def test_what_it_says_would_help_helps(explain):
+def test_suggested_change_makes_node_pass(explain):
     """Done as told, and asked again: the rule does not speak against the node any more."""
     dice = random.Random(5)
     helped, subjects = 0, set()
@@ -651,7 +651,7 @@ def test_it_is_the_least_that_helps(explain, rule):
         "cluster.nodes > 99",
     ],
 )
-def test_nothing_is_said_where_nothing_is_known(explain, rule):
+def test_reports_nothing_without_facts(explain, rule):
     """Names do not change, and free amounts do not without requested ones."""
     policy = f'metadata: {{name: p}}\nspec: {{filters: [{{name: r, expression: "{rule}"}}]}}\n'
     for told in explain_json(explain, policy=policy)["nodes"]:

@@ -39,14 +39,14 @@ def test_all_is_well_in_one_word(berth, path):
     "probe, checks", [("healthz", CHECKS), ("livez", ["ping"]), ("readyz", CHECKS)]
 )
 @pytest.mark.parametrize("query", ["verbose", "verbose=true", "timeout=32s&verbose"])
-def test_verbose_tells_each_check(berth, probe, checks, query):
+def test_verbose_lists_each_check(berth, probe, checks, query):
     reply = get(berth, f"/{probe}?{query}")
     assert reply.status == 200
     lines = [f"[+]{check} ok" for check in checks]
     assert reply.text == "\n".join([*lines, f"{probe} check passed", ""])
 
 
-def test_what_is_excluded_does_not_count(berth):
+def test_excluded_checks_do_not_count(berth):
     reply = get(berth, "/readyz?verbose&exclude=policy&exclude=shutdown")
     assert reply.text.splitlines() == [
         "[+]ping ok",
@@ -59,7 +59,7 @@ def test_what_is_excluded_does_not_count(berth):
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/readyz?verbose"])
-def test_head_tells_the_length_and_sends_nothing(berth, path):
+def test_head_has_length_and_no_body(berth, path):
     reply = ask(berth, "HEAD", path)
     assert reply.status == 200
     assert reply.body == b""

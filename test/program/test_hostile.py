@@ -452,7 +452,7 @@ def test_replies_count_for_the_memory_budget(start_berth, berth_path, tmp_path):
     wait_until_taken(server, body)
 
 
-def test_memory_goes_back(server):
+def test_memory_is_released(server):
     body = BODY.ljust(82_000_000)
     for _ in range(3):
         reply, _ = exchange(server, good_request(body, "Connection: close"))
@@ -485,7 +485,7 @@ def test_slow_headers_while_others_are_served(start_berth):
     assert_well(server)
 
 
-def test_late_headers_are_told(server):
+def test_reports_late_headers(server):
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\n")
         reply = read_reply(stream)
@@ -539,7 +539,7 @@ def test_idle_connection_is_closed(start_berth):
         assert is_closed(sock)
 
 
-def test_slow_body_is_told(server):
+def test_reports_slow_body(server):
     """1 kB/s where 64 are wanted."""
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(head("Content-Length: 1000000"))

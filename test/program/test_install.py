@@ -112,7 +112,7 @@ def test_without_a_cluster(install):
 
 @pytest.mark.parametrize("mode", ["second-scheduler", "default-scheduler", "standalone"])
 @pytest.mark.parametrize("tool", ["helm", "kustomize"])
-def test_every_plan_is_whole(install, mode, tool):
+def test_every_plan_is_complete(install, mode, tool):
     code, out, _ = install("plan", "--mode", mode, "--tool", tool, "--policy", "my/po'l x.yaml")
     assert code == FINE
     numbers = [int(n) for n in re.findall(r"^(\d+)\. ", out, re.M)]
@@ -204,7 +204,7 @@ def test_versions(plan, cluster, version, says):
     assert says in out if says else "What to know" not in out
 
 
-def test_old_labels(plan, cluster):
+def test_recognizes_old_control_plane_labels(plan, cluster):
     cluster.add_control_plane("cp", label="node-role.kubernetes.io/master")
     assert "control plane: cp" in plan()
 
@@ -247,7 +247,7 @@ def test_a_berth_that_is_there(plan, cluster):
     assert "berth runs in another namespace" in plan("--namespace", "elsewhere")
 
 
-def test_what_may_not_be_seen(plan, cluster):
+def test_plan_without_rights(plan, cluster):
     cluster.forbidden = {
         "/api/v1/nodes",
         "/api/v1/pods",
@@ -300,7 +300,7 @@ def test_wrong_usage(install, options, says):
     assert (code, out) == (USAGE, "") and says in err
 
 
-def test_nobody_there(install, cluster, tmp_path):
+def test_fails_without_server(install, cluster, tmp_path):
     path = cluster.kubeconfig(tmp_path)
     path.write_text(path.read_text().replace(cluster.url, "http://127.0.0.1:1"))
     code, out, err = install("plan", "--kubeconfig", path)

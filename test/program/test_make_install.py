@@ -29,7 +29,7 @@ def installed(berth_path, tmp_path_factory):
     return prefix
 
 
-def test_what_goes_where(installed):
+def test_files_are_installed_in_place(installed):
     assert sorted(path.name for path in (installed / "bin").iterdir()) == NAMES
     for name in NAMES[1:]:
         assert (installed / "bin" / name).readlink() == pathlib.Path("berth")
@@ -44,7 +44,7 @@ def test_what_goes_where(installed):
         assert (share / "doc/berth" / name).is_file()
 
 
-def test_service_starts_what_was_installed(installed):
+def test_service_starts_installed_program(installed):
     [unit] = installed.glob("lib/systemd/system/berth.service")
     text = unit.read_text()
     [start] = [line for line in text.splitlines() if line.startswith("ExecStart=")]

@@ -65,7 +65,7 @@ def test_values_are_spelt_as_they_are_typed():
     assert "\nmetrics.NAME in expressions.\n" in (ROOT / "man/berth-policy.5").read_text()
 
 
-def test_what_is_generated_is_new(berth_path):
+def test_generated_files_are_current(berth_path):
     done = subprocess.run(
         [ROOT / "tools/generate-man", berth_path, "--check"], capture_output=True, text=True
     )

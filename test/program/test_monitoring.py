@@ -1,4 +1,4 @@
-"""The alerts and the dashboard in deploy/monitoring: they speak when they must, and of figures that berth has."""
+"""The alerts and the Grafana dashboard in deploy/monitoring."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def test_alerts_are_few():
     assert len(ALERTS) <= 10
 
 
-def test_dashboard_is_what_the_tool_writes():
+def test_dashboard_is_generated():
     subprocess.run([ROOT / "tools" / "generate-dashboard", "--check"], check=True)
 
 

@@ -117,7 +117,7 @@ def test_names_alone(start_berth, authority, tls, tmp_path):
     assert get(pages, "/metrics", context=context).status == 403
 
 
-def test_health_gives_no_reasons_to_who_may_not_see_the_rest(start_berth, tmp_path, token_file):
+def test_health_withholds_reasons_from_unauthorized_clients(start_berth, tmp_path, token_file):
     """A refused policy's text, the API server's address: a probe does not need them."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)
@@ -229,7 +229,7 @@ def test_methods_and_bodies(start_berth):
     assert get(pages, "/no/such/path").status == 404
 
 
-def test_what_it_says_of_itself(start_berth):
+def test_describes_itself(start_berth):
     berth = start_berth("--pages-listen", "127.0.0.1:0")
     pages = pages_of(berth)
     assert "filter" in get(berth, "/").text

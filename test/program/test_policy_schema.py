@@ -89,7 +89,7 @@ def test_mistakes_of_shape_are_found(path):
     ({"narrow": {"to": 0}}, "$.spec.narrow.to: minimum"),
     ({"match": {"podSelector": {"matchlabels": {}}}}, "$.spec.match.podSelector.matchlabels: unknown"),
 ])
-def test_mistakes_are_told_where_they_are(spec, where):
+def test_reports_errors_with_their_place(spec, where):
     found = wrong({**HEAD, "metadata": {"name": "p"}, "spec": spec})
     assert len(found) == 1 and where in found[0]
 

@@ -245,7 +245,7 @@ def test_pages_tell_the_truth(world, start):
     world.cluster.set("node_load", None, node="stranger")
 
 
-def test_a_new_policy_keeps_what_is_known(world, start):
+def test_new_policy_keeps_measured_values(world, start):
     world.set_loads(n1=0.9, n2=0.5, n3=0.1)
     gauge = metric("load", LOAD, maxAge="1m")
     berth = start(make_policy([gauge], filters=[below(0.8)]))
@@ -325,7 +325,7 @@ def shape(value):
     return type(value) if not isinstance(value, (int, float)) else float
 
 
-def test_the_scripted_one_is_honest(world):
+def test_scripted_server_matches_real_one(world):
     """It answers as the real one does."""
     scripted = Scripted()
     world.cluster.set("odd", "NaN", node="n1")

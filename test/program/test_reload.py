@@ -236,7 +236,7 @@ def test_broken_policy_keeps_the_last_good_one(start_logged, cluster, tmp_path, 
     ],
     ids=["empty", "NULs", "cut", "no UTF-8", "twice", "long", "control", "ConfigMap"],
 )
-def test_whatever_is_in_the_file(start_logged, cluster, tmp_path, text):
+def test_refused_files_do_not_break_pages(start_logged, cluster, tmp_path, text):
     """Pages and logs stay readable, whatever the error quotes."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(policy_text("a"))
@@ -254,7 +254,7 @@ def test_whatever_is_in_the_file(start_logged, cluster, tmp_path, text):
     assert [e["level"] for e in read_log(berth, "logfmt")].count("error") >= 1
 
 
-def test_file_that_goes_away(start_logged, cluster, tmp_path):
+def test_keeps_last_cluster_when_file_is_deleted(start_logged, cluster, tmp_path):
     policy = tmp_path / "policy.yaml"
     policy.write_text(policy_text("a"))
     berth = start_logged("--policy", policy, "--cluster", cluster)

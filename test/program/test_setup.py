@@ -1,5 +1,4 @@
-"""What a newcomer meets first: tools/setup and the Makefile's menu. Nothing is installed here:
-dpkg-query, apt-get, sudo and id are stand-ins."""
+"""tools/setup and the Makefile's menu. Nothing is installed here: dpkg-query, apt-get, sudo and id are mocks."""
 
 import os
 import pathlib
@@ -125,7 +124,7 @@ def test_missing_packages_are_named_and_installed(machine, kind):
         assert call.endswith("[DEBIAN_FRONTEND=noninteractive, 0 bytes of input]")
 
 
-def test_what_apt_says_is_shown_when_it_fails(machine):
+def test_shows_apt_output_on_failure(machine):
     result = machine.setup("build", FAKE_APT_STATUS="100")
     assert result.returncode == 1
     assert "noise of apt-get" in result.stderr
@@ -208,7 +207,7 @@ def test_targets_can_be_made():
         assert result.returncode == 0, result.stderr
 
 
-def test_recipes_use_what_is_there():
+def test_recipes_use_existing_tools():
     for target in targets():
         for tool in re.findall(r"(?:^|\s)((?:tools|bench)/[a-z-]+)(?=\s|$)", make("-n", target).stdout):
             path = REPOSITORY / tool

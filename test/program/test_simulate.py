@@ -159,7 +159,7 @@ def test_pods_that_run_are_placed_anew(run, files):
     assert "pods on another node than they run on" in run("--cluster", cluster, "--pods", pods).stdout
 
 
-def test_following_tells_how_well_the_model_fits(run, files):
+def test_follow_reports_model_accuracy(run, files):
     nodes = [node("a"), node("b")]
     # Two equal nodes: the first may be anywhere, then each goes where less is.
     well = [pod("one", on="a"), pod("two", on="b")]
@@ -176,7 +176,7 @@ def test_following_tells_how_well_the_model_fits(run, files):
     assert "two is on a" in table.stdout
 
 
-def test_pending_pods_of_the_cluster_come_when_asked_for(run, files):
+def test_pending_flag_places_pending_pods(run, files):
     cluster = files("cluster.json", list_of(node("a"), pod("waits")))
     pods = files("pods.json", list_of(pod("comes")))
     table = run("--cluster", cluster, "--pods", pods).stdout
@@ -187,7 +187,7 @@ def test_pending_pods_of_the_cluster_come_when_asked_for(run, files):
         "podsToPlace"] == 1
 
 
-def test_what_is_not_modelled_is_told(run, files, cluster):
+def test_reports_unmodelled_fields(run, files, cluster):
     spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
     pods = files("pods.json", list_of(
         pod("one", topologySpreadConstraints=spread), pod("two", topologySpreadConstraints=spread),
@@ -296,7 +296,7 @@ def test_a_trace_may_be_yaml(run, files, cluster):
     (("--cluster", "c", "--pods", "p", "--weight", "0"), "weight"),
     (("--cluster", "c", "--pods", "p", "more"), "it takes options only"),
 ])
-def test_wrong_usage_is_told(run, args, words):
+def test_rejects_wrong_usage(run, args, words):
     assert words in run(*args, code=USAGE).stderr
 
 
@@ -311,7 +311,7 @@ def test_wrong_usage_is_told(run, args, words):
     ('[{"pod": {"spec": {"containers": 5}}}]', "trace"),
     ("[]", "holds no Pod to place"),
 ])
-def test_a_wrong_trace_is_told_with_its_line(run, files, cluster, text, words):
+def test_rejects_a_wrong_trace_with_its_line(run, files, cluster, text, words):
     done = run("--cluster", cluster, "--trace", files("trace", text), code=FAILED)
     assert words in done.stderr
     assert done.stdout == ""
@@ -337,7 +337,7 @@ def test_files_that_are_wrong_or_missing(run, files, cluster):
 # --- on a terminal -----------------------------------------------------------
 
 
-def test_interrupted_it_tells_what_it_has_and_a_terminal_has_a_bar(berth_path, files, tmp_path):
+def test_interrupt_prints_results_so_far(berth_path, files, tmp_path):
     """So many pods that it cannot be done before it is interrupted."""
     nodes = files("cluster.json", list_of(*(node(f"node-{i}", cpu="1") for i in range(200))))
     # None fits, and each is another: every one is tried on every node.

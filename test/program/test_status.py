@@ -157,7 +157,7 @@ def test_figures_outlive_a_reload(start_berth, cluster, policy):
     assert zones["matched"] == 2 and zones["rejectedAll"] == 1
 
 
-def test_a_refused_policy_is_told(start_berth, cluster, policy):
+def test_reports_a_refused_policy(start_berth, cluster, policy):
     berth = start_berth("--policy", policy, "--cluster", cluster)
     digest = status(berth)["policy"]["digest"]
     policy.write_text("nonsense: true\n")
@@ -225,7 +225,7 @@ def test_a_certificate_that_outlives_64_bits_of_nanoseconds(start_berth, tmp_pat
     assert parse_time(told["tls"]["notAfter"]).year == 2300
 
 
-def test_flags_are_told(start_berth, cluster):
+def test_status_shows_flags(start_berth, cluster):
     flags = ["--exempt", "kube-system", "--exempt", "a/b=c", "--managed-resource", "example.com/x"]
     told = status(start_berth("--cluster", cluster, *flags))
     assert told["exempt"] == ["kube-system", "a/b=c"]

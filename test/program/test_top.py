@@ -70,7 +70,7 @@ def test_top_in_a_terminal(berth, berth_path):
         terminal.wait_for("ended: 0", gone=["berth top"])  # the screen of before is back
 
 
-def test_top_says_when_berth_is_gone(berth, berth_path):
+def test_top_reports_lost_connection(berth, berth_path):
     with Terminal([berth_path, "top", "--server", berth.url]) as terminal:
         terminal.wait_for("healthy")
         berth.stop()

@@ -117,7 +117,7 @@ def test_no_colour_in_a_pipe(berth_path, berth):
     assert b"\033" not in result.stdout
 
 
-def test_decisions_of_other_policies_are_told(start_berth, berth_path, files):  # noqa: F811
+def test_reports_decisions_of_older_policies(start_berth, berth_path, files):  # noqa: F811
     berth = start_berth("--policy", files / "policy.yaml", "--cluster", files / "cluster.json")
     decide(berth, "kraken-old")
 
@@ -158,7 +158,7 @@ def test_page(berth):
     assert ask_page(berth, {}, "?last=4").json()["decisions"] == 4
 
 
-def test_page_tells_what_is_wrong(berth):
+def test_page_reports_errors(berth):
     reply = ask_page(berth, POLICY.replace("maxPods\"", "maxPodz\""), kind="application/yaml")
     assert reply.status == 400
     page = reply.json()

@@ -311,7 +311,7 @@ def test_recorded_bind(berth, name):
     assert "%" not in reply.error()  # goes through printf in kube-scheduler up to 1.31
 
 
-def test_every_fixture_is_asked():
+def test_every_fixture_is_sent():
     asked = {name for name, *_ in FILTERS + PRIORITIES} | set(PREEMPTIONS)
     asked |= {"bind-nodecache-true", "bind-nodecache-true-https", "bind-nodecache-false"}
     there = {path.stem for path in FIXTURES.glob("*.json")}
@@ -424,7 +424,7 @@ def test_same_request_same_bytes(berth):
         assert len({post(berth, verb, fixture_body(name)).body for _ in range(4)}) == 1
 
 
-def test_preempt_drops_what_cannot_help(berth):
+def test_preempt_drops_useless_candidates(berth):
     meta = {"Pods": [{"UID": "b"}, {"UID": "a"}], "NumPDBViolations": 2}
     result = ask_victims(
         berth,
@@ -733,7 +733,7 @@ def test_every_prefix_of_a_request(berth):
     connection.close()
 
 
-def test_bad_requests_disturb_nobody(berth):
+def test_bad_requests_do_not_affect_others(berth):
     """While one client sends nothing but rubbish, another gets all its answers; memory stays."""
     bodies = [(case[1], case[2]) for case in MALFORMED]
 
@@ -760,7 +760,7 @@ def test_bad_requests_disturb_nobody(berth):
         wait_until(lambda: berth.rss_kib() < before + 4096, "memory to be given back")
 
 
-def test_pod_may_be_odd(berth):
+def test_accepts_pods_with_missing_fields(berth):
     """What policies do not need may be missing or null, as in pods of tests and simulators."""
     for pod in (
         {},

@@ -1,6 +1,6 @@
-"""The scripted API server is honest: kubectl works with it, and it answers as the real one does.
+"""The scripted API server behaves like the real one: kubectl works with it, and answers are equal.
 
-What every fault test builds upon. Skipped where no control plane was built (tools/e2e).
+Skipped where no control plane was built (tools/e2e).
 """
 
 import json

@@ -1,9 +1,9 @@
-"""The dashboard's pages of figures: latency, changes, sources."""
+"""The dashboard's pages latency, changes and sources."""
 
 
 import pytest
 
-from board import read, text_of
+from dashboard_page import read, text_of
 from client import get, post, replace, wait_until, write_cluster
 from prometheus import Scripted, by_node
 

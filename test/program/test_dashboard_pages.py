@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from board import HTML, Page, read
+from dashboard_page import HTML, Page, read
 from client import get, post, wait_until, write_cluster
 
 POLICIES = """\

@@ -1,5 +1,5 @@
-"""What berth writes for kube-scheduler is what kube-scheduler takes: certificates and configuration
-come from berth's own commands, and `berth check` tells the truth about the whole."""
+"""kube-scheduler accepts the certificates and configuration of berth's own commands, and `berth check` reports
+their state correctly."""
 
 import json
 import ssl
@@ -102,7 +102,7 @@ def skipped(found):
 
 
 @pytest.mark.parametrize("flags", [[], BINDS], ids=["decides", "binds"])
-def test_kube_scheduler_takes_what_berth_writes(cluster, flags):
+def test_kube_scheduler_accepts_generated_config(cluster, flags):
     add_nodes(cluster)
     wiring = Wiring(cluster, *flags)
     wiring.start_scheduler()
@@ -219,13 +219,13 @@ def installation(cluster, monkeypatch):
     return Installation(cluster)
 
 
-def test_check_of_what_works(installation):
+def test_check_passes_on_working_installation(installation):
     code, found = wait_for("all to be well", installation.look, lambda seen: not failures(seen[1]))
     assert (code, skipped(found)) == (0, NOT_TOLD)
 
 
 @pytest.mark.parametrize("damage, codes", BROKEN.values(), ids=BROKEN.keys())
-def test_check_of_what_does_not(installation, damage, codes):
+def test_check_finds_damage(installation, damage, codes):
     damage(installation)
     code, found = wait_for(f"{codes}", installation.look, lambda seen: failures(seen[1]) == codes)
     assert code == 1

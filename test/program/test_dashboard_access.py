@@ -1,4 +1,4 @@
-"""Where the dashboard is shown, to whom, and what browsers may do there."""
+"""Access to the dashboard: listeners, clients and browsers."""
 
 import base64
 import re
@@ -139,7 +139,7 @@ def test_host_names_that_are_none(berth_path):
 # --- what-if: the one page that takes a body ---
 
 
-def test_what_if_is_not_for_other_sites(start_berth):
+def test_what_if_refuses_other_origins(start_berth):
     berth = start_berth("--pages-listen", "127.0.0.1:0")
     for listener in (berth, pages_of(berth)):
         host = f"127.0.0.1:{listener.port}"
@@ -157,7 +157,7 @@ def test_what_if_is_not_for_other_sites(start_berth):
         assert reply.status == 405 and reply.headers["Allow"] == "POST"
 
 
-def test_what_if_has_a_ceiling(start_berth):
+def test_what_if_is_limited(start_berth):
     berth = start_berth("--pages-listen", "127.0.0.1:0")
     for listener in (berth, pages_of(berth)):
         assert what_if(listener, b" " * (4 * MIB)).status != 413

@@ -1,4 +1,4 @@
-"""Rules that fail and policies that take too long: decided as declared, counted, and told."""
+"""Rules that fail and policies that take too long: onError and onTimeout decide; both are counted and logged."""
 
 import pytest
 
@@ -83,7 +83,7 @@ def test_errors_are_decided_and_counted(failing):
     wait_for_figures(failing, errors(zones_strict=3, zones_lenient=6, zones_near=1, some_match=3))
 
 
-def test_errors_are_told_once(failing, tmp_path):
+def test_prints_each_error_once(failing, tmp_path):
     for _ in range(3):
         ask(failing, "filter", ALL)
         ask(failing, "prioritize", ALL)

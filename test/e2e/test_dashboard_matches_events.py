@@ -1,5 +1,4 @@
-"""What people see of a real cluster is what happened there: decisions can be made again to the
-last node, and the dashboard says what kube-scheduler's events say."""
+"""Recorded decisions of a real cluster replay exactly, and the dashboard matches kube-scheduler's events."""
 
 import contextlib
 import html
@@ -250,7 +249,7 @@ def our_part(message):
     return [part for part in parts if part.partition(" ")[2] in REASONS]
 
 
-def test_the_dashboard_says_what_the_event_says(cluster):
+def test_dashboard_matches_event(cluster):
     taint = {"key": "example.com/broken", "effect": "NoSchedule"}
     for name in ("red-1", "red-2", "red-3"):
         cluster.add_node(name, {POOL: "red", "topology.kubernetes.io/zone": name[-1]})

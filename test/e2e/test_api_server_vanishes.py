@@ -1,4 +1,4 @@
-"""The API server vanishes: no end of the connection, no reset, nothing at all any more. F6.
+"""The API server vanishes without closing its connections. F6.
 
 With the scripted API server of test/faults; here because it takes a minute: the time in which berth
 notices is the promise.
