@@ -322,7 +322,10 @@ static size_t write_argument(Html *html, Str format, bool is_attr, va_list *args
     if (str_has_prefix(format, STR("%.*s"))) {
         text.len = (size_t)va_arg(*args, int);
         text.ptr = va_arg(*args, const char *);
-        escape(html->out, text, lines);
+        if (html->is_in_query)
+            url_escape(html->out, text); /* needs no other escaping */
+        else
+            escape(html->out, text, lines);
         return 4;
     }
     if (str_has_prefix(format, STR("%zu"))) {
@@ -369,8 +372,12 @@ static Str write_attributes(Html *html, Str format, va_list *args) {
             buf_append(html->out, STR("=\"\"")); /* XML wants a value */
         if (!is_quoted && c == '>')
             break;
-        buf_append_char(html->out, (char)(c == '\'' ? '"' : c));
+        if (c == '&')
+            buf_append(html->out, STR("&amp;"));
+        else
+            buf_append_char(html->out, (char)(c == '\'' ? '"' : c));
         is_quoted ^= c == '\'';
+        html->is_in_query = is_quoted && (html->is_in_query || c == '?');
         is_name = !is_quoted && c != ' ' && c != '=' && c != '\'';
     }
     return str_skip(format, 1);

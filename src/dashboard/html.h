@@ -31,6 +31,7 @@ typedef struct Html {
     size_t depth;
     bool is_in_tag;   /* attributes may follow */
     bool is_void;     /* ... of an element that has no end */
+    bool is_in_query; /* of a URL in an attribute: texts are escaped for that */
     int64_t now_nsec; /* for html_time(): since 1970 */
 } Html;
 
@@ -39,7 +40,7 @@ typedef struct Html {
 /*
  * @format is markup with the conversions of printf(), which the compiler checks:
  *
- *   %s, %.*s      text, escaped
+ *   %s, %.*s      text, escaped; behind the ? of a URL %.*s is escaped as a value of its query
  *   %zu, %u       html_count(); in attributes digits
  *   %d            digits
  *   %jd, %td      html_duration(), html_time()

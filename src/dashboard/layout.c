@@ -79,7 +79,7 @@ static void draw_patterns(Html *html) {
     html_write(html, "</defs></svg>");
 }
 
-/* --- the sentence ----------------------------------------------------------------------------- */
+/* --- health ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *symbol, *class;
@@ -90,57 +90,34 @@ static const struct {
     [HEALTH_NOT_READY] = {"×", "health-summary not-ready"},
 };
 
-static void begin_figure(Html *html, const char *what) {
-    html_write(html, "<div><dt>%s</dt><dd>", what);
-}
-
-static void end_figure(Html *html) {
-    html_write(html, "</></>");
-}
-
 static void draw_age(Html *html, const char *what, int64_t nsec, const char *none) {
-    begin_figure(html, what);
     if (nsec < 0)
-        html_text(html, str_from_c(none));
+        html_write(html, "<div><dt>%s</dt><dd>%s</dd></div>", what, none);
     else
-        html_duration(html, nsec);
-    end_figure(html);
+        html_write(html, "<div><dt>%s</dt><dd>%jd</dd></div>", what, nsec);
 }
 
-static void draw_speed(const HealthSummary *health, Html *html) {
-    begin_figure(html, "errors");
+static void draw_figures(const HealthSummary *health, Html *html) {
+    html_write(html, "<dl class='figures'><div><dt>errors</dt><dd>");
     if (health->n_requests == 0)
         html_write(html, "no requests");
     else
         html_write(html, "%.1f %%", health->error_rate * 100);
-    end_figure(html);
-    begin_figure(html, "filter p99 latency");
+    html_write(html, "</dd></div><div><dt>filter p99 latency</dt><dd>");
     if (health->p99_nsec == 0)
         html_write(html, "none yet");
     else
         html_duration(html, health->p99_nsec);
-    html_write(html, " of %jd", health->deadline_nsec);
-    end_figure(html);
-}
-
-static void draw_figures(const HealthSummary *health, Html *html) {
-    static const HtmlParameter waiting[] = {{"state", STR("pending")}};
-
-    html_write(html, "<dl class='figures'>");
-    draw_speed(health, html);
+    html_write(html, " of %jd</dd></div>", health->deadline_nsec);
     draw_age(html, "last update from the API server", health->cluster_age_nsec, "not watched");
     draw_age(html, "metrics", health->metrics_age_nsec, "none");
-    begin_figure(html, "policy");
-    html_write(html, "<a href='/policies'>%.*s</a>", STR_FMT(health->policy_digest));
-    end_figure(html);
-    begin_figure(html, "nodes");
-    html_count(html, health->n_nodes);
-    end_figure(html);
-    begin_figure(html, "pending pods");
-    html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
-    html_write(html, "%zu</a>", health->n_waiting);
-    end_figure(html);
-    html_close(html);
+    html_write(html,
+        "<div><dt>policy</dt><dd><a href='/policies'>%.*s</a></dd></div>"
+        "<div><dt>nodes</dt><dd>%zu</dd></div>"
+        "<div><dt>pending pods</dt><dd><a href='/pods?state=pending'>%zu</a></dd></div></dl>",
+        STR_FMT(health->policy_digest),
+        health->n_nodes,
+        health->n_waiting);
 }
 
 static void draw_reasons(const HealthSummary *health, Html *html) {
@@ -153,7 +130,7 @@ static void draw_reasons(const HealthSummary *health, Html *html) {
     html_write(html, "</ul></details>");
 }
 
-static void draw_sentence(const HealthSummary *health, Html *html) {
+static void draw_health(const HealthSummary *health, Html *html) {
     html_write(html,
         "<section id='health-summary' class='%s' aria-label='Health of berth' data-live><p><span "
         "class='symbol' aria-hidden='true'>%s</span> berth is <strong>%.*s</strong></p>",
@@ -166,7 +143,7 @@ static void draw_sentence(const HealthSummary *health, Html *html) {
     html_close(html);
 }
 
-/* --- ways ------------------------------------------------------------------------------------- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static void draw_nav(const PageLayout *layout, Html *html) {
     html_write(html, "<nav aria-label='Pages'><ul>");
@@ -203,7 +180,7 @@ static void draw_top(const PageLayout *layout, Html *html) {
     draw_nav(layout, html);
     draw_search(html);
     html_write(html, "<div id='tools'></div>");
-    draw_sentence(layout->context->health, html);
+    draw_health(layout->context->health, html);
     html_close(html);
 }
 
@@ -254,37 +231,23 @@ static void draw_permalink(const PageLayout *layout, Html *html) {
         0,
         &at);
     parameters[n++] = (HtmlParameter){"at", buf_str(&at)};
+    html_open(html, "li");
     html_open_link(html, layout->page->path, parameters, n);
     html_attr(html, "id", STR("permalink"));
     html_flag(html, "data-live");
-    html_text(html, STR("Link to this page at this time"));
-    html_close(html);
+    html_write(html, "Link to this page at this time</a></li>");
 }
 
 static void draw_share(const PageLayout *layout, Html *html) {
-    static const HtmlParameter anonymous[] = {{"anonymize", STR("true")}};
-
     html_write(html, "<section class='share' aria-label='Share'><ul>");
-    if (layout->page) {
-        html_open(html, "li");
+    if (layout->page)
         draw_permalink(layout, html);
-        html_close(html);
-    }
-    if (layout->page && layout->page->json) {
-        html_open(html, "li");
-        html_open_link(html, layout->page->json, NULL, 0);
-        html_attr(html, "id", STR("json"));
-        html_text(html, STR("This page as JSON"));
-        html_close(html);
-        html_close(html);
-    }
-    html_open(html, "li");
-    html_link(html,
-        "/api/v1/bundle",
-        anonymous,
-        ELEMENTS_OF(anonymous),
-        STR("Download an anonymized bundle for sharing"));
-    html_write(html, " or <code>berth bundle</code></li></ul></section>");
+    if (layout->page && layout->page->json)
+        html_write(
+            html, "<li><a href='%s' id='json'>This page as JSON</a></li>", layout->page->json);
+    html_write(html,
+        "<li><a href='/api/v1/bundle?anonymize=true'>Download an anonymized bundle for sharing</a> "
+        "or <code>berth bundle</code></li></ul></section>");
 }
 
 void layout_end(const PageLayout *layout, Html *html) {

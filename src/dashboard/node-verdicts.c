@@ -29,22 +29,15 @@ static void draw_outcome(Html *html, Outcome outcome) {
 }
 
 static void draw_verdict_pod(const NodeScene *scene, Html *html, const PastDecision *past) {
-    char id[24];
-    const HtmlParameter parameters[] = {
-        {"namespace", past->pod_namespace},
-        {"name", past->pod_name},
-        {"id", (Str){id, (size_t)snprintf(id, sizeof(id), "%" PRIu64, past->id)}},
-        {"node", scene->name},
-    };
-
-    html_open(html, "td");
-    html_open_link(html, "/pod", parameters, ELEMENTS_OF(parameters));
-    html_attr(html, "class", STR("pod"));
-    html_text(html, past->pod_namespace);
-    html_text(html, STR("/"));
-    html_text(html, past->pod_name);
-    html_close(html);
-    html_close(html);
+    html_write(html,
+        "<td><a href='/pod?namespace=%.*s&name=%.*s&id=%zu&node=%.*s' "
+        "class='pod'>%.*s/%.*s</a></td>",
+        STR_FMT(past->pod_namespace),
+        STR_FMT(past->pod_name),
+        past->id,
+        STR_FMT(scene->name),
+        STR_FMT(past->pod_namespace),
+        STR_FMT(past->pod_name));
 }
 
 static void draw_score(Html *html, Outcome outcome) {

@@ -137,14 +137,12 @@ static size_t draw_lines(Html *html, Str diff) {
 static void draw_diff(ChangesPage *view, const Change *change) {
     _cleanup_(buf_done) Buf diff = BUF_INIT(DIFF_MAX);
     Html *html = view->html;
-    char id[32], digest[DIGEST_TEXT_MAX];
-    HtmlParameter parameter = {"diff", str_from_c(digest_print(change->digest, digest))};
+    char digest[DIGEST_TEXT_MAX];
     bool is_whole = view->n_diff_bytes < DIFF_SHOWN_MAX &&
                     changes_diff(view->context->api->changes, change->digest, &diff) &&
                     !buf_error(&diff);
 
-    (void)snprintf(id, sizeof(id), "diff-%llu", (unsigned long long)change->id);
-    html_write(html, "<details id='%s'><summary>Show the difference</summary>", id);
+    html_write(html, "<details id='diff-%zu'><summary>Show the difference</summary>", change->id);
     if (is_whole) {
         view->n_diff_bytes += diff.len;
         is_whole = draw_lines(html, buf_str(&diff)) == 0;
@@ -152,8 +150,9 @@ static void draw_diff(ChangesPage *view, const Change *change) {
     html_open(html, "p");
     if (!is_whole)
         html_write(html, "The difference is cut off here. ");
-    html_link(html, "/api/v1/changes", &parameter, 1, STR("The difference as JSON"));
-    html_write(html, "</p></details>");
+    html_write(html,
+        "<a href='/api/v1/changes?diff=%s'>The difference as JSON</a></p></details>",
+        digest_print(change->digest, digest));
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

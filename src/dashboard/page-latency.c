@@ -111,23 +111,22 @@ static void draw_verdict(const LatencyPage *summary) {
 static void draw_windows(const LatencyPage *summary) {
     static const struct {
         unsigned sec;
-        const char *text, *value;
+        const char *text;
     } windows[] = {
-        {WINDOW_DEFAULT_SEC, "last five minutes", "300"},
-        {(unsigned)WINDOW_MAX_SEC, "last hour", "3600"},
-        {0, "since the start", "0"},
+        {WINDOW_DEFAULT_SEC, "last 5 minutes"},
+        {(unsigned)WINDOW_MAX_SEC, "last hour"},
+        {0, "since the start"},
     };
     Html *html = summary->html;
 
     html_write(html, "<p>Time range: ");
     for (size_t i = 0; i < ELEMENTS_OF(windows); i++) {
-        HtmlParameter window = {"window", str_from_c(windows[i].value)};
-
         html_text(html, i > 0 ? STR(" · ") : STR_NULL);
         if (windows[i].sec == summary->window_sec)
             html_write(html, "<strong>%s</strong>", windows[i].text);
         else
-            html_link(html, "/latency", &window, 1, str_from_c(windows[i].text));
+            html_write(
+                html, "<a href='/latency?window=%u'>%s</a>", windows[i].sec, windows[i].text);
     }
     html_close(html);
 }
@@ -281,7 +280,7 @@ static void draw_hour(const LatencyPage *summary) {
     if (!slots || !values)
         return;
     widget_section(summary->html, "hour", "The last hour");
-    draw_line(summary, slots, values, requests_of, "Requests", "a second");
+    draw_line(summary, slots, values, requests_of, "Requests", "/ s");
     draw_line(summary, slots, values, slot_p99_msec, "Filter p99 latency", "ms");
     draw_line(summary, slots, values, late_of, "Deadline exceeded", "in 10 s");
     html_close(summary->html);

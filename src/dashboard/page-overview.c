@@ -49,16 +49,13 @@ static void draw_rate(Html *html, const LatencyVerb *verbs) {
     for (Verb verb = 0; verb < _VERB_MAX; verb++)
         n += verbs[verb].parts[LATENCY_TOTAL].n;
     begin_tile(html, "decisions");
-    html_write(html, "%.1f a second", (double)n / WINDOW_SEC);
+    html_write(html, "%.1f / s", (double)n / WINDOW_SEC);
     end_tile(html);
 }
 
 static void draw_waiting_tile(const PageContext *context, Html *html) {
-    static const HtmlParameter waiting[] = {{"state", STR("pending")}};
-
     begin_tile(html, "pending pods");
-    html_open_link(html, "/pods", waiting, ELEMENTS_OF(waiting));
-    html_write(html, "%zu</a>", context->health->n_waiting);
+    html_write(html, "<a href='/pods?state=pending'>%zu</a>", context->health->n_waiting);
     end_tile(html);
 }
 
@@ -80,8 +77,7 @@ static void draw_tiles(const PageContext *context, Html *html) {
     if (!slots)
         return;
     latency_read(context->api->latency, WINDOW_SEC, context->now_nsec, verbs);
-    html_write(
-        html, "<section id='figures' data-live><h2>The last five minutes</h2><dl class='tiles'>");
+    html_write(html, "<section id='figures' data-live><h2>Last 5 minutes</h2><dl class='tiles'>");
     draw_rate(html, verbs);
     draw_share(html, slots);
     draw_waiting_tile(context, html);

@@ -2,9 +2,7 @@
 
 #include "dashboard/page-parts.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/nsec.h"
@@ -29,7 +27,9 @@ static void draw_filter(Html *html, const PastDecision *past) {
     if (past->summary.n_narrowed > 0)
         html_write(html, ", only the best returned");
     if (rule) {
-        html_write(html, "; main reason: %.*s", STR_FMT(rule->reason));
+        html_write(html,
+            past->summary.n_out == 0 ? "; main reason: %.*s" : "; main reason of rejections: %.*s",
+            STR_FMT(rule->reason));
     } else if (past->summary.n_late > 0) {
         html_write(html, "; deadline exceeded");
     }
@@ -59,14 +59,11 @@ void decision_result(Html *html, const PastDecision *past) {
 }
 
 void decision_open_link(Html *html, const PastDecision *past) {
-    char id[24];
-    const HtmlParameter parameters[] = {
-        {"namespace", past->pod_namespace},
-        {"name", past->pod_name},
-        {"id", (Str){id, (size_t)snprintf(id, sizeof(id), "%" PRIu64, past->id)}},
-    };
-
-    html_open_link(html, "/pod", parameters, ELEMENTS_OF(parameters));
+    html_write(html,
+        "<a href='/pod?namespace=%.*s&name=%.*s&id=%zu'>",
+        STR_FMT(past->pod_namespace),
+        STR_FMT(past->pod_name),
+        past->id);
 }
 
 /* --- the last hour ---------------------------------------------------------------------------- */

@@ -207,23 +207,16 @@ static void draw_command(const PodPage *page, const char *program) {
 }
 
 static void draw_json(const PodPage *page) {
-    const HtmlParameter parameters[] = {{"pod",
-        arena_printf(
-            page->context->arena, "%.*s/%.*s", STR_FMT(page->namespace), STR_FMT(page->name))}};
-    Html *html = page->html;
-    char path[64];
-
-    html_open(html, "p");
-    html_open_link(html, "/api/v1/decisions", parameters, ELEMENTS_OF(parameters));
-    html_attr(html, "id", STR("json"));
-    html_text(html, STR("All decisions about this pod as JSON"));
-    html_close(html);
-    if (page->filter) {
-        (void)snprintf(path, sizeof(path), "/api/v1/decisions/%" PRIu64, page->filter->id);
-        html_write(html, "; ");
-        html_link(html, path, NULL, 0, STR("the filter of this attempt, node by node"));
-    }
-    html_close(html);
+    html_write(page->html,
+        "<p><a href='/api/v1/decisions?pod=%.*s/%.*s' id='json'>All decisions about this pod as "
+        "JSON</a>",
+        STR_FMT(page->namespace),
+        STR_FMT(page->name));
+    if (page->filter)
+        html_write(page->html,
+            "; <a href='/api/v1/decisions/%zu'>the filter of this attempt, node by node</a>",
+            page->filter->id);
+    html_close(page->html);
 }
 
 static void draw_commands(const PodPage *page) {

@@ -215,7 +215,6 @@ static void draw_reasons(const PodPage *page) {
 
 static void draw_title(const PodPage *page) {
     Html *html = page->html;
-    const HtmlParameter newest[] = {{"namespace", page->namespace}, {"name", page->name}};
 
     html_write(html,
         "<h2>Attempt %zu of %zu</h2><p>Time: %td%s",
@@ -224,7 +223,10 @@ static void draw_title(const PodPage *page) {
         pod_attempt_first(page->attempt)->at_nsec,
         page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
     if (page->is_pinned)
-        html_link(html, "/pod", newest, ELEMENTS_OF(newest), STR("follow the newest"));
+        html_write(html,
+            "<a href='/pod?namespace=%.*s&name=%.*s'>follow the newest</a>",
+            STR_FMT(page->namespace),
+            STR_FMT(page->name));
     html_close(html);
 }
 

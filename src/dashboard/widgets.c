@@ -61,23 +61,17 @@ unsigned widget_no_memory(Html *html, const char *what) {
 /* --- links ------------------------------------------------------------------------------------ */
 
 void widget_pod(Html *html, Str namespace, Str name) {
-    const HtmlParameter parameters[] = {{"namespace", namespace}, {"name", name}};
-
-    html_open_link(html, "/pod", parameters, ELEMENTS_OF(parameters));
-    html_attr(html, "class", STR("pod"));
-    html_text(html, namespace);
-    html_text(html, STR("/"));
-    html_text(html, name);
-    html_close(html);
+    html_write(html,
+        "<a href='/pod?namespace=%.*s&name=%.*s' class='pod'>%.*s/%.*s</a>",
+        STR_FMT(namespace),
+        STR_FMT(name),
+        STR_FMT(namespace),
+        STR_FMT(name));
 }
 
 void widget_node(Html *html, Str name) {
-    const HtmlParameter parameters[] = {{"name", name}};
-
-    html_open_link(html, "/node", parameters, ELEMENTS_OF(parameters));
-    html_attr(html, "class", STR("node"));
-    html_text(html, name);
-    html_close(html);
+    html_write(
+        html, "<a href='/node?name=%.*s' class='node'>%.*s</a>", STR_FMT(name), STR_FMT(name));
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -145,49 +139,38 @@ static void append_value(Html *html, double value) {
         html_write(html, fabs(value) < 100 ? "%.1f" : "%.0f", value);
 }
 
-static void attr_fill(Html *html, unsigned colour) {
-    char fill[24];
-
-    (void)snprintf(
-        fill, sizeof(fill), "url(#fill-%u)", (colour + WIDGET_COLOURS - 1) % WIDGET_COLOURS + 1);
-    html_attr(html, "fill", str_from_c(fill));
+static void open_svg(Html *html, const char *class, int width, int height) {
+    html_write(html,
+        "<svg class='%s' viewBox='0 0 %d %d' preserveAspectRatio='none' aria-hidden='true' "
+        "focusable='false'>",
+        class,
+        width,
+        height);
 }
 
-static void attr_viewbox(Html *html, int width, int height) {
-    char box[48];
-
-    (void)snprintf(box, sizeof(box), "0 0 %d %d", width, height);
-    html_attr(html, "viewBox", str_from_c(box));
-    html_attr(html, "preserveAspectRatio", STR("none"));
-    html_attr(html, "aria-hidden", STR("true"));
-    html_attr(html, "focusable", STR("false"));
-}
-
-static void draw_rect(Html *html, int64_t x, int64_t width, int height, unsigned colour) {
-    html_open(html, "rect");
-    html_attr_number(html, "x", x);
-    html_attr_number(html, "y", 0);
-    html_attr_number(html, "width", width);
-    html_attr_number(html, "height", height);
-    attr_fill(html, colour);
-    html_close(html);
+static void draw_rect(Html *html, int x, int width, int height, unsigned colour) {
+    html_write(html,
+        "<rect x='%d' y='0' width='%d' height='%d' fill='url(#fill-%u)'></rect>",
+        x,
+        width,
+        height,
+        (colour + WIDGET_COLOURS - 1) % WIDGET_COLOURS + 1);
 }
 
 /* Where a part ends, on a bar of BAR_WIDTH. */
-static int64_t bar_place(double sum, double whole) {
+static int bar_place(double sum, double whole) {
     double place = whole > 0 ? sum / whole * BAR_WIDTH : 0;
 
-    return place >= BAR_WIDTH ? BAR_WIDTH : place > 0 ? (int64_t)(place + 0.5) : 0;
+    return place >= BAR_WIDTH ? BAR_WIDTH : place > 0 ? (int)(place + 0.5) : 0;
 }
 
 static void draw_bar(Html *html, const BarPart *parts, size_t n, double whole) {
     double sum = 0;
-    int64_t from = 0;
+    int from = 0;
 
-    html_write(html, "<svg class='bar'>");
-    attr_viewbox(html, BAR_WIDTH, BAR_HEIGHT);
+    open_svg(html, "bar", BAR_WIDTH, BAR_HEIGHT);
     for (size_t i = 0; i < n; i++) {
-        int64_t to;
+        int to;
 
         if (!(parts[i].value > 0))
             continue;
@@ -201,8 +184,8 @@ static void draw_bar(Html *html, const BarPart *parts, size_t n, double whole) {
 }
 
 static void draw_key(Html *html, const BarPart *part) {
-    html_write(html, "<li><svg class='swatch'>");
-    attr_viewbox(html, 20, 20);
+    html_open(html, "li");
+    open_svg(html, "swatch", 20, 20);
     draw_rect(html, 0, 20, 20, part->colour);
     html_write(html, "</svg> <b>");
     append_value(html, part->value);
@@ -270,14 +253,10 @@ static void draw_line(Html *html, const LineChart *line, double highest) {
     _cleanup_(buf_done) Buf path = BUF_INIT(html->out->ceiling);
 
     append_path(&path, line, highest);
-    html_write(html, "<svg class='line'>");
-    attr_viewbox(html, LINE_WIDTH, LINE_HEIGHT);
-    html_open(html, "path");
-    html_attr(html, "d", buf_str(&path));
-    html_attr(html, "fill", STR("none"));
-    html_attr(html, "vector-effect", STR("non-scaling-stroke"));
-    html_close(html);
-    html_close(html);
+    open_svg(html, "line", LINE_WIDTH, LINE_HEIGHT);
+    html_write(html,
+        "<path d='%.*s' fill='none' vector-effect='non-scaling-stroke'></path></svg>",
+        STR_FMT(buf_str(&path)));
 }
 
 static void draw_figure(Html *html, const char *what, double value, const char *unit) {

@@ -1,17 +1,15 @@
+/* Requests that are answered later, by another thread, while their connection is suspended. */
+
 #include "http/pending.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <stdlib.h>
+#include <stddef.h>
 
-#include "base/ref.h"
+#include "http/registry.h"
 
 struct Pendings {
-    Ref ref; /* one for the server, one for each pending */
-    pthread_mutex_t lock;
+    Registry registry;
     pthread_cond_t filled; /* a fill function has returned */
-    HttpPending *first;    /* those whose request has not ended */
-    unsigned n, max;
     bool is_closed;
 };
 
@@ -23,16 +21,16 @@ typedef enum Progress {
 } Progress;
 
 struct HttpPending {
+    RegistryEntry entry; /* must be first */
     Ref ref;
     Pendings *all;
     const HttpRequest *request;
     int tag;
 
-    /* Guarded by the lock of all. */
+    /* Guarded by the lock of the registry. */
     Progress progress;
     struct MHD_Connection *suspended; /* NULL: it is not, or not any more */
     HttpReply reply;                  /* of the thread that fills it, while one does */
-    HttpPending *previous, *next;
 };
 
 Pendings *pendings_new(unsigned max) {
@@ -40,18 +38,15 @@ Pendings *pendings_new(unsigned max) {
 
     if (!pendings)
         return NULL;
-    pendings->ref = REF_ONE;
-    pendings->max = max;
-    pthread_mutex_init(&pendings->lock, NULL);
-    pthread_cond_init(&pendings->filled, NULL);
+    registry_init(&pendings->registry, max);
+    (void)pthread_cond_init(&pendings->filled, NULL);
     return pendings;
 }
 
 static void pendings_unref(Pendings *pendings) {
-    if (!ref_drop(&pendings->ref))
+    if (!registry_drop(&pendings->registry))
         return;
-    pthread_cond_destroy(&pendings->filled);
-    pthread_mutex_destroy(&pendings->lock);
+    (void)pthread_cond_destroy(&pendings->filled);
     free(pendings);
 }
 
@@ -64,44 +59,21 @@ static void pending_unref(HttpPending *pending) {
     pendings_unref(all);
 }
 
-static void lock(Pendings *pendings) {
-    pthread_mutex_lock(&pendings->lock);
-}
-
-static void unlock(Pendings *pendings) {
-    pthread_mutex_unlock(&pendings->lock);
-}
-
 unsigned pendings_count(Pendings *pendings) {
     unsigned n;
 
-    lock(pendings);
-    n = pendings->n;
-    unlock(pendings);
+    registry_lock(&pendings->registry);
+    n = pendings->registry.n;
+    registry_unlock(&pendings->registry);
     return n;
 }
 
-/* False: there are enough. */
-static bool enlist(Pendings *pendings, HttpPending *pending) {
-    if (pendings->is_closed || pendings->n >= pendings->max)
-        return false;
-    pending->next = pendings->first;
-    if (pending->next)
-        pending->next->previous = pending;
-    pendings->first = pending;
-    pendings->n++;
-    ref_take(&pendings->ref);
-    return true;
+static HttpPending *first_of(const Pendings *pendings) {
+    return (HttpPending *)pendings->registry.first;
 }
 
-static void strike_off(Pendings *pendings, HttpPending *pending) {
-    if (pending->previous)
-        pending->previous->next = pending->next;
-    else
-        pendings->first = pending->next;
-    if (pending->next)
-        pending->next->previous = pending->previous;
-    pendings->n--;
+static HttpPending *next_of(const HttpPending *pending) {
+    return (HttpPending *)pending->entry.next;
 }
 
 HttpPending *pending_new(Pendings *pendings, const HttpRequest *request, int tag) {
@@ -114,9 +86,9 @@ HttpPending *pending_new(Pendings *pendings, const HttpRequest *request, int tag
     pending->ref = REF_ONE;
     ref_take(&pending->ref);
     pending->reply.tag = tag;
-    lock(pendings);
-    is_in = enlist(pendings, pending);
-    unlock(pendings);
+    registry_lock(&pendings->registry);
+    is_in = !pendings->is_closed && registry_add(&pendings->registry, &pending->entry);
+    registry_unlock(&pendings->registry);
     if (!is_in) {
         free(pending);
         return NULL;
@@ -133,14 +105,14 @@ static void resume(HttpPending *pending) {
 /* With the lock held, and a reference to @pending. */
 static void wait_for_fill(HttpPending *pending) {
     while (pending->progress == PROGRESS_FILLING)
-        pthread_cond_wait(&pending->all->filled, &pending->all->lock);
+        (void)pthread_cond_wait(&pending->all->filled, &pending->all->registry.lock);
 }
 
 PendingState pending_wait(HttpPending *pending, struct MHD_Connection *mhd, HttpReply *ret) {
     Pendings *all = pending->all;
     PendingState state;
 
-    lock(all);
+    registry_lock(&all->registry);
     if (all->is_closed) {
         wait_for_fill(pending);
         if (pending->progress == PROGRESS_OPEN)
@@ -157,7 +129,7 @@ PendingState pending_wait(HttpPending *pending, struct MHD_Connection *mhd, Http
         MHD_suspend_connection(mhd);
         pending->suspended = mhd;
     }
-    unlock(all);
+    registry_unlock(&all->registry);
     return state;
 }
 
@@ -165,19 +137,19 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context) {
     Pendings *all = pending->all;
     bool is_wanted;
 
-    lock(all);
+    registry_lock(&all->registry);
     assert(pending->progress == PROGRESS_OPEN || pending->progress == PROGRESS_OVER);
     is_wanted = pending->progress == PROGRESS_OPEN;
     if (is_wanted)
         pending->progress = PROGRESS_FILLING;
-    unlock(all);
+    registry_unlock(&all->registry);
     if (is_wanted) {
         fill(context, pending->request, &pending->reply);
-        lock(all);
+        registry_lock(&all->registry);
         pending->progress = PROGRESS_ANSWERED;
-        pthread_cond_broadcast(&all->filled);
+        (void)pthread_cond_broadcast(&all->filled);
         resume(pending);
-        unlock(all);
+        registry_unlock(&all->registry);
     }
     pending_unref(pending);
     return is_wanted;
@@ -186,40 +158,40 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context) {
 void pending_end(HttpPending *pending) {
     if (!pending)
         return;
-    lock(pending->all);
+    registry_lock(&pending->all->registry);
     wait_for_fill(pending);
     if (pending->progress == PROGRESS_OPEN)
         pending->progress = PROGRESS_OVER;
-    strike_off(pending->all, pending);
-    unlock(pending->all);
+    registry_remove(&pending->all->registry, &pending->entry);
+    registry_unlock(&pending->all->registry);
     pending_unref(pending);
 }
 
 static bool is_any_filling(const Pendings *pendings) {
-    for (const HttpPending *pending = pendings->first; pending; pending = pending->next)
+    for (const HttpPending *pending = first_of(pendings); pending; pending = next_of(pending))
         if (pending->progress == PROGRESS_FILLING)
             return true;
     return false;
 }
 
 void pendings_close(Pendings *pendings) {
-    lock(pendings);
+    registry_lock(&pendings->registry);
     pendings->is_closed = true;
-    for (HttpPending *pending = pendings->first; pending; pending = pending->next)
+    for (HttpPending *pending = first_of(pendings); pending; pending = next_of(pending))
         if (pending->suspended && pending->progress == PROGRESS_OPEN) {
             pending->progress = PROGRESS_OVER;
             resume(pending);
         }
     /* What is open now is not suspended, and will not be: pending_wait() sees to it. */
     while (is_any_filling(pendings))
-        pthread_cond_wait(&pendings->filled, &pendings->lock);
-    unlock(pendings);
+        (void)pthread_cond_wait(&pendings->filled, &pendings->registry.lock);
+    registry_unlock(&pendings->registry);
 }
 
 Pendings *pendings_free(Pendings *pendings) {
     if (!pendings)
         return NULL;
-    assert(!pendings->first);
+    assert(!first_of(pendings));
     pendings_unref(pendings);
     return NULL;
 }

@@ -1,29 +1,28 @@
+/* Replies that never end: a ring of bytes for each, read by libmicrohttpd as fast as the client
+ * takes them. */
+
 #include "http/stream.h"
 
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/ref.h"
+#include "http/registry.h"
 
 /* What libmicrohttpd reads at a time from a stream that is not chunked (HTTP/1.0). */
 #define READ_BLOCK ((size_t)16 * 1024)
 
 struct Streams {
-    Ref ref; /* one for the server, one for each stream */
+    Registry registry;
     Connections *connections;
-    pthread_mutex_t lock;
-    HttpStream *first; /* those whose request has not ended */
-    unsigned n, max;
     bool is_ending; /* no more is taken, what waits goes out */
     bool is_closed; /* not even that */
 };
 
 struct HttpStream {
+    RegistryEntry entry; /* must be first */
     Ref ref;
     Streams *all;
 
-    /* Guarded by the lock of all. */
+    /* Guarded by the lock of the registry. */
     Connection *connection; /* NULL: the request has ended */
     bool is_over;           /* nothing comes behind what waits */
     bool is_given_up;       /* the client takes too little */
@@ -32,7 +31,6 @@ struct HttpStream {
     char *ring; /* SERVER_STREAM_BUFFER */
     size_t from, n;
     uint64_t n_out;
-    HttpStream *previous, *next;
 };
 
 Streams *streams_new(unsigned max, Connections *connections) {
@@ -40,18 +38,14 @@ Streams *streams_new(unsigned max, Connections *connections) {
 
     if (!streams)
         return NULL;
-    streams->ref = REF_ONE;
-    streams->max = max;
+    registry_init(&streams->registry, max);
     streams->connections = connections;
-    (void)pthread_mutex_init(&streams->lock, NULL);
     return streams;
 }
 
 static void streams_unref(Streams *streams) {
-    if (!ref_drop(&streams->ref))
-        return;
-    (void)pthread_mutex_destroy(&streams->lock);
-    free(streams);
+    if (registry_drop(&streams->registry))
+        free(streams);
 }
 
 static void stream_unref(HttpStream *stream) {
@@ -64,38 +58,7 @@ static void stream_unref(HttpStream *stream) {
     streams_unref(all);
 }
 
-static void lock(Streams *streams) {
-    (void)pthread_mutex_lock(&streams->lock);
-}
-
-static void unlock(Streams *streams) {
-    (void)pthread_mutex_unlock(&streams->lock);
-}
-
 /* --- one of them ------------------------------------------------------------------------------ */
-
-/* False: there are enough. */
-static bool enlist(Streams *streams, HttpStream *stream) {
-    if (streams->is_ending || streams->n >= streams->max)
-        return false;
-    stream->next = streams->first;
-    if (stream->next)
-        stream->next->previous = stream;
-    streams->first = stream;
-    streams->n++;
-    ref_take(&streams->ref);
-    return true;
-}
-
-static void strike_off(Streams *streams, HttpStream *stream) {
-    if (stream->previous)
-        stream->previous->next = stream->next;
-    else
-        streams->first = stream->next;
-    if (stream->next)
-        stream->next->previous = stream->previous;
-    streams->n--;
-}
 
 HttpStream *stream_new(Streams *streams, Connection *connection) {
     HttpStream *stream = calloc(1, sizeof(*stream));
@@ -106,9 +69,9 @@ HttpStream *stream_new(Streams *streams, Connection *connection) {
     *stream = (HttpStream){.ref = REF_ONE, .all = streams, .connection = connection};
     ref_take(&stream->ref);
     stream->ring = malloc(SERVER_STREAM_BUFFER);
-    lock(streams);
-    is_in = stream->ring && enlist(streams, stream);
-    unlock(streams);
+    registry_lock(&streams->registry);
+    is_in = stream->ring && !streams->is_ending && registry_add(&streams->registry, &stream->entry);
+    registry_unlock(&streams->registry);
     if (!is_in) {
         free(stream->ring);
         free(stream);
@@ -160,7 +123,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
     ssize_t n;
 
     (void)position;
-    lock(stream->all);
+    registry_lock(&stream->all->registry);
     if (stream->all->is_closed || stream->is_given_up)
         n = MHD_CONTENT_READER_END_WITH_ERROR;
     else if (stream->n > 0)
@@ -172,7 +135,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *to, size_t ro
         stream->is_suspended = true;
         n = 0;
     }
-    unlock(stream->all);
+    registry_unlock(&stream->all->registry);
     return n;
 }
 
@@ -184,9 +147,9 @@ struct MHD_Response *stream_response(
 
     if (!response)
         return NULL;
-    lock(stream->all);
+    registry_lock(&stream->all->registry);
     stream->mhd = mhd;
-    unlock(stream->all);
+    registry_unlock(&stream->all->registry);
     r &= MHD_add_response_header(
         response, "Content-Type", content_type ? content_type : "text/event-stream");
     r &= MHD_add_response_header(response, "Cache-Control", "no-store");
@@ -205,12 +168,12 @@ uint64_t stream_end(HttpStream *stream) {
 
     if (!stream)
         return 0;
-    lock(stream->all);
+    registry_lock(&stream->all->registry);
     n_out = stream->n_out;
     stream->connection = NULL;
     stream->is_suspended = false;
-    strike_off(stream->all, stream);
-    unlock(stream->all);
+    registry_remove(&stream->all->registry, &stream->entry);
+    registry_unlock(&stream->all->registry);
     stream_unref(stream);
     return n_out;
 }
@@ -220,7 +183,7 @@ uint64_t stream_end(HttpStream *stream) {
 bool stream_send(HttpStream *stream, Str bytes) {
     bool is_taken;
 
-    lock(stream->all);
+    registry_lock(&stream->all->registry);
     is_taken = stream->connection && !stream->is_given_up && !stream->all->is_ending;
     if (is_taken && bytes.len > SERVER_STREAM_BUFFER - stream->n) {
         is_taken = false;
@@ -231,35 +194,39 @@ bool stream_send(HttpStream *stream, Str bytes) {
         put(stream, bytes);
         resume(stream);
     }
-    unlock(stream->all);
+    registry_unlock(&stream->all->registry);
     return is_taken;
 }
 
 HttpStream *stream_close(HttpStream *stream) {
-    lock(stream->all);
+    registry_lock(&stream->all->registry);
     stream->is_over = true;
     resume(stream);
-    unlock(stream->all);
+    registry_unlock(&stream->all->registry);
     stream_unref(stream);
     return NULL;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
+/* With the lock held. */
+static void resume_all(Streams *streams) {
+    for (RegistryEntry *entry = streams->registry.first; entry; entry = entry->next)
+        resume((HttpStream *)entry);
+}
+
 void streams_end(Streams *streams) {
-    lock(streams);
+    registry_lock(&streams->registry);
     streams->is_ending = true;
-    for (HttpStream *stream = streams->first; stream; stream = stream->next)
-        resume(stream);
-    unlock(streams);
+    resume_all(streams);
+    registry_unlock(&streams->registry);
 }
 
 void streams_close(Streams *streams) {
-    lock(streams);
+    registry_lock(&streams->registry);
     streams->is_ending = streams->is_closed = true;
-    for (HttpStream *stream = streams->first; stream; stream = stream->next)
-        resume(stream);
-    unlock(streams);
+    resume_all(streams);
+    registry_unlock(&streams->registry);
 }
 
 Streams *streams_free(Streams *streams) {
