@@ -1,3 +1,5 @@
+/* /api/v1/bundle: policies, decisions and their cluster as a .tar.gz. */
+
 #include "api/api-pages.h"
 
 #include <errno.h>

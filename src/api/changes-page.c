@@ -1,3 +1,5 @@
+/* /api/v1/changes: the log of changes, or the difference of one policy version. */
+
 #include "api/api-pages.h"
 
 #include "api/context.h"

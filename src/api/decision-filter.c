@@ -1,3 +1,5 @@
+/* Parameters of /api/v1/decisions that select decisions or nodes. */
+
 #include "api/decision-filter.h"
 
 #include <stdio.h>

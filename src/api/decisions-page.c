@@ -1,3 +1,5 @@
+/* /api/v1/decisions: kept decisions as a list, or one of them with its nodes. */
+
 #include "api/decisions-page.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* The figures and states that the health summary is made from. */
+
 #include "api/health-facts.h"
 
 #include "api/context.h"

@@ -1,3 +1,5 @@
+/* /api/v1/latency: percentiles by verb and part, and the last hour in slots. */
+
 #include "api/api-pages.h"
 
 #include "api/context.h"

@@ -1,3 +1,5 @@
+/* /api/v1/nodes: one column of values for all nodes. */
+
 #include "api/api-pages.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Fields of JSON pages: a key and one value. */
+
 #include "api/page-field.h"
 
 #include <stdio.h>

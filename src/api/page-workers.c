@@ -1,3 +1,5 @@
+/* Two threads of low priority that make pages, with a bounded queue. */
+
 #include "api/page-workers.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* The pages' listener (--pages-listen): who may see what, and its limits. */
+
 #include "api/pages.h"
 
 #include <errno.h>

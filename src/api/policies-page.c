@@ -1,3 +1,5 @@
+/* /api/v1/policies: rejections, only-blocker counts and cost of each policy. */
+
 #include "api/api-pages.h"
 
 #include "api/context.h"

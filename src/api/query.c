@@ -1,3 +1,5 @@
+/* Strict parsing of a URL's query. */
+
 #include "api/query.h"
 
 #include <assert.h>

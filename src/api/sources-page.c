@@ -1,3 +1,5 @@
+/* /api/v1/sources: metrics that policies read, with their coverage and errors. */
+
 #include "api/sources-page.h"
 
 #include "api/page-field.h"

@@ -1,3 +1,5 @@
+/* /api/v1/status: version, settings and state of this berth. */
+
 #include "api/status-page.h"
 
 #include "api/page-field.h"

@@ -1,3 +1,5 @@
+/* The secret of --pages-token-file, compared in constant time. */
+
 #include "api/token.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* /api/v1/what-if: recent decisions replayed with other policies. */
+
 #include "api/api-pages.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Style and modules, embedded gzipped: found, unpacked and served with an ETag. */
+
 #include "dashboard/asset.h"
 
 #include <string.h>

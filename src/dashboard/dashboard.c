@@ -1,3 +1,5 @@
+/* The table of pages, and how one is parsed, drawn and sent. */
+
 #include "dashboard/dashboard.h"
 
 #include <stdio.h>

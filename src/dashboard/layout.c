@@ -1,3 +1,5 @@
+/* The header and footer around every page. */
+
 #include "dashboard/layout.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* A node's state, taints, conditions, labels, resources and metrics. */
+
 #include "dashboard/node-facts.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Tables, bars, line charts and links that pages are built from. */
+
 #include "dashboard/widgets.h"
 
 #include <math.h>

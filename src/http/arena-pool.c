@@ -1,3 +1,5 @@
+/* Arenas of ended requests, kept for the next ones. */
+
 #include "http/arena-pool.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* Bodies of requests: one buffer each, within a ceiling for all. */
+
 #include "http/body.h"
 
 #include <pthread.h>

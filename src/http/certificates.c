@@ -1,3 +1,5 @@
+/* The names in a client certificate, and when a certificate expires. */
+
 #include "http/certificates.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Connections by address: limits, deadlines, and which to close first. */
+
 #include "http/connections.h"
 
 #include <linux/sockios.h>

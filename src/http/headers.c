@@ -1,3 +1,5 @@
+/* Header lines checked against RFC 9112 before libmicrohttpd interprets them. */
+
 #include "http/headers.h"
 
 /* Longer lengths do not fit 64 bits; nobody has such bodies. */

@@ -1,3 +1,5 @@
+/* A reply as libmicrohttpd's response, without copying its slices. */
+
 #include "http/reply.h"
 
 #include <stdio.h>

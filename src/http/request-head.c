@@ -1,3 +1,5 @@
+/* The request line and headers of a request, read from libmicrohttpd. */
+
 #include "http/request-head.h"
 
 #include <string.h>

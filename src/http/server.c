@@ -1,3 +1,5 @@
+/* Listening, workers, limits and shutdown; requests are in request.c. */
+
 #include "http/server.h"
 
 #include <arpa/inet.h>

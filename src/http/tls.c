@@ -1,3 +1,5 @@
+/* TLS with certificates that are replaced while the server runs. */
+
 #include "http/tls.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* /livez, /readyz and /healthz. */
+
 #include "monitor/health.h"
 
 #include <stdio.h>

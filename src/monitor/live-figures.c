@@ -1,3 +1,5 @@
+/* Metrics of the watched cluster. */
+
 #include "monitor/metrics-internal.h"
 
 #include <inttypes.h>

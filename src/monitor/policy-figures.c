@@ -1,3 +1,5 @@
+/* Counters by policy. */
+
 #include "monitor/policy-figures.h"
 
 #include <inttypes.h>

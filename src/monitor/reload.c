@@ -1,3 +1,5 @@
+/* The state of each configuration file that is reloaded. */
+
 #include "monitor/reload.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Counters by rule, kept by name across reloads. */
+
 #include "monitor/rule-figures.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Metrics of the metrics that policies read. */
+
 #include "monitor/metrics-internal.h"
 
 #include <inttypes.h>

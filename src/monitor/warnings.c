@@ -1,3 +1,5 @@
+/* Warnings about rules that fail, logged at a bounded rate. */
+
 #include "monitor/warnings.h"
 
 #include <pthread.h>

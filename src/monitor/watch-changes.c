@@ -1,3 +1,5 @@
+/* Changes of the watched cluster: lost, back, listed again, lease, bypass. */
+
 #include "monitor/watch-changes.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Files of the daemon: loaded, watched, reloaded; the last good ones stay in force. */
+
 #include "serve/files.h"
 
 #include <assert.h>
