@@ -1,6 +1,6 @@
 /*
- * A store whose allocations fail now and then, against the model: what returns -ENOMEM has
- * changed nothing. Linked with --wrap, so that every allocation passes here.
+ * A store whose allocations fail now and then, against the model: an operation that returns -ENOMEM
+ * has changed nothing. test-store-enomem.c has each operation by itself.
  */
 
 #include <errno.h>
@@ -9,33 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
+#include "base/test-failing-malloc.h"
 #include "cluster/test-measured.h"
 #include "cluster/test-model.h"
-
-static unsigned countdown; /* to the allocation that fails; 0: none does */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static bool is_due(void) {
-    return countdown > 0 && --countdown == 0;
-}
-
-void *__wrap_malloc(size_t size) {
-    return is_due() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-    return is_due() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size) {
-    return is_due() ? NULL : __real_realloc(old, size);
-}
 
 /* An event makes a few allocations, a list or a snapshot many. */
 static void arm(unsigned rng) {
