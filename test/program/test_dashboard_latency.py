@@ -29,7 +29,7 @@ def cluster(tmp_path):
 
 def test_latency(start_berth, cluster):
     berth = start_berth("--cluster", cluster)
-    assert read(berth, "/latency").text("latency-verdict").startswith("No: nobody has asked")
+    assert read(berth, "/latency").text("latency-verdict").startswith("No: there were no filter requests")
     for _ in range(20):
         post(berth, "filter", {"Pod": {}, "NodeNames": ["n1", "n2"]})
     wait_until(lambda: read(berth, "/latency").rows("verbs")[0][1] == "20", "20 filters")
@@ -53,7 +53,7 @@ def test_changes(start_berth, cluster, tmp_path):
     replace(path, POLICY.replace("spec", "spce"))
     wait_until(lambda: len(read(berth, "/changes").rows("changes")) == 3, "a refusal")
     page = read(berth, "/changes")
-    assert page.text("changes-verdict").startswith("3 changes in the last hour, 1 of them bad")
+    assert page.text("changes-verdict").startswith("3 changes in the last hour, 1 of them problems")
     refused, changed, started = page.rows("changes")
     assert refused[0] == "3" and refused[2].startswith("! new policies were refused")
     assert ":4:1: error:" in refused[4]
@@ -79,7 +79,7 @@ def test_sources(start_berth, cluster, tmp_path):
         page = read(berth, "/sources")
         load, heat = page.rows("metrics")
         assert load[0] == "load in policy cool as load"
-        assert load[1] == QUERY + " asked of default every 1.0 s"
+        assert load[1] == QUERY + " queried from default every 1.0 s"
         assert "of 60 s" in load[3] or "of 1 min" in load[3]
         assert load[5].startswith("! some nodes have no value") and "n3" in load[5]
         assert heat[5].startswith("✗ no node has a value: no node has the annotation")

@@ -151,10 +151,10 @@ def test_page_before_anything(berth, path):
 def test_policies_page(berth):
     ask(berth, "waits", ["n1", "n2"])
     shown = read(berth, "/policies")
-    assert "1 pod waits. Without policy zones 1 of 1 waiting pods could be placed" in shown.main
+    assert "1 pod is pending. Without policy zones 1 of 1 pending pods would have a node" in shown.main
     found = shown.rows("policies")
     assert [row[0] for row in found] == ["zones", "trial"]
-    assert found[0][1:6] == ["Enforce", "1 of 1 waiting", "1", "2", "1"]
+    assert found[0][1:6] == ["Enforce", "1 of 1 pending", "1", "2", "1"]
     assert found[1][1].startswith("Observe") and found[1][2] == "0"
     assert shown.rows("rules-zones")[0][:5] == [
         "zone", "filter, nodeLabels", "wrong zone", "1", "2"
@@ -195,7 +195,7 @@ def test_node_page(berth):
     assert passes not in shown.rows("node-failures")  # one that is only observed fails it
     assert [row[3] for row in shown.rows("node-verdicts")] == ["✓ passed"]
     shown = read(berth, "/node?name=gone", status=404)
-    assert "berth knows no node of that name" in shown.main
+    assert "berth knows no node with this name" in shown.main
     read(berth, "/node", status=400)
 
 
@@ -204,7 +204,7 @@ def test_node_of_then(start_berth, policy, tmp_path):
     cluster = write_cluster(tmp_path / "cluster.json", [node("n1", "before")])
     berth = start_berth("--policy", policy, "--cluster", cluster)
     path, then = "/node?name=n1", "&at=2200-01-01T00:00:00Z"
-    assert "is not kept any more" in read(berth, path + then).main
+    assert "is no longer kept" in read(berth, path + then).main
     ask(berth, "waits", ["n1"])
     write_cluster(cluster, [node("n1", "after")])
     berth.proc.send_signal(signal.SIGHUP)

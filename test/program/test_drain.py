@@ -69,7 +69,7 @@ def test_files_are_still_followed(start_berth, tmp_path):
     berth.proc.send_signal(signal.SIGTERM)
     wait_until(lambda: get(berth, "/readyz").status == 500, "readiness to go")
     policy.write_text("nonsense: 1\n")
-    wait_until(lambda: "was refused" in get(berth, "/readyz?verbose").text, "the reload")
+    wait_until(lambda: "was rejected" in get(berth, "/readyz?verbose").text, "the reload")
     berth.proc.send_signal(signal.SIGTERM)
 
 

@@ -267,7 +267,7 @@ REFUSED = {
     "a token in the clear": (
         ["--pages-listen", "0.0.0.0:0", "--pages-token-file", "TOKEN"],
         1,
-        "would show the token",
+        "would expose the token",
     ),
     "a short token": (
         ["--pages-listen", "127.0.0.1:0", "--pages-token-file", "SHORT"],

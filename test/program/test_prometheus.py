@@ -371,7 +371,7 @@ def test_stopped_and_started(world, start):
     assert get(berth, "/readyz").status == 200
     tries = told["requests"]["failed"]
     wait_until(lambda: find_metric(berth, "load")["requests"]["failed"] > tries, "another try")
-    assert len(log_lines(berth, "grown too old.* metric=load")) == 1
+    assert len(log_lines(berth, "metric expired.* metric=load")) == 1
     assert len(log_lines(berth, "source fails.* metric=load")) <= 1  # may come later
 
     # It still knows what it scraped a moment ago, and so do we again.

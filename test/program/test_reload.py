@@ -142,7 +142,7 @@ def test_cluster(start_berth, cluster, tmp_path):
     assert passed(berth) == ["n1", "n2"]
     page = get(berth, "/readyz?verbose")
     assert page.status == 200
-    assert f"[+]cluster ok: degraded: the newest was refused: {cluster}:2:" in page.text
+    assert f"[+]cluster ok: degraded: the newest was rejected: {cluster}:2:" in page.text
     cluster.unlink()
     berth.proc.send_signal(signal.SIGHUP)  # sooner; that it is not needed was shown above
     wait_until(lambda: "No such file" in get(berth, "/readyz?verbose").text, "it to be missed")

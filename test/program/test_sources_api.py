@@ -182,7 +182,7 @@ def test_down_and_up(start_logged, server, cluster, policy):
     reply = get(berth, "/readyz?verbose")
     assert reply.status == 200
     assert "[+]sources ok: 0 of 1 metrics answered; load: " in reply.text
-    wait_logged(berth, "metric has grown too old")
+    wait_logged(berth, "metric expired")
     server.listen()
     wait_passed(berth, ["n1", "n3"])
     found = metric(berth)
@@ -193,7 +193,7 @@ def test_down_and_up(start_logged, server, cluster, policy):
     answers = log_lines(berth, "metrics source answers")
     assert len(answers) <= 2 and "down_ms" not in answers[0]
     assert len(log_lines(berth, "metrics source fails")) <= 1
-    (gone,) = log_lines(berth, "metric has grown too old")
+    (gone,) = log_lines(berth, "metric expired")
     (back,) = log_lines(berth, "metric has values again")
     for line in (gone, back):
         assert "policy=cool metric=load source=default" in line
@@ -206,7 +206,7 @@ def test_down_from_the_start(start_logged, server, cluster, policy):
     assert "query=node_load" in log_lines(berth, "metrics source fails")[0]
     wait_until(lambda: metric(berth)["requests"]["failed"] >= 2, "another try")
     assert len(log_lines(berth, "metrics source fails")) == 1
-    assert not log_lines(berth, "grown too old")  # there was nothing
+    assert not log_lines(berth, "metric expired")  # there was nothing
 
 
 def test_an_answer_without_series(berth, server):
@@ -218,7 +218,7 @@ def test_an_answer_without_series(berth, server):
     server.wait_asked(QUERY)
     server.set(QUERY, by_node(n1=0.2, n2=0.9))
     wait_covered(berth, 2)
-    assert not log_lines(berth, "grown too old") and not log_lines(berth, "values again")
+    assert not log_lines(berth, "metric expired") and not log_lines(berth, "values again")
 
 
 def test_figures(berth, server):
@@ -284,7 +284,7 @@ def test_sources_reload(start_logged, server, cluster, policy, tmp_path):
         assert metrics(berth)['berth_config_last_reload_success{config="sources"}'] == 0
         assert page(berth)["sources"][0]["url"] == other.url
         assert passed(berth) == ["n2", "n3"]
-        assert log_lines(berth, "new configuration refused")
+        assert log_lines(berth, "new configuration rejected")
         write_sources(sources, server.url)
         wait_passed(berth, ["n1", "n3"])
         wait_for_figures(berth, {'berth_config_last_reload_success{config="sources"}': 1})
@@ -353,7 +353,7 @@ def test_bad_file(berth_path, tmp_path):
 
 def test_without_a_cluster(start_logged, server, policy):
     berth = start_logged("--policy", policy, "--prometheus", server.url)
-    assert len(log_lines(berth, "metrics cannot be joined")) == 1
+    assert len(log_lines(berth, "metrics cannot be matched")) == 1
     assert metric(berth)["state"] == "waiting"
 
 

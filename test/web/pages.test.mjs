@@ -89,8 +89,8 @@ test('the main tables can be read without a script', async () => {
   const page = await openPage(stage.browser, stage.berth.url, { script: false });
   const wanted = {
     '/': ['berth is healthy', 'edge/gateway-0', 'node is not in the gpu pool'],
-    '/pods': ['ml/train-1', 'waiting', 'shop/web-70'],
-    '/pod?namespace=ml&name=train-1': ['waiting', 'node has no free GPU', 'node-53'],
+    '/pods': ['ml/train-1', 'pending', 'shop/web-70'],
+    '/pod?namespace=ml&name=train-1': ['pending', 'node has no free GPU', 'node-53'],
     '/policies': ['cool', 'edge', 'Nodes rejected'],
     '/nodes': ['node-07', 'node-60'],
     '/node?name=node-07': ['node-07', '0.97'],

@@ -90,13 +90,13 @@ question(1, 'Is it us?', async (walk) => {
 question(2, 'Why is this pod pending?', async (walk) => {
   await walk.link('ml/train-1');
   await walk.sees(
-    'waiting',
+    'pending',
     '0 of 60 nodes passed',
     '52 node is not in the gpu pool (policy gpu, rule pool)',
     '8 node has no free GPU (policy gpu, rule devices)',
     'Attempt 8 of 8',
     '52 node is not in the gpu pool, 8 node has no free GPU.', // as kubectl describe has it
-    /tries again when something changes, and by \d\d:\d\d:\d\d UTC/,
+    /retries when the cluster changes, at the latest at \d\d:\d\d:\d\d UTC/,
     '2 more nvidia.com/gpu free on the node: then node-53 passes',
     'berth explain --last ml/train-1',
   );
@@ -124,10 +124,10 @@ question(3, 'Why was this node chosen?', async (walk) => {
   await walk.sees(
     `Chosen: ${chosen}: ${score.toFixed(1)} = ${said}, rank ${rank} of ${taking.length}`,
     `berth's first choice was ${taking[0]}`,
-    "kube-scheduler's own scores outweighed ours by at least",
-    'Our share of the total',
+    "kube-scheduler's own scores outweighed berth's by at least",
+    "berth's share of the total score",
     `${chosen} ← chosen`,
-    '10 of 60 nodes were never offered to berth',
+    'kube-scheduler did not send 10 of 60 nodes',
   );
 });
 
@@ -199,14 +199,14 @@ question(7, 'What changed?', async (walk) => {
 
 question(8, 'Which policy keeps pods pending?', async (walk) => {
   await walk.link('Policies');
-  await walk.sees('7 pods wait. Without policy gpu 6 of 7 waiting pods could be placed');
+  await walk.sees('7 pods are pending. Without policy gpu 6 of 7 pending pods would have a node');
   const rows = await walk.page.locator('#policies tbody tr').allInnerTexts();
   const cells = new Map(
     rows.map((row) => row.split('\t').map((cell) => cell.trim())).map((row) => [row[0], row]),
   );
   assert.deepEqual([...cells.keys()].slice(0, 3), ['gpu', 'edge', 'cool']);
-  assert.equal(cells.get('gpu')[2], '6 of 7 waiting');
-  assert.equal(cells.get('cool')[2], '1 of 7 waiting');
+  assert.equal(cells.get('gpu')[2], '6 of 7 pending');
+  assert.equal(cells.get('cool')[2], '1 of 7 pending');
   assert.deepEqual(cells.get('gpu').slice(3, 6), ['48', (48 * 60).toLocaleString('en'), '48']);
   assert.equal(cells.get('general')[4], (SHOP_PODS * (14 + 2)).toLocaleString('en'));
 });
@@ -229,7 +229,7 @@ question(9, 'Are the metrics current?', async (walk) => {
 question(10, 'Is the load balanced?', async (walk) => {
   await walk.link('Nodes');
   await walk.page.getByLabel('Colour by').selectOption({ label: 'load, as measured' });
-  await walk.page.getByLabel('table by').selectOption({ label: 'highest first' });
+  await walk.page.getByLabel('sort by').selectOption({ label: 'highest first' });
   await walk.click(walk.page.getByRole('button', { name: 'Show' }));
   await walk.sees(
     '60 nodes; load, as measured: lowest 0.1',
@@ -255,7 +255,7 @@ question(11, 'Can I hand this to someone?', async (walk) => {
   await walk.link('ml/train-1');
   const link = await walk.page.locator('#permalink').getAttribute('href');
   assert.match(link, /^\/pod\?namespace=ml&name=train-1&at=\d{4}-/);
-  const bundle = await walk.page.getByText('Bundle for somebody else').getAttribute('href');
+  const bundle = await walk.page.getByText('Download an anonymized bundle').getAttribute('href');
   const reply = await stage.berth.ask('GET', bundle);
   assert.equal(reply.status, 200);
   assert.deepEqual([...reply.bytes.subarray(0, 2)], [0x1f, 0x8b], 'no gzip');
