@@ -2,6 +2,10 @@
 
 #include "demo/console.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -37,11 +41,24 @@ void console_painted(Console *console, Style style, size_t width, Str word) {
         buf_append_repeat(&console->text, ' ', width - word.len);
 }
 
-void console_heading(Console *console, const char *text) {
-    console_paint(console, STYLE_BOLD);
-    buf_append(&console->text, str_from_c(text));
-    console_plain(console);
-    buf_append_char(&console->text, '\n');
+void console_print(Console *console, Style style, const char *format, ...) {
+    char *text = NULL;
+    va_list arguments;
+    bool has_end;
+    int n;
+
+    va_start(arguments, format);
+    n = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (n < 0) {
+        console->text.error = -ENOMEM;
+        return;
+    }
+    has_end = n > 0 && text[n - 1] == '\n';
+    console_painted(console, style, 0, str_of(text, (size_t)n - has_end));
+    if (has_end)
+        buf_append_char(&console->text, '\n');
+    free(text);
 }
 
 void console_paragraph(Console *console, const char *lead, Str text) {

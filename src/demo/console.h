@@ -39,7 +39,9 @@ void console_plain(Console *console);
 
 /* A word of @width columns in a style. */
 void console_painted(Console *console, Style style, size_t width, Str word);
-void console_heading(Console *console, const char *text); /* a line */
+/* Text in a style; a line break at its end is not part of it. */
+__attribute__((format(printf, 3, 4))) void console_print(
+    Console *console, Style style, const char *format, ...);
 
 /* @text wrapped at CONSOLE_COLUMNS, the first line behind @lead, the others indented as much. */
 #define CONSOLE_COLUMNS 92u

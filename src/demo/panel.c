@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/nsec.h"
+#include "demo/json-put.h"
 #include "demo/workload.h"
-#include "json/write.h"
 
 #define KEY_MAX 256u
 
@@ -156,25 +156,23 @@ static bool is_first_of_name(const Program *rules, size_t gauge) {
     return true;
 }
 
-static void write_nodes(const View *view, size_t gauge, JsonWriter *writer) {
+static void put_nodes(const View *view, size_t gauge, Buf *out) {
     const NodeTable *table = view->table;
+    const char *comma = "";
 
-    json_write_key(writer, view->program->gauges[gauge].name);
-    json_write_object(writer);
     for (uint32_t row = 0; row < table->n_rows; row++) {
         double value = loads_value(table->loads, gauge, LOAD_MEASURED, row);
 
         if (isnan(value))
             continue;
-        json_write_key(writer, table->names->names[row]);
-        json_write_double(writer, value);
+        json_put(out, "%s'%.*s':%.17g", comma, STR_FMT(table->names->names[row]), value);
+        comma = ",";
     }
-    json_write_end_object(writer);
 }
 
-static void write_workloads(const View *view, size_t gauge, JsonWriter *writer) {
-    json_write_key(writer, view->program->gauges[gauge].name);
-    json_write_object(writer);
+static void put_workloads(const View *view, size_t gauge, Buf *out) {
+    const char *comma = "";
+
     for (size_t i = 0; i < n_workloads; i++) {
         char key[KEY_MAX];
         double value;
@@ -188,28 +186,30 @@ static void write_workloads(const View *view, size_t gauge, JsonWriter *writer) 
         value = loads_workload(view->table->loads, gauge, str_from_c(key));
         if (isnan(value))
             continue;
-        json_write_key(writer, str_from_c(key));
-        json_write_double(writer, value);
+        json_put(out, "%s'%s':%.17g", comma, key, value);
+        comma = ",";
     }
-    json_write_end_object(writer);
 }
 
 /* Annotations are in the file of the cluster. */
-static void write_section(
-    const View *view, const char *key, bool is_of_workloads, JsonWriter *writer) {
+static void put_section(const View *view, const char *key, bool is_of_workloads, Buf *out) {
     const Program *rules = view->program;
+    const char *comma = "";
 
-    json_write_key(writer, str_from_c(key));
-    json_write_object(writer);
+    json_put(out, "'%s':{", key);
     for (size_t i = 0; i < rules->n_gauges; i++) {
-        if (rules->gauges[i].source == GAUGE_ANNOTATION || !is_first_of_name(rules, i))
+        if (rules->gauges[i].source == GAUGE_ANNOTATION || !is_first_of_name(rules, i) ||
+            (is_of_workloads && !rules->gauges[i].is_of_pods))
             continue;
-        if (!is_of_workloads)
-            write_nodes(view, i, writer);
-        else if (rules->gauges[i].is_of_pods)
-            write_workloads(view, i, writer);
+        json_put(out, "%s\n  '%.*s':{", comma, STR_FMT(rules->gauges[i].name));
+        if (is_of_workloads)
+            put_workloads(view, i, out);
+        else
+            put_nodes(view, i, out);
+        buf_append_char(out, '}');
+        comma = ",";
     }
-    json_write_end_object(writer);
+    json_put(out, "},\n");
 }
 
 static int64_t age_sec(const View *view, int64_t now_nsec) {
@@ -228,15 +228,8 @@ static int64_t age_sec(const View *view, int64_t now_nsec) {
 }
 
 void panel_write(const View *view, int64_t now_nsec, Buf *out) {
-    JsonWriter writer = {.out = out, .indent = 2};
-    char age[32];
-
-    (void)snprintf(age, sizeof(age), "%llds", (long long)age_sec(view, now_nsec));
-    json_write_object(&writer);
-    write_section(view, "metrics", /* is_of_workloads= */ false, &writer);
-    write_section(view, "workloads", /* is_of_workloads= */ true, &writer);
-    json_write_key(&writer, STR("age"));
-    json_write_string(&writer, str_from_c(age));
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    buf_append_char(out, '{');
+    put_section(view, "metrics", /* is_of_workloads= */ false, out);
+    put_section(view, "workloads", /* is_of_workloads= */ true, out);
+    json_put(out, "'age':'%llds'}\n", (long long)age_sec(view, now_nsec));
 }

@@ -95,24 +95,26 @@ static size_t width_of_columns(const DemoPrinter *printer) {
 }
 
 static void print_columns(DemoPrinter *printer) {
-    printer->n_columns = width_of_columns(printer);
+    Console *console = &printer->console;
+    size_t width = width_of_columns(printer);
+    bool is_wide = !console->is_live || console_width() >= width + REASONS_MIN;
+
+    printer->n_columns = width;
     printer->n_shown = 0;
-    console_paint(&printer->console, STYLE_BOLD);
-    buf_printf(&printer->console.text, "%-*s %-*s", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
-    panel_print_columns(printer->panel, panel_width(printer), &printer->console.text);
-    buf_printf(&printer->console.text,
-        " %*s %*s %*s%s",
+    console_paint(console, STYLE_BOLD);
+    buf_printf(&console->text, "%-*s %-*s", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
+    panel_print_columns(printer->panel, panel_width(printer), &console->text);
+    console_plain(console);
+    console_print(console,
+        STYLE_BOLD,
+        " %*s %*s %*s%s\n",
         COLUMN_PASSED,
         "PASSED",
         COLUMN_SCORE,
         "SCORE",
         COLUMN_TIME,
         "TIME",
-        !printer->console.is_live || console_width() >= width_of_columns(printer) + REASONS_MIN
-            ? "  REJECTED NODES"
-            : "");
-    console_plain(&printer->console);
-    buf_append_char(&printer->console.text, '\n');
+        is_wide ? "  REJECTED NODES" : "");
 }
 
 static unsigned most_points(const Program *rules) {
@@ -151,7 +153,7 @@ static void print_what_if(Buf *out, const DemoStatus *status) {
 static void print_live_hints(DemoPrinter *printer, const DemoStatus *status) {
     Buf *out = &printer->console.text;
 
-    console_heading(&printer->console, "Try in another terminal");
+    console_print(&printer->console, STYLE_BOLD, "Try in another terminal\n");
     print_with_server(out, status, "top");
     print_what_if(out, status);
     buf_printf(out, "  curl -s '%s/readyz?verbose'\n", status->url);
@@ -164,33 +166,30 @@ static void print_live_hints(DemoPrinter *printer, const DemoStatus *status) {
 }
 
 void printer_start(DemoPrinter *printer, const DemoStatus *status) {
-    Buf *out = &printer->console.text;
+    Console *console = &printer->console;
+    Buf *out = &console->text;
 
-    console_paint(&printer->console, STYLE_BOLD);
-    buf_append(out, STR("berth demo"));
-    console_plain(&printer->console);
+    console_print(console, STYLE_BOLD, "berth demo");
     buf_printf(out,
-        ": %zu node%s, %zu pods running, %zu policies with %zu filters and %zu scores\n",
+        ": %zu node%s, %zu pods running, %zu policies with %zu filters and %zu scores\nserving ",
         status->figures.n_nodes,
         plural(status->figures.n_nodes),
         status->figures.n_running,
         status->rules->n_policies,
         status->rules->n_filters,
         status->rules->n_scores);
-    buf_append(out, STR("serving "));
-    console_painted(&printer->console, STYLE_BOLD, 0, str_from_c(status->url));
+    console_print(console, STYLE_BOLD, "%s", status->url);
     buf_append(out, STR(" to the demo's kube-scheduler, with the real protocol\n"));
     panel_print_sources(status->rules, status->mock_metrics_url, out);
     if (status->dashboard_url) {
         buf_append(out, STR("dashboard "));
-        console_painted(&printer->console, STYLE_BOLD, 0, str_from_c(status->dashboard_url));
-        buf_append_char(out, '\n');
+        console_print(console, STYLE_BOLD, "%s\n", status->dashboard_url);
     }
     buf_append_char(out, '\n');
     if (printer->console.is_live)
         print_live_hints(printer, status);
     else {
-        console_heading(&printer->console, "Try, now or later");
+        console_print(&printer->console, STYLE_BOLD, "Try, now or later\n");
         print_commands_for_later(out, status);
         buf_append_char(out, '\n');
     }
@@ -274,7 +273,7 @@ void printer_hint(DemoPrinter *printer, const DemoStatus *status, const Placemen
         placement->pod->workload->namespace,
         placement->pod->name);
     console_clear_status(&printer->console);
-    console_heading(&printer->console, "-- why? In another terminal:");
+    console_print(&printer->console, STYLE_BOLD, "-- why? In another terminal:\n");
     print_with_server(&printer->console.text, status, command);
     console_flush(&printer->console);
 }
@@ -294,71 +293,54 @@ void printer_status(DemoPrinter *printer, const DemoStatus *status, const Placem
 
 void printer_reload(DemoPrinter *printer, const Program *rules) {
     console_clear_status(&printer->console);
-    console_paint(&printer->console, STYLE_BOLD);
-    buf_printf(&printer->console.text,
-        "-- policy reloaded: %zu policies, %zu filters, %zu scores",
+    console_print(&printer->console,
+        STYLE_BOLD,
+        "-- policy reloaded: %zu policies, %zu filters, %zu scores\n",
         rules->n_policies,
         rules->n_filters,
         rules->n_scores);
-    console_plain(&printer->console);
-    buf_append_char(&printer->console.text, '\n');
     console_flush(&printer->console);
 }
 
 void printer_refusal(DemoPrinter *printer, const DiagList *diags) {
     console_clear_status(&printer->console);
-    console_paint(&printer->console, STYLE_BAD);
-    buf_append(&printer->console.text, STR("-- policy rejected, the last good one stays in force"));
-    console_plain(&printer->console);
-    buf_append_char(&printer->console.text, '\n');
+    console_print(
+        &printer->console, STYLE_BAD, "-- policy rejected, the last good one stays in force\n");
     diag_list_print(diags, printer->console.has_colour, &printer->console.text);
     console_flush(&printer->console);
 }
 
 /* --- summary ------------------------------------------------------------------------ */
 
-static void print_pending(DemoPrinter *printer, const PlacementStats *stats) {
-    if (stats->n_pending == 0 || stats->pending[0].n == 0)
-        return;
-    buf_append_char(&printer->console.text, '\n');
-    console_heading(&printer->console, "Pending pods");
+static void print_pending(Console *console, const PlacementStats *stats) {
     for (size_t i = 0; i < stats->n_pending && stats->pending[i].n > 0; i++) {
         const PendingStats *pending = &stats->pending[i];
         char name[64];
 
+        if (i == 0)
+            console_print(console, STYLE_BOLD, "\nPending pods\n");
         (void)snprintf(
             name, sizeof(name), "%s/%s", pending->workload->namespace, pending->workload->name);
-        buf_printf(&printer->console.text, "  %8zu  %-16s %s\n", pending->n, name, pending->why);
+        buf_printf(&console->text, "  %8zu  %-16s %s\n", pending->n, name, pending->why);
     }
 }
 
-static void print_reasons(DemoPrinter *printer, const PlacementStats *stats) {
-    if (stats->n_reasons == 0)
-        return;
-    buf_append_char(&printer->console.text, '\n');
-    console_heading(&printer->console, "Rejected nodes by reason");
-    for (size_t i = 0; i < stats->n_reasons; i++)
-        buf_printf(&printer->console.text,
+static void print_reasons(Console *console, const PlacementStats *stats) {
+    for (size_t i = 0; i < stats->n_reasons; i++) {
+        if (i == 0)
+            console_print(console, STYLE_BOLD, "\nRejected nodes by reason\n");
+        buf_printf(&console->text,
             "  %8llu  %s\n",
             (unsigned long long)stats->reasons[i].n_nodes,
             stats->reasons[i].text);
+    }
 }
 
-static void print_measured(DemoPrinter *printer, const DemoStatus *status) {
-    if (printer->panel->n == 0 || !status->view)
-        return;
-    buf_append_char(&printer->console.text, '\n');
-    console_heading(&printer->console, PANEL_SUMMARY_HEADING);
-    panel_print_summaries(printer->panel, status->view, &printer->console.text);
-}
-
-static void print_calls(
-    DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats) {
+static void print_calls(Console *console, const DemoStatus *status, const PlacementStats *stats) {
     static const unsigned permilles[] = {500, 990, 1000};
-    Buf *out = &printer->console.text;
+    Buf *out = &console->text;
 
-    buf_append_char(out, '\n');
-    console_heading(&printer->console, "Calls             n        p50        p99        max");
+    console_print(console, STYLE_BOLD, "\nCalls             n        p50        p99        max\n");
     for (Verb verb = 0; verb < _VERB_MAX; verb++) {
         if (stats->calls[verb].n == 0)
             continue;
@@ -373,50 +355,47 @@ static void print_calls(
             (double)status->cpu_nsec_per_call / 1000);
 }
 
-static void print_outcome(
-    DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats) {
-    Buf *out = &printer->console.text;
-
-    console_paint(&printer->console, STYLE_BOLD);
-    buf_printf(out,
-        "%llu pod%s: %llu placed, %llu pending",
+static void print_counts(Console *console, const DemoStatus *status, const PlacementStats *stats) {
+    console_print(console,
+        STYLE_BOLD,
+        "\n%llu pod%s: %llu placed, %llu pending",
         (unsigned long long)stats->n_pods,
         plural(stats->n_pods),
         (unsigned long long)stats->n_placed,
         (unsigned long long)(stats->n_pods - stats->n_placed));
-    console_plain(&printer->console);
-    buf_printf(out,
+    buf_printf(&console->text,
         " (%llu further attempt%s). %zu pods ended meanwhile, %zu are running.\n",
         (unsigned long long)stats->n_retries,
         plural(stats->n_retries),
         status->figures.n_ended,
         status->figures.n_running);
-    if (stats->n_errors > 0) {
-        console_paint(&printer->console, STYLE_BAD);
-        buf_printf(out,
+    if (stats->n_errors > 0)
+        console_print(console,
+            STYLE_BAD,
             "%llu attempt%s failed\n",
             (unsigned long long)stats->n_errors,
             plural(stats->n_errors));
-        console_plain(&printer->console);
-    }
 }
 
 void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats *stats) {
-    Buf *out = &printer->console.text;
+    Console *console = &printer->console;
 
     stats_sort(stats);
-    console_clear_status(&printer->console);
-    buf_append_char(out, '\n');
-    print_outcome(printer, status, stats);
-    print_pending(printer, stats);
-    print_reasons(printer, stats);
-    print_measured(printer, status);
-    print_calls(printer, status, stats);
-    buf_printf(out, "\nIt served %s, which is closed now", status->url);
-    if (status->dashboard_url)
-        buf_printf(out, "; the dashboard was %s", status->dashboard_url);
-    buf_append(out, STR(".\n"));
-    console_heading(&printer->console, "Try next");
-    print_commands_for_later(out, status);
-    console_flush(&printer->console);
+    console_clear_status(console);
+    print_counts(console, status, stats);
+    print_pending(console, stats);
+    print_reasons(console, stats);
+    if (printer->panel->n > 0 && status->view) {
+        console_print(console, STYLE_BOLD, "\n" PANEL_SUMMARY_HEADING "\n");
+        panel_print_summaries(printer->panel, status->view, &console->text);
+    }
+    print_calls(console, status, stats);
+    buf_printf(&console->text,
+        "\nIt served %s, which is closed now%s%s.\n",
+        status->url,
+        status->dashboard_url ? "; the dashboard was " : "",
+        status->dashboard_url ? status->dashboard_url : "");
+    console_print(console, STYLE_BOLD, "Try next\n");
+    print_commands_for_later(&console->text, status);
+    console_flush(console);
 }

@@ -50,8 +50,7 @@ static void fail_memory(ScenarioRun *run) {
 void run_heading(ScenarioRun *run, const char *text) {
     if (!goes_on(run))
         return;
-    buf_append_char(&run->console.text, '\n');
-    console_heading(&run->console, text);
+    console_print(&run->console, STYLE_BOLD, "\n%s\n", text);
 }
 
 void run_print(ScenarioRun *run, RunText kind, const char *format, ...) {
@@ -100,10 +99,8 @@ static void print_columns(ScenarioRun *run) {
     if (run->has_columns)
         return;
     run->has_columns = true;
-    console_paint(&run->console, STYLE_BOLD);
-    buf_printf(&run->console.text, "%-*s %-*s  PASSED", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
-    console_plain(&run->console);
-    buf_append_char(&run->console.text, '\n');
+    console_print(
+        &run->console, STYLE_BOLD, "%-*s %-*s  PASSED\n", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
 }
 
 void run_show(ScenarioRun *run, const Placement *placement) {
@@ -331,9 +328,7 @@ void run_fetch(ScenarioRun *run, const char *path) {
     if (!goes_on(run))
         return;
     page = arena ? environment_fetch(&run->environment, path, arena) : STR_NULL;
-    console_paint(&run->console, STYLE_BOLD);
-    buf_printf(out, "\n$ curl -s '%s%s'\n", run_url(run), path);
-    console_plain(&run->console);
+    console_print(&run->console, STYLE_BOLD, "\n$ curl -s '%s%s'\n", run_url(run), path);
     buf_append(out, page);
     if (!str_has_suffix(page, STR("\n")))
         buf_append_char(out, '\n');

@@ -45,9 +45,7 @@ void scenario_print_list(Buf *out) {
 static void print_start(ScenarioRun *run, const Scenario *scenario) {
     Buf *out = &run->console.text;
 
-    console_paint(&run->console, STYLE_BOLD);
-    buf_printf(out, "berth demo: scenario %s", scenario->name);
-    console_plain(&run->console);
+    console_print(&run->console, STYLE_BOLD, "berth demo: scenario %s", scenario->name);
     buf_printf(out,
         "\n%zu simulated nodes; berth serves %s to the demo's kube-scheduler\n",
         scenario->n_nodes,
