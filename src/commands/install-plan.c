@@ -166,9 +166,7 @@ static bool all_hold(const Plan *plan, Str names) {
     return true;
 }
 
-static Str find_value(const Plan *plan, Str name, Str node) {
-    if (str_is(name, "node"))
-        return node;
+static Str find_value(const Plan *plan, Str name) {
     for (size_t i = 0; i < plan->n_values; i++)
         if (str_is(name, plan->values[i].name))
             return plan->values[i].text;
@@ -187,7 +185,10 @@ static void put_line(Plan *plan, const char *indent, Str line, Str node) {
             buf_append_char(plan->out, line.ptr[i]);
             continue;
         }
-        buf_append(plan->out, find_value(plan, str_skip(str_take(rest, end), 2), node));
+        if (str_has_prefix(rest, STR("%{node}")))
+            (void)visible_append(plan->out, node);
+        else
+            buf_append(plan->out, find_value(plan, str_skip(str_take(rest, end), 2)));
         i += end;
     }
     buf_append_char(plan->out, '\n');

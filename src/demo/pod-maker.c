@@ -1,4 +1,4 @@
-/* Pods as copies of templates. */
+/* Pods as copies of templates, and their JSON. */
 
 #include "demo/pod-maker.h"
 
@@ -12,29 +12,91 @@
 
 #define POD_MAX ((size_t)64 * 1024)
 
-void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, Buf *out) {
-    const PodIdentity identity = {
-        .name = pod->model.name,
-        .uid = pod->model.uid,
-        .node = node,
-        .created_at = pod->model.created_at,
-        .placed_at = pod->model.scheduled_at,
-        .person = pod->person,
-    };
+/* --- JSON ------------------------------------------------------------------------------------ */
 
-    workload_write_pod(pod->workload, &identity, is_typed, out);
+static void put_pairs(const JsonPair *pairs, Buf *out) {
+    for (size_t i = 0; i < WORKLOAD_PAIRS_MAX && pairs[i].key; i++)
+        json_put(out, "%s'%s':'%s'", i > 0 ? "," : "", pairs[i].key, pairs[i].value);
+}
+
+static void put_metadata(const DemoPod *pod, Buf *out) {
+    const Workload *workload = pod->workload;
+    char created[JSON_TIME_MAX];
+
+    json_put(out,
+        "'metadata':{'name':'%s','namespace':'%s','uid':'%s','creationTimestamp':'%s',"
+        "'labels':{'app.kubernetes.io/name':'%s',",
+        pod->name,
+        workload->namespace,
+        pod->uid,
+        json_time(pod->model.created_at, created),
+        workload->name);
+    put_pairs(workload->labels, out);
+    if (workload->has_person)
+        json_put(out, ",'owner':'user-%u'", pod->person + 1);
+    buf_append_char(out, '}');
+    if (workload->annotations[0].key) {
+        json_put(out, ",'annotations':{");
+        put_pairs(workload->annotations, out);
+        buf_append_char(out, '}');
+    }
+    json_put(out,
+        ",'ownerReferences':[{'apiVersion':'%s','kind':'%s','name':'%s','uid':'%s',"
+        "'controller':true}]}",
+        workload->owner_kind[0] == 'J' ? "batch/v1" : "apps/v1",
+        workload->owner_kind,
+        workload->name,
+        workload->name);
+}
+
+static void put_spec(const Workload *workload, Str node, Buf *out) {
+    json_put(out,
+        "'spec':{'containers':[{'name':'%s','image':'%s','resources':{'requests':"
+        "{'cpu':'%s','memory':'%s'",
+        workload->name,
+        workload->image ? workload->image : "registry.example.com/demo:1",
+        workload->cpu,
+        workload->memory);
+    if (workload->gpus > 0)
+        json_put(out, ",'" DEMO_GPU "':'%d'", workload->gpus);
+    json_put(out, "}}}],");
+    if (!str_is_empty(node))
+        json_put(out, "'nodeName':'%.*s',", STR_FMT(node));
+    json_put(out, "'schedulerName':'default-scheduler',");
+    if (workload->tolerates_gpu_taint)
+        json_put(out,
+            "'tolerations':[{'key':'" DEMO_GPU "','operator':'Exists','effect':'NoSchedule'}],");
+    json_put(out, "'priority':0}");
+}
+
+void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, Buf *out) {
+    char placed[JSON_TIME_MAX];
+
+    json_put(out, "{%s", is_typed ? "'apiVersion':'v1','kind':'Pod'," : "");
+    put_metadata(pod, out);
+    buf_append_char(out, ',');
+    put_spec(pod->workload, node, out);
+    if (str_is_empty(node))
+        json_put(out, ",'status':{'phase':'Pending'}}");
+    else
+        json_put(out,
+            ",'status':{'phase':'Running','conditions':[{'type':'PodScheduled','status':'True',"
+            "'lastTransitionTime':'%s'}]}}",
+            json_time(pod->model.scheduled_at, placed));
 }
 
 /* --- templates -------------------------------------------------------------------------------- */
 
 static int make_template(PodMaker *maker, size_t number, Buf *text, Arena *arena) {
-    PodIdentity identity = {.person = (unsigned)(number % WORKLOAD_PEOPLE)};
+    DemoPod pod = {
+        .workload = &workloads[number / WORKLOAD_PEOPLE],
+        .person = (unsigned)(number % WORKLOAD_PEOPLE),
+    };
     JsonReader reader;
     Str json;
 
     buf_reset(text);
-    workload_write_pod(
-        &workloads[number / WORKLOAD_PEOPLE], &identity, /* is_typed= */ false, text);
+    demo_pod_write(&pod, /* node= */ STR_NULL, /* is_typed= */ false, text);
     json = arena_copy(arena, buf_str(text));
     if (buf_error(text) < 0 || !json.ptr)
         return -ENOMEM;

@@ -28,7 +28,8 @@ typedef struct DemoPod {
     char name[32], uid[40];
 } DemoPod;
 
-/* As a pod on @node; empty: as a pending pod. See workload_write_pod(). */
+/* As an API server writes a pod on @node; empty: a pending one. @is_typed: with apiVersion and
+ * kind; kube-scheduler sends it without. */
 void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, Buf *out);
 
 typedef struct PodMaker {

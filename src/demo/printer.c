@@ -7,7 +7,6 @@
 
 #include "base/nsec.h"
 #include "base/shell.h"
-#include "demo/panel-print.h"
 
 /* Columns of a placement, before its reasons. */
 #define COLUMN_POD 25

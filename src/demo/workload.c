@@ -1,4 +1,4 @@
-/* The workloads of the demo, and the JSON of their pods. */
+/* The workloads of the demo. */
 
 #include "demo/workload.h"
 
@@ -145,77 +145,4 @@ const Workload *workload_named(const char *name) {
         if (strcmp(workloads[i].name, name) == 0)
             return &workloads[i];
     return NULL;
-}
-
-/* --- JSON ------------------------------------------------------------------------------------ */
-
-static void put_pairs(const JsonPair *pairs, Buf *out) {
-    for (size_t i = 0; i < WORKLOAD_PAIRS_MAX && pairs[i].key; i++)
-        json_put(out, "%s'%s':'%s'", i > 0 ? "," : "", pairs[i].key, pairs[i].value);
-}
-
-static void put_metadata(const Workload *workload, const PodIdentity *identity, Buf *out) {
-    char created[JSON_TIME_MAX];
-
-    json_put(out,
-        "'metadata':{'name':'%.*s','namespace':'%s','uid':'%.*s','creationTimestamp':'%s',"
-        "'labels':{'app.kubernetes.io/name':'%s',",
-        STR_FMT(identity->name),
-        workload->namespace,
-        STR_FMT(identity->uid),
-        json_time(identity->created_at, created),
-        workload->name);
-    put_pairs(workload->labels, out);
-    if (workload->has_person)
-        json_put(out, ",'owner':'user-%u'", identity->person + 1);
-    buf_append_char(out, '}');
-    if (workload->annotations[0].key) {
-        json_put(out, ",'annotations':{");
-        put_pairs(workload->annotations, out);
-        buf_append_char(out, '}');
-    }
-    json_put(out,
-        ",'ownerReferences':[{'apiVersion':'%s','kind':'%s','name':'%s','uid':'%s',"
-        "'controller':true}]}",
-        workload->owner_kind[0] == 'J' ? "batch/v1" : "apps/v1",
-        workload->owner_kind,
-        workload->name,
-        workload->name);
-}
-
-static void put_spec(const Workload *workload, const PodIdentity *identity, Buf *out) {
-    json_put(out,
-        "'spec':{'containers':[{'name':'%s','image':'%s','resources':{'requests':"
-        "{'cpu':'%s','memory':'%s'",
-        workload->name,
-        workload->image ? workload->image : "registry.example.com/demo:1",
-        workload->cpu,
-        workload->memory);
-    if (workload->gpus > 0)
-        json_put(out, ",'" DEMO_GPU "':'%d'", workload->gpus);
-    json_put(out, "}}}],");
-    if (!str_is_empty(identity->node))
-        json_put(out, "'nodeName':'%.*s',", STR_FMT(identity->node));
-    json_put(out, "'schedulerName':'default-scheduler',");
-    if (workload->tolerates_gpu_taint)
-        json_put(out,
-            "'tolerations':[{'key':'" DEMO_GPU "','operator':'Exists','effect':'NoSchedule'}],");
-    json_put(out, "'priority':0}");
-}
-
-void workload_write_pod(
-    const Workload *workload, const PodIdentity *identity, bool is_typed, Buf *out) {
-    char placed[JSON_TIME_MAX];
-
-    json_put(out, "{%s", is_typed ? "'apiVersion':'v1','kind':'Pod'," : "");
-    put_metadata(workload, identity, out);
-    buf_append_char(out, ',');
-    put_spec(workload, identity, out);
-    if (str_is_empty(identity->node))
-        json_put(out, ",'status':{'phase':'Pending'}}");
-    else
-        json_put(out,
-            ",'status':{'phase':'Running','conditions':[{'type':'PodScheduled','status':'True',"
-            "'lastTransitionTime':'%s'}]}}",
-            json_time(identity->placed_at, placed));
 }

@@ -42,18 +42,4 @@ extern const size_t n_workloads;
 /* The first one of this name; NULL: there is none. */
 const Workload *workload_named(const char *name);
 
-/* What differs between pods of a workload. */
-typedef struct PodIdentity {
-    Str name, uid;
-    Str node;           /* where it runs; empty while pending */
-    int64_t created_at; /* seconds since 1970 */
-    int64_t placed_at;  /* when it was bound */
-    unsigned person;    /* below WORKLOAD_PEOPLE */
-} PodIdentity;
-
-#define WORKLOAD_PEOPLE 9u
-
-/* Writes the pod as an API server does. @is_typed: with apiVersion and kind; kube-scheduler
- * sends it without. */
-void workload_write_pod(
-    const Workload *workload, const PodIdentity *identity, bool is_typed, Buf *out);
+#define WORKLOAD_PEOPLE 9u /* owners of pods */

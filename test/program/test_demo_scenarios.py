@@ -102,7 +102,6 @@ def test_list_and_usage(berth_path, tmp_path):
 
     assert [line.split()[0] for line in listed.stdout.splitlines()] == SCENARIOS
     assert listed.returncode == 0
-    assert listed.stdout in run(berth_path, tmp_path, "--help").stdout
     assert (unknown.returncode, lonely.returncode) == (2, 2)
     assert 'did you mean "hot-node"?' in unknown.stderr
 
