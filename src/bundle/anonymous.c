@@ -319,21 +319,47 @@ static bool is_listed(const Str *list, size_t n, Str name) {
     return false;
 }
 
-size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNCTIONS_MAX]) {
-    size_t n = 0;
+static void mark(const Expression *expression, bool *is_used) {
+    if (expression_is_given(expression) && !expression->is_built_in)
+        is_used[expression->node] = true;
+}
 
-    for (uint32_t i = 0; i < cel_graph_size(program->graph); i++) {
+/* By node of the graph: whether a decision by an expression of a policy reads it. Built-in rules
+ * read only shapes that stay (":TAG" of an image, numbers). */
+static void mark_used(const Program *program, bool *is_used) {
+    for (size_t i = 0; i < program->n_filters; i++)
+        mark(&program->filters[i]->test, is_used);
+    for (size_t i = 0; i < program->n_scores; i++)
+        mark(&program->scores[i]->value, is_used);
+    for (size_t i = 0; i < program->n_policies; i++)
+        mark(&program->policies[i].match.expression, is_used);
+    for (uint32_t i = cel_graph_size(program->graph); i-- > 0;) { /* arguments come first */
         const CelGraphNode *node = cel_graph_node(program->graph, i);
 
-        for (size_t j = 0; !node->folded && j < node->n_overloads && n < ANONYMOUS_FUNCTIONS_MAX;
-             j++) {
+        for (size_t j = 0; is_used[i] && !node->folded && j < node->n_args; j++)
+            is_used[node->args[j]] = true;
+    }
+}
+
+size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNCTIONS_MAX]) {
+    bool *is_used = calloc(cel_graph_size(program->graph) + 1, sizeof(*is_used));
+    size_t n = 0;
+
+    if (is_used)
+        mark_used(program, is_used);
+    for (uint32_t i = 0; is_used && i < cel_graph_size(program->graph); i++) {
+        const CelGraphNode *node = cel_graph_node(program->graph, i);
+
+        for (size_t j = 0; is_used[i] && !node->folded && j < node->n_overloads; j++) {
             Str name = node->overloads[j]->name;
 
             if (str_is(name, "@sortByAssociatedKeys"))
                 name = STR("sortBy"); /* the macro that calls it */
-            if (node->overloads[j]->spec->reads_text && !is_listed(ret, n, name))
+            if (node->overloads[j]->spec->reads_text && !is_listed(ret, n, name) &&
+                n < ANONYMOUS_FUNCTIONS_MAX)
                 ret[n++] = name;
         }
     }
+    free(is_used);
     return n;
 }

@@ -55,7 +55,7 @@ const Pod *anonymous_pod(
 /* The same for who writes objects. */
 ObjectMask anonymous_mask(Anonymous *anonymous);
 
-/* The functions of @program's rules that read texts (cel/library.h), by name, each once; how many.
- */
+/* The functions that expressions of @program's policies call and that read texts (cel/library.h),
+ * by name, each once; how many. */
 #define ANONYMOUS_FUNCTIONS_MAX 64u
 size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNCTIONS_MAX]);

@@ -10,6 +10,7 @@
 #include "bundle/bundle-internal.h"
 #include "bundle/gzip.h"
 #include "bundle/tar.h"
+#include "json/fields.h"
 
 #define READ_BUDGET ((size_t)4 * 1024 * 1024 * 1024)
 #define FILES_MAX 4096u
@@ -128,41 +129,45 @@ static Str find_file(const Files *files, Str name) {
 /* --- about.json -------------------------------------------------------------------------- */
 
 typedef struct About {
-    int64_t form;
-    Str cluster;
+    int64_t form, made_at_nsec;
+    Str version, cluster;
+    bool is_anonymous;
     VEC(Str) paths;
     VEC(PolicySource) policies;
     VEC(Str) exemptions;
 } About;
 
-static void read_policy(JsonReader *reader, Arena *arena, About *about) {
-    Str *path = VEC_PUSH(&about->paths, arena);
-    PolicySource *policy = VEC_PUSH(&about->policies, arena);
-    Str key;
+typedef struct PolicyEntry {
+    Str path, file;
+} PolicyEntry;
 
-    if (!path || !policy)
-        json_fail(reader, JSON_E_MEMORY, "a policy");
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("path")))
-            json_string(reader, arena, path);
-        else if (json_key_is(reader, key, STR("file")))
-            json_string(reader, arena, &policy->file);
-        else
-            json_skip(reader, NULL);
-    }
-}
+static void read_policies(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"path", JSON_FIELD_TEXT, offsetof(PolicyEntry, path)},
+        {"file", JSON_FIELD_TEXT, offsetof(PolicyEntry, file)},
+    };
+    About *about = target;
 
-static void read_policies(JsonReader *reader, Arena *arena, About *about) {
     json_array(reader);
     while (json_element(reader)) {
-        if (about->policies.n == BUNDLE_POLICIES_MAX)
-            json_fail(reader, JSON_E_RANGE, "too many policies");
-        read_policy(reader, arena, about);
+        bool has_room = about->policies.n < BUNDLE_POLICIES_MAX;
+        Str *path = has_room ? VEC_PUSH(&about->paths, arena) : NULL;
+        PolicySource *policy = path ? VEC_PUSH(&about->policies, arena) : NULL;
+        PolicyEntry entry = {0};
+
+        JSON_READ_FIELDS(reader, arena, fields, &entry);
+        if (!policy) {
+            json_fail(reader, has_room ? JSON_E_MEMORY : JSON_E_RANGE, "too many policies");
+            return;
+        }
+        *path = entry.path;
+        policy->file = entry.file;
     }
 }
 
-static void read_exemptions(JsonReader *reader, Arena *arena, About *about) {
+static void read_exemptions(JsonReader *reader, Arena *arena, void *target) {
+    About *about = target;
+
     json_array(reader);
     while (json_element(reader)) {
         Str *text =
@@ -175,35 +180,28 @@ static void read_exemptions(JsonReader *reader, Arena *arena, About *about) {
     }
 }
 
+static const JsonField about_fields[] = {
+    {"bundle", JSON_FIELD_INT, offsetof(About, form)},
+    {"berth", JSON_FIELD_TEXT, offsetof(About, version)},
+    {"madeNsec", JSON_FIELD_INT, offsetof(About, made_at_nsec)},
+    {"anonymous", JSON_FIELD_BOOL, offsetof(About, is_anonymous)},
+    {"cluster", JSON_FIELD_TEXT, offsetof(About, cluster)},
+    {"policies", JSON_FIELD_CUSTOM, 0, read_policies},
+    {"exemptions", JSON_FIELD_CUSTOM, 0, read_exemptions},
+};
+
 static int read_about(BundleRead *read, Str text, About *about) {
     Bundle *bundle = read->bundle;
-    Arena *arena = read->arena;
     JsonReader reader;
-    Str key;
 
     json_reader_init(&reader, text);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("bundle")))
-            json_int64(&reader, &about->form);
-        else if (json_key_is(&reader, key, STR("berth")))
-            json_string(&reader, arena, &bundle->version);
-        else if (json_key_is(&reader, key, STR("madeNsec")))
-            json_int64(&reader, &bundle->made_at_nsec);
-        else if (json_key_is(&reader, key, STR("anonymous")))
-            json_bool(&reader, &bundle->is_anonymous);
-        else if (json_key_is(&reader, key, STR("cluster")))
-            json_string(&reader, arena, &about->cluster);
-        else if (json_key_is(&reader, key, STR("policies")))
-            read_policies(&reader, arena, about);
-        else if (json_key_is(&reader, key, STR("exemptions")))
-            read_exemptions(&reader, arena, about);
-        else
-            json_skip(&reader, NULL);
-    }
+    JSON_READ_FIELDS(&reader, read->arena, about_fields, about);
     json_end(&reader);
     if (json_error(&reader))
         return bundle_bad_json(read, "about.json", 0, &reader);
+    bundle->version = about->version;
+    bundle->made_at_nsec = about->made_at_nsec;
+    bundle->is_anonymous = about->is_anonymous;
     if (about->form < 1 || about->form > BUNDLE_FORM)
         return bundle_wrong(read,
             "it has form %lld, which this berth does not know: it was made by berth %.*s",
@@ -304,7 +302,6 @@ static int read_all(BundleRead *read, Str file) {
 
 int bundle_read(Str file, Bundle *ret, char *error) {
     BundleRead read = {.bundle = ret, .error = error};
-    int r;
 
     *ret = (Bundle){0};
     if (file.len > BUNDLE_MAX)
@@ -312,8 +309,7 @@ int bundle_read(Str file, Bundle *ret, char *error) {
     read.arena = ret->arena = arena_new(READ_BUDGET);
     if (!ret->arena)
         return -ENOMEM;
-    r = read_all(&read, file);
-    return r < 0 ? r : r;
+    return read_all(&read, file);
 }
 
 void bundle_done(Bundle *bundle) {

@@ -150,7 +150,7 @@ static int read_scene(ClusterRead *cluster, Str text) {
         return bundle_bad_json(cluster->read, FILE_NAME, cluster->number, &reader);
     if (line.saved_view != (int64_t)cluster->saved_views.n || line.saved_view >= BUNDLE_SCENES_MAX)
         return bundle_wrong(cluster->read,
-            FILE_NAME ", line %zu: saved_view %zu was expected",
+            FILE_NAME ", line %zu: scene %zu was expected",
             cluster->number,
             cluster->saved_views.n);
     if (!line.has_no_cluster)
@@ -174,5 +174,5 @@ int bundle_read_cluster(BundleRead *read) {
         arena_reset(cluster.scratch);
         r = read_scene(&cluster, line);
     }
-    return r < 0 ? r : r;
+    return r;
 }

@@ -4,6 +4,7 @@
 
 #include "bundle/bundle-internal.h"
 #include "bundle/decision-letters.h"
+#include "json/fields.h"
 
 #define LINE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define FILE_NAME "decisions.jsonl"
@@ -40,8 +41,9 @@ typedef struct Run {
     int64_t first, n;
 } Run;
 
-/* What is put together once the line has been read. */
+/* A line, before its parts are put together. */
 typedef struct DecisionLine {
+    Arena *scratch; /* of the line */
     RecordedDecision decision;
     int64_t id, pod, saved_view, in, out;
     VEC(RecordedRule) rules;
@@ -53,39 +55,40 @@ typedef struct DecisionLine {
     bool has_names;
 } DecisionLine;
 
-static Verb read_verb(JsonReader *reader, Arena *arena) {
+static void read_verb(JsonReader *reader, Arena *arena, void *target) {
+    DecisionLine *line = target;
     Str word = STR_NULL;
 
     json_string(reader, arena, &word);
     for (Verb verb = 0; verb < _VERB_MAX; verb++)
-        if (str_is(word, verb_name(verb)))
-            return verb;
+        if (str_is(word, verb_name(verb))) {
+            line->decision.verb = verb;
+            return;
+        }
     json_fail(reader, JSON_E_TYPE, "a verb was expected: filter, prioritize, preempt or bind");
-    return VERB_FILTER;
 }
 
-static void read_rules(JsonReader *reader, Arena *arena, DecisionLine *line) {
+static void read_policy(JsonReader *reader, Arena *arena, void *target) {
+    ((DecisionLine *)target)->decision.policy = bundle_read_digest(reader, arena);
+}
+
+static void read_rules(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"policy", JSON_FIELD_TEXT, offsetof(RecordedRule, policy)},
+        {"name", JSON_FIELD_TEXT, offsetof(RecordedRule, name)},
+        {"reason", JSON_FIELD_TEXT, offsetof(RecordedRule, reason)},
+    };
+    DecisionLine *line = target;
+
     json_array(reader);
     while (json_element(reader)) {
         RecordedRule *rule =
             line->rules.n < RECORDED_NO_RULE ? VEC_PUSH(&line->rules, arena) : NULL;
-        Str key;
 
-        if (!rule) {
+        if (rule)
+            JSON_READ_FIELDS(reader, arena, fields, rule);
+        else
             json_fail(reader, JSON_E_MEMORY, "too many rules");
-            return;
-        }
-        json_object(reader);
-        while (json_key(reader, &key)) {
-            if (json_key_is(reader, key, STR("policy")))
-                json_string(reader, arena, &rule->policy);
-            else if (json_key_is(reader, key, STR("name")))
-                json_string(reader, arena, &rule->name);
-            else if (json_key_is(reader, key, STR("reason")))
-                json_string(reader, arena, &rule->reason);
-            else
-                json_skip(reader, NULL);
-        }
     }
 }
 
@@ -100,18 +103,6 @@ static void read_run(JsonReader *reader, Run *run) {
         json_fail(reader, JSON_E_TYPE, "the first of a run of nodes and how many was expected");
 }
 
-static void read_asked(JsonReader *reader, Arena *arena, DecisionLine *line) {
-    json_array(reader);
-    while (json_element(reader)) {
-        Run *run = VEC_PUSH(&line->asked, arena);
-
-        if (run)
-            read_run(reader, run);
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many nodes");
-    }
-}
-
 /* A number below @max, or null: @max. */
 static int64_t read_below(JsonReader *reader, int64_t max) {
     int64_t number = max;
@@ -122,118 +113,91 @@ static int64_t read_below(JsonReader *reader, int64_t max) {
     return number;
 }
 
-static void read_by(JsonReader *reader, Arena *arena, DecisionLine *line) {
-    json_array(reader);
-    while (json_element(reader)) {
-        uint16_t *rule = VEC_PUSH(&line->by, arena);
+/* Reads an array into @vec of @arena, each element at @item by @read. */
+#define READ_ELEMENTS(vec, arena, item, read)                                                      \
+    do {                                                                                           \
+        json_array(reader);                                                                        \
+        while (json_element(reader)) {                                                             \
+            typeof((vec)->items) item = VEC_PUSH((vec), (arena));                                  \
+                                                                                                   \
+            if (item)                                                                              \
+                read;                                                                              \
+            else                                                                                   \
+                json_fail(reader, JSON_E_MEMORY, "too many nodes");                                \
+        }                                                                                          \
+    } while (false)
 
-        if (rule)
-            *rule = (uint16_t)read_below(reader, RECORDED_NO_RULE);
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many nodes");
-    }
+static void read_asked(JsonReader *reader, Arena *arena, void *target) {
+    DecisionLine *line = target;
+
+    (void)arena;
+    READ_ELEMENTS(&line->asked, line->scratch, run, read_run(reader, run));
 }
 
-static void read_scores(JsonReader *reader, Arena *arena, DecisionLine *line) {
-    json_array(reader);
-    while (json_element(reader)) {
-        uint8_t *score = VEC_PUSH(&line->scores, arena);
+static void read_by(JsonReader *reader, Arena *arena, void *target) {
+    DecisionLine *line = target;
 
-        if (score)
-            *score = (uint8_t)read_below(reader, RECORDED_NO_SCORE);
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many nodes");
-    }
+    (void)arena;
+    READ_ELEMENTS(
+        &line->by, line->scratch, rule, *rule = (uint16_t)read_below(reader, RECORDED_NO_RULE));
 }
 
-static void read_names(JsonReader *reader, Arena *arena, DecisionLine *line) {
+static void read_scores(JsonReader *reader, Arena *arena, void *target) {
+    DecisionLine *line = target;
+
+    (void)arena;
+    READ_ELEMENTS(&line->scores,
+        line->scratch,
+        score,
+        *score = (uint8_t)read_below(reader, RECORDED_NO_SCORE));
+}
+
+static void read_became(JsonReader *reader, Arena *arena, void *target) {
+    DecisionLine *line = target;
+
+    (void)arena;
+    json_string(reader, line->scratch, &line->became);
+}
+
+static void read_names(JsonReader *reader, Arena *arena, void *target) {
+    DecisionLine *line = target;
+
     line->has_names = true;
-    json_array(reader);
-    while (json_element(reader)) {
-        Str *name = line->names.n < BUNDLE_NODES_MAX ? VEC_PUSH(&line->names, arena) : NULL;
-
-        if (name)
-            json_string(reader, arena, name);
-        else
-            json_fail(reader, JSON_E_RANGE, "too many nodes");
-    }
+    READ_ELEMENTS(&line->names, arena, name, json_string(reader, arena, name));
+    if (line->names.n > BUNDLE_NODES_MAX)
+        json_fail(reader, JSON_E_RANGE, "too many nodes");
 }
 
-static bool read_texts(JsonReader *reader, Arena *arena, Str key, DecisionLine *line) {
-    RecordedDecision *decision = &line->decision;
+#define LINE(path, kind, field)                                                                    \
+    { path, JSON_FIELD_##kind, offsetof(DecisionLine, field) }
+#define CUSTOM(path, read)                                                                         \
+    { path, JSON_FIELD_CUSTOM, 0, read }
 
-    if (json_key_is(reader, key, STR("namespace")))
-        json_string(reader, arena, &decision->pod_namespace);
-    else if (json_key_is(reader, key, STR("name")))
-        json_string(reader, arena, &decision->pod_name);
-    else if (json_key_is(reader, key, STR("uid")))
-        json_string(reader, arena, &decision->pod_uid);
-    else if (json_key_is(reader, key, STR("target")))
-        json_string(reader, arena, &decision->target);
-    else if (json_key_is(reader, key, STR("error")))
-        json_string(reader, arena, &decision->error);
-    else if (json_key_is(reader, key, STR("verb")))
-        decision->verb = read_verb(reader, arena);
-    else if (json_key_is(reader, key, STR("policy")))
-        decision->policy = bundle_read_digest(reader, arena);
-    else
-        return false;
-    return true;
-}
-
-static bool read_numbers(JsonReader *reader, Str key, DecisionLine *line) {
-    RecordedDecision *decision = &line->decision;
-
-    if (json_key_is(reader, key, STR("id")))
-        json_int64(reader, &line->id);
-    else if (json_key_is(reader, key, STR("nowNsec")))
-        json_int64(reader, &decision->now_nsec);
-    else if (json_key_is(reader, key, STR("durationNsec")))
-        json_int64(reader, &decision->duration_nsec);
-    else if (json_key_is(reader, key, STR("in")))
-        json_int64(reader, &line->in);
-    else if (json_key_is(reader, key, STR("out")))
-        json_int64(reader, &line->out);
-    else if (json_key_is(reader, key, STR("pod")))
-        json_int64(reader, &line->pod);
-    else if (json_key_is(reader, key, STR("scene")))
-        json_int64(reader, &line->saved_view);
-    else if (json_key_is(reader, key, STR("names")))
-        json_bool(reader, &decision->had_names);
-    else if (json_key_is(reader, key, STR("late")))
-        json_bool(reader, &decision->is_late);
-    else if (json_key_is(reader, key, STR("exempt")))
-        json_bool(reader, &decision->is_exempt);
-    else
-        return false;
-    return true;
-}
-
-/* @arena is the bundle's, @scratch the line's. */
-static void read_line(JsonReader *reader, Arena *arena, Arena *scratch, DecisionLine *line) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (read_texts(reader, arena, key, line) || read_numbers(reader, key, line))
-            continue;
-        if (json_key_is(reader, key, STR("rules")))
-            read_rules(reader, arena, line);
-        else if (json_key_is(reader, key, STR("asked")))
-            read_asked(reader, scratch, line);
-        else if (json_key_is(reader, key, STR("became")))
-            json_string(reader, scratch, &line->became);
-        else if (json_key_is(reader, key, STR("by")))
-            read_by(reader, scratch, line);
-        else if (json_key_is(reader, key, STR("scores")))
-            read_scores(reader, scratch, line);
-        else if (json_key_is(reader, key, STR("nodes")))
-            read_names(reader, arena, line);
-        else
-            json_skip(reader, NULL);
-    }
-    json_end(reader);
-}
+static const JsonField line_fields[] = {
+    LINE("namespace", TEXT, decision.pod_namespace),
+    LINE("name", TEXT, decision.pod_name),
+    LINE("uid", TEXT, decision.pod_uid),
+    LINE("target", TEXT, decision.target),
+    LINE("error", TEXT, decision.error),
+    CUSTOM("verb", read_verb),
+    CUSTOM("policy", read_policy),
+    LINE("id", INT, id),
+    LINE("nowNsec", INT, decision.now_nsec),
+    LINE("durationNsec", INT, decision.duration_nsec),
+    LINE("in", INT, in),
+    LINE("out", INT, out),
+    LINE("pod", INT, pod),
+    LINE("scene", INT, saved_view),
+    LINE("names", BOOL, decision.had_names),
+    LINE("late", BOOL, decision.is_late),
+    LINE("exempt", BOOL, decision.is_exempt),
+    CUSTOM("rules", read_rules),
+    CUSTOM("asked", read_asked),
+    CUSTOM("became", read_became),
+    CUSTOM("by", read_by),
+    CUSTOM("scores", read_scores),
+    CUSTOM("nodes", read_names),
+};
 
 /* --- put together ------------------------------------------------------------------------ */
 
@@ -313,10 +277,12 @@ static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_
 static int read_one(BundleRead *read, Str text, size_t number, Arena *scratch, DecisionLine *line) {
     JsonReader reader;
 
-    *line = (DecisionLine){.pod = -1, .saved_view = -1, .decision.duration_nsec = -1};
+    *line = (DecisionLine){
+        .scratch = scratch, .pod = -1, .saved_view = -1, .decision.duration_nsec = -1};
     arena_reset(scratch);
     json_reader_init(&reader, text);
-    read_line(&reader, read->arena, scratch, line);
+    JSON_READ_FIELDS(&reader, read->arena, line_fields, line);
+    json_end(&reader);
     return json_error(&reader) ? bundle_bad_json(read, FILE_NAME, number, &reader) : 0;
 }
 
@@ -337,7 +303,7 @@ int bundle_read_decisions(BundleRead *read) {
         if (r == 0 && !line.has_names)
             r = finish(read, number, &line, recording->n_names);
         if (r != 0)
-            return r < 0 ? r : r;
+            return r;
         if (line.has_names) {
             recording->names = line.names.items;
             recording->n_names = line.names.n;

@@ -6,6 +6,7 @@
 #include "bundle/bundle-internal.h"
 #include "bundle/gauge-text.h"
 #include "cluster/store.h"
+#include "json/fields.h"
 
 #define LINE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define FILE_NAME "metrics.jsonl"
@@ -41,6 +42,7 @@ typedef VEC(NamedNumber) NamedNumbers;
 
 /* Every kind of line; which it is, its first member says. */
 typedef struct MetricsLine {
+    Arena *scratch; /* of the line */
     int64_t gauges, measurement, saved_view, gauges_of;
     int64_t at_nsec, uptime_nsec;
     VEC(Gauge) items;
@@ -68,8 +70,25 @@ static void read_numbers(JsonReader *reader, Arena *arena, NamedNumbers *ret) {
     }
 }
 
+static void read_nodes(JsonReader *reader, Arena *arena, void *target) {
+    (void)arena;
+    read_numbers(reader, ((MetricsLine *)target)->scratch, &((MetricsLine *)target)->nodes);
+}
+
+static void read_lags(JsonReader *reader, Arena *arena, void *target) {
+    (void)arena;
+    read_numbers(reader, ((MetricsLine *)target)->scratch, &((MetricsLine *)target)->lags);
+}
+
+static void read_workloads(JsonReader *reader, Arena *arena, void *target) {
+    (void)arena;
+    read_numbers(reader, ((MetricsLine *)target)->scratch, &((MetricsLine *)target)->workloads);
+}
+
 /* Into the bundle's arena: saved views copy them later. */
-static void read_gauges(JsonReader *reader, Arena *arena, MetricsLine *line) {
+static void read_gauges(JsonReader *reader, Arena *arena, void *target) {
+    MetricsLine *line = target;
+
     json_array(reader);
     while (json_element(reader)) {
         Gauge *gauge = VEC_PUSH(&line->items, arena);
@@ -81,10 +100,13 @@ static void read_gauges(JsonReader *reader, Arena *arena, MetricsLine *line) {
     }
 }
 
-static void read_samplings(JsonReader *reader, Arena *arena, MetricsLine *line) {
+static void read_measurements(JsonReader *reader, Arena *arena, void *target) {
+    MetricsLine *line = target;
+
+    (void)arena;
     json_array(reader);
     while (json_element(reader)) {
-        uint32_t *number = VEC_PUSH(&line->measurements, arena);
+        uint32_t *number = VEC_PUSH(&line->measurements, line->scratch);
         int64_t value = -1;
 
         if (!number) {
@@ -96,46 +118,19 @@ static void read_samplings(JsonReader *reader, Arena *arena, MetricsLine *line) 
     }
 }
 
-static bool read_head(JsonReader *reader, Str key, MetricsLine *line) {
-    if (json_key_is(reader, key, STR("gauges")))
-        json_int64(reader, &line->gauges);
-    else if (json_key_is(reader, key, STR("sampling")))
-        json_int64(reader, &line->measurement);
-    else if (json_key_is(reader, key, STR("scene")))
-        json_int64(reader, &line->saved_view);
-    else if (json_key_is(reader, key, STR("gaugesOf")))
-        json_int64(reader, &line->gauges_of);
-    else if (json_key_is(reader, key, STR("atNsec")))
-        json_int64(reader, &line->at_nsec);
-    else if (json_key_is(reader, key, STR("uptimeNsec")))
-        json_int64(reader, &line->uptime_nsec);
-    else
-        return false;
-    return true;
-}
-
-static void read_line(MetricsRead *metrics, JsonReader *reader, MetricsLine *line) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (read_head(reader, key, line))
-            continue;
-        if (json_key_is(reader, key, STR("items")))
-            read_gauges(reader, metrics->read->arena, line);
-        else if (json_key_is(reader, key, STR("nodes")))
-            read_numbers(reader, metrics->scratch, &line->nodes);
-        else if (json_key_is(reader, key, STR("lagsNsec")))
-            read_numbers(reader, metrics->scratch, &line->lags);
-        else if (json_key_is(reader, key, STR("workloads")))
-            read_numbers(reader, metrics->scratch, &line->workloads);
-        else if (json_key_is(reader, key, STR("samplings")))
-            read_samplings(reader, metrics->scratch, line);
-        else
-            json_skip(reader, NULL);
-    }
-    json_end(reader);
-}
+static const JsonField line_fields[] = {
+    {"gauges", JSON_FIELD_INT, offsetof(MetricsLine, gauges)},
+    {"sampling", JSON_FIELD_INT, offsetof(MetricsLine, measurement)},
+    {"scene", JSON_FIELD_INT, offsetof(MetricsLine, saved_view)},
+    {"gaugesOf", JSON_FIELD_INT, offsetof(MetricsLine, gauges_of)},
+    {"atNsec", JSON_FIELD_INT, offsetof(MetricsLine, at_nsec)},
+    {"uptimeNsec", JSON_FIELD_INT, offsetof(MetricsLine, uptime_nsec)},
+    {"items", JSON_FIELD_CUSTOM, 0, read_gauges},
+    {"nodes", JSON_FIELD_CUSTOM, 0, read_nodes},
+    {"lagsNsec", JSON_FIELD_CUSTOM, 0, read_lags},
+    {"workloads", JSON_FIELD_CUSTOM, 0, read_workloads},
+    {"samplings", JSON_FIELD_CUSTOM, 0, read_measurements},
+};
 
 /* --- measurements --------------------------------------------------------------------------- */
 
@@ -188,14 +183,14 @@ static int set_workloads(Measurement *measurement, const NamedNumbers *workloads
     return r;
 }
 
-static int add_sampling(MetricsRead *metrics, const MetricsLine *line) {
+static int add_measurement(MetricsRead *metrics, const MetricsLine *line) {
     _cleanup_(measurement_unrefp) Measurement *measurement = NULL;
     Measurement **added;
     int r;
 
     if (line->measurement != (int64_t)metrics->measurements.n)
         return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: measurement %zu was expected",
+            FILE_NAME ", line %zu: sampling %zu was expected",
             metrics->number,
             metrics->measurements.n);
     if (line->nodes.n > STORE_NODES_MAX)
@@ -248,14 +243,14 @@ static int set_measurements(MetricsRead *metrics, SavedView *saved_view, const M
                 measurement_ref(metrics->measurements.items[number]);
         else if (number != UINT32_MAX)
             return bundle_wrong(metrics->read,
-                FILE_NAME ", line %zu: there is no measurement %u",
+                FILE_NAME ", line %zu: there is no sampling %u",
                 metrics->number,
                 number);
     }
     return 0;
 }
 
-static int add_scene(MetricsRead *metrics, const MetricsLine *line) {
+static int add_saved_view(MetricsRead *metrics, const MetricsLine *line) {
     const Recording *recording = &metrics->read->bundle->recording;
     const GaugeList *gauges;
     SavedView *saved_view;
@@ -264,29 +259,34 @@ static int add_scene(MetricsRead *metrics, const MetricsLine *line) {
     if (line->saved_view < 0 || line->saved_view >= (int64_t)recording->n_saved_views ||
         line->gauges_of < 0 || line->gauges_of >= (int64_t)metrics->gauges.n)
         return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: there is no such saved_view, or no such gauges",
+            FILE_NAME ", line %zu: there is no such scene, or no such gauges",
             metrics->number);
     saved_view = recording->saved_views[line->saved_view];
     gauges = &metrics->gauges.items[line->gauges_of];
     if (saved_view->gauges || saved_view->measurements || gauges->n != line->measurements.n)
         return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: a saved_view twice, or not a measurement for each gauge",
+            FILE_NAME ", line %zu: a scene twice, or not a measurement for each gauge",
             metrics->number);
     r = saved_view_copy_gauges(saved_view, gauges->items, gauges->n);
     return r == 0 ? set_measurements(metrics, saved_view, line) : r;
 }
 
 static int read_one(MetricsRead *metrics, Str text) {
-    MetricsLine line = {.gauges = -1, .measurement = -1, .saved_view = -1, .gauges_of = -1};
+    MetricsLine line = {.scratch = metrics->scratch,
+        .gauges = -1,
+        .measurement = -1,
+        .saved_view = -1,
+        .gauges_of = -1};
     JsonReader reader;
 
     json_reader_init(&reader, text);
-    read_line(metrics, &reader, &line);
+    JSON_READ_FIELDS(&reader, metrics->read->arena, line_fields, &line);
+    json_end(&reader);
     if (json_error(&reader))
         return bundle_bad_json(metrics->read, FILE_NAME, metrics->number, &reader);
     if (line.gauges >= 0)
         return add_gauges(metrics, &line);
-    return line.measurement >= 0 ? add_sampling(metrics, &line) : add_scene(metrics, &line);
+    return line.measurement >= 0 ? add_measurement(metrics, &line) : add_saved_view(metrics, &line);
 }
 
 int bundle_read_metrics(BundleRead *read) {
@@ -300,5 +300,5 @@ int bundle_read_metrics(BundleRead *read) {
         arena_reset(metrics.scratch);
         r = read_one(&metrics, line);
     }
-    return r < 0 ? r : r;
+    return r;
 }

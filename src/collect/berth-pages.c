@@ -9,7 +9,7 @@
 #include "base/calendar.h"
 #include "base/nsec.h"
 #include "base/vec.h"
-#include "cli/json-fields.h"
+#include "json/fields.h"
 
 #define TEXTS_MAX 256u /* of one list */
 #define SOURCES_MAX 256u

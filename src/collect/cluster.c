@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "cli/json-fields.h"
+#include "json/fields.h"
 #include "collect/collect.h"
 #include "collect/scheduler-pod.h"
 

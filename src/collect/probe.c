@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "checkup/address.h"
-#include "cli/json-fields.h"
+#include "json/fields.h"
 #include "collect/collect.h"
 
 static const char question[] =

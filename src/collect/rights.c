@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/json-fields.h"
+#include "json/fields.h"
 #include "collect/collect.h"
 #include "json/write.h"
 

@@ -9,7 +9,7 @@
 
 #include "collect/scheduler-pod.h"
 
-#include "cli/json-fields.h"
+#include "json/fields.h"
 
 #define CONTAINERS_MAX 32u
 #define WORDS_MAX 256u /* of a container's command and arguments */

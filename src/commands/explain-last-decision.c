@@ -4,7 +4,7 @@
 
 #include "commands/explain-last-decision.h"
 
-#include "cli/json-fields.h"
+#include "json/fields.h"
 
 #define RULE_FIELDS(type, member)                                                                  \
     {"policy", JSON_FIELD_TEXT, offsetof(type, member.policy)},                                    \

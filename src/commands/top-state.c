@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "cli/json-fields.h"
+#include "json/fields.h"
 
 /* --- counters ------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * of the table.
  */
 
-#include "cli/json-fields.h"
+#include "json/fields.h"
 
 #include <stdio.h>
 #include <string.h>
