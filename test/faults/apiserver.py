@@ -11,7 +11,7 @@ It runs in the test's process, a thread for each connection. A test changes obje
     server.push("pods", line)            something comes in every open watch of pods
     server.allow_only("list nodes", …)   anything else is forbidden, and remembered in `denied`
 
-What it says is as kube-apiserver says it; test_honest.py proves it with kubectl, and against a
+Its answers equal kube-apiserver's; test_scripted_matches_real.py proves it with kubectl, and against a
 real kube-apiserver.
 """
 

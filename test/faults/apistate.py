@@ -1,6 +1,6 @@
 """Nodes and pods as an API server keeps them: versions, history, lists, changes, bindings.
 
-What is refused is refused as kube-apiserver 1.36 does it, with the same words; test_honest.py
+What is refused is refused as kube-apiserver 1.36 does it, with the same words; test_scripted_matches_real.py
 compares the two. Nothing here knows of HTTP, and every method may be called from any thread.
 """
 

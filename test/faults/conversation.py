@@ -1,4 +1,4 @@
-"""The same raw conversation with any API server, for test_honest.py to compare what came back.
+"""The same raw conversation with any API server, for test_scripted_matches_real.py to compare what came back.
 
 Two sides are played by classes with the same few methods: Scripted and Real.
 """

@@ -120,16 +120,16 @@ def quoted_texts():
 
 
 def test_quoted_texts_are_those_of_the_source():
-    said = "\n".join(literals(*(path for path in ROOT.glob("src/*/*.c") if not path.name.startswith("test-"))))
+    said = "\n".join(literals(*(path for path in ROOT.glob("src/*/*.[ch]") if not path.name.startswith("test-"))))
     parts = [part for text in quoted_texts() for part in re.split(r"\s*…\s*", text) if len(part) > 2]
     assert len(parts) > 40
     assert [part for part in parts if part.strip(".;, ") not in said] == []
 
 
 def test_every_error_of_a_verb_is_quoted():
-    """Texts that reach kube-scheduler, and so people, through `Error`."""
+    """Texts that reach users through `Error`."""
     verbs = [path for path in ROOT.glob("src/extender/*.c") if not path.name.startswith(("test-", "fuzz-"))]
-    binds = [ROOT / "src/kube" / name for name in ("binder.c", "binding.c", "warrant.c")]
+    binds = [ROOT / "src/kube" / name for name in ("binder.c", "binding.c", "bind-permit.c")]
     verbs += [ROOT / "src" / name for name in ("live/live.c", "serve/answers.c")]
     said = {text for text in literals(*verbs) if text.startswith("berth: ")}
     said |= {text for text in literals(*binds) if re.match(r"(?:it|the|this|too|…) [a-z]", text)}
@@ -142,11 +142,11 @@ def test_every_error_of_a_verb_is_quoted():
     assert len(said) > 25
 
 
-# --- what is generated, and what is shipped ---
+# --- generated tables, and shipped files ---
 
 
 def test_call_trees_are_of_the_source():
-    """A function that docs/architecture.md draws is there, in the file that stands beside it."""
+    """A function in the call trees of docs/architecture.md exists in the file beside it."""
     text = (ROOT / "docs" / "architecture.md").read_text()
     sources = {str(p.relative_to(ROOT / "src")): p.read_text() for p in (ROOT / "src").rglob("*.c")}
     n_seen = 0
