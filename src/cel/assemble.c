@@ -1,10 +1,10 @@
-#include "cel/assemble.h"
+/* Assembler: instructions and their tables while they grow. */
+
+#include "cel/emit-internal.h"
 
 #include <errno.h>
 
 #include "cel/copy.h"
-
-/* --- instructions ---------------------------------------------------------------------- */
 
 uint32_t cel_as_begin_part(CelAssembler *as) {
     as->height = as->height_max = as->n_loops = 0;
@@ -52,8 +52,6 @@ void cel_as_close_handler(CelAssembler *as, uint32_t outer) {
     as->handler = outer;
 }
 
-/* --- tables ---------------------------------------------------------------------------- */
-
 uint32_t cel_as_constant(CelAssembler *as, CelValue v) {
     if (!as->is_borrowing && !cel_value_copy(v, as->arena, &v))
         as->is_full = true;
@@ -92,8 +90,6 @@ void cel_as_name(CelAssembler *as, const CelGraphNode *variable) {
     (void)CEL_APPEND(as, names, (CelSlotName){variable->immediate, name});
     as->is_full |= !name.ptr;
 }
-
-/* --- the result ------------------------------------------------------------------------ */
 
 /* false && … && …: the first false is the answer to all of them, and a || that waits behind
  * has to look at its right side. */

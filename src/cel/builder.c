@@ -1,4 +1,6 @@
-#include "cel/builder.h"
+/* Builder: the nodes of a tree while it is parsed. */
+
+#include "cel/parser-internal.h"
 
 #include <errno.h>
 

@@ -7,7 +7,7 @@
  * This waits until all types are settled. An argument that is dyn by then may be anything.
  */
 
-#include "cel/checker.h"
+#include "cel/check-internal.h"
 #include "cel/format.h"
 
 typedef struct FormatCall {

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "cel/checker.h"
+#include "cel/check-internal.h"
 #include "cel/limits.h"
 #include "cel/mistake.h"
 
@@ -22,8 +22,6 @@ static bool is_macro(const CelNode *node) {
 static uint32_t before(const CelTree *tree, uint32_t node) {
     return node - tree->nodes[node].size;
 }
-
-/* --- Names and selections --- */
 
 static void check_literal(CelChecker *checker, uint32_t i) {
     checker->notes[i].type = cel_type_of(checker->tree->nodes[i].literal);
@@ -75,8 +73,6 @@ static void check_select(CelChecker *checker, uint32_t i) {
     checker->notes[i].type = result;
 }
 
-/* --- Operators that are not calls --- */
-
 void cel_want_bool(CelChecker *checker, uint32_t node, Str hint) {
     const CelType *found = checker->notes[node].type;
 
@@ -111,8 +107,6 @@ static void check_conditional(CelChecker *checker, uint32_t i) {
             STR_FMT(cel_checker_type_text(checker, branches[1]))),
         STR("convert one of them, or write dyn(…) around both"));
 }
-
-/* --- Lists, maps and what looks like a record --- */
 
 /* The type of a literal's elements with one more; NULL: it is the first. What does not fit
  * together is dyn; whether that is allowed is looked at when all is known. */
@@ -192,8 +186,6 @@ static void check_struct(CelChecker *checker, uint32_t i) {
             cel_checker_printf(checker, "'%.*s' is not a message type", STR_FMT(name)),
             STR("records cannot be made in an expression; a map is written {'key': value}"));
 }
-
-/* --- The walk --- */
 
 static void check_typed(CelChecker *checker, uint32_t i) {
     switch ((CelNodeKind)checker->tree->nodes[i].kind) {
@@ -288,8 +280,6 @@ static bool prepare(CelChecker *checker) {
     checker->name = ARENA_RAW(checker->arena, char, container + 1 + longest_name(tree));
     return checker->children && checker->name;
 }
-
-/* --- When all is known --- */
 
 /* Types that are settled for good. Last of all, since a later node can say more of an earlier. */
 static void settle(CelChecker *checker) {

@@ -3,7 +3,7 @@
  * they are nodes of their own, with the types that the folds would have had.
  */
 
-#include "cel/checker.h"
+#include "cel/check-internal.h"
 
 void cel_own_binders(CelChecker *checker, uint32_t i) {
     const CelNode *macro = &checker->tree->nodes[i];

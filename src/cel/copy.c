@@ -1,3 +1,5 @@
+/* Copies of values into another arena, and their sizes. */
+
 #include "cel/copy.h"
 
 static bool add_size(CelValue v, size_t *left) {

@@ -3,7 +3,7 @@
  * size, and how large its result gets. How they grow is said by the libraries' tables.
  */
 
-#include "cel/cost-part.h"
+#include "cel/cost-internal.h"
 
 /* An optional is as large as what it holds. */
 static CelCostRange size_of_type(const CelType *type) {

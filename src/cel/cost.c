@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "cel/cost-part.h"
+#include "cel/cost-internal.h"
 #include "cel/mistake.h"
 
 typedef struct Estimate {
@@ -22,8 +22,6 @@ typedef struct Estimate {
 #define NAME_COST 1
 #define LIST_COST 10
 #define MAP_COST 30
-
-/* --- Sizes --- */
 
 static CelCostPart part_declared(const CelType *type, uint32_t max_size) {
     CelCostPart part = cel_cost_of_type(type);
@@ -43,8 +41,6 @@ static CelCostPart part_literal(const CelNode *node) {
 static const CelType *type_at(const Estimate *estimate, uint32_t i) {
     return estimate->checked->notes[i].type;
 }
-
-/* --- Calls --- */
 
 /* With several overloads in question, whatever any of them could cost. */
 static void estimate_call(Estimate *estimate, uint32_t i) {
@@ -79,8 +75,6 @@ static void estimate_call(Estimate *estimate, uint32_t i) {
     }
     part->cost = cost_sum(arguments, note->n_overloads > 0 ? own : cost_exactly(1));
 }
-
-/* --- Loops --- */
 
 /* What a fold costs besides what was written: once, and every time. */
 typedef struct LoopCost {
@@ -182,8 +176,6 @@ static void estimate_binder(Estimate *estimate, uint32_t i) {
         *part = cel_cost_of_type(type);
     part->cost = cost_exactly(0);
 }
-
-/* --- Everything else --- */
 
 static void estimate_name(Estimate *estimate, uint32_t i) {
     const CelNote *note = &estimate->checked->notes[i];
@@ -322,8 +314,6 @@ int cel_cost_estimate(const CelChecked *checked, Arena *scratch, CelCostRange *r
     *ret = estimate.parts[checked->tree->n_nodes - 1].cost;
     return 0;
 }
-
-/* --- What to say when it is too much --- */
 
 /* The first part over the limit has no part in it that is: children stand before their parent. */
 static uint32_t find_culprit(const Estimate *estimate, uint64_t limit) {

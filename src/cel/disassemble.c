@@ -1,5 +1,7 @@
+/* Disassembler: code as text, one instruction a line. */
+
 #include "cel/code.h"
-#include "cel/set.h"
+#include "cel/elements.h"
 #include "cel/type.h"
 
 #define OP_WIDTH 20

@@ -17,8 +17,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "cel/assemble.h"
-#include "cel/share.h"
+#include "cel/emit-internal.h"
 
 #define SCRATCH_MAX ((size_t)64 * 1024 * 1024)
 
@@ -60,8 +59,6 @@ static uint32_t emit(Emit *e, uint16_t op, uint32_t a, uint32_t b) {
     return cel_as_add(
         &e->as, (CelInstruction){op, (uint16_t)a, b}, node_of(e, work->node)->at, work->owner);
 }
-
-/* --- nodes, step by step ---------------------------------------------------------------- */
 
 static void recall(Emit *e, uint32_t shared) {
     uint32_t need = e->part_heights[shared], height = e->as.height;
@@ -374,8 +371,6 @@ static uint32_t emit_all(Emit *e) {
     }
     return e->as.is_full ? 0 : emit_part(e, e->root, OP_RETURN);
 }
-
-/* --- loops around the root --------------------------------------------------------------- */
 
 /* The slot of a LOCAL from outside. False: it has two already, for two loops of one level. */
 static bool add_outer(Emit *e, uint32_t local, uint32_t slot) {

@@ -3,7 +3,7 @@
  * that could have been anything is passed by; what remains is few enough for one line.
  */
 #include "base/visible.h"
-#include "cel/explain-part.h"
+#include "cel/explain-internal.h"
 #include "cel/explain.h"
 
 #define LEAVES_STACK_MAX 256 /* parts that wait; more are passed by */
@@ -29,8 +29,6 @@ static void push(Leaves *l, uint32_t node, uint32_t entry) {
     if (entry != CEL_NOT_SEEN && l->n_stack < LEAVES_STACK_MAX)
         l->stack[l->n_stack++] = (Visit){node, entry};
 }
-
-/* --- texts -------------------------------------------------------------------------------- */
 
 /* White space is one space; what asks for an optional (`[?'a']`, `.?a`) reads as if it did not. */
 static void print_source(const Leaves *l, uint32_t from, uint32_t to, Buf *out) {
@@ -115,8 +113,6 @@ static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
         arena_printf(l->parts.arena, "%.*s.size()", STR_FMT(text)),
         cel_int(v.kind == CEL_LIST ? v.list->n : v.map->n));
 }
-
-/* --- which parts decided ------------------------------------------------------------------ */
 
 /* The children whose value is like the whole's, from the last to the first. */
 static void push_alike(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {

@@ -4,7 +4,7 @@
  * for which part. A part's entry lies among those of the part around it, and what has none
  * was not needed.
  */
-#include "cel/explain-part.h"
+#include "cel/explain-internal.h"
 
 #define PARTS_MAX 4096 /* of one part */
 
@@ -23,8 +23,6 @@ uint32_t cel_explain_entry(const CelExplainParts *x, uint32_t around, uint32_t i
     }
     return found;
 }
-
-/* --- what is worth a line -------------------------------------------------------------- */
 
 static bool is_constant(const CelExplainParts *x, uint32_t number) {
     return cel_graph_node(x->graph, number)->op == OP_CONSTANT;
@@ -111,8 +109,6 @@ static bool is_same_line(const CelExplainParts *x, uint32_t parent, uint32_t i) 
         return is_named_bind(x, parent) && is_named_bind(x, i);
     return node->kind == outer->kind && (node->kind == CEL_NODE_AND || node->kind == CEL_NODE_OR);
 }
-
-/* --- parts of a part ------------------------------------------------------------------- */
 
 static void add_part(CelExplainParts *x, CelExplainPart item) {
     CelExplainPart *part = x->items.n < PARTS_MAX ? VEC_PUSH(&x->items, x->arena) : NULL;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "cel/explain-part.h"
+#include "cel/explain-internal.h"
 #include "cel/program.h"
 
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
@@ -32,8 +32,6 @@ typedef struct Explain {
     bool more[DEPTH_MAX + 1]; /* by depth: the branch goes on below */
     bool is_full;
 } Explain;
-
-/* --- lines ----------------------------------------------------------------------------- */
 
 static Str text_of(const Explain *x, uint32_t i) {
     const CelNode *node = cel_explain_node(&x->parts, i);
@@ -205,8 +203,6 @@ static void print_lines(const Explain *x, bool colour, Buf *out) {
     if (x->is_full || x->parts.is_full || x->parts.log->is_cut)
         buf_append(out, STR("… (there is more than this shows)\n"));
 }
-
-/* --- the run --------------------------------------------------------------------------- */
 
 int cel_explainer_init(CelExplainer *ret, const CelChecked *checked, CelGraph *graph,
     const CelOptions *options, Arena *arena, DiagList *diags) {

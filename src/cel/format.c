@@ -1,3 +1,5 @@
+/* The text of string.format(), read piece by piece. */
+
 #include "cel/format.h"
 
 #include "base/ascii.h"

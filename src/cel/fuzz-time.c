@@ -6,8 +6,7 @@
 
 #include "base/buf.h"
 #include "base/fuzz.h"
-#include "cel/duration.h"
-#include "cel/timestamp.h"
+#include "cel/time.h"
 
 static void check_timestamp(int64_t sec, uint32_t nanos) {
     _cleanup_(buf_done) Buf out = BUF_INIT(64);

@@ -211,8 +211,6 @@ void cel_graph_fold(CelGraph *graph, uint32_t number, uint32_t constant) {
     graph->nodes.items[number].folded = constant + 1;
 }
 
-/* --- for people ------------------------------------------------------------------------ */
-
 #define NAME_WIDTH 16
 #define TYPE_WIDTH 20
 #define OPERANDS_WIDTH 28

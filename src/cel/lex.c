@@ -60,8 +60,6 @@ static CelToken token_to(CelLexer *lexer, CelTokenKind kind, uint32_t to) {
     return token;
 }
 
-/* --- spaces and comments ------------------------------------------------- */
-
 static uint32_t line_end(const CelLexer *lexer, uint32_t at) {
     while (at < lexer->source.len && lexer->source.ptr[at] != '\n')
         at++;
@@ -103,8 +101,6 @@ static void skip_blank(CelLexer *lexer) {
         }
     }
 }
-
-/* --- numbers ------------------------------------------------------------- */
 
 /* Digits and, where there are some, their fraction and exponent. */
 static uint32_t decimal_end(const CelLexer *lexer, CelTokenKind *ret_kind) {
@@ -198,8 +194,6 @@ static CelToken lex_number(CelLexer *lexer) {
     return lex_number_tail(lexer, kind, end);
 }
 
-/* --- text ---------------------------------------------------------------- */
-
 CelQuote cel_quote_of(Str text) {
     CelQuote quote = {0};
     char mark;
@@ -292,8 +286,6 @@ static CelToken lex_quoted(CelLexer *lexer) {
     return token_to(lexer, CEL_TOKEN_QUOTED, byte_at(lexer, end) == '`' ? end + 1 : end);
 }
 
-/* --- words --------------------------------------------------------------- */
-
 bool cel_word_is_reserved(Str word) {
     static const Str reserved[] = {
         STR("as"),
@@ -348,8 +340,6 @@ static CelToken lex_word(CelLexer *lexer) {
     }
     return token_to(lexer, kind, end);
 }
-
-/* --- operators ----------------------------------------------------------- */
 
 /* Longest first. With a hint: not of this language, but what somebody means by it is. */
 static const struct {

@@ -1,12 +1,17 @@
 /*
- * Conversions: a type's name, called. Those from and to times are in lib-time.c.
+ * Conversions: a type's name, called, and base64. Those from and to times are in lib-time.c.
  *
- * What does not fit is an error, never the nearest value: uint(-1), int(1e99),
- * double("1e400"), string(b"\xff"). Only fractions are cut: int(-1.9) is -1.
+ * What does not fit is an error, never the nearest value: uint(-1), int(1e99), double("1e400"),
+ * string(b"\xff"). Only fractions are cut: int(-1.9) is -1. Decoding base64 is as lenient as
+ * cel-go's: padding may be missing, lines may be broken, and remaining bits do not matter
+ * (encoders_ext/decode/hello_without_padding).
  */
+
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/base64.h"
+#include "base/cleanup.h"
 #include "base/double.h"
 #include "base/utf8.h"
 #include "cel/library.h"
@@ -14,8 +19,6 @@
 #include "cel/operators.h"
 
 CEL_RETURNS(same, args[0])
-
-/* From numbers. */
 
 CEL_FUNCTION(int_from_uint) {
     return args[0].u <= INT64_MAX ? cel_int((int64_t)args[0].u) : cel_overflow_int(run);
@@ -60,8 +63,6 @@ CEL_FUNCTION(string_from_double) {
         return cel_exhausted(run);
     return cel_make_string(run, str_of(text, double_print(args[0].d, text)));
 }
-
-/* From text. */
 
 static CelValue fail_text(CelRun *run, Str text, const char *type, const char *why) {
     return cel_fail(run,
@@ -168,3 +169,35 @@ static const CelOverloadSpec overloads[] = {
 };
 
 CEL_LIBRARY(cel_conversions_library, "conversions", overloads);
+
+CEL_FUNCTION(decode) {
+    Str text = cel_str(args[0]);
+    _cleanup_(buf_done) Buf bytes = BUF_INIT(text.len);
+
+    if (!cel_charge_bytes(run, 2 * text.len))
+        return cel_exhausted(run);
+    if (!base64_decode_loose(text, &bytes))
+        return cel_fail(run, "illegal base64 data");
+    if (buf_error(&bytes))
+        return cel_no_memory(run);
+    return cel_make_bytes(run, buf_str(&bytes));
+}
+
+CEL_FUNCTION(encode) {
+    Str bytes = cel_str(args[0]);
+    _cleanup_(buf_done) Buf text = BUF_INIT(bytes.len / 3 * 4 + 4);
+
+    if (!cel_charge_bytes(run, 2 * bytes.len))
+        return cel_exhausted(run);
+    base64_encode(bytes, &text);
+    if (buf_error(&text))
+        return cel_no_memory(run);
+    return cel_make_string(run, buf_str(&text));
+}
+
+static const CelOverloadSpec encoders[] = {
+    {"base64.decode", "(string) -> bytes", decode, CEL_SIZED(BYTES, FIRST), .reads_text = true},
+    {"base64.encode", "(bytes) -> string", encode, CEL_SIZED(BYTES, TWICE), .reads_text = true},
+};
+
+CEL_LIBRARY(cel_encoders_library, "encoders", encoders);

@@ -15,11 +15,9 @@
 
 #include "base/double.h"
 #include "base/utf8.h"
-#include "cel/duration.h"
-#include "cel/items.h"
+#include "cel/elements.h"
 #include "cel/library.h"
-#include "cel/order.h"
-#include "cel/timestamp.h"
+#include "cel/time.h"
 #include "cel/type.h"
 
 /* A text that is made on the heap before it is a string of the run. */
@@ -29,8 +27,6 @@
 #define NUMBER_MAX (CEL_PRECISION_MAX + 320)
 
 #define TIME_FUEL 4 /* to print a timestamp or a duration */
-
-/* Numbers. */
 
 static void append_digits(uint64_t n, bool is_negative, unsigned base, bool is_upper, Buf *out) {
     const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
@@ -105,8 +101,6 @@ static void append_precise(CelValue v, const CelFormatPiece *piece, Buf *out) {
     if (n > 0)
         buf_append(out, str_take(str_of(text, (size_t)n), sizeof(text) - 1));
 }
-
-/* Text. */
 
 static void append_hex(Str bytes, bool is_upper, Buf *out) {
     const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
@@ -264,8 +258,6 @@ static CelValue append_value(CelRun *run, CelValue v, Buf *out) {
     }
     return cel_null();
 }
-
-/* Clauses. */
 
 /* The same for a clause other than %s. The digits of %f and %e are made one by one, those
  * before the point too. */

@@ -18,8 +18,6 @@
 #define LABEL_MAX 63
 #define SUBDOMAIN_MAX 253
 
-/* --- messages --------------------------------------------------------------- */
-
 typedef struct Messages {
     CelRun *run; /* memory for the ones that are not static */
     Str texts[MESSAGES_MAX];
@@ -55,8 +53,6 @@ static void complain(Messages *messages, Str text) {
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
     "'.', and " ALNUM_ENDS                                                                         \
     " (e.g. 'MyValue',  or 'my_value',  or '12345', " USED("(" NAME_PATTERN ")?")
-
-/* --- names ------------------------------------------------------------------ */
 
 static bool is_label(Str text) {
     for (size_t i = 0; i < text.len; i++) {
@@ -180,8 +176,6 @@ static void check_label_value(Str text, Messages *messages) {
         complain(messages, STR(NOT_VALUE));
 }
 
-/* --- other texts ------------------------------------------------------------ */
-
 static void check_uri(Str text, Messages *messages) {
     _cleanup_(buf_done) Buf out = BUF_INIT(CEL_URL_FAULT_MAX);
     CelUrlFault fault;
@@ -294,8 +288,6 @@ static void check_datetime(Str text, Messages *messages) {
         !is_clock(str_skip(str_take(text, end), at + 1)))
         complain(messages, STR("invalid datetime"));
 }
-
-/* --- the table -------------------------------------------------------------- */
 
 #define FORMATS(X)                                                                                 \
     X(dns1123Label, check_label)                                                                   \

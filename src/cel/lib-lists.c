@@ -7,13 +7,9 @@
  */
 #include <inttypes.h>
 
-#include "cel/items.h"
+#include "cel/elements.h"
 #include "cel/library.h"
-#include "cel/members.h"
 #include "cel/operators.h"
-#include "cel/order.h"
-
-/* Parts. */
 
 CEL_FUNCTION(slice) {
     int64_t start = args[1].i, end = args[2].i;
@@ -147,8 +143,6 @@ CEL_FUNCTION(sort_by_keys) {
             args[1].list->n);
     return sort_by(run, items, keys, args[0].list->n);
 }
-
-/* Building. */
 
 /* One level flatter; *is_flat says whether no list is left inside. */
 static CelValue flatten_once(CelRun *run, const CelList *list, bool *is_flat) {

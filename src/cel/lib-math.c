@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "cel/items.h"
+#include "cel/elements.h"
 #include "cel/library.h"
 #include "cel/operators.h"
 

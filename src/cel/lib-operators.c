@@ -44,8 +44,6 @@ BINARY(index_map)
 BINARY(in_list)
 BINARY(in_map)
 
-/* Joining. */
-
 static CelValue join_text(CelRun *run, CelValue a, CelValue b) {
     size_t len = (size_t)a.len + b.len;
     char *text;

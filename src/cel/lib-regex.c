@@ -81,8 +81,6 @@ CEL_FUNCTION(matches) {
     return r < 0 ? cel_no_memory(run) : cel_bool(r);
 }
 
-/* Searching. */
-
 typedef struct Search {
     CelRun *run;
     RegexScan *scan;

@@ -4,9 +4,8 @@
  * Small lists are compared element by element; for larger ones the elements of one side are
  * hashed first, so that the work grows with the sum of the sizes, not with their product.
  */
-#include "cel/items.h"
+#include "cel/elements.h"
 #include "cel/library.h"
-#include "cel/members.h"
 
 #define SETS_HASH_MIN 64 /* comparisons from which on hashing is worth it */
 

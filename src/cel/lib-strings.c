@@ -9,12 +9,10 @@
 #include <inttypes.h>
 
 #include "base/utf8.h"
-#include "cel/items.h"
+#include "cel/elements.h"
 #include "cel/library.h"
 
 #define NOWHERE SIZE_MAX
-
-/* Code points and bytes. */
 
 /* The offset at which code point @index starts; s.len for the one after the last, NOWHERE
  * beyond that. */
@@ -52,8 +50,6 @@ static CelValue part_of(Str s, size_t from, size_t to) {
     return cel_string(from < to ? str_of(s.ptr + from, to - from) : STR(""));
 }
 
-/* Results. */
-
 static CelValue out_of_range(CelRun *run, int64_t index) {
     return cel_fail(run, "index out of range: %" PRId64, index);
 }
@@ -75,8 +71,6 @@ static char *text_begin(CelRun *run, size_t len, CelValue *ret_error) {
 static char *put(char *at, Str s) {
     return s.len > 0 ? (char *)memcpy(at, s.ptr, s.len) + s.len : at;
 }
-
-/* Parts. */
 
 CEL_FUNCTION(char_at) {
     Str s = cel_str(args[0]);
@@ -216,8 +210,6 @@ CEL_FUNCTION(last_index_of_from) {
     return from < s.len ? find_last(run, s, part, from) : cel_int(-1);
 }
 
-/* Letters. */
-
 static CelValue change_case(CelRun *run, CelValue v, char first, char last) {
     Str s = cel_str(v);
     CelValue error;
@@ -288,8 +280,6 @@ CEL_FUNCTION(quote) {
     *at = '"';
     return cel_string(str_of(text, len));
 }
-
-/* Splitting and joining. */
 
 /* Where the next @old in @rest is, or NOWHERE. An empty one is before every code point and
  * at the end. */

@@ -9,9 +9,8 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
-#include "cel/duration.h"
 #include "cel/library.h"
-#include "cel/timestamp.h"
+#include "cel/time.h"
 #include "cel/zone.h"
 
 #define PRINT_MAX ((size_t)48) /* the longest timestamp has 30, the longest duration 21 */
@@ -20,8 +19,6 @@
 #define ZONE_FUEL 4
 #define NO_ZONE_FUEL 100 /* the host may have looked on a disk */
 
-/* --- errors ----------------------------------------------------------------- */
-
 static CelValue timestamp_overflow(CelRun *run) {
     return cel_fail(run, "timestamp overflow: out of the range of years 1 to 9999");
 }
@@ -29,8 +26,6 @@ static CelValue timestamp_overflow(CelRun *run) {
 static CelValue duration_overflow(CelRun *run) {
     return cel_fail(run, "duration overflow: out of the range of 292 years");
 }
-
-/* --- conversions ------------------------------------------------------------ */
 
 CEL_RETURNS(same, args[0])
 
@@ -90,8 +85,6 @@ CEL_FUNCTION(string_from_duration) {
     return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
 }
 
-/* --- arithmetic ------------------------------------------------------------- */
-
 static CelValue add_to_timestamp(CelRun *run, CelValue timestamp, CelValue duration) {
     if (!cel_timestamp_add(&timestamp.i, &timestamp.len, duration.i))
         return timestamp_overflow(run);
@@ -134,8 +127,6 @@ CEL_FUNCTION(subtract_timestamps) {
         return duration_overflow(run);
     return cel_duration(ns);
 }
-
-/* --- zones ------------------------------------------------------------------ */
 
 static bool take_two_digits(Str *text, int max, int *ret) {
     size_t n = 0;
@@ -192,8 +183,6 @@ static CelValue unknown_zone(CelRun *run, Str name) {
         STR("names are those of the IANA database, like Europe/Berlin, and need the system's "
             "zone files (package tzdata); UTC and offsets like +02:00 always work"));
 }
-
-/* --- parts ------------------------------------------------------------------ */
 
 static CelValue part_in_utc(const CelValue *args, CelTimePart part) {
     return cel_int(cel_timestamp_part(args[0].i, args[0].len, part));

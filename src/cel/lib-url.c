@@ -12,8 +12,6 @@ static const CelUrl *url_of(CelValue v) {
     return v.opaque;
 }
 
-/* --- reading ---------------------------------------------------------------- */
-
 static CelValue no_url(CelRun *run, Str text, const CelUrlFault *fault) {
     _cleanup_(buf_done) Buf out = BUF_INIT(CEL_URL_FAULT_MAX);
 
@@ -45,15 +43,11 @@ CEL_FUNCTION(is_url) {
     return cel_bool(cel_url_check(cel_str(args[0]), NULL));
 }
 
-/* --- parts ------------------------------------------------------------------ */
-
 CEL_RETURNS(get_scheme, cel_string(url_of(args[0])->scheme))
 CEL_RETURNS(get_host, cel_string(url_of(args[0])->host))
 CEL_RETURNS(get_hostname, cel_string(url_of(args[0])->hostname))
 CEL_RETURNS(get_port, cel_string(url_of(args[0])->port))
 CEL_RETURNS(get_path, cel_string(url_of(args[0])->path))
-
-/* --- the query -------------------------------------------------------------- */
 
 typedef struct Parameter {
     CelValue name, value;
@@ -170,8 +164,6 @@ CEL_FUNCTION(get_query) {
     }
     return make_map(&query);
 }
-
-/* --- the kind --------------------------------------------------------------- */
 
 static bool url_equal(const void *a, const void *b) {
     return str_eq(((const CelUrl *)a)->text, ((const CelUrl *)b)->text);

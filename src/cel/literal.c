@@ -6,7 +6,7 @@
  * written (CR, CRLF), also in raw text: as cel-go does it.
  */
 
-#include "cel/literal.h"
+#include "cel/parser-internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,8 +14,6 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
-
-/* --- numbers ------------------------------------------------------------- */
 
 /* UINT32_MAX: it is none. */
 static unsigned digit_value(char c) {
@@ -96,8 +94,6 @@ int cel_literal_number(
                                         : read_int(lexer, token, is_negative);
     return 0;
 }
-
-/* --- text ---------------------------------------------------------------- */
 
 typedef struct Unescape {
     const CelLexer *lexer;

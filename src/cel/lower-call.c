@@ -5,8 +5,8 @@
  * are certain; otherwise it is called, and looks first.
  */
 #include "cel/copy.h"
-#include "cel/lower.h"
-#include "cel/set.h"
+#include "cel/elements.h"
+#include "cel/lower-internal.h"
 
 /* Whether @overload takes the arguments: 1 surely, 0 surely not, -1 depends on the run. */
 static int overload_fits(const CelLower *l, const CelPart *part, const CelOverload *overload) {

@@ -1,8 +1,13 @@
 /*
  * Adding nodes, and computing those that are constant.
+ *
+ * A node whose arguments are constants is emitted and run like any other code, with little fuel: no
+ * operation is implemented twice. An error is never folded: it happens when a run gets there.
  */
-#include "cel/fold.h"
-#include "cel/lower.h"
+
+#include "cel/copy.h"
+#include "cel/lower-internal.h"
+#include "cel/machine.h"
 #include "cel/mistake.h"
 
 uint8_t cel_lower_kind(const CelLower *l, uint32_t number) {
@@ -145,4 +150,40 @@ uint32_t cel_lower_unary(
     node.n_args = 1;
     node.type = type;
     return cel_lower_add(l, part, &node);
+}
+
+static CelValue run_once(const CelCode *code, Arena *arena, int64_t *fuel) {
+    int64_t given = *fuel < CEL_FOLD_FUEL ? *fuel : CEL_FOLD_FUEL;
+    CelRun run = CEL_RUN(arena);
+    CelValue v;
+
+    run.fuel = given;
+    v = cel_run(code, &run, NULL);
+    *fuel -= given - run.fuel;
+    return run.limit ? cel_absent() : v;
+}
+
+/* A part of a constant was as large before. */
+static size_t size_max(uint16_t op) {
+    bool is_part = op >= OP_FIELD && op <= OP_OPT_INDEX;
+
+    return is_part || op == OP_LIST || op == OP_MAP ? CEL_FOLD_LITERAL_MAX : CEL_FOLD_BYTES_MAX;
+}
+
+/* What a library made of its own kind, or a host of its records, cannot be copied from one
+ * arena to another, so it is made again where it can stay. */
+CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
+    CelEmitOptions options = {.flat = true};
+    Arena *arena = cel_graph_arena(graph);
+    CelCode *code;
+    CelValue v;
+
+    if (cel_emit(graph, number, &options, arena, &code) < 0)
+        return cel_absent();
+    v = run_once(code, arena, fuel);
+    if (v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
+        return v;
+    if (cel_value_size(v, size_max(cel_graph_node(graph, number)->op)) == SIZE_MAX)
+        return cel_absent();
+    return cel_value_has_opaque(v) ? run_once(code, cel_graph_keep(graph), fuel) : v;
 }

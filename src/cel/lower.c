@@ -10,12 +10,9 @@
  */
 #include <errno.h>
 
-#include "cel/fold.h"
 #include "cel/limits.h"
-#include "cel/lower.h"
+#include "cel/lower-internal.h"
 #include "cel/mistake.h"
-
-/* --- names ------------------------------------------------------------------------------- */
 
 static uint32_t lower_variable(CelLower *l, const CelPart *part) {
     const CelVariable *variable = part->note->variable;
@@ -37,8 +34,6 @@ static uint32_t lower_unknown(CelLower *l, const CelPart *part) {
         part,
         arena_printf(cel_graph_arena(l->graph), "undeclared reference to '%.*s'", STR_FMT(name)));
 }
-
-/* --- composites -------------------------------------------------------------------------- */
 
 /* @note: of the variable's name, which stands right before what selects from it. */
 static bool is_composite(const CelLower *l, const CelNote *note) {
@@ -86,8 +81,6 @@ static uint32_t lower_composite_field(CelLower *l, const CelPart *part) {
     return number;
 }
 
-/* --- parts ------------------------------------------------------------------------------- */
-
 /* a.b, a.?b, has(a.b): of a record by number, of everything else by name. */
 static uint32_t lower_select(CelLower *l, const CelPart *part) {
     static const uint16_t ops[CEL_N_NODES][2] = {
@@ -104,8 +97,6 @@ static uint32_t lower_select(CelLower *l, const CelPart *part) {
     node.immediate = is_field ? part->note->field : 0;
     return cel_lower_add(l, part, &node);
 }
-
-/* --- what does not evaluate everything ------------------------------------------------- */
 
 /* false && x is false, and so is x && false: an error of x is absorbed. true && x is x, when x is
  * surely a bool: otherwise it would be an error. || the same with true and false exchanged. */
@@ -129,8 +120,6 @@ static uint32_t lower_conditional(CelLower *l, const CelPart *part) {
 
     return cel_lower_choice(l, &node);
 }
-
-/* --- macros ---------------------------------------------------------------------------- */
 
 static const uint16_t loop_ops[CEL_N_NODES] = {
     [CEL_NODE_ALL] = OP_ALL,
@@ -204,8 +193,6 @@ static uint32_t lower_opt_map(CelLower *l, const CelPart *part, bool is_flat) {
         return CEL_NO_NODE;
     return cel_lower_choice(l, &node);
 }
-
-/* --- the loop -------------------------------------------------------------------------- */
 
 static uint32_t lower_by_kind(CelLower *l, const CelPart *part) {
     CelGraphNode node;

@@ -18,12 +18,10 @@
 
 #include <stdalign.h>
 
-#include "cel/call.h"
+#include "cel/elements.h"
 #include "cel/limits.h"
-#include "cel/loop.h"
+#include "cel/machine-internal.h"
 #include "cel/operators.h"
-#include "cel/select.h"
-#include "cel/set.h"
 #include "cel/type.h"
 
 #define ROOM_ON_STACK 2048 /* bytes; more comes from the run's arena */

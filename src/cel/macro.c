@@ -6,7 +6,7 @@
  * nothing moves. Only cel.bind() and cel.block() put the value before the variable.
  */
 
-#include "cel/macro.h"
+#include "cel/parser-internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,8 +28,6 @@ struct Macro {
     bool has_predicate;
     const char *prefix; /* of a hidden name */
 };
-
-/* --- arguments ----------------------------------------------------------- */
 
 /* The node numbers of the arguments' roots. There are MACRO_ARGS_MAX at most. */
 static void find_args(const CelBuilder *builder, const CelCall *call, uint32_t *ret) {
@@ -69,8 +67,6 @@ static bool bind_variable(CelBuilder *builder, uint32_t i, const char *hint) {
     return true;
 }
 
-/* --- has ----------------------------------------------------------------- */
-
 static bool expand_has(CelBuilder *builder, const Macro *macro, CelCall *call) {
     CelNode *node = cel_builder_last(builder);
 
@@ -88,8 +84,6 @@ static bool expand_has(CelBuilder *builder, const Macro *macro, CelCall *call) {
     node->to = call->span.to;
     return true;
 }
-
-/* --- loops --------------------------------------------------------------- */
 
 static void check_different(CelBuilder *builder, const uint32_t *args) {
     const CelNode *nodes = builder->nodes.items;
@@ -167,8 +161,6 @@ static bool expand_sort_by(CelBuilder *builder, const Macro *macro, CelCall *cal
     return true;
 }
 
-/* --- cel.bind ------------------------------------------------------------ */
-
 /* cel, name, value …, body … becomes value …, name, body …, BIND. */
 static bool expand_bind(CelBuilder *builder, const Macro *macro, CelCall *call) {
     CelNode *nodes = builder->nodes.items, *node, binder;
@@ -190,8 +182,6 @@ static bool expand_bind(CelBuilder *builder, const Macro *macro, CelCall *call) 
     node->n_binders = 1;
     return true;
 }
-
-/* --- cel.block: what an optimiser makes of common parts ------------------- */
 
 /* A small whole number, as cel.index(0) takes. */
 static bool read_index(CelBuilder *builder, uint32_t i, int64_t *ret) {
@@ -305,8 +295,6 @@ static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call)
     return true;
 }
 
-/* --- math.least, math.greatest ------------------------------------------- */
-
 /* What is plainly no number, as cel-go refuses it: in a list of anything nobody else would. */
 static void check_numbers(CelBuilder *builder, const CelCall *call) {
     uint32_t root = cel_builder_next(builder) - 1;
@@ -347,8 +335,6 @@ static bool expand_many(CelBuilder *builder, const Macro *macro, CelCall *call) 
     call->n_args = 1;
     return false;
 }
-
-/* --- the table ----------------------------------------------------------- */
 
 #define LOOP(word, args, node, binders, predicate)                                                 \
     {                                                                                              \

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "cel/checker.h"
+#include "cel/check-internal.h"
 
 #define NEAREST_SHOWN 3
 
@@ -38,8 +38,6 @@ static bool is_one_of(Str op, const char *set) {
 static bool is_comparison(const Mismatch *mismatch) {
     return is_one_of(mismatch->op, "== != < <= > >=");
 }
-
-/* --- How calls look --- */
 
 /* Types of arguments are as known by now; those of declarations keep their parameters. */
 static void append_types(const CelType *const *types, size_t n, Buf *out) {
@@ -85,8 +83,6 @@ static void append_call(
     append_types(types + is_receiver, n - is_receiver, out);
     buf_append_char(out, ')');
 }
-
-/* --- Which overloads come near --- */
 
 /* How many arguments @overload would take, the first counting twice; -1: it is called another
  * way. */
@@ -145,8 +141,6 @@ static void append_shapes(const Mismatch *mismatch, Buf *out) {
         append_call(mismatch, overload->is_receiver, overload->args, overload->n_args, out);
     }
 }
-
-/* --- Rules of thumb --- */
 
 /* The argument of the one of two that has @kind; SIZE_MAX: neither or both. */
 static size_t only_one(const Mismatch *mismatch, CelTypeKind kind) {
@@ -368,8 +362,6 @@ static Str (*const rules_of_thumb[])(const Mismatch *mismatch) = {
     hint_in,
     hint_member,
 };
-
-/* --- The message --- */
 
 static void append_hint(const Mismatch *mismatch, Buf *out) {
     bool has_shape = false;

@@ -1,3 +1,5 @@
+/* Errors in the text of an expression, and their places. */
+
 #include "cel/mistake.h"
 
 #include <stdarg.h>

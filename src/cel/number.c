@@ -1,3 +1,5 @@
+/* Numbers as text and between kinds. */
+
 #include "cel/number.h"
 
 #include "base/ascii.h"

@@ -3,8 +3,7 @@
  * must come.
  */
 
-#include "cel/literal.h"
-#include "cel/parser.h"
+#include "cel/parser-internal.h"
 
 static CelSpan span_of(CelToken token) {
     return (CelSpan){.from = token.from, .to = token.to, .at = token.from};
@@ -23,8 +22,6 @@ static CelTokenKind peek(const CelParser *parser) {
     ahead.mistakes = &ignored;
     return cel_lex_next(&ahead).kind;
 }
-
-/* --- literals ------------------------------------------------------------ */
 
 static void add_literal(CelParser *parser, CelSpan span, CelValue value) {
     CelNode *node = cel_builder_add(

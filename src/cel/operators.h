@@ -1,17 +1,17 @@
 #pragma once
 
 /*
- * Operators: what each typed operation does, once.
+ * Operators: each typed operation once, for the machine's instructions and for the functions behind
+ * the operators' names (lib-operators.c); a.b, has(a.b) and a.?b of any kind of value.
  *
- * The machine's instructions and the functions behind the operators' names (lib-operators.c)
- * are both made of these. The kinds of the arguments are certain here, except where it says
- * otherwise. Each returns a value or an error.
- *
- * Overflow is an error for + - * and unary minus, and for the two quotients that have no
- * result (INT64_MIN / -1, anything by 0); doubles go on to infinities and NaN.
+ * Each returns a value or an error. The kinds of the arguments are certain, except where it says
+ * otherwise. Overflow is an error for + - * and unary minus, and for the quotients that have no
+ * result (INT64_MIN / -1, anything by 0); doubles go on to infinities and NaN. Maps and records
+ * have fields; an optional selects from its value, and the result is an optional as well.
  */
 
 #include "cel/run.h"
+#include "cel/type.h"
 #include "cel/value.h"
 
 /* Out of line: what goes wrong, and what is rare. */
@@ -227,5 +227,43 @@ CelValue cel_op_in_list(CelRun *run, CelValue a, CelValue b);
 static inline CelValue cel_op_in_map(CelRun *run, CelValue a, CelValue b) {
     CelValue found = cel_map_find(b.map, a, run);
 
+    return found.kind != CEL_ERROR ? cel_bool(found.kind != CEL_ABSENT) : found;
+}
+
+/* @key is a string. */
+CelValue cel_select(CelRun *run, CelValue v, CelValue key);
+CelValue cel_test_select(CelRun *run, CelValue v, CelValue key);
+CelValue cel_opt_select(CelRun *run, CelValue v, CelValue key);
+
+/* The error of what has no fields at all. */
+CelValue cel_no_fields(CelRun *run, CelValue v);
+
+/* The error when @field of @record is not set. */
+CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field);
+
+/* The same by the number of a record's field, which was found in the declared type. A host that
+ * gives something else, or a record of a type with fewer fields, gets no further than this. */
+
+static inline bool cel_has_field(CelValue v, uint32_t field) {
+    return v.kind == CEL_RECORD && field < v.record->type->n_fields;
+}
+
+CelValue cel_opt_field(CelRun *run, CelValue v, uint32_t field);
+
+static inline CelValue cel_field(CelRun *run, CelValue v, uint32_t field) {
+    CelValue found;
+
+    if (!cel_has_field(v, field))
+        return cel_no_fields(run, v);
+    found = v.record->type->get(v.record, field, run);
+    return found.kind != CEL_ABSENT ? found : cel_no_such_field(run, v.record, field);
+}
+
+static inline CelValue cel_test_field(CelRun *run, CelValue v, uint32_t field) {
+    CelValue found;
+
+    if (!cel_has_field(v, field))
+        return cel_no_fields(run, v);
+    found = v.record->type->get(v.record, field, run);
     return found.kind != CEL_ERROR ? cel_bool(found.kind != CEL_ABSENT) : found;
 }

@@ -4,7 +4,7 @@
  * The result has the type they agree on, or dyn.
  */
 
-#include "cel/checker.h"
+#include "cel/check-internal.h"
 
 typedef struct Call {
     uint32_t node;

@@ -16,7 +16,7 @@
 
 #include "base/utf8.h"
 #include "cel/limits.h"
-#include "cel/parser.h"
+#include "cel/parser-internal.h"
 
 void cel_parser_advance(CelParser *parser) {
     parser->previous = parser->token;
@@ -29,8 +29,6 @@ bool cel_parser_take(CelParser *parser, CelTokenKind kind) {
     cel_parser_advance(parser);
     return true;
 }
-
-/* --- behind an operand --------------------------------------------------- */
 
 static void read_binary(CelParser *parser) {
     cel_parser_settle(parser);
@@ -225,8 +223,6 @@ static void read_operator(CelParser *parser) {
             cel_parser_blame_operator(parser);
     }
 }
-
-/* --- the whole ----------------------------------------------------------- */
 
 /* Whether the text can be looked at at all. */
 static bool check_source(CelMistakes *mistakes) {

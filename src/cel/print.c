@@ -7,9 +7,8 @@
 
 #include "base/double.h"
 #include "base/utf8.h"
-#include "cel/duration.h"
 #include "cel/run.h"
-#include "cel/timestamp.h"
+#include "cel/time.h"
 #include "cel/type.h"
 #include "cel/value.h"
 
@@ -22,8 +21,6 @@ typedef struct Printer {
 static bool is_full(const Printer *p) {
     return p->out->len > p->limit || buf_error(p->out) != 0;
 }
-
-/* Text. */
 
 /* What follows a backslash in short; 0: nothing. */
 static char short_escape(uint32_t c) {
@@ -77,8 +74,6 @@ static void print_bytes(Printer *p, Str bytes) {
     }
     buf_append_char(p->out, '"');
 }
-
-/* Numbers and times. */
 
 static void print_double(Printer *p, double d) {
     char text[DOUBLE_TEXT_MAX];

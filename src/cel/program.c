@@ -1,3 +1,5 @@
+/* Compiling: text to tree, types, cost, graph and code. */
+
 #include "cel/program.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "cel/parser.h"
+#include "cel/parser-internal.h"
 
 #define BLAME(parser, ...)                                                                         \
     do {                                                                                           \
@@ -36,8 +36,6 @@ void cel_parser_settle(CelParser *parser) {
     if (parser->depth <= parser->quiet_depth)
         parser->mistakes.is_quiet = false;
 }
-
-/* --- words --------------------------------------------------------------- */
 
 typedef struct Found {
     char text[48];
@@ -90,8 +88,6 @@ static char closing_text(const CelParser *parser, const CelOpen *open) {
 
     return c == '(' ? ')' : c == '[' ? ']' : '}';
 }
-
-/* --- operands ------------------------------------------------------------ */
 
 static void blame_empty(CelParser *parser, const CelOpen *top) {
     CelSpan at = found_span(parser);
@@ -218,8 +214,6 @@ void cel_parser_blame_sign(CelParser *parser) {
         "put brackets around what the first one is for",
         "'!' and '-' cannot follow each other");
 }
-
-/* --- operators ----------------------------------------------------------- */
 
 /* Words that other languages have for operators. */
 static const struct {
@@ -387,8 +381,6 @@ void cel_parser_blame_selector(CelParser *parser) {
         cel_parser_advance(parser);
 }
 
-/* --- fields, keys, elements ---------------------------------------------- */
-
 void cel_parser_blame_field(CelParser *parser) {
     CelOpen *top = cel_parser_top(parser);
     CelSpan at = found_span(parser);
@@ -477,8 +469,6 @@ void cel_parser_blame_choice(CelParser *parser) {
         "a ? (b ? c : d) : e",
         "a conditional between '?' and ':' must stand in brackets");
 }
-
-/* --- brackets ------------------------------------------------------------ */
 
 /* Whether some bracket that is open is closed by the next token. */
 static bool has_opening(const CelParser *parser) {

@@ -7,8 +7,7 @@
 #include <errno.h>
 
 #include "cel/limits.h"
-#include "cel/macro.h"
-#include "cel/parser.h"
+#include "cel/parser-internal.h"
 
 enum {
     PRECEDENCE_OR = 1,
@@ -43,8 +42,6 @@ static const struct {
 unsigned cel_precedence(CelTokenKind kind) {
     return operators[kind].precedence;
 }
-
-/* --- opening ------------------------------------------------------------- */
 
 /* Counts a new bracket or conditional; stops the builder at the ceiling. */
 static void count_nesting(CelParser *parser, CelOpenKind kind) {
@@ -92,8 +89,6 @@ CelOpen *cel_parser_open(CelParser *parser, CelOpenKind kind, bool takes_last) {
         cel_parser_advance(parser);
     return open;
 }
-
-/* --- operators ----------------------------------------------------------- */
 
 static void add_operator(CelParser *parser, const CelOpen *open, CelNodeKind kind, uint32_t n) {
     CelSpan span = {
@@ -169,8 +164,6 @@ CelOpen *cel_parser_reduce_all(CelParser *parser) {
         reduce_top(parser);
     return cel_parser_top(parser);
 }
-
-/* --- brackets ------------------------------------------------------------ */
 
 /* Puts an OPTIONAL around the element or value that a '?' was written before. */
 static void wrap_optional(CelParser *parser, const CelOpen *open) {

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "cel/checker.h"
+#include "cel/check-internal.h"
 
 /* The last SELECT of the chain that starts at @node: each is right behind what it selects from. */
 static uint32_t chain_end(const CelTree *tree, uint32_t node) {

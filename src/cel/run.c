@@ -145,8 +145,6 @@ CelValue cel_no_such_thing(CelRun *run, const char *what, Str name) {
         run, arena_printf(run->arena, "%s %.*s is absent", what, STR_FMT(cel_excerpt(name))));
 }
 
-/* Text. */
-
 static CelValue make_text(CelRun *run, CelKind kind, Str text) {
     char *copy;
 
@@ -169,8 +167,6 @@ CelValue cel_make_string(CelRun *run, Str text) {
 CelValue cel_make_bytes(CelRun *run, Str bytes) {
     return make_text(run, CEL_BYTES, bytes);
 }
-
-/* Containers. */
 
 static CelValue too_deep(CelRun *run) {
     return cel_fail(run, "lists and maps inside each other deeper than %d", CEL_VALUE_DEPTH_MAX);

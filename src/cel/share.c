@@ -1,4 +1,6 @@
-#include "cel/share.h"
+/* Finds the parts of an expression that are computed once and remembered. */
+
+#include "cel/emit-internal.h"
 
 #include <errno.h>
 

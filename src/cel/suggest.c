@@ -4,7 +4,7 @@
  */
 
 #include "base/ascii.h"
-#include "cel/checker.h"
+#include "cel/check-internal.h"
 
 #define FIELDS_SHOWN 12 /* a record with more is not listed */
 

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/test-assert.h"
-#include "cel/literal.h"
+#include "cel/parser-internal.h"
 
 #define BUDGET ((size_t)1 << 20)
 

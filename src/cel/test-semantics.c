@@ -8,7 +8,7 @@
  * Only what the engine decides is said twice: names, order, laziness, absorption, loops. Functions
  * are the libraries' own in both.
  */
-#include "cel/select.h"
+#include "cel/operators.h"
 #include "cel/test-fixture.h"
 #include "cel/test-random.h"
 

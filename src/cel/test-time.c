@@ -1,8 +1,7 @@
 #include "cel/test-library.h"
 
 #include "base/calendar.h"
-#include "cel/duration.h"
-#include "cel/timestamp.h"
+#include "cel/time.h"
 #include "cel/zone.h"
 
 /* --- durations -------------------------------------------------------------- */

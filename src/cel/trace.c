@@ -1,3 +1,5 @@
+/* The log of a traced run: each value, with the parts it was made of. */
+
 #include "cel/trace.h"
 
 #include <errno.h>

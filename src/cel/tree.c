@@ -1,3 +1,5 @@
+/* Trees: children, operators and names. */
+
 #include "cel/tree.h"
 
 #include "base/cleanup.h"

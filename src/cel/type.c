@@ -1,3 +1,5 @@
+/* Types: the simple ones, and those made of others. */
+
 #include "cel/type.h"
 
 #include <string.h>

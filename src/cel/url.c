@@ -14,8 +14,6 @@
 
 #define IPV6_MAX 64 /* bytes of an address in text */
 
-/* --- which byte may stand where --------------------------------------------- */
-
 typedef enum Place {
     IN_PATH = 1,
     IN_HOST = 2,
@@ -109,8 +107,6 @@ static bool check_escapes(Str text, Place place, CelUrlFault *fault) {
     }
     return true;
 }
-
-/* --- cutting ---------------------------------------------------------------- */
 
 typedef struct Parts {
     Str scheme, opaque, user, host, path, query; /* as written */
@@ -293,8 +289,6 @@ bool cel_url_check(Str text, CelUrlFault *ret_fault) {
     return cut(text, true, &parts, ret_fault ? ret_fault : &fault);
 }
 
-/* --- one spelling ----------------------------------------------------------- */
-
 /* Appends @text with its escapes undone; they are known to be good. */
 static void unescape(Str text, bool is_query, Buf *out) {
     for (size_t i = 0; i < text.len; i++) {
@@ -397,8 +391,6 @@ bool cel_url_unescape_query(Str text, Buf *out) {
     return true;
 }
 
-/* --- a URL ------------------------------------------------------------------ */
-
 /* The text of a scratch buffer, copied; the buffer is empty again. */
 static Str keep(Buf *buf, Arena *arena) {
     Str copy = buf_error(buf) ? STR_NULL : arena_copy(arena, buf_str(buf));
@@ -454,8 +446,6 @@ const CelUrl *cel_url_parse(Str text, Arena *arena, CelUrlFault *ret_fault) {
     *ret_fault = (CelUrlFault){0};
     return build(&parts, fragment, text.len, arena);
 }
-
-/* --- why not ---------------------------------------------------------------- */
 
 /* As Go quotes: what is no UTF-8, which a part cut inside a code point is not, byte by byte. */
 static void print_quoted(Str text, Buf *out) {

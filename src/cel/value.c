@@ -93,8 +93,6 @@ CelOrder cel_compare(CelValue a, CelValue b) {
     }
 }
 
-/* Maps. */
-
 static CelValue whole_key(double d) {
     if (!(d >= -TWO_63 && d < TWO_64) || d != trunc(d))
         return cel_absent();
@@ -326,8 +324,6 @@ static bool equal_at(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
 bool cel_equal(CelValue a, CelValue b, CelRun *run) {
     return equal_at(a, b, run, 0);
 }
-
-/* What each kind is. */
 
 const CelOpaque *cel_opaque_of_kind(CelKind kind) {
     static const CelOpaque *const opaques[CEL_N_KINDS] = {

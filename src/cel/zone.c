@@ -42,8 +42,6 @@ struct CelZone {
     Rule rule;
 };
 
-/* --- the rule --------------------------------------------------------------- */
-
 static bool take_char(Str *text, char c) {
     if (text->len == 0 || text->ptr[0] != c)
         return false;
@@ -178,8 +176,6 @@ static int32_t rule_offset(const Rule *rule, int64_t sec) {
     return is_summer ? rule->summer : rule->standard;
 }
 
-/* --- the file --------------------------------------------------------------- */
-
 static uint64_t read_big_endian(const char *bytes, size_t n) {
     uint64_t value = 0;
 
@@ -288,8 +284,6 @@ const CelZone *cel_zone_parse(Str bytes, Arena *arena) {
         return NULL;
     return read_block(&block, arena, zone) && read_footer(bytes, zone) ? zone : NULL;
 }
-
-/* --- the answer ------------------------------------------------------------- */
 
 /* How many instants are at or before @sec. */
 static size_t count_until(const CelZone *zone, int64_t sec) {

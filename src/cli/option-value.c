@@ -13,7 +13,7 @@
 #include "base/double.h"
 #include "base/nsec.h"
 #include "base/quantity.h"
-#include "cel/duration.h"
+#include "cel/time.h"
 #include "cli/option.h"
 #include "model/time.h"
 

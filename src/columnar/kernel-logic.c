@@ -1,12 +1,14 @@
 /*
- * Logic: what works on states. False, true, error and odd are 0 to 3, so the worst of two is the
- * larger one, and bit 1 says that there is no value.
+ * Kernels for conditions: && || ! and comparisons of bools; a condition that chooses between two
+ * columns, and the copy of a column, which is what a single condition gives.
+ *
+ * False, true, error and fallback are states 0 to 3, so the worst of two is the larger one, and bit
+ * 1 says that there is no value.
  */
+
 #include <string.h>
 
-#include "columnar/kernel-loop.h"
-
-/* --- states of what has values ---------------------------------------------------------- */
+#include "columnar/kernel-internal.h"
 
 static void merge_column(size_t n, const uint8_t *restrict from, uint8_t *restrict to) {
     for (size_t i = 0; i < n; i++)
@@ -34,8 +36,6 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own) {
     if (!is_set)
         args->out->states = NULL;
 }
-
-/* --- bools ------------------------------------------------------------------------------ */
 
 KERNEL_INLINE uint8_t worst(uint8_t x, uint8_t y) {
     return x > y ? x : y;
@@ -95,4 +95,147 @@ KERNEL kernel_not(const KernelArgs *args) {
         not_loop(true, args->n, a, args->out->states);
     else
         not_loop(false, args->n, a, args->out->states);
+}
+
+static void copy_values(const Column *from, bool is_single, size_t n, Column *out) {
+    size_t step = !is_single;
+
+    switch (out->lane) {
+    case LANE_INT:
+    case LANE_TIME:
+        for (size_t i = 0; i < n; i++)
+            out->ints[i] = from->ints[step * i];
+        break;
+    case LANE_DOUBLE:
+        for (size_t i = 0; i < n; i++)
+            out->doubles[i] = from->doubles[step * i];
+        break;
+    default:
+        break;
+    }
+}
+
+static void copy_column(const KernelOperand *operand, size_t n, Column *out) {
+    const uint8_t *states = operand->column->states;
+
+    copy_values(operand->column, operand->is_single, n, out);
+    if (!states || (out->lane != LANE_BOOL && operand->is_single && *states == COLUMN_OK))
+        out->states = NULL;
+    else if (operand->is_single)
+        memset(out->states, states[0], n);
+    else
+        memcpy(out->states, states, n);
+}
+
+void kernel_copy(const KernelArgs *args) {
+    copy_column(&args->operands[0], args->n, args->out);
+}
+
+#define CHOOSE(name, T)                                                                            \
+    KERNEL_INLINE void name(bool a_single,                                                         \
+        bool b_single,                                                                             \
+        size_t n,                                                                                  \
+        const uint8_t *restrict c,                                                                 \
+        const T *restrict a,                                                                       \
+        const T *restrict b,                                                                       \
+        T *restrict out) {                                                                         \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            T x = a[a_single ? 0 : i], y = b[b_single ? 0 : i];                                    \
+            out[i] = c[i] == COLUMN_TRUE ? x : y;                                                  \
+        }                                                                                          \
+    }
+
+CHOOSE(choose_ints, int64_t)
+CHOOSE(choose_doubles, double)
+
+/* The condition's where it has no value. */
+KERNEL_INLINE void choose_states(bool a_single, bool b_single, size_t n, const uint8_t *restrict c,
+    const uint8_t *restrict a, const uint8_t *restrict b, uint8_t *restrict out) {
+    for (size_t i = 0; i < n; i++) {
+        uint8_t x = a[a_single ? 0 : i], y = b[b_single ? 0 : i];
+        uint8_t side = c[i] == COLUMN_TRUE ? x : y;
+
+        out[i] = c[i] & KERNEL_NO_VALUE ? c[i] : side;
+    }
+}
+
+KERNEL_INLINE bool has_no_value(size_t n, const uint8_t *states) {
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < n; i++)
+        any |= states[i];
+    return any & KERNEL_NO_VALUE;
+}
+
+/* The states of a side; NULL: it is fine in all rows. */
+KERNEL_INLINE const uint8_t *side_states(const KernelOperand *side) {
+    const uint8_t *states = side->column->states;
+
+    return states && side->is_single && states[0] == COLUMN_OK ? NULL : states;
+}
+
+KERNEL_INLINE void merge_states(const KernelArgs *args) {
+    static const uint8_t fine = COLUMN_OK;
+    const KernelOperand *a = &args->operands[1], *b = &args->operands[2];
+    const uint8_t *condition = args->operands[0].column->states;
+    const uint8_t *a_states = side_states(a), *b_states = side_states(b);
+
+    if (args->out->lane != LANE_BOOL && !a_states && !b_states &&
+        !has_no_value(args->n, condition)) {
+        args->out->states = NULL;
+        return;
+    }
+    KERNEL_SHAPES(choose_states,
+        a->is_single || !a_states,
+        b->is_single || !b_states,
+        args->n,
+        condition,
+        a_states ? a_states : &fine,
+        b_states ? b_states : &fine,
+        args->out->states);
+}
+
+#define CHOOSE_IN(member)                                                                          \
+    KERNEL_SHAPES(choose_##member,                                                                 \
+        a->is_single,                                                                              \
+        b->is_single,                                                                              \
+        args->n,                                                                                   \
+        args->operands[0].column->states,                                                          \
+        a->column->member,                                                                         \
+        b->column->member,                                                                         \
+        args->out->member)
+
+KERNEL_INLINE void choose_columns(const KernelArgs *args) {
+    const KernelOperand *a = &args->operands[1], *b = &args->operands[2];
+
+    switch (args->out->lane) {
+    case LANE_INT:
+    case LANE_TIME:
+        CHOOSE_IN(ints);
+        break;
+    case LANE_DOUBLE:
+        CHOOSE_IN(doubles);
+        break;
+    default:
+        break;
+    }
+    merge_states(args);
+}
+
+/* A condition that is the same for all rows. */
+static void choose_side(const KernelArgs *args, uint8_t condition) {
+    uint8_t *states = args->out->states;
+
+    copy_column(&args->operands[condition == COLUMN_TRUE ? 1 : 2], args->n, args->out);
+    if (!(condition & KERNEL_NO_VALUE))
+        return;
+    memset(states, condition, args->n);
+    args->out->states = states;
+}
+
+KERNEL kernel_choose(const KernelArgs *args) {
+    if (args->operands[0].is_single)
+        choose_side(args, args->operands[0].column->states[0]);
+    else
+        choose_columns(args);
 }

@@ -1,10 +1,14 @@
 /*
- * Numbers: arithmetic, conversions, math. What each does is in operators.h, lib-conversions.c
- * and lib-math.c; here it is done to whole arrays.
+ * Kernels for numbers: arithmetic, conversions, math and comparisons, as in operators.h,
+ * lib-conversions.c, lib-math.c and value.c. Times and durations are ints here.
+ *
+ * With NaN all comparisons are false but !=. An int is compared with a double as a double, which
+ * also puts every int below what is too large to be one.
  */
+
 #include <math.h>
 
-#include "columnar/kernel-loop.h"
+#include "columnar/kernel-internal.h"
 
 #define INT(name, expression, fails)                                                               \
     KERNEL_BINARY_FAILING(kernel_##name,                                                           \
@@ -17,8 +21,6 @@
         expression,                                                                                \
         fails,                                                                                     \
         COLUMN_ERROR)
-
-/* --- int ------------------------------------------------------------------------------- */
 
 KERNEL_INLINE bool product_fails(int64_t x, int64_t y) {
     int64_t product;
@@ -58,8 +60,6 @@ INT_TO(double_of_int, double, doubles, x)
 
 CHOICE_INT(least_int, y < x ? y : x)
 CHOICE_INT(greatest_int, y > x ? y : x)
-
-/* --- double ---------------------------------------------------------------------------- */
 
 #define DOUBLE(name, expression)                                                                   \
     KERNEL_BINARY(kernel_##name, double, doubles, double, doubles, double, doubles, expression)
@@ -107,3 +107,30 @@ KERNEL_INLINE bool is_in_range(double x) {
 
 KERNEL_UNARY_FAILING(kernel_int_of_double, double, doubles, int64_t, ints, is_in_range(x) ? x : 0,
     !is_in_range(x), COLUMN_ERROR)
+
+#define COMPARE(name, A, am, B, bm, operator)                                                      \
+    KERNEL_BINARY(kernel_##name, A, am, B, bm, uint8_t, states, x operator y)
+
+COMPARE(eq_int, int64_t, ints, int64_t, ints, ==)
+COMPARE(ne_int, int64_t, ints, int64_t, ints, !=)
+COMPARE(lt_int, int64_t, ints, int64_t, ints, <)
+COMPARE(le_int, int64_t, ints, int64_t, ints, <=)
+COMPARE(gt_int, int64_t, ints, int64_t, ints, >)
+COMPARE(ge_int, int64_t, ints, int64_t, ints, >=)
+
+COMPARE(eq_double, double, doubles, double, doubles, ==)
+COMPARE(ne_double, double, doubles, double, doubles, !=)
+COMPARE(lt_double, double, doubles, double, doubles, <)
+COMPARE(le_double, double, doubles, double, doubles, <=)
+COMPARE(gt_double, double, doubles, double, doubles, >)
+COMPARE(ge_double, double, doubles, double, doubles, >=)
+
+COMPARE(lt_int_double, int64_t, ints, double, doubles, <)
+COMPARE(le_int_double, int64_t, ints, double, doubles, <=)
+COMPARE(gt_int_double, int64_t, ints, double, doubles, >)
+COMPARE(ge_int_double, int64_t, ints, double, doubles, >=)
+
+COMPARE(lt_double_int, double, doubles, int64_t, ints, <)
+COMPARE(le_double_int, double, doubles, int64_t, ints, <=)
+COMPARE(gt_double_int, double, doubles, int64_t, ints, >)
+COMPARE(ge_double_int, double, doubles, int64_t, ints, >=)

@@ -6,8 +6,8 @@
  * exactly if it fits the lane, so there it is an error.
  */
 #include "base/nsec.h"
-#include "cel/timestamp.h"
-#include "columnar/kernel-loop.h"
+#include "cel/time.h"
+#include "columnar/kernel-internal.h"
 
 #define SECONDS_MAX (INT64_MAX / NSEC_PER_SEC) /* either way */
 
@@ -18,8 +18,6 @@
 MOVE(sub_time, kernel_difference(x, y), kernel_difference_fails(x, y), COLUMN_ERROR)
 MOVE(sub_time_duration, kernel_difference(x, y), kernel_difference_fails(x, y), COLUMN_FALLBACK)
 MOVE(add_time_duration, kernel_sum(x, y), kernel_sum_fails(x, y), COLUMN_FALLBACK)
-
-/* --- parts -------------------------------------------------------------------------------- */
 
 /* Rounded towards the past. */
 KERNEL_INLINE int64_t seconds_of(int64_t ns) {

@@ -9,11 +9,9 @@
 
 #include "base/cleanup.h"
 #include "cel/library.h"
-#include "columnar/kernel-loop.h"
+#include "columnar/kernel-internal.h"
 
 #define K(name) kernel_##name
-
-/* --- operations --------------------------------------------------------------------------- */
 
 /* Its arguments, and its result unless that is a bool, are of the lane. */
 typedef struct OpKernel {
@@ -55,8 +53,6 @@ static Kernel *const equal[LANE_NONE][2] = {
     [LANE_DOUBLE] = {K(eq_double), K(ne_double)},
     [LANE_TIME] = {K(eq_int), K(ne_int)},
 };
-
-/* --- calls -------------------------------------------------------------------------------- */
 
 typedef struct CallKernel {
     const CelLibrary *library;
@@ -150,8 +146,6 @@ static Kernel *find_call(const CallKernel *calls, size_t n, const CelOverloadSpe
 Kernel *kernel_for_call(const CelOverload *overload) {
     return find_call(by_call, ELEMENTS_OF(by_call), overload->spec);
 }
-
-/* --- nodes -------------------------------------------------------------------------------- */
 
 static const CelType *type_of(const CelGraph *graph, const CelGraphNode *node, uint32_t arg) {
     return cel_graph_node(graph, node->args[arg])->type;

@@ -9,7 +9,7 @@
 #include "base/nsec.h"
 #include "base/vec.h"
 #include "cel/number.h"
-#include "cel/timestamp.h"
+#include "cel/time.h"
 #include "cel/type.h"
 
 #define VALUE_BYTES_MAX ((size_t)16 * 1024 * 1024)

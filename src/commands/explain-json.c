@@ -1,7 +1,7 @@
 /* The explanation as JSON: everything, by the schema in docs/policy.md. */
 
 #include "base/nsec.h"
-#include "cel/timestamp.h"
+#include "cel/time.h"
 #include "commands/explain-print.h"
 #include "json/write.h"
 

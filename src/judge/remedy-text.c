@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/nsec.h"
-#include "cel/duration.h"
+#include "cel/time.h"
 #include "judge/remedy-internal.h"
 
 #define TEXT_MAX ((size_t)16 * 1024)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/double.h"
-#include "cel/duration.h"
+#include "cel/time.h"
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53: whole numbers up to it are their own doubles */
 

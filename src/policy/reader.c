@@ -10,7 +10,7 @@
 #include "base/label.h"
 #include "base/nsec.h"
 #include "base/vec.h"
-#include "cel/duration.h"
+#include "cel/time.h"
 #include "policy/kind.h"
 
 #define NAMES_MAX 64u /* of one mapping: a rule's fields and all kinds */

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "regex/program.h"
+#include "regex/regex-internal.h"
 
 #define UNKNOWN UINT16_MAX  /* the end of a chain of places to fill in */
 #define STEPS_MAX (1 << 20) /* nodes visited: repeated emptiness emits nothing but takes time */

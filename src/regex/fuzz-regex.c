@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/fuzz.h"
-#include "regex/program.h"
-#include "regex/tree.h"
+#include "regex/parse-internal.h"
+#include "regex/regex-internal.h"
 
 #define PATTERN_MAX 200
 #define TEXT_MAX 100

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "regex/parser.h"
+#include "regex/parse-internal.h"
 #include "regex/unicode.h"
 
 #define NOT_HERE 2 /* beside REGEX_MALFORMED */

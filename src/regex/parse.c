@@ -14,7 +14,7 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
-#include "regex/parser.h"
+#include "regex/parse-internal.h"
 
 /* An open group, or the whole pattern. */
 typedef struct Frame {

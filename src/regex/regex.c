@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "regex/program.h"
+#include "regex/regex-internal.h"
 
 #define SCRATCH_MAX ((size_t)16 * 1024 * 1024) /* for trees and classes while compiling */
 #define MEMORY_MAX ((size_t)64 * 1024 * 1024)  /* of a simulation: it grows with slots × program */

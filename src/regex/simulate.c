@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "regex/program.h"
+#include "regex/regex-internal.h"
 
 typedef struct Threads {
     uint16_t *dense;  /* instructions, in order of priority */

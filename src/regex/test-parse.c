@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/test-assert.h"
-#include "regex/tree.h"
+#include "regex/parse-internal.h"
 
 /* The tree in a few letters. The test's own patterns are shallow: this recurses. */
 static void print(const RegexTree *tree, uint32_t number, Buf *out) {

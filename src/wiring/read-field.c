@@ -10,7 +10,7 @@
 
 #include "base/base64.h"
 #include "base/nsec.h"
-#include "cel/duration.h"
+#include "cel/time.h"
 #include "wiring/read-internal.h"
 
 #define PEM_MAX ((size_t)1024 * 1024)

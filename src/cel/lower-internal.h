@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Lower: what the three files of the lowering share (lower.c the walk, lower-call.c calls,
- * lower-node.c nodes and constants). Nobody else includes it; graph.h is the contract.
+ * Lowering, inside: lower.c walks the tree, lower-call.c lowers calls, lower-node.c adds nodes and
+ * computes constants. graph.h is the contract.
  */
 
 #include "cel/graph.h"
@@ -77,3 +77,12 @@ void cel_lower_refuse(CelLower *l, const CelPart *part, Str text, Str hint);
 
 /* The same because of argument @arg of a call. */
 void cel_lower_refuse_arg(CelLower *l, const CelPart *part, uint32_t arg, Str text, Str hint);
+
+#define CEL_FOLD_FUEL_MAX 100000          /* units, for all nodes of an expression */
+#define CEL_FOLD_FUEL 20000               /* for one node */
+#define CEL_FOLD_BYTES_MAX 4096           /* of a value; a larger one is computed when needed */
+#define CEL_FOLD_LITERAL_MAX (128 * 1024) /* of a list or map that was written out */
+
+/* What node @number is, whose arguments are all constants: a value; an error; CEL_ABSENT: cannot
+ * be said in advance. Takes from *@fuel what it used. */
+CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel);

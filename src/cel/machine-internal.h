@@ -1,15 +1,26 @@
 #pragma once
 
 /*
- * Loop: one that is running, with its variables and what it has come to so far.
+ * Parts of the machine: calls whose overload depends on the arguments, and running loops.
  *
- * Ranges are lists and maps. all() and exists() collect a verdict, exists_one() a count, the
- * others elements or entries, which grow in the run's arena. Each function returns a value
- * that does not matter, or an error.
+ * Of several overloads the first whose kinds fit is called. When none does, the error spells the
+ * call as it was written, with kinds for the arguments: "no such overload: int + string".
+ *
+ * Loops run over lists and maps. all() and exists() collect a verdict, exists_one() a count, the
+ * others elements or entries, which grow in the run's arena. Functions of loops return a value that
+ * does not matter, or an error.
  */
 
 #include "cel/code.h"
 #include "cel/run.h"
+
+/* The one overload that could take them. */
+CelValue cel_call_checked(
+    CelRun *run, const CelCallee *callee, const CelValue *args, uint32_t n_args);
+
+/* One of several: @callees and those that follow in the table. */
+CelValue cel_call_dispatch(
+    CelRun *run, const CelCallee *callees, const CelValue *args, uint32_t n_args);
 
 typedef struct CelLoop {
     CelValue locals[2];

@@ -16,8 +16,8 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "regex/class.h"
+#include "regex/parse-internal.h"
 #include "regex/regex.h"
-#include "regex/tree.h"
 
 #define REGEX_REPLACEMENT 0xFFFDu
 #define REGEX_PREFIX_MAX 32 /* bytes of a literal beginning that are looked for */

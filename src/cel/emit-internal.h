@@ -1,13 +1,17 @@
 #pragma once
 
 /*
- * Assemble: instructions and their tables while they grow. What emit.c writes with; code.h is
- * the contract of what comes out.
- *
- * It keeps count of the height of the stack and of the loops that are open, and knows which
- * handler waits for an error of the instruction that comes next.
+ * Emitting, inside: assemble.c collects instructions and tables, share.c finds the parts of an
+ * expression that are computed once and remembered: those that several places need, and those
+ * inside of a loop that do not change with every turn; but not what is as cheap to compute as to
+ * remember.
  */
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/vec.h"
 #include "cel/code.h"
 
@@ -77,3 +81,22 @@ void cel_as_name(CelAssembler *as, const CelGraphNode *variable);
 
 /* The code, once all is written. 0 or -ENOMEM. */
 int cel_as_finish(CelAssembler *as, uint32_t entry, CelCode **ret) MUST_CHECK;
+
+#define CEL_NOT_SHARED UINT32_MAX
+
+typedef struct CelShares {
+    uint32_t *number; /* by node of the graph, up to the root: 0, 1, … or CEL_NOT_SHARED */
+    uint32_t *nodes;  /* by that number, rising */
+    uint32_t n;
+    uint32_t *uses; /* by node, up to the root: places that need it; 0: none does */
+} CelShares;
+
+/* For the code of @root. When tracing, what does not change inside of a loop is computed on
+ * every turn all the same. 0 or -ENOMEM. */
+int cel_find_shares(const CelGraph *graph, uint32_t root, const CelEmitOptions *options,
+    Arena *arena, CelShares *ret) MUST_CHECK;
+
+/* The slot from which the code of @root loads node @number, or CEL_NO_SLOT. Not for a LOCAL:
+ * the machine knows when that is one from outside. */
+uint32_t cel_cut_slot(
+    const CelGraph *graph, uint32_t root, const CelEmitOptions *options, uint32_t number);

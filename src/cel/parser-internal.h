@@ -1,20 +1,94 @@
 #pragma once
 
 /*
- * Parser: the state of one parse (parse.c), with the stack of what is open.
+ * The parser, inside: parse.c is the loop, operand.c reads operands, reduce.c operators and calls,
+ * recover.c reports mistakes, macro.c expands macros, builder.c makes the nodes. parse.h is the
+ * contract.
+ *
+ * Nodes are added in post-order, so a new one says where its children start. When a limit is
+ * reached or memory is out, the builder is stopped: it drops what it is given, and its user looks
+ * at is_stopped now and then. While the tree grows an IDENT's @call is a distance, not a number:
+ * macros may still move whole parts of the tree. cel_builder_finish() sets it right.
  *
  * Open is a bracket that was not closed yet, or an operator that waits for its right side.
- * Operators between two brackets stand with rising precedence, so there are few of them;
- * brackets and conditionals are counted, and CEL_NESTING_MAX is their ceiling.
+ * Operators between two brackets stand with rising precedence, so there are few of them; brackets
+ * and conditionals are counted, up to CEL_NESTING_MAX.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/cleanup.h"
 #include "base/str.h"
-#include "cel/builder.h"
 #include "cel/lex.h"
 #include "cel/parse.h"
+#include "cel/tree.h"
+#include "cel/value.h"
+
+typedef struct CelBuilder {
+    Arena *arena;
+    CelLexer *lexer; /* the source, and where mistakes go */
+    VEC(CelNode) nodes;
+    bool is_stopped;
+    int error;     /* -ENOMEM */
+    CelNode spare; /* what a stopped builder gives out */
+} CelBuilder;
+
+/* Where something stands in the source. */
+typedef struct CelSpan {
+    uint32_t from, to, at;
+} CelSpan;
+
+/* 0 or -ENOMEM. */
+int cel_builder_init(CelBuilder *builder, CelLexer *lexer, Arena *arena) MUST_CHECK;
+
+/* The next node's number. */
+static inline uint32_t cel_builder_next(const CelBuilder *builder) {
+    return (uint32_t)builder->nodes.n;
+}
+
+/* The last node, the root of what was finished last. There is one. */
+static inline CelNode *cel_builder_last(CelBuilder *builder) {
+    return &builder->nodes.items[builder->nodes.n - 1];
+}
+
+/* A node whose @n_children stand from node @first to the last one. Never NULL; valid until the
+ * next is added. */
+CelNode *cel_builder_add(
+    CelBuilder *builder, CelNodeKind kind, uint32_t first, uint32_t n_children, CelSpan span);
+
+/* A call whose arguments were just added. */
+typedef struct CelCall {
+    Str name;
+    bool is_receiver, is_absolute;
+    uint32_t first; /* the first node of the receiver, or else of the arguments */
+    uint32_t args;  /* the first node of the arguments */
+    uint32_t n_args;
+    CelSpan span;
+} CelCall;
+
+void cel_builder_add_call(CelBuilder *builder, const CelCall *call);
+
+/* Instead of something that is wrong and was reported. */
+void cel_builder_add_broken(CelBuilder *builder, CelSpan span);
+bool cel_node_is_broken(const CelNode *node);
+
+/* Takes the nodes from @first on away. */
+static inline void cel_builder_drop(CelBuilder *builder, uint32_t first) {
+    builder->nodes.n = first < builder->nodes.n ? first : builder->nodes.n;
+}
+
+/* A copy of the @n nodes from @first on; NULL: stopped. */
+CelNode *cel_builder_copy(CelBuilder *builder, uint32_t first, uint32_t n);
+
+/* Adds copies of finished parts again. */
+void cel_builder_append(CelBuilder *builder, const CelNode *nodes, uint32_t n);
+
+void cel_builder_fail(CelBuilder *builder, int error);
+
+/* The tree; NULL when out of memory. */
+CelTree *cel_builder_finish(CelBuilder *builder, Str file);
 
 typedef enum CelOpenKind {
     CEL_OPEN_TEXT, /* the expression as a whole: at the bottom, never taken off */
@@ -118,3 +192,15 @@ void cel_parser_blame_closing(CelParser *parser); /* a bracket that closes nothi
 void cel_parser_blame_open(CelParser *parser);    /* the end, and a bracket is open */
 void cel_parser_blame_choice(CelParser *parser);  /* a ? b ? c : d : e */
 void cel_parser_blame_sign(CelParser *parser);    /* !-x, -!x */
+
+/* Adds what @call stands for. False: it is no macro, or one that only changed its arguments
+ * (math.least() of many) and @call with them; then it is a plain call. */
+bool cel_macro_expand(CelBuilder *builder, CelCall *call);
+
+/* @token is an INT, UINT or DOUBLE; @is_negative: a minus stood before it, which for an INT
+ * makes one more value possible. 0 or -ENOMEM. */
+int cel_literal_number(const CelLexer *lexer, CelToken token, bool is_negative, Arena *arena,
+    CelValue *ret) MUST_CHECK;
+
+/* @token is a STRING or BYTES. 0 or -ENOMEM. */
+int cel_literal_text(const CelLexer *lexer, CelToken token, Arena *arena, CelValue *ret) MUST_CHECK;

@@ -1,4 +1,6 @@
-#include "cel/checker.h"
+/* Messages of the checker. */
+
+#include "cel/check-internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

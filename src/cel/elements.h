@@ -1,0 +1,73 @@
+#pragma once
+
+/*
+ * Elements of lists for the libraries: as one array, sorted, and as sets.
+ *
+ * CelMembers finds values again under the language's ==: scalars are hashed; lists, maps and the
+ * libraries' own kinds are searched one by one. It lies in the run's arena.
+ *
+ * CelSet holds the constants of `x in ['a', 'b', 'c']`, prepared once: strings, ints, uints and
+ * bools only, which a map finds as keys. A list with a double stays a list (an int equals a double
+ * that is only near it), and a double is looked up in the list.
+ */
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "cel/run.h"
+#include "cel/value.h"
+
+/* All list->n of them: the list's own array when it is plain, else fetched from its host.
+ * Charges one an element. NULL: @ret_error says why. Never NULL for an empty list. */
+const CelValue *cel_items(CelRun *run, const CelList *list, CelValue *ret_error) MUST_CHECK;
+
+/* Whether the language orders values of this kind among themselves. */
+bool cel_is_comparable(CelKind kind);
+
+/* What comparing these two costs: one, and more for long texts. */
+uint64_t cel_compare_price(CelValue a, CelValue b);
+
+/* The numbers 0 to @n - 1 such that keys[ret[0]] ≤ keys[ret[1]] ≤ …; equal keys keep their order,
+ * and so does NaN, which is neither less nor greater. All keys are of one comparable kind.
+ * Charges for every comparison. NULL: @ret_error says why. */
+const uint32_t *cel_order(CelRun *run, const CelValue *keys, uint32_t n, CelValue *ret_error)
+    MUST_CHECK;
+
+typedef struct CelMemberSlot {
+    uint32_t number; /* of a scalar, + 1; 0: free */
+    uint32_t hash;
+} CelMemberSlot;
+
+typedef struct CelMembers {
+    const CelValue *values; /* borrowed; may still be growing */
+    CelMemberSlot *slots;   /* open addressing, at most half full */
+    size_t n_slots;         /* a power of two */
+    uint32_t *others;       /* numbers of what is not hashed */
+    uint32_t n_others;
+} CelMembers;
+
+/* Empty, with room for @max of @values. False: cel_no_memory(). */
+bool cel_members_begin(CelMembers *members, CelRun *run, const CelValue *values, uint32_t max)
+    MUST_CHECK;
+
+/* values[i] is a member from now on, unless one is that equals it. False: there is one, or
+ * the run is over (run->limit). At most @max times. */
+bool cel_members_add(CelMembers *members, uint32_t i, CelRun *run);
+
+/* Whether a member equals @v. Both charge for what they look at; when that runs dry the answer
+ * is false, and run->limit says so. */
+bool cel_members_has(const CelMembers *members, CelValue v, CelRun *run);
+
+typedef struct CelSet {
+    const CelList *list; /* as it was written; plain */
+    CelMap map;          /* its elements as keys */
+} CelSet;
+
+/* Whether such a set can stand for @list. */
+bool cel_set_fits(const CelList *list);
+
+/* @list is one that fits, and is borrowed. NULL: it had better stay a list (many elements and
+ * some twice), or out of memory. */
+const CelSet *cel_set_new(const CelList *list, Arena *arena) MUST_CHECK;
+
+/* Exactly what `v in list` says. */
+CelValue cel_set_has(const CelSet *set, CelValue v, CelRun *run);
