@@ -267,55 +267,48 @@ static DemoPod *find_due(DemoCluster *cluster) {
     return NULL;
 }
 
-static DemoPod *create_pod(DemoCluster *cluster) {
-    const Workload *workload = pod_maker_next(&cluster->maker, &cluster->rng);
+static uint64_t random_life(DemoCluster *cluster, const Workload *workload) {
     uint64_t most = cluster->life_span * 2 * workload->life_span / 100;
-    DemoPod *pod = add_pod(cluster, workload);
 
-    if (pod)
-        pod->ends_at = cluster->now + rng_between(&cluster->rng, (size_t)most / 4, (size_t)most);
-    return pod;
+    return rng_between(&cluster->rng, (size_t)most / 4, (size_t)most);
 }
 
-int demo_cluster_next_pod(DemoCluster *cluster, int64_t now_sec, const DemoPod **ret) {
+/* The next tick; without @workload a pending pod that is due, or one of the next workload. */
+static int next_pod(DemoCluster *cluster, const Workload *workload, uint64_t life, int64_t now_sec,
+    const DemoPod **ret) {
     DemoPod *pod;
 
     (void)pthread_mutex_lock(&cluster->lock);
     cluster->now++;
     cluster->now_sec = now_sec;
     end_pods(cluster);
-    pod = find_due(cluster);
-    if (!pod)
-        pod = create_pod(cluster);
+    pod = workload ? NULL : find_due(cluster);
+    if (!pod) {
+        bool is_random = !workload;
+
+        workload = is_random ? pod_maker_next(&cluster->maker, &cluster->rng) : workload;
+        pod = add_pod(cluster, workload);
+        if (pod && is_random)
+            life = random_life(cluster, workload);
+        if (pod)
+            pod->ends_at = life > 0 ? cluster->now + life : UINT64_MAX;
+    }
     if (pod) {
         pod->n_attempts++;
         pod->retry_at = cluster->now + (uint64_t)RETRY_TICKS * pod->n_attempts;
     }
     (void)pthread_mutex_unlock(&cluster->lock);
-    if (!pod)
-        return -ENOMEM;
     *ret = pod;
-    return 0;
+    return pod ? 0 : -ENOMEM;
+}
+
+int demo_cluster_next_pod(DemoCluster *cluster, int64_t now_sec, const DemoPod **ret) {
+    return next_pod(cluster, /* workload= */ NULL, /* life= */ 0, now_sec, ret);
 }
 
 int demo_cluster_make_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
     int64_t now_sec, const DemoPod **ret) {
-    DemoPod *pod;
-
-    (void)pthread_mutex_lock(&cluster->lock);
-    cluster->now++;
-    cluster->now_sec = now_sec;
-    end_pods(cluster);
-    pod = add_pod(cluster, workload);
-    if (pod) {
-        pod->n_attempts = 1;
-        pod->ends_at = life > 0 ? cluster->now + life : UINT64_MAX;
-    }
-    (void)pthread_mutex_unlock(&cluster->lock);
-    if (!pod)
-        return -ENOMEM;
-    *ret = pod;
-    return 0;
+    return next_pod(cluster, workload, life, now_sec, ret);
 }
 
 void demo_cluster_try_again(DemoCluster *cluster, const DemoPod *pod) {

@@ -74,7 +74,7 @@ static void fill_status(Demo *demo, DemoStatus *ret) {
         .cluster_path = demo->files.cluster_path,
         .pod_path = demo->files.pod_path,
         .metrics_path = demo_files_have_metrics(demo->rules) ? demo->files.metrics_path : NULL,
-        .mock_metrics_url = mock_metrics_url(demo->environment.metrics),
+        .mock_metrics_url = mock_metrics_server(demo->environment.metrics)->url,
         .rules = demo->rules,
     };
     demo_cluster_count(demo->environment.cluster, &ret->figures);
@@ -181,7 +181,7 @@ static int64_t process_cpu_nsec(void) {
 /* CPU time of the daemon: of all threads but this one and the mock's worker. */
 static int64_t daemon_cpu_nsec(const Demo *demo) {
     return process_cpu_nsec() - clock_thread_cpu_nsec() -
-           mock_metrics_cpu_nsec(demo->environment.metrics);
+           atomic_load(&mock_metrics_server(demo->environment.metrics)->cpu_nsec);
 }
 
 static void drive(void *context) {

@@ -54,8 +54,8 @@ static void use_metrics(DemoEnvironment *environment) {
     DaemonOptions *options = &environment->daemon_options;
     int64_t nsec = (int64_t)environment->options.n_nodes * POLL_NODE_NSEC;
 
-    options->prometheus_url = mock_metrics_url(environment->metrics);
-    options->resource_metrics_url = mock_metrics_url(environment->metrics);
+    options->prometheus_url = mock_metrics_server(environment->metrics)->url;
+    options->resource_metrics_url = mock_metrics_server(environment->metrics)->url;
     options->poll_nsec_max = nsec > POLL_NSEC ? nsec : POLL_NSEC;
 }
 

@@ -322,14 +322,6 @@ MockMetrics *mock_metrics_free(MockMetrics *metrics) {
     return NULL;
 }
 
-int mock_metrics_resume(MockMetrics *metrics) {
-    return mock_server_resume(&metrics->mock);
-}
-
-void mock_metrics_stop(MockMetrics *metrics) {
-    mock_server_stop(&metrics->mock);
-}
-
 int mock_metrics_add_load(MockMetrics *metrics, Str node, double share) {
     if (node.len > NODE_NAME_MAX)
         return -EINVAL;
@@ -339,10 +331,6 @@ int mock_metrics_add_load(MockMetrics *metrics, Str node, double share) {
     metrics->extra_load.share = share;
     (void)pthread_mutex_unlock(&metrics->lock);
     return 0;
-}
-
-const char *mock_metrics_url(const MockMetrics *metrics) {
-    return metrics->mock.url;
 }
 
 void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot) {
@@ -366,6 +354,6 @@ void mock_metrics_follow(MockMetrics *metrics, Program *rules) {
     program_unref(before);
 }
 
-int64_t mock_metrics_cpu_nsec(const MockMetrics *metrics) {
-    return atomic_load(&metrics->mock.cpu_nsec);
+MockServer *mock_metrics_server(MockMetrics *metrics) {
+    return &metrics->mock;
 }

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cluster/snapshot.h"
+#include "demo/mock-server.h"
 #include "policy/program.h"
 
 #define MOCK_METRICS_REPLY_MAX ((size_t)32 * 1024 * 1024)
@@ -28,8 +29,8 @@ int mock_metrics_new(MockMetrics **ret);
 MockMetrics *mock_metrics_free(MockMetrics *metrics); /* takes NULL */
 DEFINE_CLEANUP(MockMetrics *, mock_metrics_free)
 
-/* "http://127.0.0.1:39999" */
-const char *mock_metrics_url(const MockMetrics *metrics);
+/* Its URL; to stop and resume it, on the thread of mock_metrics_show(). */
+MockServer *mock_metrics_server(MockMetrics *metrics);
 
 /* The cluster from now on. Housekeeping, too: call it now and then. */
 void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot);
@@ -37,14 +38,6 @@ void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot);
 /* The policies in force: their metrics determine the labels of series. Other queries work, too. */
 void mock_metrics_follow(MockMetrics *metrics, Program *rules);
 
-/* Stops, and connections are refused; resumes on the same port. On the thread of
- * mock_metrics_show(). 0, or a negative errno. */
-void mock_metrics_stop(MockMetrics *metrics);
-int mock_metrics_resume(MockMetrics *metrics);
-
 /* From now on @share (0 to 1) of the cpu of @node is in use, whatever its pods do. One node at a
  * time. 0, or -EINVAL: the name is too long. */
 int mock_metrics_add_load(MockMetrics *metrics, Str node, double share);
-
-/* CPU time of its answers so far, which is not berth's. */
-int64_t mock_metrics_cpu_nsec(const MockMetrics *metrics);

@@ -2,7 +2,7 @@
 
 #include "base/test-assert.h"
 
-static void test_paragraph(void **state) {
+static void test_paragraph_wraps_at_the_column(void **state) {
     static const struct {
         const char *lead, *text, *shown;
     } cases[] = {
@@ -31,7 +31,7 @@ static void test_paragraph(void **state) {
 }
 
 /* Colour only where it is wanted; widths are the same either way. */
-static void test_painted(void **state) {
+static void test_styles_need_colour(void **state) {
     Console plain = CONSOLE_INIT(false, false), coloured = CONSOLE_INIT(false, true);
 
     (void)state;
@@ -45,8 +45,8 @@ static void test_painted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paragraph),
-        cmocka_unit_test(test_painted),
+        cmocka_unit_test(test_paragraph_wraps_at_the_column),
+        cmocka_unit_test(test_styles_need_colour),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static void test_dump_is_the_snapshot(void **state) {
     demo_cluster_free(cluster);
 }
 
-static void test_bind_accounts(void **state) {
+static void test_bind_counts_requests(void **state) {
     DemoCluster *cluster = make_world(20, SEED);
     Snapshot *before = NULL, *after = NULL;
     const NodeTable *old, *new;
@@ -144,7 +144,7 @@ static void test_bind_accounts(void **state) {
     demo_cluster_free(cluster);
 }
 
-static void test_bind_refusals(void **state) {
+static void test_bind_rejects_wrong_pods_and_nodes(void **state) {
     DemoCluster *cluster = make_world(20, SEED);
     Snapshot *snapshot = NULL;
     const NodeTable *table;
@@ -174,7 +174,7 @@ static void test_bind_refusals(void **state) {
 }
 
 /* A pod that is not bound comes back, a few times and not at once. */
-static void test_pending_pods_return(void **state) {
+static void test_pending_pods_are_tried_again(void **state) {
     DemoCluster *cluster = make_world(20, SEED);
     const DemoPod *first, *pod;
     unsigned n_seen = 1;
@@ -194,7 +194,7 @@ static void test_pending_pods_return(void **state) {
 }
 
 /* As many pods end as begin: after a long time the cluster is about as full. */
-static void test_neither_full_nor_empty(void **state) {
+static void test_number_of_pods_is_stable(void **state) {
     DemoCluster *cluster = make_world(50, SEED);
     DemoClusterCounts start, end;
 
@@ -210,7 +210,7 @@ static void test_neither_full_nor_empty(void **state) {
 }
 
 /* The policy of the demo relies on these. */
-static void test_pools(void **state) {
+static void test_pools_have_their_shares(void **state) {
     size_t n_not_ready = 0, n_cordoned = 0, n_pool[_POOL_MAX] = {0};
     DemoCluster *cluster = make_world(400, SEED);
     Snapshot *snapshot = NULL;
@@ -242,7 +242,7 @@ static void test_pools(void **state) {
 }
 
 /* The presets of policies/ look at these: some nodes have each, and some do not. */
-static void test_traits(void **state) {
+static void test_nodes_have_what_policies_read(void **state) {
     static const struct {
         const char *label, *annotation, *taint;
     } traits[] = {
@@ -283,7 +283,7 @@ static void test_traits(void **state) {
 }
 
 /* What ran before is older than two minutes; what comes now is new, and somebody's. */
-static void test_pods_are_stamped(void **state) {
+static void test_pods_have_times(void **state) {
     DemoCluster *cluster = make_world(40, SEED);
     Snapshot *snapshot = NULL;
     const NodeTable *table;
@@ -316,7 +316,7 @@ static void test_pods_are_stamped(void **state) {
 }
 
 /* For scenarios: an empty cluster, pods of one's choice, a node whose label changes. */
-static void test_made_to_order(void **state) {
+static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     DemoCluster *cluster = NULL;
     DemoClusterCounts figures;
     const DemoPod *pod;
@@ -360,16 +360,16 @@ static void test_made_to_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_traits),
-        cmocka_unit_test(test_pods_are_stamped),
+        cmocka_unit_test(test_nodes_have_what_policies_read),
+        cmocka_unit_test(test_pods_have_times),
         cmocka_unit_test(test_same_seed_same_bytes),
         cmocka_unit_test(test_dump_is_the_snapshot),
-        cmocka_unit_test(test_bind_accounts),
-        cmocka_unit_test(test_bind_refusals),
-        cmocka_unit_test(test_pending_pods_return),
-        cmocka_unit_test(test_neither_full_nor_empty),
-        cmocka_unit_test(test_pools),
-        cmocka_unit_test(test_made_to_order),
+        cmocka_unit_test(test_bind_counts_requests),
+        cmocka_unit_test(test_bind_rejects_wrong_pods_and_nodes),
+        cmocka_unit_test(test_pending_pods_are_tried_again),
+        cmocka_unit_test(test_number_of_pods_is_stable),
+        cmocka_unit_test(test_pools_have_their_shares),
+        cmocka_unit_test(test_makes_pods_and_changes_nodes_on_request),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,9 @@
 #include <stdio.h>
 
 #include "base/test-assert.h"
+#include "demo/mock-server.h"
 
-static void test_reasons(void **state) {
+static void test_prints_reasons_within_a_width(void **state) {
     static const Placement placement = {
         .n_reasons = 3,
         .reasons = {{STR("too far"), 87}, {STR("too small"), 12}, {STR("too new"), 1}},
@@ -31,8 +32,68 @@ static void test_reasons(void **state) {
     }
 }
 
-/* Nobody listens there: that is said, and told apart from a refusal. */
-static void test_no_reply(void **state) {
+typedef struct FakeExtender {
+    MockServer mock;
+    const char *replies[_VERB_MAX];
+} FakeExtender;
+
+static bool answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
+    FakeExtender *fake = context;
+
+    for (Verb verb = 0; verb < _VERB_MAX; verb++)
+        if (str_is(str_skip(request->path, 1), verb_name(verb)))
+            buf_append(out, str_from_c(fake->replies[verb]));
+    return false;
+}
+
+static void place(const char *filter, const char *prioritize, const char *bind, Placement *ret,
+    char node[static 64], char error[static 64]) {
+    FakeExtender fake = {
+        .mock = {.answer = answer, .context = &fake, .reply_max = 4096},
+        .replies = {[VERB_FILTER] = filter, [VERB_PRIORITIZE] = prioritize, [VERB_BIND] = bind},
+    };
+    _cleanup_(demo_scheduler_freep) DemoScheduler *scheduler = NULL;
+    _cleanup_(demo_cluster_freep) DemoCluster *cluster = NULL;
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    const DemoPod *pod;
+
+    assert_int_equal(mock_server_open(&fake.mock), 0);
+    assert_int_equal(demo_scheduler_new(fake.mock.url, 1, NULL, &scheduler), 0);
+    assert_int_equal(demo_cluster_new(20, 1, /* now_sec= */ 0, &cluster), 0);
+    assert_int_equal(demo_cluster_next_pod(cluster, /* now_sec= */ 0, &pod), 0);
+    assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
+    assert_int_equal(demo_scheduler_place(scheduler, pod, snapshot_table(snapshot), ret), 0);
+    (void)snprintf(node, 64, "%.*s", STR_FMT(ret->node));
+    (void)snprintf(error, 64, "%.*s", STR_FMT(ret->error));
+    mock_server_done(&fake.mock);
+}
+
+static void test_follows_the_replies_of_the_extender(void **state) {
+    static const char passed[] = "{\"NodeNames\":[\"general-b-000\",\"general-a-002\"],"
+                                 "\"FailedNodes\":{\"general-b-014\":\"too far\"}}";
+    static const char scores[] = "[{\"Host\":\"general-a-002\",\"Score\":10},"
+                                 "{\"Host\":\"general-b-000\",\"Score\":1}]";
+    Placement placement;
+    char node[64], error[64];
+
+    (void)state;
+    place(passed, scores, "{}", &placement, node, error);
+    assert_string_equal(node, "general-a-002");
+    assert_int_equal(placement.n_passed, 2);
+    assert_int_equal(placement.score, 10);
+    assert_int_equal(placement.n_reasons, 1);
+    place(passed, scores, "{\"Error\":\"full\"}", &placement, node, error);
+    assert_string_equal(node, "");
+    assert_string_equal(error, "full");
+    place("{\"NodeNames\":[\"stranger\"]}", scores, "{}", &placement, node, error);
+    assert_string_equal(node, "");
+    place("{\"NodeNames\":[]}", scores, "{}", &placement, node, error);
+    assert_string_equal(node, "");
+    assert_true(placement.nsec[VERB_PRIORITIZE] == 0);
+}
+
+/* Without a server the error is reported, and differs from a rejection. */
+static void test_reports_a_call_without_reply(void **state) {
     DemoScheduler *scheduler = NULL;
     DemoCluster *cluster = NULL;
     Snapshot *snapshot = NULL;
@@ -56,8 +117,9 @@ static void test_no_reply(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_no_reply),
+        cmocka_unit_test(test_prints_reasons_within_a_width),
+        cmocka_unit_test(test_follows_the_replies_of_the_extender),
+        cmocka_unit_test(test_reports_a_call_without_reply),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,8 @@ static void scene_init(Scene *scene) {
     scene->rules = compile(policy);
     scene->zones = zones_new();
     assert_non_null(scene->zones);
-    scene->source = (MetricSource){.name = STR("default"), .url = mock_metrics_url(scene->metrics)};
+    scene->source =
+        (MetricSource){.name = STR("default"), .url = mock_metrics_server(scene->metrics)->url};
     scene->sources = (MetricSources){.items = &scene->source, .n = 1};
 }
 
@@ -130,7 +131,7 @@ static uint32_t find_gauge(const Program *rules, const char *name) {
 }
 
 /* Each metric is joined, without being told how, to all nodes that are up. */
-static void test_everything_is_joined(void **state) {
+static void test_every_node_gets_a_value(void **state) {
     static const struct {
         const char *name, *how;
     } cases[] = {
@@ -166,13 +167,13 @@ static void test_everything_is_joined(void **state) {
             assert_case(
                 cases[i].name, status->report.n_pods > N_NODES && status->report.n_workloads > 3);
     }
-    assert_true(mock_metrics_cpu_nsec(scene.metrics) > 0);
+    assert_true(atomic_load(&mock_metrics_server(scene.metrics)->cpu_nsec) > 0);
     measurements_unref(measurements);
     scene_done(&scene);
 }
 
 /* What comes is what demo/usage.h says, and a while does not change much of it. */
-static void test_values(void **state) {
+static void test_values_follow_usage(void **state) {
     PollStatus statuses[16];
     Measurements *measurements;
     const NodeTable *table;
@@ -221,7 +222,7 @@ static long get(const char *base, const char *path) {
     return status;
 }
 
-static void test_requests(void **state) {
+static void test_rejects_bad_requests(void **state) {
     static const struct {
         const char *path;
         long status;
@@ -239,12 +240,12 @@ static void test_requests(void **state) {
 
     (void)state;
     scene_init(&scene);
-    assert_int_equal(
-        get(mock_metrics_url(scene.metrics), "/api/v1/query?query=x"), 503); /* no cluster */
+    assert_int_equal(get(mock_metrics_server(scene.metrics)->url, "/api/v1/query?query=x"),
+        503); /* no cluster */
     mock_metrics_show(scene.metrics, scene.snapshot);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_case(
-            cases[i].path, get(mock_metrics_url(scene.metrics), cases[i].path) == cases[i].status);
+        assert_case(cases[i].path,
+            get(mock_metrics_server(scene.metrics)->url, cases[i].path) == cases[i].status);
     scene_done(&scene);
 }
 
@@ -266,7 +267,7 @@ static View *make_view(const Scene *scene, Measurements *measurements) {
 }
 
 /* Annotations in another zone's time are read as of now; those of before are replaced. */
-static void test_annotator(void **state) {
+static void test_annotator_writes_values_and_times(void **state) {
     uint32_t gauge;
     Scene scene;
 
@@ -289,7 +290,7 @@ static void test_annotator(void **state) {
     scene_done(&scene);
 }
 
-static void test_panel(void **state) {
+static void test_panel_summarizes_chosen_nodes(void **state) {
     _cleanup_(view_unrefp) View *view = NULL;
     _cleanup_(arena_freep) Arena *scratch = arena_new((size_t)1 << 20);
     _cleanup_(buf_done) Buf file = BUF_INIT((size_t)1 << 20);
@@ -338,11 +339,11 @@ static int begin(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_is_joined),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_annotator),
-        cmocka_unit_test(test_panel),
+        cmocka_unit_test(test_every_node_gets_a_value),
+        cmocka_unit_test(test_values_follow_usage),
+        cmocka_unit_test(test_rejects_bad_requests),
+        cmocka_unit_test(test_annotator_writes_values_and_times),
+        cmocka_unit_test(test_panel_summarizes_chosen_nodes),
     };
 
     return cmocka_run_group_tests(tests, begin, NULL);

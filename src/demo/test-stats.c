@@ -16,7 +16,7 @@ static void add(PlacementStats *stats, const DemoPod *pod, const char *node, con
     stats_add(stats, &placement);
 }
 
-static void test_quantiles(void **state) {
+static void test_quantiles_of_the_last_calls(void **state) {
     PlacementStats *stats = calloc(1, sizeof(*stats));
     DemoPod pod = {.workload = &workloads[0], .n_attempts = 1};
 
@@ -38,7 +38,7 @@ static void test_quantiles(void **state) {
 }
 
 /* A pod is pending once, however often it is tried, and no more once it is placed. */
-static void test_pending(void **state) {
+static void test_counts_pending_pods_once(void **state) {
     PlacementStats *stats = calloc(1, sizeof(*stats));
     DemoPod first = {.workload = &workloads[0], .n_attempts = 1};
     DemoPod again = {.workload = &workloads[0], .n_attempts = 2};
@@ -69,8 +69,8 @@ static void test_pending(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quantiles),
-        cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_quantiles_of_the_last_calls),
+        cmocka_unit_test(test_counts_pending_pods_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

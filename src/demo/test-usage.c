@@ -12,7 +12,7 @@
 
 /* --- what a query is of ----------------------------------------------------------------- */
 
-static void test_queries(void **state) {
+static void test_words_of_a_query_select_the_value(void **state) {
     static const struct {
         const char *query;
         Usage expected;
@@ -49,7 +49,7 @@ static void test_queries(void **state) {
     }
 }
 
-static void test_gauges(void **state) {
+static void test_gauges_select_the_value(void **state) {
     const Gauge annotation = {.source = GAUGE_ANNOTATION, .annotation = STR("mem_usage_avg_5m")};
     const Gauge resources = {.source = GAUGE_RESOURCES, .resource = STR("memory")};
     const Gauge told = {.query = STR("my_rule"),
@@ -129,7 +129,7 @@ static void test_units_agree(void **state) {
 }
 
 /* An average shows a pod by as much of it as the pod has been there. */
-static void test_averages_lag(void **state) {
+static void test_averages_show_new_pods_by_age(void **state) {
     Snapshot *old = make_cluster(NOW_SEC - 3600), *half = make_cluster(NOW_SEC - 60),
              *new = make_cluster(NOW_SEC);
     Usage usage = {.resource = TABLE_MEMORY, .unit = GAUGE_AMOUNT, .range_nsec = 2 * MINUTE};
@@ -146,7 +146,7 @@ static void test_averages_lag(void **state) {
 }
 
 /* It moves, but not at once; a node is never more than full. */
-static void test_drift(void **state) {
+static void test_usage_varies_over_time(void **state) {
     Snapshot *cluster = make_cluster(NOW_SEC - 3600);
     Usage usage = {.resource = TABLE_CPU, .unit = GAUGE_FRACTION};
     double least = INFINITY, most = -INFINITY, before = measure(cluster, &usage, "busy", NOW);
@@ -168,11 +168,11 @@ static void test_drift(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queries),
-        cmocka_unit_test(test_gauges),
+        cmocka_unit_test(test_words_of_a_query_select_the_value),
+        cmocka_unit_test(test_gauges_select_the_value),
         cmocka_unit_test(test_units_agree),
-        cmocka_unit_test(test_averages_lag),
-        cmocka_unit_test(test_drift),
+        cmocka_unit_test(test_averages_show_new_pods_by_age),
+        cmocka_unit_test(test_usage_varies_over_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,11 +9,11 @@
 
 /* --- formulas ------------------------------------------------------------------ */
 
-static void test_least_allocated(void **state) {
+static void test_least_allocated_rounds_like_the_plugin(void **state) {
     static const struct {
         const char *name;
         int64_t inspected[2], allocatable[2];
-        int64_t request;
+        int64_t expected;
     } cases[] = {
         {"nothing asked", {0, 0}, {4000, 10000}, 100},
         {"half of both", {2000, 5000}, {4000, 10000}, 50},
@@ -32,14 +32,15 @@ static void test_least_allocated(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].name,
-            least_allocated_score(cases[i].inspected, cases[i].allocatable, 2) == cases[i].request);
+            least_allocated_score(cases[i].inspected, cases[i].allocatable, 2) ==
+                cases[i].expected);
 }
 
-static void test_balanced(void **state) {
+static void test_balanced_prefers_even_use(void **state) {
     static const struct {
         const char *name;
         int64_t with[2], without[2], allocatable[2];
-        int64_t request;
+        int64_t expected;
     } cases[] = {
         {"even before and after: 50 + (50 + 100 - 100) / 2", {50, 50}, {0, 0}, {100, 100}, 75},
         {"worse: with |0.5 - 0| / 2 = 0.25 it is 75: 50 + 25 / 2", {50, 0}, {0, 0}, {100, 100}, 62},
@@ -52,7 +53,7 @@ static void test_balanced(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].name,
             balanced_score(cases[i].with, cases[i].without, cases[i].allocatable) ==
-                cases[i].request);
+                cases[i].expected);
 }
 
 static void test_image_score(void **state) {
@@ -71,7 +72,7 @@ static void test_sample_size(void **state) {
     static const struct {
         size_t n;
         unsigned percentage;
-        size_t request;
+        size_t expected;
     } cases[] = {
         {0, 0, 0},
         {99, 0, 99},
@@ -96,7 +97,7 @@ static void test_sample_size(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_int_equal(sample_size(cases[i].n, cases[i].percentage), cases[i].request);
+        assert_int_equal(sample_size(cases[i].n, cases[i].percentage), cases[i].expected);
 }
 
 /* --- filters ------------------------------------------------------------------- */
@@ -116,7 +117,7 @@ static void test_sample_size(void **state) {
     "[{containerPort: 80, hostPort: 80}], resources: {requests: {cpu: 3}}}]}\n"
 
 /* Which nodes may take a pod of @spec, and what is said of the others together. */
-static void check_filter(const char *name, const char *spec, const char *request) {
+static void check_filter(const char *name, const char *spec, const char *expected) {
     char pods[4096], got[16] = "";
     size_t n_got = 0;
     TestSimulation simulation;
@@ -133,7 +134,7 @@ static void check_filter(const char *name, const char *spec, const char *request
         if (choice.is_feasible)
             got[n_got++] = (char)('a' + row);
     }
-    assert_text(name, str_from_c(got), request);
+    assert_text(name, str_from_c(got), expected);
     test_simulation_done(&simulation);
 }
 
@@ -142,9 +143,9 @@ static void check_filter(const char *name, const char *spec, const char *request
     "{nodeSelectorTerms: [" text "]}}}"
 #define EXPRESSION(text) TERM("{matchExpressions: [{" text "}]}")
 
-static void test_filters(void **state) {
+static void test_plugins_filter_nodes(void **state) {
     static const struct {
-        const char *name, *spec, *request;
+        const char *name, *spec, *expected;
     } cases[] = {
         {"nothing special: neither tainted nor cordoned", "", "ab"},
         {"tolerates a taint", "tolerations: [{key: own, operator: Exists}]", "abc"},
@@ -216,7 +217,7 @@ static void test_filters(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        check_filter(cases[i].name, cases[i].spec, cases[i].request);
+        check_filter(cases[i].name, cases[i].spec, cases[i].expected);
 }
 
 /* --- scores -------------------------------------------------------------------- */
@@ -232,7 +233,7 @@ static void test_filters(void **state) {
 #define BASE 397
 
 static void check_score(
-    const char *name, const char *cluster, const char *spec, const int64_t *request) {
+    const char *name, const char *cluster, const char *spec, const int64_t *expected) {
     char pods[4096];
     TestSimulation simulation;
 
@@ -245,18 +246,18 @@ static void check_score(
             scheduler_choose(
                 simulation.scheduler, simulation.input->arrivals[0].request, 0, row, &choice),
             0);
-        if (choice.inspected_score != request[row])
+        if (choice.inspected_score != expected[row])
             print_error("%s: row %u: %lld\n", name, row, (long long)choice.inspected_score);
-        assert_case(name, choice.inspected_score == request[row]);
-        assert_case(name, choice.is_best == (request[row] >= request[1 - row]));
+        assert_case(name, choice.inspected_score == expected[row]);
+        assert_case(name, choice.is_best == (expected[row] >= expected[1 - row]));
     }
     test_simulation_done(&simulation);
 }
 
-static void test_scores(void **state) {
+static void test_plugins_score_nodes(void **state) {
     static const struct {
         const char *name, *cluster, *spec;
-        int64_t request[2];
+        int64_t expected[2];
     } cases[] = {
         {"two empty nodes",
             PLAIN("a", "", "") "}\n" PLAIN("b", "", "") "}\n",
@@ -307,12 +308,12 @@ static void test_scores(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        check_score(cases[i].name, cases[i].cluster, cases[i].spec, cases[i].request);
+        check_score(cases[i].name, cases[i].cluster, cases[i].spec, cases[i].expected);
 }
 
 /* --- order --------------------------------------------------------------------- */
 
-static void test_order(void **state) {
+static void test_nodes_alternate_between_zones(void **state) {
     static const char *const expected = "adfbec";
     char got[8] = "";
     TestSimulation simulation;
@@ -336,9 +337,9 @@ static void test_order(void **state) {
     test_simulation_done(&simulation);
 }
 
-static void test_reasons(void **state) {
+static void test_most_frequent_reason_is_reported(void **state) {
     static const struct {
-        const char *name, *spec, *request;
+        const char *name, *spec, *expected;
     } cases[] = {
         {"taints",
             "nodeSelector: {zone: nowhere}, tolerations: [{operator: Exists}]",
@@ -368,15 +369,87 @@ static void test_reasons(void **state) {
             0);
         assert_int_equal(choice.row, NO_ROW);
         scheduling_reason_print(simulation.scheduler, choice.reason, &text);
-        assert_text(cases[i].name, buf_str(&text), cases[i].request);
+        assert_text(cases[i].name, buf_str(&text), cases[i].expected);
         test_simulation_done(&simulation);
     }
 }
 
-static void test_beyond(void **state) {
+static int fail_filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, const uint16_t **ret_verdicts) {
+    return 1;
+}
+
+/* The first node passes, the others do not, with reason 0. */
+static int pass_first(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, const uint16_t **ret_verdicts) {
+    uint16_t *verdicts = ARENA_ARRAY(arena, uint16_t, n);
+
+    for (size_t i = 0; i < n; i++)
+        verdicts[i] = rows[i] == 0 ? EXTENDER_PASSES : 0;
+    *ret_verdicts = verdicts;
+    return 0;
+}
+
+static void print_no(const void *context, size_t reason, Buf *out) {
+    buf_append(out, STR("no"));
+}
+
+static void choose_with(TestSimulation *simulation, SchedulerOptions options,
+    SchedulerExtender extender, int result, Choice *ret) {
+    scheduler_free(simulation->scheduler);
+    simulation->scheduler = NULL;
+    assert_int_equal(
+        scheduler_new(&options, simulation->cluster, extender, &simulation->scheduler), 0);
+    assert_int_equal(
+        scheduler_choose(
+            simulation->scheduler, simulation->input->arrivals[0].request, 0, NO_ROW, ret),
+        result);
+}
+
+/* A profile without taints tries all nodes; extended resources can be left to the extender. */
+static void test_profile_leaves_checks_to_the_extender(void **state) {
+    SchedulerOptions options = {
+        .weight = 1,
+        .plugins = {.ignores_taints = true},
+        .ignores_extended_resources = true,
+    };
+    TestSimulation simulation;
+    Choice choice;
+
+    (void)state;
+    test_simulation_open(&simulation,
+        CLUSTER,
+        POD("containers: [{name: c, resources: {requests: {example.com/x: 9}}}]"));
+    choose_with(&simulation, (SchedulerOptions){.weight = 1}, (SchedulerExtender){0}, 0, &choice);
+    assert_int_equal(choice.row, NO_ROW);
+    choose_with(&simulation, options, (SchedulerExtender){0}, 0, &choice);
+    assert_int_equal(choice.n_feasible, 5);
+    test_simulation_done(&simulation);
+}
+
+static void test_extender_rejects_and_fails(void **state) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(1024);
+    SchedulerExtender extender = {.filter = pass_first, .n_reasons = 1, .print_reason = print_no};
+    TestSimulation simulation;
+    Choice choice;
+
+    (void)state;
+    test_simulation_open(&simulation, CLUSTER, POD("tolerations: [{operator: Exists}]"));
+    choose_with(&simulation, (SchedulerOptions){.weight = 1}, extender, 0, &choice);
+    assert_int_equal(choice.row, 0);
+    assert_int_equal(choice.n_feasible, 1);
+    scheduler_print_fit_error(simulation.scheduler, &text);
+    assert_text("fit error", buf_str(&text), "0/5 nodes are available: 4 no.");
+    extender.filter = fail_filter;
+    choose_with(&simulation, (SchedulerOptions){.weight = 1}, extender, 1, &choice);
+    assert_int_equal(choice.row, NO_ROW);
+    test_simulation_done(&simulation);
+}
+
+static void test_reports_features_that_are_not_modelled(void **state) {
     static const struct {
         const char *spec;
-        uint32_t request;
+        uint32_t expected;
     } cases[] = {
         {"", 0},
         {"topologySpreadConstraints: [{maxSkew: 1}]", 1u << UNMODELLED_SPREAD},
@@ -397,22 +470,24 @@ static void test_beyond(void **state) {
         (void)snprintf(pods, sizeof(pods), POD("%s"), cases[i].spec);
         test_simulation_load(&simulation, CLUSTER, pods, NULL);
         assert_case(
-            cases[i].spec, simulation.input->arrivals[0].request->unmodelled == cases[i].request);
+            cases[i].spec, simulation.input->arrivals[0].request->unmodelled == cases[i].expected);
         test_simulation_done(&simulation);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_least_allocated),
-        cmocka_unit_test(test_balanced),
+        cmocka_unit_test(test_least_allocated_rounds_like_the_plugin),
+        cmocka_unit_test(test_balanced_prefers_even_use),
         cmocka_unit_test(test_image_score),
         cmocka_unit_test(test_sample_size),
-        cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_scores),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_plugins_filter_nodes),
+        cmocka_unit_test(test_plugins_score_nodes),
+        cmocka_unit_test(test_nodes_alternate_between_zones),
+        cmocka_unit_test(test_most_frequent_reason_is_reported),
+        cmocka_unit_test(test_profile_leaves_checks_to_the_extender),
+        cmocka_unit_test(test_extender_rejects_and_fails),
+        cmocka_unit_test(test_reports_features_that_are_not_modelled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ static void check_laws(const SimulationInput *input, const SimulationResult *res
     check_amounts(input, result);
 }
 
-static void test_laws(void **state) {
+static void test_random_runs_keep_invariants(void **state) {
     _cleanup_(program_unrefp) Program *pack = compile(PACK);
     Rng rng = {.state = 42};
 
@@ -138,7 +138,7 @@ static const PodResult *result_of(
 }
 
 /* The second waits until the first is gone; the third, which is more important, goes before it. */
-static void test_waiting(void **state) {
+static void test_pending_pods_go_by_priority(void **state) {
     SimulationResult *result;
     TestSimulation simulation;
 
@@ -167,7 +167,7 @@ static void test_waiting(void **state) {
 }
 
 /* A policy's own filter speaks with its own words. */
-static void test_policy_reason(void **state) {
+static void test_reason_of_a_policy_is_reported(void **state) {
     _cleanup_(program_unrefp) Program *program =
         compile(HEAD "  filters: [{name: own, nodeLabels: {pool: mine}, reason: not my pool}]\n");
     SimulationResult *result;
@@ -185,7 +185,7 @@ static void test_policy_reason(void **state) {
 }
 
 /* Packing leaves nodes that an autoscaler can remove; spreading, as is the default, does not. */
-static void test_packing(void **state) {
+static void test_packing_leaves_empty_nodes(void **state) {
     _cleanup_(program_unrefp) Program *pack = compile(PACK);
     SimulationResult *none, *packed;
     TestSimulation simulation;
@@ -208,7 +208,7 @@ static void test_packing(void **state) {
     test_simulation_done(&simulation);
 }
 
-static void test_until(void **state) {
+static void test_ends_at_the_given_time(void **state) {
     RunOptions options = {.scheduler = {.weight = 1, .seed = 1}, .until = 5};
     SimulationResult *result = NULL;
     TestSimulation simulation;
@@ -226,7 +226,7 @@ static void test_until(void **state) {
 
 /* --- queues -------------------------------------------------------------------- */
 
-static void test_endings(void **state) {
+static void test_pods_end_in_order_of_time(void **state) {
     PodEndQueue ends = {0};
     Rng rng = {.state = 7};
     double last = 0;
@@ -249,12 +249,12 @@ static void test_endings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_waiting),
-        cmocka_unit_test(test_policy_reason),
-        cmocka_unit_test(test_packing),
-        cmocka_unit_test(test_until),
-        cmocka_unit_test(test_endings),
+        cmocka_unit_test(test_random_runs_keep_invariants),
+        cmocka_unit_test(test_pending_pods_go_by_priority),
+        cmocka_unit_test(test_reason_of_a_policy_is_reported),
+        cmocka_unit_test(test_packing_leaves_empty_nodes),
+        cmocka_unit_test(test_ends_at_the_given_time),
+        cmocka_unit_test(test_pods_end_in_order_of_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

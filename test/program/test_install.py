@@ -284,12 +284,12 @@ def test_hostile_names(plan, cluster):
 @pytest.mark.parametrize(
     "options, says",
     [
-        ([], "the word plan"),
-        (["apply"], "the word plan"),
-        (["plan", "x"], "the word plan"),
+        ([], "the argument plan"),
+        (["apply"], "the argument plan"),
+        (["plan", "x"], "the argument plan"),
         (["plan", "--mode", "x"], "expected second-scheduler"),
         (["plan", "--tool", "x"], "helm or kustomize"),
-        (["plan", "--namespace", "A;b"], "small letters"),
+        (["plan", "--namespace", "A;b"], "lower case letters"),
         (["plan", "--context", "x"], "--context needs --kubeconfig"),
         (["plan", "--in-cluster", "--kubeconfig", "x"], "instead of"),
         (["plan", "--tool", "kustomize", "--namespace", "x"], "berth-system; with helm"),

@@ -287,10 +287,10 @@ def test_a_trace_may_be_yaml(run, files, cluster):
 
 @pytest.mark.parametrize("args, words", [
     ((), "--cluster is needed"),
-    (("--cluster", "c"), "--pods or --trace is needed"),
-    (("--cluster", "c", "--pods", "p", "--trace", "t"), "give one"),
-    (("--cluster", "c", "--pods", "p", "--no-baseline"), "leaves nothing to try"),
-    (("--cluster", "c", "--trace", "t", "--follow"), "--follow goes with --pods"),
+    (("--cluster", "c"), "--pods, --trace or --pending is needed"),
+    (("--cluster", "c", "--pods", "p", "--trace", "t"), "exclude each other"),
+    (("--cluster", "c", "--pods", "p", "--no-baseline"), "leaves nothing to run"),
+    (("--cluster", "c", "--trace", "t", "--follow"), "--follow needs --pods"),
     (("--cluster", "c", "--pods", "p", "-o", "xml"), "--output xml: expected table, json or placements"),
     (("--cluster", "c", "--pods", "p", "--until", "soon"), "a number of seconds"),
     (("--cluster", "c", "--pods", "p", "--weight", "0"), "weight"),
