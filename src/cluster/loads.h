@@ -109,3 +109,9 @@ typedef struct LoadsFigures {
     int64_t oldest_nsec; /* since 1970: the time of the oldest value; 0: none */
 } LoadsFigures;
 void loads_figures(const Loads *loads, const NodeTable *table, size_t gauge, LoadsFigures *ret);
+
+/* A number that another program has written on a node, and when: "0.25,2026-01-02T03:04:05Z". The
+ * time is RFC 3339. With a @zone (not empty) it is a local time of that zone whatever follows it,
+ * "Z" or an offset or nothing; @zones may be NULL: there are none. False, with nothing returned,
+ * when there is no finite number with a time. */
+bool annotation_read(Str text, Str zone, const LoadZones *zones, double *ret, int64_t *ret_at_nsec);

@@ -3,13 +3,12 @@
 /*
  * NodeNames: which row is which node.
  *
- * Shared by all snapshots between two changes of the set of nodes. A node keeps its
- * row while it exists; the row of one that is gone is empty until another takes it.
+ * Shared by all snapshots between two changes of the set of nodes. A node keeps its row while it
+ * exists; the row of a node that is gone is empty until another one takes it.
  *
- * Guesses: kube-scheduler asks for nodes in much the same order every time, so the
- * name that followed last time mostly follows again. A hint is no state: a wrong one
- * costs time, never correctness. What hints got right in a long request becomes a
- * sequence (cluster/sequence.h), which is faster still.
+ * Hints: kube-scheduler sends nodes in much the same order every time, so the name that followed
+ * last time mostly follows again. A wrong hint costs time, never correctness. What hints got right
+ * in a long request becomes a sequence, which is faster still.
  *
  * Threads: reference and read from any; followers and sequences are written by any.
  */
@@ -23,13 +22,31 @@
 #include "base/map.h"
 #include "base/ref.h"
 #include "base/str.h"
-#include "cluster/sequence.h"
 
-struct NameHint {
+/*
+ * NameSequence: the names of long requests in their order, as one text.
+ *
+ * Requests of a large cluster have mostly the same names in the same order, all or some of them.
+ * Where a part of a request is byte for byte a part of the sequence, the rows of all its names are
+ * known after one comparison. Like a hint it is no state: what differs costs time, never
+ * correctness. Made by one thread, never changed, read from any.
+ */
+#define SEQUENCE_NOWHERE UINT32_MAX
+
+typedef struct NameSequence {
+    struct NameSequence *earlier; /* what it was made of; somebody may still read it; or NULL */
+    size_t n;
+    const char *text;       /* each name as a JSON string behind a comma: ,"a","b" */
+    const uint32_t *at;     /* by place: where its comma stands; the last is the end */
+    const uint32_t *rows;   /* by place, each at most once */
+    const uint32_t *places; /* by row, the unknown node included; or SEQUENCE_NOWHERE */
+} NameSequence;
+
+typedef struct NameHint {
     const char *literal;       /* a comma and the name as a JSON string, quotes included */
     uint32_t len;              /* 0: no hint */
     _Atomic uint32_t follower; /* row of the node that followed this one */
-};
+} NameHint;
 
 typedef struct NodeNames {
     Ref ref;

@@ -1,10 +1,10 @@
-#include "cluster/snapshot-build.h"
+/* Builds the next snapshot: copies the chunks with a changed row, shares the others. */
 
 #include <errno.h>
 
 #include "base/arena.h"
-#include "cluster/dictionary-builder.h"
 #include "cluster/record.h"
+#include "cluster/snapshot.h"
 
 /* For lists of pointers and numbers only; the largest cluster needs a few MiB. */
 #define BUILD_BUDGET ((size_t)256 * 1024 * 1024)
@@ -261,13 +261,15 @@ static int build_start(SnapshotBuild *build, const NodeRows *rows, const Snapsho
     if (!build->chunks || !build->own)
         return -ENOMEM;
     build->n_chunks = n_chunks;
-    return table_dictionary_builder_init(&build->dictionary, before, build->arena);
+    return table_dictionary_builder_init(
+        &build->dictionary, before ? snapshot_dictionary(before) : NULL, build->arena);
 }
 
 /* Hands everything over. */
 static int build_finish(
     SnapshotBuild *build, const Snapshot *before, const SnapshotPods *pods, Snapshot **ret) {
-    const TableDictionary *dictionary = table_dictionary_builder_words(&build->dictionary, before);
+    const TableDictionary *dictionary = table_dictionary_builder_finish(
+        &build->dictionary, before ? snapshot_dictionary(before) : NULL);
     NodeTable table = {
         .n_rows = build->rows->n_rows,
         .names = build->names,

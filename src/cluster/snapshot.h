@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "cluster/node-rows.h"
 #include "cluster/table-dictionary.h"
 #include "cluster/table.h"
 
@@ -36,3 +37,24 @@ int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snap
 
 /* Borrowed. */
 const TableDictionary *snapshot_dictionary(const Snapshot *snapshot);
+
+/* --- snapshot-build.c: the next one, of the last one and the rows that changed since. Chunks
+ * without a change, names and the dictionary are taken over as they are; a change of columns makes
+ * every chunk anew. --- */
+
+/* Taint sets that no row has any more are kept, for their numbers, until there are more
+ * than this beside twice those in use. */
+#define BUILD_TAINT_SETS_SPARE 64u
+
+/* Pods that a table lists beside those of its rows; records. */
+typedef struct SnapshotPods {
+    const Pod *const *nominated; /* at most TABLE_NOMINATED_MAX */
+    size_t n_nominated;
+    const Pod *const *assumed;
+    size_t n_assumed;
+} SnapshotPods;
+
+/* @before NULL: the first; then every row that is taken must be marked as changed. Leaves @rows as
+ * it is. @ret_copied: how many chunks were made. 0, or -ENOMEM. */
+int snapshot_build(const NodeRows *rows, const Snapshot *before, const SnapshotPods *pods,
+    Snapshot **ret, size_t *ret_copied);

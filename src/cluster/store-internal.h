@@ -14,8 +14,18 @@
 #include "cluster/assumed-pods.h"
 #include "cluster/node-rows.h"
 #include "cluster/record-pool.h"
-#include "cluster/staged-list.h"
 #include "cluster/store.h"
+
+/* The objects of a list that is not complete yet, in its order; of two under one key (a list that
+ * comes in pages may have an object twice) the later one counts. Records, counted by store-list.c.
+ */
+typedef struct StagedList {
+    Set current;        /* by key: those that count */
+    const void **items; /* all */
+    size_t n, n_rooms;
+    size_t n_added; /* since the beginning: a list that repeats itself has an end too */
+    bool is_open;   /* a list is coming in */
+} StagedList;
 
 struct Store {
     RecordPool *pool;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cluster/record.h"
-#include "cluster/snapshot-build.h"
+#include "cluster/snapshot.h"
 
 /* So many parts more than twice those left by the last sweep make the next one worth it. */
 #define SWEEP_SPARE 1024u

@@ -1,20 +1,24 @@
 #pragma once
 
 /*
- * TableDictionary: what the numbers in the rows of a snapshot stand for.
+ * TableDictionary: the names of resource columns and the distinct lists of taints, by number.
  *
- * The names of resource columns and the distinct lists of taints. Both mostly grow at
- * the end, so that numbers in chunks that nothing happened to stay valid, and rarely
- * at all: snapshots share their dictionary until then.
+ * Both mostly grow at the end, so that numbers in chunks without a change stay valid, and rarely at
+ * all: snapshots share a dictionary until then.
  *
  * Immutable, refcounted, one block. Threads: reference and read from any.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/ref.h"
 #include "base/str.h"
+#include "base/vec.h"
+#include "cluster/node-rows.h"
 #include "model/taint.h"
 
 typedef struct TableDictionary {
@@ -33,3 +37,48 @@ const TableDictionary *table_dictionary_ref(const TableDictionary *dictionary);
 const TableDictionary *table_dictionary_unref(
     const TableDictionary *dictionary); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(const TableDictionary *, table_dictionary_unref)
+
+/* --- the next one, while it is built ------------------------------------------------------ */
+
+/*
+ * Begins with the entries of the one before, then new ones at the end.
+ *
+ * A resource has a column from when a node first offers it (more than none of it); cpu and memory
+ * always. When all TABLE_RESOURCES_MAX are taken, those that no node offers any more make room;
+ * names beyond are left out, and counted (n_left_out), until there is room.
+ */
+
+/* Names of resources that are distinguished when there are more than TABLE_RESOURCES_MAX; those
+ * beyond are neither counted nor given a column. */
+#define DICTIONARY_NAMES_MAX 4096u
+
+typedef struct TableDictionaryBuilder {
+    Arena *arena;
+    VEC(Str) resources; /* by column; borrowed from records, or from the one before */
+    size_t n_left_out;  /* names that nodes offer and that have no column */
+    VEC(Taints) taint_sets;
+    VEC(uint64_t) taint_hashes; /* by taint set; as far as they were needed */
+    bool has_new_entries;
+    bool has_new_columns; /* of resources: amounts of every row are to be written anew */
+} TableDictionaryBuilder;
+
+/* In @arena; @before NULL: the first one. 0, or -ENOMEM. */
+int table_dictionary_builder_init(
+    TableDictionaryBuilder *builder, const TableDictionary *before, Arena *arena) MUST_CHECK;
+
+/* Columns for what @node offers, as far as there is room. 0, or -ENOMEM. */
+int table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node)
+    MUST_CHECK;
+
+/* When some names found no room, now or before: decides again which have a column, by what all
+ * nodes of @rows offer. 0, or -ENOMEM. */
+int table_dictionary_builder_choose_columns(TableDictionaryBuilder *builder, const NodeRows *rows)
+    MUST_CHECK;
+
+/* The number of @taints, in @number, which has that of the row so far. 0, or -ENOMEM. */
+int table_dictionary_builder_number_taints(
+    TableDictionaryBuilder *builder, const Taints *taints, uint32_t *number) MUST_CHECK;
+
+/* A reference to @before when nothing is new, else a new one. NULL when out of memory. */
+const TableDictionary *table_dictionary_builder_finish(
+    const TableDictionaryBuilder *builder, const TableDictionary *before) MUST_CHECK;

@@ -1,4 +1,4 @@
-#include "cluster/annotation.h"
+#include "cluster/loads.h"
 
 #include "cluster/test-measured.h"
 

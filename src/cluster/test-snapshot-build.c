@@ -1,6 +1,6 @@
 /* What publishing makes of a store: what is shared with the snapshot before, columns, taints. */
 
-#include "cluster/snapshot-build.h"
+#include "cluster/snapshot.h"
 
 #include "cluster/test-store.h"
 

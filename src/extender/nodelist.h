@@ -5,7 +5,7 @@
  *
  * In names mode each name is to become a row of the view's table. Mostly that takes no
  * parsing and no hashing: what comes is compared with what came before (cluster/names.h,
- * cluster/sequence.h).
+ * cluster/names.h).
  */
 
 #include <stdbool.h>
