@@ -87,7 +87,7 @@ def test_prints_each_error_once(failing, tmp_path):
     for _ in range(3):
         ask(failing, "filter", ALL)
         ask(failing, "prioritize", ALL)
-    told = log_lines(failing, "a rule fails")
+    told = log_lines(failing, "rule fails; its onError applies")
     assert len(told) == 3
     strict, lenient, near = told
     assert "policy=zones rule=strict nodes=1 node=n3" in strict
@@ -103,9 +103,9 @@ def test_prints_each_error_once(failing, tmp_path):
     (tmp_path / "policy.yaml").write_text(f"{renamed}---\n{MATCHING}")
     wait_until(lambda: log_lines(failing, "policy reloaded"), "the reload")
     ask(failing, "filter", ["n1"], {"zone": "b", "app": "x"})
-    assert len(log_lines(failing, "a rule fails")) == 3
+    assert len(log_lines(failing, "rule fails; its onError applies")) == 3
     ask(failing, "filter", ["n3"], {"zone": "b", "app": "x"})
-    told = log_lines(failing, "a rule fails")[3:]
+    told = log_lines(failing, "rule fails; its onError applies")[3:]
     assert [("rule=strict" in line, "rule=lenient" in line) for line in told] == [
         (True, False),
         (False, True),
@@ -177,7 +177,7 @@ def test_time_enough(start_slow):
     berth = start_slow(slow_policy("reject"), "--deadline", "60s")
     assert ask(berth, "filter", NAMES)["NodeNames"] == NAMES[1:]
     wait_for_figures(berth, late_figures("filter", 0, 0, 0))
-    assert not log_lines(berth, "time was up")
+    assert not log_lines(berth, "deadline exceeded")
 
 
 def test_time_is_up_rejects(start_slow):
@@ -194,7 +194,7 @@ def test_time_is_up_rejects(start_slow):
     assert decision["counts"]["late"] == decision["counts"]["unjudged"] == 30
     wait_for_figures(berth, late_figures("filter", 2, N_NODES + 30, N_NODES - 1 + 30))
 
-    (told,) = log_lines(berth, "time was up")  # the second line would come too soon
+    (told,) = log_lines(berth, "deadline exceeded")  # the second line would come too soon
     assert f"verb=filter namespace=default pod=p nodes_in={N_NODES} nodes_late={N_NODES}" in told
 
 
