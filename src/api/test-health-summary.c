@@ -1,6 +1,5 @@
 #include "api/health-summary.h"
 
-#include "api/health-facts.h"
 #include "base/nsec.h"
 #include "base/test-assert.h"
 

@@ -6,67 +6,48 @@
 
 #include "base/nsec.h"
 
-typedef struct KindFigure {
+static const struct {
     const char *name, *type, *help;
-    double (*value)(const WatcherKindStatus *kind, int64_t now_nsec);
-} KindFigure;
-
-static double synced(const WatcherKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return kind->is_synced;
-}
-
-static double connected(const WatcherKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return kind->is_connected;
-}
-
-static double staleness(const WatcherKindStatus *kind, int64_t now_nsec) {
-    return kind->heard_at_nsec ? (double)(now_nsec - kind->heard_at_nsec) / (double)NSEC_PER_SEC
-                               : -1;
-}
-
-static double lists(const WatcherKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)kind->n_lists;
-}
-
-static double watches(const WatcherKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)kind->n_watches;
-}
-
-static double failures(const WatcherKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)kind->n_failures;
-}
-
-static double bytes(const WatcherKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)kind->n_bytes;
-}
-
-static double passed_over(const WatcherKindStatus *kind, int64_t now_nsec) {
-    (void)now_nsec;
-    return (double)(kind->n_unfit + kind->n_malformed);
-}
-
-static const KindFigure kind_figures[] = {
-    {"berth_cluster_synced", "gauge", "Whether all objects have been listed.", synced},
-    {"berth_cluster_connected", "gauge", "Whether the API server sends changes now.", connected},
+} kind_figures[] = {
+    {"berth_cluster_synced", "gauge", "Whether all objects have been listed."},
+    {"berth_cluster_connected", "gauge", "Whether the API server sends changes now."},
     {"berth_cluster_staleness_seconds",
         "gauge",
-        "Seconds since the last update from the API server; -1: never.",
-        staleness},
-    {"berth_cluster_lists_total", "counter", "Complete lists begun.", lists},
-    {"berth_cluster_watches_total", "counter", "Watches begun.", watches},
-    {"berth_cluster_failures_total", "counter", "Lists and watches that failed.", failures},
-    {"berth_cluster_received_bytes_total", "counter", "Bytes of lists and watches.", bytes},
+        "Seconds since the last update from the API server; -1: never."},
+    {"berth_cluster_lists_total", "counter", "Complete lists begun."},
+    {"berth_cluster_watches_total", "counter", "Watches begun."},
+    {"berth_cluster_failures_total", "counter", "Lists and watches that failed."},
+    {"berth_cluster_received_bytes_total", "counter", "Bytes of lists and watches."},
     {"berth_cluster_passed_over_total",
         "counter",
-        "Objects that could not be used: malformed, or over a limit.",
-        passed_over},
+        "Objects that could not be used: malformed, or over a limit."},
 };
+
+static void print_kinds(const WatcherStatus *watcher, int64_t now_nsec, Buf *out) {
+    for (size_t i = 0; i < ELEMENTS_OF(kind_figures); i++) {
+        exposition_head(out, kind_figures[i].name, kind_figures[i].type, kind_figures[i].help);
+        for (size_t k = 0; k < _WATCHER_KINDS; k++) {
+            const WatcherKindStatus *kind = &watcher->kinds[k];
+            double age = (double)(now_nsec - kind->heard_at_nsec) / (double)NSEC_PER_SEC;
+            const double values[ELEMENTS_OF(kind_figures)] = {
+                kind->is_synced,
+                kind->is_connected,
+                kind->heard_at_nsec ? age : -1,
+                (double)kind->n_lists,
+                (double)kind->n_watches,
+                (double)kind->n_failures,
+                (double)kind->n_bytes,
+                (double)(kind->n_unfit + kind->n_malformed),
+            };
+
+            buf_printf(out,
+                "%s{resource=\"%s\"} %.17g\n",
+                kind_figures[i].name,
+                watcher_kind_name((WatcherKind)k),
+                values[i]);
+        }
+    }
+}
 
 static void print_events(const WatcherStatus *watcher, Buf *out) {
     exposition_head(out, "berth_cluster_events_total", "counter", "Watch events, by type.");
@@ -119,17 +100,7 @@ static void print_announced(const LiveStatus *live, Buf *out) {
 void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     const WatcherStatus *watcher = &live->watcher;
 
-    for (size_t i = 0; i < ELEMENTS_OF(kind_figures); i++) {
-        const KindFigure *figure = &kind_figures[i];
-
-        exposition_head(out, figure->name, figure->type, figure->help);
-        for (size_t kind = 0; kind < _WATCHER_KINDS; kind++)
-            buf_printf(out,
-                "%s{resource=\"%s\"} %.17g\n",
-                figure->name,
-                watcher_kind_name((WatcherKind)kind),
-                figure->value(&watcher->kinds[kind], now_nsec));
-    }
+    print_kinds(watcher, now_nsec, out);
     print_events(watcher, out);
     exposition_gauge(out, "berth_cluster_pods", "Pods berth knows.", (double)watcher->n_pods);
     exposition_gauge(out,

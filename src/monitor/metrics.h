@@ -18,7 +18,6 @@
 #include "http/server.h"
 #include "live/live.h"
 #include "live/measuring.h"
-#include "monitor/policy-figures.h"
 #include "monitor/reload.h"
 #include "monitor/rule-figures.h"
 

@@ -1,9 +1,10 @@
-/* Counters by rule, kept by name across reloads. */
+/* Counters by rule and by policy, kept by name across reloads. */
 
 #include "monitor/rule-figures.h"
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,10 +18,10 @@
 #define MATCH STR("(match)")
 
 typedef struct Figures {
-    Str policy, rule;
+    Str policy, rule; /* no rule: of the policy itself */
     bool is_filter;
-    uint64_t rejected, observed;
-    uint64_t errors, missing;
+    RuleFigure rule_figure;
+    PolicyFigure policy_figure;
 } Figures;
 
 struct RuleFigures {
@@ -29,7 +30,11 @@ struct RuleFigures {
     Map index; /* "policy/rule" to its figures; neither name can hold a slash */
     Figures *items;
     size_t n;
-    PolicyFigures *policies;
+
+    /* Where the figures of each policy of one program are, so that a decision looks up no names.
+     * The reference keeps another program from being taken for it. */
+    Program *program;
+    uint32_t *policies; /* MAP_NONE: not counted */
 };
 
 RuleFigures *rule_figures_new(void) {
@@ -40,8 +45,7 @@ RuleFigures *rule_figures_new(void) {
     (void)pthread_mutex_init(&figures->lock, NULL);
     figures->arena = arena_new(RULE_FIGURES_BUDGET);
     figures->items = calloc(RULE_FIGURES_MAX, sizeof(*figures->items));
-    figures->policies = policy_figures_new();
-    if (!figures->arena || !figures->items || !figures->policies)
+    if (!figures->arena || !figures->items)
         return rule_figures_free(figures);
     figures->index = MAP_INIT_IN(figures->arena);
     return figures;
@@ -50,7 +54,8 @@ RuleFigures *rule_figures_new(void) {
 RuleFigures *rule_figures_free(RuleFigures *figures) {
     if (!figures)
         return NULL;
-    policy_figures_free(figures->policies);
+    program_unref(figures->program);
+    free(figures->policies);
     arena_free(figures->arena);
     free(figures->items);
     (void)pthread_mutex_destroy(&figures->lock);
@@ -68,22 +73,26 @@ static Str print_key(Str policy, Str rule, char text[static KEY_MAX]) {
     return str_of(text, (size_t)len < KEY_MAX ? (size_t)len : KEY_MAX - 1);
 }
 
-/* The figures of a rule, new or old. Over the ceiling: some that nobody looks at. */
-static Figures *find(RuleFigures *figures, const Policy *policy, Str rule, Figures *spare) {
+/* The number of the figures of a rule, or of a policy, new or old. MAP_NONE: over the ceiling. */
+static uint32_t number_of(RuleFigures *figures, Str policy, Str rule) {
     char name[KEY_MAX];
-    Str key = print_key(policy->name, rule, name);
+    Str key = print_key(policy, rule, name);
     uint32_t found = map_find(&figures->index, key);
-    Figures *made;
 
     if (found != MAP_NONE)
-        return &figures->items[found];
+        return found;
     key = figures->n < RULE_FIGURES_MAX ? arena_copy(figures->arena, key) : STR_NULL;
     if (!key.ptr || map_add(&figures->index, key, (uint32_t)figures->n) < 0)
-        return spare;
-    made = &figures->items[figures->n++];
-    made->policy = str_take(key, policy->name.len);
-    made->rule = str_skip(key, policy->name.len + 1);
-    return made;
+        return MAP_NONE;
+    figures->items[figures->n] =
+        (Figures){.policy = str_take(key, policy.len), .rule = str_skip(key, policy.len + 1)};
+    return (uint32_t)figures->n++;
+}
+
+static Figures *find(RuleFigures *figures, const Policy *policy, Str rule, Figures *spare) {
+    uint32_t number = number_of(figures, policy->name, rule);
+
+    return number == MAP_NONE ? spare : &figures->items[number];
 }
 
 static Figures *find_filter(RuleFigures *figures, const Filter *filter, Figures *spare) {
@@ -97,38 +106,39 @@ static uint32_t count_at(const uint32_t *counts, size_t i) {
     return counts ? counts[i] : 0;
 }
 
+static void add(RuleFigure *to, RuleFigure figure) {
+    to->n_rejected += figure.n_rejected;
+    to->n_observed += figure.n_observed;
+    to->n_failed += figure.n_failed;
+    to->n_missing += figure.n_missing;
+}
+
 static void note_filters(RuleFigures *figures, const Program *program, const Decision *decision) {
     for (size_t i = 0; i < program->n_filters; i++) {
-        uint32_t rejected = count_at(decision->rejected, i);
-        uint32_t observed = count_at(decision->observed, i);
-        uint32_t errors = count_at(decision->notes.filter_errors, i);
-        uint32_t missing = count_at(decision->notes.filter_missing, i);
+        RuleFigure figure = {
+            .n_rejected = count_at(decision->rejected, i),
+            .n_observed = count_at(decision->observed, i),
+            .n_failed = count_at(decision->notes.filter_errors, i),
+            .n_missing = count_at(decision->notes.filter_missing, i),
+        };
         Figures spare = {0};
-        Figures *found;
 
-        if (!rejected && !observed && !errors && !missing)
-            continue;
-        found = find_filter(figures, program->filters[i], &spare);
-        found->rejected += rejected;
-        found->observed += observed;
-        found->errors += errors;
-        found->missing += missing;
+        if (figure.n_rejected + figure.n_observed + figure.n_failed + figure.n_missing > 0)
+            add(&find_filter(figures, program->filters[i], &spare)->rule_figure, figure);
     }
 }
 
 static void note_scores(RuleFigures *figures, const Program *program, const JudgeNotes *notes) {
     for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
-        uint32_t errors = count_at(notes->score_errors, i);
-        uint32_t missing = count_at(notes->score_missing, i);
+        RuleFigure figure = {
+            .n_failed = count_at(notes->score_errors, i),
+            .n_missing = count_at(notes->score_missing, i),
+        };
         Figures spare = {0};
-        Figures *found;
 
-        if (!errors && !missing)
-            continue;
-        found = find(figures, score->policy, score->name, &spare);
-        found->errors += errors;
-        found->missing += missing;
+        if (figure.n_failed + figure.n_missing > 0)
+            add(&find(figures, score->policy, score->name, &spare)->rule_figure, figure);
     }
 }
 
@@ -138,7 +148,53 @@ static void note_matches(
         Figures spare = {0};
 
         if (errors[i])
-            find(figures, &program->policies[i], MATCH, &spare)->errors++;
+            find(figures, &program->policies[i], MATCH, &spare)->rule_figure.n_failed++;
+    }
+}
+
+/* False: out of memory. */
+static bool set_program(RuleFigures *figures, Program *program) {
+    uint32_t *numbers = calloc(program->n_policies + 1, sizeof(*numbers));
+
+    if (!numbers)
+        return false;
+    for (size_t i = 0; i < program->n_policies; i++)
+        numbers[i] = number_of(figures, program->policies[i].name, STR_NULL);
+    free(figures->policies);
+    figures->policies = numbers;
+    program_unref(figures->program);
+    figures->program = program_ref(program);
+    return true;
+}
+
+static size_t count_rejected(const Policy *policy, const Decision *decision) {
+    const uint32_t *counts = policy->is_observed ? decision->observed : decision->rejected;
+    size_t n = 0;
+
+    for (size_t i = 0; counts && i < policy->n_filters; i++)
+        n += counts[policy->filters[i].number];
+    return n;
+}
+
+/* Of a filter; other decisions are skipped. */
+static void note_policies(RuleFigures *figures, Program *program, const Decision *decision) {
+    size_t n_known;
+
+    if (!decision->applied || !decision->args ||
+        (figures->program != program && !set_program(figures, program)))
+        return;
+    if (decision->summary.n_in == 0) /* a test request of `berth check` */
+        return;
+    n_known = decision->summary.n_in - decision->args->n_unknown;
+    for (size_t i = 0; i < program->n_policies; i++) {
+        PolicyFigure *figure;
+
+        if (!decision->applied[i] || figures->policies[i] == MAP_NONE)
+            continue;
+        figure = &figures->items[figures->policies[i]].policy_figure;
+        figure->n_matched++;
+        figure->n_rejected_all +=
+            n_known > 0 && count_rejected(&program->policies[i], decision) == n_known;
     }
 }
 
@@ -153,20 +209,11 @@ void rule_figures_note(RuleFigures *figures, Program *program, const Decision *d
     note_filters(figures, program, decision);
     note_scores(figures, program, notes);
     note_matches(figures, program, notes->match_errors);
-    policy_figures_note(figures->policies, program, decision);
+    note_policies(figures, program, decision);
     (void)pthread_mutex_unlock(&figures->lock);
 }
 
-PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy) {
-    PolicyFigure figure;
-
-    (void)pthread_mutex_lock(&figures->lock);
-    figure = policy_figures_get(figures->policies, policy);
-    (void)pthread_mutex_unlock(&figures->lock);
-    return figure;
-}
-
-RuleFigure rule_figures_of_rule(RuleFigures *figures, Str policy, Str rule) {
+static Figures get(RuleFigures *figures, Str policy, Str rule) {
     char name[KEY_MAX];
     Str key = print_key(policy, rule, name);
     Figures found = {0};
@@ -177,12 +224,15 @@ RuleFigure rule_figures_of_rule(RuleFigures *figures, Str policy, Str rule) {
     if (place != MAP_NONE)
         found = figures->items[place];
     (void)pthread_mutex_unlock(&figures->lock);
-    return (RuleFigure){
-        .n_rejected = found.rejected,
-        .n_observed = found.observed,
-        .n_failed = found.errors,
-        .n_missing = found.missing,
-    };
+    return found;
+}
+
+PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy) {
+    return get(figures, policy, STR_NULL).policy_figure;
+}
+
+RuleFigure rule_figures_of_rule(RuleFigures *figures, Str policy, Str rule) {
+    return get(figures, policy, rule).rule_figure;
 }
 
 /* --- printing ------------------------------------------------------------------ */
@@ -200,62 +250,73 @@ static void add_rules(RuleFigures *figures, const Program *program) {
             (void)find(figures, &program->policies[i], MATCH, &spare);
 }
 
-static uint64_t get_rejected(const Figures *figures) {
-    return figures->rejected;
-}
-
-static uint64_t get_observed(const Figures *figures) {
-    return figures->observed;
-}
-
-static uint64_t get_errors(const Figures *figures) {
-    return figures->errors;
-}
-
-static uint64_t get_missing(const Figures *figures) {
-    return figures->missing;
-}
-
 static const struct {
     const char *name, *help;
-    uint64_t (*get)(const Figures *figures);
+    size_t offset; /* of a uint64_t in Figures */
     bool of_filters_only;
-} metrics[] = {
-    {"berth_nodes_rejected_total",
-        "Nodes rejected by a filter rule, by policy and rule.",
-        get_rejected,
-        true},
-    {"berth_nodes_observed_total",
-        "Nodes a filter rule of a policy in mode Observe would have rejected.",
-        get_observed,
-        true},
-    {"berth_rule_errors_total",
-        "Nodes on which a rule failed and onError applied; for match: requests.",
-        get_errors,
-        false},
-    {"berth_rule_missing_total",
-        "Nodes on which a metric was missing and onMissing applied.",
-        get_missing,
-        false},
+} rule_metrics[] =
+    {
+        {"berth_nodes_rejected_total",
+            "Nodes rejected by a filter rule, by policy and rule.",
+            offsetof(Figures, rule_figure.n_rejected),
+            true},
+        {"berth_nodes_observed_total",
+            "Nodes a filter rule of a policy in mode Observe would have rejected.",
+            offsetof(Figures, rule_figure.n_observed),
+            true},
+        {"berth_rule_errors_total",
+            "Nodes on which a rule failed and onError applied; for match: requests.",
+            offsetof(Figures, rule_figure.n_failed),
+            false},
+        {"berth_rule_missing_total",
+            "Nodes on which a metric was missing and onMissing applied.",
+            offsetof(Figures, rule_figure.n_missing),
+            false},
+},
+  policy_metrics[] = {
+      {"berth_policy_matched_total",
+          "Filters to which a policy applied.",
+          offsetof(Figures, policy_figure.n_matched),
+          false},
+      {"berth_policy_rejected_all_total",
+          "Filters in which a policy rejected all nodes.",
+          offsetof(Figures, policy_figure.n_rejected_all),
+          false},
 };
+
+static uint64_t value_at(const Figures *item, size_t offset) {
+    return *(const uint64_t *)(const void *)((const char *)item + offset);
+}
 
 void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) {
     (void)pthread_mutex_lock(&figures->lock);
     add_rules(figures, program);
-    for (size_t m = 0; m < ELEMENTS_OF(metrics); m++) {
-        exposition_head(out, metrics[m].name, "counter", metrics[m].help);
+    for (size_t m = 0; m < ELEMENTS_OF(rule_metrics); m++) {
+        exposition_head(out, rule_metrics[m].name, "counter", rule_metrics[m].help);
         for (size_t i = 0; i < figures->n; i++) {
             const Figures *item = &figures->items[i];
 
-            if (item->is_filter || !metrics[m].of_filters_only)
+            if (item->rule.len > 0 && (item->is_filter || !rule_metrics[m].of_filters_only))
                 buf_printf(out,
                     "%s{policy=\"%.*s\",rule=\"%.*s\"} %" PRIu64 "\n",
-                    metrics[m].name,
+                    rule_metrics[m].name,
                     STR_FMT(item->policy),
                     STR_FMT(item->rule),
-                    metrics[m].get(item));
+                    value_at(item, rule_metrics[m].offset));
         }
     }
-    policy_figures_print(figures->policies, program, out);
+    for (size_t m = 0; m < ELEMENTS_OF(policy_metrics); m++) {
+        exposition_head(out, policy_metrics[m].name, "counter", policy_metrics[m].help);
+        for (size_t i = 0; i < program->n_policies; i++) {
+            Figures spare = {0};
+            const Figures *item = find(figures, &program->policies[i], STR_NULL, &spare);
+
+            buf_printf(out,
+                "%s{policy=\"%.*s\"} %" PRIu64 "\n",
+                policy_metrics[m].name,
+                STR_FMT(program->policies[i].name),
+                value_at(item, policy_metrics[m].offset));
+        }
+    }
     (void)pthread_mutex_unlock(&figures->lock);
 }

@@ -1,23 +1,28 @@
 #pragma once
 
 /*
- * RuleFigures: how often each rule rejected a node, would have, or failed.
+ * RuleFigures: how often each rule rejected a node, would have, or failed; and how often each
+ * policy applied.
  *
- * By the names of policy and rule, so that a counter goes on where it was when a policy is loaded
- * again. Counting takes a lock, for a short walk over the rules: in every filter, and in what else
- * a rule failed in. The number of series is bounded.
+ * By the names of policy and rule, so that a counter continues when a policy is reloaded. Counting
+ * takes a lock, for a short walk over the rules: in every filter, and in other decisions in which a
+ * rule failed. The number of series is bounded.
+ *
+ * A node that several policies reject is counted for the one whose rule comes first, so a policy
+ * may reject all nodes more often than counted.
  *
  * Threads: any.
  */
 
+#include <stdint.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "extender/verbs.h"
-#include "monitor/policy-figures.h"
 #include "policy/program.h"
 
-/* Rules of all policies since the start; those beyond are not counted. */
-#define RULE_FIGURES_MAX 4096u
+/* Rules and policies since the start; those beyond are not counted. */
+#define RULE_FIGURES_MAX 8192u
 
 typedef struct RuleFigures RuleFigures;
 
@@ -27,7 +32,11 @@ DEFINE_CLEANUP(RuleFigures *, rule_figures_free)
 
 void rule_figures_note(RuleFigures *figures, Program *program, const Decision *decision);
 
-/* Of a policy: how many filters it was for. */
+/* All zero when it never applied. */
+typedef struct PolicyFigure {
+    uint64_t n_matched;      /* filters to which it applied */
+    uint64_t n_rejected_all; /* of these: its rules rejected every node that berth knows */
+} PolicyFigure;
 PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy);
 
 /* Of a rule: nodes, since the start; all zero when it never spoke. */

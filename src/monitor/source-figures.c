@@ -8,85 +8,53 @@
 #include "policy/program.h"
 
 /* One gauge with its labels: "policy=…,metric=…,source=…". */
-typedef struct Shown {
+typedef struct LabelledGauge {
     GaugeState state;
     Str labels;
-} Shown;
+} LabelledGauge;
 
-typedef struct Figure {
-    const char *name, *type, *help;
-    double (*value)(const Shown *shown);
-    bool of_asked_only; /* nobody is asked for annotations */
-} Figure;
-
-static double is_up(const Shown *shown) {
-    return shown->state.poll->state == POLL_OK;
-}
-
-static double age(const Shown *shown) {
-    const GaugeState *state = &shown->state;
-
-    return state->at_nsec == 0 ? -1 : (double)state->age_nsec / (double)NSEC_PER_SEC;
-}
-
-static double nodes_covered(const Shown *shown) {
-    return (double)shown->state.figures.n_present;
-}
-
-static double nodes(const Shown *shown) {
-    return (double)shown->state.figures.n_nodes;
-}
-
-static double series(const Shown *shown) {
-    return (double)shown->state.poll->report.n_series;
-}
-
-static double duration(const Shown *shown) {
-    return (double)shown->state.poll->duration_nsec / (double)NSEC_PER_SEC;
-}
-
-static double last_success(const Shown *shown) {
-    return (double)shown->state.poll->answered_at_nsec / (double)NSEC_PER_SEC;
-}
-
-static const Figure figures[] = {
-    {"berth_source_up",
-        "gauge",
-        "Whether the last answer had values of nodes, by metric and source.",
-        is_up,
-        true},
+static const struct {
+    const char *name, *help;
+    bool of_queried_only; /* not of annotations */
+} figures[] = {
+    {"berth_source_up", "Whether the last answer had values of nodes, by metric and source.", true},
     {"berth_source_age_seconds",
-        "gauge",
         "Seconds since the last good answer; for annotations, the age of the oldest. -1: none yet.",
-        age,
         false},
-    {"berth_source_nodes_covered", "gauge", "Nodes with a current value.", nodes_covered, false},
-    {"berth_source_nodes", "gauge", "Nodes that could have a value.", nodes, false},
-    {"berth_source_series", "gauge", "Series of the last answer.", series, true},
-    {"berth_source_query_duration_seconds",
-        "gauge",
-        "How long the last request took.",
-        duration,
-        true},
+    {"berth_source_nodes_covered", "Nodes with a current value.", false},
+    {"berth_source_nodes", "Nodes that could have a value.", false},
+    {"berth_source_series", "Series of the last answer.", true},
+    {"berth_source_query_duration_seconds", "How long the last request took.", true},
     {"berth_source_last_success_timestamp_seconds",
-        "gauge",
         "When the last good answer came; 0: never.",
-        last_success,
         true},
 };
 
-static void print_figure(const Figure *figure, const Shown *shown, size_t n, Buf *out) {
-    exposition_head(out, figure->name, figure->type, figure->help);
-    for (size_t i = 0; i < n; i++)
-        if (shown[i].state.poll || !figure->of_asked_only)
+static void print_figure(size_t figure, const LabelledGauge *shown, size_t n, Buf *out) {
+    exposition_head(out, figures[figure].name, "gauge", figures[figure].help);
+    for (size_t i = 0; i < n; i++) {
+        const GaugeState *state = &shown[i].state;
+        const PollStatus none = {0}, *poll = state->poll ? state->poll : &none;
+        const double values[ELEMENTS_OF(figures)] = {
+            poll->state == POLL_OK,
+            state->at_nsec == 0 ? -1 : (double)state->age_nsec / (double)NSEC_PER_SEC,
+            (double)state->figures.n_present,
+            (double)state->figures.n_nodes,
+            (double)poll->report.n_series,
+            (double)poll->duration_nsec / (double)NSEC_PER_SEC,
+            (double)poll->answered_at_nsec / (double)NSEC_PER_SEC,
+        };
+
+        if (state->poll || !figures[figure].of_queried_only)
             buf_printf(out,
                 "%s{%.*s} %.17g\n",
-                figure->name,
+                figures[figure].name,
                 STR_FMT(shown[i].labels),
-                figure->value(&shown[i]));
+                values[figure]);
+    }
 }
 
-static void print_dropped(const Shown *shown, size_t n, Buf *out) {
+static void print_dropped(const LabelledGauge *shown, size_t n, Buf *out) {
     exposition_head(out,
         "berth_source_dropped_series_total",
         "counter",
@@ -100,7 +68,7 @@ static void print_dropped(const Shown *shown, size_t n, Buf *out) {
                 shown[i].state.poll->n_dropped[cause]);
 }
 
-static void print_requests(const Shown *shown, size_t n, Buf *out) {
+static void print_requests(const LabelledGauge *shown, size_t n, Buf *out) {
     exposition_head(
         out, "berth_source_requests_total", "counter", "Requests to sources, by result.");
     for (size_t i = 0; i < n; i++)
@@ -131,19 +99,19 @@ void source_figures_print(
     const View *view, const MeasuringStatus *status, GaugeTime time, Arena *arena, Buf *out) {
     size_t n = view->program->n_gauges < MEASURING_SHOWN_MAX ? view->program->n_gauges
                                                              : MEASURING_SHOWN_MAX;
-    Shown *shown = ARENA_ARRAY(arena, Shown, n);
+    LabelledGauge *shown = ARENA_ARRAY(arena, LabelledGauge, n);
 
     if (n == 0 || !shown)
         return;
     for (size_t i = 0; i < n; i++)
-        shown[i] = (Shown){
+        shown[i] = (LabelledGauge){
             .state = gauge_state(view, status, i, time),
             .labels = make_labels(view->program, i, arena),
         };
     if (arena_has_failed(arena))
         return;
     for (size_t i = 0; i < ELEMENTS_OF(figures); i++)
-        print_figure(&figures[i], shown, n, out);
+        print_figure(i, shown, n, out);
     print_dropped(shown, n, out);
     print_requests(shown, n, out);
 }

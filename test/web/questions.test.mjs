@@ -81,7 +81,7 @@ question(1, 'Is it us?', async (walk) => {
     'errors 0.0 %',
     `policy ${policy.digest.slice(0, 12)}`,
     'nodes 60',
-    'pods waiting 7',
+    'pending pods 7',
     /filter p99 latency [\d.]+ (µs|ms) of 100 ms/,
     /metrics [\d.]+ (ms|s|min)/,
   );
