@@ -215,8 +215,8 @@ static void test_ceiling(void **state) {
         filter.name = str_from_c(name);
         rule_figures_note(figures, &program, &decision);
     }
-    assert_line(figures, &program, REJECTED "{policy=\"p\",rule=\"rule-4095\"} 7", true);
-    assert_line(figures, &program, REJECTED "{policy=\"p\",rule=\"rule-4096\"} 7", false);
+    assert_line(figures, &program, REJECTED "{policy=\"p\",rule=\"rule-8191\"} 7", true);
+    assert_line(figures, &program, REJECTED "{policy=\"p\",rule=\"rule-8192\"} 7", false);
     rule_figures_free(figures);
 }
 

@@ -55,7 +55,7 @@ def test_changes(start_berth, cluster, tmp_path):
     page = read(berth, "/changes")
     assert page.text("changes-verdict").startswith("3 changes in the last hour, 1 of them problems")
     refused, changed, started = page.rows("changes")
-    assert refused[0] == "3" and refused[2].startswith("! new policies were refused")
+    assert refused[0] == "3" and refused[2].startswith("! new policies rejected")
     assert ":4:1: error:" in refused[4]
     assert "2 lines added, 1 removed" in changed[4] and started[2] == "berth started"
     [diff] = [element for element in page.part("diff-2") if element.get("class") == "diff"]
