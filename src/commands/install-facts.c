@@ -15,13 +15,13 @@
 #define WHO "berth install"
 #define PATH_MAX_LEN ((size_t)1024)
 
-typedef struct Look {
+typedef struct FactReader {
     Collector collector;
     InstallFacts *facts;
-} Look;
+} FactReader;
 
-static int note_failure(Look *look, const char *what, const char *error) {
-    collect_note(&look->collector, "%s cannot be seen: %s\n", what, error);
+static int note_failure(FactReader *reader, const char *what, const char *error) {
+    collect_note(&reader->collector, "%s cannot be seen: %s\n", what, error);
     return 0;
 }
 
@@ -90,74 +90,74 @@ static bool read_nodes(Str body, Arena *arena, InstallFacts *facts, size_t *ret_
 /* --- subjects ------------------------------------------------------------------------------ */
 
 /* 0 with the number of nodes; 1 when they cannot be seen, which is noted; or -ENOMEM. */
-static int list_nodes(Look *look, const char *path, bool is_control_plane, size_t *ret_n) {
+static int list_nodes(FactReader *reader, const char *path, bool is_control_plane, size_t *ret_n) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r = collect_get(&look->collector, path, &reply, error);
+    int r = collect_get(&reader->collector, path, &reply, error);
 
     if (r < 0)
         return r;
     if (r == 0 &&
         !read_nodes(
-            reply.body, look->collector.arena, is_control_plane ? look->facts : NULL, ret_n)) {
+            reply.body, reader->collector.arena, is_control_plane ? reader->facts : NULL, ret_n)) {
         (void)snprintf(error, sizeof(error), "the answer is no list of nodes");
         r = 1;
     }
     if (r != 0)
-        (void)note_failure(look, "nodes", error);
+        (void)note_failure(reader, "nodes", error);
     return r;
 }
 
 /* A page of one node says how many there are; control planes are asked for by their label, which
  * was "master" up to 1.23. */
-static int look_at_nodes(Look *look) {
+static int find_nodes(FactReader *reader) {
     static const char *const by_label[] = {
         "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fcontrol-plane&limit=32",
         "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fmaster&limit=32",
     };
-    InstallFacts *facts = look->facts;
+    InstallFacts *facts = reader->facts;
     size_t n;
     int r =
-        list_nodes(look, "/api/v1/nodes?limit=1", /* is_control_plane= */ false, &facts->n_nodes);
+        list_nodes(reader, "/api/v1/nodes?limit=1", /* is_control_plane= */ false, &facts->n_nodes);
 
     for (size_t i = 0; r == 0 && facts->n_control_planes == 0 && i < ELEMENTS_OF(by_label); i++)
-        r = list_nodes(look, by_label[i], /* is_control_plane= */ true, &n);
+        r = list_nodes(reader, by_label[i], /* is_control_plane= */ true, &n);
     facts->are_nodes_known = r == 0;
     return r < 0 ? r : 0;
 }
 
-static int look_at_schedulers(Look *look) {
+static int find_schedulers(FactReader *reader) {
     static const char path[] =
         "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler&limit=32";
-    InstallFacts *facts = look->facts;
+    InstallFacts *facts = reader->facts;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     int r;
 
-    facts->schedulers = ARENA_ARRAY(look->collector.arena, SchedulerPod, INSTALL_SCHEDULERS_MAX);
+    facts->schedulers = ARENA_ARRAY(reader->collector.arena, SchedulerPod, INSTALL_SCHEDULERS_MAX);
     if (!facts->schedulers)
         return -ENOMEM;
-    r = collect_get(&look->collector, path, &reply, error);
+    r = collect_get(&reader->collector, path, &reply, error);
     if (r < 0)
         return r;
     if (r != 0)
-        return note_failure(look, "kube-scheduler's pods", error);
+        return note_failure(reader, "kube-scheduler's pods", error);
     if (!scheduler_pods_read(reply.body,
-            look->collector.arena,
+            reader->collector.arena,
             facts->schedulers,
             INSTALL_SCHEDULERS_MAX,
             &facts->n_schedulers))
-        return note_failure(look, "kube-scheduler's pods", "the answer is no list of pods");
+        return note_failure(reader, "kube-scheduler's pods", "the answer is no list of pods");
     facts->are_schedulers_known = true;
     for (size_t i = 0; i < facts->n_schedulers; i++)
         facts->n_static += facts->schedulers[i].pod.is_static;
     return 0;
 }
 
-static int look_at_berths(Look *look) {
-    const InstallationFacts *found = look->collector.facts;
-    InstallFacts *facts = look->facts;
-    int r = collect_pods(&look->collector);
+static int find_berths(FactReader *reader) {
+    const InstallationFacts *found = reader->collector.facts;
+    InstallFacts *facts = reader->facts;
+    int r = collect_pods(&reader->collector);
 
     if (r < 0)
         return r;
@@ -169,13 +169,13 @@ static int look_at_berths(Look *look) {
 }
 
 /* Whether there is an object at @path. */
-static int look_for(
-    Look *look, const char *path, const char *what, bool *ret_is_known, bool *ret_has) {
+static int find_object(
+    FactReader *reader, const char *path, const char *what, bool *ret_is_known, bool *ret_has) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r = blocking_client_request_with(look->collector.client,
+    int r = blocking_client_request_with(reader->collector.client,
         &(BlockingRequest){.path = path},
-        look->collector.arena,
+        reader->collector.arena,
         &reply,
         error);
 
@@ -186,23 +186,26 @@ static int look_for(
     if (*ret_is_known)
         return 0;
     if (r == 0)
-        blocking_client_explain(&reply, look->collector.arena, error);
-    return note_failure(look, what, error);
+        blocking_client_explain(&reply, reader->collector.arena, error);
+    return note_failure(reader, what, error);
 }
 
-static int look_for_objects(Look *look, const char *namespace) {
+static int find_objects(FactReader *reader, const char *namespace) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_LEN);
-    InstallFacts *facts = look->facts;
+    InstallFacts *facts = reader->facts;
     int r;
 
     buf_append(&path, STR("/api/v1/namespaces/"));
     url_escape(&path, str_from_c(namespace));
     if (!url_text(&path))
         return -ENOMEM;
-    r = look_for(
-        look, url_text(&path), "the namespace", &facts->is_namespace_known, &facts->has_namespace);
+    r = find_object(reader,
+        url_text(&path),
+        "the namespace",
+        &facts->is_namespace_known,
+        &facts->has_namespace);
     if (r == 0)
-        r = look_for(look,
+        r = find_object(reader,
             "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
             "ClusterRoles",
             &facts->is_role_known,
@@ -224,21 +227,21 @@ static int minor_of(Str version) {
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-static int look_at_all(Look *look, const char *namespace) {
-    InstallationFacts *facts = look->collector.facts;
-    int r = collect_cluster(&look->collector);
+static int find_all(FactReader *reader, const char *namespace) {
+    InstallationFacts *facts = reader->collector.facts;
+    int r = collect_cluster(&reader->collector);
 
     if (r < 0 || !str_is_empty(facts->cluster_error))
         return r;
-    look->facts->version = facts->cluster_version;
-    look->facts->minor = minor_of(facts->cluster_version);
-    r = look_at_nodes(look);
+    reader->facts->version = facts->cluster_version;
+    reader->facts->minor = minor_of(facts->cluster_version);
+    r = find_nodes(reader);
     if (r == 0)
-        r = look_at_schedulers(look);
+        r = find_schedulers(reader);
     if (r == 0)
-        r = look_at_berths(look);
+        r = find_berths(reader);
     if (r == 0)
-        r = look_for_objects(look, namespace);
+        r = find_objects(reader, namespace);
     return r;
 }
 
@@ -248,7 +251,7 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
     _cleanup_(client_freep) Client *client = NULL;
     CollectOptions options = {0};
     InstallationFacts facts = {0};
-    Look look = {
+    FactReader reader = {
         .collector = {.options = &options, .arena = arena, .facts = &facts, .notes = notes},
         .facts = ret,
     };
@@ -261,11 +264,11 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
     if (r != 0)
         return r;
     client = client_new(access);
-    look.collector.client = client;
+    reader.collector.client = client;
     ret->was_asked = true;
     ret->server = arena_copy(arena, str_from_c(access_server(access)));
     ret->origin = arena_copy(arena, str_from_c(access_origin(access)));
-    r = client ? look_at_all(&look, namespace) : -ENOMEM;
+    r = client ? find_all(&reader, namespace) : -ENOMEM;
     if (r < 0 || arena_has_failed(arena))
         return terminal_out_of_memory(WHO);
     if (str_is_empty(facts.cluster_error))

@@ -60,18 +60,11 @@ static int add_arrival(
     return 0;
 }
 
-/* Keeps the text: the pod's strings point into it. */
-static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
-    Arena *arena = draft->input->arena;
-    PodRequest *request = ARENA_NEW(arena, PodRequest);
-    Str text = arena_copy(arena, object);
+static int decode_request(Draft *draft, Str text, Arena *arena, PodRequest *ret) {
     JsonReader reader;
 
-    if (!request || !text.ptr)
-        return -ENOMEM;
     json_reader_init(&reader, text);
-    pod_request_decode(&reader, arena, request);
-    *ret = request;
+    pod_request_decode(&reader, arena, ret);
     if (json_error(&reader) == JSON_OK)
         return 0;
     if (json_error(&reader) == JSON_E_MEMORY)
@@ -80,9 +73,19 @@ static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
         SIMULATION_ERROR_MAX,
         "%s: pod \"%.*s\": %s",
         draft->path,
-        STR_FMT(request->pod.name),
+        STR_FMT(ret->pod.name),
         reader.error_text);
     return -EINVAL;
+}
+
+/* Keeps the text: the pod's strings point into it. */
+static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
+    Arena *arena = draft->input->arena;
+    PodRequest *request = ARENA_NEW(arena, PodRequest);
+    Str text = arena_copy(arena, object);
+
+    *ret = request;
+    return request && text.ptr ? decode_request(draft, text, arena, request) : -ENOMEM;
 }
 
 static int visit_pod(void *context, Str kind, Str object) {
@@ -169,7 +172,7 @@ static int add_existing(Draft *draft, const PodRequest *request) {
     return 0;
 }
 
-static int add_waiting(Draft *draft, Str object) {
+static int add_pending(Draft *draft, Str object) {
     if (draft->files->with_pending)
         return visit_pod(draft, STR("Pod"), object);
     draft->input->n_left_pending++;
@@ -178,25 +181,19 @@ static int add_waiting(Draft *draft, Str object) {
 
 static int visit_cluster(void *context, Str kind, Str object) {
     Draft *draft = context;
-    JsonReader reader;
     PodRequest request;
-    int r = 0;
+    int r;
 
     arena_reset(draft->scratch);
     if (str_is(kind, "Node"))
         return add_node(draft, object);
     if (!str_is(kind, "Pod"))
         return 0;
-    json_reader_init(&reader, object);
-    pod_request_decode(&reader, draft->scratch, &request);
-    if (json_error(&reader) == JSON_E_MEMORY)
-        return -ENOMEM;
-    if (json_error(&reader) != JSON_OK)
-        return set_error(draft, draft->path, reader.error_text);
-    if (!request.pod.is_terminal)
-        r = str_is_empty(request.pod.node_name) ? add_waiting(draft, object)
-                                                : add_existing(draft, &request);
-    return r;
+    r = decode_request(draft, object, draft->scratch, &request);
+    if (r < 0 || request.pod.is_terminal)
+        return r;
+    return str_is_empty(request.pod.node_name) ? add_pending(draft, object)
+                                               : add_existing(draft, &request);
 }
 
 static int read_cluster(Draft *draft) {

@@ -207,7 +207,7 @@ def test_metrics_are_absent_unless_given(run, files, cluster):
     metrics = files("metrics.yaml", "metrics: {load: {node-0: 0.9, node-1: 0.1}}\n")
     pods = files("pods.json", list_of(*(pod(f"pod-{i}", cpu="3") for i in range(4))))
     args = ("--cluster", cluster, "--pods", pods, "--policy", policy)
-    assert "load reads 1 metric that nothing was measured for: absent" in run(*args).stdout
+    assert "load reads 1 metric without values: absent" in run(*args).stdout
     done = run(*args, "--metrics", metrics, "-o", "json")
     assert outcomes(done)["load"]["placed"] == 3 and outcomes(done)["load"]["metricsAbsent"] == 0
     assert outcomes(run(*args, "-o", "json"))["load"]["placed"] == 4
