@@ -172,7 +172,7 @@ def test_notes_show_the_extender(chart, name):
 
 def test_notes_of_the_static_pod(chart):
     notes = chart.notes(HERE / "values" / "default-scheduler-everything.yaml")
-    for part in ("/root/berth-backup", "check --offline", "--patches", "check --live", "back to"):
+    for part in ("/root/berth-backup", "check --offline", "--patches", "check --live", "to revert"):
         assert part in notes
     assert "<no value>" not in notes
 
