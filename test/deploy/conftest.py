@@ -1,6 +1,5 @@
-"""What is in deploy/, as Kubernetes would get it. tools/check-deploy says where helm, kube-score and
-kubectl are ($BERTH_DEPLOY_TOOLS, a folder; $BERTH_KUBECTL). `make test` says nothing of them: what needs them
-is left to that tool."""
+"""Rendered manifests of deploy/. tools/check-deploy passes helm, kube-score ($BERTH_DEPLOY_TOOLS, a folder) and
+kubectl ($BERTH_KUBECTL); `make test` skips tests that need them."""
 
 import os
 import pathlib

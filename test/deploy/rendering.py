@@ -60,7 +60,7 @@ class Chart:
         return [each for each in read(self.text(values)) if each["kind"] != "Notes"]
 
     def notes(self, values=None):
-        """What a person sees after the installation."""
+        """The notes after the installation."""
         return find(read(self.text(values)), "Notes")["notes"]
 
 

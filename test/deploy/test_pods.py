@@ -52,7 +52,7 @@ def find_breaches(spec):
 
 
 def test_breaches_are_found():
-    """What the next test relies on."""
+    """A precondition of the next test."""
     spec = {"hostNetwork": True, "containers": [{}], "volumes": [{"name": "x", "hostPath": {"path": "/"}}]}
     assert len(list(find_breaches(spec))) == 6
 
@@ -161,7 +161,7 @@ def test_config_maps_hold_no_secrets(objects):
 
 @pytest.fixture(scope="session")
 def flags(berth_path):
-    """flags(command) -> those that its help tells of."""
+    """flags(command) -> those in its help."""
     said = {name: run([berth_path, name, "--help"]) for name in ("serve", "check")}
     return {name: set(re.findall(r"--[a-z][a-z-]*", text)) for name, text in said.items()}
 

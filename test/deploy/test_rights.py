@@ -1,4 +1,4 @@
-"""What berth may do is the table of rights, one role for each thing, and nothing else.
+"""berth's rights equal the table, one role for each feature.
 
 decide: read nodes and pods. events, bind (with a Lease) and wake-up: only where they are switched on.
 """
@@ -26,7 +26,7 @@ def lease(name):
 
 
 def rights_of(objects, subject):
-    """What @subject, (kind, name), may: (where, group, resource, name, verb); and roles of others."""
+    """The rights of @subject, (kind, name): (where, group, resource, name, verb); and roles of others."""
     roles = {(each["kind"], each["metadata"]["name"]): each for each in of_kind(objects, "Role", "ClusterRole")}
     rights, foreign = set(), set()
     for binding in of_kind(objects, "RoleBinding", "ClusterRoleBinding"):

@@ -1,4 +1,4 @@
-"""What kube-scheduler is told of berth: by the chart, by the overlays and by the static pod's files."""
+"""kube-scheduler's configuration of berth: in the chart, the overlays and the static pod's files."""
 
 import copy
 import subprocess
@@ -101,7 +101,7 @@ TWINS = {
 
 def plain(objects):
     """{(kind, name): object} without what must differ: who made it, how a scheduler's configuration is called and
-    seen to be new, which Kubernetes there is when nobody says, and the order of flags."""
+    seen to be new, the default Kubernetes version, and the order of flags."""
     found = {}
     for each in copy.deepcopy(objects):
         metadata = each.pop("metadata")

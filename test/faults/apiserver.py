@@ -70,7 +70,7 @@ class Watch:
         self.sent_at = now
 
     def lose(self):
-        """What happens from now on goes nowhere, and the connection stays open."""
+        """Further events are not sent, and the connection stays open."""
         self.queue = Nowhere()
 
     def add(self, line, version=None):
@@ -87,7 +87,7 @@ class Watch:
 
 
 class ApiServer(ScriptedServer):
-    """@tls: an ssl.SSLContext. @tokens: {token: user}; without any, nobody is asked who they are.
+    """@tls: an ssl.SSLContext. @tokens: {token: user}; without any, clients are not authenticated.
     Listening when made."""
 
     def __init__(self, tls=None, tokens=None):

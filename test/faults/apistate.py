@@ -149,7 +149,7 @@ class Version:
 
 
 def key_of(obj):
-    """What lists are sorted by: namespace/name, or name."""
+    """The sort key of lists: namespace/name, or name."""
     meta = obj["metadata"]
     return f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else meta["name"]
 
@@ -423,7 +423,7 @@ class State:
             return self._add(Version(kind, "DELETED", before.object, self.number + 1, before))
 
     def compact(self, number=None):
-        """Forgets all changes up to @number: the newest, unless told otherwise."""
+        """Drops all changes up to @number, by default the newest."""
         with self.changed:
             self.compacted = self.number if number is None else number
             for resource, history in self.history.items():
@@ -439,7 +439,7 @@ class State:
             version.before = None
 
     def advance(self, by=1):
-        """Versions are used up by objects nobody here watches."""
+        """Other objects use up resource versions."""
         with self.changed:
             self.number += by
 

@@ -30,8 +30,8 @@ def server():
 
 @contextlib.contextmanager
 def starting(berth_path, server, folder):
-    """start(*flags) -> Live, which watches @server with a policy in force; ready, unless told
-    otherwise. All of them must end well."""
+    """start(*flags) -> Live, which watches @server with a policy in force; ready by
+    default. All of them must end well."""
     policy = folder / "policy.yaml"
     policy.write_text(POLICY)
     running = []

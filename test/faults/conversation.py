@@ -409,7 +409,7 @@ def shape(value):
 
 
 def summary(reply):
-    """What both sides must agree about to the letter."""
+    """Fields in which both must be equal."""
     if not reply.is_json():
         return [reply.status, reply.type, reply.text if reply.type == "text/plain" else ""]
     lines = []

@@ -1,4 +1,4 @@
-"""What clients ask an API server about itself before they ask for objects."""
+"""Discovery endpoints of an API server."""
 
 from apistate import KINDS
 

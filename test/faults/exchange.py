@@ -24,7 +24,7 @@ class Gone(Exception):
 
 
 class Request:
-    """What was asked. @status is 0 until something was answered."""
+    """A request. @status is 0 until it is answered."""
 
     def __init__(self, method, target, headers, body):
         parts = urlsplit(target)

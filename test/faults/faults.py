@@ -67,7 +67,7 @@ def throttle(seconds):
 
 
 def fail(code, body=b"it failed\n", content_type="text/plain", **headers):
-    """What a proxy says, or an API server that is ending: no Status at all."""
+    """The answer of a proxy, or of an API server that shuts down: without a Status."""
 
     def act(exchange, proceed):
         exchange.send(code, body, content_type, **headers)
@@ -139,7 +139,7 @@ def raw(data):
 
 
 def zipped(exchange, proceed):
-    """As proceed(), in gzip that nobody asked for."""
+    """As proceed(), in gzip that the client did not request."""
     packer = zlib.compressobj(wbits=31)
     send, send_head, send_chunk = exchange.send, exchange.send_head, exchange.send_chunk
 

@@ -115,7 +115,7 @@ class ScriptedServer:
 
     def _find_port(self):
         """Listens on a port of 127.0.0.1 below those the system gives to outgoing connections: one
-        of these could take it while nobody listens."""
+        of these could take it while it is not used."""
         while True:
             self.port = random.randrange(20000, 32000)
             with contextlib.suppress(OSError):

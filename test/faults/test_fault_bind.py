@@ -1,5 +1,5 @@
 """Binds that get lost, and a berth that dies in the middle of them: every pod is bound once, where
-a filter allowed it, and kube-scheduler is told the truth. F16."""
+a filter allowed it, and kube-scheduler gets a correct answer. F16."""
 
 import random
 import threading
@@ -48,7 +48,7 @@ def cluster(server):
 
 
 def lost_reply(exchange, proceed):
-    """It is done, and nobody hears of it."""
+    """The bind succeeds and the answer is lost."""
     exchange.write = lambda data: None
     proceed()
     raise faults.Gone

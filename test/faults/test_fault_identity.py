@@ -53,7 +53,7 @@ def test_token_that_is_not_taken(server, start_live, authority, tmp_path):
 
 
 def test_token_that_is_withdrawn(server, start_live, authority, tmp_path):
-    """What is known stays; when the token is taken again, nothing was missed."""
+    """The snapshot stays; when the token is accepted again, nothing was missed."""
     config = server.write_kubeconfig(tmp_path / "config", authority.certificate, token="right")
     berth = start_live(kubeconfig=config)
     user = server.tokens.pop("right")

@@ -74,7 +74,7 @@ def berth_starts_before_the_api_server(server, start_live):
 
 
 def the_api_server_is_gone_for_good_at_the_end(server, start_live):
-    """berth ends in order while nobody answers; start_live looks at its exit status."""
+    """berth exits cleanly without an answer; start_live looks at its exit status."""
     fill(server)
     berth = start_live()
     server.freeze()

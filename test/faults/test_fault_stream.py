@@ -15,7 +15,7 @@ BATCHES, PER_BATCH = 6 * SCALE, 400
 
 
 class Model:
-    """What a stream of events means: the last one about each name counts; a DELETED of another
+    """The meaning of a stream of events: the last one about each name counts; a DELETED of another
     UID is about a pod that is gone already."""
 
     def __init__(self, server):
@@ -88,7 +88,7 @@ class Liar:
         return self.emit(resource, event_type, self.make(resource))
 
     def unknown(self):
-        """DELETED of what nobody has heard of."""
+        """DELETED of an unknown object."""
         obj = self.make("pods")
         obj["metadata"]["name"] = f"stranger-{self.random.randrange(1000)}"
         return self.emit("pods", "DELETED", obj)
@@ -100,7 +100,7 @@ class Liar:
         return self.emit(*self.random.choice(self.sent[-200:]))
 
     def nothing(self):
-        """What means nothing."""
+        """Meaningless documents."""
         resource = self.random.choice(["nodes", "pods"])
         kind = {"nodes": NODES, "pods": PODS}[resource]
         return resource, self.random.choice(
@@ -152,7 +152,7 @@ def test_a_pod_that_was_made_anew(server, start_live):
 
 
 def push_line(server, start_live, name):
-    """What cannot be told apart may have been about any object: everything is listed again."""
+    """A broken document may concern any object: everything is listed again."""
     fill(server)
     berth = start_live()
     wait_until(lambda: len(server.open_watches()) == 2, "watches")

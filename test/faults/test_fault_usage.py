@@ -1,4 +1,4 @@
-"""What nodes and pods use, from metrics.k8s.io: there, not there, forbidden, nonsense, and there
+"""Usage of nodes and pods from metrics.k8s.io: available, missing, forbidden, invalid, and available
 again."""
 
 import sys

@@ -27,7 +27,7 @@ def known(reply):
 
 
 def forget(server, before=lambda: None):
-    """What happens now will never be told: only a list shows it."""
+    """Changes now are never sent: only a list shows them."""
     server.refuse()
     server.kill()
     before()

@@ -1,4 +1,4 @@
-"""Load that somebody writes on the node, with the time when it was measured."""
+"""Load from annotations of nodes, with its time."""
 
 import time
 

@@ -33,7 +33,7 @@ SHOWN = 20  # differences in a report
 
 
 def install(folder):
-    """What package.json pins, into @folder. Skips the test where that is not possible."""
+    """Installs the versions pinned by package.json into @folder, or skips the test."""
     wanted = (HERE / "package-lock.json").read_text(encoding="utf-8")
     done = folder / "installed.json"
     if done.exists() and done.read_text(encoding="utf-8") == wanted:
@@ -109,7 +109,7 @@ def test_same_as_the_other(berth_path, other):
 
 
 def test_unchecked_is_the_same(berth_path):
-    """What the checker knows makes an expression fast, never different."""
+    """The checker's knowledge makes an expression fast, never different."""
     checked = [record for record in gen.records(SEED, COUNT) if not record["disable_check"]]
     unchecked = [dict(record, disable_check=True) for record in checked]
     command = [berth_path, "eval", "--batch"]

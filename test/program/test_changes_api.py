@@ -1,4 +1,4 @@
-"""What changed: /api/v1/changes."""
+"""/api/v1/changes."""
 
 
 import pytest

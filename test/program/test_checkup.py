@@ -64,7 +64,7 @@ def scheduler_config(*extenders, **changes):
 
 
 class Checkup:
-    """What one run of the command said."""
+    """The output of one run of the command."""
 
     def __init__(self, done):
         self.code, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
@@ -251,7 +251,7 @@ def test_certificate_in_a_file(secure, certificates, run):
 
 @pytest.fixture
 def nowhere():
-    """A URL where nobody listens."""
+    """A URL without a listener."""
     with held_port() as port:
         yield f"http://127.0.0.1:{port}"
 
@@ -379,7 +379,7 @@ def test_token(run, start_berth, tmp_path):
 
 
 def test_the_probe_is_harmless(run, start_berth, folder):
-    """It asks a filter about no nodes, and nobody takes that for a scheduler's."""
+    """Its filter request without nodes does not count as a scheduler's."""
     berth = start_berth("--policy", folder / "policy.yaml", "--cluster", folder / "cluster.json")
     before = get(berth, "/api/v1/status").json()
     for _ in range(3):
@@ -472,7 +472,7 @@ def test_pods(run, plain, api, tmp_path):
 
 
 def test_pods_with_a_berth_in_them(run, plain, api, tmp_path):
-    """What comes with berth has its label, too: the second scheduler, the pod of `helm test`."""
+    """Other pods of the chart have the label, too: the second scheduler, the pod of `helm test`."""
     labels = {"app.kubernetes.io/name": "berth"}
     serves, checks = {"args": ["serve", "--in-cluster"]}, {"args": ["check", "--live"]}
     api.pods = [

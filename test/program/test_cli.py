@@ -168,7 +168,7 @@ def test_help_of_a_command(run, berth_path, command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_wrong_usage_of_a_command(run, berth_path, command):
-    """What is wrong comes first, and stays on the screen: the whole help is for who asks for it."""
+    """Usage errors print the error and the usage line, not the whole help."""
     result = run(command, "--nonsense")
     assert result.returncode == USAGE and result.stdout == ""
     first, *usage, last = result.stderr.splitlines()
@@ -211,7 +211,7 @@ SWITCHES = {
 
 
 def test_help_lists_every_flag_of_serve(run):
-    """What the program says it takes and what it takes are the same."""
+    """The program accepts the options of its help, and no others."""
     text = run("serve", "--help").stdout
     for flag in set(re.findall(r"--[a-z][a-z-]+", text)) - SWITCHES:
         result = run("serve", flag)
@@ -326,7 +326,7 @@ def test_check_missing_file(run):
 
 
 def test_check_queries_sources_and_rejects_metrics_file(run, files):
-    """A file tells nothing of whether metrics are to be had: the option is explain's."""
+    """--metrics belongs to explain: a file does not show whether sources answer."""
     result = run("check", "--live", "--metrics", "values.yaml", files / "good.yaml")
     assert result.returncode == USAGE and "--metrics" in result.stderr.splitlines()[0]
     assert "--metrics" not in run("check", "--help").stdout
@@ -772,7 +772,7 @@ def test_full_disk_is_an_error(berth_path, files):
 
 
 def test_explain_shows_hostile_text_escaped(run, tmp_path):
-    """Names and labels come from whoever may write objects: they must not drive a terminal."""
+    """Names and labels are untrusted: they must not control a terminal."""
     nodes = [
         {"kind": "Node", "metadata": {"name": "\x1b[31mred", "labels": {"zone": "\x1b[2J\u202e"}}},
         {"kind": "Node", "metadata": {"name": "plain", "labels": {"zone": "a"}}},

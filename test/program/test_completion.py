@@ -1,4 +1,4 @@
-"""What a shell completes: from help texts, from files, from servers; in real shells."""
+"""Shell completion: from option tables, files and servers; in real shells."""
 
 import functools
 import http.server
@@ -152,7 +152,7 @@ def test_files_are_offered_where_one_is_wanted(complete, words):
 
 @pytest.mark.parametrize("words", NO_FILES, ids=" ".join)
 def test_files_are_not_offered_elsewhere(complete, words):
-    """Nor is a cluster asked that whoever runs this has in KUBECONFIG."""
+    """Completion does not use the developer's own KUBECONFIG."""
     nobody = {"HOME": "/nonexistent", "KUBECONFIG": "/nonexistent/config"}
     assert not complete(*words, env=nobody)[1]
 

@@ -1,4 +1,4 @@
-"""berth config: what kube-scheduler is told, for policies in files and for a berth that runs."""
+"""berth config, for policies in files and for a running berth."""
 
 import base64
 import functools

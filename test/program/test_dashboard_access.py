@@ -91,7 +91,7 @@ def test_switched_off(start_berth):
 
 
 def test_token_for_browsers(start_berth, token_file):  # noqa: F811
-    """A browser is told to ask for a password, other programs are told of the token."""
+    """A browser gets a password prompt, other clients a hint about the token."""
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
     pages = pages_of(berth)
     assert re.match("dashboard at http://127.0.0.1:", berth.proc.stdout.readline())

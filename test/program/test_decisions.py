@@ -1,4 +1,4 @@
-"""What a running berth remembers of its decisions, as JSON."""
+"""Recorded decisions as JSON."""
 
 import re
 

@@ -280,7 +280,7 @@ def test_help(environment):
 
 
 def test_stops_when_output_is_closed(environment):
-    """berth demo | head: it stops when nobody reads any more."""
+    """berth demo | head: it stops when its output is closed."""
     done = paste(f"{shlex.quote(BERTH)} demo --pods 0 | head -n 20", environment)
 
     assert done.returncode == 0

@@ -66,7 +66,7 @@ def test_solved(berth_path, tmp_path, name):
 
 
 def said(text):
-    """What the scenario itself says; the rest is said by commands, and has paths in it."""
+    """The scenario's own text; the output of commands has paths in it."""
     return [line for line in text.splitlines() if line.startswith(("=> ", "-- ", "  Warning "))]
 
 

@@ -112,7 +112,7 @@ def literals(*paths):
 
 
 def quoted_texts():
-    """What troubleshooting quotes of berth: the first cells of tables, but of kube-scheduler's."""
+    """Texts of berth that troubleshooting.md quotes: first cells of tables, without kube-scheduler's."""
     section = re.search(r"^## Texts in events$(.*?)^## Checks$", (ROOT / TROUBLE).read_text(), re.M | re.S)[1]
     section = re.sub(r"^### Texts of kube-scheduler.*?(?=^### )", "", section, flags=re.M | re.S)
     for cell in re.findall(r"^\| (`.*?) \|", section, re.M):

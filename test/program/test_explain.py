@@ -1,4 +1,4 @@
-"""What `berth explain` tells: of all nodes, of one, as JSON; and that what it says would help does.
+"""`berth explain`: for all nodes, for one, as JSON; suggested changes work.
 
 Where it reads its objects from is in test_cli.py, `--last` in test_decisions.py.
 """
@@ -592,7 +592,7 @@ def parse_amount(resource, text):
 
 
 def test_suggested_change_makes_node_pass(explain):
-    """Done as told, and asked again: the rule does not speak against the node any more."""
+    """With the suggested change the rule passes."""
     dice = random.Random(5)
     helped, subjects = 0, set()
     for rule in RULES * 2:

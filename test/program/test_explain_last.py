@@ -35,7 +35,7 @@ def explain(berth_path, berth, name, *options):
 
 
 def shown(berth_path, berth, name, *options):
-    """What is printed, without the lines that say when and with what."""
+    """The output, without times and digests."""
     done = explain(berth_path, berth, name, *options)
     assert (done.returncode, done.stderr) == (0, "")
     head, _, body = done.stdout.partition("\n\n")
@@ -281,7 +281,7 @@ n2    passed        0
     ],
 )
 def test_without_scene(berth_path, berth, answer, why):
-    """Of a berth that is older, or remembers less, all that there is to tell is told."""
+    """With an older berth, or dropped inputs, the available parts are printed."""
 
     class Other(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

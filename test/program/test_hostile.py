@@ -195,7 +195,7 @@ def test_wrong_version_is_refused(server):
 
 
 def test_smuggled_request_is_not_answered(server):
-    """What follows an ambiguous request is never taken for a request of its own."""
+    """Bytes after an ambiguous request are never read as a request."""
     raw = AMBIGUOUS["length and chunked"] + good_request()
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(raw)
@@ -379,7 +379,7 @@ def wait_until_taken(server, body):
 
 def test_memory_budget(start_berth, berth_path):
     """Bodies under way may hold --max-memory together; the one that passes it gets 503, and when
-    they are gone there is room again. Announcing costs nobody anything."""
+    they are gone there is room again. Announcing costs nothing."""
     only_berth(berth_path)
     server = start_berth("--max-memory", 16 * MIB, "--max-body", 16 * MIB, "--body-grace", 30)
     with contextlib.ExitStack() as stack:
@@ -414,7 +414,7 @@ spec:
 
 
 def test_replies_count_for_the_memory_budget(start_berth, berth_path, tmp_path):
-    """What an answer was computed in is held until the client has taken it. Clients that ask for
+    """The memory of an answer is held until the client has read it. Clients that ask for
     large ones and do not read get 503 when --max-memory is used up, not the server's last page."""
     only_berth(berth_path)
     policy = tmp_path / "policy.yaml"

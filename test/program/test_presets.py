@@ -16,7 +16,7 @@ PRESETS = sorted(path.name for path in (ROOT / "policies").glob("*.yaml"))
 
 
 def sections():
-    """What stands under each `## NAME.yaml`."""
+    """The text under each `## NAME.yaml`."""
     parts = re.split(r"^## (\S+)\n", (ROOT / PAGE).read_text(), flags=re.M)[1:]
     return dict(zip(parts[::2], parts[1::2]))
 
@@ -78,7 +78,7 @@ def test_demo_shows_the_preset_at_work(berth_path, name, pods, reasons, tmp_path
     ("koordinator-load-aware.yaml", "cpu", 0, 0.6),
 ])
 def test_demo_places_by_load(berth_path, name, metric, least, most, tmp_path):
-    """What the chosen nodes use is another part of what nodes use than half of it, as the preset wants it."""
+    """The chosen nodes' usage differs from the median in the preset's direction."""
     done = run(berth_path, f"build/berth demo --policy policies/{name} --pods 60", env={"TMPDIR": str(tmp_path)})
     used = re.search(rf"^  {metric} +\S+ +(\S+) +\S+ +(\S+)   ", done.stdout, re.M)
     assert used, done.stdout

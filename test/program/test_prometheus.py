@@ -287,7 +287,7 @@ def test_sources_are_read_again(world, start, tmp_path):
 
 
 def test_checked_live(world, start, berth_path, tmp_path):
-    """What somebody sees who writes a policy: which series are whose, and which are nobody's."""
+    """`check --live` shows how series join nodes, and which do not."""
     world.set_heats(n1=20, n2=90, n3=40)
     good = metric("heat", {"query": "heat"})
     berth = start(make_policy([good], filters=[below(80.0, "heat")]))
@@ -317,7 +317,7 @@ def query_real(prometheus, query):
 
 
 def shape(value):
-    """What it looks like, whatever the values."""
+    """The shape of the output, without values."""
     if isinstance(value, dict):
         return {key: shape(each) for key, each in value.items()}
     if isinstance(value, list):

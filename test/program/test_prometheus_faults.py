@@ -42,7 +42,7 @@ CASES = {}
 
 
 class Case:
-    """What a case's function is given."""
+    """The argument of a case's function."""
 
     def __init__(self, stage, name, function, source, label, on_missing, max_age):
         self.berth, self.name, self.function = stage.berth, name, function
@@ -88,7 +88,7 @@ class Case:
         return find_metric(self.berth, self.name)
 
     def fails(self, action, words):
-        """All nodes are without a value while @action answers; people are told why."""
+        """All nodes are without a value while @action answers; the reason is reported."""
         self.set(by_node(**GOOD))
         self.becomes(COOL)
         with self.broken(action):
@@ -225,7 +225,7 @@ def redirected_to_itself(it):
 
 @case("flooded", max_age="2s")
 def flooded(it):
-    """Half a gigabyte, told beforehand and not; and a text that never ends."""
+    """Half a gigabyte, with and without a length; and a body that never ends."""
     it.set(by_node(**GOOD))
     it.becomes(COOL)
     before = it.berth.rss_kib()
@@ -368,7 +368,7 @@ def frozen(it):
 
 @case("restarted", max_age="20s")
 def restarted(it):
-    """Again and again, but never for long: nobody notices."""
+    """Short repeated failures have no effect."""
     it.set(by_node(**GOOD))
     it.becomes(COOL)
     for _ in range(3):
@@ -411,7 +411,7 @@ def clock_ahead(it):
 
 @case("behind", max_age=NEVER)
 def clock_behind(it):
-    """An hour, without a Date: the newest series tells what time it is there."""
+    """An hour, without a Date: the newest series gives the server's time."""
     it.set([sample(0.2, at=-3600, node="n0"), *by_node(**GOOD)[1:]])
     it.becomes(COOL[1:])
     it.stays()
@@ -430,7 +430,7 @@ def other_manners(it):
 
 @case("metadata")
 def link_local(it):
-    """Where clouds keep credentials: nobody is asked there unless the operator says so."""
+    """Metadata addresses are refused unless the operator allows them."""
     it.becomes(NONE)
     wait_until(lambda: "allowLinkLocal" in it.told()["error"], "the reason")
 

@@ -1,4 +1,4 @@
-"""What is secret in a pod does not stay in berth's memory.
+"""Secrets in a pod do not stay in berth's memory.
 
 kube-scheduler sends pods whole, environment values and arguments included. The memory of a running
 berth is searched for them: a moment later they are gone, also from buffers that wait for the next
@@ -61,7 +61,7 @@ def pod(verb):
 
 
 def bodies():
-    """What kube-scheduler sends, and something that breaks off."""
+    """A request of kube-scheduler, and one that breaks off."""
     whole = {verb: {"Pod": pod(verb), "NodeNames": ["n1", "n2"]} for verb in VERBS}
     whole["preempt"] = {
         "Pod": pod("preempt"),

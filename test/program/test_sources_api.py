@@ -1,4 +1,4 @@
-"""What berth tells of its sources: /api/v1/sources, /metrics, /readyz and the log; and sources that
+"""Sources in /api/v1/sources, /metrics, /readyz and the log; and sources that
 change while it runs."""
 
 import re
@@ -210,7 +210,7 @@ def test_down_from_the_start(start_logged, server, cluster, policy):
 
 
 def test_an_answer_without_series(berth, server):
-    """What is absent has not grown old: that the source has nothing is told of the source."""
+    """An absent value is not stale; the source's state shows it."""
     wait_covered(berth, 2)
     server.set(QUERY, [])
     wait_covered(berth, 0)
@@ -293,7 +293,7 @@ def test_sources_reload(start_logged, server, cluster, policy, tmp_path):
 
 
 def test_policy_reload(berth, server, policy):
-    """What was measured stays known; what is new is asked for at once."""
+    """Measured values stay; new metrics are queried at once."""
     wait_passed(berth, ["n1", "n3"])
     policy.write_text(policy_text(metric_text(), limit=0.1))
     wait_passed(berth, ["n3"])

@@ -1,4 +1,4 @@
-"""What a berth says of itself: /api/v1/status."""
+"""/api/v1/status."""
 
 import datetime
 import json

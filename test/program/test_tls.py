@@ -123,7 +123,7 @@ def test_without_client_ca_all_are_let_in(start_tls, authorities):
 
 
 def test_refused_client_may_send_a_large_body(start_tls, authorities):
-    """It is told without being read."""
+    """The error does not quote the file."""
     berth = start_tls()
     connection = http.client.HTTPSConnection(
         berth.host, berth.port, context=authorities[0].context(), timeout=PATIENCE
@@ -231,7 +231,7 @@ def test_handshake_has_a_deadline(start_tls):
 
 
 def test_connection_caps(start_tls, authorities):
-    """Who is one too many is turned away, even in the middle of a handshake."""
+    """A connection over the limit is closed, even during a handshake."""
     cap, n_clients = 3, 20
     berth = start_tls("--max-connections-per-address", cap, clients=False)
     context = authorities[0].context()
@@ -420,7 +420,7 @@ def readyz(berth, context=None):
 
 
 def test_client_ca_rotates(start_berth, authorities, tmp_path):
-    """Who was let in by the old CA is not any more, on a connection kept from before too."""
+    """Clients of the old CA are refused, also on existing connections."""
     own, other = authorities
     secret = MountedSecret(tmp_path / "secret")
     secret.put(*own.issue_server(), own.certificate)

@@ -710,7 +710,7 @@ def test_malformed_body(berth, verb, body, text, at):
 
 
 def test_deep_json_in_unread_fields_of_nodes(berth):
-    """What is skipped by structure alone may be of any depth; it must not cost the stack."""
+    """Skipped values can have any depth without using the stack."""
     node = b'{"metadata":{"name":"n"},"x":' + b"[" * DEEP + b"]" * DEEP + b"}"
     body = b'{"Pod":{},"Nodes":{"items":[' + node + b"]}}"
     reply = post(berth, "filter", body)
@@ -761,7 +761,7 @@ def test_bad_requests_do_not_affect_others(berth):
 
 
 def test_accepts_pods_with_missing_fields(berth):
-    """What policies do not need may be missing or null, as in pods of tests and simulators."""
+    """Fields that policies do not need can be missing or null."""
     for pod in (
         {},
         {"metadata": None, "spec": None, "status": None},

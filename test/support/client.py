@@ -132,8 +132,8 @@ def wait_for_figures(berth, wanted):
 
 @contextlib.contextmanager
 def held_port():
-    """A port of 127.0.0.1 where nobody listens. It is bound all the while, so that the system gives it
-    to nobody; a berth that is told to may listen there, as both say SO_REUSEADDR."""
+    """A port of 127.0.0.1 without a listener. It stays bound, so that no other process gets it; a berth
+    can still listen there, because both set SO_REUSEADDR."""
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
@@ -152,7 +152,7 @@ def replace(path, text):
 
 
 def log_lines(berth, words):
-    """What a berth of start_logged() has said, of lines that are like @words."""
+    """Lines of the log of a start_logged() berth that match @words."""
     return [line for line in berth.log.read_text().splitlines() if re.search(words, line)]
 
 

@@ -51,7 +51,7 @@ class Block:
             yield command, output
 
     def script(self):
-        """What is typed."""
+        """The commands of the block."""
         if self.language == "console":
             return "".join(command for command, _ in self.commands())
         return self.text
@@ -144,7 +144,7 @@ def split_commands(script):
 
 
 def find_harm(block):
-    """Programs of a block that tests must not start."""
+    """Programs of a block that tests must not run."""
     return [words[0] for words in split_commands(block.script()) if words[0] not in HARMLESS]
 
 
@@ -162,7 +162,7 @@ class Program:
         return self.known[command]
 
     def find_wrong(self, words):
-        """What is wrong with the words after "berth"."""
+        """Errors in the words after "berth"."""
         if not words or words[0] not in self.commands:
             yield f"berth has no command {' '.join(words[:1])}"
             return
@@ -222,7 +222,7 @@ def find_wrong_command(words, program):
 
 
 def find_wrong(block, program):
-    """Everything that can be said against a block without running it."""
+    """Errors in a block that can be found without running it."""
     script = block.script()
     done = subprocess.run(["bash", "-n", "-c", script], capture_output=True, text=True)
     if done.returncode != 0:

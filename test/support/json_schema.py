@@ -14,7 +14,7 @@ def is_type(value, name):
 
 
 def errors(schema, value, root=None, path="$"):
-    """What is wrong with value, as a list of texts."""
+    """Errors in value, as a list of texts."""
     root = root or schema
     found = []
 

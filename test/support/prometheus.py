@@ -155,7 +155,7 @@ def write_sources(path, *sources, **urls):
 
 
 def find_metric(berth, name):
-    """What /api/v1/sources says of a metric."""
+    """The entry of a metric in /api/v1/sources."""
     page = get(berth, "/api/v1/sources").json()
     (found,) = [each for each in page["metrics"] if each["name"] == name]
     return found
@@ -193,7 +193,7 @@ def encode_vector(samples, now):
 
 
 def promql(request):
-    """What a request asks for, if it is an instant query."""
+    """The query of a request, if it is an instant query."""
     if not request.path.endswith("/api/v1/query"):
         return None
     form = parse_qs(request.body.decode()) if request.method == "POST" else {}
