@@ -1,3 +1,5 @@
+/* Writes a snapshot to a file, or to standard output. */
+
 #include "input/dump-file.h"
 
 #include <errno.h>

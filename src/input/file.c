@@ -1,3 +1,5 @@
+/* Reads whole files up to a limit, and detects changes. */
+
 #include "input/file.h"
 
 #include <dirent.h>

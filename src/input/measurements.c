@@ -1,3 +1,5 @@
+/* Reads a file of metric values. */
+
 #include "input/measurements.h"
 
 #include <errno.h>
@@ -42,7 +44,7 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
     if (stream.n_documents > 0)
         metric_values_open(&reader, stream.documents[0], &measured);
     if (stream.n_documents > 1)
-        reader_error(&reader, stream.documents[1], "a file of measurements has one document");
+        reader_error(&reader, stream.documents[1], "a file of metric values has one document");
     r = metric_values_read(&reader,
         &measured,
         program,

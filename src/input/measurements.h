@@ -1,8 +1,6 @@
 #pragma once
 
-/*
- * Measurements from a file: numbers that a person wrote down (policy/metric-values.h), YAML or JSON.
- */
+/* Measurements from a file of metric values (policy/metric-values.h), YAML or JSON. */
 
 #include "base/diag.h"
 #include "cluster/measurement.h"

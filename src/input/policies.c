@@ -1,3 +1,5 @@
+/* Reads policy files and folders, and compiles them. */
+
 #include "input/policies.h"
 
 #include <dirent.h>
@@ -12,26 +14,26 @@
 #include "input/file.h"
 #include "yaml/document.h"
 
-typedef struct Loading {
+typedef struct PolicyFiles {
     Arena *arena; /* owns file names and texts while compiling */
     DiagList *diags;
     size_t n_files;
     VEC(PolicySource) sources;
     bool is_unreadable; /* a path could not be read */
-} Loading;
+} PolicyFiles;
 
-static void add_error(Loading *loading, Str text) {
-    diag_add(loading->diags, DIAG_ERROR, (Place){0}, STR_NULL, text, STR_NULL);
+static void add_error(PolicyFiles *files, Str text) {
+    diag_add(files->diags, DIAG_ERROR, (Place){0}, STR_NULL, text, STR_NULL);
 }
 
-static int add_file(Loading *loading, const char *path) {
+static int add_file(PolicyFiles *files, const char *path) {
     _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
     char error[FILE_ERROR_MAX];
     PolicySource *source;
 
-    if (loading->n_files++ >= POLICIES_FILES_MAX) {
-        if (loading->n_files == POLICIES_FILES_MAX + 1) /* said once, for all of them */
-            diag_addf(loading->diags,
+    if (files->n_files++ >= POLICIES_FILES_MAX) {
+        if (files->n_files == POLICIES_FILES_MAX + 1) /* reported once */
+            diag_addf(files->diags,
                 DIAG_ERROR,
                 (Place){0},
                 STR_NULL,
@@ -40,15 +42,15 @@ static int add_file(Loading *loading, const char *path) {
         return 0;
     }
     if (file_read(path, &text, error) < 0) {
-        loading->is_unreadable = true;
-        add_error(loading, str_from_c(error));
+        files->is_unreadable = true;
+        add_error(files, str_from_c(error));
         return 0;
     }
-    source = VEC_PUSH(&loading->sources, loading->arena);
+    source = VEC_PUSH(&files->sources, files->arena);
     if (!source)
         return -ENOMEM;
-    source->file = arena_copy(loading->arena, str_from_c(path));
-    source->text = arena_copy(loading->arena, buf_str(&text));
+    source->file = arena_copy(files->arena, str_from_c(path));
+    source->text = arena_copy(files->arena, buf_str(&text));
     return source->file.ptr && source->text.ptr ? 0 : -ENOMEM;
 }
 
@@ -59,54 +61,54 @@ static int is_policy_file(const struct dirent *entry) {
            (str_has_suffix(name, STR(".yaml")) || str_has_suffix(name, STR(".yml")));
 }
 
-static int add_folder(Loading *loading, const char *path) {
+static int add_folder(PolicyFiles *files, const char *path) {
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, is_policy_file, alphasort);
     int r = 0;
 
     if (n < 0) {
-        loading->is_unreadable = true;
-        add_error(loading, arena_printf(loading->arena, "%s: %s", path, strerror(errno)));
+        files->is_unreadable = true;
+        add_error(files, arena_printf(files->arena, "%s: %s", path, strerror(errno)));
         return 0;
     }
     if (n == 0)
-        add_error(loading, arena_printf(loading->arena, "%s: holds no *.yaml file", path));
+        add_error(files, arena_printf(files->arena, "%s: contains no *.yaml file", path));
     for (int i = 0; i < n; i++) {
-        Str file = arena_printf(loading->arena, "%s/%s", path, entries[i]->d_name);
+        Str file = arena_printf(files->arena, "%s/%s", path, entries[i]->d_name);
 
         if (r == 0)
-            r = file.ptr ? add_file(loading, file.ptr) : -ENOMEM;
+            r = file.ptr ? add_file(files, file.ptr) : -ENOMEM;
         free(entries[i]);
     }
     free(entries);
     return r;
 }
 
-static int add_path(Loading *loading, const char *path) {
+static int add_path(PolicyFiles *files, const char *path) {
     struct stat status;
 
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        return add_folder(loading, path);
-    return add_file(loading, path);
+        return add_folder(files, path);
+    return add_file(files, path);
 }
 
 int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,
     Program **ret, const PolicySource **ret_sources, size_t *ret_n) {
-    Loading loading = {.arena = arena, .diags = diags};
+    PolicyFiles files = {.arena = arena, .diags = diags};
     int r;
 
     for (size_t i = 0; i < n_paths; i++) {
-        r = add_path(&loading, paths[i]);
+        r = add_path(&files, paths[i]);
         if (r < 0)
             return r;
     }
-    r = program_compile(loading.sources.items, loading.sources.n, diags, ret);
+    r = program_compile(files.sources.items, files.sources.n, diags, ret);
     if (r == PROGRAM_E_INVALID)
-        return loading.is_unreadable ? POLICIES_E_UNREADABLE : POLICIES_E_INVALID;
+        return files.is_unreadable ? POLICIES_E_UNREADABLE : POLICIES_E_INVALID;
     if (r != 0)
         return error_fold(r);
-    *ret_sources = loading.sources.items;
-    *ret_n = loading.sources.n;
+    *ret_sources = files.sources.items;
+    *ret_n = files.sources.n;
     return 0;
 }
 

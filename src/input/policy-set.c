@@ -1,3 +1,5 @@
+/* Changes values of policies by name, in their YAML trees. */
+
 #include "input/policy-set.h"
 
 #include <assert.h>
@@ -12,22 +14,22 @@
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define NAMES_MAX 256u /* that are looked through for "did you mean" */
 
-typedef struct Tree {
+typedef struct PolicyTree {
     YamlStream stream;
     bool is_read, is_changed;
-} Tree;
+} PolicyTree;
 
-typedef struct Setting {
-    Tree *trees;
+typedef struct PolicySetter {
+    PolicyTree *trees;
     const PolicySource *sources;
     size_t n;
     Arena *arena;
-    const PolicySetting *wanted;
+    const PolicySetting *setting;
     YamlNode *value;
     char *error;
-    Str known[NAMES_MAX]; /* what could have been said in the place of what was */
+    Str known[NAMES_MAX]; /* names that exist, for suggestions */
     size_t n_known;
-} Setting;
+} PolicySetter;
 
 bool policy_setting_parse(Str text, PolicySetting *ret) {
     size_t at = str_find(text, '=');
@@ -38,36 +40,36 @@ bool policy_setting_parse(Str text, PolicySetting *ret) {
     return true;
 }
 
-/* --- what is wrong ----------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------- */
 
-static void know(Setting *setting, Str name) {
-    if (setting->n_known < NAMES_MAX)
-        setting->known[setting->n_known++] = name;
+static void add_known(PolicySetter *setter, Str name) {
+    if (setter->n_known < NAMES_MAX)
+        setter->known[setter->n_known++] = name;
 }
 
 /* "there is no WHAT "WORD"; did you mean …?", or all that there are. */
-static int unknown(Setting *setting, const char *what, Str word) {
-    Str meant = str_nearest(word, setting->known, setting->n_known);
-    size_t used = (size_t)snprintf(setting->error,
+static int unknown(PolicySetter *setter, const char *what, Str word) {
+    Str meant = str_nearest(word, setter->known, setter->n_known);
+    size_t used = (size_t)snprintf(setter->error,
         POLICY_SET_ERROR_MAX,
         "%.*s: there is no %s \"%.*s\"",
-        STR_FMT(str_take(setting->wanted->path, 128)),
+        STR_FMT(str_take(setter->setting->path, 128)),
         what,
         STR_FMT(str_take(word, 64)));
 
     if (!str_is_empty(meant)) {
-        (void)snprintf(setting->error + used,
+        (void)snprintf(setter->error + used,
             POLICY_SET_ERROR_MAX - used,
             "; did you mean \"%.*s\"?",
             STR_FMT(str_take(meant, 128)));
         return POLICY_SET_E_UNKNOWN;
     }
-    for (size_t i = 0; i < setting->n_known && used < POLICY_SET_ERROR_MAX; i++)
-        used += (size_t)snprintf(setting->error + used,
+    for (size_t i = 0; i < setter->n_known && used < POLICY_SET_ERROR_MAX; i++)
+        used += (size_t)snprintf(setter->error + used,
             POLICY_SET_ERROR_MAX - used,
             "%s%.*s",
             i == 0 ? "; there are " : ", ",
-            STR_FMT(str_take(setting->known[i], 64)));
+            STR_FMT(str_take(setter->known[i], 64)));
     return POLICY_SET_E_UNKNOWN;
 }
 
@@ -91,16 +93,16 @@ static Str text_of(const YamlNode *node) {
 }
 
 /* One more pair at the end. */
-static int add_pair(Setting *setting, YamlNode *mapping, Str key) {
-    YamlPair *pairs = ARENA_ARRAY(setting->arena, YamlPair, mapping->n + 1);
-    YamlNode *name = ARENA_NEW(setting->arena, YamlNode);
+static int add_pair(PolicySetter *setter, YamlNode *mapping, Str key) {
+    YamlPair *pairs = ARENA_ARRAY(setter->arena, YamlPair, mapping->n + 1);
+    YamlNode *name = ARENA_NEW(setter->arena, YamlNode);
 
     if (!pairs || !name)
         return -ENOMEM;
     if (mapping->n > 0)
         memcpy(pairs, mapping->pairs, mapping->n * sizeof(*pairs));
     *name = (YamlNode){.kind = YAML_STRING, .text = key, .place = mapping->place};
-    pairs[mapping->n] = (YamlPair){.key = name, .value = setting->value};
+    pairs[mapping->n] = (YamlPair){.key = name, .value = setter->value};
     mapping->pairs = pairs;
     mapping->n++;
     return 0;
@@ -125,13 +127,13 @@ static bool may_be_new(Str field) {
     return false;
 }
 
-static void know_keys(Setting *setting, const YamlNode *mapping) {
+static void add_known_keys(PolicySetter *setter, const YamlNode *mapping) {
     for (size_t i = 0; mapping->kind == YAML_MAPPING && i < mapping->n; i++)
-        know(setting, mapping->pairs[i].key->text);
+        add_known(setter, mapping->pairs[i].key->text);
 }
 
 /* Sets @path, "headroom.cpu", below @mapping. */
-static int set_below(Setting *setting, YamlNode *mapping, Str path, const char *what) {
+static int set_below(PolicySetter *setter, YamlNode *mapping, Str path, const char *what) {
     bool is_rule = find_pair(mapping, STR("name"));
     Str rest = path, field = STR_NULL;
     YamlPair *pair = NULL;
@@ -139,19 +141,19 @@ static int set_below(Setting *setting, YamlNode *mapping, Str path, const char *
     while (str_split(&rest, '.', &field)) {
         pair = find_pair(mapping, field);
         if (!pair && !rest.ptr && mapping->kind == YAML_MAPPING && may_be_new(field))
-            return add_pair(setting, mapping, field);
+            return add_pair(setter, mapping, field);
         if (!pair) {
-            setting->n_known = 0;
-            know_keys(setting, mapping);
+            setter->n_known = 0;
+            add_known_keys(setter, mapping);
             for (size_t i = 0; is_rule && i < ELEMENTS_OF(new_fields); i++)
-                know(setting, new_fields[i]);
-            return unknown(setting, what, field);
+                add_known(setter, new_fields[i]);
+            return unknown(setter, what, field);
         }
         mapping = pair->value;
     }
     if (!pair)
-        return unknown(setting, what, path);
-    pair->value = setting->value;
+        return unknown(setter, what, path);
+    pair->value = setter->value;
     return 0;
 }
 
@@ -167,7 +169,7 @@ static bool cut_name(Str path, Str name, Str *ret) {
 }
 
 /* The rule of @spec that @path begins with; NULL: none. */
-static YamlNode *find_rule(Setting *setting, YamlNode *spec, Str path, Str *ret_rest) {
+static YamlNode *find_rule(PolicySetter *setter, YamlNode *spec, Str path, Str *ret_rest) {
     static const Str lists[] = {STR("filters"), STR("scores")};
 
     for (size_t i = 0; i < ELEMENTS_OF(lists); i++) {
@@ -176,7 +178,7 @@ static YamlNode *find_rule(Setting *setting, YamlNode *spec, Str path, Str *ret_
         for (size_t j = 0; list && list->kind == YAML_SEQUENCE && j < list->n; j++) {
             Str name = text_of(find(list->items[j], STR("name")));
 
-            know(setting, name);
+            add_known(setter, name);
             if (cut_name(path, name, ret_rest))
                 return list->items[j];
         }
@@ -184,119 +186,119 @@ static YamlNode *find_rule(Setting *setting, YamlNode *spec, Str path, Str *ret_
     return NULL;
 }
 
-static int set_in_policy(Setting *setting, YamlNode *spec, Str path) {
+static int set_in_policy(PolicySetter *setter, YamlNode *spec, Str path) {
     YamlNode *params = find(spec, STR("params")), *rule;
     Str rest = STR_NULL, first = str_take(path, str_find(path, '.'));
 
-    setting->n_known = 0;
+    setter->n_known = 0;
     if (cut_name(path, STR("params"), &rest)) {
         if (params)
-            return set_below(setting, params, rest, "parameter");
-        return unknown(setting, "parameter", rest);
+            return set_below(setter, params, rest, "parameter");
+        return unknown(setter, "parameter", rest);
     }
-    know(setting, STR("params"));
-    rule = find_rule(setting, spec, path, &rest);
+    add_known(setter, STR("params"));
+    rule = find_rule(setter, spec, path, &rest);
     if (rule)
-        return set_below(setting, rule, rest, "field");
+        return set_below(setter, rule, rest, "field");
     if (find(spec, first) || may_be_new(path))
-        return set_below(setting, spec, path, "field");
-    return unknown(setting, "rule", first);
+        return set_below(setter, spec, path, "field");
+    return unknown(setter, "rule", first);
 }
 
-static int set_one(Setting *setting) {
-    Str path = setting->wanted->path, rest;
+static int set_one(PolicySetter *setter) {
+    Str path = setter->setting->path, rest;
 
-    assert(setting->trees);
-    setting->n_known = 0;
-    for (size_t i = 0; i < setting->n; i++) {
-        Tree *tree = &setting->trees[i];
+    assert(setter->trees);
+    setter->n_known = 0;
+    for (size_t i = 0; i < setter->n; i++) {
+        PolicyTree *tree = &setter->trees[i];
 
         for (size_t j = 0; tree->is_read && j < tree->stream.n_documents; j++) {
             YamlNode *document = tree->stream.documents[j];
             YamlNode *spec = find(document, STR("spec"));
             Str name = text_of(find(find(document, STR("metadata")), STR("name")));
 
-            know(setting, name);
+            add_known(setter, name);
             if (!spec || spec->kind != YAML_MAPPING || !cut_name(path, name, &rest))
                 continue;
             tree->is_changed = true;
-            return set_in_policy(setting, spec, rest);
+            return set_in_policy(setter, spec, rest);
         }
     }
-    return unknown(setting, "policy", str_take(path, str_find(path, '.')));
+    return unknown(setter, "policy", str_take(path, str_find(path, '.')));
 }
 
 /* --- texts ------------------------------------------------------------------------------- */
 
-static int read_trees(Setting *setting) {
-    for (size_t i = 0; i < setting->n; i++) {
-        DiagList diags = DIAG_LIST_IN(setting->arena);
-        int r = yaml_parse(setting->sources[i].file,
-            setting->sources[i].text,
-            setting->arena,
+static int read_trees(PolicySetter *setter) {
+    for (size_t i = 0; i < setter->n; i++) {
+        DiagList diags = DIAG_LIST_IN(setter->arena);
+        int r = yaml_parse(setter->sources[i].file,
+            setter->sources[i].text,
+            setter->arena,
             &diags,
-            &setting->trees[i].stream);
+            &setter->trees[i].stream);
 
         if (r == -ENOMEM)
             return r;
-        setting->trees[i].is_read = r == 0; /* else who compiles it will tell */
+        setter->trees[i].is_read = r == 0; /* else the compiler reports it */
     }
     return 0;
 }
 
-static int read_value(Setting *setting) {
-    DiagList diags = DIAG_LIST_IN(setting->arena);
+static int read_value(PolicySetter *setter) {
+    DiagList diags = DIAG_LIST_IN(setter->arena);
     YamlStream stream;
-    int r = yaml_parse(STR("value"), setting->wanted->value, setting->arena, &diags, &stream);
+    int r = yaml_parse(STR("value"), setter->setting->value, setter->arena, &diags, &stream);
 
     if (r == -ENOMEM)
         return r;
     if (r == 0 && stream.n_documents == 1) {
-        setting->value = stream.documents[0];
+        setter->value = stream.documents[0];
         return 0;
     }
-    (void)snprintf(setting->error,
+    (void)snprintf(setter->error,
         POLICY_SET_ERROR_MAX,
-        "%.*s: \"%.*s\" is no value",
-        STR_FMT(str_take(setting->wanted->path, 128)),
-        STR_FMT(str_take(setting->wanted->value, 128)));
+        "%.*s: \"%.*s\" is not a value",
+        STR_FMT(str_take(setter->setting->path, 128)),
+        STR_FMT(str_take(setter->setting->value, 128)));
     return POLICY_SET_E_UNKNOWN;
 }
 
-static int write_tree(Setting *setting, size_t i, Str *ret) {
+static int write_tree(PolicySetter *setter, size_t i, Str *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    const YamlStream *stream = &setting->trees[i].stream;
+    const YamlStream *stream = &setter->trees[i].stream;
 
     for (size_t j = 0; j < stream->n_documents; j++) {
         buf_append(&text, STR("---\n"));
         yaml_to_json(stream->documents[j], &text);
         buf_append_char(&text, '\n');
     }
-    *ret = arena_copy(setting->arena, buf_str(&text));
+    *ret = arena_copy(setter->arena, buf_str(&text));
     return buf_error(&text) || !ret->ptr ? -ENOMEM : 0;
 }
 
 int policy_set(const PolicySource *sources, size_t n, const PolicySetting *settings,
     size_t n_settings, Arena *arena, PolicySource *ret, char *error) {
-    Setting setting = {
-        .trees = ARENA_ARRAY(arena, Tree, n),
+    PolicySetter setter = {
+        .trees = ARENA_ARRAY(arena, PolicyTree, n),
         .sources = sources,
         .n = n,
         .arena = arena,
         .error = error,
     };
-    int r = setting.trees ? read_trees(&setting) : -ENOMEM;
+    int r = setter.trees ? read_trees(&setter) : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < n_settings; i++) {
-        setting.wanted = &settings[i];
-        r = read_value(&setting);
+        setter.setting = &settings[i];
+        r = read_value(&setter);
         if (r == 0)
-            r = set_one(&setting);
+            r = set_one(&setter);
     }
     for (size_t i = 0; r == 0 && i < n; i++) {
         ret[i] = sources[i];
-        if (setting.trees && setting.trees[i].is_changed)
-            r = write_tree(&setting, i, &ret[i].text);
+        if (setter.trees && setter.trees[i].is_changed)
+            r = write_tree(&setter, i, &ret[i].text);
     }
-    return r < 0 ? r : r;
+    return r;
 }

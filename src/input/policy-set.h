@@ -7,8 +7,8 @@
  *     POLICY.RULE.FIELD       a field of a filter or score: weight, reason, maxPods, headroom.cpu
  *     POLICY.FIELD            a field of the policy itself: mode, narrow.to
  *
- * What is set is found in the YAML tree, so that it does not matter how it is written. A text that
- * was changed is written anew, as JSON, which is YAML: places in it are not those of the file.
+ * The value is found in the YAML tree, so its style does not matter. A changed text is written as
+ * JSON, which is YAML: places in it are not those of the file.
  */
 
 #include <stddef.h>
@@ -28,14 +28,14 @@ typedef struct PolicySetting {
 
 enum {
     _POLICY_SET_E_SUCCESS,
-    POLICY_SET_E_UNKNOWN, /* there is nothing of that name, or the value is none: the text says */
+    POLICY_SET_E_UNKNOWN, /* no such name, or not a value: see the text */
 };
 
 /* "PATH=VALUE" apart. False: it has no '=' or no path. */
 bool policy_setting_parse(Str text, PolicySetting *ret);
 
-/* The texts of @sources, with @settings, into @ret, which has room for @n. What did not change is
- * the same text, the rest lies in @arena. 0, POLICY_SET_E_UNKNOWN with @error
+/* The texts of @sources, with @settings, into @ret, which has room for @n. Unchanged texts are
+ * the same, others lie in @arena. 0, POLICY_SET_E_UNKNOWN with @error
  * (POLICY_SET_ERROR_MAX), or -ENOMEM. */
 int policy_set(const PolicySource *sources, size_t n, const PolicySetting *settings,
     size_t n_settings, Arena *arena, PolicySource *ret, char *error) MUST_CHECK;

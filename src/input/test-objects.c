@@ -176,13 +176,13 @@ static void test_cluster_errors(void **state) {
     static const struct {
         const char *name, *text, *message;
     } cases[] = {
-        {"nothing", "", "cluster: holds no Node; make it with: kubectl get nodes,pods -A -o json"},
+        {"nothing", "", "cluster: contains no Node; make it with: kubectl get nodes,pods -A -o json"},
         {"no node",
             "{\"kind\":\"List\",\"items\":[" POD_ON_A "]}",
-            "cluster: holds no Node; make it with: kubectl get nodes,pods -A -o json"},
+            "cluster: contains no Node; make it with: kubectl get nodes,pods -A -o json"},
         {"an empty list",
             "{\"kind\":\"List\",\"items\":[]}",
-            "cluster: holds no Node; make it with: kubectl get nodes,pods -A -o json"},
+            "cluster: contains no Node; make it with: kubectl get nodes,pods -A -o json"},
         {"truncated",
             "{\"kind\":\"List\",\n \"items\":[",
             "cluster:2:11: the input ends inside an array"},
@@ -295,8 +295,8 @@ static void test_pod_errors(void **state) {
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {NODE_A, "pod: holds 0 Pods; exactly one is wanted"},
-        {"{\"kind\":\"PodList\",\"items\":[{},{}]}", "pod: holds 2 Pods; exactly one is wanted"},
+        {NODE_A, "pod: contains 0 Pods; exactly one is needed"},
+        {"{\"kind\":\"PodList\",\"items\":[{},{}]}", "pod: contains 2 Pods; exactly one is needed"},
         {"{\"kind\":\"Pod\",\n\"spec\":[]}", "pod:2:8: expected an object"},
         {"kind: Pod\nspec: []\n", "pod: expected an object"},
         {"{\"kind\":\"Pod\"", "pod:1:14: the input ends inside an object"},

@@ -108,7 +108,7 @@ static void test_errors(void **state) {
     check_error(&folder,
         folder.path,
         POLICIES_E_INVALID,
-        "error: @folder: holds no *.yaml file\n1 error\n");
+        "error: @folder: contains no *.yaml file\n1 error\n");
     check_error(&folder,
         folder_path(&folder, "none.yaml"),
         POLICIES_E_UNREADABLE,
@@ -132,8 +132,8 @@ static void test_errors(void **state) {
         "@folder/c.yaml:1:13: error: the closing ] is missing\n"
         "  1 | apiVersion: [\n"
         "    |             ^\n"
-        "@folder/d.yaml: error: holds no policy\n"
-        "  = remove the file if that is meant\n"
+        "@folder/d.yaml: error: contains no policy\n"
+        "  = remove the file if this is intended\n"
         "5 errors\n");
     folder_done(&folder);
 }

@@ -45,8 +45,8 @@ static const Case cases[] = {
     {"other.full.maxPod=7", NULL, "other.full.maxPod: there is no field \"maxPod\"; did you mean"},
     {"web.pool.params.load=1", NULL, "web.pool.params.load: there is no parameter \"load\""},
     {"other.params.x=1", NULL, "other.params.x: there is no parameter \"x\""},
-    {"other.full.maxPods={", NULL, "other.full.maxPods: \"{\" is no value"},
-    {"other.full.maxPods=", NULL, "other.full.maxPods: \"\" is no value"},
+    {"other.full.maxPods={", NULL, "other.full.maxPods: \"{\" is not a value"},
+    {"other.full.maxPods=", NULL, "other.full.maxPods: \"\" is not a value"},
 };
 
 static bool has(Str text, const char *part) {

@@ -1,3 +1,5 @@
+/* JSON data as CEL values. */
+
 #include "input/values.h"
 
 #include "base/vec.h"
@@ -20,7 +22,7 @@ static CelValue decode_string(JsonReader *reader, Arena *arena) {
     return cel_string(text);
 }
 
-/* What building a list or map says is said in the reader's words. */
+/* Turns an error of building a list or map into the reader's. */
 static CelValue checked(JsonReader *reader, CelValue v, const char *what) {
     if (v.kind != CEL_ERROR)
         return v;
@@ -43,7 +45,7 @@ static CelValue decode_list(JsonReader *reader, Arena *arena) {
         else
             *slot = item;
     }
-    return checked(reader, cel_list_end(&run, items.items, items.n), "a list too deep");
+    return checked(reader, cel_list_end(&run, items.items, items.n), "a list nested too deep");
 }
 
 static CelValue decode_map(JsonReader *reader, Arena *arena) {
@@ -66,8 +68,7 @@ static CelValue decode_map(JsonReader *reader, Arena *arena) {
     }
     if (json_error(reader) != JSON_OK)
         return cel_absent();
-    return checked(
-        reader, cel_map_end(&run, entries.items, entries.n), "a key that is there twice");
+    return checked(reader, cel_map_end(&run, entries.items, entries.n), "a duplicate key");
 }
 
 /* Recursion no deeper than the reader goes: JSON_DEPTH_MAX. */

@@ -1,7 +1,8 @@
 /*
- * A table that only grows, up to fixed ceilings. Its places are atomic pointers to entries
- * that never change: readers probe it without a lock, writers fill it under one.
+ * Time zones by name: a hash table that only grows, up to fixed limits. Its places are atomic
+ * pointers to constant entries: readers probe it without a lock, writers add under one.
  */
+
 #include "input/zones.h"
 
 #include <pthread.h>
@@ -18,24 +19,24 @@
 
 #define N_PLACES 4096 /* a power of two, and never more than about half full */
 
-typedef struct Entry {
+typedef struct ZoneEntry {
     Str name;
     uint64_t hash;
     const CelZone *zone; /* NULL: there is none */
-} Entry;
+} ZoneEntry;
 
-typedef struct Known {
+typedef struct ZoneTable {
     const char *folder;
-    _Atomic(const Entry *) places[N_PLACES];
-    /* for who adds */
+    _Atomic(const ZoneEntry *) places[N_PLACES];
+    /* writers only */
     pthread_mutex_t lock;
     Arena *arena;
     size_t n_found, n_absent;
-} Known;
+} ZoneTable;
 
 struct Zones {
     CelZones finder; /* first: a CelZones is the Zones around it */
-    Known *known;
+    ZoneTable *table;
 };
 
 _Static_assert(ZONES_MAX + ZONES_ABSENT_MAX < N_PLACES * 3 / 4, "places to spare");
@@ -59,11 +60,12 @@ static bool is_name(Str name) {
 /* --- looking up ------------------------------------------------------------- */
 
 /* The place of @name, or the free one where it belongs. */
-static size_t find_place(const Known *known, Str name, uint64_t hash, const Entry **ret_entry) {
+static size_t find_place(
+    const ZoneTable *table, Str name, uint64_t hash, const ZoneEntry **ret_entry) {
     size_t place = (size_t)hash % N_PLACES;
 
     for (;; place = (place + 1) % N_PLACES) {
-        const Entry *entry = atomic_load_explicit(&known->places[place], memory_order_acquire);
+        const ZoneEntry *entry = atomic_load_explicit(&table->places[place], memory_order_acquire);
 
         if (!entry || (entry->hash == hash && str_eq(entry->name, name))) {
             *ret_entry = entry;
@@ -73,51 +75,51 @@ static size_t find_place(const Known *known, Str name, uint64_t hash, const Entr
 }
 
 /* NULL: no such file, or it cannot be read as a zone. */
-static const CelZone *read_zone(Known *known, Str name) {
+static const CelZone *read_zone(ZoneTable *table, Str name) {
     _cleanup_(buf_done) Buf bytes = BUF_INIT(ZONES_FILE_MAX);
     char path[256], error[FILE_ERROR_MAX];
-    int n = snprintf(path, sizeof(path), "%s/%.*s", known->folder, STR_FMT(name));
+    int n = snprintf(path, sizeof(path), "%s/%.*s", table->folder, STR_FMT(name));
 
     if (n < 0 || (size_t)n >= sizeof(path) || file_read(path, &bytes, error) < 0)
         return NULL;
-    return cel_zone_parse(buf_str(&bytes), known->arena);
+    return cel_zone_parse(buf_str(&bytes), table->arena);
 }
 
-/* Under the lock. Without memory or room nothing is kept, and the next one tries again. */
-static const CelZone *add(Known *known, Str name, uint64_t hash, size_t place) {
-    const CelZone *zone = known->n_found < ZONES_MAX ? read_zone(known, name) : NULL;
-    Entry *entry;
+/* Under the lock. Without memory or room nothing is kept, and the next call tries again. */
+static const CelZone *add(ZoneTable *table, Str name, uint64_t hash, size_t place) {
+    const CelZone *zone = table->n_found < ZONES_MAX ? read_zone(table, name) : NULL;
+    ZoneEntry *entry;
 
-    if (!zone && known->n_absent >= ZONES_ABSENT_MAX)
+    if (!zone && table->n_absent >= ZONES_ABSENT_MAX)
         return NULL;
-    entry = ARENA_NEW(known->arena, Entry);
+    entry = ARENA_NEW(table->arena, ZoneEntry);
     if (!entry)
         return NULL;
-    *entry = (Entry){.name = arena_copy(known->arena, name), .hash = hash, .zone = zone};
+    *entry = (ZoneEntry){.name = arena_copy(table->arena, name), .hash = hash, .zone = zone};
     if (!entry->name.ptr)
         return NULL;
-    *(zone ? &known->n_found : &known->n_absent) += 1;
-    atomic_store_explicit(&known->places[place], entry, memory_order_release);
+    *(zone ? &table->n_found : &table->n_absent) += 1;
+    atomic_store_explicit(&table->places[place], entry, memory_order_release);
     return zone;
 }
 
 static const CelZone *find(const CelZones *finder, Str name) {
-    Known *known = ((const Zones *)finder)->known;
+    ZoneTable *table = ((const Zones *)finder)->table;
     const CelZone *zone;
-    const Entry *entry;
+    const ZoneEntry *entry;
     uint64_t hash;
     size_t place;
 
     if (!is_name(name))
         return NULL;
     hash = hash_str(name);
-    (void)find_place(known, name, hash, &entry);
+    (void)find_place(table, name, hash, &entry);
     if (entry)
         return entry->zone;
-    (void)pthread_mutex_lock(&known->lock);
-    place = find_place(known, name, hash, &entry); /* somebody may have been faster */
-    zone = entry ? entry->zone : add(known, name, hash, place);
-    (void)pthread_mutex_unlock(&known->lock);
+    (void)pthread_mutex_lock(&table->lock);
+    place = find_place(table, name, hash, &entry); /* another thread may have added it */
+    zone = entry ? entry->zone : add(table, name, hash, place);
+    (void)pthread_mutex_unlock(&table->lock);
     return zone;
 }
 
@@ -135,23 +137,23 @@ Zones *zones_new_in(const char *folder) {
     if (!zones)
         return NULL;
     zones->finder.find = find;
-    zones->known = calloc(1, sizeof(Known));
-    if (!zones->known)
+    zones->table = calloc(1, sizeof(ZoneTable));
+    if (!zones->table)
         return NULL;
-    zones->known->folder = folder;
-    (void)pthread_mutex_init(&zones->known->lock, NULL);
-    zones->known->arena = arena_new(ZONES_MEMORY_MAX);
-    return zones->known->arena ? TAKE_PTR(zones) : NULL;
+    zones->table->folder = folder;
+    (void)pthread_mutex_init(&zones->table->lock, NULL);
+    zones->table->arena = arena_new(ZONES_MEMORY_MAX);
+    return zones->table->arena ? TAKE_PTR(zones) : NULL;
 }
 
 Zones *zones_free(Zones *zones) {
     if (!zones)
         return NULL;
-    if (zones->known) {
-        arena_free(zones->known->arena);
-        (void)pthread_mutex_destroy(&zones->known->lock);
+    if (zones->table) {
+        arena_free(zones->table->arena);
+        (void)pthread_mutex_destroy(&zones->table->lock);
     }
-    free(zones->known);
+    free(zones->table);
     free(zones);
     return NULL;
 }

@@ -57,8 +57,8 @@ static void report_empty(Compiling *compiling, Str file) {
         DIAG_ERROR,
         (Place){.file = file},
         STR_NULL,
-        STR("holds no policy"),
-        STR("remove the file if that is meant"));
+        STR("contains no policy"),
+        STR("remove the file if this is intended"));
 }
 
 static int compile_document(Compiling *compiling, YamlReader *reader, const YamlNode *document) {

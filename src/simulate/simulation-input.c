@@ -208,7 +208,7 @@ static int read_cluster(Draft *draft) {
     draft->input->table = snapshot_table(draft->input->snapshot);
     if (draft->input->table->names->n_nodes == 0)
         return set_error(
-            draft, draft->path, "holds no Node; make it with: kubectl get nodes,pods -A -o json");
+            draft, draft->path, "contains no Node; make it with: kubectl get nodes,pods -A -o json");
     return 0;
 }
 

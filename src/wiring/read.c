@@ -11,7 +11,6 @@
 #include "wiring/go-scalar.h"
 #include "wiring/read-internal.h"
 #include "wiring/release.h"
-#include "yaml/source.h"
 #include "json/read.h"
 
 #define GROUP "kubescheduler.config.k8s.io/"
@@ -304,7 +303,6 @@ static bool is_json(Str text) {
 }
 
 static void check_json(WiringReading *reading, Str file) {
-    Source source = source_of(file, reading->reader.source);
     JsonReader json;
     char text[128];
 
@@ -316,7 +314,7 @@ static void check_json(WiringReading *reading, Str file) {
     (void)snprintf(text, sizeof(text), "this is no JSON: %s", json.error_text);
     diag_add(reading->reader.diags,
         DIAG_ERROR,
-        source_place(&source, json.error_at, 1),
+        yaml_place(file, reading->reader.source, json.error_at, 1),
         reading->reader.source,
         str_from_c(text),
         STR("a file that begins with { is read as JSON, not as YAML"));

@@ -1,13 +1,13 @@
 /*
- * Events to nodes. A collection whose end has not come is a frame; when it comes, the frame's
- * node goes where a node goes: to the frame below, or to the documents.
+ * Turns events into nodes. An open collection is a frame; when it ends, its node is added to the
+ * frame below, or to the documents.
  *
  * libfyaml counts columns in characters and leaves quotes, "|" and empty values
  * out of its marks; but each mark has a byte offset, and from that and the text
  * the exact place follows.
  */
 
-#include "yaml/builder.h"
+#include "yaml/yaml-internal.h"
 
 #include <errno.h>
 #include <libfyaml.h>
@@ -15,28 +15,27 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "yaml/scalar.h"
 
 #define SHOWN_MAX 64u /* bytes of a key or tag quoted in a message */
 
 /* --- places --- */
 
-Place builder_place(Builder *builder, size_t offset, size_t width) {
+Place builder_place(YamlBuilder *builder, size_t offset, size_t width) {
     return source_place(&builder->source, offset, width);
 }
 
-Place builder_place_between(Builder *builder, size_t start, size_t end) {
+Place builder_place_between(YamlBuilder *builder, size_t start, size_t end) {
     return builder_place(builder, start, end > start ? end - start : 0);
 }
 
-size_t builder_offset(const Builder *builder, const struct fy_mark *mark) {
+size_t builder_offset(const YamlBuilder *builder, const struct fy_mark *mark) {
     size_t offset = mark ? builder->base + mark->input_pos : builder->at;
 
     return offset < builder->source.text.len ? offset : builder->source.text.len;
 }
 
 /* The "|" or ">" of the block scalar that comes next. */
-static size_t find_block_indicator(const Builder *builder) {
+static size_t find_block_indicator(const YamlBuilder *builder) {
     Str source = builder->source.text;
     size_t offset = source_skip_blank(&builder->source, builder->at);
 
@@ -45,15 +44,15 @@ static size_t find_block_indicator(const Builder *builder) {
     return offset;
 }
 
-/* --- complaints --- */
+/* --- errors --- */
 
-void builder_complain(Builder *builder, Place place, Str text, Str hint) {
+void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint) {
     diag_add(builder->diags, DIAG_ERROR, place, builder->source.shown, text, hint);
 }
 
 /* The same, with a word of the source in it, cut to a length people read. */
 static void complain_about(
-    Builder *builder, Place place, const char *before, Str word, Str after, Str hint) {
+    YamlBuilder *builder, Place place, const char *before, Str word, Str after, Str hint) {
     Buf text = BUF_INIT(512);
     Str shown = utf8_take(word, SHOWN_MAX);
 
@@ -65,24 +64,24 @@ static void complain_about(
 
 /* --- building --- */
 
-void builder_drop_frames(Builder *builder) {
+void builder_drop_frames(YamlBuilder *builder) {
     while (builder->n_frames > 0)
         map_done(&builder->frames[--builder->n_frames].keys);
 }
 
-Frame *builder_top(Builder *builder) {
+YamlFrame *builder_top(YamlBuilder *builder) {
     return builder->n_frames > 0 ? &builder->frames[builder->n_frames - 1] : NULL;
 }
 
-static bool is_key_next(Builder *builder) {
-    Frame *top = builder_top(builder);
+static bool is_key_next(YamlBuilder *builder) {
+    YamlFrame *top = builder_top(builder);
 
     return top && top->node->kind == YAML_MAPPING && !top->key;
 }
 
 /* A key may stand only once; numbers and strings that read alike are the same
  * key, as they are in JSON. */
-static int key_check(Builder *builder, Frame *frame, const YamlNode *key) {
+static int key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key) {
     uint32_t first = map_find(&frame->keys, key->text);
 
     if (first != MAP_NONE) {
@@ -103,7 +102,7 @@ static int key_check(Builder *builder, Frame *frame, const YamlNode *key) {
     return map_add(&frame->keys, key->text, (uint32_t)frame->pairs.n);
 }
 
-static int mapping_add_key(Builder *builder, Frame *frame, YamlNode *key) {
+static int mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key) {
     /* Where a block mapping, or the {} that [a: 1] implies, starts, libfyaml
      * marks with no width. */
     if (frame->pairs.n == 0 && !frame->is_flow)
@@ -121,8 +120,8 @@ static int mapping_add_key(Builder *builder, Frame *frame, YamlNode *key) {
 }
 
 /* Puts a complete node where it belongs. */
-static int node_add(Builder *builder, YamlNode *node) {
-    Frame *top = builder_top(builder);
+static int node_add(YamlBuilder *builder, YamlNode *node) {
+    YamlFrame *top = builder_top(builder);
     YamlNode **slot;
     YamlPair *pair;
 
@@ -148,7 +147,7 @@ static int node_add(Builder *builder, YamlNode *node) {
     return 0;
 }
 
-static int collection_open(Builder *builder, YamlKind kind, struct fy_event *event) {
+static int collection_open(YamlBuilder *builder, YamlKind kind, struct fy_event *event) {
     size_t start = builder_offset(builder, fy_event_start_mark(event));
     size_t end = builder_offset(builder, fy_event_end_mark(event));
     YamlNode *node;
@@ -160,7 +159,7 @@ static int collection_open(Builder *builder, YamlKind kind, struct fy_event *eve
             builder->source.shown,
             "nested deeper than %u levels",
             YAML_DEPTH_MAX);
-        return BUILDER_E_STOPPED;
+        return YAML_BUILDER_STOPPED;
     }
     node = ARENA_NEW(builder->arena, YamlNode);
     if (!node)
@@ -168,13 +167,13 @@ static int collection_open(Builder *builder, YamlKind kind, struct fy_event *eve
     node->kind = kind;
     node->place = builder_place(builder, start, 1);
     builder->frames[builder->n_frames++] =
-        (Frame){.node = node, .keys = MAP_INIT, .start = start, .is_flow = end > start};
+        (YamlFrame){.node = node, .keys = MAP_INIT, .start = start, .is_flow = end > start};
     builder->at = end;
     return 0;
 }
 
-static int collection_close(Builder *builder, struct fy_event *event) {
-    Frame *frame = builder_top(builder);
+static int collection_close(YamlBuilder *builder, struct fy_event *event) {
+    YamlFrame *frame = builder_top(builder);
     YamlNode *node = frame->node;
     size_t end = builder_offset(builder, fy_event_end_mark(event));
 
@@ -191,8 +190,8 @@ static int collection_close(Builder *builder, struct fy_event *event) {
 }
 
 /* A value that is not there has its key's place; an item its dash's. */
-static Place place_of_nothing(Builder *builder) {
-    Frame *top = builder_top(builder);
+static Place place_of_nothing(YamlBuilder *builder) {
+    YamlFrame *top = builder_top(builder);
     size_t offset;
 
     if (top && top->key)
@@ -203,7 +202,8 @@ static Place place_of_nothing(Builder *builder) {
     return builder_place(builder, offset, 1);
 }
 
-static Place place_of_scalar(Builder *builder, struct fy_token *token, enum fy_scalar_style style) {
+static Place place_of_scalar(
+    YamlBuilder *builder, struct fy_token *token, enum fy_scalar_style style) {
     size_t start = builder_offset(builder, fy_token_start_mark(token));
     size_t end = builder_offset(builder, fy_token_end_mark(token));
     size_t indicator;
@@ -227,10 +227,10 @@ static Place place_of_scalar(Builder *builder, struct fy_token *token, enum fy_s
 }
 
 /* Escapes can make what the source itself may not hold. */
-static void check_text(Builder *builder, const YamlNode *node) {
+static void check_text(YamlBuilder *builder, const YamlNode *node) {
     if (utf8_valid_length(node->text) < node->text.len)
         builder_complain(
-            builder, node->place, STR("the escapes in this string are no UTF-8"), STR_NULL);
+            builder, node->place, STR("the escapes in this string are not UTF-8"), STR_NULL);
     else if (str_find(node->text, '\0') != SIZE_MAX)
         builder_complain(builder, node->place, STR("NUL character in a string"), STR_NULL);
 }
@@ -238,7 +238,7 @@ static void check_text(Builder *builder, const YamlNode *node) {
 /* Piece by piece: fy_token_get_text() fills a buffer of the size that the scanner
  * guessed, and with some multi-line scalars that is too small; in 0.7.12 the text
  * is then garbage, and memory is lost. */
-static int scalar_read_text(Builder *builder, struct fy_token *token, YamlNode *node) {
+static int scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
     const struct fy_iter_chunk *chunk = NULL;
     int error = 0;
 
@@ -255,7 +255,7 @@ static int scalar_read_text(Builder *builder, struct fy_token *token, YamlNode *
     return 0;
 }
 
-static int scalar_read(Builder *builder, struct fy_token *token, YamlNode *node) {
+static int scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
     enum fy_scalar_style style = fy_token_scalar_style(token);
     int r;
 
@@ -279,7 +279,7 @@ static int scalar_read(Builder *builder, struct fy_token *token, YamlNode *node)
     return 0;
 }
 
-static int scalar_add(Builder *builder, struct fy_event *event) {
+static int scalar_add(YamlBuilder *builder, struct fy_event *event) {
     struct fy_token *token = fy_event_get_token(event);
     YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
     int r;
@@ -298,7 +298,7 @@ static int scalar_add(Builder *builder, struct fy_event *event) {
 }
 
 /* An alias is refused and stands for null, so that the rest can be checked. */
-static int alias_add(Builder *builder, struct fy_event *event) {
+static int alias_add(YamlBuilder *builder, struct fy_event *event) {
     size_t start = builder_offset(builder, fy_event_start_mark(event));
     size_t end = builder_offset(builder, fy_event_end_mark(event));
     YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
@@ -324,7 +324,7 @@ static int alias_add(Builder *builder, struct fy_event *event) {
 
 /* Anchor and tag come before the node. An anchor without an alias does nothing;
  * a tag would change what the value means. */
-static void check_properties(Builder *builder, struct fy_event *event) {
+static void check_properties(YamlBuilder *builder, struct fy_event *event) {
     struct fy_token *anchor = fy_event_get_anchor_token(event);
     struct fy_token *tag = fy_event_get_tag_token(event);
     size_t start, end;
@@ -346,7 +346,7 @@ static void check_properties(Builder *builder, struct fy_event *event) {
         builder->at = end;
 }
 
-int builder_take(Builder *builder, struct fy_event *event) {
+int builder_take(YamlBuilder *builder, struct fy_event *event) {
     switch (event->type) {
     case FYET_MAPPING_START:
         check_properties(builder, event);

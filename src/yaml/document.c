@@ -1,5 +1,5 @@
 /*
- * A text through libfyaml's parser, event by event, into the builder.
+ * Passes a text through libfyaml's parser, event by event, to the builder.
  *
  * The events, not libfyaml's documents: an event parser keeps its state on a
  * heap stack, so no nesting can overrun ours, and what we refuse (aliases, depth,
@@ -15,9 +15,7 @@
 #include <libfyaml.h>
 
 #include "base/cleanup.h"
-#include "yaml/builder.h"
-#include "yaml/source.h"
-#include "yaml/syntax.h"
+#include "yaml/yaml-internal.h"
 
 static inline void fy_parser_freep(struct fy_parser **parser) {
     fy_parser_destroy(*parser);
@@ -35,9 +33,9 @@ static inline void fy_diag_freep(struct fy_diag **diag) {
 
 /* At the end of the document inside brackets, what is missing is the bracket;
  * where it was opened is the place to look. */
-static bool complain_unclosed(Builder *builder, size_t offset) {
+static bool complain_unclosed(YamlBuilder *builder, size_t offset) {
     Str rest = str_skip(builder->source.text, source_skip_blank(&builder->source, offset));
-    Frame *top = builder_top(builder);
+    YamlFrame *top = builder_top(builder);
 
     if (!top || !top->is_flow)
         return false;
@@ -52,7 +50,7 @@ static bool complain_unclosed(Builder *builder, size_t offset) {
 }
 
 /* libfyaml's first error; those after it only follow from it. */
-static void complain_syntax(Builder *builder, struct fy_diag *diag) {
+static void complain_syntax(YamlBuilder *builder, struct fy_diag *diag) {
     struct fy_diag_error *error;
     void *previous = NULL;
     size_t start, end;
@@ -83,7 +81,7 @@ static void complain_syntax(Builder *builder, struct fy_diag *diag) {
 
 /* libfyaml ends the stream, as if all was well, at bytes it cannot read. None
  * should get past source_check(); a file half read must never pass for whole. */
-static int check_all_read(Builder *builder, struct fy_event *event) {
+static int check_all_read(YamlBuilder *builder, struct fy_event *event) {
     size_t end =
         source_skip_blank(&builder->source, builder_offset(builder, fy_event_end_mark(event)));
 
@@ -92,7 +90,7 @@ static int check_all_read(Builder *builder, struct fy_event *event) {
     builder_complain(
         builder, builder_place(builder, end, 1), STR("cannot be read from here on"), STR_NULL);
     builder->at = end;
-    return BUILDER_E_STOPPED;
+    return YAML_BUILDER_STOPPED;
 }
 
 static struct fy_diag *quiet_diag_new(void) {
@@ -111,9 +109,9 @@ static struct fy_diag *quiet_diag_new(void) {
 /* --- parsing --- */
 
 /* Reads @input, which is the text of the source with a line break at its end, from builder->base
- * on. BUILDER_E_STOPPED: an error was reported,
+ * on. YAML_BUILDER_STOPPED: an error was reported,
  * and builder->at is where. */
-static int parse_rest(Builder *builder, Str input) {
+static int parse_rest(YamlBuilder *builder, Str input) {
     _cleanup_(fy_diag_freep) struct fy_diag *diag = quiet_diag_new();
     _cleanup_(fy_parser_freep) struct fy_parser *parser = NULL;
     _cleanup_(fy_token_iter_freep) struct fy_token_iter *iterator = fy_token_iter_create(NULL);
@@ -136,7 +134,7 @@ static int parse_rest(Builder *builder, Str input) {
 
         if (!event) {
             complain_syntax(builder, diag);
-            return BUILDER_E_STOPPED;
+            return YAML_BUILDER_STOPPED;
         }
         is_over = event->type == FYET_STREAM_END;
         r = is_over ? check_all_read(builder, event) : builder_take(builder, event);
@@ -147,7 +145,7 @@ static int parse_rest(Builder *builder, Str input) {
 
 /* Moves on to the next "---" after where the last parse stopped; an error may lie
  * on the marker itself. Never back to the one that parse began with. */
-static bool find_document(Builder *builder) {
+static bool find_document(YamlBuilder *builder) {
     Str source = builder->source.text;
     size_t offset = builder->at > builder->base ? builder->at - 1 : builder->base;
     const char *found;
@@ -162,11 +160,11 @@ static bool find_document(Builder *builder) {
     return false;
 }
 
-static int parse_documents(Builder *builder, Str input) {
+static int parse_documents(YamlBuilder *builder, Str input) {
     int r = parse_rest(builder, input);
 
-    while (
-        r == BUILDER_E_STOPPED && builder->diags->n_errors < DIAG_MAX && find_document(builder)) {
+    while (r == YAML_BUILDER_STOPPED && builder->diags->n_errors < DIAG_MAX &&
+           find_document(builder)) {
         builder_drop_frames(builder);
         builder->at = builder->base;
         r = parse_rest(builder, input);
@@ -186,7 +184,7 @@ static Str end_with_newline(Str text, Buf *copy) {
 }
 
 int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *ret) {
-    Builder builder = {
+    YamlBuilder builder = {
         .source = source_of(file, source),
         .arena = arena,
         .diags = diags,

@@ -69,6 +69,9 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
 /* The value of @key in a mapping, or NULL (also when @node is NULL or no mapping). */
 const YamlNode *yaml_find(const YamlNode *node, Str key);
 
+/* The place of @width bytes of @source from @offset on, as far as they are on one line. */
+Place yaml_place(Str file, Str source, size_t offset, size_t width);
+
 /* "a mapping", "a string", … */
 const char *yaml_kind_name(YamlKind kind);
 

@@ -1,6 +1,4 @@
-/*
- * A mistake is told as "WHAT must be WANTED, not FOUND", in the words of who wrote the file.
- */
+/* Reads values of a tree. Mistakes are reported as "WHAT must be WANTED, not FOUND". */
 
 #include "yaml/reader.h"
 

@@ -21,7 +21,7 @@ typedef struct YamlReader {
     Str source; /* the file's text, for source lines */
 } YamlReader;
 
-/* Reports an error at @at. The second form adds how to mend it. */
+/* Reports an error at @at. The second form adds a suggestion. */
 void reader_error(YamlReader *reader, const YamlNode *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void reader_error_hint(YamlReader *reader, const YamlNode *at, Str hint, const char *format, ...)

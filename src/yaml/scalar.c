@@ -1,9 +1,7 @@
-/*
- * The core schema as a person would read it off YAML 1.2.2, section 10.3.2: a
- * few fixed words and three shapes of numbers; all else is a string.
- */
+/* The core schema of YAML 1.2.2, section 10.3.2: some fixed words and three forms of numbers;
+ * anything else is a string. */
 
-#include "yaml/scalar.h"
+#include "yaml/yaml-internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
-#include "yaml/source.h"
+/* The text of a YAML file: offsets become lines and columns, and texts that libfyaml must not see
+ * are refused. */
+
+#include "yaml/yaml-internal.h"
 
 #include "base/utf8.h"
-#include "yaml/document.h"
 
 #define SHOWN_LINE_MAX ((size_t)16 * 1024) /* each message keeps a copy of its line */
 
@@ -20,10 +22,10 @@ static size_t find_line_end(Str text, size_t start) {
     return end ? (size_t)(end - text.ptr) : text.len;
 }
 
-Source source_of(Str file, Str text) {
+YamlSource source_of(Str file, Str text) {
     if (str_has_prefix(text, STR("\xef\xbb\xbf")))
         text = str_skip(text, 3);
-    return (Source){
+    return (YamlSource){
         .file = file,
         .text = text,
         .shown = has_long_line(text) ? STR_NULL : text,
@@ -33,7 +35,7 @@ Source source_of(Str file, Str text) {
 }
 
 /* A text may be one line of megabytes: no place may cost its length. */
-static void seek_line(Source *source, size_t offset) {
+static void seek_line(YamlSource *source, size_t offset) {
     while (offset > source->line_end) {
         source->line++;
         source->line_start = source->line_end + 1;
@@ -48,7 +50,7 @@ static void seek_line(Source *source, size_t offset) {
     }
 }
 
-Place source_place(Source *source, size_t offset, size_t width) {
+Place source_place(YamlSource *source, size_t offset, size_t width) {
     size_t rest;
 
     seek_line(source, offset);
@@ -63,7 +65,13 @@ Place source_place(Source *source, size_t offset, size_t width) {
     };
 }
 
-size_t source_skip_blank(const Source *source, size_t offset) {
+Place yaml_place(Str file, Str source, size_t offset, size_t width) {
+    YamlSource text = source_of(file, source);
+
+    return source_place(&text, offset, width);
+}
+
+size_t source_skip_blank(const YamlSource *source, size_t offset) {
     Str text = source->text;
 
     for (; offset < text.len; offset++) {
@@ -75,11 +83,11 @@ size_t source_skip_blank(const Source *source, size_t offset) {
     return offset < text.len ? offset : text.len;
 }
 
-static void complain(Source *source, DiagList *diags, size_t offset, Str text, Str hint) {
+static void complain(YamlSource *source, DiagList *diags, size_t offset, Str text, Str hint) {
     diag_add(diags, DIAG_ERROR, source_place(source, offset, 1), source->shown, text, hint);
 }
 
-static bool check_size(Source *source, DiagList *diags) {
+static bool check_size(YamlSource *source, DiagList *diags) {
     if (source->text.len <= YAML_SOURCE_MAX)
         return true;
     diag_addf(diags,
@@ -98,7 +106,7 @@ static bool is_control(char c) {
 
 /* libfyaml takes some bytes that are no text for the end of the stream, without a
  * word. */
-static bool check_bytes(Source *source, DiagList *diags) {
+static bool check_bytes(YamlSource *source, DiagList *diags) {
     static const Str hint = STR("save the file as UTF-8 text");
     Str text = source->text;
     size_t valid = utf8_valid_length(text);
@@ -161,7 +169,7 @@ static size_t find_tab_after_colon(Str text) {
  * key back, then fails on the tab and gives it back again. It takes both marks
  * here, so that a tab in a script, or a ?: in an expression, is no reason to
  * refuse the text. */
-static bool check_tabs(Source *source, DiagList *diags) {
+static bool check_tabs(YamlSource *source, DiagList *diags) {
     size_t tab = find_tab_after_colon(source->text);
 
     if (tab == SIZE_MAX || !has_explicit_key(source->text))
@@ -170,6 +178,6 @@ static bool check_tabs(Source *source, DiagList *diags) {
     return false;
 }
 
-bool source_check(Source *source, DiagList *diags) {
+bool source_check(YamlSource *source, DiagList *diags) {
     return check_size(source, diags) && check_bytes(source, diags) && check_tabs(source, diags);
 }

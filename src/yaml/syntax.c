@@ -1,11 +1,10 @@
 /*
- * libfyaml speaks of scalars, indicators and contexts, and of what its scanner
- * was looking for. The mistakes people make are few: a tab, a bracket, a quote, a
- * line too far left. Each row catches the messages of one mistake by how they
- * begin; the first row that fits is taken.
+ * libfyaml's messages are about scalars, indicators and contexts. People make few mistakes: a tab,
+ * a bracket, a quote, wrong indentation. Each row matches the messages of one mistake by their
+ * prefix; the first match is used.
  */
 
-#include "yaml/syntax.h"
+#include "yaml/yaml-internal.h"
 
 #include "base/cleanup.h"
 

@@ -1,4 +1,4 @@
-#include "yaml/syntax.h"
+#include "yaml/yaml-internal.h"
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"

@@ -301,7 +301,7 @@ def test_check_folder(run, tmp_path):
     folder = tmp_path / "policies"
     folder.mkdir()
     assert run("check", folder).returncode == FAILED
-    assert f"{folder}: holds no *.yaml file" in run("check", folder).stdout
+    assert f"{folder}: contains no *.yaml file" in run("check", folder).stdout
     (folder / "b.yml").write_text(GOOD)
     (folder / "ignored.txt").write_text("not: [yaml")
     assert run("check", folder).stdout == "ok: 2 policies, 3 filters, 2 scores\n"
@@ -316,7 +316,7 @@ def test_check_standard_input(run):
     result = run("check", "-", stdin=BAD)
     assert result.returncode == FAILED
     assert result.stdout.startswith("-:5:3: error: ")
-    assert "holds no policy" in run("check", "-", stdin="").stdout
+    assert "contains no policy" in run("check", "-", stdin="").stdout
 
 
 def test_check_missing_file(run):
@@ -584,13 +584,13 @@ def test_explain_without_policy(run, files):
             "c.json:2:39: ",
         ),
         ("cluster", "c.yaml", "kind: List\nitems: [\n", "c.yaml:"),
-        ("cluster", "c.yaml", "kind: List\nitems: []\n", "c.yaml: holds no Node"),
+        ("cluster", "c.yaml", "kind: List\nitems: []\n", "c.yaml: contains no Node"),
         ("cluster", "c.yaml", "just words", "c.yaml: "),
         ("pod", "p.json", None, "p.json: No such file"),
         ("pod", "p.json", '{"kind": "Pod", "metadata":\n {"name": 7}}', "p.json:2:11: "),
         ("pod", "p.yaml", "kind: Pod\nmetadata: {name: [\n", "p.yaml:2:18: "),
-        ("pod", "p.yaml", "kind: Deployment\n", "p.yaml: holds 0 Pods"),
-        ("pod", "p.yaml", POD + "---\n" + POD, "p.yaml: holds 2 Pods"),
+        ("pod", "p.yaml", "kind: Deployment\n", "p.yaml: contains 0 Pods"),
+        ("pod", "p.yaml", POD + "---\n" + POD, "p.yaml: contains 2 Pods"),
     ],
 )
 def test_explain_wrong_files(run, files, role, name, text, place):

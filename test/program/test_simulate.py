@@ -321,7 +321,7 @@ def test_files_that_are_wrong_or_missing(run, files, cluster):
     pods = files("pods.json", list_of(pod("one")))
     assert "no-such" in run("--cluster", "/no-such", "--pods", pods, code=UNREACHABLE).stderr
     assert "no-such" in run("--cluster", cluster, "--pods", "/no-such", code=UNREACHABLE).stderr
-    assert "holds no Node" in run("--cluster", pods, "--pods", pods, code=FAILED).stderr
+    assert "contains no Node" in run("--cluster", pods, "--pods", pods, code=FAILED).stderr
     twice = files("twice.json", list_of(pod("one"), pod("one")))
     assert 'two pods named "apps/one"' in run(
         "--cluster", cluster, "--pods", twice, code=FAILED).stderr

@@ -1,0 +1,116 @@
+#pragma once
+
+/* Shared by the files of this folder: the text, the builder that turns libfyaml's events into
+ * trees, scalars and syntax errors. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "yaml/document.h"
+
+/* --- source.c: the text of a YAML file, and places in it ------------------------------------- */
+
+typedef struct YamlSource {
+    Str file;
+    Str text;  /* without a byte order mark: it takes no column */
+    Str shown; /* the text, or nothing when it has lines too long to be shown */
+
+    /* The line of the last place: places come nearly in order. */
+    size_t line, line_start, line_end;
+} YamlSource;
+
+YamlSource source_of(Str file, Str text);
+
+/* Whether the text may be parsed; if not, the reason is in @diags. */
+bool source_check(YamlSource *source, DiagList *diags);
+
+/* The place of @width bytes from @offset on, as far as they are on one line. */
+Place source_place(YamlSource *source, size_t offset, size_t width);
+
+/* The first byte from @offset on that is neither blank nor comment. */
+size_t source_skip_blank(const YamlSource *source, size_t offset);
+
+static inline bool source_is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* --- scalar.c ------------------------------------------------------------------------------------
+ */
+
+/* Sets the kind of @node, and boolean, integer and real with it, from its text, by the core schema
+ * of YAML 1.2. The text must have a NUL after it (arena_copy). Words of YAML 1.1 only ("yes",
+ * "off", "1:30") are strings. */
+void scalar_resolve(YamlNode *node);
+
+/* --- syntax.c ------------------------------------------------------------------------------------
+ */
+
+typedef struct SyntaxError {
+    Str text;
+    Str hint; /* may be empty */
+} SyntaxError;
+
+/* Explains @message, one of libfyaml's, for people who write policies. An unknown one is returned
+ * as it is; the result may point into @message. */
+SyntaxError syntax_explain(Str message);
+
+/* --- builder.c: events in, trees out. Aliases, merge keys, tags and duplicate keys are refused
+ * here, where places are known. Building goes on after an error. ------------------------------- */
+
+struct fy_event;
+struct fy_mark;
+struct fy_token_iter;
+
+enum {
+    _YAML_BUILDER_SUCCESS,
+    YAML_BUILDER_STOPPED, /* reported; the rest of the document cannot be read */
+};
+
+/* An open collection. */
+typedef struct YamlFrame {
+    YamlNode *node;
+    YamlNode *key; /* mapping: a key without its value yet */
+    VEC(YamlNode *) items;
+    VEC(YamlPair) pairs;
+    Map keys;     /* mapping: key text → index in pairs */
+    size_t start; /* offset */
+    bool is_flow; /* [ ] or { } */
+} YamlFrame;
+
+typedef struct YamlBuilder {
+    YamlSource source;
+    Arena *arena;
+    DiagList *diags;
+    VEC(YamlNode *) documents;
+    size_t n_unsupported;
+    YamlFrame frames[YAML_DEPTH_MAX];
+    size_t n_frames;
+    size_t base; /* where in the source libfyaml's offset 0 is */
+    size_t at;   /* the end of the last event */
+    struct fy_token_iter *iterator;
+    Buf text; /* of the scalar being read */
+} YamlBuilder;
+
+/* 0, YAML_BUILDER_STOPPED, or -ENOMEM. */
+int builder_take(YamlBuilder *builder, struct fy_event *event);
+
+/* The innermost open collection; NULL: none. */
+YamlFrame *builder_top(YamlBuilder *builder);
+
+/* Drops all open collections. */
+void builder_drop_frames(YamlBuilder *builder);
+
+/* The offset in the source of a mark of libfyaml's; without one, builder->at. */
+size_t builder_offset(const YamlBuilder *builder, const struct fy_mark *mark);
+
+/* The place of @width bytes from @offset on, and that between two offsets. */
+Place builder_place(YamlBuilder *builder, size_t offset, size_t width);
+Place builder_place_between(YamlBuilder *builder, size_t start, size_t end);
+
+/* Reports an error; @hint may be empty. */
+void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint);
