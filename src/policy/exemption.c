@@ -1,3 +1,5 @@
+/* Pods that are exempt from all policies. */
+
 #include "policy/exemption.h"
 
 #include "base/label.h"

@@ -1,8 +1,7 @@
 /*
- * From the text of an expression to its checked tree and its code. What the language reports
- * counts lines and columns of the expression; a person reads the policy file, so every report
- * is moved to where the text stands there, if it stands there as it reads: plain, quoted
- * without escapes, or as a literal block. Of other spellings the beginning is shown.
+ * Compiles the text of an expression. Places in reports of the language are lines and columns of
+ * the expression; they are moved to the policy file, if the text is written there literally: plain,
+ * quoted without escapes, or as a literal block. For other styles the beginning is shown.
  */
 
 #include "policy/expression.h"
@@ -15,13 +14,13 @@
 #include "cel/program.h"
 #include "policy/scope.h"
 
-/* What is needed to compile one; given back at once. */
+/* To compile one expression. */
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
 #define EXCERPT_MAX 160u   /* bytes of an expression in a message */
 #define TYPE_NAME_MAX 128u /* of a type in a message; what is longer is cut */
 
-typedef struct Compiling {
+typedef struct ExpressionCompiler {
     YamlReader *reader;
     Scope *scope;
     const YamlNode *at;
@@ -29,7 +28,7 @@ typedef struct Compiling {
     CelOptions options;
     DiagList diags; /* as the language has them */
     Arena *scratch;
-} Compiling;
+} ExpressionCompiler;
 
 /* --- places -------------------------------------------------------------------------- */
 
@@ -53,23 +52,23 @@ static size_t count_spaces(Str line) {
 }
 
 /* A text in a policy file. */
-typedef struct Written {
+typedef struct ExpressionSource {
     Str source; /* the file's */
     Place place;
     Str text; /* as it reads */
-} Written;
+} ExpressionSource;
 
 /* How far a literal block that begins under line @line is indented: its first line tells. */
-static size_t find_indent(const Written *written, size_t line) {
+static size_t find_indent(const ExpressionSource *written, size_t line) {
     size_t there = count_spaces(line_of(written->source, line + 1));
     size_t own = count_spaces(line_of(written->text, 1));
 
     return there > own ? there - own : 0;
 }
 
-/* Where byte @column (from 1) of line @line of the expression stands in the file. False: it
- * does not stand there as it reads. */
-static bool find_place(const Written *written, size_t line, size_t column, Place *ret) {
+/* The place in the file of byte @column (from 1) of line @line of the expression. False: it is not
+ * written there literally. */
+static bool find_place(const ExpressionSource *written, size_t line, size_t column, Place *ret) {
     const Place *begin = &written->place;
     Str wanted = line_of(written->text, line);
     Str first = str_skip(line_of(written->source, begin->line), begin->column - 1);
@@ -108,7 +107,7 @@ static Str excerpt(Arena *arena, Str line, size_t column) {
 
 /* One report of the language, in terms of the policy file. */
 static void report(YamlReader *reader, const Expression *expression, const Diag *diag) {
-    Written written = {reader->source, expression->place, expression->text};
+    ExpressionSource written = {reader->source, expression->place, expression->text};
     Place place = expression->place;
     Str text = diag->text, shown;
     bool is_shown = reader->diags->diags.n < DIAG_MAX; /* others are counted: to find a place takes
@@ -128,9 +127,9 @@ static void report(YamlReader *reader, const Expression *expression, const Diag 
     diag_add(reader->diags, diag->level, place, reader->source, text, diag->hint);
 }
 
-static void report_all(const Compiling *compiling) {
-    for (size_t i = 0; i < compiling->diags.diags.n; i++)
-        report(compiling->reader, compiling->result, &compiling->diags.diags.items[i]);
+static void report_all(const ExpressionCompiler *compiler) {
+    for (size_t i = 0; i < compiler->diags.diags.n; i++)
+        report(compiler->reader, compiler->result, &compiler->diags.diags.items[i]);
 }
 
 void expression_warn(YamlReader *reader, const Expression *expression, uint32_t from, uint32_t to,
@@ -150,7 +149,7 @@ void expression_warn(YamlReader *reader, const Expression *expression, uint32_t 
     report(reader, expression, &diag);
 }
 
-/* --- what it uses ---------------------------------------------------------------------- */
+/* --- its variables --------------------------------------------------------------------- */
 
 /* The variables that a tree names, and those that these use. */
 static uint64_t find_variables(const CelChecked *checked, const Scope *scope) {
@@ -219,7 +218,7 @@ int expression_lower_variables(
     return lower_variables(expression, graph, &nothing, ret_nodes);
 }
 
-/* --- compiling -------------------------------------------------------------------------- */
+/* --- compiler -------------------------------------------------------------------------- */
 
 static CelValue find_constant(const CelGraph *graph, uint32_t root) {
     const CelGraphNode *node = cel_graph_node(graph, root);
@@ -229,31 +228,31 @@ static CelValue find_constant(const CelGraph *graph, uint32_t root) {
 }
 
 /* Its own code, for one node at a time. */
-static int compile_code(Compiling *compiling) {
-    Expression *result = compiling->result;
-    CelGraph *graph = cel_graph_new(compiling->scratch, compiling->reader->arena);
-    CelEmitOptions emit = {.scratch = compiling->scratch};
+static int compile_code(ExpressionCompiler *compiler) {
+    Expression *result = compiler->result;
+    CelGraph *graph = cel_graph_new(compiler->scratch, compiler->reader->arena);
+    CelEmitOptions emit = {.scratch = compiler->scratch};
     uint32_t nodes[SCOPE_VARIABLES_MAX];
-    CelComposite composite = composite_of(compiling->scope, nodes);
+    CelComposite composite = composite_of(compiler->scope, nodes);
     uint32_t root = CEL_NO_NODE;
     CelCode *code = NULL;
     int r;
 
     if (!graph)
         return -ENOMEM;
-    r = lower_variables(result, graph, &compiling->diags, nodes);
+    r = lower_variables(result, graph, &compiler->diags, nodes);
     if (r != 0)
         return r;
-    compiling->options.composite = &composite;
-    r = cel_lower(graph, result->checked, &compiling->options, &compiling->diags, &root);
-    compiling->options.composite = NULL;
+    compiler->options.composite = &composite;
+    r = cel_lower(graph, result->checked, &compiler->options, &compiler->diags, &root);
+    compiler->options.composite = NULL;
     if (r == CEL_LOWER_REFUSED)
         return CEL_COMPILE_REFUSED;
     if (r != 0)
         return error_fold(r);
     result->groups = cel_graph_node(graph, root)->groups;
     result->constant = find_constant(graph, root);
-    r = cel_emit(graph, root, &emit, compiling->reader->arena, &code);
+    r = cel_emit(graph, root, &emit, compiler->reader->arena, &code);
     result->code = code;
     return error_fold(r);
 }
@@ -266,79 +265,79 @@ static void add_cost(CelCostRange *sum, CelCostRange cost) {
         sum->max = UINT64_MAX;
 }
 
-static int check(Compiling *compiling) {
-    Expression *result = compiling->result;
+static int check(ExpressionCompiler *compiler) {
+    Expression *result = compiler->result;
     CelChecked *checked = NULL;
     int r;
 
-    r = cel_compile_tree(compiling->scope->env,
-        compiling->at->place.file,
+    r = cel_compile_tree(compiler->scope->env,
+        compiler->at->place.file,
         result->text,
-        &compiling->options,
-        compiling->reader->arena,
-        &compiling->diags,
+        &compiler->options,
+        compiler->reader->arena,
+        &compiler->diags,
         &checked);
     if (r != 0)
         return r;
     result->checked = checked;
-    result->variables = find_variables(checked, compiling->scope);
+    result->variables = find_variables(checked, compiler->scope);
     find_metrics(result);
-    r = cel_cost_estimate(checked, compiling->scratch, &result->cost);
+    r = cel_cost_estimate(checked, compiler->scratch, &result->cost);
     if (r < 0)
         return r;
-    for (uint32_t i = 0; i < compiling->scope->variables_type.n_fields; i++)
+    for (uint32_t i = 0; i < compiler->scope->variables_type.n_fields; i++)
         if (result->variables >> i & 1)
-            add_cost(&result->cost, compiling->scope->variables[i].expression.cost);
+            add_cost(&result->cost, compiler->scope->variables[i].expression.cost);
     if (result->cost.max > EXPRESSION_COST_MAX) {
-        cel_cost_refuse(checked, result->cost, EXPRESSION_COST_MAX, &compiling->diags);
+        cel_cost_refuse(checked, result->cost, EXPRESSION_COST_MAX, &compiler->diags);
         return CEL_COMPILE_REFUSED;
     }
     return 0;
 }
 
 /* Numbers may be of two types, which no single expected type can say. */
-static bool has_type(Compiling *compiling, ExpressionType type, const char *what) {
-    const CelType *found = cel_checked_type(compiling->result->checked);
+static bool has_type(ExpressionCompiler *compiler, ExpressionType type, const char *what) {
+    const CelType *found = cel_checked_type(compiler->result->checked);
     _cleanup_(buf_done) Buf name = BUF_INIT(TYPE_NAME_MAX);
 
     if (type != EXPRESSION_NUMBER || found->kind == CEL_T_INT || found->kind == CEL_T_DOUBLE)
         return true;
     cel_type_print(found, /* is_wire= */ false, &name);
-    reader_error_hint(compiling->reader,
-        compiling->at,
-        STR("double(…) makes one of a text or an int"),
-        "%s must be a number (double or int), and this is %.*s",
+    reader_error_hint(compiler->reader,
+        compiler->at,
+        STR("double(…) converts a string or an int"),
+        "%s must be a number (double or int), not %.*s",
         what,
         STR_FMT(buf_str(&name)));
     return false;
 }
 
 /* A variable that was refused has been reported where it stands. */
-static bool uses_refused(const Compiling *compiling) {
-    const Scope *scope = compiling->scope;
+static bool uses_refused(const ExpressionCompiler *compiler) {
+    const Scope *scope = compiler->scope;
 
     for (uint32_t i = 0; i < scope->variables_type.n_fields; i++)
-        if ((compiling->result->variables >> i & 1) && !scope->variables[i].expression.checked)
+        if ((compiler->result->variables >> i & 1) && !scope->variables[i].expression.checked)
             return true;
     return false;
 }
 
-/* An expression that is left out would be another policy, so it is an error of its own; but when
- * the program's memory is used up, that is said once and for all (program.c). */
-static void report_failure(const Compiling *compiling, const char *what, int r) {
-    if (arena_has_failed(compiling->reader->arena))
+/* Leaving an expression out would change the policy, so this is an error. When the program's memory
+ * is used up, program.c reports that once. */
+static void report_failure(const ExpressionCompiler *compiler, const char *what, int r) {
+    if (arena_has_failed(compiler->reader->arena))
         return;
     if (r == -ENOMEM)
-        reader_error(compiling->reader,
-            compiling->at,
+        reader_error(compiler->reader,
+            compiler->at,
             "%s needs more than %zu MiB of memory to be compiled",
             what,
             SCRATCH_BUDGET >> 20);
     else
-        reader_error(compiling->reader, compiling->at, "%s cannot be compiled", what);
+        reader_error(compiler->reader, compiler->at, "%s cannot be compiled", what);
 }
 
-static bool compile(Compiling *compiling, ExpressionType type, const char *what) {
+static bool compile(ExpressionCompiler *compiler, ExpressionType type, const char *what) {
     static const CelType *const expected[] = {
         [EXPRESSION_BOOL] = &cel_bool_type,
         [EXPRESSION_STRING] = &cel_string_type,
@@ -348,28 +347,28 @@ static bool compile(Compiling *compiling, ExpressionType type, const char *what)
     int r;
 
     if (!scratch) {
-        report_failure(compiling, what, -ENOMEM);
+        report_failure(compiler, what, -ENOMEM);
         return false;
     }
-    compiling->scratch = scratch;
-    compiling->diags = DIAG_LIST_IN(scratch);
-    compiling->options.expect = expected[type];
-    compiling->result->scope = compiling->scope;
-    compiling->result->node = CEL_NO_NODE;
-    r = check(compiling);
-    if (r == 0 && (uses_refused(compiling) || !has_type(compiling, type, what)))
+    compiler->scratch = scratch;
+    compiler->diags = DIAG_LIST_IN(scratch);
+    compiler->options.expect = expected[type];
+    compiler->result->scope = compiler->scope;
+    compiler->result->node = CEL_NO_NODE;
+    r = check(compiler);
+    if (r == 0 && (uses_refused(compiler) || !has_type(compiler, type, what)))
         return false;
     if (r == 0)
-        r = compile_code(compiling);
-    report_all(compiling);
-    if (r < 0 || (r > 0 && compiling->diags.n_errors == 0))
-        report_failure(compiling, what, r);
+        r = compile_code(compiler);
+    report_all(compiler);
+    if (r < 0 || (r > 0 && compiler->diags.n_errors == 0))
+        report_failure(compiler, what, r);
     return r == 0;
 }
 
 bool expression_read(YamlReader *reader, Scope *scope, const YamlNode *value, const char *what,
     ExpressionType type, Expression *ret) {
-    Compiling compiling = {.reader = reader, .scope = scope, .at = value, .result = ret};
+    ExpressionCompiler compiler = {.reader = reader, .scope = scope, .at = value, .result = ret};
     Str text;
 
     if (value->kind == YAML_BOOL || value->kind == YAML_INT || value->kind == YAML_FLOAT)
@@ -381,19 +380,19 @@ bool expression_read(YamlReader *reader, Scope *scope, const YamlNode *value, co
         return false;
     }
     *ret = (Expression){.text = text, .place = value->place};
-    return compile(&compiling, type, what);
+    return compile(&compiler, type, what);
 }
 
 bool expression_write(YamlReader *reader, Scope *scope, const YamlNode *at, Str text,
     ExpressionType type, Expression *ret) {
-    Compiling compiling = {.reader = reader, .scope = scope, .at = at, .result = ret};
+    ExpressionCompiler compiler = {.reader = reader, .scope = scope, .at = at, .result = ret};
 
     *ret = (Expression){
         .text = arena_copy(reader->arena, text),
         .place = at->place,
         .is_built_in = true,
     };
-    return ret->text.ptr && compile(&compiling, type, "a built-in rule");
+    return ret->text.ptr && compile(&compiler, type, "a built-in rule");
 }
 
 int expression_lower(Expression *expression, CelGraph *graph) {

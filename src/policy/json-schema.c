@@ -9,7 +9,7 @@
 #include "json/write.h"
 
 #define DIALECT "https://json-schema.org/draft/2020-12/schema"
-#define SELECTOR "#/$defs/selector" /* stands in many places */
+#define SELECTOR "#/$defs/selector" /* used in many places */
 
 /* As kind-resources.c and reader.c read them. */
 #define NUMBER "([0-9]+(\\.[0-9]*)?|\\.[0-9]+)"
@@ -18,8 +18,7 @@
 #define DURATION "[0-9]+d|([0-9]+d)?(" NUMBER "(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+"
 
 static void write_text(JsonWriter *writer, const char *key, const char *text) {
-    json_write_key(writer, str_from_c(key));
-    json_write_string(writer, str_from_c(text));
+    json_write_member(writer, str_from_c(key), str_from_c(text));
 }
 
 static void write_number(JsonWriter *writer, const char *key, double number) {
@@ -27,11 +26,12 @@ static void write_number(JsonWriter *writer, const char *key, double number) {
     json_write_double(writer, number);
 }
 
-static void write_types(JsonWriter *writer, const char *const *types) {
-    json_write_key(writer, STR("type"));
+/* A list of strings, which ends with NULL. */
+static void write_strings(JsonWriter *writer, const char *key, const char *const *strings) {
+    json_write_key(writer, str_from_c(key));
     json_write_array(writer);
-    for (size_t i = 0; types[i]; i++)
-        json_write_string(writer, str_from_c(types[i]));
+    for (size_t i = 0; strings[i]; i++)
+        json_write_string(writer, str_from_c(strings[i]));
     json_write_end_array(writer);
 }
 
@@ -43,30 +43,9 @@ static void write_range(JsonWriter *writer, const Shape *shape) {
     write_number(writer, "maximum", shape->max);
 }
 
-/* A number, or a text of this form. */
-static void write_amount(JsonWriter *writer) {
-    static const char *const types[] = {"string", "number", NULL};
-
-    write_types(writer, types);
-    write_text(writer, "pattern", "^(" QUANTITY "|" SHARE ")$");
-    write_number(writer, "minimum", 0);
-}
-
-static void write_true(JsonWriter *writer) {
-    json_write_key(writer, STR("const"));
-    json_write_bool(writer, true);
-}
-
-static void write_words(JsonWriter *writer, const Shape *shape) {
-    json_write_key(writer, STR("enum"));
-    json_write_array(writer);
-    for (size_t i = 0; shape->words[i]; i++)
-        json_write_string(writer, str_from_c(shape->words[i]));
-    json_write_end_array(writer);
-}
-
 static void write_scalar(JsonWriter *writer, const Shape *shape) {
     static const char *const any[] = {"string", "number", "boolean", NULL};
+    static const char *const amount[] = {"string", "number", NULL};
 
     switch (shape->kind) {
     case SHAPE_STRING:
@@ -82,33 +61,36 @@ static void write_scalar(JsonWriter *writer, const Shape *shape) {
         write_range(writer, shape);
         return;
     case SHAPE_TRUE:
-        write_true(writer);
+        json_write_key(writer, STR("const"));
+        json_write_bool(writer, true);
         return;
     case SHAPE_AMOUNT:
-        write_amount(writer);
+        write_strings(writer, "type", amount);
+        write_text(writer, "pattern", "^(" QUANTITY "|" SHARE ")$");
+        write_number(writer, "minimum", 0);
         return;
     case SHAPE_DURATION:
         write_text(writer, "type", "string");
         write_text(writer, "pattern", "^(0|" DURATION ")$");
         return;
     case SHAPE_WORD:
-        write_words(writer, shape);
+        write_strings(writer, "enum", shape->words);
         return;
     case SHAPE_SCALAR:
     case SHAPE_EXPRESSION: /* true and 50 are expressions, too */
-        write_types(writer, any);
+        write_strings(writer, "type", any);
         return;
     default:
-        return; /* ANY: nothing is asked */
+        return; /* ANY */
     }
 }
 
-/* --- the others ------------------------------------------------------------------------ */
+/* --- containers ------------------------------------------------------------------------ */
 
-/* What a schema must say; @about may be NULL. Recursive: the tables nest. */
+/* @about may be NULL. Recursive: shapes nest. */
 static void write_schema(JsonWriter *writer, const Shape *shape, const char *about);
 
-/* How many there may be; 0: as many as there are. */
+/* 0: no limit. */
 static void write_limits(
     JsonWriter *writer, const Shape *shape, const char *at_least, const char *at_most) {
     if (shape->min > 0)
@@ -155,20 +137,15 @@ static void write_choice(JsonWriter *writer, Str name) {
     json_write_end_object(writer);
 }
 
-/* Exactly one of the kinds. */
+/* Exactly one of the kinds, or of some fields. */
 static void write_choices(JsonWriter *writer, const Shape *shape) {
     json_write_key(writer, STR("oneOf"));
     json_write_array(writer);
-    for (size_t i = 0; i < *shape->n_kinds; i++)
+    for (size_t i = 0; shape->kinds && i < *shape->n_kinds; i++)
         write_choice(writer, shape->kinds[i]->field);
-    write_choice(writer, str_from_c(shape->or_field));
-    json_write_end_array(writer);
-}
-
-static void write_one_of(JsonWriter *writer, const Shape *shape) {
-    json_write_key(writer, STR("oneOf"));
-    json_write_array(writer);
-    for (size_t i = 0; shape->one_of[i]; i++)
+    if (shape->or_field)
+        write_choice(writer, str_from_c(shape->or_field));
+    for (size_t i = 0; shape->one_of && shape->one_of[i]; i++)
         write_choice(writer, str_from_c(shape->one_of[i]));
     json_write_end_array(writer);
 }
@@ -200,10 +177,8 @@ static void write_object(JsonWriter *writer, const Shape *shape) {
     json_write_key(writer, STR("additionalProperties"));
     json_write_bool(writer, false);
     write_required(writer, shape);
-    if (shape->kinds)
+    if (shape->kinds || shape->one_of)
         write_choices(writer, shape);
-    else if (shape->one_of)
-        write_one_of(writer, shape);
 }
 
 static void write_either(JsonWriter *writer, const Shape *shape) {

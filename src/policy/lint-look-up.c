@@ -2,16 +2,15 @@
  * Look-ups that are errors where something is missing: a label, an annotation, a resource by
  * its quantity, a field that the API may leave out.
  *
- * One is guarded when what it is joined with asks for the same thing first: `'a' in m && m['a'] …`,
- * `!has(x.f) || x.f …`, `has(x.f) ? x.f : …`, a filter before a map; or when it asks of what is
- * there more than '' could be: `isSemver(m[?'a'].orValue('')) && semver(m['a']) …`. Guards are
- * found by their text; whatever might be one counts, for a warning that is wrong is worse than
- * none.
+ * A look-up is guarded when a condition beside it tests for the same thing: `'a' in m && m['a'] …`,
+ * `!has(x.f) || x.f …`, `has(x.f) ? x.f : …`, a filter before a map; or for a form that '' does not
+ * have: `isSemver(m[?'a'].orValue('')) && semver(m['a']) …`. Guards are found by their text; in
+ * doubt it is a guard, since a wrong warning is worse than none.
  */
 
-#include "policy/lint-part.h"
+#include "policy/lint-internal.h"
 
-/* What is looked up, as texts. */
+/* A look-up, as texts. */
 typedef struct LookUp {
     uint32_t node;
     Str from;    /* of the map or record */
@@ -45,8 +44,8 @@ static bool is_optional(const LintExpression *x, uint32_t i, const LookUp *look_
            is_same(x, lint_child(x->tree, i, 0), lint_child(x->tree, i, 1), look_up);
 }
 
-/* A question that '' is no answer to. */
-static bool asks_for_form(const CelTree *tree, uint32_t i) {
+/* A test that '' does not pass. */
+static bool tests_form(const CelTree *tree, uint32_t i) {
     static const char *const names[] = {"isSemver", "isIP", "isCIDR", "isQuantity", "isURL"};
 
     for (size_t k = 0; k < ELEMENTS_OF(names); k++)
@@ -61,7 +60,7 @@ static bool is_optional_guard(const LintExpression *x, uint32_t i, const LookUp 
 
     if (lint_is_call(x->tree, i, "hasValue"))
         return is_optional(x, lint_child(x->tree, i, 0), look_up);
-    if (!asks_for_form(x->tree, i))
+    if (!tests_form(x->tree, i))
         return false;
     value = lint_child(x->tree, i, 0);
     return lint_is_call(x->tree, value, "orValue") &&
@@ -132,9 +131,9 @@ static bool is_guarded(const LintExpression *x, const LookUp *look_up) {
     return false;
 }
 
-/* --- what can be missing ------------------------------------------------------------------ */
+/* --- missing entries -------------------------------------------------------------------- */
 
-/* What a name of cel.bind() stands for; any other node is itself. */
+/* The value of a name of cel.bind(); any other node is itself. */
 static uint32_t meaning_of(const LintExpression *x, uint32_t i) {
     while (x->tree->nodes[i].kind == CEL_NODE_IDENT && x->notes[i].ref == CEL_REF_LOCAL &&
            x->tree->nodes[x->notes[x->notes[i].binder].binder].kind == CEL_NODE_BIND)
@@ -142,13 +141,13 @@ static uint32_t meaning_of(const LintExpression *x, uint32_t i) {
     return i;
 }
 
-/* What the map is called, and who may lack an entry; NULL: not known. */
-typedef struct Missing {
+/* How messages call the map and its object; NULL: unknown. */
+typedef struct MissingEntry {
     const char *who, *what;
     bool is_resource;
-} Missing;
+} MissingEntry;
 
-static Missing describe(const LintExpression *x, uint32_t map) {
+static MissingEntry describe(const LintExpression *x, uint32_t map) {
     const CelRecordType *record = NULL;
     Str field = lint_field(x, meaning_of(x, map), &record);
     bool is_node = record && str_has_prefix(record->name, STR("Node")) &&
@@ -156,7 +155,7 @@ static Missing describe(const LintExpression *x, uint32_t map) {
     bool is_pod = record && (str_has_prefix(record->name, STR("NodePod")) ||
                                 str_has_prefix(record->name, STR("Pod")));
 
-    return (Missing){
+    return (MissingEntry){
         .who = is_node  ? "node"
                : is_pod ? "pod"
                         : NULL,
@@ -168,13 +167,13 @@ static Missing describe(const LintExpression *x, uint32_t map) {
     };
 }
 
-/* What an error leads to. */
+/* The consequence of an error. */
 static const char *consequence_of(LintRole role) {
     static const char *const texts[] = {
         [LINT_VARIABLE] = "and in every rule that uses it",
         [LINT_MATCH] = "and the policy does not apply",
         [LINT_FILTER] = "and the node is rejected",
-        [LINT_UNRESOLVABLE] = "and the node is rejected for good",
+        [LINT_UNRESOLVABLE] = "and the node is rejected as unresolvable",
         [LINT_SCORE] = "and the node scores 0",
         [LINT_MESSAGE] = "and there is no message",
     };
@@ -199,11 +198,11 @@ static bool is_partial(const LintExpression *x, uint32_t map) {
 
 static Str or_on_error(const LintExpression *x) {
     return x->role == LINT_FILTER || x->role == LINT_UNRESOLVABLE || x->role == LINT_SCORE
-               ? STR("; or say with onError what counts")
+               ? STR("; or set onError")
                : STR("");
 }
 
-/* What stands for what is missing, as it is written. */
+/* The default for a missing entry, as it is written. */
 static const char *default_of(const LintExpression *x, uint32_t map, uint32_t look_up) {
     uint32_t parent = x->parents[look_up];
 
@@ -215,7 +214,7 @@ static const char *default_of(const LintExpression *x, uint32_t map, uint32_t lo
                : "''";
 }
 
-static Str mend(const LintExpression *x, uint32_t map, const LookUp *look_up, bool is_resource) {
+static Str suggest(const LintExpression *x, uint32_t map, const LookUp *look_up, bool is_resource) {
     const char *otherwise = default_of(x, map, look_up->node);
 
     if (is_resource)
@@ -232,8 +231,8 @@ static Str mend(const LintExpression *x, uint32_t map, const LookUp *look_up, bo
 }
 
 static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *look_up) {
-    Missing missing = describe(x, map);
-    Str hint = mend(x, map, look_up, missing.is_resource);
+    MissingEntry missing = describe(x, map);
+    Str hint = suggest(x, map, look_up, missing.is_resource);
 
     if (look_up->key.ptr && missing.who)
         lint_warn(x,
@@ -276,7 +275,7 @@ static void check_key(const LintExpression *x, uint32_t i) {
 
 /* --- metrics ------------------------------------------------------------------------------ */
 
-/* Whether node @i is a selection from `metrics` or `workload.metrics`, whatever they are called. */
+/* Whether node @i selects from `metrics` or `workload.metrics`, by any name. */
 static bool is_of_metrics(const LintExpression *x, uint32_t i) {
     const SchemaMetrics *metrics = &x->expression->scope->metrics;
     const CelType *from = x->tree->nodes[i].kind == CEL_NODE_SELECT ? x->notes[i - 1].type : NULL;
@@ -300,8 +299,8 @@ static bool needs_metric(const LintExpression *x, uint32_t i, LookUp *ret) {
     return true;
 }
 
-/* Whether it is needed before, in the text: once is enough to say it. */
-static bool is_said(const LintExpression *x, const LookUp *look_up) {
+/* Whether it is needed before in the text: one warning is enough. */
+static bool is_reported(const LintExpression *x, const LookUp *look_up) {
     LookUp before;
 
     for (uint32_t i = 0; i < look_up->node; i++)
@@ -316,8 +315,8 @@ static void check_metric(const LintExpression *x, uint32_t i) {
     LookUp look_up;
     Str text;
 
-    if (x->care >= LINT_OF_MISSING || !needs_metric(x, i, &look_up) || is_guarded(x, &look_up) ||
-        is_said(x, &look_up))
+    if (x->handling >= LINT_HANDLES_MISSING || !needs_metric(x, i, &look_up) ||
+        is_guarded(x, &look_up) || is_reported(x, &look_up))
         return;
     text = arena_printf(x->lint->scratch, "%.*s.%.*s", STR_FMT(look_up.from), STR_FMT(look_up.key));
     lint_warn(x,
@@ -328,14 +327,14 @@ static void check_metric(const LintExpression *x, uint32_t i) {
             : x->role == LINT_SCORE ? "onMissing: a number, or "
                                     : "onMissing: allow, or ",
             STR_FMT(text)),
-        "where %.*s is absent, on every node when its source is away, this is an error, %s",
+        "where %.*s is absent, on every node if its source is down, this is an error, %s",
         STR_FMT(text),
         consequence_of(x->role));
 }
 
 /* --- fields ------------------------------------------------------------------------------- */
 
-/* A field that may be absent. (The API server sets creationTimestamp, whoever leaves it out.) */
+/* A field that may be absent. (The API server always sets creationTimestamp.) */
 static void check_field(const LintExpression *x, uint32_t i) {
     LookUp look_up = {.node = i};
     const CelRecordType *record = NULL;
@@ -349,7 +348,7 @@ static void check_field(const LintExpression *x, uint32_t i) {
         lint_warn(x,
             i,
             arena_printf(x->lint->scratch,
-                "has(%.*s) tells whether it is%.*s",
+                "has(%.*s) tests whether it is set%.*s",
                 STR_FMT(lint_text(x, i)),
                 STR_FMT(or_on_error(x))),
             "where %.*s is not set this is an error, %s",
@@ -358,7 +357,7 @@ static void check_field(const LintExpression *x, uint32_t i) {
 }
 
 void lint_look_ups(const LintExpression *x) {
-    if (x->care == LINT_OF_ERRORS)
+    if (x->handling == LINT_HANDLES_ERRORS)
         return;
     for (uint32_t i = 0; i < x->tree->n_nodes; i++) {
         check_key(x, i);

@@ -1,6 +1,6 @@
 /*
- * What only the plan tells: a rule for which the machine looks at all nodes, for each node that is
- * judged. That is fine in a test and takes seconds in a large cluster.
+ * Warns of rules that read all nodes for each candidate, which only the plan shows. They are fast
+ * in a test and take seconds in a large cluster.
  */
 
 #include "policy/lint.h"
@@ -9,12 +9,12 @@
 /* A mark for each node of a graph. */
 #define MARKS_BUDGET ((size_t)64 * 1024 * 1024)
 
-typedef struct Planned {
+typedef struct PlanLint {
     YamlReader *reader;
     const CelGraph *graph;
     const Plan *plan;
     Arena *scratch;
-} Planned;
+} PlanLint;
 
 static bool is_call(const CelGraphNode *node, const char *name) {
     return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
@@ -30,14 +30,14 @@ static bool is_known(const CelGraphNode *node) {
 }
 
 /* Whether the machine, running @slow, goes over nodes of the whole cluster. */
-static bool reads_domains(const Planned *planned, uint32_t slow) {
-    bool *marks = ARENA_ARRAY(planned->scratch, bool, (size_t)slow + 1);
+static bool reads_domains(const PlanLint *lint, uint32_t slow) {
+    bool *marks = ARENA_ARRAY(lint->scratch, bool, (size_t)slow + 1);
 
     if (!marks)
         return false;
     marks[slow] = true;
     for (uint32_t i = slow + 1; i-- > 0;) { /* arguments have lower numbers */
-        const CelGraphNode *node = cel_graph_node(planned->graph, i);
+        const CelGraphNode *node = cel_graph_node(lint->graph, i);
 
         if (!marks[i] || (i != slow && is_known(node)))
             continue;
@@ -49,32 +49,32 @@ static bool reads_domains(const Planned *planned, uint32_t slow) {
     return false;
 }
 
-static void check(Planned *planned, const Expression *expression, uint32_t root) {
+static void check(PlanLint *lint, const Expression *expression, uint32_t root) {
     uint32_t slow;
 
-    if (expression->is_built_in || !plan_falls_back(planned->plan, root, &slow))
+    if (expression->is_built_in || !plan_falls_back(lint->plan, root, &slow))
         return;
-    arena_reset(planned->scratch);
-    if (reads_domains(planned, slow))
-        expression_warn(planned->reader,
+    arena_reset(lint->scratch);
+    if (reads_domains(lint, slow))
+        expression_warn(lint->reader,
             expression,
             0,
             (uint32_t)expression->text.len,
-            STR("counts of pods are fast: node.domain('zone').pods.filter(p, …).size(), the "
-                "label's "
-                "key as it is"),
-            STR("this looks at every node of the cluster for each node that is judged: too slow "
-                "for large clusters"));
+            STR("counts of pods are fast: node.domain('zone').pods.filter(p, …).size(), with a "
+                "constant "
+                "label key"),
+            STR("this reads every node of the cluster for each candidate: too slow for large "
+                "clusters"));
 }
 
 void lint_plan(YamlReader *reader, const Policy *policy, const CelGraph *graph, const Plan *plan) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(MARKS_BUDGET);
-    Planned planned = {reader, graph, plan, scratch};
+    PlanLint lint = {reader, graph, plan, scratch};
 
     if (!scratch)
         return;
     for (size_t i = 0; i < policy->n_filters; i++)
-        check(&planned, &policy->filters[i].test, policy->filters[i].root);
+        check(&lint, &policy->filters[i].test, policy->filters[i].root);
     for (size_t i = 0; i < policy->n_scores; i++)
-        check(&planned, &policy->scores[i].value, policy->scores[i].root);
+        check(&lint, &policy->scores[i].value, policy->scores[i].root);
 }

@@ -1,34 +1,34 @@
 /*
- * Ranges: from where to where the value of an expression can go, as far as its text tells. One
- * walk over the tree, children before parents. What is not known is anything.
+ * The range of an expression's value, as far as its text tells: one walk over the tree, children
+ * before parents.
  *
- * A score counts from 0 to 100: a part of it that is always outside was meant otherwise, and so,
- * most likely, was one that never leaves 0 to 1.
+ * A score counts from 0 to 100: a part of it that is always outside is a mistake, and so, most
+ * likely, is one that never leaves 0 to 1.
  */
 
 #include <math.h>
 
 #include "cel/run.h"
-#include "policy/lint-part.h"
+#include "policy/lint-internal.h"
 
-static const Range anything = {-INFINITY, INFINITY};
+static const NumberRange anything = {-INFINITY, INFINITY};
 
-static Range single(double value) {
-    return (Range){value, value};
+static NumberRange single(double value) {
+    return (NumberRange){value, value};
 }
 
 /* NaN comes from infinities and means: not known. */
-static Range range_of(double min, double max) {
-    return (Range){isnan(min) ? -INFINITY : min, isnan(max) ? INFINITY : max};
+static NumberRange range_of(double min, double max) {
+    return (NumberRange){isnan(min) ? -INFINITY : min, isnan(max) ? INFINITY : max};
 }
 
-static Range hull(Range a, Range b) {
-    return (Range){fmin(a.min, b.min), fmax(a.max, b.max)};
+static NumberRange hull(NumberRange a, NumberRange b) {
+    return (NumberRange){fmin(a.min, b.min), fmax(a.max, b.max)};
 }
 
-static Range multiply(Range a, Range b) {
+static NumberRange multiply(NumberRange a, NumberRange b) {
     double products[] = {a.min * b.min, a.min * b.max, a.max * b.min, a.max * b.max};
-    Range result = single(products[0]);
+    NumberRange result = single(products[0]);
 
     for (size_t i = 0; i < ELEMENTS_OF(products); i++) {
         if (isnan(products[i])) /* 0 times what may be anything */
@@ -39,11 +39,12 @@ static Range multiply(Range a, Range b) {
 }
 
 /* Only by what is surely over 0. */
-static Range divide(Range a, Range b) {
-    return b.min > 0 && isfinite(b.max) ? multiply(a, (Range){1 / b.max, 1 / b.min}) : anything;
+static NumberRange divide(NumberRange a, NumberRange b) {
+    return b.min > 0 && isfinite(b.max) ? multiply(a, (NumberRange){1 / b.max, 1 / b.min})
+                                        : anything;
 }
 
-static Range of_value(CelValue value) {
+static NumberRange of_value(CelValue value) {
     switch (value.kind) {
     case CEL_INT:
         return single((double)value.i);
@@ -56,14 +57,14 @@ static Range of_value(CelValue value) {
 
 /* --- nodes -------------------------------------------------------------------------------- */
 
-typedef struct Ranging {
+typedef struct RangeWalk {
     const LintExpression *x;
-    Range *ranges; /* by node of the tree */
-} Ranging;
+    NumberRange *ranges; /* by node of the tree */
+} RangeWalk;
 
 /* The value of a parameter. */
-static Range of_param(const Ranging *ranging, uint32_t i) {
-    const LintExpression *x = ranging->x;
+static NumberRange of_param(const RangeWalk *walk, uint32_t i) {
+    const LintExpression *x = walk->x;
     CelValue params = x->notes[i - 1].constant;
     CelRun run = CEL_RUN(x->lint->scratch);
 
@@ -71,43 +72,43 @@ static Range of_param(const Ranging *ranging, uint32_t i) {
 }
 
 /* Amounts: free can be below 0, all others cannot. */
-static Range of_amount(const Ranging *ranging, uint32_t map) {
+static NumberRange of_amount(const RangeWalk *walk, uint32_t map) {
     const CelRecordType *record = NULL;
-    Str field = lint_field(ranging->x, map, &record);
+    Str field = lint_field(walk->x, map, &record);
 
     if (str_is(field, "requested") || str_is(field, "allocatable") || str_is(field, "requests"))
-        return (Range){0, INFINITY};
+        return (NumberRange){0, INFINITY};
     return anything;
 }
 
-static Range of_select(const Ranging *ranging, uint32_t i) {
-    const LintExpression *x = ranging->x;
+static NumberRange of_select(const RangeWalk *walk, uint32_t i) {
+    const LintExpression *x = walk->x;
     const CelNote *from = &x->notes[i - 1];
     uint32_t field = x->notes[i].field;
 
     if (field == UINT32_MAX)
-        return of_amount(ranging, i - 1);
+        return of_amount(walk, i - 1);
     if (from->ref == CEL_REF_CONSTANT && from->constant.kind == CEL_RECORD)
-        return of_param(ranging, i);
+        return of_param(walk, i);
     if (from->ref == CEL_REF_VARIABLE &&
         from->variable->slot == x->expression->scope->variables_slot)
         return x->lint->variable_ranges[field];
     return anything;
 }
 
-/* What cel.bind() named. */
-static Range of_local(const Ranging *ranging, uint32_t i) {
-    const LintExpression *x = ranging->x;
+/* A name of cel.bind(). */
+static NumberRange of_local(const RangeWalk *walk, uint32_t i) {
+    const LintExpression *x = walk->x;
     uint32_t binder = x->notes[i].binder;
     uint32_t macro = x->notes[binder].binder;
 
-    return x->tree->nodes[macro].kind == CEL_NODE_BIND ? ranging->ranges[binder - 1] : anything;
+    return x->tree->nodes[macro].kind == CEL_NODE_BIND ? walk->ranges[binder - 1] : anything;
 }
 
 /* node.requested.cpu / node.allocatable.cpu, node.free['x'] / node.allocatable['x']: a share, as
  * long as nothing is overcommitted. */
-static bool is_share(const Ranging *ranging, uint32_t over, uint32_t under) {
-    const LintExpression *x = ranging->x;
+static bool is_share(const RangeWalk *walk, uint32_t over, uint32_t under) {
+    const LintExpression *x = walk->x;
     const CelRecordType *record = NULL;
     Str over_key = STR_NULL, under_key = STR_NULL;
     uint32_t over_map = lint_look_up(x, over, &over_key);
@@ -122,10 +123,10 @@ static bool is_share(const Ranging *ranging, uint32_t over, uint32_t under) {
            str_eq(lint_text(x, over_map - 1), lint_text(x, under_map - 1));
 }
 
-static Range of_operator(const Ranging *ranging, uint32_t i) {
-    const CelTree *tree = ranging->x->tree;
+static NumberRange of_operator(const RangeWalk *walk, uint32_t i) {
+    const CelTree *tree = walk->x->tree;
     uint32_t left = lint_child(tree, i, 0), right = lint_child(tree, i, 1);
-    Range a = ranging->ranges[left], b = ranging->ranges[right];
+    NumberRange a = walk->ranges[left], b = walk->ranges[right];
 
     if (lint_is_call(tree, i, "_+_"))
         return range_of(a.min + b.min, a.max + b.max);
@@ -134,24 +135,24 @@ static Range of_operator(const Ranging *ranging, uint32_t i) {
     if (lint_is_call(tree, i, "_*_"))
         return multiply(a, b);
     if (lint_is_call(tree, i, "_/_"))
-        return is_share(ranging, left, right) ? (Range){0, 1} : divide(a, b);
+        return is_share(walk, left, right) ? (NumberRange){0, 1} : divide(a, b);
     if (lint_is_call(tree, i, "_[_]"))
-        return of_amount(ranging, left);
+        return of_amount(walk, left);
     return anything;
 }
 
 /* Calls of functions, by their full names. */
-static Range of_function(const Ranging *ranging, uint32_t i) {
-    const CelNote *note = &ranging->x->notes[i];
-    const CelTree *tree = ranging->x->tree;
+static NumberRange of_function(const RangeWalk *walk, uint32_t i) {
+    const CelNote *note = &walk->x->notes[i];
+    const CelTree *tree = walk->x->tree;
     uint32_t n = tree->nodes[i].n_children;
     Str name = note->n_overloads > 0 ? note->overloads[0]->name : STR_NULL;
-    Range last = n > 0 ? ranging->ranges[i - 1] : anything;
-    Range first =
-        n == 2U + note->is_namespaced ? ranging->ranges[lint_child(tree, i, n - 2)] : anything;
+    NumberRange last = n > 0 ? walk->ranges[i - 1] : anything;
+    NumberRange first =
+        n == 2U + note->is_namespaced ? walk->ranges[lint_child(tree, i, n - 2)] : anything;
 
     if (str_is(name, "size"))
-        return (Range){0, INFINITY};
+        return (NumberRange){0, INFINITY};
     if (str_is(name, "double") || str_is(name, "math.round") || str_is(name, "math.trunc"))
         return last;
     if (str_is(name, "int"))
@@ -159,52 +160,52 @@ static Range of_function(const Ranging *ranging, uint32_t i) {
     if (str_is(name, "-_"))
         return range_of(-last.max, -last.min);
     if (str_is(name, "math.least") && n == 2U + note->is_namespaced)
-        return (Range){fmin(first.min, last.min), fmin(first.max, last.max)};
+        return (NumberRange){fmin(first.min, last.min), fmin(first.max, last.max)};
     if (str_is(name, "math.greatest") && n == 2U + note->is_namespaced)
-        return (Range){fmax(first.min, last.min), fmax(first.max, last.max)};
+        return (NumberRange){fmax(first.min, last.min), fmax(first.max, last.max)};
     return anything;
 }
 
-static Range of_node(const Ranging *ranging, uint32_t i) {
-    const LintExpression *x = ranging->x;
+static NumberRange of_node(const RangeWalk *walk, uint32_t i) {
+    const LintExpression *x = walk->x;
     const CelNode *node = &x->tree->nodes[i];
 
     switch (node->kind) {
     case CEL_NODE_LITERAL:
         return of_value(node->literal);
     case CEL_NODE_IDENT:
-        return x->notes[i].ref == CEL_REF_LOCAL ? of_local(ranging, i) : anything;
+        return x->notes[i].ref == CEL_REF_LOCAL ? of_local(walk, i) : anything;
     case CEL_NODE_SELECT:
-        return of_select(ranging, i);
+        return of_select(walk, i);
     case CEL_NODE_CALL:
-        return node->is_operator && node->n_children == 2 ? of_operator(ranging, i)
-                                                          : of_function(ranging, i);
+        return node->is_operator && node->n_children == 2 ? of_operator(walk, i)
+                                                          : of_function(walk, i);
     case CEL_NODE_CONDITIONAL:
-        return hull(ranging->ranges[lint_child(x->tree, i, 1)], ranging->ranges[i - 1]);
+        return hull(walk->ranges[lint_child(x->tree, i, 1)], walk->ranges[i - 1]);
     case CEL_NODE_BIND:
-        return ranging->ranges[i - 1];
+        return walk->ranges[i - 1];
     default:
         return anything;
     }
 }
 
-static Range *find_ranges(const LintExpression *x) {
-    Ranging ranging = {.x = x, .ranges = ARENA_RAW(x->lint->scratch, Range, x->tree->n_nodes)};
+static NumberRange *find_ranges(const LintExpression *x) {
+    RangeWalk walk = {.x = x, .ranges = ARENA_RAW(x->lint->scratch, NumberRange, x->tree->n_nodes)};
 
-    for (uint32_t i = 0; ranging.ranges && i < x->tree->n_nodes; i++)
-        ranging.ranges[i] = of_node(&ranging, i);
-    return ranging.ranges;
+    for (uint32_t i = 0; walk.ranges && i < x->tree->n_nodes; i++)
+        walk.ranges[i] = of_node(&walk, i);
+    return walk.ranges;
 }
 
-Range lint_range(const LintExpression *x) {
-    Range *ranges = find_ranges(x);
+NumberRange lint_range(const LintExpression *x) {
+    NumberRange *ranges = find_ranges(x);
 
     return ranges ? ranges[x->tree->n_nodes - 1] : anything;
 }
 
 /* --- scores --------------------------------------------------------------------------------- */
 
-static void check_outside(const LintExpression *x, uint32_t i, Range range) {
+static void check_outside(const LintExpression *x, uint32_t i, NumberRange range) {
     bool is_constant = range.min >= range.max;
     double edge = range.max < 0 ? range.max : range.min;
 
@@ -212,7 +213,7 @@ static void check_outside(const LintExpression *x, uint32_t i, Range range) {
         return;
     lint_warn(x,
         i,
-        STR("normalize: minMax or rank makes 0..100 of any numbers"),
+        STR("normalize: minMax or rank maps any numbers to 0..100"),
         is_constant     ? "%g is outside of 0..100, and counts as %d"
         : range.max < 0 ? "this is never over %g, outside of 0..100, and counts as %d"
                         : "this is never under %g, outside of 0..100, and counts as %d",
@@ -237,7 +238,7 @@ static bool is_value(const LintExpression *x, uint32_t i, const bool *are_values
     }
 }
 
-static void check_values(const LintExpression *x, const Range *ranges) {
+static void check_values(const LintExpression *x, const NumberRange *ranges) {
     uint32_t n = x->tree->n_nodes;
     bool *are_values = ARENA_ARRAY(x->lint->scratch, bool, n);
 
@@ -260,13 +261,13 @@ static void check_quotients(const LintExpression *x) {
             parent != UINT32_MAX && lint_is_call(x->tree, parent, "_*_"))
             lint_warn(x,
                 i,
-                STR("multiply first, or divide double(…)s"),
-                "a quotient of ints is cut to a whole number before it is multiplied");
+                STR("multiply first, or divide doubles: double(…)"),
+                "integer division truncates before the multiplication");
     }
 }
 
 void lint_score(const LintExpression *x, const Score *score) {
-    const Range *ranges = find_ranges(x);
+    const NumberRange *ranges = find_ranges(x);
     uint32_t root = x->tree->n_nodes - 1;
 
     if (!ranges)

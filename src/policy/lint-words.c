@@ -1,23 +1,24 @@
 /*
- * Words that the API never says. Which ones it says is a table; of some fields it is complete
- * (the API refuses all others), of some it has only the common ones: there a word is taken for
- * a mistake when it is nearly one of these.
+ * ApiWords that the API never uses, and reasons that look like templates. For some fields the table
+ * of words is complete (the API refuses others); for others it has the common ones, and a word is a
+ * mistake when it is nearly one of these.
  */
 
-#include "policy/lint-part.h"
+#include "base/ascii.h"
+#include "policy/lint-internal.h"
 
 #define WORDS_MAX 12u
 
 /* Shorter names of resources are near to everything: gpu is not a misspelt cpu. */
 #define MEANT_MIN 4u
 
-typedef struct Words {
+typedef struct ApiWords {
     const char *record, *field;
     bool is_complete;
     const char *words[WORDS_MAX]; /* NULL behind the last */
-} Words;
+} ApiWords;
 
-static const Words table[] = {
+static const ApiWords table[] = {
     {"Taint", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute", "Unknown"}},
     {"Toleration", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute", "Unknown", ""}},
     {"Toleration", "operator", true, {"Equal", "Exists"}},
@@ -39,10 +40,10 @@ static const Words table[] = {
 };
 
 /* Resources without a domain are Kubernetes' own. */
-static const Words resources = {
+static const ApiWords resources = {
     "", "", false, {"cpu", "memory", "ephemeral-storage", "pods", "milliCPU", "storage"}};
 
-static size_t count_words(const Words *words) {
+static size_t count_words(const ApiWords *words) {
     size_t n = 0;
 
     while (n < WORDS_MAX && words->words[n])
@@ -50,14 +51,14 @@ static size_t count_words(const Words *words) {
     return n;
 }
 
-static bool has_word(const Words *words, Str word) {
+static bool has_word(const ApiWords *words, Str word) {
     for (size_t i = 0; i < count_words(words); i++)
         if (str_is(word, words->words[i]))
             return true;
     return false;
 }
 
-static Str nearest(const Words *words, Str word) {
+static Str nearest(const ApiWords *words, Str word) {
     Str known[WORDS_MAX];
     size_t n = count_words(words);
 
@@ -66,8 +67,8 @@ static Str nearest(const Words *words, Str word) {
     return str_nearest(word, known, n);
 }
 
-/* The words of what node @i selects; NULL: any text can come. */
-static const Words *find_words(const LintExpression *x, uint32_t i) {
+/* The words of the field that node @i selects; NULL: any text is possible. */
+static const ApiWords *find_words(const LintExpression *x, uint32_t i) {
     const CelRecordType *record = NULL;
     Str field = lint_field(x, i, &record);
 
@@ -77,8 +78,8 @@ static const Words *find_words(const LintExpression *x, uint32_t i) {
     return NULL;
 }
 
-/* "it is a, b or c"; the empty word is not told. */
-static Str list_words(const LintExpression *x, const Words *words) {
+/* "it is a, b or c", without the empty word. */
+static Str list_words(const LintExpression *x, const ApiWords *words) {
     Str list = STR("it is ");
     size_t n = count_words(words);
 
@@ -96,7 +97,7 @@ static Str list_words(const LintExpression *x, const Words *words) {
 }
 
 static void check_word(
-    const LintExpression *x, const Words *words, uint32_t field, uint32_t literal) {
+    const LintExpression *x, const ApiWords *words, uint32_t field, uint32_t literal) {
     const CelNode *node = &x->tree->nodes[literal];
     Str word, meant;
 
@@ -111,7 +112,7 @@ static void check_word(
         str_is_empty(meant)
             ? list_words(x, words)
             : arena_printf(x->lint->scratch, "did you mean \"%.*s\"?", STR_FMT(meant)),
-        words->is_complete ? "%.*s is never \"%.*s\"" : "%.*s is hardly ever \"%.*s\"",
+        words->is_complete ? "%.*s is never \"%.*s\"" : "%.*s is unlikely to be \"%.*s\"",
         STR_FMT(lint_text(x, field)),
         STR_FMT(word));
 }
@@ -119,7 +120,7 @@ static void check_word(
 /* x.effect == 'word', 'word' != x.effect, x.effect in ['word', 'word'] */
 static void check_comparison(const LintExpression *x, uint32_t i) {
     uint32_t left = lint_child(x->tree, i, 0), right = lint_child(x->tree, i, 1);
-    const Words *words = find_words(x, left);
+    const ApiWords *words = find_words(x, left);
 
     if (lint_is_call(x->tree, i, "@in")) {
         if (!words || x->tree->nodes[right].kind != CEL_NODE_LIST)
@@ -162,7 +163,7 @@ static void check_resource(const LintExpression *x, uint32_t i) {
     lint_warn(x,
         i,
         str_is_empty(meant)
-            ? STR("other resources than Kubernetes' own have a domain, like nvidia.com/gpu")
+            ? STR("extended resources have a domain, like nvidia.com/gpu")
             : arena_printf(x->lint->scratch, "did you mean \"%.*s\"?", STR_FMT(meant)),
         "there is no resource \"%.*s\": this is always 0.0",
         STR_FMT(key));
@@ -176,4 +177,71 @@ void lint_words(const LintExpression *x) {
         else
             check_resource(x, i);
     }
+}
+
+/* --- reasons -------------------------------------------------------------------------------- */
+
+/* kube-scheduler groups nodes by a filter's reason and shows it in events: it is a fixed text. */
+
+/* All reasons of a pod share 1,024 bytes of an event. */
+#define REASON_LONG 120u
+
+/* %s, %d …: a letter of printf's that no word goes on behind. */
+static bool is_verb(Str text, size_t i) {
+    return text.ptr[i] == '%' && i + 1 < text.len &&
+           str_find(STR("sdvfiuxq"), text.ptr[i + 1]) != SIZE_MAX &&
+           (i + 2 == text.len || !ascii_is_letter(text.ptr[i + 2]));
+}
+
+/* 2026-01-02, by its first '-'. */
+static bool is_date(Str text, size_t i) {
+    if (i < 4 || i + 2 >= text.len || text.ptr[i] != '-')
+        return false;
+    for (size_t k = i - 4; k <= i + 2; k++)
+        if (k != i && !ascii_is_digit(text.ptr[k]))
+            return false;
+    return true;
+}
+
+static bool has_text(Str text, Str part) {
+    for (size_t i = 0; i + part.len <= text.len; i++)
+        if (str_has_prefix(str_skip(text, i), part))
+            return true;
+    return false;
+}
+
+static bool looks_varying(Str reason) {
+    static const Str parts[] = {STR("node.metadata"),
+        STR("pod.metadata"),
+        STR("params."),
+        STR("variables."),
+        STR("metrics."),
+        STR("string("),
+        STR("' +")};
+
+    for (size_t i = 0; i < reason.len; i++)
+        if (is_verb(reason, i) || is_date(reason, i) ||
+            (reason.ptr[i] == '{' && str_find(str_skip(reason, i), '}') != SIZE_MAX))
+            return true;
+    for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
+        if (has_text(reason, parts[i]))
+            return true;
+    return false;
+}
+
+void lint_reason(const Lint *lint, const YamlNode *reason) {
+    if (!reason)
+        return;
+    if (looks_varying(reason->text))
+        reader_warning(lint->reader,
+            reason,
+            STR("kube-scheduler groups nodes by it; messageExpression is for values"),
+            "a reason is a fixed text: nothing is substituted");
+    else if (reason->text.len > REASON_LONG)
+        reader_warning(lint->reader,
+            reason,
+            STR("all reasons of a pod share 1,024 bytes of its event; messageExpression is for "
+                "more"),
+            "the reason is long: %zu bytes",
+            reason->text.len);
 }

@@ -1,7 +1,4 @@
-/*
- * The walk over a policy: its variables, its match, its rules, and what spans them. What is
- * said about expressions is found by lint-*.c.
- */
+/* Checks a policy: its variables, its match, its rules. Expressions are checked by lint-*.c. */
 
 #include "policy/lint.h"
 
@@ -10,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
-#include "policy/lint-part.h"
+#include "policy/lint-internal.h"
 
 /* For one expression: a text of 10 KiB has some thousand nodes. */
 #define SCRATCH_BUDGET ((size_t)4 * 1024 * 1024)
@@ -93,7 +90,7 @@ static uint32_t *find_parents(const CelTree *tree, Arena *arena) {
     return parents;
 }
 
-/* Ready to be looked through. False: out of memory. */
+/* False: out of memory. */
 static bool open_expression(
     Lint *lint, const Expression *expression, LintRole role, LintExpression *ret) {
     arena_reset(lint->scratch);
@@ -136,24 +133,24 @@ static bool note_params(Lint *lint, const Expression *expression) {
     return found;
 }
 
-/* Everything that is said about any expression that a person wrote. */
+/* Checks an expression that a person wrote. */
 static void check_expression(
-    Lint *lint, const Expression *expression, LintRole role, LintCare care) {
+    Lint *lint, const Expression *expression, LintRole role, LintHandling handling) {
     LintExpression x;
 
     lint->used_variables |= expression->variables;
-    if (care < LINT_OF_ERRORS)
-        lint->careless |= expression->variables;
-    if (care < LINT_OF_MISSING)
-        lint->trusting |= expression->variables;
+    if (handling < LINT_HANDLES_ERRORS)
+        lint->unhandled_errors |= expression->variables;
+    if (handling < LINT_HANDLES_MISSING)
+        lint->unhandled_missing |= expression->variables;
     if (expression->is_built_in || !open_expression(lint, expression, role, &x))
         return;
-    x.care = care;
+    x.handling = handling;
     lint_look_ups(&x);
     lint_words(&x);
 }
 
-/* Constant, and not by the policy's own choice: a parameter is a switch. */
+/* Constant, but not through a parameter, which is a switch. */
 static bool is_constant_bool(Lint *lint, const Expression *expression) {
     return expression_is_given(expression) && !expression->is_built_in &&
            expression->constant.kind == CEL_BOOL && !note_params(lint, expression);
@@ -198,8 +195,9 @@ static void check_selector(Lint *lint, const YamlNode *at, const Selector *selec
             continue;
         reader_warning(lint->reader,
             at,
-            STR("what it asks for must hold all at once"),
-            "no pod can have what podSelector asks of the label \"%.*s\": the policy never applies",
+            STR("all requirements must hold together"),
+            "no pod can meet podSelector's requirements on the label \"%.*s\": the policy never "
+            "applies",
             STR_FMT(one->key));
         return;
     }
@@ -214,24 +212,25 @@ static void check_match(Lint *lint) {
     if (!expression_is_given(&match->expression))
         return;
     (void)note_params(lint, &match->expression);
-    check_expression(lint, &match->expression, LINT_MATCH, LINT_CARELESS);
+    check_expression(lint, &match->expression, LINT_MATCH, LINT_HANDLES_NOTHING);
     if (!is_constant_bool(lint, &match->expression))
         return;
     if (match->expression.constant.boolean)
-        warn_whole(lint, &match->expression, STR("leave it out"), STR("this is true of every pod"));
+        warn_whole(
+            lint, &match->expression, STR("leave it out"), STR("this is true for every pod"));
     else
         warn_whole(lint,
             &match->expression,
-            STR("mode: Observe tries a policy without acting"),
+            STR("mode: Observe tests a policy without effect"),
             STR("this is never true: the policy never applies"));
 }
 
 /* --- rules ------------------------------------------------------------------------------- */
 
-static LintCare care_of(const YamlNode *rule) {
-    return yaml_find(rule, STR("onError"))     ? LINT_OF_ERRORS
-           : yaml_find(rule, STR("onMissing")) ? LINT_OF_MISSING
-                                               : LINT_CARELESS;
+static LintHandling handling_of(const YamlNode *rule) {
+    return yaml_find(rule, STR("onError"))     ? LINT_HANDLES_ERRORS
+           : yaml_find(rule, STR("onMissing")) ? LINT_HANDLES_MISSING
+                                               : LINT_HANDLES_NOTHING;
 }
 
 static void check_on_missing(Lint *lint, const YamlNode *rule, const Expression *missing) {
@@ -240,33 +239,33 @@ static void check_on_missing(Lint *lint, const YamlNode *rule, const Expression 
     if (given && !expression_is_given(missing))
         reader_warning(lint->reader,
             given,
-            STR("leave it out; onError is for what fails otherwise"),
-            "onMissing means nothing: the rule reads no metric");
+            STR("leave it out; onError is for other errors"),
+            "onMissing has no effect: the rule reads no metric");
 }
 
 /* A built-in filter of a metric fails where that is absent; other expressions are looked into
  * (lint-look-up.c). */
 static void check_metric_kind(
-    Lint *lint, const YamlNode *rule, const Filter *filter, LintCare care) {
-    if (filter->kind && expression_is_given(&filter->missing) && care == LINT_CARELESS)
+    Lint *lint, const YamlNode *rule, const Filter *filter, LintHandling handling) {
+    if (filter->kind && expression_is_given(&filter->missing) && handling == LINT_HANDLES_NOTHING)
         reader_warning(lint->reader,
             yaml_find(rule, filter->kind->field),
-            STR("onMissing: allow; or onMissing: reject, if that is meant"),
-            "where the metric is absent, on every node when its source is away, the node is "
+            STR("onMissing: allow; or onMissing: reject, if this is intended"),
+            "where the metric is absent, on every node if its source is down, the node is "
             "rejected");
 }
 
 static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter) {
     LintRole role = filter->is_unresolvable ? LINT_UNRESOLVABLE : LINT_FILTER;
-    LintCare care = care_of(rule);
+    LintHandling handling = handling_of(rule);
 
     (void)note_params(lint, &filter->test);
-    check_expression(lint, &filter->test, role, care);
-    check_metric_kind(lint, rule, filter, care);
+    check_expression(lint, &filter->test, role, handling);
+    check_metric_kind(lint, rule, filter, handling);
     check_on_missing(lint, rule, &filter->missing);
     if (expression_is_given(&filter->message)) {
         (void)note_params(lint, &filter->message);
-        check_expression(lint, &filter->message, LINT_MESSAGE, LINT_OF_MISSING);
+        check_expression(lint, &filter->message, LINT_MESSAGE, LINT_HANDLES_MISSING);
     }
     lint_reason(lint, yaml_find(rule, STR("reason")));
     if (!is_constant_bool(lint, &filter->test))
@@ -279,7 +278,7 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
     else
         warn_whole(lint,
             &filter->test,
-            STR("a filter is true of the nodes that pass"),
+            STR("a filter must be true for nodes that pass"),
             STR("this is never true: every node is rejected"));
 }
 
@@ -293,7 +292,7 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
     LintExpression x;
 
     (void)note_params(lint, &score->value);
-    check_expression(lint, &score->value, LINT_SCORE, care_of(rule));
+    check_expression(lint, &score->value, LINT_SCORE, handling_of(rule));
     check_on_missing(lint, rule, &score->missing);
     if (score->value.is_built_in)
         return;
@@ -301,14 +300,14 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
         warn_whole(lint,
             &score->value,
             score->normalize != NORMALIZE_NONE
-                ? STR("normalize makes 100 of equal values, or 0: leave the score out")
-                : STR("leave the score out: what is the same for all prefers none"),
-            STR("this reads nothing of the node: all nodes score the same"));
+                ? STR("normalize makes equal values 100, or 0: leave the score out")
+                : STR("leave the score out: it has no effect"),
+            STR("this does not read the node: all nodes get the same score"));
     if (open_expression(lint, &score->value, LINT_SCORE, &x))
         lint_score(&x, score);
 }
 
-/* Rules that say the same: @texts has the number of each text. */
+/* Reports equal rules: @texts has the number of each text. */
 static void check_twin(
     Lint *lint, const YamlNode *rules, size_t number, Str text, Map *texts, Str hint) {
     uint32_t other = map_find(texts, text);
@@ -320,7 +319,7 @@ static void check_twin(
     reader_warning(lint->reader,
         yaml_find(rules->items[number], STR("name")),
         hint,
-        "the rule says the same as \"%.*s\"",
+        "the rule is the same as \"%.*s\"",
         STR_FMT(yaml_find(rules->items[other], STR("name"))->text));
 }
 
@@ -328,7 +327,7 @@ static void check_twins(Lint *lint) {
     const YamlNode *filters = yaml_find(lint->spec, STR("filters"));
     const YamlNode *scores = yaml_find(lint->spec, STR("scores"));
     Map tests = MAP_INIT;
-    /* The same value, normalized otherwise, says something else. */
+    /* The same value with another normalization is another rule. */
     Map values[] = {
         [NORMALIZE_NONE] = MAP_INIT,
         [NORMALIZE_MIN_MAX] = MAP_INIT,
@@ -362,7 +361,7 @@ static void check_rules(Lint *lint) {
 
 /* --- params and variables ---------------------------------------------------------------- */
 
-/* Before the rules: what is known of the variables they use. */
+/* Before the rules: notes facts about the variables they use. */
 static void note_variables(Lint *lint) {
     const Scope *scope = lint->policy->scope;
 
@@ -370,7 +369,7 @@ static void note_variables(Lint *lint) {
         const Expression *expression = &scope->variables[i].expression;
         LintExpression x;
 
-        lint->variable_ranges[i] = (Range){-INFINITY, INFINITY};
+        lint->variable_ranges[i] = (NumberRange){-INFINITY, INFINITY};
         if (note_params(lint, expression))
             lint->with_params |= UINT64_C(1) << i;
         if (open_expression(lint, expression, LINT_VARIABLE, &x))
@@ -378,14 +377,14 @@ static void note_variables(Lint *lint) {
     }
 }
 
-/* As careful as the least careful of those who use it. */
-static LintCare care_of_variable(const Lint *lint, uint32_t i) {
-    return lint->trusting >> i & 1   ? LINT_CARELESS
-           : lint->careless >> i & 1 ? LINT_OF_MISSING
-                                     : LINT_OF_ERRORS;
+/* That of the rule that uses it and handles the least. */
+static LintHandling handling_of_variable(const Lint *lint, uint32_t i) {
+    return lint->unhandled_missing >> i & 1  ? LINT_HANDLES_NOTHING
+           : lint->unhandled_errors >> i & 1 ? LINT_HANDLES_MISSING
+                                             : LINT_HANDLES_ERRORS;
 }
 
-/* After the rules: who uses them is known. */
+/* After the rules: their uses are known. */
 static void check_variables(Lint *lint) {
     const Scope *scope = lint->policy->scope;
     const YamlNode *variables = yaml_find(lint->spec, STR("variables"));
@@ -394,7 +393,7 @@ static void check_variables(Lint *lint) {
         const Expression *expression = &scope->variables[i].expression;
 
         if (lint->used_variables >> i & 1)
-            check_expression(lint, expression, LINT_VARIABLE, care_of_variable(lint, i));
+            check_expression(lint, expression, LINT_VARIABLE, handling_of_variable(lint, i));
         else
             reader_warning(lint->reader,
                 yaml_find(variables->items[i], STR("name")),
@@ -420,7 +419,7 @@ static void check_params(Lint *lint) {
 
 void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *policy) {
     bool used_params[SCOPE_PARAMS_MAX] = {0};
-    Range variable_ranges[SCOPE_VARIABLES_MAX];
+    NumberRange variable_ranges[SCOPE_VARIABLES_MAX];
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     Lint lint = {
         .reader = reader,

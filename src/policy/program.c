@@ -15,21 +15,21 @@
 
 typedef VEC(Policy) Policies;
 
-typedef struct Compiling {
+typedef struct ProgramCompiler {
     Program *program;
     DiagList *diags;
     Policies policies;
     ScopeCommon common;
     VEC(Str) sources; /* by policy: the text of its file */
-} Compiling;
+} ProgramCompiler;
 
 /* --- reading ------------------------------------------------------------------ */
 
-static void check_policy_name(Compiling *compiling, Str source, const Policy *policy) {
+static void check_policy_name(ProgramCompiler *compiler, Str source, const Policy *policy) {
     char hint[512];
 
-    for (size_t i = 0; i < compiling->policies.n; i++) {
-        const Policy *other = &compiling->policies.items[i];
+    for (size_t i = 0; i < compiler->policies.n; i++) {
+        const Policy *other = &compiler->policies.items[i];
 
         if (str_is_empty(policy->name) || !str_eq(other->name, policy->name))
             continue;
@@ -38,11 +38,11 @@ static void check_policy_name(Compiling *compiling, Str source, const Policy *po
             "the other is at %.*s:%zu",
             STR_FMT(other->place.file),
             other->place.line);
-        diag_add(compiling->diags,
+        diag_add(compiler->diags,
             DIAG_ERROR,
             policy->place,
             source,
-            arena_printf(compiling->program->arena,
+            arena_printf(compiler->program->arena,
                 "there are two policies named \"%.*s\"",
                 STR_FMT(policy->name)),
             str_from_c(hint));
@@ -52,8 +52,8 @@ static void check_policy_name(Compiling *compiling, Str source, const Policy *po
 
 /* A file that was cut short while it was written must not pass for one without
  * rules: the policy that is in force would go. */
-static void report_empty(Compiling *compiling, Str file) {
-    diag_add(compiling->diags,
+static void report_empty(ProgramCompiler *compiler, Str file) {
+    diag_add(compiler->diags,
         DIAG_ERROR,
         (Place){.file = file},
         STR_NULL,
@@ -61,22 +61,23 @@ static void report_empty(Compiling *compiling, Str file) {
         STR("remove the file if this is intended"));
 }
 
-static int compile_document(Compiling *compiling, YamlReader *reader, const YamlNode *document) {
-    size_t n_errors = compiling->diags->n_errors;
+static int compile_document(
+    ProgramCompiler *compiler, YamlReader *reader, const YamlNode *document) {
+    size_t n_errors = compiler->diags->n_errors;
     Policy policy = {0};
     Policy *added;
     Str *source;
     int r;
 
-    policy_read(reader, compiling->program->schema, &compiling->common, document, &policy);
+    policy_read(reader, compiler->program->schema, &compiler->common, document, &policy);
     r = rule_names_check(reader, document);
     if (r < 0)
         return r;
-    check_policy_name(compiling, reader->source, &policy);
-    if (compiling->diags->n_errors == n_errors && !arena_has_failed(reader->arena))
+    check_policy_name(compiler, reader->source, &policy);
+    if (compiler->diags->n_errors == n_errors && !arena_has_failed(reader->arena))
         lint_policy(reader, document, &policy);
-    added = VEC_PUSH(&compiling->policies, reader->arena);
-    source = VEC_PUSH(&compiling->sources, reader->arena);
+    added = VEC_PUSH(&compiler->policies, reader->arena);
+    source = VEC_PUSH(&compiler->sources, reader->arena);
     if (!added || !source)
         return -ENOMEM;
     *added = policy;
@@ -84,27 +85,27 @@ static int compile_document(Compiling *compiling, YamlReader *reader, const Yaml
     return 0;
 }
 
-static int compile_source(Compiling *compiling, const PolicySource *source) {
-    Arena *arena = compiling->program->arena;
+static int compile_source(ProgramCompiler *compiler, const PolicySource *source) {
+    Arena *arena = compiler->program->arena;
     PolicySource kept = {
         .file = arena_copy(arena, source->file), .text = arena_copy(arena, source->text)};
-    YamlReader reader = {.arena = arena, .diags = compiling->diags, .source = kept.text};
+    YamlReader reader = {.arena = arena, .diags = compiler->diags, .source = kept.text};
     YamlStream stream = {0};
-    size_t n_before = compiling->diags->diags.n;
+    size_t n_before = compiler->diags->diags.n;
     int r;
 
     if (!kept.file.ptr || !kept.text.ptr)
         return -ENOMEM;
-    r = yaml_parse(kept.file, kept.text, arena, compiling->diags, &stream);
+    r = yaml_parse(kept.file, kept.text, arena, compiler->diags, &stream);
     if (r == -EINVAL)
         return 0; /* reported; other files are still worth reading */
     if (r < 0)
         return r;
     if (stream.n_documents == 0)
-        report_empty(compiling, kept.file);
+        report_empty(compiler, kept.file);
     for (size_t i = 0; r == 0 && i < stream.n_documents; i++)
-        r = compile_document(compiling, &reader, stream.documents[i]);
-    diag_list_sort(compiling->diags, n_before);
+        r = compile_document(compiler, &reader, stream.documents[i]);
+    diag_list_sort(compiler->diags, n_before);
     return r;
 }
 
@@ -124,9 +125,9 @@ static size_t count_scores(const Policies *policies) {
     return n;
 }
 
-static void check_count(Compiling *compiling, const char *what, size_t n, size_t max) {
+static void check_count(ProgramCompiler *compiler, const char *what, size_t n, size_t max) {
     if (n > max)
-        diag_addf(compiling->diags,
+        diag_addf(compiler->diags,
             DIAG_ERROR,
             (Place){0},
             STR_NULL,
@@ -136,11 +137,11 @@ static void check_count(Compiling *compiling, const char *what, size_t n, size_t
             max);
 }
 
-static void check_counts(Compiling *compiling) {
-    check_count(compiling, "filters", count_filters(&compiling->policies), PROGRAM_FILTERS_MAX);
-    check_count(compiling, "scores", count_scores(&compiling->policies), PROGRAM_SCORES_MAX);
-    if (compiling->common.has_too_many)
-        diag_addf(compiling->diags,
+static void check_counts(ProgramCompiler *compiler) {
+    check_count(compiler, "filters", count_filters(&compiler->policies), PROGRAM_FILTERS_MAX);
+    check_count(compiler, "scores", count_scores(&compiler->policies), PROGRAM_SCORES_MAX);
+    if (compiler->common.has_too_many)
+        diag_addf(compiler->diags,
             DIAG_ERROR,
             (Place){0},
             STR_NULL,
@@ -149,9 +150,9 @@ static void check_counts(Compiling *compiling) {
 }
 
 /* Gives every rule its number; unresolvable filters first (program.h says why). */
-static int number_rules(Compiling *compiling) {
-    Program *program = compiling->program;
-    Policies *policies = &compiling->policies;
+static int number_rules(ProgramCompiler *compiler) {
+    Program *program = compiler->program;
+    Policies *policies = &compiler->policies;
 
     program->filters = ARENA_ARRAY(program->arena, const Filter *, count_filters(policies));
     program->scores = ARENA_ARRAY(program->arena, const Score *, count_scores(policies));
@@ -181,9 +182,9 @@ static int number_rules(Compiling *compiling) {
     }
     program->policies = policies->items;
     program->n_policies = policies->n;
-    program->gauges = compiling->common.gauges.items;
-    program->n_gauges = compiling->common.gauges.n;
-    program->n_slots = compiling->common.next_slot;
+    program->gauges = compiler->common.gauges.items;
+    program->n_gauges = compiler->common.gauges.n;
+    program->n_slots = compiler->common.next_slot;
     return 0;
 }
 
@@ -285,9 +286,9 @@ static void note_known(const Program *program, Policy *policy) {
     }
 }
 
-static int plan(Compiling *compiling) {
-    Program *program = compiling->program;
-    Policies *policies = &compiling->policies;
+static int plan(ProgramCompiler *compiler) {
+    Program *program = compiler->program;
+    Policies *policies = &compiler->policies;
     size_t n_max = 3 * program->n_filters + 2 * program->n_scores + policies->n;
     Roots roots = {.nodes = ARENA_ARRAY(program->arena, uint32_t, n_max)};
     int r = 0;
@@ -309,17 +310,17 @@ static int plan(Compiling *compiling) {
     return r;
 }
 
-static void lint_plans(const Compiling *compiling) {
-    Program *program = compiling->program;
+static void lint_plans(const ProgramCompiler *compiler) {
+    Program *program = compiler->program;
 
-    for (size_t i = 0; i < compiling->policies.n; i++) {
+    for (size_t i = 0; i < compiler->policies.n; i++) {
         YamlReader reader = {.arena = program->arena,
-            .diags = compiling->diags,
-            .source = compiling->sources.items[i]};
+            .diags = compiler->diags,
+            .source = compiler->sources.items[i]};
 
-        lint_plan(&reader, &compiling->policies.items[i], program->graph, program->plan);
+        lint_plan(&reader, &compiler->policies.items[i], program->graph, program->plan);
     }
-    diag_list_sort(compiling->diags, 0);
+    diag_list_sort(compiler->diags, 0);
 }
 
 /* Then filter asks for scores, too: those of all policies. */
@@ -369,36 +370,37 @@ static int collect_parts(Program *program) {
 
 /* --- all of it ----------------------------------------------------------------------- */
 
-static int compile_sources(Compiling *compiling, const PolicySource *sources, size_t n_sources) {
+static int compile_sources(
+    ProgramCompiler *compiler, const PolicySource *sources, size_t n_sources) {
     for (size_t i = 0; i < n_sources; i++) {
-        int r = compile_source(compiling, &sources[i]);
+        int r = compile_source(compiler, &sources[i]);
 
         if (r < 0)
             return r;
     }
-    check_counts(compiling);
+    check_counts(compiler);
     return 0;
 }
 
 /* What was read, all of it and without errors, becomes a program. */
-static int assemble(Compiling *compiling) {
-    int r = number_rules(compiling);
+static int assemble(ProgramCompiler *compiler) {
+    int r = number_rules(compiler);
 
     if (r == 0)
-        r = plan(compiling);
+        r = plan(compiler);
     if (r == 0)
-        r = collect_parts(compiling->program);
+        r = collect_parts(compiler->program);
     if (r == 0)
-        lint_plans(compiling);
+        lint_plans(compiler);
     return r;
 }
 
 /* Reading goes on where an allocation fails, so nothing that was read can be trusted
  * then: half a list of values is another rule. */
-static bool has_run_out(const Compiling *compiling) {
-    if (!arena_has_failed(compiling->program->arena))
+static bool has_run_out(const ProgramCompiler *compiler) {
+    if (!arena_has_failed(compiler->program->arena))
         return false;
-    diag_addf(compiling->diags,
+    diag_addf(compiler->diags,
         DIAG_ERROR,
         (Place){0},
         STR_NULL,
@@ -409,7 +411,7 @@ static bool has_run_out(const Compiling *compiling) {
 
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret) {
     _cleanup_(program_unrefp) Program *program = calloc(1, sizeof(*program));
-    Compiling compiling = {.program = program, .diags = diags};
+    ProgramCompiler compiler = {.program = program, .diags = diags};
     int r;
 
     if (!program)
@@ -419,13 +421,13 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     program->schema = program->arena ? schema_new(program->arena) : NULL;
     if (!program->schema)
         return -ENOMEM;
-    compiling.common.next_slot = cel_env_n_slots(program->schema->env);
+    compiler.common.next_slot = cel_env_n_slots(program->schema->env);
     for (size_t i = 0; i < n_sources; i++)
         program->digest = digest_chain(program->digest, sources[i].text);
-    r = compile_sources(&compiling, sources, n_sources);
+    r = compile_sources(&compiler, sources, n_sources);
     if (r == 0 && diags->n_errors == 0 && !arena_has_failed(program->arena))
-        r = assemble(&compiling);
-    if (has_run_out(&compiling) || diags->n_errors > 0)
+        r = assemble(&compiler);
+    if (has_run_out(&compiler) || diags->n_errors > 0)
         return PROGRAM_E_INVALID;
     if (r < 0)
         return r;

@@ -9,6 +9,26 @@
 const PromqlUsed promql_used_cpu = {{6, 3}, {0.75, 0.3}};
 const PromqlUsed promql_used_memory = {{10, 1}, {0.625, 0.125}};
 
+/* Shares and amounts of the two probe nodes, and series that only add labels. */
+#define CPU_SHARE(title, range)                                                                    \
+    {                                                                                              \
+        .name = (title), .resource = PROMQL_OF_CPU, .at = {0.75, 0.3}, .first = AGG_ANY,           \
+        .then = AGG_ANY, .range_nsec = (range)                                                     \
+    }
+#define MEMORY(title, a, b)                                                                        \
+    {                                                                                              \
+        .name = (title), .resource = PROMQL_OF_MEMORY, .at = {a, b}, .first = AGG_ANY,             \
+        .then = AGG_ANY                                                                            \
+    }
+#define OF_PODS(title, its_resource, a, b, ...)                                                    \
+    {                                                                                              \
+        .name = (title), .resource = (its_resource), .at = {a, b}, .first = AGG_SUM,               \
+        .then = AGG_SUM, __VA_ARGS__                                                               \
+    }
+#define JOIN(title)                                                                                \
+    { .name = (title), .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY }
+#define RECORDED_CPU "node_namespace_pod_container:container_cpu_usage_seconds_total:"
+
 static const PromqlSeries known_series[] = {
     {"node_cpu_seconds_total",
         PROMQL_OF_CPU,
@@ -17,68 +37,23 @@ static const PromqlSeries known_series[] = {
         .is_idle = true,
         .first = AGG_AVG,
         .then = AGG_AVG | AGG_MAX | AGG_MIN},
-    {"instance:node_cpu_utilisation:rate5m",
-        PROMQL_OF_CPU,
-        {0.75, 0.3},
-        .first = AGG_ANY,
-        .then = AGG_ANY,
-        .range_nsec = 5 * MINUTE},
-    {"instance:node_cpu_utilisation:rate1m",
-        PROMQL_OF_CPU,
-        {0.75, 0.3},
-        .first = AGG_ANY,
-        .then = AGG_ANY,
-        .range_nsec = MINUTE},
-    {"instance:node_cpu:ratio",
-        PROMQL_OF_CPU,
-        {0.75, 0.3},
-        .first = AGG_ANY,
-        .then = AGG_ANY,
-        .range_nsec = 5 * MINUTE},
-    {"container_cpu_usage_seconds_total",
-        PROMQL_OF_CPU,
-        {6, 3},
-        .is_counter = true,
-        .first = AGG_SUM,
-        .then = AGG_SUM},
-    {"node_namespace_pod_container:container_cpu_usage_seconds_total:sum_irate",
-        PROMQL_OF_CPU,
-        {6, 3},
-        .first = AGG_SUM,
-        .then = AGG_SUM},
-    {"node_namespace_pod_container:container_cpu_usage_seconds_total:sum_rate",
-        PROMQL_OF_CPU,
-        {6, 3},
-        .first = AGG_SUM,
-        .then = AGG_SUM,
-        .range_nsec = 5 * MINUTE},
-    {"node_namespace_pod_container:container_cpu_usage_seconds_total:sum_rate5m",
-        PROMQL_OF_CPU,
-        {6, 3},
-        .first = AGG_SUM,
-        .then = AGG_SUM,
-        .range_nsec = 5 * MINUTE},
-    {"node_memory_MemAvailable_bytes", PROMQL_OF_MEMORY, {6, 7}, .first = AGG_ANY, .then = AGG_ANY},
-    {"node_memory_MemTotal_bytes", PROMQL_OF_MEMORY, {16, 8}, .first = AGG_ANY, .then = AGG_ANY},
-    {"instance:node_memory_utilisation:ratio",
-        PROMQL_OF_MEMORY,
-        {0.625, 0.125},
-        .first = AGG_ANY,
-        .then = AGG_ANY},
-    {"container_memory_working_set_bytes",
-        PROMQL_OF_MEMORY,
-        {10, 1},
-        .first = AGG_SUM,
-        .then = AGG_SUM},
-    {"node_namespace_pod_container:container_memory_working_set_bytes",
-        PROMQL_OF_MEMORY,
-        {10, 1},
-        .first = AGG_SUM,
-        .then = AGG_SUM},
-    {"kube_pod_info", .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY},
-    {"kube_node_info", .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY},
-    {"node_uname_info", .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY},
-    {"node_namespace_pod:kube_pod_info:", .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY},
+    CPU_SHARE("instance:node_cpu_utilisation:rate5m", 5 * MINUTE),
+    CPU_SHARE("instance:node_cpu_utilisation:rate1m", MINUTE),
+    CPU_SHARE("instance:node_cpu:ratio", 5 * MINUTE),
+    OF_PODS("container_cpu_usage_seconds_total", PROMQL_OF_CPU, 6, 3, .is_counter = true),
+    OF_PODS(RECORDED_CPU "sum_irate", PROMQL_OF_CPU, 6, 3, .range_nsec = 0),
+    OF_PODS(RECORDED_CPU "sum_rate", PROMQL_OF_CPU, 6, 3, .range_nsec = 5 * MINUTE),
+    OF_PODS(RECORDED_CPU "sum_rate5m", PROMQL_OF_CPU, 6, 3, .range_nsec = 5 * MINUTE),
+    MEMORY("node_memory_MemAvailable_bytes", 6, 7),
+    MEMORY("node_memory_MemTotal_bytes", 16, 8),
+    MEMORY("instance:node_memory_utilisation:ratio", 0.625, 0.125),
+    OF_PODS("container_memory_working_set_bytes", PROMQL_OF_MEMORY, 10, 1, .range_nsec = 0),
+    OF_PODS("node_namespace_pod_container:container_memory_working_set_bytes", PROMQL_OF_MEMORY, 10,
+        1, .range_nsec = 0),
+    JOIN("kube_pod_info"),
+    JOIN("kube_node_info"),
+    JOIN("node_uname_info"),
+    JOIN("node_namespace_pod:kube_pod_info:"),
 };
 
 const PromqlSeries *promql_series(Str name) {

@@ -248,7 +248,7 @@ static bool has_name(YamlReader *reader, const YamlNode *metric, const Gauge *ga
         return false;
     for (size_t i = 0; i < n; i++)
         if (str_eq(gauges[i].name, gauge->name)) {
-            reader_error(reader, at, "there is a metric \"%.*s\" already", STR_FMT(gauge->name));
+            reader_error(reader, at, "there is already a metric \"%.*s\"", STR_FMT(gauge->name));
             return false;
         }
     return true;
@@ -267,7 +267,7 @@ static size_t read_gauges(YamlReader *reader, const YamlNode *metrics, Gauge *re
     return n;
 }
 
-/* Those that others count by come first: then their numbers are known. */
+/* Metrics that others count by come first, so that their numbers are known. */
 static bool add_metrics(
     YamlReader *reader, Scope *scope, ScopeCommon *common, Gauge *gauges, size_t n) {
     bool is_added = true;
@@ -339,11 +339,11 @@ static void read_variable(YamlReader *reader, const YamlNode *value, Scope *scop
     if (str_is_empty(text.name) || !text.expression)
         return;
     if (is_taken(type, text.name)) {
-        reader_error(reader, value, "there is a variable \"%.*s\" already", STR_FMT(text.name));
+        reader_error(reader, value, "there is already a variable \"%.*s\"", STR_FMT(text.name));
         return;
     }
     variable->name = text.name;
-    /* One that was refused is known all the same: naming it is no second mistake. */
+    /* One with an error is declared all the same: its use is no second mistake. */
     if (!expression_read(
             reader, scope, text.expression, "expression", EXPRESSION_ANY, &variable->expression))
         variable->expression.checked = NULL;
