@@ -122,7 +122,7 @@ def make_reply(body):
 
 
 def read_query(requests):
-    """What the form of the next request asks for; None: there is none."""
+    """The query of the next request; None: there is none."""
     length = None
     for line in iter(requests.readline, b"\r\n"):
         if not line:

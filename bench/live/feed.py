@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Feed: an API server that tells one prepared cluster, fast, and then what happens in it.
+"""Feed: an API server that serves one prepared cluster, fast, and then events.
 
     feed.py --folder DIR --cert FILE --key FILE [--no-stream]
 

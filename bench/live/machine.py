@@ -1,4 +1,4 @@
-"""What processes cost: CPU time, memory, and how much of the machine others used."""
+"""CPU time and memory of processes, and the use by other processes."""
 
 import os
 import time

@@ -97,7 +97,7 @@ class Plane(ControlPlane):
             time.sleep(0.1)
 
     def dump_nodes(self, path):
-        """A cluster file, for those who cannot watch."""
+        """A cluster file, for programs that cannot watch."""
         nodes = self.api.get("/api/v1/nodes")["items"]
         items = [{"apiVersion": "v1", "kind": "Node", **node} for node in nodes]
         path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
@@ -105,7 +105,7 @@ class Plane(ControlPlane):
 
 
 def without_own(obj):
-    """What only an API server may set is left out."""
+    """Fields that only an API server may set are left out."""
     own = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
     return {**obj, "metadata": without(obj["metadata"], *own)}
 

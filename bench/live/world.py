@@ -1,4 +1,4 @@
-"""The clusters of the live benchmarks: nodes and pods as an API server tells them.
+"""The clusters of the live benchmarks: nodes and pods as an API server serves them.
 
 Nodes are those of bench/generate.py: 15 KB of JSON each, 50 images, managedFields. Pods
 have two containers with environment and probes, an owner, managedFields and a status: 5 KB.

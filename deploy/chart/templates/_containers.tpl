@@ -1,4 +1,4 @@
-{{/* What a container of Pod Security "restricted" is. */}}
+{{/* A container that meets Pod Security "restricted". */}}
 {{- define "berth.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true

@@ -10,7 +10,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* What never changes: berth's own pods are exempt from policies by the first of these. */}}
+{{/* Fixed labels: berth's own pods are exempt from policies by the first of these. */}}
 {{- define "berth.selector" -}}
 app.kubernetes.io/name: berth
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -72,7 +72,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- if eq .Values.mode "second-scheduler" }}true{{ end -}}
 {{- end }}
 
-{{/* Whether somebody may read /metrics and /api/v1 from outside. */}}
+{{/* Whether /metrics and /api/v1 are readable from outside. */}}
 {{- define "berth.arePagesRead" -}}
 {{- with .Values.pages }}{{ if or .generateToken .tokenSecret .clientNames }}true{{ end }}{{ end -}}
 {{- end }}

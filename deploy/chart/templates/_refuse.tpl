@@ -1,4 +1,4 @@
-{{/* What the schema cannot say: values that are good by themselves, and wrong together. Each message tells what to
+{{/* Combinations of values that the schema cannot refuse. Each message tells what to
      change. */}}
 {{- define "berth.refuse" -}}
 {{- $v := .Values -}}
@@ -45,7 +45,7 @@
 {{- fail "networkPolicy: in mode default-scheduler berth runs on the host's network, which no NetworkPolicy concerns. Set networkPolicy.enabled to false." -}}
 {{- end -}}
 {{- if and (eq $v.mode "standalone") (not $v.networkPolicy.schedulerCIDRs) (not $v.networkPolicy.schedulerNamespace) -}}
-{{- fail "networkPolicy: in mode standalone nobody could ask berth. Set networkPolicy.schedulerCIDRs (control-plane nodes), networkPolicy.schedulerNamespace, or both." -}}
+{{- fail "networkPolicy: in mode standalone no scheduler could reach berth. Set networkPolicy.schedulerCIDRs (control-plane nodes), networkPolicy.schedulerNamespace, or both." -}}
 {{- end -}}
 {{- end -}}
 {{- $flags := list "listen" "policy" "kubeconfig" "context" "in-cluster" "cluster" "bind" "lease" "wake-up" "events" "managed-resource" "prometheus" "sources" "tls-cert" "tls-key" "client-ca" "client-name" "insecure-http" "pages-listen" "pages-token-file" "pages-client-name" "drain-delay" "exempt" "deadline" "log-level" "log-format" -}}

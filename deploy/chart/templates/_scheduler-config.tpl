@@ -66,7 +66,7 @@ leaderElection:
 enableProfiling: false
 {{- end }}
 {{- with int $v.scheduler.percentageOfNodesToScore }}
-percentageOfNodesToScore: {{ . }}    # less than 100: berth is asked about a sample of the nodes only
+percentageOfNodesToScore: {{ . }}    # less than 100: berth sees only a sample of the nodes
 {{- end }}
 profiles:
   - schedulerName: {{ .name }}
