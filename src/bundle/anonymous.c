@@ -1,3 +1,5 @@
+/* Hashes names, but for words that policies mention and the shape of composed names. */
+
 #include "bundle/anonymous.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Gauges as JSON, and back: fields and words by table. */
+
 #include "bundle/gauge-text.h"
 
 #include <stddef.h>

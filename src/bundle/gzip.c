@@ -1,3 +1,5 @@
+/* zlib behind Buf, with a ceiling when unpacking. */
+
 #include "bundle/gzip.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* SipHash-2-4 as published; the test has the vectors. */
+
 #include "bundle/siphash.h"
 
 typedef struct SipState {

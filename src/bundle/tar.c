@@ -1,3 +1,5 @@
+/* Heads of tar files: written, and read with their checksum. */
+
 #include "bundle/tar.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* Reads node names by comparing them with the order of the last requests; hashes only the others.
+ */
+
 #include "extender/nodelist.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* How scores count beside those of kube-scheduler. */
+
 #include "extender/score.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Makes views, sharing the facts and loads of the view before, and adjusts them to one pod. */
+
 #include "extender/view.h"
 
 #include <errno.h>

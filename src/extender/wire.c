@@ -1,3 +1,5 @@
+/* Decodes the arguments of the verbs from JSON. */
+
 #include "extender/wire.h"
 
 #include <assert.h>

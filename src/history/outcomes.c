@@ -1,3 +1,5 @@
+/* Columns of one byte per node, and of scores and ranks where there are any. */
+
 #include "history/outcomes.h"
 
 #include <assert.h>

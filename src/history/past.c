@@ -1,3 +1,5 @@
+/* Copies the headline of a decision into one block. */
+
 #include "history/past.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Texts of pods, found by digest, and reduced to what policies can read. */
+
 #include "history/pod-text.h"
 
 #include <stdlib.h>

@@ -1,102 +1,85 @@
+/*
+ * References are taken first; then each decision is copied into the arena, from the oldest on.
+ * Failures stick to the arena and are checked once, at the end.
+ */
+
 #include "history/recorder.h"
 
 #include <errno.h>
 
 #include "base/intern.h"
 #include "base/vec.h"
-#include "history/decisions.h"
 
 /* How many are taken at a time: the lock is held that long. */
 #define READ_AT_ONCE 64u
 
-/* So far back one pod's text is looked for: filter, prioritize and what came between them. */
+/* So far back one pod's text is looked for: filter, prioritize and other verbs between them. */
 #define LOOK_BACK 32u
 
-typedef VEC(FoundDecision) FoundList;
-
-/* A numbers's numbers as places in Recording.names. */
+/* Numbers of NodeNumbers as places in Recording.names. */
 typedef struct Places {
     const NodeNumbers *numbers;
     const Str *names; /* by number - 1 */
-    uint32_t *of;     /* by number: what the interner calls it; INTERN_ABSENT: not looked up yet */
+    uint32_t *of;     /* by number: the interner's; INTERN_ABSENT: not looked up yet */
     size_t size;
 } Places;
 
 typedef struct Recorder {
     Decisions *decisions;
     Arena *arena;
-    FoundList found; /* the newest first */
+    VEC(FoundDecision) found; /* the newest first */
     Intern names;
-    VEC(Places) rolls;
+    VEC(Places) places;
     RecordedDecision *made; /* oldest first */
     SavedView **saved_views;
     size_t n_saved_views;
 } Recorder;
 
-/* --- references --------------------------------------------------------------------------------
- */
+/* --- references --------------------------------------------------------------------------- */
 
-static bool counts(const FoundDecision *found) {
-    return found->past->verb == VERB_FILTER || found->past->verb == VERB_PRIORITIZE;
-}
-
-static void give_back(FoundDecision *found, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        found_done(&found[i]);
-}
-
-/* Keeps those of @batch until @left, of filters and prioritizes, is 0. */
-static int take(Recorder *recorder, FoundDecision *batch, size_t n, size_t *left) {
-    for (size_t i = 0; i < n; i++) {
-        FoundDecision *found = *left > 0 ? VEC_PUSH(&recorder->found, recorder->arena) : NULL;
-
-        if (!found) {
-            give_back(batch + i, n - i);
-            return *left > 0 ? -ENOMEM : 0;
-        }
-        *found = batch[i];
-        *left -= counts(found);
-    }
-    return 0;
-}
-
-static int take_all(Recorder *recorder, size_t last) {
+/* Takes decisions until there are @left filters and prioritizes. */
+static void take_all(Recorder *recorder, size_t left) {
     FoundDecision batch[READ_AT_ONCE];
     uint64_t below = 0;
-    size_t n;
-    int r = 0;
+    size_t n = READ_AT_ONCE;
 
-    while (r == 0 && last > 0) {
+    while (left > 0 && n == READ_AT_ONCE) {
         n = decisions_read(recorder->decisions, below, batch, READ_AT_ONCE);
-        if (n == 0)
-            break;
-        below = batch[n - 1].past->id;
-        r = take(recorder, batch, n, &last);
+        for (size_t i = 0; i < n; i++) {
+            FoundDecision *found = left > 0 ? VEC_PUSH(&recorder->found, recorder->arena) : NULL;
+            Verb verb = batch[i].past->verb;
+
+            below = batch[i].past->id;
+            if (!found) {
+                left = 0;
+                found_done(&batch[i]);
+                continue;
+            }
+            *found = batch[i];
+            left -= verb == VERB_FILTER || verb == VERB_PRIORITIZE;
+        }
     }
-    return r;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------
- */
+/* --- nodes -------------------------------------------------------------------------------- */
 
 static Places *find_places(Recorder *recorder, const Outcomes *outcomes) {
     const NodeNumbers *numbers = outcomes_numbers(outcomes);
     Places *places;
 
-    for (size_t i = 0; i < recorder->rolls.n; i++)
-        if (recorder->rolls.items[i].numbers == numbers)
-            return &recorder->rolls.items[i];
-    places = VEC_PUSH(&recorder->rolls, recorder->arena);
-    if (!places)
-        return NULL;
-    *places = (Places){
-        .numbers = numbers,
-        .names = decisions_names(recorder->decisions, outcomes, recorder->arena),
-    };
+    for (size_t i = 0; i < recorder->places.n; i++)
+        if (recorder->places.items[i].numbers == numbers)
+            return &recorder->places.items[i];
+    places = VEC_PUSH(&recorder->places, recorder->arena);
+    if (places)
+        *places = (Places){
+            .numbers = numbers,
+            .names = decisions_names(recorder->decisions, outcomes, recorder->arena),
+        };
     return places;
 }
 
-/* How many a numbers has is known under its lock only, and it may have more by now. */
+/* How many numbers there are is known under the lock only, and there may be more by now. */
 static bool reserve(Places *places, uint32_t number, Arena *arena) {
     size_t size = 2 * (size_t)number;
     uint32_t *of;
@@ -150,187 +133,150 @@ static RecordedNode node_of(Outcome outcome, const uint16_t *rules) {
     };
 }
 
-static int record_nodes(
-    Recorder *recorder, const FoundDecision *found, const uint16_t *rules, RecordedDecision *into) {
-    const Outcomes *outcomes = found->outcomes;
+static void record_nodes(
+    Recorder *recorder, const Outcomes *outcomes, const uint16_t *rules, RecordedDecision *into) {
     RecordedNode *nodes = ARENA_RAW(recorder->arena, RecordedNode, count_nodes(outcomes));
     Places *places = find_places(recorder, outcomes);
-    size_t n = 0;
+    bool is_ready = nodes && places && places->names;
 
-    if (!nodes || !places || !places->names)
-        return -ENOMEM;
-    for (size_t i = 0; i < outcomes_size(outcomes); i++) {
+    for (size_t i = 0; is_ready && i < outcomes_size(outcomes); i++) {
         uint32_t number;
         Outcome outcome = outcomes_at(outcomes, i, &number);
 
         if (outcome.kind == OUTCOME_NOT_ASKED)
             continue;
-        nodes[n] = node_of(outcome, rules);
-        nodes[n].name = place_of(recorder, places, number);
-        if (nodes[n++].name == UINT32_MAX)
-            return -ENOMEM;
+        nodes[into->n_nodes] = node_of(outcome, rules);
+        nodes[into->n_nodes++].name = place_of(recorder, places, number);
     }
     into->nodes = nodes;
-    into->n_nodes = n;
-    return 0;
 }
 
-/* --- one decision ----------------------------------------------------------------------------- */
+/* --- one decision ------------------------------------------------------------------------- */
 
-/* An empty text needs no memory. */
-static bool copy(Arena *arena, Str *text) {
-    *text = str_is_empty(*text) ? STR_NULL : arena_copy(arena, *text);
-    return text->ptr || text->len == 0;
+static Str copy(Recorder *recorder, Str text) {
+    return str_is_empty(text) ? STR_NULL : arena_copy(recorder->arena, text);
 }
 
-static bool copy_rule(Arena *arena, const RuleName *note, RecordedRule *ret) {
-    *ret = (RecordedRule){.policy = note->policy, .name = note->name, .reason = note->reason};
-    return copy(arena, &ret->policy) && copy(arena, &ret->name) && copy(arena, &ret->reason);
-}
-
-/* Those that rejected a node; through @ret_places where each that spoke is among them. */
-static int record_rules(
+/* The rules that rejected a node; through @ret_places the place of each rule of @past in these. */
+static void record_rules(
     Recorder *recorder, const PastDecision *past, uint16_t *ret_places, RecordedDecision *into) {
     RecordedRule *rules = ARENA_RAW(recorder->arena, RecordedRule, past->n_rules);
-    size_t n = 0;
 
-    if (!rules)
-        return -ENOMEM;
-    for (size_t i = 0; i < past->n_rules; i++) {
+    for (size_t i = 0; rules && i < past->n_rules; i++) {
+        const RuleName *rule = past_rule(past, i);
         bool has_rejected = past->rules[i].rejected > 0;
 
-        ret_places[i] = has_rejected ? (uint16_t)n : RECORDED_NO_RULE;
-        if (has_rejected && !copy_rule(recorder->arena, past_rule(past, i), &rules[n++]))
-            return -ENOMEM;
+        ret_places[i] = has_rejected ? (uint16_t)into->n_rules : RECORDED_NO_RULE;
+        if (has_rejected)
+            rules[into->n_rules++] = (RecordedRule){
+                .policy = copy(recorder, rule->policy),
+                .name = copy(recorder, rule->name),
+                .reason = copy(recorder, rule->reason),
+            };
     }
     into->rules = rules;
-    into->n_rules = n;
-    return 0;
 }
 
-static int record_headline(Recorder *recorder, const PastDecision *past, RecordedDecision *into) {
+/* The text of found[@i]: the copy that an older decision has, or a new one. */
+static Str record_pod(Recorder *recorder, size_t i, const RecordedDecision *into) {
+    const FoundDecision *found = &recorder->found.items[i];
+
+    if (!found->pod_text)
+        return STR_NULL;
+    for (size_t back = 1; back <= LOOK_BACK && i + back < recorder->found.n; back++)
+        if (found[back].pod_text == found->pod_text)
+            return into[-(ptrdiff_t)back].pod_text;
+    return arena_copy(recorder->arena, pod_text_str(found->pod_text));
+}
+
+/* The reference that was found becomes the recording's, once. */
+static const SavedView *record_saved_view(Recorder *recorder, FoundDecision *found) {
+    SavedView *saved_view = found->saved_view;
+    size_t n = recorder->n_saved_views;
+
+    for (size_t back = 1; saved_view && back <= LOOK_BACK && back <= n; back++)
+        if (recorder->saved_views[n - back] == saved_view)
+            return saved_view;
+    if (saved_view)
+        recorder->saved_views[recorder->n_saved_views++] = TAKE_PTR(found->saved_view);
+    return saved_view;
+}
+
+static void record_one(Recorder *recorder, size_t i, RecordedDecision *into) {
+    FoundDecision *found = &recorder->found.items[i];
+    const PastDecision *past = found->past;
+    uint16_t places[PROGRAM_FILTERS_MAX];
+
     *into = (RecordedDecision){
         .id = past->id,
         .verb = past->verb,
         .now_nsec = past->at_nsec,
         .duration_nsec = past->duration_nsec,
-        .pod_namespace = past->pod_namespace,
-        .pod_name = past->pod_name,
-        .pod_uid = past->pod_uid,
-        .target = past->node,
-        .error = past->error,
+        .pod_namespace = copy(recorder, past->pod_namespace),
+        .pod_name = copy(recorder, past->pod_name),
+        .pod_uid = copy(recorder, past->pod_uid),
+        .target = copy(recorder, past->node),
+        .error = copy(recorder, past->error),
         .policy = past->rule_names->digest,
         .had_names = past->had_names,
-        .is_late = past->summary.n_late > 0 || past->summary.n_unjudged > 0,
+        .is_late = past->summary.n_unjudged > 0,
         .is_exempt = past->is_exempt,
         .n_in = past->summary.n_in,
         .n_out = past->summary.n_out,
+        .pod_text = record_pod(recorder, i, into),
+        .saved_view = record_saved_view(recorder, found),
     };
-    if (!copy(recorder->arena, &into->pod_namespace) || !copy(recorder->arena, &into->pod_name) ||
-        !copy(recorder->arena, &into->pod_uid) || !copy(recorder->arena, &into->target) ||
-        !copy(recorder->arena, &into->error))
-        return -ENOMEM;
-    return 0;
+    record_rules(recorder, past, places, into);
+    if (found->outcomes && into->rules)
+        record_nodes(recorder, found->outcomes, places, into);
 }
 
-/* The text of found[@i]: a copy that an older decision has, or a new one. */
-static int record_pod(Recorder *recorder, size_t i, RecordedDecision *into) {
-    const FoundDecision *found = &recorder->found.items[i];
+/* --- all ---------------------------------------------------------------------------------- */
 
-    if (!found->pod_text)
-        return 0;
-    for (size_t back = 1; back <= LOOK_BACK && i + back < recorder->found.n; back++)
-        if (found[back].pod_text == found->pod_text) {
-            into->pod_text = into[-(ptrdiff_t)back].pod_text;
-            return 0;
-        }
-    into->pod_text = arena_copy(recorder->arena, pod_text_str(found->pod_text));
-    return into->pod_text.ptr ? 0 : -ENOMEM;
-}
-
-/* The reference that was found becomes the recording's, once. */
-static void record_scene(Recorder *recorder, FoundDecision *found, RecordedDecision *into) {
-    size_t n = recorder->n_saved_views;
-
-    if (!found->saved_view)
-        return;
-    into->saved_view = found->saved_view;
-    for (size_t back = 1; back <= LOOK_BACK && back <= n; back++)
-        if (recorder->saved_views[n - back] == found->saved_view)
-            return;
-    recorder->saved_views[recorder->n_saved_views++] = TAKE_PTR(found->saved_view);
-}
-
-static int record_one(Recorder *recorder, size_t i, RecordedDecision *into) {
-    FoundDecision *found = &recorder->found.items[i];
-    uint16_t places[PROGRAM_FILTERS_MAX];
-    int r = record_headline(recorder, found->past, into);
-
-    if (r == 0)
-        r = record_rules(recorder, found->past, places, into);
-    if (r == 0 && found->outcomes)
-        r = record_nodes(recorder, found, places, into);
-    if (r == 0)
-        r = record_pod(recorder, i, into);
-    if (r == 0)
-        record_scene(recorder, found, into);
-    return r;
-}
-
-/* --- all -------------------------------------------------------------------------------------- */
-
-static int record_all(Recorder *recorder) {
+/* Records the decisions that were found, and gives their references back. */
+static int finish(Recorder *recorder, Recording *ret) {
     size_t n = recorder->found.n;
-    int r = 0;
+    bool has_failed;
 
     recorder->made = ARENA_ARRAY(recorder->arena, RecordedDecision, n);
     recorder->saved_views = ARENA_ARRAY(recorder->arena, SavedView *, n);
-    if (!recorder->made || !recorder->saved_views)
-        return -ENOMEM;
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = record_one(recorder, n - 1 - i, &recorder->made[i]);
-    return r;
-}
-
-/* What was taken, which is given back, unless @r is an error already. */
-static int finish(Recorder *recorder, int r, Recording *ret) {
-    if (r == 0)
-        r = record_all(recorder);
+    for (size_t i = 0; recorder->made && recorder->saved_views && i < n; i++)
+        record_one(recorder, n - 1 - i, &recorder->made[i]);
     *ret = (Recording){
         .decisions = recorder->made,
-        .n = recorder->found.n,
+        .n = n,
         .names = recorder->names.strings.items,
         .n_names = recorder->names.strings.n,
         .saved_views = recorder->saved_views,
         .n_saved_views = recorder->n_saved_views,
     };
-    give_back(recorder->found.items, recorder->found.n);
-    if (r < 0)
+    for (size_t i = 0; i < n; i++)
+        found_done(&recorder->found.items[i]);
+    has_failed = arena_has_failed(recorder->arena);
+    if (has_failed)
         recording_done(ret);
-    return r;
+    return has_failed ? -ENOMEM : 0;
 }
 
 int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording *ret) {
     Recorder recorder = {.decisions = decisions, .arena = arena, .names = INTERN_INIT_IN(arena)};
 
-    *ret = (Recording){0};
-    (void)decisions_remove_secrets(decisions); /* what goes into an arena is not wiped */
-    return finish(&recorder, take_all(&recorder, last), ret);
+    (void)decisions_remove_secrets(decisions); /* texts in an arena are not wiped */
+    take_all(&recorder, last);
+    return finish(&recorder, ret);
 }
 
 int decisions_record_one(Decisions *decisions, uint64_t id, Arena *arena, Recording *ret) {
     Recorder recorder = {.decisions = decisions, .arena = arena, .names = INTERN_INIT_IN(arena)};
     FoundDecision found, *kept;
 
-    *ret = (Recording){0};
     (void)decisions_remove_secrets(decisions);
-    if (!decisions_find(decisions, id, &found))
-        return 0;
-    kept = VEC_PUSH(&recorder.found, arena);
-    if (!kept) {
-        found_done(&found);
-        return -ENOMEM;
+    if (decisions_find(decisions, id, &found)) {
+        kept = VEC_PUSH(&recorder.found, arena);
+        if (kept)
+            *kept = found;
+        else
+            found_done(&found);
     }
-    *kept = found;
-    return finish(&recorder, 0, ret);
+    return finish(&recorder, ret);
 }

@@ -1,3 +1,5 @@
+/* Copies the names of a program's filters into one block. */
+
 #include "history/rule-names.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* A list of saved views by age, each counted by what the next one does not share. */
+
 #include "history/saved-views.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Makes and exchanges the view in force. */
+
 #include "live/current.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Puts together what is known of a gauge: its poll, its source, its coverage. */
+
 #include "live/gauge-state.h"
 
 #include "load/source.h"

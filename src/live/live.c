@@ -1,3 +1,5 @@
+/* Connects the watched cluster with the verbs: binds, wake-ups, bypasses, Events. */
+
 #include "live/live.h"
 #include "live/current.h"
 

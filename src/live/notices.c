@@ -1,3 +1,5 @@
+/* Log lines for what the watcher of the cluster reports. */
+
 #include "live/notices.h"
 
 #include "base/log.h"

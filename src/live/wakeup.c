@@ -1,3 +1,5 @@
+/* Finds nodes that a rule rejected and lets pass now, and marks them within limits. */
+
 #include "live/wakeup.h"
 
 #include <stdlib.h>

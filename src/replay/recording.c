@@ -1,3 +1,5 @@
+/* Writes the request of a recorded decision again, and tells why some cannot be replayed. */
+
 #include "replay/recording.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Restores the view of a past decision and explains it. */
+
 #include "replay/replayed-decision.h"
 
 #include <errno.h>

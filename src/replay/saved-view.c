@@ -1,3 +1,5 @@
+/* Saves what a view is made of, counts what that takes, and restores the view. */
+
 #include "replay/saved-view.h"
 
 #include <errno.h>
