@@ -1,4 +1,4 @@
-/* Objects as strangers may see them: each list copied, each text of it shown as it may be. */
+/* Anonymized copies of nodes and pods. */
 
 #include "bundle/anonymous-internal.h"
 
@@ -175,7 +175,7 @@ const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
     return shown;
 }
 
-/* --- for who writes ---------------------------------------------------------------------- */
+/* --- for writers ------------------------------------------------------------------------- */
 
 static const Node *mask_node(void *context, const Node *node) {
     return anonymous_node(context, node);

@@ -278,7 +278,7 @@ Str anonymous_kind(Anonymous *a, Str kind) {
     return anonymous_is_listed(kind, kinds) ? kind : anonymous_name(a, kind);
 }
 
-/* A name that ends in what tells its workload keeps that end, shown as it is elsewhere. */
+/* A name that begins with its workload keeps that shape: both parts are shown as elsewhere. */
 Str anonymous_owner(Anonymous *a, const Pod *pod) {
     WorkloadName workload;
     Str name = pod->owner_name, end;

@@ -14,8 +14,8 @@
  *     of a ReplicaSet, NAME-MINUTES of a Job
  *
  * Rules that take strings apart (startsWith, matches, …) or order them may decide otherwise:
- * anonymous_functions() lists those that policies call. Amounts, times, the order of rows and who
- * is where can still tell a cluster that somebody knows.
+ * anonymous_functions() lists those that policies call. Amounts, times, the order of rows and the
+ * placement of pods may still identify a cluster.
  *
  * Threads: one at a time.
  */
@@ -33,7 +33,7 @@
 
 typedef struct Anonymous Anonymous;
 
-/* Without the salt nobody can try names out. NULL when out of memory. */
+/* Without the salt names cannot be guessed by trying. NULL when out of memory. */
 Anonymous *anonymous_new(const PolicySource *policies, size_t n_policies, const uint64_t salt[2]);
 Anonymous *anonymous_free(Anonymous *anonymous); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Anonymous *, anonymous_free)
@@ -52,7 +52,7 @@ const Node *anonymous_node(Anonymous *anonymous, const Node *node);
 const Pod *anonymous_pod(
     Anonymous *anonymous, const Pod *pod); /* with its details, if it has any */
 
-/* The same for who writes objects. */
+/* The same for writers of objects. */
 ObjectMask anonymous_mask(Anonymous *anonymous);
 
 /* The functions that expressions of @program's policies call and that read texts (cel/library.h),

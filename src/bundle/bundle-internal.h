@@ -1,6 +1,6 @@
 #pragma once
 
-/* Bundle, from the inside: what the files that write one share, and those that read one. */
+/* Shared by the files that write and read bundles. */
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -18,7 +18,7 @@
 /* A line: an object, a saved view's changes, or a decision with its nodes. */
 #define BUNDLE_LINE_MAX ((size_t)1024 * 1024 * 1024)
 
-/* What a stranger's file may have of each. */
+/* Ceilings: a bundle may come from anywhere. */
 #define BUNDLE_POLICIES_MAX 256u
 #define BUNDLE_SCENES_MAX 1000000u
 #define BUNDLE_DECISIONS_MAX 1000000u

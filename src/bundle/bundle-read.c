@@ -1,6 +1,6 @@
 /*
- * A file from a stranger: unpacked within a ceiling, its files found by name, each read to its end.
- * What is wrong is said with the file and the line.
+ * Reads a bundle that is not trusted: unpacked within a ceiling, its files found by name, each read
+ * to its end. Errors name the file and the line.
  */
 
 #include <errno.h>

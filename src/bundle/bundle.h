@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Bundle: what a berth knew and decided, in one file for somebody else.
+ * Bundle: decisions and everything they depended on, in one file, for sharing.
  *
  * A .tar.gz that can be opened by hand:
  *
@@ -15,8 +15,8 @@
  *   berth-bundle/metrics.txt, status.json, sources.json, changes.json   the pages of that name
  *
  * Nothing secret is in it: of a pod only what policies can read is written, environment and volumes
- * are not. Reading is for files of strangers: every part has a ceiling, and what is wrong is said
- * with its place.
+ * are not. Files are not trusted when read: every part has a ceiling, and errors name
+ * the place.
  */
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * Gzip: bytes made smaller, and back (RFC 1952, by zlib).
  *
  * A gzip file is a row of members that are read as one. What is not known before (the size of a
- * file that is still to be written, which its head must tell) can so be made small before its head
+ * file that is still to be written, which its head contains) can so be compressed before its head
  * is.
  */
 

@@ -1,6 +1,6 @@
 /*
- * The head of a file, which tells its size, comes before the content, which is made smaller as it
- * comes: each is a gzip member of its own (bundle/gzip.h), the content's waits until it is whole.
+ * The head of a file contains its size and precedes the content, which is compressed while it is
+ * written: each is a gzip member of its own (bundle/gzip.h), the content's waits until it is whole.
  */
 
 #include "bundle/pack.h"

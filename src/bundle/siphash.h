@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * SipHash-2-4: a keyed hash that tells nothing of its key, however many hashes are seen (Aumasson
- * and Bernstein, 2012). For names that are handed to strangers; tables have base/hash.h.
+ * SipHash-2-4: a keyed hash that reveals nothing of its key, however many hashes are seen (Aumasson
+ * and Bernstein, 2012). For names in anonymized bundles; tables have base/hash.h.
  */
 
 #include <stdint.h>

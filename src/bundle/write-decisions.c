@@ -38,7 +38,7 @@ static bool write_pod(BundleWrite *write, Str text, const char *digest, Arena *a
         return false;
     }
     writer = bundle_line(write);
-    if (!write->anonymous) /* who has the text could find it by that */
+    if (!write->anonymous) /* the digest would identify a known text */
         json_write_member(&writer, STR("digest"), str_from_c(digest));
     json_write_key(&writer, STR("pod"));
     object_write_pod(&writer, shown, shown->node_name);

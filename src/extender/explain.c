@@ -1,5 +1,5 @@
 /*
- * The whole input first, over all nodes: who passes, in which order. Then each rule alone, over
+ * The whole input first, over all nodes: which pass, in which order. Then each rule alone, over
  * all nodes. Scores are those that prioritize would give: over the nodes that go back to
  * kube-scheduler, since normalize looks at the candidates; ranks are those by which nodes are
  * left out, over all that pass.
@@ -20,7 +20,7 @@
 
 struct Explainer {
     const View *view;
-    JudgeInput input; /* over all nodes that are asked about */
+    JudgeInput input; /* over all candidate nodes */
     Judge *judge;
     Arena *arena;
     Explanation *result;
@@ -186,7 +186,7 @@ static Str tell_failure(Explainer *x, const Expression *expression, uint32_t row
     return tell_error(x, expression, judge_error(x->judge, expression, row, x->arena));
 }
 
-/* Which value met which limit, as the rule tells it. */
+/* The message of the rule: which value met which limit. */
 static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state) {
     uint32_t row = x->input.rows[i];
     CelValue value;
@@ -456,7 +456,7 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
         r = find_scores(x);
     if (r == 0)
         find_score_errors(x);
-    x->result = NULL; /* the caller's, who may move it */
+    x->result = NULL; /* the caller's: it may be moved */
     return r;
 }
 

@@ -26,8 +26,8 @@ typedef struct FailedRule {
     const Filter *filter;
     bool is_error;   /* its expression failed, and onError is reject */
     bool is_missing; /* it failed since a metric is absent, and onMissing is reject */
-    Str detail;      /* which value against which limit: "cpu: 100m would remain free, 500m required";
-                        or the error; or which metric is missing. Empty: the rule has no message */
+    Str detail; /* which value against which limit: "cpu: 100m would remain free, 500m required";
+                   or the error; or which metric is missing. Empty: the rule has no message */
 } FailedRule;
 
 /* What a score rule gives a node. */
@@ -56,7 +56,7 @@ typedef struct NodeExplanation {
     bool is_scored;      /* it passes, and score rules apply */
     uint32_t rank;       /* among those that pass, from 1, by score; of equals the first; or 0 */
     double score;        /* 0..100 */
-    unsigned wire_score; /* what kube-scheduler is told */
+    unsigned wire_score; /* as sent to kube-scheduler */
     ScorePart *parts;    /* by Explanation.scores */
 } NodeExplanation;
 

@@ -2,7 +2,7 @@
  * preempt: which of the nodes that eviction could free are worth freeing?
  *
  * Those that every filter lets pass once the victims are gone. A node that berth would
- * still reject is dropped: evicting pods there helps nobody. So is one without victims,
+ * still reject is dropped: evicting pods there does not help. So is one without victims,
  * which kube-scheduler takes as an error, and one that berth does not know. The rest goes
  * back in the Meta form, whichever form came, with victims, their order and the count of
  * disruption budgets as they were; berth adds no victim. Nothing in the reply is ever null:
@@ -16,7 +16,7 @@
 
 #define PREEMPT_REPLY_MAX ((size_t)64 * 1024 * 1024)
 
-/* The UID between the quotes. One with escapes is nobody's, so it evicts nobody. */
+/* The UID between the quotes. No pod has a UID with escapes, so such a one evicts none. */
 static Str bare_uid(Str literal) {
     return str_of(literal.ptr + 1, literal.len - 2);
 }
@@ -44,7 +44,7 @@ static int collect_gone(
     return 0;
 }
 
-/* Opens a judge who sees the cluster without the victims. */
+/* Opens a judge over the cluster without the victims. */
 static int open_judge(const View *view, const RequestTime *time, const PreemptArgs *args,
     const uint32_t *rows, Arena *arena, Judge **ret) {
     NodeSet node_set = {.table = view->table, .facts = &view->facts};

@@ -213,7 +213,7 @@ int view_measure(const View *view, const RequestTime *time, const NodeTable *bef
     loads = ARENA_NEW(arena, Loads);
     if (!loads)
         return -ENOMEM;
-    if (time && !view->snapshot) /* nobody makes a new view when annotations grow old */
+    if (time && !view->snapshot) /* no new view comes when annotations expire */
         input.now_nsec = time->now_nsec;
     r = loads_build(&input, table, &known, arena, loads);
     table->loads = loads;

@@ -31,7 +31,7 @@
 typedef struct View {
     Ref ref;
     Snapshot *snapshot;  /* NULL: berth has no cluster of its own ... */
-    bool awaits_cluster; /* ... yet: it is being listed. Set by who makes the view, at once */
+    bool awaits_cluster; /* ... yet: it is being listed. Set by the maker of the view, at once */
     uint64_t generation; /* grows by one with each new cluster. Set like the above */
     Program *program;
     const CelZones *zones;        /* for expressions that name one; may be NULL, lives longer */

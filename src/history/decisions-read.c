@@ -1,6 +1,5 @@
 /*
- * References to what is remembered are taken under the lock, a few at a time; whoever has them
- * reads without it.
+ * References are taken under the lock, a few at a time; reading happens without it.
  */
 
 #include "history/decisions-internal.h"

@@ -52,8 +52,8 @@ Decisions *decisions_new(size_t max, size_t bytes_max);
 Decisions *decisions_free(Decisions *decisions); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Decisions *, decisions_free)
 
-/* A verb has been answered from @view. times.at_nsec is the time that rules were told. @decisions
- * NULL: none are kept. */
+/* A verb has been answered from @view. times.at_nsec is the time that rules were evaluated at.
+ * @decisions NULL: none are kept. */
 void decisions_note(
     Decisions *decisions, const View *view, Verb verb, const Decision *decision, PastTimes times);
 
@@ -70,7 +70,7 @@ void found_done(FoundDecision *found); /* takes a zeroed one */
 /* Up to @n of those with an id below @below, the newest first; 0: of all. Returns how many. */
 size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, size_t n);
 
-/* The same without the details, for who walks over all of them: references to headlines, to be
+/* The same without the details, to walk over all of them: references to headlines, to be
  * given back with past_unref(). */
 size_t decisions_headlines(Decisions *decisions, uint64_t below, PastDecision **ret, size_t n);
 

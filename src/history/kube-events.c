@@ -142,7 +142,7 @@ static void write_causes(const Causes *causes, Buf *out) {
         buf_printf(out, ", %zu for other reasons", causes->n_others);
 }
 
-/* The command that tells more is always whole; causes have the room that is left. */
+/* The command is always whole; causes have the room that is left. */
 static void write_filter_note(const View *view, const Decision *decision, Buf *out) {
     _cleanup_(buf_done) Buf why = BUF_INIT(NOTE_MAX);
     _cleanup_(buf_done) Buf command = BUF_INIT(NOTE_MAX);

@@ -241,7 +241,7 @@ Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number) {
 
     *ret_number = outcomes->numbers ? outcomes->numbers[i] : (uint32_t)i + 1;
     if (*ret_number == NODE_NUMBER_NONE)
-        kind = OUTCOME_NOT_ASKED; /* it was, but who it is cannot be told */
+        kind = OUTCOME_NOT_ASKED; /* it was, but its name is not known */
     return (Outcome){
         .kind = kind,
         .rule = code < CODE_REJECTED ? code : OUTCOME_NO_RULE,

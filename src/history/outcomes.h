@@ -34,8 +34,8 @@ typedef enum OutcomeKind {
 /* "passed", "rejected", "unknown", "narrowed", "late", "scored", "not-asked". */
 const char *outcome_name(OutcomeKind kind);
 
-/* Rules of one decision that are told apart; nodes that others reject are rejected, by
- * nobody in particular. */
+/* Rules of one decision that are told apart; nodes that others reject are rejected without
+ * a rule. */
 #define OUTCOMES_RULES_MAX 240u
 #define OUTCOME_NO_RULE UINT8_MAX
 
@@ -68,7 +68,7 @@ DEFINE_CLEANUP(Outcomes *, outcomes_unref)
 NodeNumbers *outcomes_numbers(const Outcomes *outcomes); /* borrowed */
 size_t outcomes_bytes(const Outcomes *outcomes);
 
-/* Entries are below this; some may be of nodes that were not asked about. */
+/* Entries are below this; some may be of nodes that were no candidates. */
 size_t outcomes_size(const Outcomes *outcomes);
 
 /* Entry @i, without its rank, and through @ret_number whose it is. */

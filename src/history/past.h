@@ -3,9 +3,9 @@
 /*
  * PastDecision: the headline of one answer, as it is remembered.
  *
- * Who was asked about, when, how many nodes passed, which rules spoke. It does not change
- * and refers to nothing of the request or the policy. What became of each node is beside
- * it (history/outcomes.h), for as long as there is room.
+ * The pod, the time, the numbers of nodes by outcome, the rules that rejected some. It does not
+ * change and refers to nothing of the request or the policy. What became of each node is beside it
+ * (history/outcomes.h), for as long as there is room.
  *
  * Threads: reference and read from any.
  */
@@ -40,7 +40,7 @@ typedef struct PastDecision {
     Ref ref;
     uint64_t id; /* grows by one with every decision, from 1 */
     Verb verb;
-    int64_t at_nsec;       /* since 1970: the time that rules were told */
+    int64_t at_nsec;       /* since 1970: the time that rules were evaluated at */
     int64_t duration_nsec; /* what answering took; -1: not known */
 
     Str pod_namespace, pod_name, pod_uid;

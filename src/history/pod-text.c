@@ -57,7 +57,7 @@ static PodText **slot_of(PodTexts *texts, Digest digest) {
     return &texts->slots[digest.low % POD_TEXTS_SLOTS];
 }
 
-/* Two texts with one digest can be made: who wants to have one pod shown for another must not. */
+/* Two texts with one digest can be crafted: one pod must not be shown for another. */
 static bool says(const PodText *text, Str wanted, Digest digest) {
     return digest_equal(text->digest, digest) && str_eq(pod_text_str(text), wanted);
 }
@@ -79,7 +79,7 @@ PodText *pod_texts_put(PodTexts *texts, PodText *reduced) {
 
     if (!*slot || !says(*slot, pod_text_str(reduced), reduced->digest))
         *slot = reduced;
-    (*slot)->is_raw = false; /* who sends no more than that has no secrets in it */
+    (*slot)->is_raw = false; /* a text that says no more than that has no secrets */
     return pod_text_ref(*slot);
 }
 

@@ -52,7 +52,7 @@ static inline size_t pod_text_bytes(const PodText *text) {
 #define POD_TEXTS_SLOTS 1024u
 
 typedef struct PodTexts {
-    PodText *slots[POD_TEXTS_SLOTS]; /* by digest; borrowed from who uses them */
+    PodText *slots[POD_TEXTS_SLOTS]; /* by digest; borrowed from the decisions that use them */
 } PodTexts;
 
 /* The one that says @text, whose digest is @digest: a reference. New ones are raw and have no

@@ -48,7 +48,7 @@ static void count(SavedViews *saved_views, SavedViewEntry *kept, size_t bytes) {
     kept->bytes = bytes;
 }
 
-/* Nobody has @program any more: those who read a saved view meanwhile keep it as it was. What they
+/* Takes @program from all saved views; readers of a saved view keep it as it was. What they
  * had from the program is copied once, for the newest of them, which goes last. */
 static void forget_program(SavedViews *saved_views, const Program *program) {
     SavedView *first = NULL;

@@ -46,7 +46,7 @@ typedef struct SavedViews {
 } SavedViews;
 
 void saved_views_init(SavedViews *saved_views, size_t programs_bytes_max);
-void saved_views_done(SavedViews *saved_views); /* nobody may use one any more */
+void saved_views_done(SavedViews *saved_views); /* none may be in use */
 
 /* The saved view of @view, with one more user. NULL when out of memory. */
 SavedViewEntry *saved_views_use(SavedViews *saved_views, const View *view) MUST_CHECK;

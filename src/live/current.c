@@ -54,7 +54,7 @@ static int make_view(Current *current, const View *before, const ViewChange *cha
     return 0;
 }
 
-/* With publish_lock: only who holds it puts another view in its place. */
+/* With publish_lock: only its holder exchanges the view. */
 static int change_view(Current *current, const ViewChange *change) {
     _cleanup_(view_unrefp) View *before = view_ref(current->view);
     View *view = NULL;
@@ -95,7 +95,7 @@ int current_refresh(Current *current, int64_t now_nsec) {
         !loads_clock_was_set(&view->loads, clock_wall_nsec(), clock_monotonic_nsec()))
         return 0;
     (void)pthread_mutex_lock(&current->publish_lock);
-    if (current->view == view) /* else somebody was faster */
+    if (current->view == view) /* else another thread was faster */
         r = change_view(current, &(ViewChange){0});
     (void)pthread_mutex_unlock(&current->publish_lock);
     return r;

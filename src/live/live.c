@@ -34,7 +34,7 @@ struct Live {
     const char *lease_namespace, *lease_name; /* as in WatcherOptions */
 };
 
-/* A bind under way: what was asked, by whom, and what the watcher needs for it. */
+/* A bind under way: the request, and what the watcher needs for it. */
 typedef struct Bind {
     BindJob job; /* first: the watcher hands it back */
     Live *live;
@@ -49,7 +49,7 @@ bool live_is_wanted(const LiveOptions *options) {
     return options->kubeconfig || options->is_in_cluster;
 }
 
-/* --- what the watcher tells ----------------------------------------------------------- */
+/* --- callbacks of the watcher --------------------------------------------------------- */
 
 static bool publish(void *context, Snapshot *snapshot) {
     Live *live = context;
@@ -62,7 +62,7 @@ static bool publish(void *context, Snapshot *snapshot) {
     return true;
 }
 
-/* A pod got its node: it waits no more. Were we asked? */
+/* A pod got its node: it is not parked any more. Did it bypass berth? */
 static void pod_bound(void *context, const Pod *pod) {
     Live *live = context;
 
@@ -141,7 +141,7 @@ static const char *find_passed(
     case 0:
         return NULL;
     case PASSED_E_UNKNOWN:
-        return "berth: refused: no filter has asked about this pod; it will be asked again";
+        return "berth: refused: no filter request named this pod; it will be tried again";
     case PASSED_E_NODE:
         return "berth: refused: this node did not pass the filter for this pod";
     default:

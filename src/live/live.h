@@ -6,14 +6,13 @@
  * The ClusterWatcher (src/kube) keeps a copy of the cluster and posts Bindings; this connects it
  * with the verbs. What it adds:
  *
- *   filter   is remembered: who was asked about, and with bind, which nodes passed
  *   bind     only for pairs of pod and node that passed a filter a short while ago, and
  *            judged once more with everything that was bound since; the connection waits
  *            without holding up a worker
  *   wake-up  when a node that a rule rejected would pass now, it is marked, so that
  *            kube-scheduler tries again the pods it has parked because of us
  *   bypass   pods that a scheduler which lists us bound without asking are counted
- *   events   what a person should hear of is told as Kubernetes Events, if that is wanted
+ *   events   Kubernetes Events, if they are wanted (history/kube-events.h)
  *
  * Threads: functions are for any thread unless they say otherwise.
  */

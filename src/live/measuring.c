@@ -132,7 +132,7 @@ size_t measuring_n_sources(Measuring *measuring) {
     return n;
 }
 
-/* --- what the poller tells ------------------------------------------------------------------ */
+/* --- callbacks of the poller ---------------------------------------------------------------- */
 
 static Snapshot *snapshot_of(void *context) {
     Measuring *measuring = context;

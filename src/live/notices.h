@@ -1,6 +1,6 @@
 #pragma once
 
-/* Notices: what the watcher has to tell, as lines of the log. */
+/* Notices: the reports of the watcher as log lines. */
 
 #include "kube/cluster-watcher.h"
 

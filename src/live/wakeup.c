@@ -80,7 +80,7 @@ static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch,
     touch(context, node);
 }
 
-/* Whether there may be somebody to wake. Else a debt is nobody's. */
+/* Whether there may be a parked pod. Else no node is owed. */
 static bool has_sleepers(Wakeup *wakeup, int64_t now_nsec) {
     if (recent_pods_has_parked(wakeup->recent, now_nsec))
         return true;
@@ -98,7 +98,7 @@ void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *con
     mark(wakeup, str_of(node, len), now_nsec, touch, context);
 }
 
-/* --- who has turned ---------------------------------------------------------------------- */
+/* --- which nodes turned------------------------------------------------------------------- */
 
 /* Whether what filter @filter asks of the node alone has become true. */
 static bool has_come_true(

@@ -9,13 +9,13 @@
  * which is a change (docs/bind-and-replicas.md, Wake-up).
  *
  * Only while a pod may be parked because of us (history/recent-pods.h): a load that hovers at a
- * threshold makes its rule change its mind again and again, and mostly nobody waits for that.
+ * threshold makes its rule change its mind again and again, and mostly no pod is pending for that.
  *
  * Two limits keep a flapping rule from flooding the API server: a node is marked at most
  * once in WAKEUP_NODE_SEC, and at most WAKEUP_BURST nodes at once, refilled at
  * WAKEUP_PER_SEC. Of what is over, one node stays owed and is marked as soon as the limits
  * allow: a pod that was parked after the last mark must not be forgotten, and mostly one
- * marked node wakes them all. When nobody is parked any more nothing is owed.
+ * marked node wakes them all. Without parked pods nothing is owed.
  *
  * Threads: one at a time.
  */
@@ -43,7 +43,7 @@ typedef void WakeupTouch(void *context, Str node);
 
 /* The view in force was @before and is @after now: calls @touch for the nodes that a filter
  * rejected then and lets pass now, as far as that does not depend on the pod. When the
- * policies are others nobody knows which pods that is good for: then one node stands for
+ * policies changed, it is not known for which pods that matters: then one node is marked for
  * all. */
 void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
     WakeupTouch *touch, void *context);

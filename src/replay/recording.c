@@ -1,4 +1,4 @@
-/* Writes the request of a recorded decision again, and tells why some cannot be replayed. */
+/* Writes the request of a recorded decision again, and says why some cannot be replayed. */
 
 #include "replay/recording.h"
 

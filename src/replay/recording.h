@@ -5,7 +5,7 @@
  *
  * What a daemon remembers (history/decisions.h) or a bundle holds (bundle/bundle.h), in one form,
  * for what-if and explanations after the fact. Oldest first. A plain value: everything lies in an
- * arena of whoever made it, but for saved views, which are counted: recording_done().
+ * arena of its maker, but for saved views, which are counted: recording_done().
  *
  * Pure. Threads: read from any.
  */
@@ -48,7 +48,7 @@ typedef struct RecordedRule {
 typedef struct RecordedDecision {
     uint64_t id;
     Verb verb;
-    int64_t now_nsec;      /* since 1970: the time that rules were told */
+    int64_t now_nsec;      /* since 1970: the time that rules were evaluated at */
     int64_t duration_nsec; /* -1: not known */
     Str pod_namespace, pod_name, pod_uid;
     Str target;                  /* bind: where to */
@@ -60,7 +60,7 @@ typedef struct RecordedDecision {
     bool is_late;   /* time was up for some nodes: no replay can be exact */
     bool is_exempt;
     size_t n_in, n_out;
-    const RecordedNode *nodes; /* those asked about, in the order of the names that berth keeps:
+    const RecordedNode *nodes; /* the candidates, in the order of the names that berth keeps:
                                   not that of the request; NULL: not kept any more */
     size_t n_nodes;
     const RecordedRule *rules; /* that rejected a node of it */

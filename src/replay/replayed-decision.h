@@ -16,7 +16,7 @@
  *
  * It says the same of a node as the answer did, with two exceptions. It is about all nodes of the
  * cluster, so that normalised scores and what narrowing left out may differ; not so where those
- * that were asked about are given. And a request that carried whole nodes is taken for one that
+ * of the request are given. And a request that carried whole nodes is taken for one that
  * named them.
  *
  * Pure. Threads: one at a time for a saved view's view; saved views are shared.
@@ -37,7 +37,7 @@
 typedef struct ReplayedDecision {
     const SavedView *saved_view;
     Str pod_text;     /* JSON, as it was sent; must live as long as what is made of it */
-    int64_t now_nsec; /* since 1970: the time that rules were told */
+    int64_t now_nsec; /* since 1970: the time that rules were evaluated at */
     const Str *nodes; /* only these, in this order; the cluster may not know some. NULL: all */
     size_t n_nodes;
 } ReplayedDecision;

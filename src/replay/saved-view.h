@@ -26,13 +26,13 @@
 
 typedef struct SavedView SavedView;
 
-/* Whoever makes one by hand (from a bundle) takes it from calloc(), with REF_ONE, references of its
+/* One that is made by hand (from a bundle) comes from calloc(), with REF_ONE, references of its
  * own and an arena, which is NULL where there are no gauges of its own: saved_view_unref() gives
  * all back. */
 struct SavedView {
     Ref ref;
     uint64_t generation;        /* of the view */
-    int64_t made_at_nsec;       /* since 1970: when the view was made, and so its ages were told */
+    int64_t made_at_nsec;       /* since 1970: when the view was made: ages are of then */
     int64_t uptime_nsec;        /* the same, monotonic */
     Snapshot *snapshot;         /* NULL: there was no cluster */
     Measurements *measurements; /* in the order of gauges; may be NULL */
@@ -54,7 +54,7 @@ DEFINE_CLEANUP(SavedView *, saved_view_unref)
  * -ENOMEM. */
 int saved_view_copy_gauges(SavedView *saved_view, const Gauge *gauges, size_t n) MUST_CHECK;
 
-/* Another one, of the same but without the program: who has the old one keeps it. Its gauges are
+/* Another one, of the same but without the program; the old one does not change. Its gauges are
  * copied, or shared with @like (NULL: none), one that was made so of the same program. NULL when
  * out of memory. */
 SavedView *saved_view_without_program(const SavedView *saved_view, SavedView *like);

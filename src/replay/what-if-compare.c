@@ -79,7 +79,7 @@ static bool is_same(const FilterPair *pair, const RecordedNode *node, uint16_t s
         return said == VERDICT_NARROWED;
     case RECORDED_UNKNOWN:
         return said == VERDICT_UNKNOWN_NODE;
-    case RECORDED_REJECTED: /* where nobody knows by whom, by anybody will do */
+    case RECORDED_REJECTED: /* without a known rule any rule is the same */
         return said < pair->tallies->program->n_filters &&
                (!has_rule(node) || is_same_rule(pair, node->rule, said));
     default:

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What the files of what-if share. what-if.h is the contract: nobody else includes this. */
+/* Shared by the files of what-if only; what-if.h is the contract. */
 
 #include <stdbool.h>
 #include <stddef.h>

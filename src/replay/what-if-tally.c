@@ -78,7 +78,7 @@ static uint32_t find_name(const Tallies *tallies, Str name) {
 
 /* --- pods ------------------------------------------------------------------------------------- */
 
-/* Who has no UID is known by name. */
+/* A pod without a UID is known by name. */
 static Str pod_key(const RecordedDecision *decision, Arena *arena) {
     if (!str_is_empty(decision->pod_uid))
         return decision->pod_uid;
@@ -131,7 +131,7 @@ static void note_row(Tallies *tallies, const PodList *pods, Str node) {
     }
 }
 
-/* Where the newest cluster shows them: who binds elsewhere than with us binds nevertheless. */
+/* Nodes of pods in the newest cluster: pods may be bound without berth. */
 static void note_cluster(Tallies *tallies) {
     const Recording *recording = tallies->recording;
     const Snapshot *snapshot = recording->n_saved_views > 0

@@ -74,7 +74,7 @@ typedef struct WhatIfReport {
     size_t n_moved;                 /* pods whose node is lost, or no longer our best */
     size_t n_pods;                  /* pods that these were about */
     bool is_whole;                  /* false: time was up; what was not reached is not in n */
-    size_t n_unmeasured;            /* metrics of the new policies that nobody had asked for */
+    size_t n_unmeasured;            /* metrics of the new policies that were not polled then */
     const WhatIfCase *cases;        /* all but equal and skipped ones, the newest first */
     size_t n_cases;                 /* at most WHAT_IF_CASES_MAX */
     const WhatIfRule *rules;        /* that say more or less than before, most first */
@@ -104,7 +104,7 @@ int what_if_run(const Recording *recording, Program *program, const WhatIfOption
  *
  *   decisions, pods, moved        numbers
  *   whole                         false: time was up, and the oldest decisions are not in it
- *   unmeasured                    metrics of the new policies that nobody had asked for
+ *   unmeasured                    metrics of the new policies that were not polled then
  *   changes                       {"equal", "nodes", "newly-rejected", "newly-passing", "reasons",
  *                                 "scores", "best", "skipped"}: how many decisions of each
  *   skippedWhy                    why one of those was skipped; absent: none was

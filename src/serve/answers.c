@@ -1,5 +1,5 @@
 /*
- * A request is a route and a body; the route says who answers. A worker takes a reference to the
+ * A request is a route and a body; the route says what answers it. A worker takes a reference to the
  * view when it begins and keeps it to the end, so what is exchanged meanwhile does not matter to
  * it.
  */
@@ -148,7 +148,7 @@ void answers_handle(void *context, const HttpRequest *request, HttpReply *reply)
         route_defer(route, answers->api, request, make_page, reply);
 }
 
-/* On loopback a browser is let in like any other program, but it may be at work for somebody else:
+/* On loopback a browser is let in like any other program, but it may act for another site:
  * for a page that posts here without asking, or for one that has made its own name mean loopback
  * and may then read what is answered. No scheduler sends an Origin. */
 static bool admit_browser(const Route *route, const HttpRequest *request, HttpReply *reply) {
@@ -164,7 +164,7 @@ static bool admit_browser(const Route *route, const HttpRequest *request, HttpRe
     return false;
 }
 
-/* Before the body is read: who may ask, and is there anything to ask here? Health
+/* Before the body is read: may this client send the request, and does the route exist? Health
  * is open to all, because a kubelet's probe has no client certificate. */
 bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Answers *answers = context;

@@ -4,7 +4,7 @@
  * Answers: what a request gets back.
  *
  * Verbs are answered from the view in force, on the server's workers, several at a time. Pages
- * (api/routes.h) are made of what the daemon's parts tell of themselves, mostly by page
+ * (api/routes.h) are made from the daemon's parts, mostly by page
  * workers. The parts are the daemon's, live longer, and are only read or counted into here.
  */
 

@@ -94,8 +94,8 @@ def asked(cluster):
 
 FORGED = {
     # name: (pod, node, other fields, error)
-    "never-asked": ("second", "blue", {}, "no filter has asked about this pod"),
-    "wrong-uid": ("first", "blue", {"PodUID": "1-2-3"}, "no filter has asked about this pod"),
+    "never-asked": ("second", "blue", {}, "no filter request named this pod"),
+    "wrong-uid": ("first", "blue", {"PodUID": "1-2-3"}, "no filter request named this pod"),
     "rejected-node": ("first", "red", {}, "did not pass the filter"),
     "other-node": ("first", "azure", {}, "did not pass the filter"),
     "no-such-node": ("first", "green", {}, "did not pass the filter"),
