@@ -34,7 +34,7 @@ static const char built_in_policy[] =
 
 typedef struct Demo {
     const DemoOptions *options;
-    DemoEnvironment environment;
+    DemoEnvironment env;
     Panel panel;
     int64_t annotated_at_nsec;
     const char *policy_path;
@@ -54,13 +54,13 @@ static int prepare_files(Demo *demo) {
 
     demo->policy_path = own ? own : demo->files.policy_path;
     return demo_files_open(
-        &demo->files, demo->environment.cluster, own ? NULL : built_in_policy, demo->error);
+        &demo->files, demo->env.cluster, own ? NULL : built_in_policy, demo->error);
 }
 
 static int write_files(Demo *demo) {
-    _cleanup_(view_unrefp) View *view = daemon_view(demo->environment.daemon);
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
 
-    return demo_files_write(&demo->files, demo->environment.cluster, view, demo->error);
+    return demo_files_write(&demo->files, demo->env.cluster, view, demo->error);
 }
 
 /* --- driving --------------------------------------------------------------------------- */
@@ -68,28 +68,28 @@ static int write_files(Demo *demo) {
 static void fill_status(Demo *demo, DemoStatus *ret) {
     *ret = (DemoStatus){
         .program = demo->options->program,
-        .url = daemon_url(demo->environment.daemon),
-        .dashboard_url = daemon_dashboard_url(demo->environment.daemon),
+        .url = daemon_url(demo->env.daemon),
+        .dashboard_url = daemon_dashboard_url(demo->env.daemon),
         .policy_path = demo->policy_path,
         .cluster_path = demo->files.cluster_path,
         .pod_path = demo->files.pod_path,
         .metrics_path = demo_files_have_metrics(demo->rules) ? demo->files.metrics_path : NULL,
-        .mock_metrics_url = mock_metrics_server(demo->environment.metrics)->url,
+        .mock_metrics_url = mock_metrics_server(demo->env.metrics)->url,
         .rules = demo->rules,
     };
-    demo_cluster_count(demo->environment.cluster, &ret->figures);
+    demo_cluster_count(demo->env.cluster, &ret->figures);
 }
 
 /* Prints when another policy is in force. */
-static void look_at_rules(Demo *demo) {
-    _cleanup_(view_unrefp) View *view = daemon_view(demo->environment.daemon);
+static void check_rules(Demo *demo) {
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
     bool is_first = !demo->rules;
 
     if (view->program == demo->rules)
         return;
     program_unref(demo->rules);
     demo->rules = program_ref(view->program);
-    mock_metrics_follow(demo->environment.metrics, demo->rules);
+    mock_metrics_follow(demo->env.metrics, demo->rules);
     panel_follow(&demo->panel, demo->rules);
     demo->annotated_at_nsec = 0;
     if (!is_first)
@@ -97,7 +97,7 @@ static void look_at_rules(Demo *demo) {
 }
 
 /* Prints the errors of an edited policy: the daemon logs only one line. */
-static void look_at_policy(Demo *demo) {
+static void check_policy(Demo *demo) {
     _cleanup_(arena_freep) Arena *arena = NULL;
     _cleanup_(program_unrefp) Program *program = NULL;
     uint64_t fingerprint = file_fingerprint(demo->policy_path);
@@ -121,11 +121,11 @@ static int annotate(Demo *demo) {
         (demo->annotated_at_nsec > 0 && now - demo->annotated_at_nsec < ANNOTATE_NSEC))
         return 0;
     demo->annotated_at_nsec = now;
-    view = daemon_view(demo->environment.daemon);
-    return annotator_write(demo->environment.cluster, view, clock_wall_nsec());
+    view = daemon_view(demo->env.daemon);
+    return annotator_write(demo->env.cluster, view, clock_wall_nsec());
 }
 
-static void show_and_note(
+static void print_and_count(
     Demo *demo, const Placement *placement, const View *view, const DemoStatus *status) {
     PanelReading reading;
     bool has_reading = panel_read(&demo->panel, view, placement->node, &reading);
@@ -137,12 +137,6 @@ static void show_and_note(
     printer_status(&demo->printer, status, &demo->stats);
 }
 
-static void look_around(Demo *demo) {
-    look_at_rules(demo);
-    if (demo->options->is_live)
-        look_at_policy(demo);
-}
-
 /* One pod. */
 static int drive_one(Demo *demo, bool *ret_is_over) {
     _cleanup_(view_unrefp) View *view = NULL;
@@ -151,24 +145,25 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
     DemoStatus status;
     int r;
 
-    look_around(demo);
-    r = demo_cluster_next_pod(demo->environment.cluster, environment_now_sec(), &pod);
+    check_rules(demo);
+    if (demo->options->is_live)
+        check_policy(demo);
+    r = demo_cluster_next_pod(demo->env.cluster, environment_now_sec(), &pod);
     if (r == 0)
         r = annotate(demo);
-    view = daemon_view(demo->environment.daemon);
+    view = daemon_view(demo->env.daemon);
     if (r == 0)
-        r = environment_place(&demo->environment, pod, &placement);
+        r = environment_place(&demo->env, pod, &placement);
     if (r < 0)
         return r;
-    if (placement.is_cut_off && environment_wait(&demo->environment, 0)) {
+    if (placement.is_cut_off && environment_wait(&demo->env, 0)) {
         *ret_is_over = true;
         return 0;
     }
     fill_status(demo, &status);
-    show_and_note(demo, &placement, view, &status);
+    print_and_count(demo, &placement, view, &status);
     *ret_is_over = demo->printer.console.has_failed;
-    return demo_files_refresh(
-        &demo->files, demo->environment.cluster, view, &placement, demo->error);
+    return demo_files_refresh(&demo->files, demo->env.cluster, view, &placement, demo->error);
 }
 
 static int64_t process_cpu_nsec(void) {
@@ -181,7 +176,7 @@ static int64_t process_cpu_nsec(void) {
 /* CPU time of the daemon: of all threads but this one and the mock's worker. */
 static int64_t daemon_cpu_nsec(const Demo *demo) {
     return process_cpu_nsec() - clock_thread_cpu_nsec() -
-           atomic_load(&mock_metrics_server(demo->environment.metrics)->cpu_nsec);
+           atomic_load(&mock_metrics_server(demo->env.metrics)->cpu_nsec);
 }
 
 static void drive(void *context) {
@@ -193,7 +188,7 @@ static void drive(void *context) {
     while (demo->result == 0 && !is_over &&
            (options->n_pods == 0 || demo->stats.n_pods < options->n_pods)) {
         demo->result = drive_one(demo, &is_over);
-        is_over |= environment_wait(&demo->environment, options->pace_msec);
+        is_over |= environment_wait(&demo->env, options->pace_msec);
     }
     demo->cpu_nsec = daemon_cpu_nsec(demo) - start;
 }
@@ -201,43 +196,42 @@ static void drive(void *context) {
 /* --- the whole --------------------------------------------------------------------------- */
 
 /* So that the first decision has values. */
-static int begin_measuring(Demo *demo) {
+static int start_measuring(Demo *demo) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     int r = annotate(demo);
 
     if (r == 0)
-        r = environment_publish(&demo->environment, &snapshot);
+        r = environment_publish(&demo->env, &snapshot);
     if (r < 0)
         return r;
-    (void)environment_wait_for(
-        &demo->environment, ENVIRONMENT_READY_MSEC, environment_is_measured, NULL);
+    (void)environment_wait_for(&demo->env, ENVIRONMENT_READY_MSEC, environment_is_measured, NULL);
     return write_files(demo);
 }
 
 static int prepare(Demo *demo) {
     const DemoOptions *options = demo->options;
-    EnvironmentOptions environment = {
+    EnvironmentOptions env = {
         .n_nodes = options->n_nodes,
         .seed = options->seed,
         .address = options->address,
         .port = options->port,
     };
-    int r = environment_open(&demo->environment, &environment);
+    int r = environment_open(&demo->env, &env);
 
     if (r == 0)
         r = prepare_files(demo);
     if (r < 0)
         return r;
     demo->policy_fingerprint = file_fingerprint(demo->policy_path);
-    r = environment_start(&demo->environment, demo->policy_path, &demo->files.folder, demo->error);
+    r = environment_start(&demo->env, demo->policy_path, &demo->files.folder, demo->error);
     if (r < 0)
         return r;
-    look_at_rules(demo);
-    return demo->rules->n_gauges > 0 ? begin_measuring(demo) : 0;
+    check_rules(demo);
+    return demo->rules->n_gauges > 0 ? start_measuring(demo) : 0;
 }
 
 static int finish(Demo *demo) {
-    _cleanup_(view_unrefp) View *view = daemon_view(demo->environment.daemon);
+    _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
     uint64_t n_calls = 0;
     DemoStatus status;
     int r = demo->result;
@@ -266,14 +260,14 @@ static int run(Demo *demo) {
         return r;
     fill_status(demo, &status);
     printer_start(&demo->printer, &status);
-    r = environment_run(&demo->environment, drive, demo);
+    r = environment_run(&demo->env, drive, demo);
     return r < 0 ? r : finish(demo);
 }
 
 static Demo *demo_free(Demo *demo) {
     if (!demo)
         return NULL;
-    environment_done(&demo->environment);
+    environment_done(&demo->env);
     program_unref(demo->rules);
     demo_files_done(&demo->files);
     printer_done(&demo->printer);

@@ -55,37 +55,37 @@ typedef struct DemoEnvironment {
 
 /* Cluster and mocks, not yet the daemon, so that its files can be written first. On the main
  * thread, as the next two. 0, or a negative errno. */
-int environment_open(DemoEnvironment *environment, const EnvironmentOptions *options);
+int environment_open(DemoEnvironment *env, const EnvironmentOptions *options);
 
 /* The daemon, with the policy of @policy_path, which is borrowed; @folder is for its files. 0,
  * or a negative errno with a message in @error (DAEMON_ERROR_MAX). */
 int environment_start(
-    DemoEnvironment *environment, const char *policy_path, const DemoFolder *folder, char *error);
+    DemoEnvironment *env, const char *policy_path, const DemoFolder *folder, char *error);
 
 /* Runs the daemon, and @drive on the driving thread, until @drive returns, or SIGINT or SIGTERM.
  * 0, or a negative errno. */
-int environment_run(DemoEnvironment *environment, void (*drive)(void *context), void *context);
+int environment_run(DemoEnvironment *env, void (*drive)(void *context), void *context);
 
-void environment_done(DemoEnvironment *environment); /* takes one that was not opened, all zero */
+void environment_done(DemoEnvironment *env); /* takes one that was not opened, all zero */
 
 /* True when the run is to end, false after @msec. */
-bool environment_wait(DemoEnvironment *environment, unsigned msec);
+bool environment_wait(DemoEnvironment *env, unsigned msec);
 
 /* Publishes the cluster to daemon and mocks. 0, or -ENOMEM. */
-int environment_publish(DemoEnvironment *environment, Snapshot **ret);
+int environment_publish(DemoEnvironment *env, Snapshot **ret);
 
 /* Waits until @is_so of the view in force; false after @msec, or when the run is to end. */
 typedef bool ViewCondition(const View *view, const void *context);
 bool environment_wait_for(
-    DemoEnvironment *environment, unsigned msec, ViewCondition *is_so, const void *context);
+    DemoEnvironment *env, unsigned msec, ViewCondition *is_so, const void *context);
 
 /* Whether all metrics have values. */
 bool environment_is_measured(const View *view, const void *context);
 
 /* Publishes the cluster and places @pod. 0, or -ENOMEM. */
-int environment_place(DemoEnvironment *environment, const DemoPod *pod, Placement *ret);
+int environment_place(DemoEnvironment *env, const DemoPod *pod, Placement *ret);
 
 /* The daemon's answer to GET @path, in @arena; ptr NULL: none. */
-Str environment_fetch(const DemoEnvironment *environment, const char *path, Arena *arena);
+Str environment_fetch(const DemoEnvironment *env, const char *path, Arena *arena);
 
 int64_t environment_now_sec(void); /* since 1970 */

@@ -28,7 +28,7 @@ static void build(ScenarioRun *run) {
     Placement placement;
     char node[RUN_NAME_MAX];
 
-    if (run->status == 0 && demo_cluster_clear(run->environment.cluster) < 0)
+    if (run->status == 0 && demo_cluster_clear(run->env.cluster) < 0)
         run->status = RUN_FAILED;
     for (size_t i = 0; i < N_BEFORE; i++)
         run_place(run, workspace, &placement);
@@ -37,13 +37,13 @@ static void build(ScenarioRun *run) {
     (void)snprintf(node, sizeof(node), "%s", run->node);
     run_reveal(run, "the API server that berth watches goes away; kube-scheduler has another");
     if (run->status == 0)
-        mock_api_server_stop(run->environment.api);
+        mock_api_server_stop(run->env.api);
     run_await_page(run, "berth noticed", "/readyz?verbose", "refused; pods");
     run_await_page(run, "berth noticed", "/readyz?verbose", "refused\n");
     run_tell(run, "the workspace daemon of %s fails: its label is " BROKEN " now", node);
     if (run->status == 0 &&
         demo_cluster_change_node(
-            run->environment.cluster, str_from_c(node), (NodeChanges){.daemon = BROKEN}) < 0)
+            run->env.cluster, str_from_c(node), (NodeChanges){.daemon = BROKEN}) < 0)
         run->status = RUN_FAILED;
     run_place(run, workspace, &placement);
     run_place(run, workspace, &placement);
@@ -86,7 +86,7 @@ static void solve(ScenarioRun *run) {
         "better than no pods at all, but it misses later changes.");
     run_heading(run, "The fix");
     run_tell(run, "the API server comes back");
-    if (run->status == 0 && mock_api_server_resume(run->environment.api) < 0)
+    if (run->status == 0 && mock_api_server_resume(run->env.api) < 0)
         run->status = RUN_FAILED;
     run_await(run, "berth knew the label", knows, node);
     run_place(run, workspace, &placement);

@@ -23,7 +23,7 @@ static void build(ScenarioRun *run) {
     const Workload *workspace = workload_named("ws");
     Placement placement;
 
-    if (run->status == 0 && demo_cluster_clear(run->environment.cluster) < 0)
+    if (run->status == 0 && demo_cluster_clear(run->env.cluster) < 0)
         run->status = RUN_FAILED;
     run_place(run, workspace, &placement);
     run_tell(run, "a user limits workspaces to two per node: edits the policy and saves it");
@@ -46,17 +46,6 @@ static void suggest(ScenarioRun *run) {
     run_suggest(run, WORDS("check", run->policy_path));
 }
 
-static bool is_other(const View *view, const void *context) {
-    return view->program != context;
-}
-
-static void reload(ScenarioRun *run) {
-    _cleanup_(view_unrefp) View *before = daemon_view(run->environment.daemon);
-
-    run_edit(run, TYPO, FIXED);
-    run_await(run, "the policy was reloaded", is_other, before->program);
-}
-
 static void solve(ScenarioRun *run) {
     const Workload *workspace = workload_named("ws");
     Placement placement;
@@ -75,8 +64,7 @@ static void solve(ScenarioRun *run) {
         "A typo: maxPod instead of maxPods. A broken policy never replaces a working one, so the "
         "edit had no effect. Run `berth check` before saving.");
     run_heading(run, "The fix");
-    reload(run);
-    run_tell(run, "reloaded");
+    run_reload(run, TYPO, FIXED);
     run_place(run, workspace, &placement);
     run_expect(run,
         !str_is_empty(placement.node) && !str_is(placement.node, node),

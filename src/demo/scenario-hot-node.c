@@ -67,17 +67,17 @@ static uint32_t find_node(const ScenarioRun *run, const DemoPod *pod, const Node
 
 static void add_load(ScenarioRun *run) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    const DemoPod *pod = demo_cluster_sample_pod(run->environment.cluster, "web");
+    const DemoPod *pod = demo_cluster_sample_pod(run->env.cluster, "web");
     const NodeTable *table;
     uint32_t row;
 
-    if (!pod || environment_publish(&run->environment, &snapshot) < 0)
+    if (!pod || environment_publish(&run->env, &snapshot) < 0)
         return;
     table = snapshot_table(snapshot);
     row = find_node(run, pod, table);
     if (row != NO_ROW)
         (void)snprintf(run->node, sizeof(run->node), "%.*s", STR_FMT(table->names->names[row]));
-    (void)mock_metrics_add_load(run->environment.metrics, str_from_c(run->node), HOT_SHARE);
+    (void)mock_metrics_add_load(run->env.metrics, str_from_c(run->node), HOT_SHARE);
 }
 
 /* The measured load shows it. */
@@ -120,17 +120,6 @@ static void suggest(ScenarioRun *run) {
     run_suggest(run, WORDS("top", "--server", run_url(run)));
 }
 
-static bool has_limit(const View *view, const void *context) {
-    return view->program != context;
-}
-
-static void reload(ScenarioRun *run) {
-    _cleanup_(view_unrefp) View *before = daemon_view(run->environment.daemon);
-
-    run_edit(run, "maxLoad: 0.97", "maxLoad: 0.8");
-    run_await(run, "the policy was reloaded", has_limit, before->program);
-}
-
 static void solve(ScenarioRun *run) {
     char node[RUN_NAME_MAX];
     Placement placement;
@@ -152,8 +141,7 @@ static void solve(ScenarioRun *run) {
         "rejects nodes only from 97 %% on.",
         node);
     run_heading(run, "The fix");
-    reload(run);
-    run_tell(run, "reloaded");
+    run_reload(run, "maxLoad: 0.97", "maxLoad: 0.8");
     run_place(run, workload_named("web"), &placement);
     run_place(run, workload_named("web"), &placement);
     run_expect(run,

@@ -18,24 +18,24 @@
 
 #define TEXT_MAX ((size_t)64 * 1024)
 #define PAGE_BUDGET ((size_t)8 * 1024 * 1024)
-#define LOOK_MSEC 50u
+#define CHECK_MSEC 50u
 
 #define COLUMN_POD 27
 #define COLUMN_NODE 18
 
 const char *run_url(const ScenarioRun *run) {
-    return daemon_url(run->environment.daemon);
+    return daemon_url(run->env.daemon);
 }
 
 /* Whether to do the next step. */
 static bool goes_on(ScenarioRun *run) {
-    if (run->status == 0 && (environment_wait(&run->environment, 0) || run->console.has_failed))
+    if (run->status == 0 && (environment_wait(&run->env, 0) || run->console.has_failed))
         run->status = RUN_STOPPED;
     return run->status == 0;
 }
 
 static void fail(ScenarioRun *run, int status, const char *what) {
-    if (environment_wait(&run->environment, 0))
+    if (environment_wait(&run->env, 0))
         status = RUN_STOPPED;
     run->status = status;
     (void)snprintf(run->error, DAEMON_ERROR_MAX, "%s", what);
@@ -122,7 +122,7 @@ void run_show(ScenarioRun *run, const Placement *placement) {
 }
 
 static void attempt(ScenarioRun *run, const DemoPod *pod, Placement *ret) {
-    int r = environment_place(&run->environment, pod, ret);
+    int r = environment_place(&run->env, pod, ret);
 
     if (r < 0)
         fail_memory(run);
@@ -138,8 +138,7 @@ void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life
     *ret = (Placement){0};
     if (!goes_on(run))
         return;
-    if (demo_cluster_make_pod(
-            run->environment.cluster, workload, life, environment_now_sec(), &pod) < 0) {
+    if (demo_cluster_make_pod(run->env.cluster, workload, life, environment_now_sec(), &pod) < 0) {
         fail_memory(run);
         return;
     }
@@ -157,7 +156,7 @@ void run_retry(ScenarioRun *run, Placement *ret) {
     *ret = (Placement){0};
     if (!goes_on(run) || !run->pod || !str_is_empty(run->pod->model.node_name))
         return;
-    demo_cluster_try_again(run->environment.cluster, run->pod);
+    demo_cluster_try_again(run->env.cluster, run->pod);
     attempt(run, run->pod, ret);
 }
 
@@ -228,7 +227,7 @@ void run_edit(ScenarioRun *run, const char *from, const char *to) {
 /* --- waiting ---------------------------------------------------------------------------------- */
 
 void run_pause(ScenarioRun *run, unsigned msec) {
-    if (goes_on(run) && environment_wait(&run->environment, msec))
+    if (goes_on(run) && environment_wait(&run->env, msec))
         run->status = RUN_STOPPED;
 }
 
@@ -240,21 +239,33 @@ static void fail_waiting(ScenarioRun *run, const char *what) {
 }
 
 void run_await(ScenarioRun *run, const char *what, ViewCondition *is_so, const void *context) {
-    if (goes_on(run) && !environment_wait_for(&run->environment, RUN_TIMEOUT_MSEC, is_so, context))
+    if (goes_on(run) && !environment_wait_for(&run->env, RUN_TIMEOUT_MSEC, is_so, context))
         fail_waiting(run, what);
 }
 
 void run_await_page(ScenarioRun *run, const char *what, const char *path, const char *text) {
-    for (unsigned msec = 0; goes_on(run); msec += LOOK_MSEC) {
+    for (unsigned msec = 0; goes_on(run); msec += CHECK_MSEC) {
         _cleanup_(arena_freep) Arena *arena = arena_new(PAGE_BUDGET);
-        Str page = arena ? environment_fetch(&run->environment, path, arena) : STR_NULL;
+        Str page = arena ? environment_fetch(&run->env, path, arena) : STR_NULL;
 
         if (page.ptr && memmem(page.ptr, page.len, text, strlen(text)))
             return;
         if (msec >= RUN_TIMEOUT_MSEC)
             fail_waiting(run, what);
-        run_pause(run, LOOK_MSEC);
+        run_pause(run, CHECK_MSEC);
     }
+}
+
+static bool is_other(const View *view, const void *context) {
+    return view->program != context;
+}
+
+void run_reload(ScenarioRun *run, const char *from, const char *to) {
+    _cleanup_(view_unrefp) View *before = daemon_view(run->env.daemon);
+
+    run_edit(run, from, to);
+    run_await(run, "the policy was reloaded", is_other, before->program);
+    run_tell(run, "reloaded");
 }
 
 void run_expect(ScenarioRun *run, bool is_so, const char *what) {
@@ -327,7 +338,7 @@ void run_fetch(ScenarioRun *run, const char *path) {
 
     if (!goes_on(run))
         return;
-    page = arena ? environment_fetch(&run->environment, path, arena) : STR_NULL;
+    page = arena ? environment_fetch(&run->env, path, arena) : STR_NULL;
     console_print(&run->console, STYLE_BOLD, "\n$ curl -s '%s%s'\n", run_url(run), path);
     buf_append(out, page);
     if (!str_has_suffix(page, STR("\n")))

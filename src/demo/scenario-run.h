@@ -37,7 +37,7 @@ typedef struct ScenarioRun {
     const char *program; /* how the user called berth */
     bool solves;
     unsigned pace_msec; /* between two pods */
-    DemoEnvironment environment;
+    DemoEnvironment env;
     Console console;
     DemoFolder folder;
     char policy_path[DEMO_FOLDER_PATH_MAX + 32];
@@ -96,6 +96,8 @@ void run_choose_pod(ScenarioRun *run, const Placement *placement);
 /* Edits the policy, and prints the difference: the first @from in it becomes @to. Does not wait for
  * berth to reload it. */
 void run_edit(ScenarioRun *run, const char *from, const char *to);
+/* The same, and waits until the new policy is in force. */
+void run_reload(ScenarioRun *run, const char *from, const char *to);
 
 /* Waits until @is_so of the view in force; @what is for the error message. */
 void run_await(ScenarioRun *run, const char *what, ViewCondition *is_so, const void *context);

@@ -29,10 +29,9 @@ static void build(ScenarioRun *run) {
     run_await(run, "the load was measured", is_fresh, NULL);
     run_place(run, api, &placement);
     run_place(run, api, &placement);
-    run_reveal(
-        run, "the Prometheus at %s goes away", mock_metrics_server(run->environment.metrics)->url);
+    run_reveal(run, "the Prometheus at %s goes away", mock_metrics_server(run->env.metrics)->url);
     if (run->status == 0)
-        mock_server_stop(mock_metrics_server(run->environment.metrics));
+        mock_server_stop(mock_metrics_server(run->env.metrics));
     run_place(run, api, &placement);
     run_await(run, "the last values were stale", is_stale, NULL);
     run_tell(run, "two seconds later");
@@ -75,7 +74,7 @@ static void solve(ScenarioRun *run) {
         "onMissing: reject.");
     run_heading(run, "The fix");
     run_tell(run, "Prometheus comes back");
-    if (run->status == 0 && mock_server_resume(mock_metrics_server(run->environment.metrics)) < 0)
+    if (run->status == 0 && mock_server_resume(mock_metrics_server(run->env.metrics)) < 0)
         run->status = RUN_FAILED;
     run_await(run, "the load was measured again", is_fresh, NULL);
     run_retry(run, &placement);

@@ -18,7 +18,7 @@ static size_t place_all(ScenarioRun *run) {
     char nodes[N_PODS][RUN_NAME_MAX];
     size_t n = 0;
 
-    if (run->status == 0 && demo_cluster_clear(run->environment.cluster) < 0)
+    if (run->status == 0 && demo_cluster_clear(run->env.cluster) < 0)
         run->status = RUN_FAILED;
     for (size_t i = 0; i < N_PODS; i++) {
         Placement placement;
@@ -38,7 +38,7 @@ static size_t place_all(ScenarioRun *run) {
 }
 
 static void build(ScenarioRun *run) {
-    demo_scheduler_set_weight(run->environment.scheduler, 1);
+    demo_scheduler_set_weight(run->env.scheduler, 1);
     run->n_nodes_used = place_all(run);
     run_expect(run, run->pod, "all pods went to berth's first choice");
 }
@@ -74,7 +74,7 @@ static void solve(ScenarioRun *run) {
         "`berth config --weight 5` prints the file for kube-scheduler: berth's score is then at "
         "most 500 of 1,700 points. The same Jobs again, on an empty cluster, with that weight:");
     if (run->status == 0)
-        demo_scheduler_set_weight(run->environment.scheduler, 5);
+        demo_scheduler_set_weight(run->env.scheduler, 5);
     n_after = place_all(run);
     run_expect(run, n_after < n_before, "the Jobs are not on fewer nodes");
     run_say(run, "On %zu nodes, instead of %zu.", n_after, n_before);

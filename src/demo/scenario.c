@@ -50,8 +50,8 @@ static void print_start(ScenarioRun *run, const Scenario *scenario) {
         "\n%zu simulated nodes; berth serves %s to the demo's kube-scheduler\n",
         scenario->n_nodes,
         run_url(run));
-    if (daemon_dashboard_url(run->environment.daemon))
-        buf_printf(out, "dashboard %s\n", daemon_dashboard_url(run->environment.daemon));
+    if (daemon_dashboard_url(run->env.daemon))
+        buf_printf(out, "dashboard %s\n", daemon_dashboard_url(run->env.daemon));
     buf_printf(out, "policy    %s\n\n", run->policy_path);
     console_flush(&run->console);
 }
@@ -66,10 +66,10 @@ static void print_question(ScenarioRun *run, const Scenario *scenario) {
     run_heading(
         run, run->console.is_live ? "Try in another terminal" : "Try, while it runs in a terminal");
     scenario->suggest(run);
-    if (daemon_dashboard_url(run->environment.daemon))
+    if (daemon_dashboard_url(run->env.daemon))
         run_say(run,
             "or look at %s/pods in a browser, and edit the policy",
-            daemon_dashboard_url(run->environment.daemon));
+            daemon_dashboard_url(run->env.daemon));
     run_heading(run, "The answer");
     run_suggest(run, WORDS("demo", "--scenario", scenario->name, "--solve"));
     console_flush(&run->console);
@@ -123,19 +123,19 @@ static int open_files(ScenarioRun *run, const Scenario *scenario) {
 }
 
 static int prepare(ScenarioRun *run, const Scenario *scenario, const ScenarioOptions *options) {
-    EnvironmentOptions environment = {
+    EnvironmentOptions env = {
         .n_nodes = scenario->n_nodes,
         .seed = scenario->seed,
         .address = options->address,
         .port = options->port,
         .is_watched = scenario->is_watched,
     };
-    int r = environment_open(&run->environment, &environment);
+    int r = environment_open(&run->env, &env);
 
     if (r == 0)
         r = open_files(run, scenario);
     if (r == 0)
-        r = environment_start(&run->environment, run->policy_path, &run->folder, run->error);
+        r = environment_start(&run->env, run->policy_path, &run->folder, run->error);
     return r;
 }
 
@@ -146,7 +146,7 @@ static int result_of(const ScenarioRun *run) {
 }
 
 static void run_done(ScenarioRun *run) {
-    environment_done(&run->environment);
+    environment_done(&run->env);
     demo_folder_done(&run->folder);
     console_done(&run->console);
     buf_done(&run->policy);
@@ -168,6 +168,6 @@ int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char 
     (void)snprintf(error, SCENARIO_ERROR_MAX, "out of memory");
     r = prepare(&run, scenario, options);
     if (r == 0)
-        r = environment_run(&run.environment, drive, &run);
+        r = environment_run(&run.env, drive, &run);
     return r < 0 ? r : result_of(&run);
 }
