@@ -111,7 +111,7 @@ static void say_stale(const HealthFacts *facts, Buf *out) {
         buf_printf(out, ": %.*s", STR_FMT(facts->stale_why));
 }
 
-/* Of few one alone is no rate. */
+/* With few samples one error is not a rate. */
 static bool is_over_rate(uint64_t n, uint64_t of) {
     return (double)n > HEALTH_SUMMARY_RATE_MAX * (double)of && (n > 1 || of >= HEALTH_SUMMARY_FEW);
 }
@@ -251,7 +251,8 @@ static void look_at_configuration(ApiContext *api, int64_t wall_nsec, HealthFact
     }
 }
 
-/* Nothing has gone wrong yet with what was not answered yet; an annotation has nobody to fail. */
+/* A metric that has not been answered yet is not stale yet; an annotation is read with the nodes.
+ */
 static bool is_stale(const GaugeState *state) {
     if (state->figures.n_present > 0 || state->figures.n_nodes == 0)
         return false;

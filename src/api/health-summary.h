@@ -57,7 +57,7 @@ bool health_summary_make(
 /* --- facts: figures and states without words, so that tests can try every reason -------------- */
 
 #define HEALTH_SUMMARY_WINDOW_SEC 300     /* of figures */
-#define HEALTH_SUMMARY_BYPASS_SEC 600     /* so long after the last it is still told */
+#define HEALTH_SUMMARY_BYPASS_SEC 600     /* how long a bypass is reported */
 #define HEALTH_SUMMARY_CERTIFICATE_DAYS 7 /* fewer are worth a word */
 #define HEALTH_SUMMARY_RATE_MAX 0.01      /* of late answers, and of errors */
 #define HEALTH_SUMMARY_FEW 100u /* with fewer requests one would be over the rate: it takes two */

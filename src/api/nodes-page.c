@@ -18,7 +18,7 @@ static void write_flags(JsonWriter *writer, Str key, const uint8_t *flags, size_
     json_write_end_array(writer);
 }
 
-/* Nobody sees more digits of a colour, and 5,000 nodes times 17 digits are a lot of bytes. */
+/* Enough for a colour; 5,000 nodes times 17 digits would be many bytes. */
 #define DIGITS 5
 
 static double rounded(double value) {

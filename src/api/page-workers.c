@@ -12,7 +12,7 @@
 #include "base/log.h"
 
 /* What the kernel calls a nice value: decisions go first when processors are short. */
-#define CLERK_NICE 10
+#define PAGE_WORKER_NICE 10
 
 typedef struct Job {
     HttpPending *pending;
@@ -29,7 +29,7 @@ struct PageWorkers {
     pthread_cond_t more;
     Job jobs[PAGE_QUEUE_MAX]; /* the first to come first */
     size_t n;
-    bool is_slow; /* somebody is at work on what takes long */
+    bool is_slow; /* a slow page is being made */
     bool is_over;
 };
 
@@ -72,9 +72,9 @@ static void *work(void *context) {
     PageWorkers *workers = context;
     Job job;
 
-    (void)pthread_setname_np(pthread_self(), "clerk");
-    if (setpriority(PRIO_PROCESS, (id_t)gettid(), CLERK_NICE) < 0)
-        log_debug("page workers are not nice", LOG_CSTR("error", strerror(errno)));
+    (void)pthread_setname_np(pthread_self(), "page-worker");
+    if (setpriority(PRIO_PROCESS, (id_t)gettid(), PAGE_WORKER_NICE) < 0)
+        log_debug("cannot lower the priority of page workers", LOG_CSTR("error", strerror(errno)));
     while (next_job(workers, &job)) {
         (void)server_answer(job.pending, job.task, workers->context);
         end_job(workers, &job);

@@ -1,17 +1,12 @@
 #pragma once
 
 /*
- * PageWorkers: threads that make pages, so that workers need not.
+ * PageWorkers: two threads of low priority (nice 10) that make pages, so that the server's workers
+ * need not.
  *
- * A page costs a worker nothing but handing it over: the request waits (server_defer()), a page
- * worker of low priority (nice 10) makes the page, the worker sends it. There are two, and one at
- * most is at work on something that takes long, so that what-ifs of some seconds do not hold up the
- * rest.
- *
- * A queue of PAGE_QUEUE_MAX, of which PAGE_SLOW_MAX are for what takes long; who finds it full is
- * told to come again (503).
- *
- * Threads: any.
+ * The request waits (server_defer()) while a page worker makes the page; the server's worker sends
+ * it. At most one slow page is made at a time, so that what-ifs of some seconds do not block other
+ * pages. When the queue is full, the client gets 503 with Retry-After. Threads: any.
  */
 
 #include "base/cleanup.h"

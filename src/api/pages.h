@@ -1,16 +1,15 @@
 #pragma once
 
 /*
- * Pages: a second listener, for what people and their tools look at.
+ * Pages: a second listener (--pages-listen), without verbs.
  *
- * The verbs' listener is open to kube-scheduler alone, by its certificate, or on loopback. A
- * kubelet, a Prometheus, a person have neither: they get a listener of their own, on which there
- * are no verbs. It has one worker and small limits of its own, so that nothing that is asked here
+ * The verbs' listener is open to kube-scheduler only, by certificate, or on loopback. Kubelets,
+ * Prometheus and people get this one. It has one worker and limits of its own, so that no page
  * takes workers, connections or memory from a decision.
  *
- *   health        open to all, because a kubelet's probe shows nothing; reasons are not
- *   all the rest  to who sends the token, or shows a certificate of the client CA with one of the
- *                 names; where neither is configured, to all on a loopback address, else to nobody
+ *   health       open to all, because a kubelet's probe has no credentials; reasons are withheld
+ *   other pages  for clients with the token, or with a certificate of the client CA and an allowed
+ *                name; if neither is configured, for all clients of a loopback address
  */
 
 #include <stdbool.h>

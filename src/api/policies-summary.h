@@ -10,7 +10,7 @@
  * fails this policy (this rule) and no other: without it they could go there, as far as berth can
  * say. Nodes are those that their last filter was about. Never of a policy in mode Observe, nor for
  * a pod that some node would take by now cost           processor time of evaluating a rule by
- * itself over all nodes, for some of the last pods asked about: the median. Rules that read the
+ * itself over all nodes, for some recent pods: the median. Rules that read the
  * node alone are known before any pod is: of these it is what looking them up takes
  *
  * The first looks at POLICIES_SUMMARY_PODS_MAX pods at most; both stop when @is_over says so.

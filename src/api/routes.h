@@ -81,7 +81,7 @@ void route_reply(const Route *route, ApiContext *api, const HttpRequest *request
     const PageAccess *access, HttpReply *reply);
 
 /* Inside handle(): @task, whose context is the ApiContext, will call route_reply(); or the client
- * joins the event stream; or it is told to try again. */
+ * joins the event stream; or it gets 503. */
 void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, PageTask *task,
     HttpReply *reply);
 

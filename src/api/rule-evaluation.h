@@ -1,10 +1,11 @@
 #pragma once
 
 /*
- * RuleEvaluation: the rules in force, asked once more about a pod that was asked about.
+ * RuleEvaluation: the rules in force, each evaluated by itself for a recent pod on the cluster of
+ * now.
  *
- * Each rule by itself, on the cluster as it is now: what a decision does not tell, since there the
- * first rule that fails a node speaks for all. Never on the path of a decision.
+ * A decision names only the first rule that rejects a node; pages show all of them. Never used on
+ * the path of a decision.
  */
 
 #include <stdbool.h>

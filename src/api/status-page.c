@@ -83,7 +83,7 @@ static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_
     json_write_member(writer, STR("server"), str_from_c(live->watcher.server));
 }
 
-/* A file, or nothing, has nobody to lose. */
+/* Without a watch there is no connection to lose. */
 static void write_no_watch(JsonWriter *writer, const StatusState *state) {
     bool is_there = state->view->snapshot != NULL;
     ReloadState reload;

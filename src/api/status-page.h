@@ -1,12 +1,9 @@
 #pragma once
 
 /*
- * The page /api/v1/status: what this berth is, what it goes by, and who asks it.
- *
- * For people, for `berth check --live` and for whoever compares replicas. docs/api.md has
- * the fields; they are kept stable. Everything about policies and the cluster is of one view.
- *
- * Threads: any.
+ * The page /api/v1/status: version, settings and state of this berth, and the schedulers that call
+ * it; also for `berth check --live`, which compares replicas. docs/api.md has the fields; they are
+ * kept stable. Everything about policies and the cluster is of one view. Threads: any.
  */
 
 #include <stdbool.h>

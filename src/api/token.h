@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Token: a secret in a file, for callers who have no certificate to show.
+ * Token: a secret in a file, for clients without a certificate.
  *
- * Whoever sends "Authorization: Bearer SECRET" is let in; so is who gives it as the password of
- * Basic, with any name: that is what a browser asks a person for. The file is read whole; spaces
- * and the newline at its end are no part of the secret. One that is too short to be safe, or that
- * no header can carry, is refused, and the one in use stays.
+ * It is accepted as "Authorization: Bearer SECRET", and as the password of Basic with any user
+ * name, because that is what a browser prompts for. Whitespace at the end of the file does not
+ * count. A secret that is too short to be safe, or that no header can carry, is rejected, and the
+ * one in use stays.
  *
  * Any thread may compare; one thread reloads.
  */

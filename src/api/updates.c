@@ -34,13 +34,13 @@ struct Updates {
     pthread_mutex_t lock; /* guards the listeners */
     HttpStream *listeners[LISTENERS_MAX];
     size_t n;
-    bool has_newcomer; /* who has been told nothing yet, and is to hear of the last ones */
+    bool has_newcomer; /* a client that has got no update yet, and gets the last decisions */
 
     /* Of the thread that ticks. */
     uint64_t id;
     int64_t made_at_nsec; /* an update was; 0: never */
     int64_t said_at_nsec; /* anything was */
-    uint64_t newest;      /* decision that was told */
+    uint64_t newest;      /* decision that was sent */
     Buf text;
 };
 
@@ -80,7 +80,7 @@ bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
     return stream != NULL;
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- the update ------------------------------------------------------------------------------ */
 
 static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
     json_write_key(writer, STR("sentence"));
@@ -185,12 +185,12 @@ static bool take_newcomer(Updates *updates) {
     return has_newcomer;
 }
 
-/* The newest of those that have not been told; to a newcomer all of them are new, and the others
- * can tell by the id that they know them. */
+/* The newest of those that have not been sent; all of them when there is a new client: the others
+ * know them by their id. */
 static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *decisions) {
     FoundDecision found[DECISIONS_IN_UPDATE];
     size_t n = decisions ? decisions_read(decisions, 0, found, ELEMENTS_OF(found)) : 0;
-    uint64_t told = take_newcomer(updates) ? 0 : updates->newest;
+    uint64_t sent = take_newcomer(updates) ? 0 : updates->newest;
 
     if (n > 0)
         updates->newest = found[0].past->id;
@@ -198,7 +198,7 @@ static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *dec
     json_write_key(writer, STR("decisions"));
     json_write_array(writer);
     for (size_t i = 0; i < n; i++) {
-        if (found[i].past->id > told)
+        if (found[i].past->id > sent)
             write_decision(writer, found[i].past);
         found_done(&found[i]);
     }
@@ -227,7 +227,7 @@ static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
     return buf_error(&updates->text) == 0;
 }
 
-/* --- to whom ---------------------------------------------------------------------------------- */
+/* --- clients ---------------------------------------------------------------------------------- */
 
 static size_t count_listeners(Updates *updates) {
     size_t n;
@@ -238,7 +238,7 @@ static size_t count_listeners(Updates *updates) {
     return n;
 }
 
-static void tell_all(Updates *updates, Str text) {
+static void send_to_all(Updates *updates, Str text) {
     size_t n = 0;
 
     (void)pthread_mutex_lock(&updates->lock);
@@ -269,5 +269,5 @@ void updates_tick(Updates *updates, ApiContext *api, int64_t now_nsec) {
     else
         return;
     updates->said_at_nsec = now_nsec;
-    tell_all(updates, text);
+    send_to_all(updates, text);
 }

@@ -1,13 +1,12 @@
 #pragma once
 
 /*
- * Updates: the event stream of the dashboard and of `berth top`.
+ * Updates: the event stream of the dashboard and of `berth top`, GET /api/v1/events.
  *
- * GET /api/v1/events. One update for all who listen, at most once a second, made only when somebody
- * does: what the header of every page says (health in one sentence and its figures), counters, and
- * the newest decisions. Each is an event "update" with a number as id and one line of JSON as data;
- * docs/dashboard.md has the fields. While none can be made, for want of memory, a comment goes out
- * every 15 s, so that proxies keep the stream open.
+ * One update for all clients, at most once a second and only while there are any: health, counters
+ * and the newest decisions. Each is an event "update" with a number as id and one line of JSON as
+ * data; docs/dashboard.md has the fields. While an update cannot be made for lack of memory, a
+ * comment is sent every 15 s, so that proxies keep the stream open.
  *
  * Threads: the daemon's own ticks; streams are added by any.
  */
@@ -28,5 +27,5 @@ DEFINE_CLEANUP(Updates *, updates_free)
 /* Inside handle(): @request listens from now on. False: no more can. */
 bool updates_join(Updates *updates, const HttpRequest *request, int tag);
 
-/* About four times a second; sends when a second has gone by and somebody listens. */
+/* About four times a second; sends when a second has gone by and there are clients. */
 void updates_tick(Updates *updates, ApiContext *api, int64_t now_nsec);

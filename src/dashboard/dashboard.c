@@ -96,7 +96,7 @@ static const DashboardPage pages[] = {
     },
 };
 
-/* Nothing but what berth itself serves is loaded, nothing inline is run or styled, nobody frames
+/* Nothing but what berth itself serves is loaded, nothing inline is run or styled, no page frames
  * it, and no text becomes markup by a script's mistake. */
 static const HttpHeader headers[] = {
     {"Content-Security-Policy",

@@ -17,8 +17,8 @@ typedef struct RuleCheck {
     size_t n_failed;
 } RuleCheck;
 
-/* Which value met which limit, as the rule tells it. */
-static Str tell(RuleCheck *check, const Filter *filter) {
+/* The values and limits that the rule compared. */
+static Str values_of(RuleCheck *check, const Filter *filter) {
     CelValue value;
 
     if (!expression_is_given(&filter->message))
@@ -35,7 +35,7 @@ static void draw_pod_cell(Html *html, const PodSummary *pod) {
 
 static void draw_failure(RuleCheck *check, const Filter *filter) {
     Html *html = check->html;
-    Str values = tell(check, filter);
+    Str values = values_of(check, filter);
 
     check->n_failed++;
     html_open(html, "tr");
@@ -47,7 +47,7 @@ static void draw_failure(RuleCheck *check, const Filter *filter) {
         html, "</td><td>%.*s</td><td>%.*s</td></tr>", STR_FMT(filter->reason), STR_FMT(values));
 }
 
-static int hear_policy(RuleCheck *check, const Policy *policy) {
+static int check_policy(RuleCheck *check, const Policy *policy) {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < policy->n_filters; i++) {
@@ -69,7 +69,7 @@ static void draw_passes(RuleCheck *check) {
 }
 
 /* 0, one of rule-evaluation.h, or -ENOMEM. */
-static int hear(RuleCheck *check, const PodSummary *pod) {
+static int check_pod(RuleCheck *check, const PodSummary *pod) {
     const Program *program = check->scene->view->program;
     int r;
 
@@ -85,13 +85,13 @@ static int hear(RuleCheck *check, const PodSummary *pod) {
         &check->evaluation);
     for (size_t i = 0; r == 0 && i < program->n_policies; i++)
         if (judge_applies(check->evaluation.judge, &program->policies[i]))
-            r = hear_policy(check, &program->policies[i]);
+            r = check_policy(check, &program->policies[i]);
     if (r == 0 && check->n_failed == 0)
         draw_passes(check);
     return r;
 }
 
-static void hear_pods(RuleCheck *check, const PodsSummary *pods) {
+static void check_pods(RuleCheck *check, const PodsSummary *pods) {
     size_t n_tried = 0;
 
     for (size_t i = 0; i < pods->n && n_tried < PODS_TRIED; i++) {
@@ -100,7 +100,7 @@ static void hear_pods(RuleCheck *check, const PodsSummary *pods) {
         if (!pods->pods[i].filter || !pods->pods[i].filter->pod_text)
             continue;
         n_tried++;
-        r = hear(check, &pods->pods[i]);
+        r = check_pod(check, &pods->pods[i]);
         if (r != 0 && r != RULE_EVALUATION_E_UNREADABLE)
             return;
     }
@@ -125,6 +125,6 @@ void node_draw_failures(const NodeScene *scene, Html *html, const PodsSummary *p
         scene->is_past ? "Rules that rejected it then" : "Rules that reject it");
     widget_table(html, "node-failures", "Failed rules", columns, ELEMENTS_OF(columns));
     if (arena)
-        hear_pods(&check, pods);
+        check_pods(&check, pods);
     widget_table_end(html);
 }

@@ -43,7 +43,7 @@ typedef struct ChangesPage {
     size_t n_diff_bytes; /* shown so far */
 } ChangesPage;
 
-/* Those that had happened by the time that is asked about. */
+/* Changes up to ?at=. */
 static bool read_changes(ChangesPage *view) {
     const PageContext *context = view->context;
     size_t n = 0;
@@ -116,7 +116,7 @@ static bool begins_file(Str diff) {
            str_has_prefix(diff, STR("@@ "));
 }
 
-/* Each line has its sign in the text: it is not told by colour alone. Returns what is left. */
+/* Each line has its sign in the text: colour is not the only mark. Returns the bytes left out. */
 static size_t draw_lines(Html *html, Str diff) {
     size_t n = 0, n_names = 0;
 

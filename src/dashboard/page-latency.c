@@ -17,7 +17,7 @@
 
 #define WINDOW_DEFAULT_SEC 300
 #define WINDOW_MAX_SEC ((int64_t)LATENCY_SLOTS * LATENCY_SLOT_SEC)
-#define HTTP_TIMEOUT_NSEC (5 * NSEC_PER_SEC) /* kube-scheduler's, unless it is told otherwise */
+#define HTTP_TIMEOUT_NSEC (5 * NSEC_PER_SEC) /* kube-scheduler's default */
 
 typedef struct LatencyPage {
     const PageContext *context;

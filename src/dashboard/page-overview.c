@@ -27,7 +27,7 @@ static void end_tile(Html *html) {
     html_write(html, "</></>");
 }
 
-/* Nodes that filters rejected, of those that they were asked about. */
+/* The share of candidate nodes that filters rejected. */
 static void draw_share(Html *html, const LatencySlot *slots) {
     uint64_t n_nodes = 0, n_rejected = 0;
 

@@ -1,6 +1,5 @@
 /*
- * Pods that berth was asked about, the waiting ones first. What is searched for is looked for in
- * what a row shows.
+ * Recent pods, pending ones first. The search looks at everything that a row shows.
  */
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * What would happen if I changed …? A copy of the policies in force to play with, and a place for
  * what would come of it. Nothing here changes anything: what is good is copied into a file.
  *
- * For the modules (whatif.js); nothing here is live, so that nobody's words are written over:
+ * For the modules (whatif.js); nothing here is live, so that edits are not overwritten:
  *
  *     <form id="what-if-form">
  *       <fieldset id="what-if-numbers">        not there if there are none

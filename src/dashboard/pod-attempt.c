@@ -33,10 +33,10 @@ static void draw_counts(const PodPage *page) {
     size_t n = 0;
 
     for (size_t i = 0; i < ELEMENTS_OF(all); i++) {
-        /* These three are always told: that none passed is what matters most. */
-        bool is_told = i == 0 || i == 2 || i == 5;
+        /* These three are always shown: that none passed matters most. */
+        bool is_always = i == 0 || i == 2 || i == 5;
 
-        if (all[i].value > 0 || is_told)
+        if (all[i].value > 0 || is_always)
             parts[n++] = all[i];
         whole += all[i].value;
     }

@@ -1,5 +1,5 @@
 /*
- * Why not this node? Everything about one node of the attempt: what it was told, every rule it
+ * Why not this node? Everything about one node of the attempt: its verdict, every rule it
  * fails and what it would take, its score, and the node as it was then.
  */
 
@@ -34,7 +34,7 @@ static void draw_form(const PodPage *page) {
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* What it was told, in words. */
+/* The verdict in words. */
 static void draw_verdict(const PodPage *page, Outcome outcome) {
     const RuleName *rule = page->filter ? past_rule_of(page->filter, outcome) : NULL;
     Html *html = page->html;

@@ -20,7 +20,7 @@
 typedef struct RankedNode {
     Str node;
     const NodeExplanation *explained; /* NULL: score parts are no longer known */
-    int wire;                         /* what kube-scheduler was told; -1: nothing, or not kept */
+    int wire;                         /* the score sent; -1: none, or not kept */
     bool is_narrowed;
     size_t rank; /* from 1; of equals the first */
 } RankedNode;

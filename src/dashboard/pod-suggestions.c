@@ -1,7 +1,7 @@
 /*
  * The least that would have to change for some node to take the pod: of the nodes that fail the
  * fewest rules, for each rule that speaks, the one that is nearest to passing. Remedies are tried
- * out before they are told (judge/remedy.h), which takes its time: as many nodes are looked at as
+ * out before they are shown (judge/remedy.h), which takes its time: as many nodes are looked at as
  * there is time for.
  */
 

@@ -235,7 +235,7 @@ static void append_point(Buf *out, const LineChart *line, size_t i, double highe
     buf_printf(out, "%c%.1f %.1f", is_first ? 'M' : 'L', x, (1 - share) * (LINE_HEIGHT - 4) + 2);
 }
 
-/* A point alone between gaps is a short stroke, or nobody would see it. */
+/* A point alone between gaps is a short stroke, to be visible. */
 static void append_path(Buf *out, const LineChart *line, double highest) {
     bool is_open = false;
 

@@ -9,7 +9,7 @@
  * to the system with the request.
  *
  * Address space is taken by what is announced, memory is counted by what has
- * arrived: a hundred clients that announce 128 MiB and send nothing lock nobody
+ * arrived: a hundred clients that announce 128 MiB and send nothing lock no other client
  * out. The count goes in steps (64 KiB, or a huge page of 2 MiB for large ones)
  * and never passes the store's ceiling. A recycled buffer counts with all that was
  * ever written to it. What requests hold beside their bodies may be counted too, so

@@ -290,7 +290,7 @@ static bool has_ended(const Connection *connection, const struct tcp_info *info)
     return info->tcpi_state == PEER_HAS_CLOSED && !has_unread(connection);
 }
 
-/* Too late. In plain HTTP the client is told, if that goes without waiting. */
+/* Too late. In plain HTTP the client gets a 408, if it can be sent without waiting. */
 static void time_out(
     Connections *connections, Connection *connection, ServerRefusal refusal, bool say) {
     static const char answer[] = "HTTP/1.1 408 Request Timeout\r\n"

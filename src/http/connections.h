@@ -13,7 +13,7 @@
  * connections_tick() cuts those that are past it with shutdown(2). The worker
  * that owns the connection sees the end of input and cleans up. A connection
  * leaves the table, under the lock, before its descriptor is closed; so a cut
- * never meets a descriptor that has become somebody else's.
+ * never meets a descriptor that belongs to another connection by now.
  *
  * The peer is judged, not ourselves: bytes that the kernel has and we have not
  * read yet count for it.

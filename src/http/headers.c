@@ -2,7 +2,7 @@
 
 #include "http/headers.h"
 
-/* Longer lengths do not fit 64 bits; nobody has such bodies. */
+/* Longer lengths do not fit 64 bits. */
 #define LENGTH_DIGITS_MAX 18
 
 static void refuse(Headers *headers, unsigned status, const char *problem) {
@@ -75,7 +75,7 @@ static bool is_ipv4_byte(char c) {
     return c == '.' || (c >= '0' && c <= '9');
 }
 
-/* Names that somebody's DNS may turn into any address, unlike those that are one. */
+/* Names that an attacker's DNS may resolve to any address, unlike addresses. */
 static bool is_name(Str host) {
     size_t n = 0;
 

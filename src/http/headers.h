@@ -25,7 +25,7 @@ typedef struct Headers {
     uint64_t content_length; /* 0 when there is none */
     bool is_chunked;
     bool expects_continue;
-    bool has_origin;     /* Origin is there: a browser asks, for a page of somebody */
+    bool has_origin;     /* Origin is there: a browser, on behalf of some page */
     bool has_named_host; /* Host is a name; addresses, localhost and names under it are none */
     bool accepts_html;   /* Accept names text/html */
     bool accepts_gzip;   /* Accept-Encoding names gzip */

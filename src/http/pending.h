@@ -1,25 +1,22 @@
 #pragma once
 
 /*
- * Pending: a reply that is still to come, from another thread.
+ * Pending: a reply that comes later, from another thread.
  *
  *   server_defer() → handle() returns → pending_wait(): suspended ┐
  *                                        server_answer(): resumed ┴→ pending_wait() → sent
  *
- * Three threads may meet at one of these: the worker that owns the connection, whoever
- * answers (at any time, also before handle() has returned), and the one that ends the
- * server. One lock settles who comes first. What a request is made of changes hands
- * under it: while a fill function runs, arena and body are its thread's, else the
- * worker's.
+ * Three threads may meet here: the worker that owns the connection, the thread that answers (at any
+ * time, also before handle() has returned), and the one that ends the server. One lock decides the
+ * order, and passes the request's memory on: while a fill function runs, arena and body belong to
+ * its thread, else to the worker.
  *
- * A suspended connection is libmicrohttpd's to keep and ours to resume: it does not look
- * at it, does not time it out, does not see that the client has gone, and stopping with
- * one left aborts the process. So pendings_close() resumes them all. It holds the lock
- * over MHD_resume_connection(), as server_answer() does: that call uses the daemon after
- * it has let the connection go.
+ * libmicrohttpd does not look at a suspended connection: it does not time it out, does not notice
+ * that the client has gone, and aborts the process if one is left when it stops. So
+ * pendings_close() resumes them all. It holds the lock over MHD_resume_connection(), as
+ * server_answer() does, because that call uses the daemon after it has let the connection go.
  *
- * An HttpPending belongs to two, its request and whoever answers, and outlives the
- * server when the answer comes after its end.
+ * An HttpPending belongs to its request and to the thread that answers, and may outlive the server.
  */
 
 #include <microhttpd.h>
@@ -33,7 +30,7 @@ typedef struct Pendings Pendings;
 /* At most @max at a time. NULL when out of memory. */
 Pendings *pendings_new(unsigned max);
 
-/* No new ones; those that nobody has answered are over, and their connections resumed.
+/* No new ones; unanswered ones are over, and their connections resumed.
  * Waits for fill functions that are running. */
 void pendings_close(Pendings *pendings);
 

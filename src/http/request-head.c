@@ -71,7 +71,7 @@ static bool is_allowed_host(const ServerOptions *options, Str host) {
     return false;
 }
 
-/* A page of somebody may make its own name mean loopback (DNS rebinding), and read what is there.
+/* A malicious page may make its own name mean loopback (DNS rebinding), and read what is there.
  * Over TLS the certificate would not be for that name. */
 static bool is_misaddressed(const ServerOptions *options, const Headers *headers, Str host) {
     return headers->has_named_host && !options->tls && server_is_loopback(options->address) &&
@@ -79,7 +79,7 @@ static bool is_misaddressed(const ServerOptions *options, const Headers *headers
 }
 
 /* Whether @origin is a page that was asked for at @host. Under which scheme does not matter: there
- * may be somebody between who speaks TLS. */
+ * may be a proxy between that speaks TLS. */
 static bool is_of_host(Str origin, Str host) {
     const Str schemes[] = {STR("http://"), STR("https://")};
 

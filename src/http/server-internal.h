@@ -2,7 +2,7 @@
 
 /*
  * What server.c (listening, workers, connections) and request.c (one request from
- * its first line to its end) share. Nobody else includes this.
+ * its first line to its end) share.
  */
 
 #include <gnutls/gnutls.h>

@@ -106,7 +106,7 @@ static int on_certificate(gnutls_session_t session, const struct gnutls_cert_ret
     return 0;
 }
 
-/* Whoever comes while the server drains is turned away. Not with
+/* Clients that connect while the server drains are turned away. Not with
  * MHD_quiesce_daemon(): in 0.9.75 it and a worker may both take the listening socket
  * out of the worker's epoll set, and the second of them aborts the process. */
 static enum MHD_Result on_accept(
@@ -204,7 +204,7 @@ static int start_daemon(Server *server) {
         {MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)(uintptr_t)on_certificate},
         {MHD_OPTION_END, 0, NULL},
     };
-    /* It costs a lock that nobody contends at each turn of a worker. */
+    /* An uncontended lock at each turn of a worker. */
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
 
     if (options->tls)
@@ -333,8 +333,8 @@ void server_tick(Server *server, int64_t monotonic_nsec) {
 
 /* Whether a request fails when a server goes is settled by who closes the connection. A Go client
  * that finds its idle connection closed takes another one, but one that has begun to write a POST
- * when the end arrives must fail: it cannot know whether the request was carried out. So nobody is
- * cut while time is left: who asks is told with the reply that this was the last one, which leaves
+ * when the end arrives must fail: it cannot know whether the request was carried out. So no
+ * connection is cut while time is left: each reply says "Connection: close", which leaves
  * no doubt, and who does not ask has no request to lose. What is idle at the very end has been so
  * for the whole delay, and is not likely to speak in the moment in which it is cut. */
 void server_retire(Server *server) {

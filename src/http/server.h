@@ -41,7 +41,7 @@ typedef struct HttpRequest {
     bool has_body;         /* one is announced, and not of length 0 */
     bool is_authenticated; /* no client certificate is asked for, or it was a good one */
     Str authorization;     /* the header of that name, or empty */
-    bool has_origin;       /* a browser asks, for a page of somebody */
+    bool has_origin;       /* Origin is there: a browser, on behalf of some page */
     bool is_misaddressed;  /* plain HTTP on loopback, asked under a name that is neither localhost
                               nor one of the options' hosts */
     bool is_same_origin;   /* has_origin, and it is the page's own: a page of ours asks */
@@ -109,7 +109,7 @@ typedef struct ServerCallbacks {
  * wait for long, at most half of the connections that one address may have do at a time.
  *
  * From the moment another thread may answer, handle() uses its request no more; and the
- * request's memory, body and arena, is nobody's until it is handed to the fill function:
+ * request's memory, body and arena, must not be used until it is handed to the fill function:
  * whatever is needed in between must be copied.
  *
  * NULL: no more can wait, there is no memory, or the server ends. handle() answers by
@@ -121,7 +121,7 @@ typedef void HttpFill(void *context, const HttpRequest *request, HttpReply *repl
 
 /* Exactly once for each @pending, which is gone afterwards. On any thread, at any time:
  * also before handle() has returned, inside it, and after server_free(). Calls @fill
- * before it returns, without a lock; false when nobody waits for the answer any more
+ * before it returns, without a lock; false when there is no client to answer any more
  * because the server has ended: then @fill is not called. A client that has gone is not
  * noticed before its reply is to be sent; one that has only closed its sending half may
  * be taken for gone. */
@@ -144,7 +144,7 @@ typedef struct HttpStream HttpStream;
 
 HttpStream *server_stream(const HttpRequest *request, int tag);
 
-/* Copies @bytes for the client. Any thread. False: nobody listens any more, or the buffer is full
+/* Copies @bytes for the client. Any thread. False: the client has gone, or the buffer is full
  * and the client has been given up; then stream_close() is all that is left to do. */
 bool stream_send(HttpStream *stream, Str bytes) MUST_CHECK;
 

@@ -6,13 +6,11 @@
  *   server_stream() → handle() returns → stream_response() is queued → read … suspended ┐
  *                                  stream_send(), stream_close(): resumed ┴→ read … → end
  *
- * What is sent waits in a ring; libmicrohttpd's worker takes from it when the client can take more,
- * and lets the connection be suspended when there is nothing. For suspending and resuming, what
- * http/pending.h says is true here, too: one lock over all of it, and nobody is left suspended
- * when the server ends.
+ * Bytes wait in a ring; libmicrohttpd's worker reads it when the client can take more, and the
+ * connection is suspended while it is empty. As in http/pending.h one lock guards it all, and no
+ * connection is left suspended when the server ends.
  *
- * An HttpStream belongs to two, its request and whoever sends, and outlives the server when it is
- * closed after its end.
+ * An HttpStream belongs to its request and to the sender, and may outlive the server.
  */
 
 #include <microhttpd.h>
@@ -33,7 +31,7 @@ Streams *streams_new(unsigned max, Connections *connections);
 /* No new ones; those there are end when what was sent is out. Any thread. */
 void streams_end(Streams *streams);
 
-/* The same, but without waiting: nobody is suspended any more. Before libmicrohttpd is stopped. */
+/* The same, but without waiting: no connection stays suspended. Before libmicrohttpd is stopped. */
 void streams_close(Streams *streams);
 
 Streams *streams_free(Streams *streams); /* closed, requests have ended. Takes NULL */

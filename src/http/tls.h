@@ -71,7 +71,7 @@ bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, const 
  * tls_store_peer_is_allowed() asks again when this has changed. */
 uint64_t tls_store_generation(const TlsStore *store);
 
-/* What one handshake uses: a set stays whole while somebody holds it. */
+/* What one handshake uses: a set stays whole while it is referenced. */
 typedef struct TlsSet TlsSet;
 
 TlsSet *tls_store_ref_set(TlsStore *store); /* the current one; never NULL */

@@ -16,9 +16,9 @@
 #include "policy/program.h"
 
 typedef enum Presence {
-    PRESENCE_NONE, /* no value yet, or none any more for a reason that is told elsewhere */
+    PRESENCE_NONE, /* no value yet, or none any more for a reason that is reported elsewhere */
     PRESENCE_HAS,
-    PRESENCE_GONE, /* as was told */
+    PRESENCE_GONE, /* as reported */
 } Presence;
 
 struct Expiry {
@@ -85,7 +85,7 @@ static Presence look_at(const View *view, size_t gauge, Presence was) {
     loads_figures(view->table->loads, view->table, gauge, &figures);
     if (figures.n_present > 0)
         return PRESENCE_HAS;
-    if (figures.n_nodes == 0 || was != PRESENCE_HAS) /* nobody to have a value; as before */
+    if (figures.n_nodes == 0 || was != PRESENCE_HAS) /* no nodes; or as before */
         return was;
     return has_aged(view, gauge) ? PRESENCE_GONE : PRESENCE_NONE;
 }
@@ -96,7 +96,7 @@ static ExpiryChange change_of(Presence was, Presence is) {
     return was == PRESENCE_HAS && is == PRESENCE_GONE ? EXPIRY_GONE : EXPIRY_SAME;
 }
 
-void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *context) {
+void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *context) {
     if (!follow(expiry, view->program))
         return;
     for (size_t i = 0; i < view->program->n_gauges; i++) {
@@ -105,7 +105,7 @@ void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *contex
 
         expiry->items[i] = is;
         if (change != EXPIRY_SAME)
-            told(context, view, i, change);
+            report(context, view, i, change);
     }
 }
 

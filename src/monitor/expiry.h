@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Expiry: says once that a metric has grown too old on every node, and once that it is back.
+ * Expiry: reports once that a metric has expired on every node, and once that it has values again.
  *
- * Values grow too old one after the other; a person wants to hear of it when the last one has gone,
- * for then every rule that reads the metric falls to its onMissing. What is absent for another
- * reason is not told here: an answer without series is a state of the source, which the poller
- * tells (load/poller.h), and a node that has left takes its value along.
+ * Values expire one by one; a report is due when the last one has gone, because then every rule
+ * that reads the metric uses its onMissing. Metrics that are absent for another reason are not
+ * reported here: an answer without series is a state of the source (load/poller.h), and a node that
+ * is deleted takes its value along.
  *
  * Threads: one at a time.
  */
@@ -30,13 +30,12 @@ typedef enum ExpiryChange {
     EXPIRY_BACK,
 } ExpiryChange;
 
-/* Whoever wants to hear of it. */
-typedef void (*ExpiryTold)(void *context, const View *view, size_t gauge, ExpiryChange change);
+typedef void (*ExpiryReport)(void *context, const View *view, size_t gauge, ExpiryChange change);
 
 /* Looks at @view, the one in force. What a reload leaves as it is stays known. */
-void expiry_look(Expiry *expiry, const View *view, ExpiryTold told, void *context);
+void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *context);
 
-/* For who is told: a line in the log, and among @changes (history/changes.h). */
+/* For the report: a line in the log, and among @changes (history/changes.h). */
 void expiry_log(const View *view, size_t gauge, ExpiryChange change);
 void expiry_note(
     Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec);

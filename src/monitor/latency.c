@@ -161,8 +161,9 @@ static void move_verb(VerbCounts *from, TotalVerb *to) {
     move_count(&from->n_errors, &to->n_errors);
 }
 
-/* The slot of now; whoever is its first moves what is in it, of an hour ago, to the totals. One
- * that comes so late that its slot is another's already is counted there: nothing is lost. */
+/* The slot of now; the first thread that uses it moves what is in it, of an hour ago, to the
+ * totals. One that comes so late that its slot is another's already is counted there: nothing is
+ * lost. */
 static Slot *enter(Latency *latency, int64_t now_nsec) {
     int64_t round = now_nsec / SLOT_NSEC;
     Slot *slot = &latency->slots[(uint64_t)round % LATENCY_SLOTS];

@@ -10,7 +10,7 @@
  * was before.
  *
  * Threads: any, without a lock. Reading while others count may miss some of the last ones. Nothing
- * is lost; what is counted at the moment when a slot begins may be told as of the slot after.
+ * is lost; what is counted at the moment when a slot begins may count for the slot after.
  *
  * All functions take a @latency that is NULL: nothing is counted, and nothing was.
  */

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Metrics: what berth tells Prometheus about itself.
+ * Metrics: counters of berth itself, for Prometheus.
  *
  * Counting is atomic adds on the request path; what rules said is counted by their names
  * (rule-figures.h). The number of series is bounded by the configuration: no label ever carries

@@ -10,8 +10,8 @@
 #include "base/nsec.h"
 #include "columnar/column.h"
 
-/* One bit for each rule that has been told: filters by number, then scores, then the match of each
- * policy. */
+/* One bit for each rule that has been logged: filters by number, then scores, then the match of
+ * each policy. */
 struct Warnings {
     pthread_mutex_t lock; /* for all of it */
     Program *program;     /* whose rules they are, a reference: another may not take its place */
@@ -49,7 +49,7 @@ Warnings *warnings_free(Warnings *warnings) {
 
 /* --- time that was up -------------------------------------------------------------- */
 
-/* How many requests are to be told of now; 0: it is too soon. */
+/* How many requests to log now; 0: it is too soon. */
 static uint64_t count_late(Warnings *warnings, int64_t now_nsec) {
     uint64_t n;
 
@@ -81,7 +81,7 @@ static void note_late(Warnings *warnings, Verb verb, const Decision *decision, i
 
 /* --- rules that fail ------------------------------------------------------------------ */
 
-/* False when out of memory: then nothing is told. */
+/* False when out of memory: then nothing is logged. */
 static bool set_program(Warnings *warnings, Program *program) {
     bool *is_told;
 
@@ -97,7 +97,7 @@ static bool set_program(Warnings *warnings, Program *program) {
     return true;
 }
 
-/* The rules that are told now, and from now on no more. */
+/* The rules that are logged now, and not again. */
 typedef struct Failures {
     Failure items[WARNINGS_AT_ONCE];
     size_t n;
@@ -134,7 +134,7 @@ static void collect_failures(const Warnings *warnings, const JudgeNotes *notes, 
             add_failure(ret, (Failure){.policy = &program->policies[i]}, &of_matches[i]);
 }
 
-/* The first of the nodes asked about on which the rule fails; SIZE_MAX: not found, or not in
+/* The first of the candidate nodes on which the rule fails; SIZE_MAX: not found, or not in
  * time. */
 static size_t find_node(
     Judge *judge, const Failure *failure, const FilterArgs *args, Arena *arena) {
@@ -173,7 +173,7 @@ static Str find_text(
     return judge_error(judge, expression, args->rows[i], arena)->text;
 }
 
-static void tell_rule(const Failure *failure, Judge *judge, const FilterArgs *args, Arena *arena) {
+static void log_rule(const Failure *failure, Judge *judge, const FilterArgs *args, Arena *arena) {
     Str node = STR_NULL;
     Str text = judge ? find_text(judge, failure, args, arena, &node) : STR_NULL;
 
@@ -185,13 +185,13 @@ static void tell_rule(const Failure *failure, Judge *judge, const FilterArgs *ar
         LOG_STR("error", text));
 }
 
-static void tell_match(const Failure *failure, const CelError *error) {
+static void log_match(const Failure *failure, const CelError *error) {
     log_warn("match expression of a policy fails; the policy does not apply",
         LOG_STR("policy", failure->policy->name),
         LOG_STR("error", error->text));
 }
 
-static void tell(const Failures *failures, const View *view, const Decision *decision,
+static void log_failures(const Failures *failures, const View *view, const Decision *decision,
     const RequestTime *time, Arena *arena) {
     Judge *judge = NULL;
     JudgeInput input;
@@ -206,9 +206,9 @@ static void tell(const Failures *failures, const View *view, const Decision *dec
         size_t policy = (size_t)(failure->policy - view->program->policies);
 
         if (failure->filter || failure->score)
-            tell_rule(failure, judge, decision->args, arena);
+            log_rule(failure, judge, decision->args, arena);
         else
-            tell_match(failure, decision->notes.match_errors[policy]);
+            log_match(failure, decision->notes.match_errors[policy]);
     }
 }
 
@@ -228,5 +228,5 @@ void warnings_note(Warnings *warnings, const View *view, Verb verb, const Decisi
         collect_failures(warnings, &decision->notes, &failures);
     (void)pthread_mutex_unlock(&warnings->lock);
     if (failures.n > 0)
-        tell(&failures, view, decision, time, arena);
+        log_failures(&failures, view, decision, time, arena);
 }

@@ -1,15 +1,12 @@
 #pragma once
 
 /*
- * Warnings: what goes wrong inside of decisions, as lines of the log.
+ * Warnings: log lines about rules that fail and requests that exceed the deadline.
  *
- * A rule that fails, fails for every pod: it is told when it begins to, once for each time
- * policies are loaded, with the error on one of the nodes. (Where it fails since a metric is absent
- * nothing is told: the source of the metric is, when it goes away and when it comes.) Requests that
- * run out of time are told once in a while, with their number. What happens after that is in
- * /metrics.
- *
- * Threads: any.
+ * A rule that fails, fails for every pod: it is logged when it begins to, once for each version of
+ * the policies. (A metric without a value is no failure here: its source is reported when it fails
+ * and when it recovers.) Requests over the deadline are logged once in a while, with their number.
+ * Everything after that is in /metrics.
  */
 
 #include <stdint.h>
@@ -20,7 +17,7 @@
 #include "extender/view.h"
 
 #define WARNINGS_LATE_SEC 10 /* between two lines about time that was up */
-#define WARNINGS_AT_ONCE 8u  /* rules that one request tells of; others wait for the next */
+#define WARNINGS_AT_ONCE 8u  /* rules that one request logs; others wait for the next */
 
 typedef struct Warnings Warnings;
 

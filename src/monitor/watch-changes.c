@@ -6,12 +6,12 @@
 
 #include "base/nsec.h"
 
-typedef struct Look {
+typedef struct WatchLook {
     WatchChanges *watch;
     const LiveStatus *live;
     Changes *changes;
     int64_t wall_nsec, now_nsec;
-} Look;
+} WatchLook;
 
 static bool is_lost(const WatcherKindStatus *kind, int64_t now_nsec) {
     int64_t silence_nsec = now_nsec - kind->heard_at_nsec;
@@ -36,7 +36,7 @@ bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_
     return lost;
 }
 
-static void tell(const Look *look, ChangeKind kind, const char *what, const char *text) {
+static void note(const WatchLook *look, ChangeKind kind, const char *what, const char *text) {
     changes_note(look->changes, kind, look->wall_nsec, str_from_c(what), str_from_c(text));
 }
 
@@ -47,7 +47,7 @@ static const char *error_of(const WatcherStatus *watcher) {
     return "";
 }
 
-static void look_at_connection(const Look *look) {
+static void look_at_connection(const WatchLook *look) {
     WatchChanges *watch = look->watch;
     const WatcherStatus *watcher = &look->live->watcher;
     int64_t heard_nsec;
@@ -59,17 +59,17 @@ static void look_at_connection(const Look *look) {
     watch->is_lost = lost;
     if (lost) {
         watch->lost_at_nsec = heard_nsec;
-        tell(look, CHANGE_WATCH_LOST, "API server", error_of(watcher));
+        note(look, CHANGE_WATCH_LOST, "API server", error_of(watcher));
         return;
     }
     (void)snprintf(text,
         sizeof(text),
         "after %lld s",
         (long long)((look->now_nsec - watch->lost_at_nsec) / NSEC_PER_SEC));
-    tell(look, CHANGE_WATCH_BACK, "API server", text);
+    note(look, CHANGE_WATCH_BACK, "API server", text);
 }
 
-static void look_at_lists(const Look *look) {
+static void look_at_lists(const WatchLook *look) {
     static const char *const names[] = {[WATCHER_NODES] = "nodes", [WATCHER_PODS] = "pods"};
     WatchChanges *watch = look->watch;
 
@@ -79,13 +79,13 @@ static void look_at_lists(const Look *look) {
         if (!kind->is_synced)
             continue;
         if (watch->is_known[i] && kind->n_lists > watch->n_lists[i])
-            tell(look, CHANGE_RELIST, names[i], "listed anew");
+            note(look, CHANGE_RELIST, names[i], "listed again");
         watch->is_known[i] = true;
         watch->n_lists[i] = kind->n_lists;
     }
 }
 
-static void look_at_lease(const Look *look) {
+static void look_at_lease(const WatchLook *look) {
     const LeaseStatus *lease = &look->live->watcher.lease;
     bool is_held = look->live->watcher.has_lease && lease->is_held;
 
@@ -93,15 +93,15 @@ static void look_at_lease(const Look *look) {
         return;
     look->watch->is_held = is_held;
     if (is_held)
-        tell(look, CHANGE_LEASE_TAKEN, "lease", "this replica binds");
+        note(look, CHANGE_LEASE_TAKEN, "lease", "this replica binds");
     else
-        tell(look,
+        note(look,
             CHANGE_LEASE_LOST,
             "lease",
             lease->error[0] ? lease->error : "another replica binds");
 }
 
-static void look_at_bypass(const Look *look) {
+static void look_at_bypass(const WatchLook *look) {
     WatchChanges *watch = look->watch;
     uint64_t n = look->live->n_bypassed - watch->n_bypassed;
     char text[CHANGES_TEXT_MAX];
@@ -113,12 +113,12 @@ static void look_at_bypass(const Look *look) {
     watch->bypass_told_at_nsec = look->now_nsec;
     (void)snprintf(
         text, sizeof(text), "%llu pod%s bypassed berth", (unsigned long long)n, n == 1 ? "" : "s");
-    tell(look, CHANGE_BYPASSED, "pods", text);
+    note(look, CHANGE_BYPASSED, "pods", text);
 }
 
 void watch_changes_look(WatchChanges *watch, const LiveStatus *live, Changes *changes,
     int64_t wall_nsec, int64_t now_nsec) {
-    const Look look = {watch, live, changes, wall_nsec, now_nsec};
+    const WatchLook look = {watch, live, changes, wall_nsec, now_nsec};
 
     look_at_connection(&look);
     look_at_lists(&look);

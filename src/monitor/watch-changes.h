@@ -1,13 +1,11 @@
 #pragma once
 
 /*
- * WatchChanges: what became of the watched cluster since the last look, as Changes.
+ * WatchChanges: changes of the watched cluster since the last look, for history/changes.h: the API
+ * server lost and back, everything listed again, the lease taken and lost, pods that bypassed
+ * berth.
  *
- * The watcher tells its state; what people ask for is when it changed. So somebody looks once a
- * second: the API server is lost and back, everything was listed anew, the lease was taken and
- * lost, pods were placed past us.
- *
- * A list that is begun anew before the first look after the first one was whole is not told.
+ * A relist that begins before the first look after the first complete list is not reported.
  *
  * Threads: one at a time; watch_is_lost() any.
  */
@@ -20,7 +18,7 @@
 
 /* A watch that ends is opened again at once; only what lasts is worth a word. */
 #define WATCH_LOST_SEC 10
-#define WATCH_BYPASS_SEC 60 /* pods past us: told at most so often */
+#define WATCH_BYPASS_SEC 60 /* bypassing pods: reported at most so often */
 
 /* What was seen at the last look; all zero at the start. */
 typedef struct WatchChanges {
@@ -29,7 +27,7 @@ typedef struct WatchChanges {
     bool is_known[_WATCHER_KINDS];    /* the first list has been seen, ... */
     uint64_t n_lists[_WATCHER_KINDS]; /* ... and these since */
     bool is_held;
-    uint64_t n_bypassed;         /* as told */
+    uint64_t n_bypassed;         /* as reported */
     int64_t bypass_told_at_nsec; /* monotonic; 0: never */
 } WatchChanges;
 

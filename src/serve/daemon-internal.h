@@ -1,8 +1,7 @@
 #pragma once
 
 /*
- * What daemon.c (beginning and end) and daemon-loop.c (what happens in between) share. Nobody else
- * includes this.
+ * Shared by daemon.c (start and end) and daemon-loop.c (everything in between).
  */
 
 #include "api/pages.h"

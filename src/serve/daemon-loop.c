@@ -82,7 +82,7 @@ static void tick_loads(Daemon *daemon, int64_t now) {
     log_error("out of memory: expired values stay in force");
 }
 
-static void tell_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
+static void report_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
     Daemon *daemon = context;
     const Gauge *about = &view->program->gauges[gauge];
 
@@ -98,7 +98,7 @@ static void tell_expired(void *context, const View *view, size_t gauge, ExpiryCh
 static void look_for_expired(Daemon *daemon) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
 
-    expiry_look(daemon->expiry, view, tell_expired, daemon);
+    expiry_look(daemon->expiry, view, report_expired, daemon);
 }
 
 /* --- the loop ------------------------------------------------------------------------ */
@@ -160,8 +160,8 @@ static void tick_live(Daemon *daemon, int64_t now) {
     watch_changes_look(&daemon->watch, &live, daemon->records.changes, clock_wall_nsec(), now);
 }
 
-/* Both are told, then waited for: who measures may be held up, and a lease that is held is to be
- * given up all the same. False: one of the threads has not ended in time. */
+/* Both are asked to stop before either is waited for: the poller may hang, and a lease that is held
+ * must be released all the same. False: one of the threads has not ended in time. */
 static bool stop_threads(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + STOP_NSEC;
     bool has_stopped = true;
@@ -219,8 +219,8 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
     }
 }
 
-/* It is told to end: nobody should come any more, but whoever does, because endpoints and
- * schedulers take their time to notice, is answered as before. */
+/* SIGTERM: no longer ready, but requests are answered as before, because endpoints and schedulers
+ * need time to notice. */
 static void retire(Daemon *daemon) {
     unsigned delay_sec = daemon->options->drain_delay_sec;
 

@@ -226,8 +226,8 @@ static StatusFixed describe(const Daemon *daemon) {
     };
 }
 
-/* Whoever reaches the verbs' listener may see pages only where that is nobody from elsewhere; a
- * listener with client certificates is kube-scheduler's alone. */
+/* The verbs' listener shows the dashboard on loopback only; a listener with client certificates is
+ * kube-scheduler's alone. */
 static bool is_dashboard_on_verbs(const DaemonOptions *options) {
     return options->dashboard && !options->no_dashboard && !options->tls.client_ca &&
            server_is_loopback(options->server.address);
@@ -318,7 +318,7 @@ static int start_pages(Daemon *daemon, char *error) {
     return r < 0 ? cannot_listen(options->address, options->port, r, error) : 0;
 }
 
-static void tell_exempt(const Exemptions *exempt) {
+static void log_exempt(const Exemptions *exempt) {
     for (size_t i = 0; i < exempt->n; i++)
         log_info("pods exempt from policies", LOG_STR("pods", exempt->items[i].text));
 }
@@ -363,7 +363,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         r = start_pages(daemon, error);
     if (r < 0)
         return r;
-    tell_exempt(&options->exempt);
+    log_exempt(&options->exempt);
     changes_note(daemon->records.changes,
         CHANGE_STARTED,
         daemon->started_at_sec * NSEC_PER_SEC,
@@ -380,7 +380,7 @@ Daemon *daemon_free(Daemon *daemon) {
     server_free(daemon->server);
     page_workers_free(daemon->workers); /* what it answered is gone with the servers */
     updates_free(daemon->updates);
-    measuring_free(daemon->measuring); /* its thread makes views, of which live is told */
+    measuring_free(daemon->measuring); /* its thread makes views, which live uses */
     live_free(daemon->live);
     files_done(&daemon->files);
     current_done(&daemon->current);

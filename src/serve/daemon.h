@@ -22,7 +22,7 @@
  *   live.h         a cluster that is watched, and binds
  *   measuring.h    what is measured of nodes
  *   decisions.h    what was decided, remembered; pods-summary.h and its like: for people
- *   metrics.h      what is told Prometheus
+ *   metrics.h      metrics for Prometheus
  */
 
 #include <stdbool.h>
@@ -47,11 +47,10 @@ typedef struct DaemonOptions {
     ServerOptions server;            /* its tls field is set by the daemon */
     const char *const *policy_paths; /* files or folders; none: everything passes */
     size_t n_policy_paths;
-    const char *cluster_path; /* kubectl's List; NULL: none */
-    LiveOptions live;         /* a cluster that is watched, instead of cluster_path */
-    const char
-        *prometheus_url;      /* who answers PromQL unless a metric says otherwise; NULL: nobody */
-    const char *sources_path; /* others who do, and how to reach them; NULL: none */
+    const char *cluster_path;         /* kubectl's List; NULL: none */
+    LiveOptions live;                 /* a cluster that is watched, instead of cluster_path */
+    const char *prometheus_url;       /* the default source of PromQL; NULL: none */
+    const char *sources_path;         /* others who do, and how to reach them; NULL: none */
     const char *resource_metrics_url; /* who serves metrics.k8s.io; NULL: the API server of live */
     int64_t poll_nsec_max; /* sources are asked at least so often; 0: as the policies say */
     bool is_published;     /* the cluster will come by daemon_publish() */
@@ -66,7 +65,7 @@ typedef struct DaemonOptions {
     size_t decisions_bytes;         /* and how much memory that may take */
     Exemptions exempt;              /* pods that no policy is for; borrowed like the rest */
     PagesOptions pages;             /* a second listener, for pages only; its address NULL: none */
-    const DashboardHook *dashboard; /* who draws pages for people; NULL: nobody */
+    const DashboardHook *dashboard; /* NULL: there is none */
     bool no_dashboard;              /* they are not to be shown */
     unsigned drain_delay_sec;       /* at the end: how long requests are still taken */
 } DaemonOptions;

@@ -175,7 +175,7 @@ void files_note_sources(Files *files, uint64_t fingerprint) {
 
 /* --- when they have changed --------------------------------------------------------------- */
 
-/* The state comes last: whoever sees it on a page finds in the log what it is about. */
+/* The state comes last: a page that shows it has its log line already. */
 static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
     log_error("new configuration rejected, the last good one stays in force",
         LOG_CSTR("config", reload_kind_name(kind)),

@@ -25,10 +25,10 @@
 typedef struct Files {
     const DaemonOptions *options; /* borrowed, like the two that follow */
     Current *current;             /* where what was read comes into force */
-    Measuring *measuring;         /* who reads the sources; NULL: nobody yet */
+    Measuring *measuring;         /* reads the sources; NULL: not yet */
     TlsStore *tls;                /* the certificates; NULL: plain HTTP */
     Token *token;                 /* of the pages' listener; NULL: none */
-    Changes *changes;             /* who is told what was read and refused; borrowed, may be NULL */
+    Changes *changes;             /* the log of changes; borrowed, may be NULL */
     Reloads reloads;
     uint64_t fingerprints[_RELOAD_MAX]; /* of what was read last */
 } Files;
