@@ -214,6 +214,7 @@ static int parse(Parser *parser, Arguments *arguments) {
 static int run(Parser *parser, Arguments *arguments) {
     const Command *command = parser->command;
     const char *wrong = NULL;
+    char text[512];
     int r;
 
     if (command->init)
@@ -223,9 +224,13 @@ static int run(Parser *parser, Arguments *arguments) {
         return r;
     if (parser->wants_help)
         return print_to(stdout, command, command_print_help) ? EXIT_FINE : EXIT_UNREACHABLE;
-    if (arguments->n > 0 && command->max_completed == 0)
-        wrong = "it takes options only";
-    else if (command->check)
+    if (arguments->n > 0 && command->max_completed == 0) {
+        (void)snprintf(text,
+            sizeof(text),
+            "unexpected argument \"%s\": it takes options only",
+            arguments->items[0]);
+        wrong = text;
+    } else if (command->check)
         wrong = command->check(parser->settings, arguments);
     return wrong ? command_misused(command, wrong) : command->run(parser->settings, arguments);
 }

@@ -257,7 +257,8 @@ static void test_wrong_usage_suggests_and_prints_the_usage(void **state) {
     expect_wrong("--file", "berth plain: --file needs a value: FILE\nusage: ");
     expect_wrong("-f", "berth plain: --file needs a value: FILE\nusage: ");
     expect_wrong("--all=1", "berth plain: --all takes no value\nusage: ");
-    expect_wrong("word", "berth plain: it takes options only\nusage: ");
+    expect_wrong(
+        "word", "berth plain: unexpected argument \"word\": it takes options only\nusage: ");
     expect_wrong("--number -1", "berth plain: --number -1 makes no sense\nusage: ");
     (void)state;
 }

@@ -240,7 +240,7 @@ def test_folder_that_others_write_to(certs, folder):
 
 def test_wrong_options(certs, folder):
     wrong = {
-        (): "which folder",
+        (): "one folder",
         (folder, folder): "one folder",
         (folder, "--renew", "--renew-ca"): "exclude each other",
         (folder, "--renew-ca", "--name", "x"): "--renew",

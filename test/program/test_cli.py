@@ -657,7 +657,7 @@ def test_explain_pod_file_of_any_name_without_option(run, files):
     "arguments, text",
     [
         (["--nonsense"], "--nonsense"),
-        (["nonsense"], '"nonsense" is not an option'),
+        (["nonsense"], 'unexpected argument "nonsense"'),
         (["--listen", "8080"], "expected ADDRESS:PORT"),
         (["--listen", "example.com:80"], "numeric address"),
         (["--listen", "127.0.0.1:65536"], "expected ADDRESS:PORT"),

@@ -85,9 +85,12 @@ def test_options_are_those_of_the_option_table(berth_path, complete, help_of, al
         names = {row["name"] for row in table["options"] if "name" in row} | {"help"}
         assert {word.lstrip("-") for word in complete(command, "-")[0]} == names, command
         assert options_in_help(help_of(command)) | {"help"} == names, command
-        for name in names - {"help"}:
-            done = subprocess.run([berth_path, command, f"--{name}", "--help"], capture_output=True, text=True)
-            assert "unknown option" not in done.stderr, (command, name)
+        for row in table["options"]:
+            if "name" in row:  # accepted, and the next one is not
+                word = f"--{row['name']}" + ("=1" if "argument" in row else "")
+                done = subprocess.run([berth_path, command, word, "--no-such"], capture_output=True, text=True,
+                                      timeout=PATIENCE)
+                assert done.returncode == 2 and f"unknown option --{row['name']}" not in done.stderr, done
 
 
 def test_usage_errors_are_short(complete):

@@ -192,12 +192,12 @@ def test_states_assumptions_without_policies(config):
         (["--managed-resource", "a.b/c", "--managed-resource", "a.b/c"], "managed already"),
         (["--weight", "0"], "from 1 to"),
         (["--percentage", "101"], "from 0 to 100"),
-        (["--timeout", "5"], "length of time"),
+        (["--timeout", "5"], "a duration like"),
         (["--format", "v2"], "expected v1 or policy"),
         (["--format", "policy", "--scheduler-name", "x"], "a Policy holds extenders only"),
         (["--lease-name", "x"], "--leader-elect"),
         (["--leader-elect", "--no-leader-elect"], "not both"),
-        (["--server", "http://127.0.0.1:1", "--bind"], "--server asks a berth"),
+        (["--server", "http://127.0.0.1:1", "--bind"], "--server queries a running berth"),
         (["--ca", "x"], "go with --server"),
         (["x"], "options only"),
     ],
@@ -251,7 +251,7 @@ def test_a_running_berth(config, policy, start_berth, tmp_path):
 def test_a_berth_without_a_cluster(config, policy, start_berth):
     berth = start_berth("--policy", policy(FILTERS))
     code, out, err = config("--server", berth.url)
-    assert (code, out) == (USAGE, "") and "knows no cluster" in err
+    assert (code, out) == (USAGE, "") and "has no cluster" in err
 
 
 def test_fails_without_server(config):
