@@ -37,7 +37,7 @@ void pem_pair_done(PemPair *pair); /* the key is wiped */
 
 typedef enum CertificateUse { CERTIFICATE_SERVER, CERTIFICATE_CLIENT } CertificateUse;
 
-/* What is wanted of a pair. */
+/* A certificate to issue. */
 typedef struct CertificateRequest {
     CertificateUse use;
     Str common_name;

@@ -1,3 +1,5 @@
+/* Reads the facts of a PEM certificate with GnuTLS. */
+
 #include "certs/certificate.h"
 
 #include <arpa/inet.h>

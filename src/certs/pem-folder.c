@@ -1,3 +1,5 @@
+/* Reads and replaces the PEM files of a folder, all at once and under a lock. */
+
 #include "certs/pem-folder.h"
 
 #include <errno.h>
@@ -111,7 +113,7 @@ static void beside(PemFile file, char *name, size_t size) {
     (void)snprintf(name, size, ".%s.new", file_names[file]);
 }
 
-/* Owner and mode: those of the file that is replaced; nobody else ever reads a key. */
+/* Owner and mode: those of the file that is replaced; no other user ever reads a key. */
 static int set_rights(const PemFolder *folder, PemFile file, int fd) {
     mode_t mode = is_key(file) ? 0600 : 0644;
     struct stat before;

@@ -1,3 +1,5 @@
+/* Kinds of addresses: scheme, loopback, Service. */
+
 #include "checkup/address.h"
 
 #include "base/origin.h"

@@ -1,4 +1,4 @@
-/* The berths that run: do they answer, whom, with what, and may they bind? */
+/* Checks of running berths: answers, certificates, policies, the lease. */
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include "checkup/berths.h"
 #include "checkup/duration-text.h"
 #include "checkup/judges.h"
-#include "checkup/lifetime.h"
 
 /* --- answering ------------------------------------------------------------------------------ */
 
@@ -22,7 +21,7 @@ static void fix_unreachable(const BerthFact *berth, Verdict *verdict) {
 }
 
 void judge_berths_answer(const InstallationFacts *facts, Verdict *verdict) {
-    /* Whoever looks at a cluster from outside often cannot reach one: that is nothing wrong. */
+    /* From outside a cluster berth is often unreachable: no failure. */
     if (facts->n_berths == 0)
         verdict_skip(verdict, "none was named: berth check --live --server URL ...");
     for (size_t i = 0; i < facts->n_berths; i++) {
@@ -87,8 +86,7 @@ void judge_versions_equal(const InstallationFacts *facts, Verdict *verdict) {
 
 /* --- transport ------------------------------------------------------------------------------ */
 
-/* What kube-scheduler calls berth on loopback is not for others to reach, whatever this berth's
- * pages are reached by. */
+/* If kube-scheduler calls berth on loopback, the URL of --server is only that of its pages. */
 static bool outside_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (!berth_expect(facts, verdict))
         return false;
@@ -182,8 +180,8 @@ void judge_lease_given(const InstallationFacts *facts, Verdict *verdict) {
     }
 }
 
-#define LEASE_WANTED_SEC 10.0 /* who was asked that lately wants it */
-#define LEASE_TAKEN_SEC 3.0   /* and has it after that long */
+#define LEASE_WANTED_SEC 10.0 /* a replica with a request this recent wants it */
+#define LEASE_TAKEN_SEC 3.0   /* and acquires it in this time */
 
 typedef struct LeaseHolders {
     size_t n, n_holding;

@@ -1,3 +1,5 @@
+/* Iterates over the configurations and berths that could be read. */
+
 #include "checkup/berths.h"
 
 #include <math.h>

@@ -35,7 +35,7 @@ bool berth_entry_next(const InstallationFacts *facts, BerthEntry *entry);
 /* Whether there is one. False: the verdict is that it is skipped, and why. */
 bool berth_entry_expect(const InstallationFacts *facts, Verdict *verdict);
 
-/* Whether kube-scheduler asks berth on loopback only, as beside it in one pod. */
+/* Whether kube-scheduler calls berth on loopback only, as in one pod with it. */
 bool berth_entry_is_loopback(const InstallationFacts *facts);
 
 /* The first berth that could be reached after @berth (NULL: of all); NULL: no more. */
@@ -64,5 +64,5 @@ void pairs_judge(const InstallationFacts *facts, PairJudge judge, Verdict *verdi
 /* 36 of "v1.36.4"; -1: it is no such version. */
 int release_minor(Str version);
 
-/* Seconds since any scheduler asked this berth; INFINITY: none has. */
+/* Seconds since the last request of a scheduler; INFINITY: none. */
 double berth_last_asked_sec(const BerthFact *berth);

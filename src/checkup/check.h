@@ -10,8 +10,8 @@
  *         https://10.0.0.7:8443: it expires in 12 days
  *         fix: berth certs --renew DIR   # or renew it where it was issued
  *
- * A check is a pure function of the InstallationFacts. Codes are told in docs/troubleshooting.md,
- * one heading each; one that is retired is never used again.
+ * A check is a pure function of the InstallationFacts. Codes are documented in
+ * docs/troubleshooting.md, one heading each; one that is retired is never used again.
  */
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ typedef enum CheckGroup {
 
 const char *check_group_name(CheckGroup group); /* "scheduler", …: what --only takes */
 
-/* What came of it. Strings live in the arena. */
+/* The result. Strings live in the arena. */
 typedef struct Finding {
     CheckState state;
     Str cause; /* lines; empty when passed and there is nothing to add */

@@ -1,4 +1,4 @@
-/* What berths know of the cluster, how old that is, and what time they think it is. */
+/* Checks of berths' cluster state, its age, and clocks. */
 
 #include <math.h>
 
@@ -11,7 +11,7 @@
 #define STALE_WARN_SEC 180.0
 #define STALE_FAIL_SEC 300.0
 
-#define SKEW_WARN_SEC 2.0 /* the API server tells whole seconds only */
+#define SKEW_WARN_SEC 2.0 /* the API server sends whole seconds only */
 #define SKEW_FAIL_SEC 60.0
 
 static void report_error(const BerthFact *berth, Verdict *verdict) {
@@ -50,7 +50,8 @@ void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
         double stale = berth->staleness_sec;
 
         if (!berth->is_synced || stale < 0)
-            verdict_fail(verdict, "%.*s has no update from the API server yet", STR_FMT(berth->url));
+            verdict_fail(
+                verdict, "%.*s has no update from the API server yet", STR_FMT(berth->url));
         else if (stale > STALE_WARN_SEC && stale <= STALE_FAIL_SEC)
             verdict_warn(verdict,
                 "%.*s last heard of the cluster %s ago",

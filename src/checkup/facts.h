@@ -1,14 +1,12 @@
 #pragma once
 
 /*
- * InstallationFacts: everything that `berth check --live` and `--offline` have found out, before
- * anything is judged. Who gathers (src/cli) fills it in; who judges (checkup/check.h) only reads
- * it.
+ * InstallationFacts: everything that `berth check --live` and `--offline` found out, before it is
+ * judged. src/collect fills it in; the checks only read it.
  *
- * What could not be found out is told apart from what is wrong: an unknown fact makes its checks
- * skipped, with the reason, never passed.
+ * Unknown is not wrong: checks of an unknown fact are skipped, with the reason, never passed.
  *
- * Pure data; all strings live in the gatherer's arena.
+ * Pure data; all strings live in the collector's arena.
  */
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The installation as a whole: do replicas agree, where do they run, and does anybody ask them? */
+/* Checks of the whole installation: replicas agree, pods run apart, schedulers send requests. */
 
 #include <math.h>
 
@@ -187,12 +187,12 @@ void judge_pods_exempt(const InstallationFacts *facts, Verdict *verdict) {
             judge_exempt_at(berth, &facts->pods[i], verdict);
 }
 
-/* --- who asks ------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------- */
 
 #define ASKED_LATELY_SEC DURATION_DAY_SEC
 #define ASKED_UPTIME_SEC 600.0
 
-/* Of several berths each counts what another was asked about. */
+/* Of several berths each counts pods that another one decided about. */
 void judge_no_bypass(const InstallationFacts *facts, Verdict *verdict) {
     FOR_EACH_BERTH (berth, facts, verdict) {
         if (berth->n_bypassed == 0)

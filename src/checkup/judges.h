@@ -1,6 +1,6 @@
 #pragma once
 
-/* What the rows of list.h name, one function each: facts in, a verdict out. */
+/* The function of each row of list.h: facts in, a verdict out. */
 
 #include "checkup/facts.h"
 #include "checkup/verdict.h"

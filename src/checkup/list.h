@@ -51,7 +51,7 @@ CHECK(B112, SCHEDULER, true, host_resolves,
     "the URL's host can be resolved where kube-scheduler runs",
     "A static pod uses the host's DNS, which usually has no Services: berth is never reached.")
 
-/* --- what it asks for */
+/* --- verbs and scope */
 CHECK(B113, SCHEDULER, true, filter_verb,
     "filterVerb is set if policies filter",
     "Filters are never called: pods land on nodes that policies forbid.")

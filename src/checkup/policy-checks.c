@@ -9,7 +9,7 @@
 
 #define MATCH_UPTIME_SEC 3600.0 /* before that, having matched nothing means nothing */
 #define REJECTS_MIN 5u          /* so many pods it let pass nowhere, and no other */
-#define METRIC_UPTIME_SEC 120.0 /* by then every source has been asked */
+#define METRIC_UPTIME_SEC 120.0 /* by then every source has been queried */
 
 void judge_policy_exists(const InstallationFacts *facts, Verdict *verdict) {
     FOR_EACH_BERTH (berth, facts, verdict) {
@@ -73,7 +73,7 @@ static void judge_match_of(const InstallationFacts *facts, const BerthFact *bert
         "berth explain --policy FILE --pod NAMESPACE/NAME   # does its match mean that pod?");
 }
 
-/* The longest that one has been up which was asked at all; 0: none was. */
+/* The longest uptime of a berth that got requests; 0: none did. */
 static double asked_uptime_sec(const InstallationFacts *facts) {
     double longest = 0;
 
@@ -145,7 +145,7 @@ static bool metrics_expect(const InstallationFacts *facts, Verdict *verdict) {
     return false;
 }
 
-/* A berth that has just started has not asked yet. */
+/* A berth that has just started has not queried yet. */
 static bool is_waiting(const BerthFact *berth, const SourceFact *source) {
     return str_is(source->state, "waiting") && berth->uptime_sec < METRIC_UPTIME_SEC;
 }

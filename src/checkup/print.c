@@ -1,4 +1,4 @@
-/* Findings for people: a line each, what is wrong below it, and how to mend it. */
+/* Prints findings: a line each, with the cause and the fix below it. */
 
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static void print_lines(const Printer *printer, const char *head, Str text) {
     }
 }
 
-/* What is only worth knowing steps back. */
+/* Notes are dimmed. */
 static void print_cause(const Printer *printer, const Finding *finding) {
     bool is_dim = finding->state == CHECK_PASSED || finding->state == CHECK_SKIPPED;
 

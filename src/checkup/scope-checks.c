@@ -1,4 +1,4 @@
-/* Which pods and nodes kube-scheduler asks berth about, and whether all of them do alike. */
+/* Checks of the pods and nodes that kube-schedulers send to berth. */
 
 #include "base/cleanup.h"
 #include "checkup/address.h"
@@ -135,8 +135,8 @@ static bool serves(const SchedulerConfig *config, Str name) {
     return config->n_scheduler_names == 0 && str_is(name, "default-scheduler");
 }
 
-/* Whether a pod that asks for no managed resource waits for this entry's answer. To be exempt
- * (--exempt) does not help: somebody has to answer that. Failed scores are passed over. */
+/* Whether a pod without managed resources waits for this entry. Exempt pods (--exempt) wait, too;
+ * failed scores do not block. */
 static bool holds_up(const ExtenderEntry *entry) {
     bool is_needed = !str_is_empty(entry->filter_verb) || !str_is_empty(entry->bind_verb);
 
@@ -158,7 +158,7 @@ static void judge_pod_at(const PodFact *pod, const BerthEntry *own, Verdict *ver
         "berth's pods");
 }
 
-/* Of a scheduler whose configuration was not found, berths know whether it has asked them. */
+/* Whether a scheduler without a known configuration has sent requests. */
 static bool has_asked(const InstallationFacts *facts, Str name) {
     FOR_ALL_BERTHS (berth, facts)
         for (size_t i = 0; i < berth->n_schedulers; i++)

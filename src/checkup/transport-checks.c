@@ -14,7 +14,6 @@
 #include "checkup/berths.h"
 #include "checkup/duration-text.h"
 #include "checkup/judges.h"
-#include "checkup/lifetime.h"
 
 #define NAME_WORD_MAX ((size_t)8 * 1024)
 
@@ -45,7 +44,7 @@ static bool https_expect(const InstallationFacts *facts, Verdict *verdict) {
     return false;
 }
 
-/* --- who answers ---------------------------------------------------------------------------- */
+/* --- the server ---------------------------------------------------------------------------- */
 
 void judge_server_verified(const InstallationFacts *facts, Verdict *verdict) {
     if (!https_expect(facts, verdict))
@@ -120,9 +119,9 @@ void judge_plain_on_loopback(const InstallationFacts *facts, Verdict *verdict) {
     }
 }
 
-/* --- who asks ------------------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
-/* The first berth that asks for certificates. */
+/* The first berth that requires client certificates. */
 static const BerthFact *find_client_ca(const InstallationFacts *facts) {
     FOR_ALL_BERTHS (berth, facts)
         if (berth->n_client_names > 0)
@@ -255,7 +254,7 @@ void judge_host_resolves(const InstallationFacts *facts, Verdict *verdict) {
 /* --- how long it may take ------------------------------------------------------------------- */
 
 #define DEADLINE_DEFAULT_SEC 0.1 /* berth serve --deadline */
-#define TIMEOUT_LONG_SEC 2.0     /* scheduling stands still while kube-scheduler waits */
+#define TIMEOUT_LONG_SEC 2.0     /* kube-scheduler is blocked while it waits */
 #define TIMEOUT_BIND_SEC 12.0    /* berth gives the API server 10 s for a bind */
 
 /* Below 0: for ever. */

@@ -1,4 +1,4 @@
-/* What kube-scheduler asks berth for, and how much the answers count. */
+/* Checks of the verbs, the weight and ignorable. */
 
 #include "checkup/berths.h"
 #include "checkup/judges.h"
@@ -8,7 +8,7 @@
 #define SCORE_USUAL 10         /* the protocol's range of scores: 0 to 10 */
 #define RELEASE_EMPTY_NODES 33 /* from 1.33 on whole nodes in answers look empty to plugins */
 
-/* What some berth, at least, has to say or to do. */
+/* Features of at least one berth. */
 typedef struct Offers {
     bool filters, scores, binds;
 } Offers;

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Verdict: a Finding while it is being made. It begins as passed, and what is said against it can
- * only make it worse.
+ * Verdict: a Finding while it is being made. It begins as passed, and each call can only make
+ * it worse.
  *
  *     if (str_is_empty(entry->filter_verb)) {
  *         verdict_fail(verdict, "%s: filterVerb is not set", where);
@@ -10,7 +10,7 @@
  *     }
  *
  * Each call adds a line; over VERDICT_LINES_MAX they are counted only. Running out of memory is
- * remembered, and told at the end.
+ * reported at the end.
  */
 
 #include <stddef.h>
@@ -34,13 +34,13 @@ void verdict_note(Verdict *verdict, const char *format, ...) __attribute__((form
 void verdict_warn(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void verdict_fail(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Lines of somebody else's (diagnostics), as they are. Changes nothing either. */
+/* Diagnostics, as they are. Changes nothing either. */
 void verdict_quote(Verdict *verdict, Str lines);
 
 /* Cannot be found out, or does not apply; no effect once there is something to complain of. */
 void verdict_skip(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A command or a line of configuration that mends it; the same line is said once. */
+/* A command or a line of configuration that fixes it; the same line is printed once. */
 void verdict_fix(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Lets @judge speak. 0, with texts in @arena; or -ENOMEM. */

@@ -1,3 +1,5 @@
+/* Loads a bundle from a file or a running berth. */
+
 #include "cli/bundle-source.h"
 
 #include <errno.h>

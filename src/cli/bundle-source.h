@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * BundleSource: where a command takes a bundle from: a file, or a berth that is running.
+ * The bundle of a command: from a file, or from a running berth.
  */
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ typedef struct BundleRequest {
 int bundle_source_fetch(
     ServerSource *source, const BundleRequest *request, const char *who, Arena *arena, Str *ret);
 
-/* What is in @file; @name is for messages. bundle_done() ends it, also after a failure. */
+/* The content of @file; @name is for messages. bundle_done() ends it, also after a failure. */
 int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *ret);
 
 /* The same of a file by its path. */

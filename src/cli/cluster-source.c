@@ -1,3 +1,5 @@
+/* Loads the cluster of a command from a file or an API server. */
+
 #include "cli/cluster-source.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Loads metrics from a file, or queries their sources once. */
+
 #include "cli/metrics-source.h"
 
 #include <stdio.h>
@@ -22,7 +24,6 @@ const char *metrics_source_check(const MetricsSource *source, const ClusterSourc
     return NULL;
 }
 
-/* What went wrong, for people; the exit code. */
 static int complain(const DiagList *diags, bool is_unreadable) {
     terminal_print_diags(diags);
     return is_unreadable ? EXIT_UNREACHABLE : EXIT_FAILED;
@@ -42,7 +43,7 @@ static int load_file(const MetricsSource *source, const char *who, const Program
     return r == 0 ? 0 : complain(&diags, r == MEASUREMENTS_E_UNREADABLE);
 }
 
-/* Asks everybody once. Who does not answer is told in @ret_statuses, and else has no values. */
+/* Queries each source once. Failures are in @ret_statuses. */
 static int ask(const MetricsSource *source, const ClusterSource *cluster, const char *who,
     const Program *program, Snapshot *snapshot, Measurements **ret, PollStatus *ret_statuses) {
     _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);

@@ -39,9 +39,10 @@ typedef struct MetricsSource {
 /* NULL when it can be used with @cluster; else what is wrong. */
 const char *metrics_source_check(const MetricsSource *source, const ClusterSource *cluster);
 
-/* What was measured of the nodes of @snapshot, at @now_nsec (since 1970) and @uptime_nsec
- * (monotonic); NULL through @ret when nothing is to be had. @ret_statuses: of each gauge, where
- * sources are asked; NULL: not wanted. 0; or an exit code, after complaining as @who. */
+/* Values for the nodes of @snapshot, at @now_nsec (since 1970) and @uptime_nsec (monotonic); NULL
+ * in
+ * @ret without a source. @ret_statuses: one per gauge if sources are queried; may be NULL. 0; or an
+ * exit code, after a message as @who. */
 int metrics_source_load(const MetricsSource *source, const ClusterSource *cluster, const char *who,
     const Program *program, Snapshot *snapshot, int64_t now_nsec, int64_t uptime_nsec,
     Measurements **ret, PollStatus *ret_statuses);

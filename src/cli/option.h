@@ -35,7 +35,7 @@ typedef enum OptionKind {
     OPTION_CUSTOM,   /* set() stores the value */
 } OptionKind;
 
-/* What shells complete, if it is more than the words of @argument or @values. */
+/* Completion other than the words of @argument or @values. */
 typedef enum OptionCompletion {
     COMPLETE_NOTHING,
     COMPLETE_FILES,

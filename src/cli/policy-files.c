@@ -1,3 +1,5 @@
+/* Loads and compiles the policies of --policy. */
+
 #include "cli/policy-files.h"
 
 #include "base/diag.h"

@@ -30,7 +30,7 @@ typedef struct PolicyPaths {
 /* Each of these returns 0; or an exit code, after telling on stderr what is wrong with the
  * policies, or complaining as @who. @arena is for the messages. */
 
-/* Of files and folders (input/policies.h). Warnings are told, too. */
+/* Of files and folders (input/policies.h). Warnings are printed. */
 int policy_files_load(const PolicyPaths *paths, const char *who, Arena *arena, Program **ret)
     MUST_CHECK;
 

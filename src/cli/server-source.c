@@ -1,3 +1,5 @@
+/* Checks and completes the options for a running berth. */
+
 #include "cli/server-source.h"
 
 #include <stddef.h>

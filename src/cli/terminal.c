@@ -1,3 +1,5 @@
+/* Output of commands: colours, messages, diagnostics. */
+
 #include "cli/terminal.h"
 
 #include <stdlib.h>

@@ -14,62 +14,27 @@
 #define TEXTS_MAX 256u /* of one list */
 #define SOURCES_MAX 256u
 #define SCHEDULERS_MAX 64u
+#define MAX_SCORE 1000000
 
 /* The page while it is read. */
 typedef struct Status {
     BerthFact fact;
     BerthNeeds needs;
     int64_t now_nsec;
+    int64_t max_score, n_filters, n_scores;
+    Str time, certificate_end;
 } Status;
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* Seconds since 1970, less our clock; NAN: none. */
-static double read_time(JsonReader *reader, Arena *arena, const Status *status) {
-    Str text = STR_NULL;
+/* Seconds from our clock to the time in @text; 0: it is none. */
+static double seconds_until(Str text, int64_t now_nsec) {
     uint32_t nanos;
     int64_t sec;
 
-    json_string(reader, arena, &text);
     return calendar_parse(text, &sec, &nanos)
-               ? (double)sec + nanos / 1e9 - (double)status->now_nsec / (double)NSEC_PER_SEC
-               : NAN;
-}
-
-static void read_clock(JsonReader *reader, Arena *arena, void *target) {
-    Status *status = target;
-    double sec = read_time(reader, arena, status);
-
-    status->fact.clock_skew_sec = isnan(sec) ? 0 : sec;
-}
-
-static void read_certificate_end(JsonReader *reader, Arena *arena, void *target) {
-    Status *status = target;
-    double sec = read_time(reader, arena, status);
-
-    status->fact.certificate_sec = isnan(sec) ? 0 : sec;
-}
-
-static void read_max_score(JsonReader *reader, Arena *arena, void *target) {
-    int64_t n = 0;
-
-    json_int64(reader, &n);
-    ((Status *)target)->fact.max_score = n < 0 ? 0 : n < 1000000 ? (int)n : 1000000;
-}
-
-static bool read_any(JsonReader *reader) {
-    int64_t n = 0;
-
-    json_int64(reader, &n);
-    return n > 0;
-}
-
-static void read_has_filters(JsonReader *reader, Arena *arena, void *target) {
-    ((Status *)target)->fact.has_filters = read_any(reader);
-}
-
-static void read_has_scores(JsonReader *reader, Arena *arena, void *target) {
-    ((Status *)target)->fact.has_scores = read_any(reader);
+               ? (double)sec + nanos / 1e9 - (double)now_nsec / (double)NSEC_PER_SEC
+               : 0;
 }
 
 /* --- lists ----------------------------------------------------------------------------------- */
@@ -166,15 +131,11 @@ static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
         SchedulerFact *scheduler =
             schedulers.n < SCHEDULERS_MAX ? VEC_PUSH(&schedulers, arena) : NULL;
         Entry entry = {0};
-        uint32_t nanos;
-        int64_t sec;
 
         JSON_READ_FIELDS(reader, arena, fields, &entry);
         if (!scheduler)
             continue;
-        if (calendar_parse(entry.last, &sec, &nanos))
-            entry.fact.last_asked_sec = fmax(
-                0, (double)status->now_nsec / (double)NSEC_PER_SEC - (double)sec - nanos / 1e9);
+        entry.fact.last_asked_sec = fmax(0, -seconds_until(entry.last, status->now_nsec));
         *scheduler = entry.fact;
     }
     status->fact.schedulers = schedulers.items;
@@ -190,15 +151,15 @@ bool berth_status_read(
     static const JsonField fields[] = {
         {"version", JSON_FIELD_TEXT, AT(version)},
         {"identity", JSON_FIELD_TEXT, AT(identity)},
-        {"time", JSON_FIELD_CUSTOM, .read = read_clock},
+        {"time", JSON_FIELD_TEXT, offsetof(Status, time)},
         {"uptimeSeconds", JSON_FIELD_DOUBLE, AT(uptime_sec)},
         {"verbs", JSON_FIELD_CUSTOM, .read = read_verbs},
         {"nodeCacheCapable", JSON_FIELD_BOOL, AT(knows_cluster)},
         {"deadlineSeconds", JSON_FIELD_DOUBLE, AT(deadline_sec)},
-        {"maxScore", JSON_FIELD_CUSTOM, .read = read_max_score},
+        {"maxScore", JSON_FIELD_INT, offsetof(Status, max_score)},
         {"policy.digest", JSON_FIELD_TEXT, AT(policy_digest)},
-        {"policy.filters", JSON_FIELD_CUSTOM, .read = read_has_filters},
-        {"policy.scores", JSON_FIELD_CUSTOM, .read = read_has_scores},
+        {"policy.filters", JSON_FIELD_INT, offsetof(Status, n_filters)},
+        {"policy.scores", JSON_FIELD_INT, offsetof(Status, n_scores)},
         {"policy.refused", JSON_FIELD_TEXT, AT(policy_refused)},
         {"policy.list", JSON_FIELD_CUSTOM, .read = read_policies},
         {"cluster.synced", JSON_FIELD_BOOL, AT(is_synced)},
@@ -218,7 +179,7 @@ bool berth_status_read(
         {"managedResources", JSON_FIELD_CUSTOM, .read = read_managed},
         {"exempt", JSON_FIELD_CUSTOM, .read = read_exempt},
         {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},
-        {"tls.notAfter", JSON_FIELD_CUSTOM, .read = read_certificate_end},
+        {"tls.notAfter", JSON_FIELD_TEXT, offsetof(Status, certificate_end)},
         {"tls.clientNames", JSON_FIELD_CUSTOM, .read = read_client_names},
         {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
         {"schedulers", JSON_FIELD_CUSTOM, .read = read_schedulers},
@@ -233,6 +194,11 @@ bool berth_status_read(
     json_end(&reader);
     *ret = status.fact;
     *needs = status.needs;
+    ret->clock_skew_sec = seconds_until(status.time, now_nsec);
+    ret->certificate_sec = seconds_until(status.certificate_end, now_nsec);
+    ret->max_score = status.max_score < MAX_SCORE ? (int)status.max_score : MAX_SCORE;
+    ret->has_filters = status.n_filters > 0;
+    ret->has_scores = status.n_scores > 0;
     ret->has_lease = !str_is_empty(needs->lease_name);
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->version);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * BerthPages: what a running berth says of itself, /api/v1/status and /api/v1/sources, as facts.
+ * Facts of a running berth from /api/v1/status and /api/v1/sources.
  */
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "checkup/facts.h"
 
-/* What the InstallationFacts have no use for, and who asks for rights does. */
+/* Used only to select permissions. */
 typedef struct BerthNeeds {
     Str lease_namespace, lease_name; /* empty: it has none */
     bool measures_nodes;             /* a metric comes from metrics.k8s.io, of nodes, */

@@ -14,7 +14,7 @@
 
 #define READINESS_MAX 1024u
 
-/* How often berths that know different clusters are asked again, and when. */
+/* Retries while berths report different clusters. */
 #define AGREEMENT_TRIES 4
 #define AGREEMENT_LONG_NSEC (5 * NSEC_PER_SEC) /* not again after that */
 #define AGREEMENT_PAUSE_NSEC (250 * NSEC_PER_MSEC)
@@ -122,8 +122,8 @@ static int collect_one(Collector *collector, const char *server, BerthFact *fact
     return r < 0 ? r : 0;
 }
 
-/* The default is worth a try, but nobody named it: if none is there, there is nothing to tell
- * about it, unless nothing else was named either. */
+/* The default address was not given by the user: if no berth is there, that is reported only when
+ * nothing else was given either. */
 static int collect_default(Collector *collector) {
     const CollectOptions *options = collector->options;
     BerthFact *fact = &collector->facts->berths[0];

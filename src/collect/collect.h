@@ -1,17 +1,16 @@
 #pragma once
 
 /*
- * Collector: finds out what `berth check --live` and `--offline` judge, one file a subject:
+ * Collector: collects the facts for `berth check --live` and `--offline`, one file per subject:
  *
- *     collector-berth.c      berths that run: /api/v1/status, /api/v1/sources, /readyz
- *     collector-scheduler.c  kube-scheduler's configurations, from files and from the cluster
- *     collector-cluster.c    the API server: version, clock, berth's own pods
- *     collector-rights.c     what an account may do, by access reviews
- *     collector-probe.c      whether the verbs answer at the address that the configuration has
+ *     berth.c      running berths: /api/v1/status, /api/v1/sources, /readyz
+ *     scheduler.c  kube-scheduler's configurations, from files and from the cluster
+ *     cluster.c    the API server: version, clock, berth's own pods
+ *     rights.c     permissions of an account, by access reviews
+ *     probe.c      whether the verbs answer at the address in the configuration
  *
- * Each asks, reads and fills in its part of the InstallationFacts; what cannot be found out is
- * written down as such. Nothing here judges, and nothing but the probe's empty filter and access
- * reviews is ever posted: nothing changes anything.
+ * Facts that could not be found out are marked as such; nothing is judged here. Only the probe's
+ * empty filter and access reviews are POSTed: nothing is changed.
  *
  * All return 0, or -ENOMEM.
  */
@@ -65,11 +64,11 @@ typedef struct Collector {
     InstallationFacts *facts;
     int64_t give_up_nsec; /* monotonic; what was not asked by then is not asked. 0: no end */
 
-    /* What a later part needs of an earlier one, and the InstallationFacts have no use for. */
+    /* For later parts. */
     BerthNeeds needs;    /* of all berths; the lease is the first one's */
     Str service_account; /* "NAMESPACE/NAME" of berth's own pods, if they have one */
 
-    /* What a person should know about how it was found out; lines. */
+    /* Lines about how facts were found. */
     Buf *notes;
 } Collector;
 

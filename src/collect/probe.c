@@ -50,7 +50,7 @@ static const char *check_reply(Str body, Arena *arena) {
                                                              : "the server there is no extender";
 }
 
-/* A verb that can be asked without consequences. */
+/* A verb without side effects. */
 static Str choose_verb(const ExtenderEntry *entry) {
     return !str_is_empty(entry->filter_verb) ? entry->filter_verb : entry->prioritize_verb;
 }

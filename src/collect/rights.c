@@ -1,6 +1,6 @@
 /*
- * What an account may do, by access reviews: the API server is asked, which knows of every role and
- * authorizer, and nothing is tried out.
+ * Permissions of an account, by access reviews: the API server knows every role and authorizer, and
+ * no operation is tried.
  */
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define REVIEW_MAX ((size_t)64 * 1024)
 #define API "authorization.k8s.io/v1"
 
-/* What a berth does that needs a right of its own. */
+/* Features of berth that need permissions. */
 typedef enum Feature {
     FEATURE_ALWAYS, /* every berth that watches a cluster */
     FEATURE_BIND,
@@ -23,12 +23,12 @@ typedef enum Feature {
     FEATURE_EVENTS,
     FEATURE_NODE_METRICS, /* metrics.k8s.io */
     FEATURE_POD_METRICS,
-    FEATURE_NONE, /* nobody's */
+    FEATURE_NONE, /* never needed */
 } Feature;
 
 typedef struct Right {
     Feature feature;
-    bool is_refused; /* who does not have the feature must not have the right either */
+    bool is_refused; /* berths without the feature must not have it */
     Str verb, group, resource, subresource;
     const char *why;
 } Right;
@@ -45,7 +45,7 @@ typedef struct Right {
 #define EVENTS_WHY "to write events (--events)"
 #define METRICS_WHY "for metrics of metrics.k8s.io"
 #define CLUSTER_WHY "to know the cluster"
-#define NOBODY "berth never needs it"
+#define NEVER_NEEDED "berth never needs it"
 
 /* docs/threat-model.md and the roles that are shipped say the same. */
 static const Right rights[] = {
@@ -76,32 +76,50 @@ static const Right rights[] = {
     {FEATURE_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
     {FEATURE_POD_METRICS, false, STR("list"), POD_METRICS, METRICS_WHY},
 
-    {FEATURE_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("update"), STR(""), STR("pods"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("patch"), STR(""), STR("pods"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("delete"), STR(""), STR("pods"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("exec"), NOBODY},
-    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("eviction"), NOBODY},
-    {FEATURE_NONE, true, STR("patch"), STR(""), STR("pods"), STR("ephemeralcontainers"), NOBODY},
-    {FEATURE_NONE, true, STR("update"), STR(""), STR("nodes"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("delete"), STR(""), STR("nodes"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("get"), STR(""), STR("nodes"), STR("proxy"), NOBODY},
-    {FEATURE_NONE, true, STR("list"), STR(""), STR("configmaps"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("create"), STR(""), STR("serviceaccounts"), STR("token"), NOBODY},
-    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("users"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("groups"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("serviceaccounts"), STR(""), NOBODY},
-    {FEATURE_NONE, true, STR("escalate"), ROLES, NOBODY},
-    {FEATURE_NONE, true, STR("bind"), ROLES, NOBODY},
-    {FEATURE_NONE, true, STR("create"), ROLE_BINDINGS, NOBODY},
-    {FEATURE_NONE, true, STR("*"), STR("*"), STR("*"), STR(""), NOBODY},
+    {FEATURE_NONE, true, STR("get"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("list"), STR(""), STR("secrets"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("update"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("patch"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("delete"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("exec"), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("eviction"), NEVER_NEEDED},
+    {FEATURE_NONE,
+        true,
+        STR("patch"),
+        STR(""),
+        STR("pods"),
+        STR("ephemeralcontainers"),
+        NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("update"), STR(""), STR("nodes"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("delete"), STR(""), STR("nodes"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("get"), STR(""), STR("nodes"), STR("proxy"), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("list"), STR(""), STR("configmaps"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE,
+        true,
+        STR("create"),
+        STR(""),
+        STR("serviceaccounts"),
+        STR("token"),
+        NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("users"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("groups"), STR(""), NEVER_NEEDED},
+    {FEATURE_NONE,
+        true,
+        STR("impersonate"),
+        STR(""),
+        STR("serviceaccounts"),
+        STR(""),
+        NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("escalate"), ROLES, NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("bind"), ROLES, NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("create"), ROLE_BINDINGS, NEVER_NEEDED},
+    {FEATURE_NONE, true, STR("*"), STR("*"), STR("*"), STR(""), NEVER_NEEDED},
 };
 
 _Static_assert(ELEMENTS_OF(rights) <= FACTS_RIGHTS_MAX, "too many rights");
 
-/* --- which are asked for --------------------------------------------------------------------- */
+/* --- selection --------------------------------------------------------------------- */
 
 static bool is_known(const BerthFact *berth) {
     return str_is_empty(berth->error);
@@ -122,7 +140,7 @@ static bool does(const BerthFact *berth, Feature feature) {
     }
 }
 
-/* 1: some berth does it; 0: none does; -1: who knows, none could be asked. */
+/* 1: some berth uses it; 0: none does; -1: no berth could be reached. */
 static int has_feature(const Collector *collector, Feature feature) {
     const InstallationFacts *facts = collector->facts;
     bool is_any_known = false;
@@ -168,7 +186,8 @@ static void choose_rights(Collector *collector) {
     }
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------
+ */
 
 static void write_given(JsonWriter *writer, Str key, Str value) {
     if (str_is_empty(value))
@@ -296,8 +315,8 @@ static Str read_username(Str body, Arena *arena) {
     return json_error(&reader) == JSON_OK ? name : STR_NULL;
 }
 
-/* Who we are to the API server, which tells from Kubernetes 1.28 on. */
-static Str ask_username(const Collector *collector) {
+/* Our user name at the API server (Kubernetes 1.28 and later). */
+static Str fetch_username(const Collector *collector) {
     const BlockingRequest request = {
         .method = "POST",
         .path = "/apis/authentication.k8s.io/v1/selfsubjectreviews",
@@ -323,7 +342,7 @@ static Str account_user(Arena *arena, Str account) {
         arena, "system:serviceaccount:%.*s:%.*s", STR_FMT(namespace), STR_FMT(account));
 }
 
-/* Whose rights; empty: nobody's. */
+/* The account to check; empty: none is known. */
 static Str choose_subject(const Collector *collector, bool *ret_is_self) {
     const CollectOptions *options = collector->options;
 
@@ -334,7 +353,7 @@ static Str choose_subject(const Collector *collector, bool *ret_is_self) {
         return account_user(collector->arena, str_from_c(options->service_account));
     *ret_is_self = options->is_self;
     if (options->is_self)
-        return ask_username(collector);
+        return fetch_username(collector);
     if (!str_is_empty(collector->service_account))
         return account_user(collector->arena, collector->service_account);
     return STR("");

@@ -80,7 +80,7 @@ static bool is_scheduler(const Container *container) {
         slash == SIZE_MAX ? program : str_skip(program, slash + 1), STR("kube-scheduler"));
 }
 
-/* Images with an entry point of their own need no command: then only the flags tell. */
+/* Images with an entry point of their own need no command: then only the flags identify it. */
 static bool has_scheduler_flags(const Container *container) {
     static const Str flags[] = {
         STR("--config"), STR("--policy-config-file"), STR("--policy-configmap")};
@@ -100,7 +100,7 @@ static const Container *find_container(
     return NULL;
 }
 
-/* What is left of @path below @folder; false: it is not below it. */
+/* The rest of @path below @folder; false: it is not below it. */
 static bool take_below(Str path, Str folder, Str *ret) {
     while (folder.len > 1 && folder.ptr[folder.len - 1] == '/')
         folder.len--;

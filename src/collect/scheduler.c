@@ -28,7 +28,6 @@
 #define DIAGS_MAX ((size_t)64 * 1024)
 #define PODS_MAX 16u /* of one question */
 
-/* What is under way. */
 typedef struct Search {
     Collector *collector;
     Buf hint;

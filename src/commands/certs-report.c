@@ -1,3 +1,5 @@
+/* Prints what is in a folder of certificates and what to do next; or its Secrets as YAML. */
+
 #include "commands/certs-report.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-/* CertsReport: what `berth certs` tells: of what is in the folder, until when, and what to do next.
+/* CertsReport: the report of `berth certs`: files, expiry and next steps.
  */
 
 #include <stdbool.h>

@@ -123,7 +123,7 @@ static int read_configs(
     return 0;
 }
 
-/* A misspelt --only is told before anybody is asked. */
+/* A misspelt --only is reported before any request. */
 static int check_only(const InstallationCheck *check, Arena *arena) {
     const InstallationFacts nothing = {.is_offline = check->collect.is_offline};
     Str unknown = STR_NULL;
@@ -204,7 +204,7 @@ static bool is_fine(const Round *round) {
     return round->is_anything_reached && checkup_state(&round->checkup) != CHECK_FAILED;
 }
 
-/* What a person should know about how things were found out: aside, so that JSON stays JSON. */
+/* Notes go to stderr, so that stdout is valid JSON. */
 static void print_notes(const Buf *notes) {
     _cleanup_(buf_done) Buf out = BUF_INIT(2 * NOTES_MAX);
     Str rest = buf_str(notes), line;

@@ -57,7 +57,7 @@ static void print_dropped(Buf *out, const JoinReport *report) {
                 join_drop_name((JoinDrop)i));
 }
 
-/* Annotations are read, not asked for: only what came of them can be told. */
+/* Annotations are not queried: they are present or not. */
 static const char *state_name(const Gauge *gauge, const PollStatus *status, size_t n_present) {
     if (gauge->source == GAUGE_ANNOTATION)
         return n_present > 0 ? "ok" : "absent";

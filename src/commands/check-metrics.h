@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * `berth check --live`: are the metrics of policies to be had, and whose are they? Asks every
- * source once and tells what was joined to which nodes and what was not.
+ * `berth check --live` with policies: queries every metric source once, and prints which nodes have
+ * a value.
  */
 
 #include "cli/cluster-source.h"

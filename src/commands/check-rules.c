@@ -1,3 +1,5 @@
+/* Prints the rules of a program as CEL or with their costs. */
+
 #include "commands/check-rules.h"
 
 #include <inttypes.h>

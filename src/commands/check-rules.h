@@ -1,7 +1,6 @@
 #pragma once
 
-/* What `berth check` tells of the rules of a program that is fine: what they stand for, what they
- * cost, how often they are computed. */
+/* Prints the rules of a valid program: as CEL, with costs, as JSON. */
 
 #include "base/buf.h"
 #include "policy/program.h"
@@ -18,5 +17,5 @@ void check_print_costs(const Program *program, Buf *out);
 /* Every rule as the CEL it stands for; with @messages, those too. */
 void check_print_cel(const Program *program, bool messages, Buf *out);
 
-/* What was found, and the rules if there is a program (NULL: there is none), as JSON. */
+/* Diagnostics, and the rules if @program is not NULL, as JSON. */
 void check_print_json(const DiagList *diags, const Program *program, Buf *out);

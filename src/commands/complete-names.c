@@ -1,3 +1,5 @@
+/* Finds names for completion in kubeconfigs, files, the API server and a running berth. */
+
 #include "commands/complete-names.h"
 
 #include <stdio.h>
@@ -184,7 +186,7 @@ static void add_nodes_of(const char *path, Arena *arena, NameList *names) {
             add(names, table_node(table, row)->name, arena);
 }
 
-/* --- what is asked for -------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------- */
 
 void complete_nodes(const CompleteOptions *options, Arena *arena, NameList *names) {
     if (options->cluster)

@@ -9,7 +9,7 @@
 
 typedef VEC(Str) NameList;
 
-/* What options on the line say; NULL: not given. */
+/* Options on the line; NULL: not given. */
 typedef struct CompleteOptions {
     const char *cluster, *kubeconfig, *context;
     ServerSource source; /* a running berth */

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Complete: what may be typed next. `berth __complete WORD...` is asked by the shells' scripts
+ * Shell completion: `berth __complete WORD...` is run by the shells' scripts
  * (cmd-completion.c) with the words of the command line, the last of which is the one that is
  * being typed, perhaps empty.
  *

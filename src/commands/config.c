@@ -202,7 +202,7 @@ static void set_tls(const ConfigSettings *settings, Str ca, ExtenderEntry *entry
     };
 }
 
-/* A filter is always asked: berth then knows which pods were placed, and which passed it by. */
+/* Filter is always configured: by it berth knows which pods were placed, and which bypassed it. */
 static void set_verbs(
     const ConfigSettings *settings, const BerthFeatures *berth, ExtenderEntry *entry) {
     entry->filter_verb = STR("filter");

@@ -1,4 +1,6 @@
-#include "commands/eval-batch.h"
+/* berth eval --batch: evaluates records line by line. */
+
+#include "commands/eval-internal.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -104,7 +106,7 @@ static bool eval_line(
     return is_record;
 }
 
-/* What is longer than the buffer's ceiling is read as far as the line goes and dropped: then the
+/* A line over the buffer's limit is read as far as the line goes and dropped: then the
  * buffer has failed. False: there is no more. */
 static bool read_line(FILE *in, Buf *line) {
     int c;

@@ -1,4 +1,6 @@
-#include "commands/eval-data.h"
+/* Variables of `berth eval` from files and the command line, and its environment. */
+
+#include "commands/eval-internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Reads a record of the conformance tests. */
+
 #include "commands/eval-record.h"
 
 #include <errno.h>
@@ -98,7 +100,7 @@ static void decode_bindings(JsonReader *reader, Arena *arena, EvalRecord *record
     }
 }
 
-/* What is bound but not declared can be anything. */
+/* A variable without a declaration may have any type. */
 static int declare_bound(EvalRecord *record) {
     for (size_t i = 0; i < record->bindings.n; i++) {
         Str name = record->bindings.items[i].name;

@@ -1,3 +1,5 @@
+/* Converts CEL values from and to the typed JSON of the conformance tests. */
+
 #include "commands/eval-value.h"
 
 #include <inttypes.h>

@@ -6,20 +6,19 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/diag.h"
 #include "cel/explain.h"
+#include "cel/library.h"
 #include "cel/mistake.h"
 #include "cel/parse.h"
 #include "cel/program.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/eval-batch.h"
-#include "commands/eval-context.h"
-#include "commands/eval-data.h"
-#include "commands/eval-functions.h"
+#include "commands/eval-internal.h"
 #include "commands/eval-value.h"
 #include "input/file.h"
 
@@ -42,6 +41,33 @@ typedef struct Settings {
     uint64_t cost_limit; /* 0: none */
     Dump dump;
 } Settings;
+
+/* --- context ---------------------------------------------------------------------------- */
+
+static void context_done(EvalContext *context) {
+    zones_free(context->zones);
+    arena_free(context->made);
+    arena_free(context->arena);
+}
+
+static int context_init(EvalContext *context) {
+    *context = (EvalContext){.arena = arena_new(EVAL_BUDGET),
+        .made = arena_new(CEL_MEMORY_DEFAULT),
+        .zones = zones_new()};
+    context->env = context->arena ? cel_env_new(context->arena) : NULL;
+    return context->env && context->made && context->zones ? 0 : -ENOMEM;
+}
+
+CelRun eval_context_run(const EvalContext *context) {
+    CelRun run = CEL_RUN(context->made);
+
+    run.zones = zones_finder(context->zones);
+    return run;
+}
+
+int eval_out_of_memory(void) {
+    return terminal_out_of_memory("berth eval");
+}
 
 /* --- one expression ----------------------------------------------------------------- */
 
@@ -77,7 +103,7 @@ static int print_value(const Settings *settings, CelValue v, CelRun *run) {
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
-/* Stops after the step that was asked for. */
+/* Stops after the step of --dump. */
 static int dump(const Settings *settings, const EvalContext *context, Str file, Str source,
     const CelOptions *options, DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
@@ -231,17 +257,50 @@ static const Option options[] = {
 };
 /* clang-format on */
 
+/* Operators have names that cannot be written: _+_, !_, @in. */
+static bool is_operator(const char *name) {
+    return strpbrk(name, "@_!-") != NULL;
+}
+
+/* "string.(int) -> string" and "charAt": "string.charAt(int) -> string". */
+static void print_overload(const CelOverloadSpec *spec, Buf *out) {
+    const char *arguments = strstr(spec->signature, ".(");
+    const char *rest = arguments ? arguments + 1 : spec->signature;
+
+    buf_append(out, STR("  "));
+    if (arguments)
+        buf_printf(out, "%.*s.", (int)(arguments - spec->signature), spec->signature);
+    buf_printf(out, "%s%s\n", spec->name, rest);
+}
+
+static void print_functions(Buf *out) {
+    for (size_t i = 0; cel_libraries[i]; i++) {
+        bool has_title = false;
+
+        for (size_t k = 0; k < cel_libraries[i]->n_overloads; k++) {
+            const CelOverloadSpec *spec = &cel_libraries[i]->overloads[k];
+
+            if (is_operator(spec->name))
+                continue;
+            if (!has_title)
+                buf_printf(out, "%s%s\n", out->len > 0 ? "\n" : "", cel_libraries[i]->name);
+            has_title = true;
+            print_overload(spec, out);
+        }
+    }
+}
+
 static int list_functions(void) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
 
-    eval_functions_print(&out);
+    print_functions(&out);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
 static int run_command(const Settings *settings) {
-    _cleanup_(eval_context_done) EvalContext context;
+    _cleanup_(context_done) EvalContext context;
 
-    if (eval_context_init(&context) < 0)
+    if (context_init(&context) < 0)
         return eval_out_of_memory();
     return settings->batch ? eval_batch(settings->file, &context) : eval_one(settings, &context);
 }

@@ -1,3 +1,5 @@
+/* berth explain --bundle: explains a recorded decision. */
+
 #include "commands/explain-bundle.h"
 
 #include <stdio.h>
@@ -39,7 +41,7 @@ static const RecordedDecision *find_decision(const Recording *recording, Str nam
     return NULL;
 }
 
-/* Where names are hashed, nobody knows what to ask for: some pod that could be. */
+/* Names may be hashed, so the message names a pod that exists. */
 static int complain_unknown(const char *path, const char *name, const Recording *recording) {
     const RecordedDecision *newest =
         recording->n > 0 ? &recording->decisions[recording->n - 1] : NULL;

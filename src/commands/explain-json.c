@@ -98,7 +98,7 @@ static void write_rule(JsonWriter *writer, const Policy *policy, Str name) {
     write_text(writer, "rule", name);
 }
 
-/* What counts where it failed. */
+/* The fallback where the rule failed. */
 static void write_fallback(const RuleErrors *errors, JsonWriter *writer) {
     const char *name = errors->is_missing ? "onMissing" : "onError";
     Fallback fallback;

@@ -1,3 +1,5 @@
+/* Prints the last decisions about a pod for people. */
+
 #include "commands/explain-last-print.h"
 
 #include <errno.h>
@@ -121,13 +123,13 @@ static void print_failures(const ApiDecision *filter, Buf *out) {
 }
 
 /* How many nodes of the cluster the request did not name. */
-static int64_t never_offered(const ApiDecision *filter) {
+static int64_t count_not_evaluated(const ApiDecision *filter) {
     int64_t n = filter->known - (filter->asked - filter->unknown);
 
     return filter->known > 0 && n > 0 ? n : 0;
 }
 
-/* What rules said is told with its values where these are known. */
+/* Rules are printed by the replay, with values, if there is one. */
 static void print_counts(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
 
@@ -145,7 +147,7 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     print_line(out, filter->unjudged - filter->late, "not evaluated in time: passed");
     print_line(out, filter->narrowed, "passed, but not returned: the policy narrows");
     print_line(out,
-        never_offered(filter),
+        count_not_evaluated(filter),
         "not evaluated by berth: filtered out or not sampled by kube-scheduler");
     if (decisions->printer)
         return;
@@ -269,7 +271,7 @@ static int print_some_nodes(const PodDecisions *decisions, Buf *out) {
     return 0;
 }
 
-/* --all: those that berth did not know. There is nothing to tell of them but their names. */
+/* --all: names of nodes that berth did not know. */
 static void print_unknown(const PodDecisions *decisions, Buf *out) {
     if (!decisions->all || decisions->filter.unknown == 0)
         return;
@@ -285,7 +287,7 @@ static void print_unknown(const PodDecisions *decisions, Buf *out) {
     }
 }
 
-/* Scores are told as of the filter; kube-scheduler may have left some of its nodes out. */
+/* kube-scheduler may have scored fewer nodes than passed the filter. */
 static void print_scored(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *prioritize = &decisions->prioritize;
 

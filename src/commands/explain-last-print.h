@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * PodDecisions: what a berth decided about one pod, from filter to bind, told to people. With what
- * the filter was made of it is told as `berth explain` tells it: values, limits, parts of scores.
+ * PodDecisions: the last decisions about one pod, from filter to bind. With a replay of the filter
+ * they are printed as by `berth explain`: values, limits, parts of scores.
  */
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* Fetches the inputs of a filter decision and replays it. */
+
 #include "commands/explain-last-replay.h"
 
 #include <errno.h>
@@ -81,7 +83,7 @@ static int compile(
     return 0;
 }
 
-/* Those that were asked about and known, in an order that gives the same ranks; and @also. */
+/* The known candidates, in an order that gives the same ranks; and @also. */
 static const Str *list_nodes(const Recording *recording, const RecordedDecision *decision,
     const char *also, Arena *arena, size_t *ret_n) {
     const RecordedNode **order = recorded_order(decision, arena);

@@ -1,3 +1,5 @@
+/* berth explain --last: fetches the last decisions about a pod and prints them. */
+
 #include "commands/explain-last.h"
 
 #include <inttypes.h>
@@ -19,16 +21,16 @@
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 #define LAST_TEXT_MAX ((size_t)256 * 1024 * 1024)
 #define PAGE_LIMIT "10000"
-#define PAGES_MAX 10000u /* of nodes: a server that never ends is none of ours */
+#define PAGES_MAX 10000u /* of nodes: a limit for broken servers */
 
-/* What was found out so far. */
+/* The state of a lookup. */
 typedef struct Lookup {
     BerthAccess access;
     PodDecisions decisions;
     char error[BERTH_CLIENT_ERROR_MAX];
 } Lookup;
 
-/* --- asking ---------------------------------------------------------------------------- */
+/* --- requests ---------------------------------------------------------------------------- */
 
 /* All return 0, or 1 with the reason in lookup->error. */
 
@@ -95,7 +97,7 @@ static int find_following(Lookup *lookup, const char *verb, ApiDecision *ret) {
     return r;
 }
 
-/* What became of the nodes: all, or the one that is asked for. */
+/* The results of all nodes, or of --node. */
 static int fetch_nodes(Lookup *lookup, ApiDecision *decision) {
     const char *node = lookup->decisions.node;
     Str filter = STR_NULL;
@@ -141,7 +143,7 @@ static int index_scores(Lookup *lookup) {
     return 0;
 }
 
-static int ask_all(Lookup *lookup) {
+static int fetch_all(Lookup *lookup) {
     int r = find_newest(
         lookup, "pod", str_from_c(lookup->decisions.pod), "filter", &lookup->decisions.filter);
 
@@ -276,7 +278,7 @@ int explain_last(const ExplainLastOptions *options) {
     if (arena && (r = server_source_open(&source, WHO)) != 0)
         return r;
     lookup.access = source.access;
-    r = arena && scratch && zones ? ask_all(&lookup) : fail_memory(&lookup);
+    r = arena && scratch && zones ? fetch_all(&lookup) : fail_memory(&lookup);
     if (r == 0)
         r = look_back(&lookup, zones, &replayed);
     if (r == 0)

@@ -1,12 +1,9 @@
 #pragma once
 
 /*
- * berth explain --last: what a running berth decided about a pod lately, and why.
- *
- * It asks that berth what it remembers (/api/v1/decisions): the last filter about the pod, and the
- * prioritize, preempt and bind that followed it. What the filter was made of comes with it if it is
- * still kept (commands/explain-last-replay.h), and then everything is told that `berth explain`
- * tells.
+ * berth explain --last: the last decisions of a running berth about a pod (/api/v1/decisions): the
+ * newest filter, and the prioritize, preempt and bind after it. If the inputs of the filter are
+ * still kept, it is replayed (explain-last-replay.h) and explained in full.
  */
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * ExplainPrinter: an explanation as a table, as everything about one node, or as JSON.
+ * ExplainPrinter: prints an explanation as a table, for one node, or as JSON.
  *
  *     explain-table.c     the best nodes, and the others by what they fail
  *     explain-node.c      one node, rule by rule
@@ -34,9 +34,7 @@ typedef struct ExplainPrinter {
 /* The pod, and which policies are for it. */
 void explain_print_head(ExplainPrinter *printer);
 
-/* Of it "  requests cpu 2, memory 1Gi", nothing if it asks for nothing; and the lines about
- * policies.
- */
+/* "  requests cpu 2, memory 1Gi"; the lines about policies. */
 void explain_print_asks(ExplainPrinter *printer);
 void explain_print_policies(ExplainPrinter *printer);
 
@@ -82,8 +80,8 @@ void explain_print_needs(
 const FailureDetails *explain_print_details(
     ExplainPrinter *printer, const NodeExplanation *node, const FailedRule *failed);
 
-/* What kube-scheduler adds for @wire. */
+/* The points that kube-scheduler adds for @wire. */
 int64_t explain_print_points(const ExplainPrinter *printer, unsigned wire);
 
-/* What our scores count for beside kube-scheduler's own; one line. */
+/* One line about the share of berth's scores in kube-scheduler's total. */
 void explain_print_share(ExplainPrinter *printer);

@@ -49,7 +49,7 @@ typedef struct Settings {
 
 /* --- the command -------------------------------------------------------------------------- */
 
-/* What is no mistake of the person's. */
+/* Not an error of the user. */
 static int internal_error(int r) {
     if (r == -ENOMEM)
         return terminal_out_of_memory(WHO);

@@ -1,3 +1,5 @@
+/* Reads single keys from the terminal for `berth top`. */
+
 #include "commands/keyboard.h"
 
 #include <signal.h>

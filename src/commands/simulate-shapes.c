@@ -1,3 +1,5 @@
+/* Pod sizes of `berth simulate`: parsing, printing, typical ones. */
+
 #include "commands/simulate-shapes.h"
 
 #include <errno.h>
@@ -30,7 +32,7 @@ void shape_print(const Resources *shape, Buf *out) {
     }
 }
 
-/* What that part of all pods asks for at most. */
+/* The request that this fraction of all pods does not exceed. */
 static int find_quantile(
     const SimulationInput *input, double quantile, Arena *arena, Resources *ret) {
     static const Str names[] = {STR("cpu"), STR("memory")};
@@ -48,8 +50,8 @@ static int find_quantile(
 }
 
 /* Half of the pods, nine of ten, all of them are no larger. */
-int shapes_guess(const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n) {
-    static const double quantiles[SHAPES_GUESSED_MAX] = {0.5, 0.9, 1};
+int shapes_find_typical(const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n) {
+    static const double quantiles[SHAPES_TYPICAL_MAX] = {0.5, 0.9, 1};
 
     *ret_n = 0;
     for (size_t i = 0; i < ELEMENTS_OF(quantiles); i++) {

@@ -12,7 +12,7 @@
 #include "model/resources.h"
 #include "simulate/simulation-input.h"
 
-#define SHAPES_GUESSED_MAX 3u
+#define SHAPES_TYPICAL_MAX 3u
 
 /* "cpu=2,memory=8Gi", in @arena. NULL when it is a shape; else what is wrong. */
 const char *shape_parse(const char *text, Arena *arena, Resources *ret) MUST_CHECK;
@@ -20,6 +20,6 @@ const char *shape_parse(const char *text, Arena *arena, Resources *ret) MUST_CHE
 /* The same back. */
 void shape_print(const Resources *shape, Buf *out);
 
-/* Up to SHAPES_GUESSED_MAX that are typical of the pods of @input, in @arena. 0 or -ENOMEM. */
-int shapes_guess(const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n)
+/* Up to SHAPES_TYPICAL_MAX that are typical of the pods of @input, in @arena. 0 or -ENOMEM. */
+int shapes_find_typical(const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n)
     MUST_CHECK;

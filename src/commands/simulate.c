@@ -28,7 +28,6 @@
 #define TEXT_MAX ((size_t)2 * 1024 * 1024 * 1024)
 #define BAR_WIDTH 30u
 
-/* What a run of the command has. */
 typedef struct Simulation {
     const SimulateSettings *settings;
     Arena *scratch;
@@ -43,7 +42,7 @@ typedef struct Simulation {
     unsigned shown; /* of the bar: percent */
 } Simulation;
 
-/* --- being told to stop, and telling how far it is -------------------------------------------- */
+/* --- interruption and progress ---------------------------------------------------------------- */
 
 static volatile sig_atomic_t is_interrupted;
 
@@ -91,7 +90,7 @@ static int find_shapes(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
 
     if (settings->n_shapes == 0)
-        return shapes_guess(simulation->input,
+        return shapes_find_typical(simulation->input,
                    simulation->scratch,
                    simulation->shapes,
                    &simulation->n_shapes) < 0

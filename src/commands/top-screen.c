@@ -1,3 +1,5 @@
+/* Draws the screen of `berth top`. */
+
 #include "commands/top-screen.h"
 
 #include <inttypes.h>

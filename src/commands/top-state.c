@@ -56,13 +56,6 @@ static void copy_time(char *to, size_t size, Str text) {
     copy(to, size, t == SIZE_MAX ? text : str_take(str_skip(text, t + 1), 8));
 }
 
-static void take_count(JsonReader *reader, TopCounter *counter) {
-    int64_t n = 0;
-
-    json_int64(reader, &n);
-    count(counter, n);
-}
-
 static void take_decision(JsonReader *reader, Arena *arena, TopDecision *decision) {
     typedef struct Texts {
         int64_t id, asked, passed;
@@ -124,8 +117,7 @@ static void add_decision(TopState *state, const TopDecision *decision) {
 }
 
 /* The newest comes first; here it is last. */
-static void take_decisions(JsonReader *reader, Arena *arena, void *target) {
-    TopState *state = target;
+static void take_decisions(JsonReader *reader, Arena *arena, TopState *state) {
     TopDecision *list = ARENA_ARRAY(arena, TopDecision, DECISIONS_IN_UPDATE_MAX);
     size_t n = 0;
 
@@ -189,105 +181,76 @@ static int compare_rules(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-/* The fields of an update that need more than a place. */
-
-static void take_rules(JsonReader *reader, Arena *arena, void *target) {
-    TopState *state = target;
-
+static void take_rules(JsonReader *reader, Arena *arena, TopState *state) {
     json_array(reader);
     while (json_element(reader))
         take_rule(reader, arena, state);
     qsort(state->rules, state->n_rules, sizeof(state->rules[0]), compare_rules);
 }
 
-/* Ids start again when berth is restarted. */
-static void take_newest(JsonReader *reader, Arena *arena, void *target) {
-    TopState *state = target;
-    int64_t newest = 0;
+/* The plain fields of an update. */
+typedef struct Update {
+    TopState *state;
+    Str time, health, summary;
+    double error_rate, p99_sec;
+    int64_t n_nodes, n_pending, newest_id, n_filters, n_rejected;
+} Update;
 
-    json_int64(reader, &newest);
-    if (newest < state->newest_id)
-        state->newest_id = 0;
+static void read_rules(JsonReader *reader, Arena *arena, void *target) {
+    take_rules(reader, arena, ((Update *)target)->state);
 }
 
-static void take_time(JsonReader *reader, Arena *arena, void *target) {
-    TopState *state = target;
-    Str text = STR_NULL;
+static void read_decisions(JsonReader *reader, Arena *arena, void *target) {
+    Update *update = target;
 
-    json_string(reader, arena, &text);
-    copy_time(state->time, sizeof(state->time), text);
+    if (update->newest_id < update->state->newest_id) /* ids start again with a new process */
+        update->state->newest_id = 0;
+    take_decisions(reader, arena, update->state);
 }
 
-static void take_health(JsonReader *reader, Arena *arena, void *target) {
-    TopState *state = target;
-    Str text = STR_NULL;
-
-    json_string(reader, arena, &text);
-    copy(state->health, sizeof(state->health), text);
-}
-
-static void take_summary(JsonReader *reader, Arena *arena, void *target) {
-    TopState *state = target;
-    Str text = STR_NULL;
-
-    json_string(reader, arena, &text);
-    copy(state->summary, sizeof(state->summary), text);
-}
-
-/* null: not known. */
-static void take_p99(JsonReader *reader, Arena *arena, void *target) {
-    TopState *state = target;
-
-    state->p99_sec = NAN;
-    if (!json_null(reader))
-        json_double(reader, &state->p99_sec);
-}
-
-static void take_error_rate(JsonReader *reader, Arena *arena, void *target) {
-    TopState *state = target;
-
-    state->error_rate = NAN;
-    if (!json_null(reader))
-        json_double(reader, &state->error_rate);
-}
-
-static void take_filters(JsonReader *reader, Arena *arena, void *target) {
-    take_count(reader, &((TopState *)target)->filters);
-}
-
-static void take_rejected(JsonReader *reader, Arena *arena, void *target) {
-    take_count(reader, &((TopState *)target)->rejected);
+static void apply_update(TopState *state, const Update *update) {
+    copy_time(state->time, sizeof(state->time), update->time);
+    copy(state->health, sizeof(state->health), update->health);
+    copy(state->summary, sizeof(state->summary), update->summary);
+    state->error_rate = update->error_rate;
+    state->p99_sec = update->p99_sec;
+    state->n_nodes = update->n_nodes;
+    state->n_pending = update->n_pending;
+    count(&state->filters, update->n_filters);
+    count(&state->rejected, update->n_rejected);
+    state->has_update = true;
 }
 
 bool top_state_take(TopState *state, Str json, Arena *scratch) {
     static const JsonField fields[] = {
-        {"time", JSON_FIELD_CUSTOM, .read = take_time},
-        {"sentence.health", JSON_FIELD_CUSTOM, .read = take_health},
-        {"sentence.text", JSON_FIELD_CUSTOM, .read = take_summary},
-        {"errorRate", JSON_FIELD_CUSTOM, .read = take_error_rate},
-        {"p99Seconds", JSON_FIELD_CUSTOM, .read = take_p99},
-        {"nodes", JSON_FIELD_INT, offsetof(TopState, n_nodes)},
-        {"waiting", JSON_FIELD_INT, offsetof(TopState, n_pending)},
-        {"newest", JSON_FIELD_CUSTOM, .read = take_newest},
-        {"requests.filter", JSON_FIELD_CUSTOM, .read = take_filters},
-        {"rejectedNodes", JSON_FIELD_CUSTOM, .read = take_rejected},
-        {"rules", JSON_FIELD_CUSTOM, .read = take_rules},
-        {"decisions", JSON_FIELD_CUSTOM, .read = take_decisions},
+        {"time", JSON_FIELD_TEXT, offsetof(Update, time)},
+        {"sentence.health", JSON_FIELD_TEXT, offsetof(Update, health)},
+        {"sentence.text", JSON_FIELD_TEXT, offsetof(Update, summary)},
+        {"errorRate", JSON_FIELD_DOUBLE, offsetof(Update, error_rate)},
+        {"p99Seconds", JSON_FIELD_DOUBLE, offsetof(Update, p99_sec)},
+        {"nodes", JSON_FIELD_INT, offsetof(Update, n_nodes)},
+        {"waiting", JSON_FIELD_INT, offsetof(Update, n_pending)},
+        {"newest", JSON_FIELD_INT, offsetof(Update, newest_id)},
+        {"requests.filter", JSON_FIELD_INT, offsetof(Update, n_filters)},
+        {"rejectedNodes", JSON_FIELD_INT, offsetof(Update, n_rejected)},
+        {"rules", JSON_FIELD_CUSTOM, .read = read_rules},
+        {"decisions", JSON_FIELD_CUSTOM, .read = read_decisions},
     };
+    Update update = {.error_rate = NAN, .p99_sec = NAN};
     TopState *next;
     JsonReader reader;
 
     arena_reset(scratch);
-    next = ARENA_RAW(scratch, TopState, 1);
+    next = update.state = ARENA_RAW(scratch, TopState, 1);
     json_reader_init(&reader, json);
     if (!next || json_peek(&reader) != JSON_OBJECT_BEGIN)
         return false;
     *next = *state;
-    JSON_READ_FIELDS(&reader, scratch, fields, next);
+    JSON_READ_FIELDS(&reader, scratch, fields, &update);
     json_end(&reader);
     if (json_error(&reader) != JSON_OK)
         return false;
+    apply_update(next, &update);
     *state = *next;
-    state->has_update = true;
     return true;
 }

@@ -73,7 +73,7 @@ static void lose(Top *top, int64_t now) {
     top->is_stale = true;
 }
 
-/* Waits for an update, or for a key on @fd (-1: nobody types). */
+/* Waits for an update, or for a key on @fd (-1: none). */
 static void step(Top *top, int fd) {
     size_t before = top->n_updates;
 

@@ -1,3 +1,5 @@
+/* Prints the report of `berth what-if` as text. */
+
 #include "commands/what-if-print.h"
 
 #include <assert.h>
@@ -174,7 +176,7 @@ static void print_counts(WhatIfPrinter *printer) {
         printer->paint.bold);
 }
 
-/* --- who did it -------------------------------------------------------------------------- */
+/* --- rules -------------------------------------------------------------------------- */
 
 static size_t shown(const WhatIfPrinter *printer, size_t n) {
     return printer->all || n < ROWS_SHOWN ? n : ROWS_SHOWN;
@@ -260,7 +262,7 @@ static void print_case(WhatIfPrinter *printer, const WhatIfCase *one) {
     buf_append_char(printer->out, '\n');
 }
 
-/* What matters most first. */
+/* The most important kind first. */
 static void print_cases(WhatIfPrinter *printer) {
     size_t max = shown(printer, printer->report->n_cases), n = 0;
 
@@ -299,7 +301,7 @@ static void print_nodes(WhatIfPrinter *printer) {
     more(printer, printer->report->n_nodes - n);
 }
 
-/* --- what is not said -------------------------------------------------------------------- */
+/* --- limits -------------------------------------------------------------------- */
 
 static void print_bounds(WhatIfPrinter *printer) {
     int64_t points = score_points(program_wire_max(printer->program), printer->weight);

@@ -35,7 +35,7 @@ typedef enum FailOn {
 
 typedef struct Settings {
     ServerSource source;
-    const char *bundle; /* a file; NULL: the server is asked */
+    const char *bundle; /* a file; NULL: from the server */
     int64_t last;
     PolicyPaths policies;
     PolicySetting settings[POLICY_SETTINGS_MAX];
@@ -45,7 +45,7 @@ typedef struct Settings {
     bool all, json;
 } Settings;
 
-/* --- what is asked ----------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------- */
 
 static int load_bundle(Settings *settings, Arena *arena, Bundle *ret) {
     BundleRequest request = {.last = settings->last};
@@ -134,7 +134,7 @@ static int run_report(
     return r < 0 ? terminal_out_of_memory(WHO) : 0;
 }
 
-/* --- what comes out ---------------------------------------------------------------------- */
+/* --- output ---------------------------------------------------------------------- */
 
 static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64 * 1024);

@@ -5,7 +5,7 @@
 
 #include "json/fields.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #define DEPTH_MAX 4u
@@ -30,7 +30,10 @@ static void read_value(JsonReader *reader, Arena *arena, const JsonField *field,
         *(uint64_t *)at = number > 0 ? (uint64_t)number : 0;
         break;
     case JSON_FIELD_DOUBLE:
-        json_double(reader, at);
+        if (json_null(reader))
+            *(double *)at = NAN;
+        else
+            json_double(reader, at);
         break;
     case JSON_FIELD_CUSTOM:
         field->read(reader, arena, target);

@@ -22,7 +22,7 @@ typedef enum JsonFieldKind {
     JSON_FIELD_BOOL,   /* bool */
     JSON_FIELD_INT,    /* int64_t */
     JSON_FIELD_COUNT,  /* uint64_t or size_t; a negative number is 0 */
-    JSON_FIELD_DOUBLE, /* double */
+    JSON_FIELD_DOUBLE, /* double; null is NaN */
     JSON_FIELD_CUSTOM, /* read() does it */
 } JsonFieldKind;
 

@@ -15,7 +15,7 @@ static const WiringField resource_fields[] = {
     WIRING_FIELD(ManagedResource, is_ignored_by_scheduler, "ignoredByScheduler", wiring_read_bool),
 };
 
-/* A name of somebody's domain, also with the "requests." that quotas put in front of it. */
+/* A name with a domain, also with the "requests." that quotas put in front of it. */
 static bool is_extended(Str name) {
     size_t slash = str_find(name, '/');
     Str native = STR("kubernetes.io/");
@@ -144,7 +144,7 @@ static const WiringField extender_fields[] = {
     WIRING_FIELD(ExtenderEntry, is_ignorable, "ignorable", wiring_read_bool),
 };
 
-/* @is_clean: no error has been told of this one; what is missing was not misspelt. */
+/* @is_clean: there was no error in this one; what is missing was not misspelt. */
 static void check_extender(
     WiringReading *reading, const YamlNode *mapping, const ExtenderEntry *entry, bool is_clean) {
     YamlReader *reader = &reading->reader;

@@ -1,12 +1,11 @@
 #pragma once
 
 /*
- * What the files of the reader share: a table of fields for each mapping, and how kube-scheduler
- * decodes one.
+ * Shared by the files of the reader: tables of fields, and kube-scheduler's two ways of decoding.
  *
- * Two ways of decoding. From v1beta1 on it is exact: capitals count, and a field that nobody knows
- * stops kube-scheduler. The legacy one, of Policy and v1alpha2, takes keys in any case, passes over
- * the others, and writes times as nanoseconds. In both an empty value is one that is not given.
+ * From v1beta1 on it is strict: case matters, and an unknown field stops kube-scheduler. The legacy
+ * one, of Policy and v1alpha2, ignores case and unknown fields, and has times in nanoseconds. In
+ * both an empty value counts as missing.
  */
 
 #include "base/map.h"
@@ -40,7 +39,7 @@ typedef struct WiringField {
 bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
     bool is_exact, const WiringField *fields, size_t n_fields, void *into);
 
-/* What may stand in a table: */
+/* Readers for a table: */
 void wiring_read_string(WiringReading *reading, const YamlNode *value, const char *name, void *str);
 void wiring_read_bool(WiringReading *reading, const YamlNode *value, const char *name, void *flag);
 void wiring_read_int64(WiringReading *reading, const YamlNode *value, const char *name, void *n);

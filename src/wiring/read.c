@@ -1,7 +1,6 @@
 /*
- * A file of kube-scheduler: which of its formats it is, and what of it matters to an extender.
- *
- * What only kube-scheduler's own plugins care about is let pass unread.
+ * Reads a configuration of kube-scheduler in any of its formats. Configuration of its own plugins
+ * is not read.
  */
 
 #include <assert.h>
@@ -42,7 +41,7 @@ static void read_list(WiringReading *reading, const YamlNode *value, const char 
         (void)reader_sequence(&reading->reader, value, name);
 }
 
-/* Plugins, and what they are told, are kube-scheduler's own. */
+/* Plugins and their configuration are kube-scheduler's own. */
 static const WiringField profile_fields[] = {
     WIRING_FIELD(Profile, name, "schedulerName", wiring_read_string),
     WIRING_FIELD(Profile, percentage, "percentageOfNodesToScore", read_percentage),
@@ -234,7 +233,7 @@ static void read_policy(WiringReading *reading, const YamlNode *root, const Yaml
         reading->config);
 }
 
-/* What else people hand over, and where the file is that was meant. */
+/* Other kinds that users pass by mistake. */
 static Str hint_of_kind(Str kind) {
     static const struct {
         Str kind, hint;
@@ -320,7 +319,7 @@ static void check_json(WiringReading *reading, Str file) {
         STR("a file that begins with { is read as JSON, not as YAML"));
 }
 
-/* What stands before the first document that is not empty. */
+/* Checks the lines before the first document that is not empty. */
 static void check_head(WiringReading *reading, const YamlNode *root) {
     Str rest = reading->reader.source, line;
     size_t n_marks = 0;

@@ -1,3 +1,5 @@
+/* Which kube-scheduler releases read which format. */
+
 #include "wiring/release.h"
 
 #include <stdio.h>

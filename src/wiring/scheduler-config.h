@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * SchedulerConfig: what kube-scheduler was told, or will be told, of its extenders.
+ * SchedulerConfig: the extenders in a configuration of kube-scheduler.
  *
  * Read from a KubeSchedulerConfiguration (v1, v1beta1 to v1beta3) or from the legacy Policy
  * (Kubernetes 1.16 to 1.22, JSON or YAML), by kube-scheduler's own rules: what would stop it from

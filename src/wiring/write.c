@@ -38,7 +38,7 @@ static bool is_default_profile(const SchedulerConfig *config) {
 
 /* --- YAML ---------------------------------------------------------------------- */
 
-/* What any YAML reader takes for a string without quotes. */
+/* Strings that need no quotes in any YAML reader. */
 static bool is_plain(Str text) {
     static const Str words[] = {STR("true"),
         STR("false"),
