@@ -207,9 +207,9 @@ static void draw_decisions(Canvas *canvas, const TopState *state) {
         "TIME",
         (int)pod_width(canvas->screen),
         "POD",
-        "ASKED",
+        "NODES",
         "PASSED",
-        "NODE, OR MOSTLY WHY NOT");
+        "NODE, OR MAIN REASON");
     draw_line(canvas, canvas->paint.dim, buf_str(&line));
     for (size_t back = 0; lines_left(canvas) > 1; back++) {
         decision = top_state_decision(state, back);

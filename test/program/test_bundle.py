@@ -220,7 +220,7 @@ def test_summary(berth, berth_path, tmp_path):
     text = text_of(result)
     assert f"berth what-if --bundle {tmp_path / 'x.tar.gz'}" in text
     assert f"berth explain --bundle {tmp_path / 'x.tar.gz'} vault/kraken-other-2" in text
-    assert "1 policy file: " in text and "can be made again" in text
+    assert "1 policy file: " in text and "can be replayed" in text
     assert (tmp_path / "x.tar.gz").stat().st_mode & 0o777 == 0o600
 
 
@@ -291,14 +291,14 @@ def test_only_digest(berth, berth_path, tmp_path):
     text = text_of(
         run(berth_path, "bundle", "--server", berth.url, "-o", path, "--cluster", "digest")
     )
-    assert "fingerprint only" in text
+    assert "only a digest" in text
     found = unpack(path)
     assert "berth-bundle/cluster.json" not in found
     assert re.fullmatch(
         "[0-9a-f]{32}", json.loads(found["berth-bundle/about.json"])["clusterDigest"]
     )
     text = text_of(run(berth_path, "what-if", "--bundle", path))
-    assert "cannot be made again: the cluster as it was then" in text
+    assert "cannot be replayed: the cluster as it was then" in text
     result = run(berth_path, "explain", "--bundle", path, "vault/kraken-1")
     assert result.returncode == 3 and b"not kept" in result.stderr
 
@@ -348,7 +348,7 @@ def test_anonymous(berth, berth_path, tmp_path):
     text = text_of(run(berth_path, "what-if", "--bundle", path))
     equal, of = equal_of(text)
     assert equal == of > 10
-    assert "names are hashed" in text
+    assert "this bundle is anonymized" in text
 
 
 def test_reports_string_functions(start_berth, berth_path, files, tmp_path):
@@ -406,7 +406,7 @@ def test_explain_with_other_policies(bundle, berth_path, tmp_path):
         (["vault/nobody"], 3, "it has no filter for vault/nobody; the newest decision is about"),
         (["nobody"], 2, "NAMESPACE/NAME"),
         ([], 2, "NAMESPACE/NAME"),
-        (["vault/kraken-1", "--cluster", "x"], 2, "--bundle has the cluster"),
+        (["vault/kraken-1", "--cluster", "x"], 2, "--bundle contains the cluster"),
         (["vault/kraken-1", "--node", "nowhere"], 3, 'no node "nowhere"'),
     ],
 )

@@ -581,7 +581,7 @@ def test_own_entry(run, plain, tmp_path):
     path = tmp_path / "several.yaml"
     path.write_text(scheduler_config(other, entry("https://berth.berth-system.svc:8443")))
     done = run("--offline", path)
-    assert "extender 2" in done.checks["B103"]["cause"] and "taken to be berth" in done.stderr
+    assert "extender 2" in done.checks["B103"]["cause"] and "assumed to be berth" in done.stderr
     path.write_text(scheduler_config(other, entry("https://gpu.example.com")))
     done = run("--offline", path)
     assert done.state("B103") == "failed" and "--url" in done.stderr
@@ -735,14 +735,14 @@ def test_with_policy_files(run, plain, folder, tmp_path):
 
 WRONG_USAGE = [
     (["--live", "--offline", "x"], "--offline is instead"),
-    (["--offline"], "which file"),
-    (["--offline", "x", "--server", "http://127.0.0.1:1"], "asks nobody"),
-    (["--offline", "x", "--kubeconfig", "y"], "asks nobody"),
+    (["--offline"], "a file is needed"),
+    (["--offline", "x", "--server", "http://127.0.0.1:1"], "contacts no server"),
+    (["--offline", "x", "--kubeconfig", "y"], "contacts no server"),
     (["--server", "http://127.0.0.1:1", "x"], "--live or --offline"),
     (["--only", "berth", "x"], "--live or --offline"),
     (["--live", "--server", "127.0.0.1:8080"], "http://HOST:PORT"),
-    (["--live", "--prometheus", "http://127.0.0.1:1"], "hich file"),
-    (["--live", "--cluster", "x"], "hich file"),
+    (["--live", "--prometheus", "http://127.0.0.1:1"], "need a policy file"),
+    (["--live", "--cluster", "x"], "need a policy file"),
     (["--live", "--cert", "x"], "go together"),
     (["--live", "--service-account", "a/b"], "API server"),
     (["--live", "--scheduler-pod", "a/b"], "API server"),

@@ -200,7 +200,7 @@ def test_memory_is_bounded(berth_eval, tmp_path):
 
 
 def test_usage_names_the_option_once(berth_eval):
-    assert berth_eval("--var", "x", "x").stderr.startswith("berth eval: --var x: NAME=JSON")
+    assert berth_eval("--var", "x", "x").stderr.startswith("berth eval: --var x: expected NAME=JSON")
 
 
 @pytest.mark.parametrize("binding", [

@@ -124,7 +124,7 @@ N1_SCORE = """\
     RULE             RAW  VALUE  WEIGHT   ADDS
     zones/near       100  100.0       1  100.0
 """
-NOT_OFFERED = "was not offered: kube-scheduler did not ask about this node\n"
+NOT_OFFERED = "not evaluated by berth: filtered out or not sampled by kube-scheduler\n"
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_forgotten(berth_path, start_berth, files):
     why = "what became of its nodes is not kept any more"
     assert text.endswith(f"\nValues and parts of scores are not available: {why}\n")
     text = shown(berth_path, berth, "default/web", "--node", "node-0001")
-    assert text.startswith("node-0001: the results of single nodes are no longer remembered\n\nNo ")
+    assert text.startswith("node-0001: the results of single nodes are no longer remembered\n\nValues ")
     done = explain(berth_path, berth, "default/web", "-o", "json")
     page = json.loads(done.stdout)
     assert page["explanation"] is None and page["unexplained"] == why
@@ -350,8 +350,8 @@ def test_nothing(berth_path, berth):
     "options,text",
     [
         (["--last", "web"], "a pod is named NAMESPACE/NAME"),
-        (["--last", "a/b", "--cluster", "x"], "--last asks a running berth"),
-        (["--last", "a/b", "c/d"], "--last asks a running berth"),
+        (["--last", "a/b", "--cluster", "x"], "--last queries a running berth"),
+        (["--last", "a/b", "c/d"], "--last queries a running berth"),
         (["--last", "a/b", "--key", "x"], "--cert and --key go together"),
         (["--server", "http://127.0.0.1:1"], "--key and --token-file go with --last"),
     ],

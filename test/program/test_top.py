@@ -49,7 +49,7 @@ def test_top_in_a_terminal(berth, berth_path):
         terminal.type("web-1")
         terminal.wait_for("/web-1_", "shop/web-1", gone=["shop/web-2"])
         terminal.type("Enter")
-        terminal.wait_for("Esc: all again")
+        terminal.wait_for("Esc: all")
         terminal.type("Escape")
         terminal.wait_for("shop/web-2")
 

@@ -28,7 +28,7 @@ def what_if(berth_path, berth, *arguments):
 def test_self_check(berth_path, berth):
     text = text_of(what_if(berth_path, berth))
     assert equal_of(text) == (10, 10)
-    assert "10 decisions about 5 pods" in text and "Not modelled" not in text
+    assert "10 decisions about 5 pods" in text and "not replayed" not in text
 
 
 def test_last(berth_path, berth):
@@ -42,7 +42,7 @@ def test_changed_threshold(berth_path, berth, tmp_path):
     assert equal < of == 10
     assert "zones/full" in text and "other nodes" in text
     assert "vault/kraken-4" in text
-    assert "1,200" in text and "Not modelled" in text
+    assert "1,200" in text and "not replayed" in text
     assert all(len(line) <= 100 for line in text.splitlines())
 
 
@@ -90,7 +90,7 @@ def test_fail_on(berth_path, berth, setting, fail_on, status):
         (["--fail-on", "sunday"], 2, "newly-rejected or any"),
         (["--last", "0"], 2, "last"),
         (["--policy", "/nonexistent.yaml"], 3, "nonexistent"),
-        (["--bundle", "x"], 2, "no server is asked"),
+        (["--bundle", "x"], 2, "no server is contacted"),
         (["extra"], 2, "options only"),
     ],
 )
