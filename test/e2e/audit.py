@@ -1,4 +1,4 @@
-"""What the API server refused to berth: its audit log tells.
+"""Requests that the API server refused to berth, from its audit log.
 
 A right that berth tries to use and does not have is a fault of the roles that are shipped, or of
 berth, even where it goes on without: it fails the scenario, unless that expects it.
@@ -43,7 +43,7 @@ class Audit:
         return self.log.stat().st_size if self.log.exists() else 0
 
     def read(self, start):
-        """What was asked of an API server that was ready, since the log was of the size @start."""
+        """Requests to a ready API server, from position @start of the log."""
         events, at = [], start
         with self.log.open("rb") as log:
             log.seek(start)
@@ -60,7 +60,7 @@ class Audit:
 
 
 def describe(event):
-    """Who wanted what, without the names of objects."""
+    """Users and resources, without names of objects."""
     user = event["user"]["username"].rpartition(":")[2]
     target = event.get("objectRef")
     if not target:

@@ -81,14 +81,14 @@ class Cluster:
         return found
 
     def set_phase(self, name, phase):
-        """What a kubelet reports: Running, Succeeded, Failed."""
+        """The phase that a kubelet reports: Running, Succeeded, Failed."""
         self.api.patch(f"{self.pods_path}/{name}/status", {"status": {"phase": phase}})
 
     def delete_pod(self, name):
         self.api.delete(f"{self.pods_path}/{name}")
 
     def events(self, pod_name):
-        """(reason, message) of everything told about a pod."""
+        """(reason, message) of all events of a pod."""
         found = self.api.get(
             f"/api/v1/namespaces/{self.namespace}/events",
             fieldSelector=f"involvedObject.name={pod_name}",
@@ -167,7 +167,7 @@ class Cluster:
         )
 
     def assert_cluster_copy_is_true(self, berth):
-        """What a berth that watches knows of the cluster is what the API server holds. A watch
+        """berth's view of the cluster equals the API server's. A watch
         needs its moment: the last difference is shown if there is always one."""
 
         def look():

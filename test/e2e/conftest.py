@@ -120,7 +120,7 @@ def names_mode(request):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
-    """A failed scenario shows the logs of those who took part."""
+    """A failed scenario prints the logs of its processes."""
     report = (yield).get_result()
     cluster = getattr(item, "funcargs", {}).get("cluster")
     if report.failed and cluster:

@@ -221,7 +221,7 @@ current-context: e2e
             raise
 
     def kubectl(self, *args):
-        """What kubectl prints. @args as on the command line."""
+        """The output of kubectl. @args as on the command line."""
         done = self.run_kubectl(*args)
         assert done.returncode == 0, f"kubectl {' '.join(map(str, args))}: {done.stderr}"
         return done.stdout

@@ -1,4 +1,4 @@
-"""What deploy/ makes, brought to a real API server; and run, as far as that goes without kubelets:
+"""Manifests of deploy/ applied to a real API server, and run as far as possible without kubelets:
 a container becomes a process, and the paths and ports of its pod become ones of this machine.
 """
 

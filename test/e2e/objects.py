@@ -44,7 +44,7 @@ def make_owner(uid):
 
 
 def make_extender(url, names=True, **fields):
-    """berth, as kube-scheduler is told of it. @fields override."""
+    """berth's entry in kube-scheduler's configuration. @fields override."""
     return {
         "urlPrefix": url,
         "filterVerb": "filter",

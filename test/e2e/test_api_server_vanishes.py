@@ -126,7 +126,7 @@ def wait_for_tries(berth, names, answer):
 
 
 def sentence(berth):
-    """What the header of the dashboard's pages says: "healthy", "degraded because …"."""
+    """The health in the header of the dashboard: "healthy", "degraded because …"."""
     page = get(berth, "/", headers={"Accept": "text/html"})
     return re.search(r'class="sentence [^>]*>(.*?)</p>', page.text, re.S)[1]
 

@@ -303,7 +303,7 @@ def test_dashboard_matches_event(cluster):
 
 
 def listen(berth):
-    """What the event stream says, update by update."""
+    """The event stream, update by update."""
     with contextlib.closing(http.client.HTTPConnection(berth.host, berth.port, timeout=10)) as line:
         line.request("GET", "/api/v1/events")
         stream = line.getresponse()

@@ -92,7 +92,7 @@ def test_pods_that_are_not_confined_are_refused(bare, accept):
 
 
 def get_rules(objects):
-    """What is granted, to whom: of berth's own roles."""
+    """Grants of berth's own roles."""
     roles = {
         (each["kind"], each["metadata"]["name"]): each["rules"]
         for each in of_kind(objects, "Role", "ClusterRole")
@@ -172,7 +172,7 @@ def get_ports(rules):
 
 
 def get_open_ports(spec):
-    """What containers can be asked at from outside of their pod."""
+    """Ports of containers that are reachable from outside their pod."""
     return {(port["protocol"], port["containerPort"])
             for each in spec["containers"] for port in each.get("ports", [])}  # fmt: skip
 
@@ -187,7 +187,7 @@ def get_listeners(spec):
 
 
 def get_called_ports(objects, spec):
-    """Of berth and of Prometheus, if the pod has one who asks them."""
+    """Of berth and of Prometheus, if the pod calls them."""
     called = set()
     for each in spec["containers"]:
         for word in each.get("args", []):

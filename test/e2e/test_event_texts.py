@@ -1,4 +1,4 @@
-"""What people read in a pod's events when berth is away, refuses, or is not what answers: the texts
+"""Texts in a pod's events when berth is down, refuses, or is not what answers: those
 of docs/troubleshooting.md are those that a real kube-scheduler writes."""
 
 import http.server

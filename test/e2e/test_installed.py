@@ -1,4 +1,4 @@
-"""What is shipped, running: the chart's Deployments and kubeadm's static pod as processes, with the
+"""The shipped manifests at work: the chart's Deployments and kubeadm's static pod as processes, with the
 arguments, files, certificates and accounts that they have there; and berth's own pods, which
 berth can never keep from being placed."""
 
@@ -63,7 +63,7 @@ def serve_container(cluster, machine, container):
 
 
 def add_running_pods(api, objects):
-    """What controllers and kubelets would make of the Deployments: a pod on each node."""
+    """The pods that controllers would create for the Deployments, one on each node."""
     pods = []
     for pod in make_pods(objects):
         for node in ("red", "blue"):
@@ -140,7 +140,7 @@ class Installation:
         run_scheduler(self.cluster, machine, container["command"], *access)
 
     def test(self):
-        """What `helm test` does. There is no DNS: names become addresses."""
+        """As `helm test`. There is no DNS: names become addresses."""
         machine, container = self.machine("check", "berth-check")
         words = machine.translate(container["args"])
         (url,) = [word.partition("=")[2] for word in words if word.startswith("--server=")]
@@ -217,7 +217,7 @@ class StaticPod:
         write("/etc/kubernetes/berth/scheduler-config.yaml", config)
 
     def start(self, manifest):
-        """What the kubelet does when the file appears."""
+        """As the kubelet, when the file appears."""
         scheduler, *others = yaml.safe_load(manifest.read_text())["spec"]["containers"]
         berths = [serve_container(self.cluster, self.machine, each) for each in others]
         self.running = [run_scheduler(self.cluster, self.machine, scheduler["command"]), *berths]

@@ -76,7 +76,7 @@ def test_the_api_server_crashes_while_berth_binds(cluster):
 
 
 def test_lost_bind_answers_are_resolved(cluster):
-    """The API server takes them along when it crashes, and knows nobody's rights at first."""
+    """They fail with the API server, which has no rights loaded at first."""
     n_pods = 6
     cluster.add_node("node", **{SLOT: str(n_pods)})
     flags = [*Live().flags(cluster), "--policy", cluster.write_policy(POLICY), "--bind"]

@@ -1,4 +1,4 @@
-"""Several berths that bind: the Lease says which one, it follows who is asked, and nothing is given
+"""Several replicas that bind: the Lease selects one, it follows the requests, and nothing is given
 away twice when it changes hands."""
 
 import collections

@@ -113,7 +113,7 @@ def wake(cluster, node):
 
 
 def test_fresh_pods_and_owners(cluster):
-    """Pods count from the moment they are bound, by age and by who made them."""
+    """Pods count as soon as they are bound, by age and by owner."""
     for name in ("here", "there"):
         cluster.add_node(name)
     policy = cluster.write_policy("""

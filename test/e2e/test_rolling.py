@@ -142,7 +142,7 @@ def test_restarts_in_turns(cluster, start):
 
 
 def test_without_the_delay_requests_fail(cluster, start):
-    """What the scenario before relies on."""
+    """A precondition of the scenario before."""
     replicas = start(0)
     arrivals = Arrivals(cluster)
 

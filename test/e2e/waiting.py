@@ -8,7 +8,7 @@ PATIENCE = 30  # seconds; the machine may be busy
 
 def wait_for(what, look, is_there=bool, seconds=PATIENCE, steady=0):
     """Calls look() until is_there(result), and has been for @steady seconds, and returns that
-    result. @look may fail while the other side is not up. The failure tells what was seen last."""
+    result. @look may fail while the other side is not up. The failure shows the last result."""
     deadline = time.monotonic() + seconds
     since = None
     while True:

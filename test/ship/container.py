@@ -76,7 +76,7 @@ class Image:
         return {str(path.relative_to(self.tree)): path for path in paths}
 
     def command(self, *arguments, mounts=(), env=()):
-        """What starts the image's program with @arguments, or with its own. @mounts: {path in the
+        """The command that starts the image's program with @arguments, or with its own. @mounts: {path in the
         image: path here}."""
         if os.getuid() != 0 or not shutil.which("unshare"):
             pytest.skip("to run the image without a container engine, one has to be root")

@@ -146,7 +146,7 @@ def test_unit_is_confined(unit):
 
 
 def test_flags_of_the_service(tree):
-    """What /etc/default/berth and the example say is understood by this berth."""
+    """/etc/default/berth and the example are valid for this berth."""
     usage = run(tree / "usr/bin/berth", "serve", "--help").stdout
     texts = [(tree / "etc/default/berth").read_text(), (tree / "lib/systemd/system/berth.service").read_text(),
              (REPOSITORY / "deploy/systemd/kubeconfig.conf").read_text()]  # fmt: skip

@@ -67,7 +67,7 @@ def test_package_names(sbom):
 
 
 def test_licences(sbom):
-    """What has no name in SPDX's list is explained, and nothing is explained that nobody has."""
+    """Licences without a name in SPDX's list are defined, and no others."""
     extracted = [licence["licenseId"] for licence in sbom["hasExtractedLicensingInfos"]]
     named = set()
     for package in sbom["packages"]:

@@ -125,7 +125,7 @@ test('on the lists', async () => {
   await page.context().close();
 });
 
-test('on pages of their own, from a link', async () => {
+test('on their own pages', async () => {
   const page = await watchedPage();
   const said = watch(page);
   for (const [name, shown] of NAMES) {
@@ -143,7 +143,7 @@ test('on pages of their own, from a link', async () => {
   await page.context().close();
 });
 
-test('in what is searched for, and in addresses that nobody made', async () => {
+test('in search texts and hand-written addresses', async () => {
   const page = await watchedPage();
   const paths = ['/nodes?column=', '/pods?state=', '/pods?page=', '/pod?name=', '/node?name=none'];
   for (const [i, [name]] of NAMES.entries()) {
@@ -153,7 +153,7 @@ test('in what is searched for, and in addresses that nobody made', async () => {
   await page.context().close();
 });
 
-test('when they come by an update', async () => {
+test('in live updates', async () => {
   const page = await watchedPage();
   await page.goto('/');
   await page.locator('#live', { hasText: 'live' }).waitFor();
@@ -165,7 +165,7 @@ test('when they come by an update', async () => {
   await page.context().close();
 });
 
-test('links lead to what they name, and copied commands are one line', async () => {
+test('links are correct, and copied commands are one line', async () => {
   const page = await watchedPage();
   await page.goto('/pods');
   const links = await page
@@ -182,7 +182,7 @@ test('links lead to what they name, and copied commands are one line', async () 
   await page.context().close();
 });
 
-test('names of policies and rules, which are words of other languages', async () => {
+test('policies and rules named like JavaScript properties', async () => {
   const page = await watchedPage();
   const said = watch(page);
   const words = [...WORDS, 'other'];
@@ -206,7 +206,7 @@ test('names of policies and rules, which are words of other languages', async ()
   await page.context().close();
 });
 
-test('in what is tried out', async () => {
+test('in a what-if', async () => {
   const page = await watchedPage();
   const said = watch(page);
   await look(page, '/what-if');

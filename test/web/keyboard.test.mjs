@@ -24,7 +24,7 @@ async function tabTo(check, most = 80) {
   assert.fail(`not reached with ${most} tabs: ${check}`);
 }
 
-test('from the first key to why a pod waits', async () => {
+test('from the first key to the reason of a pending pod', async () => {
   await page.goto('/');
   await page.locator('#pause').waitFor();
   await page.keyboard.press('Tab');
@@ -48,7 +48,7 @@ test('from the first key to why a pod waits', async () => {
   assert.ok(await page.evaluate(() => document.activeElement.closest('details').open));
 });
 
-test('every stop is seen', async () => {
+test('every focus stop is visible', async () => {
   for (const path of ['/', '/pods', '/policies']) {
     await page.goto(path);
     await page.locator('#pause').waitFor();
@@ -84,7 +84,7 @@ test('g and a letter goes to a page', async () => {
   }
 });
 
-test('? tells the keys, Escape ends it, and they can be switched off', async () => {
+test('? lists the keys, Escape closes it, and they can be switched off', async () => {
   await page.goto('/');
   await page.locator('#pause').waitFor();
   const close = async () => {

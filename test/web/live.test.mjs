@@ -21,7 +21,7 @@ const ask = (namespace, name, more) =>
 const gpu = { requests: { 'nvidia.com/gpu': '2' }, labels: { 'example.com/accelerator': 'gpu' } };
 const shows = (text) => page.locator('main').getByText(text, { exact: true }).first();
 
-test('a decision comes on screen by itself', async () => {
+test('a new decision appears by itself', async () => {
   const said = watch(page);
   await page.goto('/');
   await page.locator('#live', { hasText: 'live' }).waitFor();
@@ -30,7 +30,7 @@ test('a decision comes on screen by itself', async () => {
   assert.deepEqual(said, []);
 });
 
-test('pause holds it, resume brings what was missed', async () => {
+test('pause stops updates, resume catches up', async () => {
   await page.locator('#pause').click();
   await page.locator('#live', { hasText: 'paused' }).waitFor();
   await ask('live', 'second');
@@ -40,7 +40,7 @@ test('pause holds it, resume brings what was missed', async () => {
   await shows('live/second').waitFor();
 });
 
-test('what is open stays open, and focus and scrolling stay where they are', async () => {
+test('open details, focus and scroll position survive updates', async () => {
   await page.goto('/pod?namespace=ml&name=train-2');
   const reason = page.locator('details.reason').first();
   await reason.locator('summary').click();
@@ -68,7 +68,7 @@ test('a sorted table stays sorted', async () => {
   assert.equal(before, 'batch/job-1');
 });
 
-test('a page that nobody sees asks nothing', async () => {
+test('a hidden page sends no requests', async () => {
   const hidden = await openPage(stage.browser, stage.berth.url);
   await hidden.addInitScript(() => {
     globalThis.isHidden = false;
@@ -97,7 +97,7 @@ test('a page that nobody sees asks nothing', async () => {
   await hidden.context().close();
 });
 
-test('when berth is gone the page says since when', async () => {
+test('the page shows since when berth is unreachable', async () => {
   const lost = await openPage(stage.browser, stage.berth.url);
   await lost.goto('/');
   await lost.locator('#live', { hasText: 'live' }).waitFor();

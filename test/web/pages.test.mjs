@@ -55,7 +55,7 @@ for (const theme of ['light', 'dark']) {
   }
 }
 
-test('nor has what comes by a click', async () => {
+test('nor have dialogs and menus', async () => {
   const page = await openPage(stage.browser, stage.berth.url);
   await page.goto('/what-if');
   await page.getByLabel('weight of score spread of policy general').fill('0.1');
@@ -73,7 +73,7 @@ test('nor has what comes by a click', async () => {
   await page.context().close();
 });
 
-test('a projector gets larger letters, and no page is wider than it', async () => {
+test('large screens get larger text, and no page is wider than the screen', async () => {
   const page = await openPage(stage.browser, stage.berth.url, { width: WIDTHS.projector });
   for (const [name, path] of Object.entries(PAGES)) {
     await page.goto(path);
@@ -113,7 +113,7 @@ test('the main tables can be read without a script', async () => {
   await page.context().close();
 });
 
-test('every reply forbids what the pages do not need', async () => {
+test('every reply has a strict content security policy', async () => {
   for (const path of Object.values(PAGES)) {
     const { headers } = await stage.berth.ask('GET', path, undefined, { Accept: 'text/html' });
     assert.equal(headers['content-security-policy'], CSP, path);
@@ -123,7 +123,7 @@ test('every reply forbids what the pages do not need', async () => {
   }
 });
 
-test('a script that got into a page is not run', async () => {
+test('an injected script is not run', async () => {
   const page = await openPage(stage.browser, stage.berth.url);
   await page.addInitScript(() => {
     globalThis.refused = [];
@@ -159,7 +159,7 @@ test('a script that got into a page is not run', async () => {
   await page.context().close();
 });
 
-test('nothing is asked of anybody else, and all of it is small', async () => {
+test('no requests to other hosts, and small pages', async () => {
   const page = await openPage(stage.browser, stage.berth.url);
   const asked = new Set();
   page.on('request', (request) => asked.add(request.url()));
@@ -190,7 +190,7 @@ test('nothing is asked of anybody else, and all of it is small', async () => {
   assert.ok(bytes + largest <= COMPRESSED_MOST, `${bytes} and ${largest} bytes`);
 });
 
-test('a theme that was chosen stays', async () => {
+test('the chosen theme is kept', async () => {
   const page = await openPage(stage.browser, stage.berth.url, { theme: 'light' });
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.goto('/');

@@ -263,7 +263,7 @@ question(11, 'Can I hand this to someone?', async (walk) => {
   await walk.sees('This link was made for what was known', 'Attempt 8 of 8');
 });
 
-test('Is it us? Not healthy: the sentence says why, on every page', async () => {
+test('Is berth the cause? Every page shows why it is not healthy', async () => {
   const page = await openPage(stage.browser, stage.berth.url);
   await page.goto('/policies');
   await stage.berth.writePolicy(
