@@ -42,7 +42,7 @@ static bool goes_together(const Query *query, Str last, Str id, char *error) {
     return false;
 }
 
-static bool read_question(const HttpRequest *request, BundleParams *ret, char *error) {
+static bool read_params(const HttpRequest *request, BundleParams *ret, char *error) {
     static const Str names[] = {STR("last"), STR("anonymize"), STR("cluster"), STR("id")};
     Query query;
 
@@ -108,7 +108,7 @@ static size_t make_pages(
 
 /* --- the file ---------------------------------------------------------------------------- */
 
-static unsigned write_bundle(const BundleParts *parts, const BundleParams *question, Buf *out) {
+static unsigned write_bundle(const BundleParts *parts, const BundleParams *params, Buf *out) {
     int r = bundle_write(parts, out);
 
     if (r == 0)
@@ -119,7 +119,7 @@ static unsigned write_bundle(const BundleParts *parts, const BundleParams *quest
         (void)snprintf(text,
             sizeof(text),
             "a bundle of %lld decisions is larger than %zu MiB: request fewer (last=N)",
-            (long long)question->last,
+            (long long)params->last,
             out->ceiling / 1024 / 1024);
         return page_write_error(out, 500, text);
     }
@@ -128,26 +128,26 @@ static unsigned write_bundle(const BundleParts *parts, const BundleParams *quest
 
 /* 200, or the status of what is in @out. */
 static unsigned record(
-    Decisions *decisions, const BundleParams *question, Arena *arena, Recording *ret, Buf *out) {
-    int r = question->id > 0 ? decisions_record_one(decisions, (uint64_t)question->id, arena, ret)
-                             : decisions_record(decisions, (size_t)question->last, arena, ret);
+    Decisions *decisions, const BundleParams *params, Arena *arena, Recording *ret, Buf *out) {
+    int r = params->id > 0 ? decisions_record_one(decisions, (uint64_t)params->id, arena, ret)
+                           : decisions_record(decisions, (size_t)params->last, arena, ret);
 
     if (r < 0)
         return page_write_error(out,
             503,
             "not enough memory for a bundle of so many decisions: request fewer (last=N)");
-    if (question->id > 0 && ret->n == 0)
+    if (params->id > 0 && ret->n == 0)
         return page_write_error(out, 404, "this decision is no longer kept");
     return 200;
 }
 
 /* Those in force; but of a single decision those that made it, if they are still known. */
 static bool take_policies(Changes *changes, const View *view, const Recording *recording,
-    const BundleParams *question, Arena *arena, BundleParts *parts) {
-    const SavedView *scene = question->id > 0 ? recording->decisions[0].saved_view : NULL;
+    const BundleParams *params, Arena *arena, BundleParts *parts) {
+    const SavedView *scene = params->id > 0 ? recording->decisions[0].saved_view : NULL;
 
     parts->program = scene && scene->program ? scene->program : view->program;
-    if (question->id > 0 &&
+    if (params->id > 0 &&
         changes_sources(
             changes, recording->decisions[0].policy, arena, &parts->policies, &parts->n_policies))
         return true;
@@ -156,8 +156,8 @@ static bool take_policies(Changes *changes, const View *view, const Recording *r
         changes, view->program->digest, arena, &parts->policies, &parts->n_policies);
 }
 
-static unsigned make_bundle(ApiContext *api, const HttpRequest *request,
-    const BundleParams *question, Arena *arena, Buf *out) {
+static unsigned make_bundle(ApiContext *api, const HttpRequest *request, const BundleParams *params,
+    Arena *arena, Buf *out) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     _cleanup_(recording_done) Recording recording = {0};
     BundlePage page_texts[ELEMENTS_OF(pages)] = {0};
@@ -168,20 +168,20 @@ static unsigned make_bundle(ApiContext *api, const HttpRequest *request,
         .exemptions = api->fixed.exempt,
         .recording = &recording,
         .pages = page_texts,
-        .only_digest = question->only_digest,
-        .is_anonymous = question->is_anonymous,
+        .only_digest = params->only_digest,
+        .is_anonymous = params->is_anonymous,
     };
 
-    status = record(api->decisions, question, arena, &recording, out);
+    status = record(api->decisions, params, arena, &recording, out);
     if (status != 200)
         return status;
-    if (!take_policies(api->changes, view, &recording, question, arena, &parts))
+    if (!take_policies(api->changes, view, &recording, params, arena, &parts))
         return page_write_error(out, 503, "the policy texts in force are too large to be kept");
     if (getrandom(parts.salt, sizeof(parts.salt), 0) != (ssize_t)sizeof(parts.salt))
         return page_write_error(out, 503, "no random numbers available");
-    if (!question->is_anonymous && question->id == 0)
+    if (!params->is_anonymous && params->id == 0)
         parts.n_pages = make_pages(api, request, arena, page_texts);
-    return write_bundle(&parts, question, out);
+    return write_bundle(&parts, params, out);
 }
 
 unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out) {
@@ -189,14 +189,14 @@ unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out) {
      * container of berth has, and there is one at a time (api/page-workers.h). */
     _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
     char error[QUERY_ERROR_MAX];
-    BundleParams question;
+    BundleParams params;
 
     if (!api->decisions)
         return page_write_error(
             out, 404, "no decisions are kept: berth was started with --decisions 0");
-    if (!read_question(request, &question, error))
+    if (!read_params(request, &params, error))
         return page_write_error(out, 400, error);
     if (!arena)
         return page_write_error(out, 503, "not enough memory for a bundle");
-    return make_bundle(api, request, &question, arena, out);
+    return make_bundle(api, request, &params, arena, out);
 }

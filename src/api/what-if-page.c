@@ -48,12 +48,12 @@ static void read_policy(JsonReader *reader, Arena *arena, PolicySource *ret) {
     }
 }
 
-static void read_policies(JsonReader *reader, Arena *arena, WhatIfParams *question) {
-    question->has_policies = true;
+static void read_policies(JsonReader *reader, Arena *arena, WhatIfParams *params) {
+    params->has_policies = true;
     json_array(reader);
     while (json_element(reader)) {
         PolicySource *policy =
-            question->policies.n < POLICIES_MAX ? VEC_PUSH(&question->policies, arena) : NULL;
+            params->policies.n < POLICIES_MAX ? VEC_PUSH(&params->policies, arena) : NULL;
 
         if (policy)
             read_policy(reader, arena, policy);
@@ -62,14 +62,13 @@ static void read_policies(JsonReader *reader, Arena *arena, WhatIfParams *questi
     }
 }
 
-static void read_settings(JsonReader *reader, Arena *arena, WhatIfParams *question) {
+static void read_settings(JsonReader *reader, Arena *arena, WhatIfParams *params) {
     Str key;
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        PolicySetting *setting = question->settings.n < POLICY_SETTINGS_MAX
-                                     ? VEC_PUSH(&question->settings, arena)
-                                     : NULL;
+        PolicySetting *setting =
+            params->settings.n < POLICY_SETTINGS_MAX ? VEC_PUSH(&params->settings, arena) : NULL;
 
         if (!setting) {
             json_fail(reader, JSON_E_RANGE, "too many settings");
@@ -81,16 +80,16 @@ static void read_settings(JsonReader *reader, Arena *arena, WhatIfParams *questi
 }
 
 /* False: @reader says what is wrong. */
-static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfParams *question) {
+static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfParams *params) {
     Str key;
 
     json_reader_init(reader, body);
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("policies")))
-            read_policies(reader, arena, question);
+            read_policies(reader, arena, params);
         else if (json_key_is(reader, key, STR("set")))
-            read_settings(reader, arena, question);
+            read_settings(reader, arena, params);
         else
             json_fail(reader, JSON_E_TYPE, "a question has policies and set");
     }
@@ -115,8 +114,8 @@ bool what_if_takes(Str content_type) {
 }
 
 /* 200: it was understood. */
-static unsigned read_question(
-    const HttpRequest *request, Arena *arena, WhatIfParams *question, Buf *out) {
+static unsigned read_params(
+    const HttpRequest *request, Arena *arena, WhatIfParams *params, Buf *out) {
     static const Str names[] = {STR("last")};
     char error[QUERY_ERROR_MAX], text[QUERY_ERROR_MAX];
     JsonReader reader;
@@ -124,17 +123,17 @@ static unsigned read_question(
 
     if (!query_parse(request->query, names, ELEMENTS_OF(names), arena, &query, error) ||
         !query_number(
-            &query, names[0], 1, RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT, &question->last, error))
+            &query, names[0], 1, RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT, &params->last, error))
         return page_write_error(out, 400, error);
     if (is_yaml(request->content_type)) {
-        PolicySource *policy = VEC_PUSH(&question->policies, arena);
+        PolicySource *policy = VEC_PUSH(&params->policies, arena);
 
-        question->has_policies = true;
+        params->has_policies = true;
         if (policy)
             *policy = (PolicySource){.file = STR("policy.yaml"), .text = request->body};
         return policy ? 200 : no_memory(out);
     }
-    if (str_is_empty(str_trim(request->body)) || read_json(&reader, request->body, arena, question))
+    if (str_is_empty(str_trim(request->body)) || read_json(&reader, request->body, arena, params))
         return 200;
     json_describe(&reader, text, sizeof(text));
     (void)snprintf(error,
@@ -180,27 +179,26 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
 }
 
 /* 200: @ret is the program that is asked for. */
-static unsigned find_program(ApiContext *api, const View *view, const WhatIfParams *question,
+static unsigned find_program(ApiContext *api, const View *view, const WhatIfParams *params,
     Arena *arena, Buf *out, Program **ret) {
-    const PolicySource *sources = question->policies.items;
-    size_t n = question->policies.n;
+    const PolicySource *sources = params->policies.items;
+    size_t n = params->policies.n;
     DiagList diags = DIAG_LIST_IN(arena);
     char error[POLICY_SET_ERROR_MAX];
     PolicySource *changed;
     int r;
 
-    if (!question->has_policies && question->settings.n == 0) {
+    if (!params->has_policies && params->settings.n == 0) {
         *ret = program_ref(view->program);
         return 200;
     }
-    if (!question->has_policies &&
+    if (!params->has_policies &&
         !changes_sources(api->changes, view->program->digest, arena, &sources, &n))
         return page_write_error(out, 503, "the policy texts in force are too large to be kept");
     changed = ARENA_ARRAY(arena, PolicySource, n);
     if (!changed)
         return no_memory(out);
-    r = policy_set(
-        sources, n, question->settings.items, question->settings.n, arena, changed, error);
+    r = policy_set(sources, n, params->settings.items, params->settings.n, arena, changed, error);
     if (r > 0)
         return page_write_error(out, 400, error);
     if (r == 0)
@@ -216,7 +214,7 @@ static bool is_over(void *context) {
     return clock_monotonic_nsec() > *(const int64_t *)context;
 }
 
-static unsigned answer(ApiContext *api, const WhatIfParams *question, const View *view,
+static unsigned answer(ApiContext *api, const WhatIfParams *params, const View *view,
     Program *program, Arena *arena, Buf *out) {
     _cleanup_(recording_done) Recording recording = {0};
     int64_t until = clock_monotonic_nsec() + WHAT_IF_PAGE_SEC * NSEC_PER_SEC;
@@ -227,7 +225,7 @@ static unsigned answer(ApiContext *api, const WhatIfParams *question, const View
     };
     WhatIfReport report;
 
-    if (decisions_record(api->decisions, (size_t)question->last, arena, &recording) < 0 ||
+    if (decisions_record(api->decisions, (size_t)params->last, arena, &recording) < 0 ||
         what_if_run(&recording, program, &options, arena, &report) < 0)
         return no_memory(out);
     what_if_write(&report, out);
@@ -238,7 +236,7 @@ unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
     _cleanup_(program_unrefp) Program *program = NULL;
-    WhatIfParams question = {0};
+    WhatIfParams params = {0};
     unsigned status;
 
     if (!api->decisions)
@@ -246,8 +244,8 @@ unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out) {
             out, 404, "no decisions are kept: berth was started with --decisions 0");
     if (!arena)
         return no_memory(out);
-    status = read_question(request, arena, &question, out);
+    status = read_params(request, arena, &params, out);
     if (status == 200)
-        status = find_program(api, view, &question, arena, out, &program);
-    return status == 200 ? answer(api, &question, view, program, arena, out) : status;
+        status = find_program(api, view, &params, arena, out, &program);
+    return status == 200 ? answer(api, &params, view, program, arena, out) : status;
 }

@@ -176,7 +176,7 @@ static bool read_at(const Query *query, int64_t *ret_nsec, char *error) {
 /* --- a page ----------------------------------------------------------------------------------- */
 
 /* From a page that could not be shown. */
-static void draw_way_home(Html *html) {
+static void draw_overview_link(Html *html) {
     html_write(html, "<p><a href='/'>Back to the overview</a></p>");
 }
 
@@ -233,7 +233,7 @@ static void show_page(const PageContext *context, const DashboardPage *page, con
     else
         status = page->draw(context, &html);
     if (status != 200)
-        draw_way_home(&html);
+        draw_overview_link(&html);
     layout_end(&layout, &html);
     reply_page(request, reply, status, &html);
 }

@@ -105,12 +105,10 @@ static void draw_share(Html *html, int64_t used, int64_t whole) {
 }
 
 static void draw_resources(Html *html, const NodeTable *table, uint32_t row, const char *id) {
-    static const char *const columns[] = {
-        "Resource", "#Allocatable", "#Requested", "#Free", "Share"};
     char name[64];
 
     (void)snprintf(name, sizeof(name), "%s-resources", id);
-    widget_table(html, name, "Resources", columns, ELEMENTS_OF(columns));
+    widget_table(html, name, "Resources", "Resource|#Allocatable|#Requested|#Free|Share");
     for (size_t i = 0; i < table->n_resources; i++) {
         if (table_amount(table, row, i, AMOUNT_ALLOCATABLE) == 0 &&
             table_amount(table, row, i, AMOUNT_REQUESTED) == 0)
@@ -151,17 +149,15 @@ static void draw_metric(Html *html, const View *view, size_t gauge, uint32_t row
 }
 
 static void draw_metrics(Html *html, const View *view, uint32_t row, const char *id) {
-    static const char *const columns[] = {"Metric",
-        "#Value",
-        "#Measured value, without pods placed since",
-        "Measured",
-        "Expires after"};
     char name[64];
 
     if (view->program->n_gauges == 0 || view->loads.n_gauges == 0)
         return;
     (void)snprintf(name, sizeof(name), "%s-metrics", id);
-    widget_table(html, name, "Metrics", columns, ELEMENTS_OF(columns));
+    widget_table(html,
+        name,
+        "Metrics",
+        "Metric|#Value|#Measured value, without pods placed since|Measured|Expires after");
     for (size_t i = 0; i < view->program->n_gauges; i++)
         draw_metric(html, view, i, row);
     widget_table_end(html);

@@ -9,7 +9,7 @@
 #include "history/pods-summary.h"
 
 /* A node, and the view that it is seen in: the one in force, or one of the past made again. */
-typedef struct NodeScene {
+typedef struct NodePage {
     const PageContext *context;
     const View *view;
     bool is_past;
@@ -18,10 +18,10 @@ typedef struct NodeScene {
     const Node *node; /* NULL: not known */
     Str name;
     uint32_t row;
-} NodeScene;
+} NodePage;
 
 /* The rules that it fails for the last of @pods (node-rules.c). */
-void node_draw_failures(const NodeScene *scene, Html *html, const PodsSummary *pods);
+void node_draw_failures(const NodePage *scene, Html *html, const PodsSummary *pods);
 
 /* What was said of it lately (node-verdicts.c); the node need not be known any more. */
-void node_draw_verdicts(const NodeScene *scene, Html *html);
+void node_draw_verdicts(const NodePage *scene, Html *html);

@@ -8,7 +8,7 @@
 #define TIME_MAX_NSEC (200 * NSEC_PER_MSEC)
 
 typedef struct RuleCheck {
-    const NodeScene *scene;
+    const NodePage *scene;
     Html *html;
     RequestTime time;
     const PodSummary *pod;
@@ -106,11 +106,10 @@ static void check_pods(RuleCheck *check, const PodsSummary *pods) {
     }
 }
 
-#define HEARING_BUDGET ((size_t)64 * 1024 * 1024)
+#define RULE_CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 
-void node_draw_failures(const NodeScene *scene, Html *html, const PodsSummary *pods) {
-    static const char *const columns[] = {"Pod", "Failed rule", "Reason", "Value and limit"};
-    _cleanup_(arena_freep) Arena *arena = arena_new(HEARING_BUDGET);
+void node_draw_failures(const NodePage *scene, Html *html, const PodsSummary *pods) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(RULE_CHECK_BUDGET);
     int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
     RuleCheck check = {
         .scene = scene,
@@ -123,7 +122,7 @@ void node_draw_failures(const NodeScene *scene, Html *html, const PodsSummary *p
         "<h2>%s</h2><p>Each rule is evaluated on its own, for pending and recent pods. "
         "kube-scheduler's own filters are not included.</p>",
         scene->is_past ? "Rules that rejected it then" : "Rules that reject it");
-    widget_table(html, "node-failures", "Failed rules", columns, ELEMENTS_OF(columns));
+    widget_table(html, "node-failures", "Failed rules", "Pod|Failed rule|Reason|Value and limit");
     if (arena)
         check_pods(&check, pods);
     widget_table_end(html);

@@ -28,7 +28,7 @@ static void draw_outcome(Html *html, Outcome outcome) {
         texts[outcome.kind].text);
 }
 
-static void draw_verdict_pod(const NodeScene *scene, Html *html, const PastDecision *past) {
+static void draw_verdict_pod(const NodePage *scene, Html *html, const PastDecision *past) {
     html_write(html,
         "<td><a href='/pod?namespace=%.*s&name=%.*s&id=%zu&node=%.*s' "
         "class='pod'>%.*s/%.*s</a></td>",
@@ -52,7 +52,7 @@ static void draw_score(Html *html, Outcome outcome) {
 }
 
 static void draw_verdict(
-    const NodeScene *scene, Html *html, const PastDecision *past, Outcome outcome) {
+    const NodePage *scene, Html *html, const PastDecision *past, Outcome outcome) {
     const RuleName *rule = past_rule_of(past, outcome);
 
     html_write(html, "<tr><td>%td</td>", past->at_nsec);
@@ -74,7 +74,7 @@ typedef struct NodeNumber {
     uint32_t number;
 } NodeNumber;
 
-static Outcome outcome_of(const NodeScene *scene, const FoundDecision *found, NodeNumber *known) {
+static Outcome outcome_of(const NodePage *scene, const FoundDecision *found, NodeNumber *known) {
     if (!found->outcomes || found->past->at_nsec > scene->at_nsec)
         return (Outcome){.kind = OUTCOME_NOT_ASKED};
     if (known->roll != outcomes_numbers(found->outcomes)) {
@@ -86,7 +86,7 @@ static Outcome outcome_of(const NodeScene *scene, const FoundDecision *found, No
 }
 
 /* How many of the decisions were about the node. */
-static size_t draw_verdict_rows(const NodeScene *scene, Html *html) {
+static size_t draw_verdict_rows(const NodePage *scene, Html *html) {
     FoundDecision some[READ_AT_ONCE];
     NodeNumber known = {0};
     size_t n = 0, n_read = 0, n_some = 0;
@@ -111,17 +111,14 @@ static size_t draw_verdict_rows(const NodeScene *scene, Html *html) {
     return n;
 }
 
-void node_draw_verdicts(const NodeScene *scene, Html *html) {
-    static const char *const columns[] = {
-        "When", "Pod", "Asked for", "Verdict", "Rule", "Reason", "#Score"};
+void node_draw_verdicts(const NodePage *scene, Html *html) {
     size_t n = 0;
 
     html_write(html, "<h2>Recent verdicts</h2>");
     widget_table(html,
         "node-verdicts",
         "The latest 20 verdicts on this node",
-        columns,
-        ELEMENTS_OF(columns));
+        "When|Pod|Asked for|Verdict|Rule|Reason|#Score");
     if (scene->context->api->decisions)
         n = draw_verdict_rows(scene, html);
     widget_table_end(html);

@@ -191,8 +191,6 @@ static void draw_change(ChangesPage *view, const Change *change) {
 }
 
 static void draw_table(ChangesPage *view) {
-    static const char *const columns[] = {"#No.", "When", "Change", "Object", "Details"};
-
     if (view->n == 0) {
         widget_empty(view->html,
             "No changes yet.",
@@ -202,8 +200,7 @@ static void draw_table(ChangesPage *view) {
     widget_table(view->html,
         "changes",
         "Changes since the start, newest first",
-        columns,
-        ELEMENTS_OF(columns));
+        "#No.|When|Change|Object|Details");
     for (size_t i = 0; i < view->n; i++)
         draw_change(view, &view->changes[i]);
     widget_table_end(view->html);

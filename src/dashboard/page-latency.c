@@ -194,21 +194,11 @@ static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
 }
 
 static void draw_verbs(const LatencyPage *summary) {
-    static const char *const columns[] = {"Verb",
-        "#Requests",
-        "#p50 latency",
-        "#p99 latency",
-        "#Max",
-        "Mean, by part",
-        "#Nodes: median, max",
-        "#Deadline exceeded",
-        "#Errors"};
-
     widget_table(summary->html,
         "verbs",
         "Requests by verb, from headers received to reply sent",
-        columns,
-        ELEMENTS_OF(columns));
+        "Verb|#Requests|#p50 latency|#p99 latency|#Max|Mean, by part|#Nodes: median, max|#Deadline "
+        "exceeded|#Errors");
     for (size_t i = 0; i < _VERB_MAX; i++)
         draw_verb(summary->html, (Verb)i, &summary->verbs[i]);
     widget_table_end(summary->html);
@@ -231,11 +221,10 @@ static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySumm
 }
 
 static void draw_parts(const LatencyPage *summary) {
-    static const char *const columns[] = {"Verb", "Part", "#p50", "#p90", "#p99 latency", "#Max"};
-
     if (summary->n_requests == 0)
         return;
-    widget_table(summary->html, "parts", "Latency of each part", columns, ELEMENTS_OF(columns));
+    widget_table(
+        summary->html, "parts", "Latency of each part", "Verb|Part|#p50|#p90|#p99 latency|#Max");
     for (size_t i = 0; i < _VERB_MAX; i++)
         for (size_t part = 0; part < _LATENCY_PARTS; part++)
             if (summary->verbs[i].parts[LATENCY_TOTAL].n > 0)

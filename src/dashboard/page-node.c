@@ -18,7 +18,7 @@
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
-static void draw_commands(const NodeScene *scene, Html *html, const PodsSummary *pods) {
+static void draw_commands(const NodePage *scene, Html *html, const PodsSummary *pods) {
     _cleanup_(buf_done) Buf command = BUF_INIT(4096);
 
     html_write(html, "<h2>Command line equivalent</h2>");
@@ -54,7 +54,7 @@ static void draw_pods(Html *html, const PodList *list) {
     html_write(html, "</ul></details>");
 }
 
-static void draw_facts(const NodeScene *scene, Html *html) {
+static void draw_facts(const NodePage *scene, Html *html) {
     const PodList *list = table_chunk(scene->table, scene->row)->pods[table_slot(scene->row)];
 
     widget_section(
@@ -67,7 +67,7 @@ static void draw_facts(const NodeScene *scene, Html *html) {
     html_close(html);
 }
 
-static void draw_name(const NodeScene *scene, Html *html) {
+static void draw_name(const NodePage *scene, Html *html) {
     html_write(html,
         "<p id='node-state' class='subject' data-live>Node <strong class='node'>%.*s</strong>",
         STR_FMT(scene->name));
@@ -78,7 +78,7 @@ static void draw_name(const NodeScene *scene, Html *html) {
     html_close(html);
 }
 
-static void draw_found(const NodeScene *scene, Html *html, const PodsSummary *pods) {
+static void draw_found(const NodePage *scene, Html *html, const PodsSummary *pods) {
     draw_name(scene, html);
     node_draw_failures(scene, html, pods);
     node_draw_verdicts(scene, html);
@@ -140,7 +140,7 @@ static View *view_then(const PageContext *context, int64_t *ret_at_nsec) {
     return view;
 }
 
-static void say_when(const NodeScene *scene, Html *html) {
+static void say_when(const NodePage *scene, Html *html) {
     if (scene->context->at_nsec == 0)
         return;
     html_write(html, "<p class='notice'>");
@@ -155,7 +155,7 @@ static void say_when(const NodeScene *scene, Html *html) {
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static unsigned draw_seen(NodeScene *scene, Html *html) {
+static unsigned draw_seen(NodePage *scene, Html *html) {
     PodsSummary pods = {0};
 
     scene->table = scene->view->table;
@@ -180,7 +180,7 @@ static unsigned draw_seen(NodeScene *scene, Html *html) {
 unsigned page_node(const PageContext *context, Html *html) {
     int64_t at_nsec = context->at_nsec > 0 ? context->at_nsec : context->wall_nsec;
     _cleanup_(view_unrefp) View *then = view_then(context, &at_nsec);
-    NodeScene scene = {
+    NodePage scene = {
         .context = context,
         .view = then ? then : context->view,
         .is_past = then != NULL,

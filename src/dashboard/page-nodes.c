@@ -68,7 +68,7 @@ static bool find_order(Str name, NodesOrder *ret, char *error) {
     return false;
 }
 
-static bool read_question(
+static bool read_params(
     const PageContext *context, const NodesSummary *summary, NodesParams *ret, char *error) {
     int64_t page = 1;
     bool is_fine =
@@ -87,21 +87,21 @@ static void open_select(Html *html, const char *name, const char *label) {
     html_write(html, "<select id='%s' name='%s'>", name, name);
 }
 
-static void draw_form(Html *html, const NodesSummary *summary, const NodesParams *question) {
+static void draw_form(Html *html, const NodesSummary *summary, const NodesParams *params) {
     html_write(html, "<form class='filter' action='/nodes' method='get'>");
     open_select(html, "column", "Colour by");
     for (size_t i = 0; i < summary->n_columns; i++)
         widget_option(html,
             summary->columns[i].name,
             summary->columns[i].label,
-            &summary->columns[i] == question->column);
+            &summary->columns[i] == params->column);
     html_close(html);
     open_select(html, "order", "sort by");
     for (size_t i = 0; i < ELEMENTS_OF(orders); i++)
         widget_option(html,
             str_from_c(orders[i].name),
             str_from_c(orders[i].label),
-            i == (size_t)question->order);
+            i == (size_t)params->order);
     html_write(html, "</><button>Show</button></>");
 }
 
@@ -225,16 +225,16 @@ static int compare_ranks(const void *a, const void *b) {
 }
 
 static const NodeRank *rank_nodes(
-    const PageContext *context, const NodesSummary *summary, const NodesParams *question) {
+    const PageContext *context, const NodesSummary *summary, const NodesParams *params) {
     NodeRank *ranks = ARENA_ARRAY(context->arena, NodeRank, summary->n);
-    const double *values = question->column->values;
+    const double *values = params->column->values;
 
     for (size_t i = 0; ranks && i < summary->n; i++)
         ranks[i] = (NodeRank){
             .place = i,
-            .key = question->order == ORDER_NAME      ? 0
-                   : question->order == ORDER_HIGHEST ? -values[i]
-                                                      : values[i],
+            .key = params->order == ORDER_NAME      ? 0
+                   : params->order == ORDER_HIGHEST ? -values[i]
+                                                    : values[i],
         };
     if (ranks && summary->n > 1)
         qsort(ranks, summary->n, sizeof(*ranks), compare_ranks);
@@ -265,29 +265,25 @@ static void draw_node(Html *html, const NodesSummary *summary, size_t place) {
     html_close(html);
 }
 
-static bool draw_table(const PageContext *context, Html *html, const NodesSummary *summary,
-    const NodeRank *ranks, size_t from) {
-    const char *columns[2 + NODES_SUMMARY_COLUMNS_MAX] = {"Node", "State"};
+static void draw_table(
+    Html *html, const NodesSummary *summary, const NodeRank *ranks, size_t from) {
+    _cleanup_(buf_done) Buf columns = BUF_INIT((size_t)64 * 1024);
 
-    for (size_t i = 0; i < summary->n_columns; i++) {
-        Str label = arena_printf(context->arena, "#%.*s", STR_FMT(summary->columns[i].label));
-
-        if (!label.ptr)
-            return false;
-        columns[2 + i] = label.ptr;
-    }
-    widget_table(html, "nodes", "Nodes", columns, 2 + summary->n_columns);
+    buf_append(&columns, STR("Node|State"));
+    for (size_t i = 0; i < summary->n_columns; i++)
+        buf_printf(&columns, "|#%.*s", STR_FMT(summary->columns[i].label));
+    buf_append_char(&columns, '\0');
+    widget_table(html, "nodes", "Nodes", buf_error(&columns) ? "Node|State" : columns.data);
     for (size_t i = from; i < summary->n && i < from + PAGE_SIZE; i++)
         draw_node(html, summary, ranks[i].place);
     widget_table_end(html);
-    return true;
 }
 
-static void draw_page_link(Html *html, const NodesParams *question, size_t page, const char *text) {
+static void draw_page_link(Html *html, const NodesParams *params, size_t page, const char *text) {
     char number[24];
     const HtmlParameter parameters[] = {
-        {"column", question->column->name},
-        {question->order != ORDER_NAME ? "order" : NULL, str_from_c(orders[question->order].name)},
+        {"column", params->column->name},
+        {params->order != ORDER_NAME ? "order" : NULL, str_from_c(orders[params->order].name)},
         {"page", (Str){number, (size_t)snprintf(number, sizeof(number), "%zu", page)}},
     };
 
@@ -295,8 +291,8 @@ static void draw_page_link(Html *html, const NodesParams *question, size_t page,
     html_write(html, " ");
 }
 
-static void draw_paging(Html *html, const NodesParams *question, size_t n) {
-    size_t from = (question->page - 1) * PAGE_SIZE;
+static void draw_paging(Html *html, const NodesParams *params, size_t n) {
+    size_t from = (params->page - 1) * PAGE_SIZE;
     size_t to = from + PAGE_SIZE < n ? from + PAGE_SIZE : n;
 
     if (n <= PAGE_SIZE)
@@ -306,35 +302,36 @@ static void draw_paging(Html *html, const NodesParams *question, size_t n) {
         from + 1,
         to,
         n);
-    if (question->page > 1)
-        draw_page_link(html, question, question->page - 1, "Previous 200");
+    if (params->page > 1)
+        draw_page_link(html, params, params->page - 1, "Previous 200");
     if (to < n)
-        draw_page_link(html, question, question->page + 1, "Next 200");
+        draw_page_link(html, params, params->page + 1, "Next 200");
     html_close(html);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
 static unsigned draw_found(const PageContext *context, Html *html, const NodesSummary *summary,
-    const NodesParams *question) {
-    const NodeRank *ranks = rank_nodes(context, summary, question);
-    size_t from = (question->page - 1) * PAGE_SIZE;
+    const NodesParams *params) {
+    const NodeRank *ranks = rank_nodes(context, summary, params);
+    size_t from = (params->page - 1) * PAGE_SIZE;
 
-    draw_summary(context, html, summary, question->column);
-    draw_grid(context, html, question->column);
+    draw_summary(context, html, summary, params->column);
+    draw_grid(context, html, params->column);
     if (from >= summary->n) {
         widget_empty(html, "There are fewer nodes.", "Go back to the first page.");
         return 404;
     }
-    if (!ranks || !draw_table(context, html, summary, ranks, from))
+    if (!ranks)
         return widget_no_memory(html, "the table");
-    draw_paging(html, question, summary->n);
+    draw_table(html, summary, ranks, from);
+    draw_paging(html, params, summary->n);
     return 200;
 }
 
 unsigned page_nodes(const PageContext *context, Html *html) {
     char error[QUERY_ERROR_MAX];
-    NodesParams question = {.order = ORDER_NAME};
+    NodesParams params = {.order = ORDER_NAME};
     NodesSummary summary;
 
     if (nodes_summary_make(context->api, context->arena, &summary) < 0)
@@ -345,11 +342,11 @@ unsigned page_nodes(const PageContext *context, Html *html) {
             "berth has no cluster: start berth serve with --kubeconfig or --cluster.");
         return 200;
     }
-    if (!read_question(context, &summary, &question, error)) {
+    if (!read_params(context, &summary, &params, error)) {
         html_write(html, "<p class='problem'>%s</p>", error);
-        draw_form(html, &summary, &question);
+        draw_form(html, &summary, &params);
         return 400;
     }
-    draw_form(html, &summary, &question);
-    return draw_found(context, html, &summary, &question);
+    draw_form(html, &summary, &params);
+    return draw_found(context, html, &summary, &params);
 }

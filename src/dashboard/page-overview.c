@@ -108,7 +108,7 @@ static size_t read_newest(const PageContext *context, FoundDecision *ret, size_t
     return n;
 }
 
-static void draw_decision(const PageContext *context, Html *html, const PastDecision *past) {
+static void draw_decision(Html *html, const PastDecision *past) {
     html_write(html, "<tr><td>%td</td><td>", past->at_nsec);
     widget_pod(html, past->pod_namespace, past->pod_name);
     html_write(html, "</td><td>");
@@ -121,14 +121,14 @@ static void draw_decision(const PageContext *context, Html *html, const PastDeci
 }
 
 static void draw_newest(const PageContext *context, Html *html) {
-    static const char *const columns[] = {"When", "Pod", "Verb", "#Candidates → passed", "Result"};
     FoundDecision found[NEWEST_SHOWN];
     size_t n = read_newest(context, found, NEWEST_SHOWN);
 
     widget_section(html, "newest", "Newest decisions");
-    widget_table(html, "decisions", "The newest decisions", columns, ELEMENTS_OF(columns));
+    widget_table(
+        html, "decisions", "The newest decisions", "When|Pod|Verb|#Candidates → passed|Result");
     for (size_t i = 0; i < n; i++) {
-        draw_decision(context, html, found[i].past);
+        draw_decision(html, found[i].past);
         found_done(&found[i]);
     }
     widget_table_end(html);
@@ -149,7 +149,7 @@ static int compare_since(const void *a, const void *b) {
     return ((*x)->first_nsec > (*y)->first_nsec) - ((*x)->first_nsec < (*y)->first_nsec);
 }
 
-static void draw_waiting_pod(const PageContext *context, Html *html, const PodSummary *pod) {
+static void draw_waiting_pod(Html *html, const PodSummary *pod) {
     html_write(html, "<tr><td>");
     widget_pod(html, pod->namespace, pod->name);
     html_write(html,
@@ -159,14 +159,12 @@ static void draw_waiting_pod(const PageContext *context, Html *html, const PodSu
         STR_FMT(pod->reason));
 }
 
-static void draw_waiting_rows(
-    const PageContext *context, Html *html, const PodSummary **waiting, size_t n) {
-    static const char *const columns[] = {"Pod", "First attempt", "#Attempts", "Main reason"};
-
+static void draw_waiting_rows(Html *html, const PodSummary **waiting, size_t n) {
     qsort(waiting, n, sizeof(*waiting), compare_since);
-    widget_table(html, "waiting", "Pods pending longest", columns, ELEMENTS_OF(columns));
+    widget_table(
+        html, "waiting", "Pods pending longest", "Pod|First attempt|#Attempts|Main reason");
     for (size_t i = 0; i < n && i < WAITING_SHOWN; i++)
-        draw_waiting_pod(context, html, waiting[i]);
+        draw_waiting_pod(html, waiting[i]);
     widget_table_end(html);
 }
 
@@ -179,7 +177,7 @@ static void draw_waiting(const PageContext *context, Html *html, const PodsSumma
         if (summary->pods[i].is_waiting)
             waiting[n++] = &summary->pods[i];
     if (n > 0)
-        draw_waiting_rows(context, html, waiting, n);
+        draw_waiting_rows(html, waiting, n);
     else
         widget_empty(html, "No pod is pending because of berth.", NULL);
     html_close(html);
@@ -220,8 +218,6 @@ static void draw_rejecting(Html *html, const Rejecting *rejecting) {
 }
 
 static void draw_policies(const PageContext *context, Html *html) {
-    static const char *const columns[] = {
-        "Policy", "#Nodes rejected", "#Filter requests", "#No node passed"};
     const Program *program = context->view->program;
     Rejecting *all = ARENA_ARRAY(context->arena, Rejecting, program->n_policies + 1);
 
@@ -234,7 +230,10 @@ static void draw_policies(const PageContext *context, Html *html) {
         all[i] = rejecting_of(context->api->metrics, &program->policies[i]);
     if (all)
         qsort(all, program->n_policies, sizeof(*all), compare_rejecting);
-    widget_table(html, "policies", "Since the start", columns, ELEMENTS_OF(columns));
+    widget_table(html,
+        "policies",
+        "Since the start",
+        "Policy|#Nodes rejected|#Filter requests|#No node passed");
     for (size_t i = 0; all && i < program->n_policies && i < POLICIES_SHOWN; i++)
         draw_rejecting(html, &all[i]);
     widget_table_end(html);

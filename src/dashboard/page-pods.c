@@ -17,7 +17,7 @@ typedef struct PodsParams {
     size_t page; /* from 1 */
 } PodsParams;
 
-static bool read_question(const PageContext *context, PodsParams *ret, char *error) {
+static bool read_params(const PageContext *context, PodsParams *ret, char *error) {
     Str state = query_get(context->query, STR("state"));
     int64_t page;
 
@@ -37,10 +37,10 @@ static bool read_question(const PageContext *context, PodsParams *ret, char *err
 /* --- which ------------------------------------------------------------------------------------ */
 
 /* "namespace/name" is one text for who searches. */
-static bool fits(const PodSummary *pod, const PodsParams *question, Arena *scratch) {
-    Str text = question->text, full;
+static bool fits(const PodSummary *pod, const PodsParams *params, Arena *scratch) {
+    Str text = params->text, full;
 
-    if (question->only_waiting && !pod->is_waiting)
+    if (params->only_waiting && !pod->is_waiting)
         return false;
     if (str_is_empty(text))
         return true;
@@ -53,27 +53,26 @@ static bool fits(const PodSummary *pod, const PodsParams *question, Arena *scrat
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024)
 
-static size_t choose(
-    const PodsSummary *summary, const PodsParams *question, const PodSummary **ret) {
+static size_t choose(const PodsSummary *summary, const PodsParams *params, const PodSummary **ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     size_t n = 0;
 
     for (size_t i = 0; scratch && i < summary->n; i++)
-        if (fits(&summary->pods[i], question, scratch))
+        if (fits(&summary->pods[i], params, scratch))
             ret[n++] = &summary->pods[i];
     return n;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-static void draw_form(Html *html, const PodsParams *question) {
+static void draw_form(Html *html, const PodsParams *params) {
     html_write(html,
         "<form class='filter' action='/pods' method='get'><label for='q'>Pod, node, policy or "
         "reason contains</label><input id='q' name='q' value='%.*s' autocomplete='off'><label "
         "for='state'>which</label><select id='state' name='state'>",
-        STR_FMT(question->text));
-    widget_option(html, STR(""), STR("all"), !question->only_waiting);
-    widget_option(html, STR("pending"), STR("pending"), question->only_waiting);
+        STR_FMT(params->text));
+    widget_option(html, STR(""), STR("all"), !params->only_waiting);
+    widget_option(html, STR("pending"), STR("pending"), params->only_waiting);
     html_write(html, "</select><button>Show</button></form>");
 }
 
@@ -92,7 +91,7 @@ static void draw_state(Html *html, const PodSummary *pod) {
     }
 }
 
-static void draw_pod(const PageContext *context, Html *html, const PodSummary *pod) {
+static void draw_pod(Html *html, const PodSummary *pod) {
     html_write(html, "<tr><th scope='row'>");
     widget_pod(html, pod->namespace, pod->name);
     html_write(html, "</th><td>");
@@ -108,22 +107,21 @@ static void draw_pod(const PageContext *context, Html *html, const PodSummary *p
         pod->last_nsec);
 }
 
-static void draw_table(
-    const PageContext *context, Html *html, const PodSummary *const *pods, size_t n) {
-    static const char *const columns[] = {
-        "Pod", "State", "#Passed, last attempt", "Main reason", "#Attempts", "First", "Last"};
-
-    widget_table(html, "pods", "Recent pods", columns, ELEMENTS_OF(columns));
+static void draw_table(Html *html, const PodSummary *const *pods, size_t n) {
+    widget_table(html,
+        "pods",
+        "Recent pods",
+        "Pod|State|#Passed, last attempt|Main reason|#Attempts|First|Last");
     for (size_t i = 0; i < n; i++)
-        draw_pod(context, html, pods[i]);
+        draw_pod(html, pods[i]);
     widget_table_end(html);
 }
 
-static void draw_page_link(Html *html, const PodsParams *question, size_t page, const char *text) {
+static void draw_page_link(Html *html, const PodsParams *params, size_t page, const char *text) {
     char number[24];
     const HtmlParameter parameters[] = {
-        {question->text.len > 0 ? "q" : NULL, question->text},
-        {question->only_waiting ? "state" : NULL, STR("pending")},
+        {params->text.len > 0 ? "q" : NULL, params->text},
+        {params->only_waiting ? "state" : NULL, STR("pending")},
         {"page", (Str){number, (size_t)snprintf(number, sizeof(number), "%zu", page)}},
     };
 
@@ -131,22 +129,22 @@ static void draw_page_link(Html *html, const PodsParams *question, size_t page, 
     html_write(html, " ");
 }
 
-static void draw_paging(Html *html, const PodsParams *question, size_t n) {
-    size_t from = (question->page - 1) * PAGE_SIZE;
+static void draw_paging(Html *html, const PodsParams *params, size_t n) {
+    size_t from = (params->page - 1) * PAGE_SIZE;
 
     html_write(html, "<p id='paging' data-live>%zu%s", n, n == 1 ? " pod. " : " pods. ");
-    if (question->page > 1)
-        draw_page_link(html, question, question->page - 1, "Previous 100");
+    if (params->page > 1)
+        draw_page_link(html, params, params->page - 1, "Previous 100");
     if (from + PAGE_SIZE < n)
-        draw_page_link(html, question, question->page + 1, "Next 100");
+        draw_page_link(html, params, params->page + 1, "Next 100");
     html_close(html);
 }
 
-static void draw_none(const PageContext *context, Html *html, const PodsParams *question) {
-    bool is_filtered = question->text.len > 0 || question->only_waiting;
+static void draw_none(const PageContext *context, Html *html, const PodsParams *params) {
+    bool is_filtered = params->text.len > 0 || params->only_waiting;
 
     html_write(html, "<div id='pods' data-live>");
-    if (question->only_waiting && question->text.len == 0)
+    if (params->only_waiting && params->text.len == 0)
         widget_empty(html,
             "No pod is pending because of berth.",
             "All pending pods: kubectl get pods -A --field-selector status.phase=Pending");
@@ -164,36 +162,36 @@ static void draw_none(const PageContext *context, Html *html, const PodsParams *
     html_close(html);
 }
 
-static unsigned draw_found(const PageContext *context, Html *html, const PodsParams *question,
-    const PodsSummary *summary) {
+static unsigned draw_found(
+    const PageContext *context, Html *html, const PodsParams *params, const PodsSummary *summary) {
     const PodSummary **pods = ARENA_ARRAY(context->arena, const PodSummary *, summary->n + 1);
-    size_t n = pods ? choose(summary, question, pods) : 0;
-    size_t from = (question->page - 1) * PAGE_SIZE;
+    size_t n = pods ? choose(summary, params, pods) : 0;
+    size_t from = (params->page - 1) * PAGE_SIZE;
 
     if (n == 0) {
-        draw_none(context, html, question);
+        draw_none(context, html, params);
         return 200;
     }
-    draw_paging(html, question, n);
+    draw_paging(html, params, n);
     if (from < n)
-        draw_table(context, html, pods + from, n - from < PAGE_SIZE ? n - from : PAGE_SIZE);
+        draw_table(html, pods + from, n - from < PAGE_SIZE ? n - from : PAGE_SIZE);
     return from < n ? 200 : 404;
 }
 
 unsigned page_pods(const PageContext *context, Html *html) {
     char error[QUERY_ERROR_MAX];
-    PodsParams question;
+    PodsParams params;
     PodsSummary summary = {0};
     unsigned status;
 
-    if (!read_question(context, &question, error)) {
+    if (!read_params(context, &params, error)) {
         html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
-    draw_form(html, &question);
+    draw_form(html, &params);
     if (pods_summary_all(context->api->decisions, context->view, context->arena, &summary) < 0)
         return widget_no_memory(html, "this list");
-    status = draw_found(context, html, &question, &summary);
+    status = draw_found(context, html, &params, &summary);
     pods_summary_done(&summary);
     return status;
 }

@@ -100,8 +100,7 @@ static void draw_verdict(Html *html, const PoliciesSummary *summary, const Polic
     html_close(html);
 }
 
-static void draw_policy(const PageContext *context, Html *html, const PoliciesSummary *summary,
-    const PolicySummary *policy) {
+static void draw_policy(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
     html_write(html, "<tr><th scope='row'>%.*s</th>", STR_FMT(policy->name));
     draw_mode(html, policy->is_observed);
     draw_blocker(html, summary, policy);
@@ -119,19 +118,14 @@ static void draw_policy(const PageContext *context, Html *html, const PoliciesSu
     html_write(html, "</td></tr>");
 }
 
-static void draw_table(const PageContext *context, Html *html, const PoliciesSummary *summary) {
-    static const char *const columns[] = {"Policy",
-        "Mode",
-        "#Only blocker of",
-        "#Filter requests",
-        "#Nodes rejected",
-        "#No node passed",
-        "#Cost per node",
-        "Last match"};
-
-    widget_table(html, "policies", "Policies in force", columns, ELEMENTS_OF(columns));
+static void draw_table(Html *html, const PoliciesSummary *summary) {
+    widget_table(html,
+        "policies",
+        "Policies in force",
+        "Policy|Mode|#Only blocker of|#Filter requests|#Nodes rejected|#No node passed|#Cost per "
+        "node|Last match");
     for (size_t i = 0; i < summary->n; i++)
-        draw_policy(context, html, summary, &summary->policies[i]);
+        draw_policy(html, summary, &summary->policies[i]);
     widget_table_end(html);
 }
 
@@ -172,14 +166,6 @@ static void draw_command(const PageContext *context, Html *html, const PolicySum
 }
 
 static void draw_rules_of(const PageContext *context, Html *html, const PolicySummary *policy) {
-    static const char *const columns[] = {"Rule",
-        "Kind",
-        "Reason",
-        "#Only blocker of",
-        "#Nodes rejected",
-        "#Errors (nodes)",
-        "#Metric missing (nodes)",
-        "#Cost per node"};
     Str id = arena_printf(context->arena, "policy-%.*s", STR_FMT(policy->name));
     Str table = arena_printf(context->arena, "rules-%.*s", STR_FMT(policy->name));
     Str caption = arena_printf(context->arena, "Rules of %.*s", STR_FMT(policy->name));
@@ -195,7 +181,11 @@ static void draw_rules_of(const PageContext *context, Html *html, const PolicySu
         policy->n_rules,
         policy->n_rules == 1 ? "rule" : "rules");
     if (policy->n_rules > 0) {
-        widget_table(html, table.ptr, caption.ptr, columns, ELEMENTS_OF(columns));
+        widget_table(html,
+            table.ptr,
+            caption.ptr,
+            "Rule|Kind|Reason|#Only blocker of|#Nodes rejected|#Errors (nodes)|#Metric missing "
+            "(nodes)|#Cost per node");
         for (size_t i = 0; i < policy->n_rules; i++)
             draw_rule(html, policy, &policy->rules[i]);
         widget_table_end(html);
@@ -239,7 +229,7 @@ unsigned page_policies(const PageContext *context, Html *html) {
     }
     qsort(summary.policies, summary.n, sizeof(*summary.policies), compare);
     draw_verdict(html, &summary, &summary.policies[0]);
-    draw_table(context, html, &summary);
+    draw_table(html, &summary);
     draw_rules(context, html, &summary);
     draw_meaning(html);
     html_write(

@@ -254,11 +254,10 @@ static void draw_state(const SourcesPage *view, const GaugeState *metric) {
 }
 
 static void draw_metrics(const SourcesPage *view) {
-    static const char *const columns[] = {
-        "Metric", "Question", "Nodes with a value", "#Age, max age", "Dropped series", "State"};
-
-    widget_table(
-        view->html, "metrics", "Metrics that policies read", columns, ELEMENTS_OF(columns));
+    widget_table(view->html,
+        "metrics",
+        "Metrics that policies read",
+        "Metric|Question|Nodes with a value|#Age, max age|Dropped series|State");
     for (size_t i = 0; i < view->n; i++) {
         html_open(view->html, "tr");
         draw_name(view, i);
@@ -285,7 +284,6 @@ static void draw_source(Html *html, Str name, GaugeSource kind, Str url) {
 }
 
 static void draw_sources(const SourcesPage *view) {
-    static const char *const columns[] = {"Source", "Kind", "Address"};
     const MeasuringStatus *status = &view->status;
 
     if (status->n_sources == 0 && str_is_empty(status->api_server)) {
@@ -295,7 +293,7 @@ static void draw_sources(const SourcesPage *view) {
             "several.");
         return;
     }
-    widget_table(view->html, "sources", "Sources", columns, ELEMENTS_OF(columns));
+    widget_table(view->html, "sources", "Sources", "Source|Kind|Address");
     for (size_t i = 0; i < status->n_sources; i++)
         draw_source(view->html, status->sources[i].name, GAUGE_PROMETHEUS, status->sources[i].url);
     if (!str_is_empty(status->api_server))

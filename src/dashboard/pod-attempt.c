@@ -151,7 +151,6 @@ static void draw_rest(const PodPage *page, const ReasonGroup *group) {
 }
 
 static void draw_members(const PodPage *page, const ReasonGroup *group, const char *id) {
-    static const char *const columns[] = {"Node", "Value and limit then", "Also fails"};
     size_t size = outcomes_size(page->outcomes), n = 0;
     Str caption = arena_printf(page->context->arena,
         "%s: %.*s",
@@ -160,7 +159,7 @@ static void draw_members(const PodPage *page, const ReasonGroup *group, const ch
 
     if (!caption.ptr)
         return;
-    widget_table(page->html, id, caption.ptr, columns, ELEMENTS_OF(columns));
+    widget_table(page->html, id, caption.ptr, "Node|Value and limit then|Also fails");
     for (size_t i = 0; i < size && n < NODES_SHOWN; i++) {
         const RuleName *rule;
         uint32_t number;

@@ -233,10 +233,12 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
 }
 
 static void draw_table(const PodPage *page, const Order *order) {
-    static const char *const columns[] = {"#Rank", "Node", "#Score sent", "#Score of 100", "Parts"};
     Html *html = page->html;
 
-    widget_table(html, "order-table", "Nodes by berth's score", columns, ELEMENTS_OF(columns));
+    widget_table(html,
+        "order-table",
+        "Nodes by berth's score",
+        "#Rank|Node|#Score sent|#Score of 100|Parts");
     for (size_t i = 0; i < order->n && i < BEST_SHOWN; i++)
         draw_ranked(page, order, &order->items[i]);
     if (order->chosen && order->chosen >= order->items + BEST_SHOWN)

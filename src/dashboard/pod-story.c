@@ -186,12 +186,13 @@ static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t 
 }
 
 void pod_attempts(const PodPage *page) {
-    static const char *const columns[] = {
-        "Attempt", "When", "#Candidates → passed", "Verbs", "Result"};
     const PodSummary *pod = page->pod;
     Html *html = page->html;
 
-    widget_table(html, "attempts", "Attempts, newest first", columns, ELEMENTS_OF(columns));
+    widget_table(html,
+        "attempts",
+        "Attempts, newest first",
+        "Attempt|When|#Candidates → passed|Verbs|Result");
     for (size_t i = 0; i < pod->n_attempts && i < ATTEMPTS_SHOWN; i++)
         draw_attempt(page, &pod->attempts[i], pod->n_attempts - i);
     widget_table_end(html);

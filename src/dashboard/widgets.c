@@ -78,8 +78,9 @@ void widget_node(Html *html, Str name) {
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-void widget_table(
-    Html *html, const char *id, const char *caption, const char *const *columns, size_t n) {
+void widget_table(Html *html, const char *id, const char *caption, const char *columns) {
+    Str rest = str_from_c(columns), column;
+
     html_write(html,
         "<div class='scroll' id='%s' data-live role='region' aria-labelledby='caption-%s' "
         "tabindex='0'><table class='data'><caption id='caption-%s'>%s</caption><thead><tr>",
@@ -87,13 +88,13 @@ void widget_table(
         id,
         id,
         caption);
-    for (size_t i = 0; i < n; i++) {
-        bool is_number = columns[i][0] == '#';
+    while (rest.len > 0 && str_split(&rest, '|', &column)) {
+        bool is_number = column.len > 0 && column.ptr[0] == '#';
 
         html_write(html, "<th scope='col'>");
         if (is_number)
             html_attr(html, "class", STR("number"));
-        html_write(html, "%s</th>", columns[i] + is_number);
+        html_write(html, "%.*s</th>", STR_FMT(str_skip(column, is_number)));
     }
     html_write(html, "</tr></thead><tbody>");
 }

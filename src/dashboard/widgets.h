@@ -39,11 +39,10 @@ void widget_node(Html *html, Str name);               /* to a node's */
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* A <table class="data"> with a caption and headings; columns that begin with '#' hold numbers.
- * Left open in <tbody>: widget_table_end(). Ids of captions begin with "caption-", and no others:
- * @id may be made of a name, which may end in anything. */
-void widget_table(
-    Html *html, const char *id, const char *caption, const char *const *columns, size_t n);
+/* A <table class="data"> with a caption and headings "Pod|State|#Attempts"; columns that begin with
+ * '#' hold numbers. Left open in <tbody>: widget_table_end(). Ids of captions begin with
+ * "caption-", and no others: @id may be made of a name, which may end in anything. */
+void widget_table(Html *html, const char *id, const char *caption, const char *columns);
 void widget_table_end(Html *html);
 
 /* Cells, left open: what its row is about; a number. */

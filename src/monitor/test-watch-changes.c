@@ -96,7 +96,7 @@ static void test_lists(void **state) {
     assert_int_equal(look(fixture, 1), 0);
     nodes->n_lists = 4;
     assert_int_equal(look(fixture, 1), 1);
-    assert_newest(fixture, CHANGE_RELIST, "nodes", "listed anew");
+    assert_newest(fixture, CHANGE_RELIST, "nodes", "listed again");
     assert_int_equal(look(fixture, 1), 1);
 }
 
