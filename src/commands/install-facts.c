@@ -108,7 +108,7 @@ static int list_nodes(FactReader *reader, const char *path, bool is_control_plan
     return r;
 }
 
-/* A page of one node says how many there are; control planes are asked for by their label, which
+/* A page of one node says how many there are; control planes are selected by their label, which
  * was "master" up to 1.23. */
 static int find_nodes(FactReader *reader) {
     static const char *const by_label[] = {

@@ -120,17 +120,17 @@ static int64_t share_of(const Resources *all, Str name, size_t percent) {
 /* Pods of one workload that ran on the node before the demo began. */
 static int load_node_with(DemoCluster *cluster, const DemoNode *node, const Workload *workload,
     size_t percent, int64_t *cpu) {
-    const Resources *offered = &node->model.allocatable;
-    const Resources *asked = &pod_maker_template(&cluster->maker, workload, 0)->pod.requests;
+    const Resources *allocatable = &node->model.allocatable;
+    const Resources *requests = &pod_maker_template(&cluster->maker, workload, 0)->pod.requests;
     size_t n = rng_between(&cluster->rng, 0, workload->home_max);
-    int64_t gpus = resources_get(offered, STR(DEMO_GPU));
+    int64_t gpus = resources_get(allocatable, STR(DEMO_GPU));
 
     for (size_t i = 0; i < n; i++) {
         DemoPod *pod;
 
-        *cpu += resources_get(asked, STR("cpu"));
+        *cpu += resources_get(requests, STR("cpu"));
         gpus -= workload->gpus;
-        if (*cpu > share_of(offered, STR("cpu"), percent) || gpus < 0)
+        if (*cpu > share_of(allocatable, STR("cpu"), percent) || gpus < 0)
             return 0;
         pod = add_pod(cluster, workload);
         if (!pod)

@@ -119,15 +119,15 @@ static void test_bind_counts_requests(void **state) {
     const NodeTable *old, *new;
     const DemoPod *pod;
     DemoClusterCounts figures;
-    int64_t asked;
+    int64_t requested;
 
     (void)state;
     assert_int_equal(demo_cluster_next_pod(cluster, NOW, &pod), 0);
     assert_int_equal(pod->n_attempts, 1);
     assert_int_equal(demo_cluster_snapshot(cluster, &before), 0);
     old = snapshot_table(before);
-    asked = resources_get(&pod->model.requests, STR("cpu"));
-    assert_true(asked > 0);
+    requested = resources_get(&pod->model.requests, STR("cpu"));
+    assert_true(requested > 0);
     demo_cluster_count(cluster, &figures);
     assert_int_equal(figures.n_pending, 1);
 
@@ -136,7 +136,7 @@ static void test_bind_counts_requests(void **state) {
     new = snapshot_table(after);
     assert_int_equal(new->chunks[0]->n_pods[3], old->chunks[0]->n_pods[3] + 1);
     assert_int_equal(table_amount(new, 3, TABLE_CPU, AMOUNT_REQUESTED),
-        table_amount(old, 3, TABLE_CPU, AMOUNT_REQUESTED) + asked);
+        table_amount(old, 3, TABLE_CPU, AMOUNT_REQUESTED) + requested);
     demo_cluster_count(cluster, &figures);
     assert_int_equal(figures.n_pending, 0);
     snapshot_unref(before);
@@ -282,7 +282,7 @@ static void test_nodes_have_what_policies_read(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* What ran before is older than two minutes; what comes now is new, and somebody's. */
+/* First pods are older than two minutes; later ones are new, and have an owner. */
 static void test_pods_have_times(void **state) {
     DemoCluster *cluster = make_world(40, SEED);
     Snapshot *snapshot = NULL;

@@ -1,5 +1,5 @@
 /*
- * The meter is asked by the one who will ask it: what comes is joined to the world's nodes.
+ * The mock is polled by berth's own poller, which joins the values to nodes.
  */
 
 #include "demo/mock-metrics.h"
@@ -130,7 +130,7 @@ static uint32_t find_gauge(const Program *rules, const char *name) {
     return 0;
 }
 
-/* Each metric is joined, without being told how, to all nodes that are up. */
+/* Every metric is joined to all nodes that are up. */
 static void test_every_node_gets_a_value(void **state) {
     static const struct {
         const char *name, *how;
