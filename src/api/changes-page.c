@@ -31,8 +31,7 @@ static unsigned list_page(ApiContext *api, size_t limit, Arena *arena, Buf *out)
     if (arena_has_failed(arena))
         return page_write_error(out, 500, "out of memory");
     json_write_object(&writer);
-    json_write_key(&writer, STR("changes"));
-    json_write_array(&writer);
+    field_array(&writer, STR("changes"));
     for (size_t i = 0; i < n; i++)
         write_change(&writer, &list[i]);
     json_write_end_array(&writer);

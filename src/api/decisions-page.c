@@ -39,8 +39,7 @@ static void write_rule_names(JsonWriter *writer, const RuleName *rule) {
 }
 
 static void write_counts(JsonWriter *writer, const PastDecision *past) {
-    json_write_key(writer, STR("counts"));
-    json_write_object(writer);
+    field_object(writer, STR("counts"));
     field_count(writer, STR("known"), past->n_known);
     field_count(writer, STR("asked"), past->summary.n_in);
     if (past->verb == VERB_PRIORITIZE)
@@ -59,8 +58,7 @@ static void write_counts(JsonWriter *writer, const PastDecision *past) {
 }
 
 static void write_rules(JsonWriter *writer, const PastDecision *past) {
-    json_write_key(writer, STR("rules"));
-    json_write_array(writer);
+    field_array(writer, STR("rules"));
     for (size_t i = 0; i < past->n_rules; i++) {
         json_write_object(writer);
         write_rule_names(writer, past_rule(past, i));
@@ -80,8 +78,7 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     field_count(writer, STR("id"), past->id);
     write_time(writer, past->at_nsec);
     json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
-    json_write_key(writer, STR("pod"));
-    json_write_object(writer);
+    field_object(writer, STR("pod"));
     json_write_member(writer, STR("namespace"), past->pod_namespace);
     json_write_member(writer, STR("name"), past->pod_name);
     json_write_member(writer, STR("uid"), past->pod_uid);
@@ -236,8 +233,7 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
         .limit = (size_t)limit,
         .last = (uint64_t)after};
     json_write_object(&writer);
-    json_write_key(&writer, STR("decisions"));
-    json_write_array(&writer);
+    field_array(&writer, STR("decisions"));
     list_all(&listing);
     json_write_end_array(&writer);
     write_next(&writer, listing.last != 1 ? listing.last : 0); /* there is none before the first */
@@ -319,8 +315,7 @@ static unsigned write_found(Decisions *decisions, const FoundDecision *found, co
     }
     json_write_object(&writer);
     write_headline(&writer, found);
-    json_write_key(&writer, STR("nodes"));
-    json_write_array(&writer);
+    field_array(&writer, STR("nodes"));
     if (names)
         next = write_nodes(&writer, found, names, ranks, page);
     else if (found->outcomes)

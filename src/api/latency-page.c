@@ -14,8 +14,7 @@
 static void write_summary(JsonWriter *writer, Str key, const LatencySummary *summary) {
     bool is_known = summary->n > 0;
 
-    json_write_key(writer, key);
-    json_write_object(writer);
+    field_object(writer, key);
     field_count(writer, STR("count"), summary->n);
     field_seconds(writer, STR("p50Seconds"), summary->p50_nsec, is_known);
     field_seconds(writer, STR("p90Seconds"), summary->p90_nsec, is_known);
@@ -26,13 +25,11 @@ static void write_summary(JsonWriter *writer, Str key, const LatencySummary *sum
 }
 
 static void write_verb(JsonWriter *writer, Verb verb, const LatencyVerb *about) {
-    json_write_key(writer, str_from_c(verb_name(verb)));
-    json_write_object(writer);
+    field_object(writer, str_from_c(verb_name(verb)));
     for (size_t part = 0; part < _LATENCY_PARTS; part++)
         write_summary(
             writer, str_from_c(latency_part_name((LatencyPart)part)), &about->parts[part]);
-    json_write_key(writer, STR("nodes"));
-    json_write_object(writer);
+    field_object(writer, STR("nodes"));
     field_count(writer, STR("p50"), about->n_nodes_p50);
     field_count(writer, STR("max"), about->n_nodes_max);
     json_write_end_object(writer);
@@ -53,13 +50,11 @@ static bool is_empty(const LatencySlot *slot) {
 static void write_slot(JsonWriter *writer, const LatencySlot *slot) {
     json_write_object(writer);
     field_count(writer, STR("agoSeconds"), (uint64_t)slot->ago_sec);
-    json_write_key(writer, STR("requests"));
-    json_write_object(writer);
+    field_object(writer, STR("requests"));
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
         field_count(writer, str_from_c(verb_name((Verb)verb)), slot->n[verb]);
     json_write_end_object(writer);
-    json_write_key(writer, STR("p99Seconds"));
-    json_write_object(writer);
+    field_object(writer, STR("p99Seconds"));
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
         field_seconds(writer,
             str_from_c(verb_name((Verb)verb)),
@@ -80,8 +75,7 @@ static bool write_slots(JsonWriter *writer, Latency *latency, int64_t now_nsec, 
     if (!slots)
         return false;
     latency_slots(latency, now_nsec, slots);
-    json_write_key(writer, STR("slots"));
-    json_write_array(writer);
+    field_array(writer, STR("slots"));
     for (size_t i = 0; i < LATENCY_SLOTS; i++)
         if (!is_empty(&slots[i]))
             write_slot(writer, &slots[i]);
@@ -104,8 +98,7 @@ unsigned latency_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     json_write_object(&writer);
     field_count(&writer, STR("windowSeconds"), (uint64_t)window_sec);
     field_seconds(&writer, STR("deadlineSeconds"), api->fixed.deadline_nsec, /* is_known= */ true);
-    json_write_key(&writer, STR("verbs"));
-    json_write_object(&writer);
+    field_object(&writer, STR("verbs"));
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
         write_verb(&writer, (Verb)verb, &verbs[verb]);
     json_write_end_object(&writer);

@@ -11,8 +11,7 @@
 #include "json/write.h"
 
 static void write_flags(JsonWriter *writer, Str key, const uint8_t *flags, size_t n) {
-    json_write_key(writer, key);
-    json_write_array(writer);
+    field_array(writer, key);
     for (size_t i = 0; i < n; i++)
         json_write_int(writer, flags[i]);
     json_write_end_array(writer);
@@ -35,10 +34,8 @@ static void write_column(JsonWriter *writer, const NodeColumn *column, size_t n)
     json_write_member(writer, STR("name"), column->name);
     json_write_member(writer, STR("label"), column->label);
     field_bool(writer, STR("share"), column->is_share);
-    json_write_key(writer, STR("highest"));
-    json_write_double(writer, rounded(column->highest));
-    json_write_key(writer, STR("values"));
-    json_write_array(writer);
+    field_double(writer, STR("highest"), rounded(column->highest));
+    field_array(writer, STR("values"));
     for (size_t i = 0; i < n; i++)
         json_write_double(writer, rounded(column->values[i]));
     json_write_end_array(writer);
@@ -53,8 +50,7 @@ static void write_page(const NodesSummary *summary, Str column, Buf *out) {
     field_texts(&writer, STR("names"), summary->names, summary->n);
     write_flags(&writer, STR("ready"), summary->is_ready, summary->n);
     write_flags(&writer, STR("cordoned"), summary->is_cordoned, summary->n);
-    json_write_key(&writer, STR("columns"));
-    json_write_array(&writer);
+    field_array(&writer, STR("columns"));
     for (size_t i = 0; i < summary->n_columns; i++)
         if (!column.ptr || str_eq(column, summary->columns[i].name))
             write_column(&writer, &summary->columns[i], summary->n);

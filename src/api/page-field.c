@@ -9,6 +9,21 @@
 
 #define PAGE_ERROR_MAX 1024u
 
+void field_object(JsonWriter *writer, Str key) {
+    json_write_key(writer, key);
+    json_write_object(writer);
+}
+
+void field_array(JsonWriter *writer, Str key) {
+    json_write_key(writer, key);
+    json_write_array(writer);
+}
+
+void field_double(JsonWriter *writer, Str key, double value) {
+    json_write_key(writer, key);
+    json_write_double(writer, value);
+}
+
 void field_count(JsonWriter *writer, Str key, uint64_t n) {
     json_write_key(writer, key);
     json_write_int(writer, (int64_t)n);
@@ -56,8 +71,7 @@ void field_digest(JsonWriter *writer, Str key, Digest digest) {
 }
 
 void field_texts(JsonWriter *writer, Str key, const Str *texts, size_t n) {
-    json_write_key(writer, key);
-    json_write_array(writer);
+    field_array(writer, key);
     for (size_t i = 0; i < n; i++)
         json_write_string(writer, texts[i]);
     json_write_end_array(writer);

@@ -11,7 +11,12 @@
 #include "base/str.h"
 #include "json/write.h"
 
+/* Opens the value: json_write_end_object() or json_write_end_array() follows. */
+void field_object(JsonWriter *writer, Str key);
+void field_array(JsonWriter *writer, Str key);
+
 void field_count(JsonWriter *writer, Str key, uint64_t n);
+void field_double(JsonWriter *writer, Str key, double value);
 void field_bool(JsonWriter *writer, Str key, bool value);
 
 /* Seconds; null: not known. */

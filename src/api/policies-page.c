@@ -10,11 +10,6 @@
 #include "base/clock.h"
 #include "json/write.h"
 
-static void write_double(JsonWriter *writer, Str key, double value) {
-    json_write_key(writer, key);
-    json_write_double(writer, value);
-}
-
 static void write_rule(JsonWriter *writer, const RuleSummary *rule) {
     json_write_object(writer);
     json_write_member(writer, STR("name"), rule->name);
@@ -25,17 +20,16 @@ static void write_rule(JsonWriter *writer, const RuleSummary *rule) {
         field_count(writer, STR("observed"), rule->n_observed);
         field_count(writer, STR("onlyBlocker"), rule->n_only_blocker);
     } else {
-        write_double(writer, STR("weight"), rule->weight);
+        field_double(writer, STR("weight"), rule->weight);
     }
     field_count(writer, STR("failed"), rule->n_failed);
     field_count(writer, STR("missing"), rule->n_missing);
-    write_double(writer, STR("nanosecondsPerNode"), rule->cost_nsec);
+    field_double(writer, STR("nanosecondsPerNode"), rule->cost_nsec);
     json_write_end_object(writer);
 }
 
 static void write_rules(JsonWriter *writer, const PolicySummary *policy, Str key, bool filters) {
-    json_write_key(writer, key);
-    json_write_array(writer);
+    field_array(writer, key);
     for (size_t i = 0; i < policy->n_rules; i++)
         if (policy->rules[i].is_filter == filters)
             write_rule(writer, &policy->rules[i]);
@@ -52,7 +46,7 @@ static void write_policy(JsonWriter *writer, const PolicySummary *policy) {
     field_count(writer, STR("rejectedAll"), policy->n_rejected_all);
     field_count(writer, STR("rejected"), policy->n_rejected);
     field_count(writer, STR("onlyBlocker"), policy->n_only_blocker);
-    write_double(writer, STR("nanosecondsPerNode"), policy->cost_nsec);
+    field_double(writer, STR("nanosecondsPerNode"), policy->cost_nsec);
     field_time(writer, STR("lastMatch"), policy->matched_nsec);
     write_rules(writer, policy, STR("filters"), /* filters= */ true);
     write_rules(writer, policy, STR("scores"), /* filters= */ false);
@@ -63,14 +57,12 @@ static void write_page(const PoliciesSummary *summary, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
-    json_write_key(&writer, STR("waiting"));
-    json_write_object(&writer);
+    field_object(&writer, STR("waiting"));
     field_count(&writer, STR("pods"), summary->n_waiting);
     field_count(&writer, STR("lookedAt"), summary->n_looked_at);
     field_bool(&writer, STR("whole"), summary->is_whole);
     json_write_end_object(&writer);
-    json_write_key(&writer, STR("policies"));
-    json_write_array(&writer);
+    field_array(&writer, STR("policies"));
     for (size_t i = 0; i < summary->n; i++)
         write_policy(&writer, &summary->policies[i]);
     json_write_end_array(&writer);

@@ -19,8 +19,7 @@ static void write_source(JsonWriter *writer, Str name, GaugeSource kind, Str url
 }
 
 static void write_sources(JsonWriter *writer, const MeasuringStatus *status) {
-    json_write_key(writer, STR("sources"));
-    json_write_array(writer);
+    field_array(writer, STR("sources"));
     for (size_t i = 0; i < status->n_sources; i++)
         write_source(writer, status->sources[i].name, GAUGE_PROMETHEUS, status->sources[i].url);
     if (!str_is_empty(status->api_server))
@@ -45,8 +44,7 @@ static void write_uses_of(JsonWriter *writer, const Policy *policy, size_t gauge
 
 /* Each policy has its own name for it. */
 static void write_uses(JsonWriter *writer, const Program *program, size_t gauge) {
-    json_write_key(writer, STR("usedBy"));
-    json_write_array(writer);
+    field_array(writer, STR("usedBy"));
     for (size_t i = 0; i < program->n_policies; i++)
         write_uses_of(writer, &program->policies[i], gauge);
     json_write_end_array(writer);
@@ -71,8 +69,7 @@ static void write_question(JsonWriter *writer, const Gauge *gauge) {
 }
 
 static void write_dropped(JsonWriter *writer, Str key, const JoinReport *report) {
-    json_write_key(writer, key);
-    json_write_object(writer);
+    field_object(writer, key);
     for (size_t i = 0; i < _JOIN_DROPS; i++)
         field_count(writer, str_from_c(join_drop_name((JoinDrop)i)), report->n_dropped[i]);
     json_write_end_object(writer);
@@ -80,16 +77,14 @@ static void write_dropped(JsonWriter *writer, Str key, const JoinReport *report)
 
 static void write_examples(
     JsonWriter *writer, Str key, const char examples[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX]) {
-    json_write_key(writer, key);
-    json_write_array(writer);
+    field_array(writer, key);
     for (size_t i = 0; i < JOIN_EXAMPLES_MAX && examples[i][0]; i++)
         json_write_string(writer, str_from_c(examples[i]));
     json_write_end_array(writer);
 }
 
 static void write_nodes(JsonWriter *writer, const GaugeState *gauge) {
-    json_write_key(writer, STR("nodes"));
-    json_write_object(writer);
+    field_object(writer, STR("nodes"));
     field_count(writer, STR("covered"), gauge->figures.n_present);
     field_count(writer, STR("of"), gauge->figures.n_nodes);
     json_write_end_object(writer);
@@ -101,8 +96,7 @@ static void write_answers(JsonWriter *writer, const PollStatus *poll) {
 
     field_seconds(
         writer, STR("querySeconds"), poll->duration_nsec, poll->n_ok + poll->n_failed > 0);
-    json_write_key(writer, STR("requests"));
-    json_write_object(writer);
+    field_object(writer, STR("requests"));
     field_count(writer, STR("ok"), poll->n_ok);
     field_count(writer, STR("failed"), poll->n_failed);
     json_write_end_object(writer);
@@ -155,8 +149,7 @@ void sources_page(const SourcesState *state, Buf *out) {
 
     json_write_object(&writer);
     write_sources(&writer, state->status);
-    json_write_key(&writer, STR("metrics"));
-    json_write_array(&writer);
+    field_array(&writer, STR("metrics"));
     for (size_t i = 0; i < n_shown; i++)
         write_metric(&writer, state, i);
     json_write_end_array(&writer);

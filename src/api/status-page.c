@@ -36,15 +36,13 @@ static void write_policies(JsonWriter *writer, const StatusState *state) {
     const Program *program = state->view->program;
     ReloadState reload;
 
-    json_write_key(writer, STR("policy"));
-    json_write_object(writer);
+    field_object(writer, STR("policy"));
     field_digest(writer, STR("digest"), program->digest);
     field_count(writer, STR("policies"), program->n_policies);
     field_count(writer, STR("filters"), program->n_filters);
     field_count(writer, STR("scores"), program->n_scores);
     json_write_member(writer, STR("refused"), refusal_of(state->reloads, RELOAD_POLICY, &reload));
-    json_write_key(writer, STR("list"));
-    json_write_array(writer);
+    field_array(writer, STR("list"));
     for (size_t i = 0; i < program->n_policies; i++)
         write_policy(writer, state, &program->policies[i]);
     json_write_end_array(writer);
@@ -104,8 +102,7 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
     };
     const View *view = state->view;
 
-    json_write_key(writer, STR("cluster"));
-    json_write_object(writer);
+    field_object(writer, STR("cluster"));
     json_write_member(writer, STR("source"), sources[state->fixed->source]);
     if (state->live)
         write_watch(writer, state->live, state->now_nsec);
@@ -137,8 +134,7 @@ static void write_lease(JsonWriter *writer, const LiveStatus *live) {
 }
 
 static void write_bind(JsonWriter *writer, const StatusState *state) {
-    json_write_key(writer, STR("bind"));
-    json_write_object(writer);
+    field_object(writer, STR("bind"));
     field_bool(writer, STR("enabled"), state->fixed->may_bind);
     write_lease(writer, state->live);
     json_write_end_object(writer);
@@ -150,8 +146,7 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
 
     if (tls)
         names = tls_store_client_names(tls, &n_names);
-    json_write_key(writer, STR("tls"));
-    json_write_object(writer);
+    field_object(writer, STR("tls"));
     field_bool(writer, STR("enabled"), tls != NULL);
     if (tls)
         field_second(writer, STR("notAfter"), tls_store_expiry(tls));
@@ -165,8 +160,7 @@ static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
     RecentScheduler list[RECENT_SCHEDULERS_MAX + 1];
     size_t n = recent_pods_schedulers(pods, list);
 
-    json_write_key(writer, STR("schedulers"));
-    json_write_array(writer);
+    field_array(writer, STR("schedulers"));
     for (size_t i = 0; i < n; i++) {
         json_write_object(writer);
         json_write_member(writer, STR("name"), list[i].name);
@@ -178,8 +172,7 @@ static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
 }
 
 static void write_exempt(JsonWriter *writer, const Exemptions *exempt) {
-    json_write_key(writer, STR("exempt"));
-    json_write_array(writer);
+    field_array(writer, STR("exempt"));
     for (size_t i = 0; i < exempt->n; i++)
         json_write_string(writer, exempt->items[i].text);
     json_write_end_array(writer);

@@ -83,14 +83,12 @@ bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
 /* --- the update ------------------------------------------------------------------------------ */
 
 static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
-    json_write_key(writer, STR("sentence"));
-    json_write_object(writer);
+    field_object(writer, STR("sentence"));
     json_write_member(writer, STR("health"), str_from_c(health_name(health->health)));
     json_write_member(writer, STR("text"), health->text);
     field_texts(writer, STR("reasons"), health->reasons, health->n_reasons);
     json_write_end_object(writer);
-    json_write_key(writer, STR("errorRate"));
-    json_write_double(writer, health->error_rate);
+    field_double(writer, STR("errorRate"), health->error_rate);
     field_seconds(writer, STR("p99Seconds"), health->p99_nsec, health->p99_nsec > 0);
     field_seconds(
         writer, STR("clusterAgeSeconds"), health->cluster_age_nsec, health->cluster_age_nsec >= 0);
@@ -103,8 +101,7 @@ static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
 }
 
 static void write_counters(JsonWriter *writer, ApiContext *api) {
-    json_write_key(writer, STR("requests"));
-    json_write_object(writer);
+    field_object(writer, STR("requests"));
     for (size_t i = 0; i < _VERB_MAX; i++)
         field_count(writer, str_from_c(verb_name((Verb)i)), atomic_load(&api->counts.answered[i]));
     json_write_end_object(writer);
@@ -138,8 +135,7 @@ static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     }
     if (totals)
         qsort(totals, program->n_filters, sizeof(*totals), compare_totals);
-    json_write_key(writer, STR("rules"));
-    json_write_array(writer);
+    field_array(writer, STR("rules"));
     for (size_t i = 0; totals && i < program->n_filters && i < RULES_IN_UPDATE; i++) {
         if (totals[i].n_rejected == 0)
             break;
@@ -195,8 +191,7 @@ static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *dec
     if (n > 0)
         updates->newest = found[0].past->id;
     field_count(writer, STR("newest"), updates->newest);
-    json_write_key(writer, STR("decisions"));
-    json_write_array(writer);
+    field_array(writer, STR("decisions"));
     for (size_t i = 0; i < n; i++) {
         if (found[i].past->id > sent)
             write_decision(writer, found[i].past);

@@ -157,8 +157,7 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
         diags->n_errors == 1 ? "" : "s");
     json_write_object(&writer);
     json_write_member(&writer, STR("Error"), str_from_c(text));
-    json_write_key(&writer, STR("diagnostics"));
-    json_write_array(&writer);
+    field_array(&writer, STR("diagnostics"));
     for (size_t i = 0; i < diags->diags.n; i++) {
         const Diag *diag = &diags->diags.items[i];
 
