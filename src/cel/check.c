@@ -188,35 +188,24 @@ static void check_struct(CelChecker *checker, uint32_t i) {
 }
 
 static void check_typed(CelChecker *checker, uint32_t i) {
-    switch ((CelNodeKind)checker->tree->nodes[i].kind) {
-    case CEL_NODE_LITERAL:
-        check_literal(checker, i);
-        break;
-    case CEL_NODE_SELECT:
-    case CEL_NODE_OPT_SELECT:
-    case CEL_NODE_TEST:
-        check_select(checker, i);
-        break;
-    case CEL_NODE_AND:
-    case CEL_NODE_OR:
-        check_logic(checker, i);
-        break;
-    case CEL_NODE_CONDITIONAL:
-        check_conditional(checker, i);
-        break;
-    case CEL_NODE_OPTIONAL:
-        check_optional(checker, i);
-        break;
-    case CEL_NODE_LIST:
-        check_list(checker, i);
-        break;
-    case CEL_NODE_MAP:
-        check_map(checker, i);
-        break;
-    default:
+    static void (*const checks[CEL_N_NODES])(CelChecker * checker, uint32_t i) = {
+        [CEL_NODE_LITERAL] = check_literal,
+        [CEL_NODE_SELECT] = check_select,
+        [CEL_NODE_OPT_SELECT] = check_select,
+        [CEL_NODE_TEST] = check_select,
+        [CEL_NODE_AND] = check_logic,
+        [CEL_NODE_OR] = check_logic,
+        [CEL_NODE_CONDITIONAL] = check_conditional,
+        [CEL_NODE_OPTIONAL] = check_optional,
+        [CEL_NODE_LIST] = check_list,
+        [CEL_NODE_MAP] = check_map,
+    };
+    uint8_t kind = checker->tree->nodes[i].kind;
+
+    if (checks[kind])
+        checks[kind](checker, i);
+    else
         checker->notes[i].type = &cel_dyn_type;
-        break;
-    }
 }
 
 static void check_node(CelChecker *checker, uint32_t i) {

@@ -31,13 +31,6 @@ static CelCostPart part_declared(const CelType *type, uint32_t max_size) {
     return part;
 }
 
-static CelCostPart part_literal(const CelNode *node) {
-    CelValue value = node->literal;
-    bool is_text = value.kind == CEL_STRING || value.kind == CEL_BYTES;
-
-    return (CelCostPart){.size = cost_exactly(is_text ? value.len : 1), .element = cost_exactly(1)};
-}
-
 static const CelType *type_at(const Estimate *estimate, uint32_t i) {
     return estimate->checked->notes[i].type;
 }
@@ -258,41 +251,39 @@ static void estimate_choice(Estimate *estimate, uint32_t i) {
     part->cost = (CelCostRange){a.cost.min, cost_add(a.cost.max, b.cost.max)};
 }
 
+static void estimate_constant(Estimate *estimate, uint32_t i) {
+    CelValue value = estimate->nodes[i].literal;
+    bool is_text = value.kind == CEL_STRING || value.kind == CEL_BYTES;
+
+    estimate->parts[i] =
+        (CelCostPart){.size = cost_exactly(is_text ? value.len : 1), .element = cost_exactly(1)};
+}
+
+static void estimate_optional(Estimate *estimate, uint32_t i) {
+    estimate->parts[i] = estimate->parts[i - 1];
+}
+
 static void estimate_node(Estimate *estimate, uint32_t i) {
-    switch ((CelNodeKind)estimate->nodes[i].kind) {
-    case CEL_NODE_LITERAL:
-        estimate->parts[i] = part_literal(&estimate->nodes[i]);
-        break;
-    case CEL_NODE_IDENT:
-        estimate_name(estimate, i);
-        break;
-    case CEL_NODE_SELECT:
-    case CEL_NODE_OPT_SELECT:
-    case CEL_NODE_TEST:
-        estimate_select(estimate, i);
-        break;
-    case CEL_NODE_CALL:
-        estimate_call(estimate, i);
-        break;
-    case CEL_NODE_AND:
-    case CEL_NODE_OR:
-    case CEL_NODE_CONDITIONAL:
-        estimate_choice(estimate, i);
-        break;
-    case CEL_NODE_LIST:
-    case CEL_NODE_MAP:
-        estimate_literal(estimate, i);
-        break;
-    case CEL_NODE_OPTIONAL:
-        estimate->parts[i] = estimate->parts[i - 1];
-        break;
-    case CEL_NODE_BINDER:
-        estimate_binder(estimate, i);
-        break;
-    default:
+    static void (*const estimators[CEL_N_NODES])(Estimate * estimate, uint32_t i) = {
+        [CEL_NODE_LITERAL] = estimate_constant,
+        [CEL_NODE_IDENT] = estimate_name,
+        [CEL_NODE_SELECT] = estimate_select,
+        [CEL_NODE_OPT_SELECT] = estimate_select,
+        [CEL_NODE_TEST] = estimate_select,
+        [CEL_NODE_CALL] = estimate_call,
+        [CEL_NODE_AND] = estimate_choice,
+        [CEL_NODE_OR] = estimate_choice,
+        [CEL_NODE_CONDITIONAL] = estimate_choice,
+        [CEL_NODE_LIST] = estimate_literal,
+        [CEL_NODE_MAP] = estimate_literal,
+        [CEL_NODE_OPTIONAL] = estimate_optional,
+        [CEL_NODE_BINDER] = estimate_binder,
+    };
+
+    if (estimators[estimate->nodes[i].kind])
+        estimators[estimate->nodes[i].kind](estimate, i);
+    else
         estimate_macro(estimate, i);
-        break;
-    }
 }
 
 static int estimate_all(Estimate *estimate, const CelChecked *checked, Arena *scratch) {

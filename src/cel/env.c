@@ -92,11 +92,16 @@ static CelEnv *new_in(const CelEnv *parent, Arena *arena) {
     return env;
 }
 
-/* @variable is complete and lies in the arena. */
-static int add_variable(CelEnv *env, const CelVariable *variable) {
-    uint32_t number = map_find(&env->variable_numbers, variable->name);
+/* Declares a copy of @what under a copy of @name. */
+static int declare(CelEnv *env, Str name, CelVariable what) {
+    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
+    uint32_t number = map_find(&env->variable_numbers, name);
     const CelVariable **place;
 
+    what.name = arena_copy(env->arena, name);
+    if (!variable || !what.name.ptr || !what.type)
+        return -ENOMEM;
+    *variable = what;
     if (number != MAP_NONE) {
         env->variables.items[number] = variable;
         return 0;
@@ -110,7 +115,6 @@ static int add_variable(CelEnv *env, const CelVariable *variable) {
 
 /* The name of a type, as a constant. A bare list is list(dyn) to the checker. */
 static int add_type_name(CelEnv *env, const CelType *type) {
-    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
     const CelType *meant = type;
 
     if (type == &cel_list_type)
@@ -119,15 +123,8 @@ static int add_type_name(CelEnv *env, const CelType *type) {
         meant = cel_map_of(env->arena, &cel_dyn_type, &cel_dyn_type);
     else if (type == &cel_optional_type)
         meant = cel_optional_of(env->arena, &cel_dyn_type);
-    if (!variable || !meant)
-        return -ENOMEM;
-    *variable = (CelVariable){.name = type->name,
-        .type = cel_type_of_type(env->arena, meant),
-        .is_constant = true,
-        .value = cel_type(type)};
-    if (!variable->type)
-        return -ENOMEM;
-    return add_variable(env, variable);
+    return cel_env_add_constant(
+        env, type->name, meant ? cel_type_of_type(env->arena, meant) : NULL, cel_type(type));
 }
 
 CelEnv *cel_env_new(Arena *arena) {
@@ -159,43 +156,27 @@ int cel_env_set_container(CelEnv *env, Str container) {
 
 int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t max_size,
     uint8_t group, uint32_t *ret_slot) {
-    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
-    Str copy = arena_copy(env->arena, name);
-    int r;
+    CelVariable variable = {
+        .type = type, .slot = env->n_slots, .max_size = max_size, .group = group};
+    int r = declare(env, name, variable);
 
-    if (!variable || !copy.ptr || !type)
-        return -ENOMEM;
-    *variable = (CelVariable){
-        .name = copy, .type = type, .slot = env->n_slots, .max_size = max_size, .group = group};
-    r = add_variable(env, variable);
     if (r < 0)
         return r;
     env->n_slots++;
     if (ret_slot)
-        *ret_slot = variable->slot;
+        *ret_slot = variable.slot;
     return 0;
 }
 
 int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue value) {
-    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
-    Str copy = arena_copy(env->arena, name);
-
-    if (!variable || !copy.ptr || !type)
-        return -ENOMEM;
-    *variable = (CelVariable){.name = copy, .type = type, .is_constant = true, .value = value};
-    return add_variable(env, variable);
+    return declare(env, name, (CelVariable){.type = type, .is_constant = true, .value = value});
 }
 
 int cel_env_add_meaning(
     CelEnv *env, Str name, const CelType *type, CelExpand *expand, const void *context) {
-    CelVariable *variable = ARENA_NEW(env->arena, CelVariable);
-    Str copy = arena_copy(env->arena, name);
-
-    if (!variable || !copy.ptr || !type)
-        return -ENOMEM;
-    *variable = (CelVariable){
-        .name = copy, .type = type, .slot = UINT32_MAX, .expand = expand, .context = context};
-    return add_variable(env, variable);
+    return declare(env,
+        name,
+        (CelVariable){.type = type, .slot = UINT32_MAX, .expand = expand, .context = context});
 }
 
 /* The function of this very environment, made when it is not there: a parent's overloads are

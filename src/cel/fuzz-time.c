@@ -5,6 +5,7 @@
  */
 
 #include "base/buf.h"
+#include "base/calendar.h"
 #include "base/fuzz.h"
 #include "cel/time.h"
 
@@ -14,8 +15,8 @@ static void check_timestamp(int64_t sec, uint32_t nanos) {
     uint32_t again_nanos;
 
     require(cel_timestamp_is_valid(sec) && nanos < 1000000000);
-    cel_timestamp_print(sec, nanos, &out);
-    require(cel_timestamp_parse(buf_str(&out), &again, &again_nanos));
+    calendar_print(sec, nanos, &out);
+    require(calendar_parse(buf_str(&out), &again, &again_nanos));
     require(again == sec && again_nanos == nanos);
 }
 
@@ -49,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint32_t nanos = 0;
 
     while (str_split(&rest, ' ', &part)) {
-        if (cel_timestamp_parse(part, &sec, &nanos))
+        if (calendar_parse(part, &sec, &nanos))
             check_timestamp(sec, nanos);
         if (cel_duration_parse(part, &ns))
             check_duration(ns);

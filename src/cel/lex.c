@@ -287,30 +287,28 @@ static CelToken lex_quoted(CelLexer *lexer) {
 }
 
 bool cel_word_is_reserved(Str word) {
-    static const Str reserved[] = {
-        STR("as"),
-        STR("break"),
-        STR("const"),
-        STR("continue"),
-        STR("else"),
-        STR("for"),
-        STR("function"),
-        STR("if"),
-        STR("import"),
-        STR("let"),
-        STR("loop"),
-        STR("namespace"),
-        STR("package"),
-        STR("return"),
-        STR("var"),
-        STR("void"),
-        STR("while"),
-    };
+    static const char *const reserved[] = {"as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "namespace",
+        "package",
+        "return",
+        "var",
+        "void",
+        "while"};
 
     if (word.len < 2 || word.len > 9)
         return false;
     for (size_t i = 0; i < ELEMENTS_OF(reserved); i++)
-        if (str_eq(word, reserved[i]))
+        if (str_is(word, reserved[i]))
             return true;
     return false;
 }

@@ -5,6 +5,7 @@
  * Values inside of lists and maps are printed as %s prints them, maps sorted by the text of
  * their keys.
  */
+#include "base/calendar.h"
 #include "cel/format.h"
 
 #include <errno.h>
@@ -244,7 +245,7 @@ static CelValue append_value(CelRun *run, CelValue v, Buf *out) {
         cel_duration_print(v.i, out);
         break;
     case CEL_TIMESTAMP:
-        cel_timestamp_print(v.i, v.len, out);
+        calendar_print(v.i, v.len, out);
         break;
     case CEL_TYPE:
         buf_append(out, v.type->name);

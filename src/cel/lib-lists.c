@@ -342,7 +342,7 @@ CEL_FUNCTION(includes) {
 }
 
 #define ROW(name, signature, fn, cost_class, size)                                                 \
-    { name, signature, fn, .cost = CEL_COST_##cost_class, .result_size = CEL_SIZE_##size }
+    { name, signature, fn, CEL_SIZED(cost_class, size) }
 
 #define ORDERED(name, signature, fn, cost_class, size, text)                                       \
     {                                                                                              \

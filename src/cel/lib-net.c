@@ -12,24 +12,6 @@ static const CelCidr *cidr_of(CelValue v) {
     return v.opaque;
 }
 
-static CelValue make_ip(CelRun *run, const CelIp *ip) {
-    CelIp *copy = cel_alloc(run, sizeof(*copy));
-
-    if (!copy)
-        return cel_no_memory(run);
-    *copy = *ip;
-    return cel_opaque(CEL_IP, copy);
-}
-
-static CelValue make_cidr(CelRun *run, const CelCidr *cidr) {
-    CelCidr *copy = cel_alloc(run, sizeof(*copy));
-
-    if (!copy)
-        return cel_no_memory(run);
-    *copy = *cidr;
-    return cel_opaque(CEL_CIDR, copy);
-}
-
 /* cel_null() when @v is the text of one; otherwise why not. */
 static CelValue read_ip(CelRun *run, CelValue v, CelIp *ret) {
     Str text = cel_str(v);
@@ -57,7 +39,7 @@ CEL_FUNCTION(ip_from_string) {
     CelIp ip;
     CelValue read = read_ip(run, args[0], &ip);
 
-    return read.kind == CEL_ERROR ? read : make_ip(run, &ip);
+    return read.kind == CEL_ERROR ? read : cel_make_opaque(run, CEL_IP, &ip, sizeof(ip));
 }
 
 CEL_FUNCTION(is_ip) {
@@ -100,7 +82,7 @@ CEL_FUNCTION(cidr_from_string) {
     CelCidr cidr;
     CelValue read = read_cidr(run, args[0], &cidr);
 
-    return read.kind == CEL_ERROR ? read : make_cidr(run, &cidr);
+    return read.kind == CEL_ERROR ? read : cel_make_opaque(run, CEL_CIDR, &cidr, sizeof(cidr));
 }
 
 CEL_FUNCTION(is_cidr) {
@@ -129,12 +111,12 @@ CEL_FUNCTION(cidr_contains_cidr_string) {
     return read.kind == CEL_ERROR ? read : cel_bool(cel_cidr_has_cidr(cidr_of(args[0]), &other));
 }
 
-CEL_RETURNS(cidr_ip, make_ip(run, &cidr_of(args[0])->ip))
+CEL_RETURNS(cidr_ip, cel_make_opaque(run, CEL_IP, &cidr_of(args[0])->ip, sizeof(CelIp)))
 
 CEL_FUNCTION(cidr_masked) {
     CelCidr masked = cel_cidr_masked(cidr_of(args[0]));
 
-    return make_cidr(run, &masked);
+    return cel_make_opaque(run, CEL_CIDR, &masked, sizeof(masked));
 }
 
 CEL_FUNCTION(cidr_is_mask) {

@@ -82,6 +82,8 @@ CEL_FUNCTION(unwrap) {
 
 CEL_RETURNS(index_optional, cel_index_optional(run, args[0], args[1]))
 
+#define INDEX index_optional, .op = OP_OPT_INDEX, .any_kinds = true
+
 static const CelOverloadSpec overloads[] = {
     {"optional.none", "() -> optional_type(V)", none},
     {"optional.of", "(V) -> optional_type(V)", of, .op = OP_OPT_OF, .result_size = CEL_SIZE_FIRST},
@@ -98,32 +100,12 @@ static const CelOverloadSpec overloads[] = {
         or_optional,
         .result_size = CEL_SIZE_SUM},
     {"orValue", "optional_type(V).(V) -> V", or_value, .result_size = CEL_SIZE_SUM},
-    {"_[_]",
-        "(optional_type(list(V)), int) -> optional_type(V)",
-        index_optional,
-        .op = OP_OPT_INDEX,
-        .any_kinds = true},
-    {"_[_]",
-        "(optional_type(map(K, V)), K) -> optional_type(V)",
-        index_optional,
-        .op = OP_OPT_INDEX,
-        .any_kinds = true},
-    {"_[?_]",
-        "(list(V), int) -> optional_type(V)",
-        index_optional,
-        .op = OP_OPT_INDEX,
-        .any_kinds = true},
-    {"_[?_]",
-        "(optional_type(list(V)), int) -> optional_type(V)",
-        index_optional,
-        .op = OP_OPT_INDEX,
-        .any_kinds = true},
+    {"_[_]", "(optional_type(list(V)), int) -> optional_type(V)", INDEX},
+    {"_[_]", "(optional_type(map(K, V)), K) -> optional_type(V)", INDEX},
+    {"_[?_]", "(list(V), int) -> optional_type(V)", INDEX},
+    {"_[?_]", "(optional_type(list(V)), int) -> optional_type(V)", INDEX},
     {"_[?_]", "(map(K, V), K) -> optional_type(V)", index_optional, .op = OP_OPT_INDEX},
-    {"_[?_]",
-        "(optional_type(map(K, V)), K) -> optional_type(V)",
-        index_optional,
-        .op = OP_OPT_INDEX,
-        .any_kinds = true},
+    {"_[?_]", "(optional_type(map(K, V)), K) -> optional_type(V)", INDEX},
 };
 
 CEL_LIBRARY(cel_optional_library, "optional", overloads);

@@ -12,12 +12,7 @@ static const CelAmount *amount_of(CelValue v) {
 }
 
 static CelValue make_quantity(CelRun *run, const CelAmount *amount) {
-    CelAmount *copy = cel_alloc(run, sizeof(*copy));
-
-    if (!copy)
-        return cel_no_memory(run);
-    *copy = *amount;
-    return cel_opaque(CEL_QUANTITY, copy);
+    return cel_make_opaque(run, CEL_QUANTITY, amount, sizeof(*amount));
 }
 
 static CelValue out_of_range(CelRun *run) {

@@ -7,6 +7,7 @@
  * host (CelRun.zones), or an offset like "+05:30".
  */
 #include "base/ascii.h"
+#include "base/calendar.h"
 #include "base/cleanup.h"
 #include "base/nsec.h"
 #include "cel/library.h"
@@ -36,7 +37,7 @@ CEL_FUNCTION(timestamp_from_string) {
 
     if (!cel_charge_bytes(run, text.len))
         return cel_exhausted(run);
-    if (!cel_timestamp_parse(text, &sec, &nanos))
+    if (!calendar_parse(text, &sec, &nanos))
         return cel_fail(run,
             "type conversion error from 'string' to 'google.protobuf.Timestamp': '%.*s' is no "
             "RFC 3339 time in the range of years 1 to 9999",
@@ -72,7 +73,7 @@ CEL_FUNCTION(string_from_timestamp) {
 
     if (!cel_charge(run, PRINT_FUEL))
         return cel_exhausted(run);
-    cel_timestamp_print(args[0].i, args[0].len, &out);
+    calendar_print(args[0].i, args[0].len, &out);
     return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/calendar.h"
 #include "base/double.h"
 #include "base/utf8.h"
 #include "cel/run.h"
@@ -95,7 +96,7 @@ static void print_time(Printer *p, CelValue v) {
     if (v.kind == CEL_DURATION)
         cel_duration_print(v.i, p->out);
     else
-        cel_timestamp_print(v.i, v.len, p->out);
+        calendar_print(v.i, v.len, p->out);
     buf_append(p->out, STR("\")"));
 }
 

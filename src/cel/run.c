@@ -172,6 +172,12 @@ static CelValue too_deep(CelRun *run) {
     return cel_fail(run, "lists and maps inside each other deeper than %d", CEL_VALUE_DEPTH_MAX);
 }
 
+CelValue cel_make_opaque(CelRun *run, CelKind kind, const void *opaque, size_t size) {
+    void *copy = cel_alloc(run, size);
+
+    return copy ? cel_opaque(kind, memcpy(copy, opaque, size)) : cel_no_memory(run);
+}
+
 CelValue cel_make_optional(CelRun *run, CelValue v) {
     uint32_t depth = cel_depth(v) + 1;
     CelValue *inner;

@@ -94,6 +94,9 @@ void *cel_alloc(CelRun *run, size_t size) MUST_CHECK;
 CelValue cel_make_string(CelRun *run, Str text);
 CelValue cel_make_bytes(CelRun *run, Str bytes);
 
+/* A copy of @size bytes at @opaque, as a value of a library's own kind. */
+CelValue cel_make_opaque(CelRun *run, CelKind kind, const void *opaque, size_t size);
+
 /* optional.of(@v). */
 CelValue cel_make_optional(CelRun *run, CelValue v);
 

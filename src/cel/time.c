@@ -10,14 +10,6 @@
 #include "base/cleanup.h"
 #include "base/nsec.h"
 
-bool cel_timestamp_parse(Str text, int64_t *ret_sec, uint32_t *ret_nanos) {
-    return calendar_parse(text, ret_sec, ret_nanos);
-}
-
-void cel_timestamp_print(int64_t sec, uint32_t nanos, Buf *out) {
-    calendar_print(sec, nanos, out);
-}
-
 bool cel_timestamp_is_valid(int64_t sec) {
     return sec >= CALENDAR_FIRST && sec <= CALENDAR_LAST;
 }

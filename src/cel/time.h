@@ -14,12 +14,6 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Reads RFC 3339. False, with nothing returned, when it is something else or out of range. */
-bool cel_timestamp_parse(Str text, int64_t *ret_sec, uint32_t *ret_nanos);
-
-/* As string(timestamp) gives it, always in UTC: "2009-02-13T23:31:30.5Z". */
-void cel_timestamp_print(int64_t sec, uint32_t nanos, Buf *out);
-
 bool cel_timestamp_is_valid(int64_t sec);
 
 /* Moves the instant by @ns; false, with nothing changed, when that leaves the range. */

@@ -1,5 +1,6 @@
 /* The explanation as JSON: everything, by the schema in docs/policy.md. */
 
+#include "base/calendar.h"
 #include "base/nsec.h"
 #include "cel/time.h"
 #include "commands/explain-print.h"
@@ -53,7 +54,7 @@ static void write_pod(const Pod *pod, JsonWriter *writer) {
 static void write_time(int64_t now_nsec, JsonWriter *writer) {
     Buf text = BUF_INIT(64);
 
-    cel_timestamp_print(now_nsec / NSEC_PER_SEC, (uint32_t)(now_nsec % NSEC_PER_SEC), &text);
+    calendar_print(now_nsec / NSEC_PER_SEC, (uint32_t)(now_nsec % NSEC_PER_SEC), &text);
     write_text(writer, "time", buf_str(&text));
     buf_done(&text);
 }

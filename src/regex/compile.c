@@ -35,42 +35,43 @@ typedef struct Emitter {
     VEC(RegexSet) sets;
     uint32_t *set_of; /* by node: its set + 1, when it has one already */
     VEC(Visit) visits;
+    RegexInstruction spare; /* written to after an error */
+    int error;              /* 0, REGEX_MALFORMED or -ENOMEM; the first one stays */
 } Emitter;
 
 static uint16_t here(const Emitter *e) {
     return (uint16_t)e->code.n;
 }
 
-/* Appends an instruction; after it, in order, comes the next one. */
-static int emit(Emitter *e, RegexOp op, uint32_t arg) {
-    RegexInstruction *instruction;
+static void fail(Emitter *e, int error) {
+    if (e->error == 0)
+        e->error = error;
+}
 
-    if (e->code.n >= e->max)
-        return REGEX_MALFORMED;
-    instruction = VEC_PUSH(&e->code, e->scratch);
+/* Appends an instruction; after it, in order, comes the next one. Never NULL. */
+static RegexInstruction *emit(Emitter *e, RegexOp op, uint32_t arg) {
+    RegexInstruction *instruction = e->code.n < e->max ? VEC_PUSH(&e->code, e->scratch) : &e->spare;
+
+    if (instruction == &e->spare)
+        fail(e, REGEX_MALFORMED);
+    else if (!instruction)
+        fail(e, -ENOMEM);
     if (!instruction)
-        return -ENOMEM;
-    *instruction = (RegexInstruction){
-        .op = (uint8_t)op,
-        .arg = arg,
-        .next = (uint16_t)e->code.n,
-    };
-    return 0;
+        instruction = &e->spare;
+    *instruction = (RegexInstruction){.op = (uint8_t)op, .arg = arg, .next = here(e)};
+    return instruction;
 }
 
 /* A SPLIT between what follows it and a way out that is not known yet. */
-static int emit_exit_split(Emitter *e, bool is_lazy, uint16_t *exits) {
+static void emit_exit_split(Emitter *e, bool is_lazy, uint16_t *exits) {
     uint16_t at = here(e);
-    int r = emit(e, REGEX_OP_SPLIT, *exits);
+    RegexInstruction *split = emit(e, REGEX_OP_SPLIT, *exits);
 
-    if (r != 0)
-        return r;
     if (is_lazy) {
-        e->code.items[at].next = *exits;
-        e->code.items[at].arg = at + 1u;
+        split->next = *exits;
+        split->arg = at + 1u;
     }
     *exits = at;
-    return 0;
 }
 
 /* The field of @at through which it leaves its node: a lazy SPLIT leaves first. */
@@ -94,7 +95,7 @@ static bool is_same_set(const RegexSet *set, const RegexNode *node) {
 }
 
 /* The set of a class; equal ones are one. */
-static int find_set(Emitter *e, uint32_t number, uint32_t *ret) {
+static uint32_t find_set(Emitter *e, uint32_t number) {
     const RegexNode *node = &e->tree->nodes.items[number];
     RegexSet *set;
 
@@ -103,32 +104,33 @@ static int find_set(Emitter *e, uint32_t number, uint32_t *ret) {
             e->set_of[number] = (uint32_t)i + 1;
     if (e->set_of[number] == 0) {
         set = VEC_PUSH(&e->sets, e->scratch);
-        if (!set)
-            return -ENOMEM;
+        if (!set) {
+            fail(e, -ENOMEM);
+            return 0;
+        }
         set->ranges = node->ranges;
         set->n = node->n_ranges;
         e->set_of[number] = (uint32_t)e->sets.n;
     }
-    *ret = e->set_of[number] - 1;
-    return 0;
+    return e->set_of[number] - 1;
 }
 
-static int emit_class(Emitter *e, uint32_t number) {
+static void emit_class(Emitter *e, uint32_t number) {
     const RegexNode *node = &e->tree->nodes.items[number];
-    uint32_t set = 0;
-    int r;
 
     if (node->n_ranges == 1 && node->ranges[0].lo == node->ranges[0].hi)
-        return emit(e, REGEX_OP_CHAR, node->ranges[0].lo);
-    r = find_set(e, number, &set);
-    return r != 0 ? r : emit(e, REGEX_OP_SET, set);
+        (void)emit(e, REGEX_OP_CHAR, node->ranges[0].lo);
+    else
+        (void)emit(e, REGEX_OP_SET, find_set(e, number));
 }
 
-static int push_visit(Emitter *e, uint32_t node) {
+static void push_visit(Emitter *e, uint32_t node) {
     Visit *visit = VEC_PUSH(&e->visits, e->scratch);
 
-    if (!visit)
-        return -ENOMEM;
+    if (!visit) {
+        fail(e, -ENOMEM);
+        return;
+    }
     *visit = (Visit){
         .node = node,
         .child = e->tree->nodes.items[node].child,
@@ -136,146 +138,134 @@ static int push_visit(Emitter *e, uint32_t node) {
         .exits = UNKNOWN,
         .split = UNKNOWN,
     };
-    return 0;
 }
 
-/* Each of these goes on with a node whose last child is done (or that is new): sets @ret_child to
- * what comes next, or leaves it when the node is done. */
+/* Each of these continues with a node whose last child is done (or that is new), and returns the
+ * child that comes next; REGEX_NONE: the node is done. */
 
-static int continue_sequence(Emitter *e, Visit *visit, uint32_t *ret_child) {
-    *ret_child = visit->child;
-    if (visit->child != REGEX_NONE)
-        visit->child = e->tree->nodes.items[visit->child].next;
-    return 0;
+static uint32_t continue_sequence(Emitter *e, Visit *visit) {
+    uint32_t child = visit->child;
+
+    if (child != REGEX_NONE)
+        visit->child = e->tree->nodes.items[child].next;
+    return child;
 }
 
-static int continue_group(Emitter *e, Visit *visit, uint32_t *ret_child) {
-    uint32_t group = e->tree->nodes.items[visit->node].group;
-    uint32_t slot = group * 2 + (visit->child == REGEX_NONE);
+static uint32_t continue_group(Emitter *e, Visit *visit) {
+    uint32_t group = e->tree->nodes.items[visit->node].group, child = visit->child;
 
-    *ret_child = visit->child;
     visit->child = REGEX_NONE;
-    return emit(e, REGEX_OP_SAVE, slot);
+    (void)emit(e, REGEX_OP_SAVE, group * 2 + (child == REGEX_NONE));
+    return child;
 }
 
 /* split(a, split(b, c)), each alternative but the last leaving with a JUMP. */
-static int continue_choice(Emitter *e, Visit *visit, uint32_t *ret_child) {
+static uint32_t continue_choice(Emitter *e, Visit *visit) {
     uint16_t at = here(e);
-    int r;
+    uint32_t child = visit->child;
 
-    *ret_child = visit->child;
     if (visit->split != UNKNOWN) { /* one is done, and there is another */
-        r = emit(e, REGEX_OP_JUMP, 0);
-        if (r != 0)
-            return r;
-        e->code.items[at].next = visit->exits;
+        emit(e, REGEX_OP_JUMP, 0)->next = visit->exits;
         visit->exits = at;
         e->code.items[visit->split].arg = here(e);
         visit->split = UNKNOWN;
     }
-    if (visit->child == REGEX_NONE)
-        return 0;
-    visit->child = e->tree->nodes.items[visit->child].next;
-    if (visit->child == REGEX_NONE)
-        return 0; /* the last needs no SPLIT */
-    visit->split = here(e);
-    return emit(e, REGEX_OP_SPLIT, UNKNOWN);
+    if (child == REGEX_NONE)
+        return child;
+    visit->child = e->tree->nodes.items[child].next;
+    if (visit->child != REGEX_NONE) { /* the last needs no SPLIT */
+        visit->split = here(e);
+        (void)emit(e, REGEX_OP_SPLIT, UNKNOWN);
+    }
+    return child;
 }
 
 /* x+ after x: back to @begin or out. */
-static int emit_loop(Emitter *e, const Visit *visit, bool is_lazy) {
-    uint16_t at = here(e);
-    int r = emit(e, REGEX_OP_SPLIT, at + 1u);
+static void emit_loop(Emitter *e, const Visit *visit, bool is_lazy) {
+    uint32_t after = here(e) + 1u;
+    RegexInstruction *split = emit(e, REGEX_OP_SPLIT, is_lazy ? visit->begin : after);
 
-    if (r != 0)
-        return r;
-    e->code.items[at].next = visit->begin;
-    if (is_lazy) {
-        e->code.items[at].next = (uint16_t)(at + 1);
-        e->code.items[at].arg = visit->begin;
-    }
-    return 0;
+    split->next = is_lazy ? (uint16_t)after : visit->begin;
 }
 
 /* x* of an x that could be empty is (x+)?: only so the priorities come out as in Perl. */
-static int continue_star(
-    Emitter *e, const RegexNode *node, const RegexNode *child, Visit *visit, uint32_t *ret_child) {
-    int r;
-
+static uint32_t continue_star(
+    Emitter *e, const RegexNode *node, const RegexNode *child, Visit *visit) {
     if (visit->round++ == 0) {
-        *ret_child = node->child;
-        r = emit_exit_split(e, node->is_lazy, &visit->exits);
+        emit_exit_split(e, node->is_lazy, &visit->exits);
         visit->begin = here(e);
-        return r;
+        return node->child;
     }
     if (child->is_nullable)
-        return emit_loop(e, visit, node->is_lazy);
-    r = emit(e, REGEX_OP_JUMP, 0);
-    if (r == 0)
-        e->code.items[e->code.n - 1].next = (uint16_t)(visit->begin - 1);
-    return r;
+        emit_loop(e, visit, node->is_lazy);
+    else
+        emit(e, REGEX_OP_JUMP, 0)->next = (uint16_t)(visit->begin - 1);
+    return REGEX_NONE;
 }
 
 /* x{2,} is xx+, x{2,4} is xx(x(x)?)? */
-static int continue_repeat(Emitter *e, Visit *visit, uint32_t *ret_child) {
+static uint32_t continue_repeat(Emitter *e, Visit *visit) {
     const RegexNode *node = &e->tree->nodes.items[visit->node];
     const RegexNode *child = &e->tree->nodes.items[node->child];
     uint32_t round = visit->round;
 
     if (node->min == 0 && node->max == REGEX_UNBOUNDED)
-        return continue_star(e, node, child, visit, ret_child);
-    if (node->max == REGEX_UNBOUNDED && round == node->min)
-        return emit_loop(e, visit, node->is_lazy);
+        return continue_star(e, node, child, visit);
+    if (node->max == REGEX_UNBOUNDED && round == node->min) {
+        emit_loop(e, visit, node->is_lazy);
+        return REGEX_NONE;
+    }
     if (round == node->max)
-        return 0;
+        return REGEX_NONE;
     visit->round++;
-    *ret_child = node->child;
     visit->begin = here(e);
-    return round < node->min ? 0 : emit_exit_split(e, node->is_lazy, &visit->exits);
+    if (round >= node->min)
+        emit_exit_split(e, node->is_lazy, &visit->exits);
+    return node->child;
 }
 
-/* A step of the innermost node: @ret_child is what to compile next, REGEX_NONE: it is done. */
-static int continue_visit(Emitter *e, Visit *visit, uint32_t *ret_child) {
+static uint32_t continue_visit(Emitter *e, Visit *visit) {
     const RegexNode *node = &e->tree->nodes.items[visit->node];
 
-    *ret_child = REGEX_NONE;
     switch ((RegexNodeKind)node->kind) {
     case REGEX_NODE_EMPTY:
-        return 0;
+        break;
     case REGEX_NODE_CLASS:
-        return emit_class(e, visit->node);
+        emit_class(e, visit->node);
+        break;
     case REGEX_NODE_ASSERT:
-        return emit(e, REGEX_OP_ASSERT, node->assert);
+        (void)emit(e, REGEX_OP_ASSERT, node->assert);
+        break;
     case REGEX_NODE_GROUP:
-        return continue_group(e, visit, ret_child);
+        return continue_group(e, visit);
     case REGEX_NODE_REPEAT:
-        return continue_repeat(e, visit, ret_child);
+        return continue_repeat(e, visit);
     case REGEX_NODE_SEQUENCE:
-        return continue_sequence(e, visit, ret_child);
+        return continue_sequence(e, visit);
     case REGEX_NODE_CHOICE:
-        return continue_choice(e, visit, ret_child);
+        return continue_choice(e, visit);
     }
-    return 0;
+    return REGEX_NONE;
 }
 
-static int emit_tree(Emitter *e) {
-    int r = push_visit(e, e->tree->root);
-
-    for (size_t step = 0; r == 0 && e->visits.n > 0; step++) {
-        uint32_t child = REGEX_NONE;
+static void emit_tree(Emitter *e) {
+    push_visit(e, e->tree->root);
+    for (size_t step = 0; e->error == 0 && e->visits.n > 0; step++) {
         Visit *visit = &e->visits.items[e->visits.n - 1];
+        uint32_t child = continue_visit(e, visit);
 
-        r = step < STEPS_MAX ? continue_visit(e, visit, &child) : REGEX_MALFORMED;
-        if (r != 0)
-            break;
+        if (step >= STEPS_MAX)
+            fail(e, REGEX_MALFORMED);
+        if (e->error != 0)
+            return;
         if (child != REGEX_NONE) {
-            r = push_visit(e, child);
+            push_visit(e, child);
             continue;
         }
         fill_exits(e, visit->exits, here(e));
         e->visits.n--;
     }
-    return r != 0 ? r : emit(e, REGEX_OP_MATCH, 0);
+    (void)emit(e, REGEX_OP_MATCH, 0);
 }
 
 /* Where control really gets to from @at. */
@@ -302,18 +292,20 @@ static size_t drop_jumps(RegexInstruction *code, size_t n, uint16_t *map) {
     return n_left;
 }
 
-static int finish_code(Emitter *e, Regex *ret) {
+static void finish_code(Emitter *e, Regex *ret) {
     uint16_t *map = ARENA_RAW(e->scratch, uint16_t, e->code.n);
     uint16_t start = behind_jumps(e->code.items, 0);
-    RegexInstruction *code;
+    RegexInstruction *code = NULL;
     size_t n = 0;
 
-    if (!map)
-        return -ENOMEM;
-    ret->n_instructions = drop_jumps(e->code.items, e->code.n, map);
-    code = ARENA_RAW(e->arena, RegexInstruction, ret->n_instructions);
-    if (!code)
-        return -ENOMEM;
+    if (map) {
+        ret->n_instructions = drop_jumps(e->code.items, e->code.n, map);
+        code = ARENA_RAW(e->arena, RegexInstruction, ret->n_instructions);
+    }
+    if (!code) {
+        fail(e, -ENOMEM);
+        return;
+    }
     for (size_t i = 0; i < e->code.n; i++) {
         if (e->code.items[i].op == REGEX_OP_JUMP)
             continue;
@@ -326,7 +318,6 @@ static int finish_code(Emitter *e, Regex *ret) {
     }
     ret->instructions = code;
     ret->start = map[start];
-    return 0;
 }
 
 static void mark_ascii(RegexSet *set) {
@@ -336,12 +327,10 @@ static void mark_ascii(RegexSet *set) {
 }
 
 /* To the arena that stays, without what the bits say already. */
-static int finish_sets(Emitter *e, Regex *ret) {
+static void finish_sets(Emitter *e, Regex *ret) {
     RegexSet *sets = ARENA_ARRAY(e->arena, RegexSet, e->sets.n);
 
-    if (!sets)
-        return -ENOMEM;
-    for (size_t i = 0; i < e->sets.n; i++) {
+    for (size_t i = 0; sets && i < e->sets.n; i++) {
         RegexSet *set = &e->sets.items[i];
         RegexRange *ranges;
         uint32_t first = 0;
@@ -350,21 +339,24 @@ static int finish_sets(Emitter *e, Regex *ret) {
         while (first < set->n && set->ranges[first].hi < 128)
             first++;
         ranges = ARENA_RAW(e->arena, RegexRange, set->n - first);
-        if (!ranges)
-            return -ENOMEM;
+        if (!ranges) {
+            sets = NULL;
+            break;
+        }
         if (set->n > first)
             memcpy(ranges, set->ranges + first, (set->n - first) * sizeof(*ranges));
         sets[i] = *set;
         sets[i].ranges = ranges;
         sets[i].n = set->n - first;
     }
+    if (!sets)
+        fail(e, -ENOMEM);
     ret->sets = sets;
     ret->n_sets = e->sets.n;
-    return 0;
 }
 
 /* The characters a match must begin with, and whether that is all there is. */
-static int find_prefix(Regex *regex, Arena *arena) {
+static void find_prefix(Emitter *e, Regex *regex) {
     char bytes[REGEX_PREFIX_MAX];
     size_t n = 0;
     const RegexInstruction *at = &regex->instructions[regex->start];
@@ -377,8 +369,9 @@ static int find_prefix(Regex *regex, Arena *arena) {
         at = &regex->instructions[at->next];
     }
     regex->is_literal = n > 0 && at->op == REGEX_OP_MATCH;
-    regex->prefix = arena_copy(arena, str_of(bytes, n));
-    return regex->prefix.ptr ? 0 : -ENOMEM;
+    regex->prefix = arena_copy(e->arena, str_of(bytes, n));
+    if (!regex->prefix.ptr)
+        fail(e, -ENOMEM);
 }
 
 int regex_emit(
@@ -388,19 +381,18 @@ int regex_emit(
         .arena = arena,
         .scratch = scratch,
         .max = max_instructions < UINT16_MAX ? max_instructions : UINT16_MAX - 1,
+        .set_of = ARENA_ARRAY(scratch, uint32_t, tree->nodes.n),
     };
-    int r;
 
-    e.set_of = ARENA_ARRAY(scratch, uint32_t, tree->nodes.n);
     if (!e.set_of)
         return -ENOMEM;
-    r = emit_tree(&e);
-    if (r == 0)
-        r = finish_code(&e, ret);
-    if (r == 0)
-        r = finish_sets(&e, ret);
-    if (r == 0)
-        r = find_prefix(ret, arena);
+    emit_tree(&e);
+    if (e.error == 0)
+        finish_code(&e, ret);
+    if (e.error == 0)
+        finish_sets(&e, ret);
+    if (e.error == 0)
+        find_prefix(&e, ret);
     ret->n_groups = tree->n_groups;
-    return r < 0 ? r : r;
+    return e.error;
 }
