@@ -73,8 +73,18 @@ static void test_padded(void **state) {
     assert_text("padded", buf_str(&out), "\xc3\xa9  abcabcd");
 }
 
+static void test_print_escapes_arguments_only(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(256);
+
+    visible_print(&out, "{}/{}:\n {}.", STR("a"), STR("b\n"), STR("{}"));
+    assert_int_equal(buf_error(&out), 0);
+    assert_true(str_is(buf_str(&out), "a/b\\x0a:\n {}."));
+    (void)state;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_print_escapes_arguments_only),
         cmocka_unit_test(test_append),
         cmocka_unit_test(test_take),
         cmocka_unit_test(test_padded),

@@ -1,6 +1,7 @@
 #include "base/visible.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
 
@@ -66,4 +67,15 @@ void visible_append_padded(Buf *out, Str text, size_t width) {
 
     if (used < width)
         buf_append_repeat(out, ' ', width - used);
+}
+
+void visible_print_list(Buf *out, const char *format, const Str *arguments) {
+    const char *place;
+
+    while ((place = strstr(format, "{}"))) {
+        buf_append(out, str_of(format, (size_t)(place - format)));
+        (void)visible_append(out, *arguments++);
+        format = place + 2;
+    }
+    buf_append(out, str_from_c(format));
 }

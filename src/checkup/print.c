@@ -52,8 +52,7 @@ static void print_lines(const Printer *printer, const char *head, Str text) {
             buf_append(printer->out, str_from_c(head));
         else
             buf_append_repeat(printer->out, ' ', width);
-        (void)visible_append(printer->out, line);
-        buf_append_char(printer->out, '\n');
+        visible_print(printer->out, "{}\n", line);
     }
 }
 

@@ -50,8 +50,7 @@ void terminal_complain(const char *who, const char *text) {
 
     buf_printf(&out, str_find(rest, '\n') == SIZE_MAX ? "%s: " : "%s: cannot start:\n", who);
     while (str_split(&rest, '\n', &line)) {
-        (void)visible_append(&out, line);
-        buf_append_char(&out, '\n');
+        visible_print(&out, "{}\n", line);
     }
     (void)terminal_print(stderr, buf_str(&out));
 }

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "json/fields.h"
 #include "collect/collect.h"
 #include "collect/scheduler-pod.h"
+#include "json/fields.h"
 
 bool collect_is_late(const Collector *collector) {
     return collector->give_up_nsec != 0 && clock_monotonic_nsec() > collector->give_up_nsec;

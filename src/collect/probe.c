@@ -13,8 +13,8 @@
 
 #include "base/cleanup.h"
 #include "checkup/address.h"
-#include "json/fields.h"
 #include "collect/collect.h"
+#include "json/fields.h"
 
 static const char question[] =
     "{\"Pod\":{\"metadata\":{\"name\":\"berth-check\",\"namespace\":\"berth-check\"}},"

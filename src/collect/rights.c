@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "json/fields.h"
 #include "collect/collect.h"
+#include "json/fields.h"
 #include "json/write.h"
 
 #define REVIEW_MAX ((size_t)64 * 1024)

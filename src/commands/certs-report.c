@@ -117,8 +117,7 @@ static void print_commands(const PemFolder *folder, Str client_name, Str server_
         print_word(client_name, out);
     }
     buf_printf(out, "\n  %s config --url https://", program_name);
-    (void)visible_append(out, server_name);
-    buf_append(out, STR(":8443 --tls-ca "));
+    visible_print(out, "{}:8443 --tls-ca ", server_name);
     print_path(folder, "/ca.crt", out);
     buf_append(out, STR(" \\\n      --client-cert "));
     print_path(folder, "/client.crt", out);
@@ -190,9 +189,7 @@ int certs_report(const CertsReport *report, const PemFolder *folder, char *error
 
     if (!arena)
         return message_fail(-ENOMEM, error, "out of memory");
-    buf_append(&out, STR("In "));
-    (void)visible_append(&out, str_from_c(folder->path));
-    buf_append(&out, STR(":\n"));
+    visible_print(&out, "In {}:\n", str_from_c(folder->path));
     for (size_t i = 0; i < ELEMENTS_OF(rows) && r == 0; i++)
         r = print_row(folder, &rows[i], arena, &out, error);
     if (r == 0)

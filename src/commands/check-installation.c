@@ -210,8 +210,7 @@ static void print_notes(const Buf *notes) {
     Str rest = buf_str(notes), line;
 
     while (!str_is_empty(rest) && str_split(&rest, '\n', &line)) {
-        (void)visible_append(&out, line);
-        buf_append_char(&out, '\n');
+        visible_print(&out, "{}\n", line);
     }
     (void)terminal_print(stderr, buf_str(&out));
 }

@@ -59,8 +59,7 @@ static void print_cost(const Costs *costs, const Policy *policy, Str rule, Str k
     const Program *program = costs->program;
     Buf *out = costs->out;
 
-    (void)visible_append(out, policy->name);
-    buf_append_char(out, '/');
+    visible_print(out, "{}/", policy->name);
     visible_append_padded(out, rule, costs->columns - visible_width(policy->name) - 1);
     visible_append_padded(out, kind, KIND_COLUMNS);
     visible_append_padded(out, str_from_c(check_time(program, root, expression)), TIME_COLUMNS);

@@ -37,11 +37,7 @@ static int64_t score_of(const PodDecisions *decisions, const ApiNode *node) {
 }
 
 static void print_rule(Buf *out, const ApiRule *rule) {
-    (void)visible_append(out, rule->policy);
-    buf_append_char(out, '/');
-    (void)visible_append(out, rule->name);
-    buf_append(out, STR(": "));
-    (void)visible_append(out, rule->reason);
+    visible_print(out, "{}/{}: {}", rule->policy, rule->name, rule->reason);
     if (rule->is_unresolvable)
         buf_append(out, STR(" (preemption cannot help)"));
 }
@@ -56,16 +52,13 @@ static void print_duration(Buf *out, double seconds) {
 static void print_head(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
 
-    buf_append(out, STR("pod       "));
-    (void)visible_append(out, str_from_c(decisions->pod));
+    visible_print(out, "pod       {}", str_from_c(decisions->pod));
     if (!str_is_empty(filter->uid)) {
-        buf_append(out, STR("  uid "));
-        (void)visible_append(out, filter->uid);
+        visible_print(out, "  uid {}", filter->uid);
     }
     if (decisions->printer)
         explain_print_asks(decisions->printer);
-    buf_append(out, STR("\nfilter    "));
-    (void)visible_append(out, filter->time);
+    visible_print(out, "\nfilter    {}", filter->time);
     print_duration(out, filter->duration);
     buf_printf(out, ", decision %" PRId64 "\npolicy    ", filter->id);
     (void)visible_append(out, filter->policy_digest);
@@ -105,10 +98,7 @@ static void print_failure(const ApiRule *rule, int64_t n, const char *how, Buf *
         return;
     buf_append(out, STR("  "));
     print_number(out, n, 7);
-    buf_append(out, STR("  "));
-    (void)visible_append(out, rule->policy);
-    buf_append_char(out, '/');
-    (void)visible_append(out, rule->name);
+    visible_print(out, "  {}/{}", rule->policy, rule->name);
     buf_printf(out, " %s\n", how);
 }
 
@@ -281,9 +271,7 @@ static void print_unknown(const PodDecisions *decisions, Buf *out) {
 
         if (!str_is(node->outcome, "unknown"))
             continue;
-        buf_append(out, STR("           "));
-        (void)visible_append(out, node->name);
-        buf_append_char(out, '\n');
+        visible_print(out, "           {}\n", node->name);
     }
 }
 
@@ -316,9 +304,7 @@ static void print_followers(const PodDecisions *decisions, Buf *out) {
     else if (decisions->prioritize.id == 0 && decisions->filter.passed > 1)
         buf_append(out, STR("\nNo scores: prioritize has not been called.\n"));
     if (decisions->preempt.id != 0) {
-        buf_append(out, STR("\npreempt   "));
-        (void)visible_append(out, decisions->preempt.time);
-        buf_append(out, STR(": eviction on "));
+        visible_print(out, "\npreempt   {}: eviction on ", decisions->preempt.time);
         print_number(out, decisions->preempt.passed, 0);
         buf_append(out, STR(" of "));
         print_nodes(out, decisions->preempt.asked);
@@ -326,15 +312,13 @@ static void print_followers(const PodDecisions *decisions, Buf *out) {
     }
     if (decisions->bind.id == 0)
         return;
-    buf_append(out, STR("\nbind      "));
-    (void)visible_append(out, decisions->bind.time);
+    visible_print(out, "\nbind      {}", decisions->bind.time);
     buf_append(
         out, str_is_empty(decisions->bind.error) ? STR(": bound to ") : STR(": not bound to "));
     (void)visible_append(out, decisions->bind.target);
     print_rank(decisions, decisions->bind.target, out);
     if (!str_is_empty(decisions->bind.error)) {
-        buf_append(out, STR(": "));
-        (void)visible_append(out, decisions->bind.error);
+        visible_print(out, ": {}", decisions->bind.error);
     }
     buf_append_char(out, '\n');
 }
@@ -405,9 +389,7 @@ int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
 
     print_head(decisions, out);
     if (!str_is_empty(decisions->filter.error)) {
-        buf_append(out, STR("berth replied with an error: "));
-        (void)visible_append(out, decisions->filter.error);
-        buf_append_char(out, '\n');
+        visible_print(out, "berth replied with an error: {}\n", decisions->filter.error);
     } else if (only) {
         print_node_in_full(decisions, only, out);
     } else if (decisions->node) {
@@ -418,9 +400,9 @@ int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
         print_followers(decisions, out);
     }
     if (decisions->obstacle) {
-        buf_append(out, STR("\nValues and parts of scores are not available: "));
-        (void)visible_append(out, str_from_c(decisions->obstacle));
-        buf_append_char(out, '\n');
+        visible_print(out,
+            "\nValues and parts of scores are not available: {}\n",
+            str_from_c(decisions->obstacle));
     }
     return r;
 }

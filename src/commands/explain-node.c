@@ -78,8 +78,7 @@ static void print_failure(
 
     buf_printf(printer->out, "  %s✗%s ", printer->paint.bad, printer->paint.off);
     print_rule_name(printer, filter);
-    buf_append(printer->out, STR(": "));
-    (void)visible_append(printer->out, filter->reason);
+    visible_print(printer->out, ": {}", filter->reason);
     if (filter->policy->is_observed)
         buf_append(printer->out, STR(" (Observe: not acted upon)"));
     if (failed->is_error)

@@ -83,8 +83,7 @@ void explain_print_asks(ExplainPrinter *printer) {
 
     for (size_t i = 0; i < pod->requests.n; i++) {
         buf_append(printer->out, i ? STR(", ") : STR("  requests "));
-        (void)visible_append(printer->out, pod->requests.items[i].name);
-        buf_append_char(printer->out, ' ');
+        visible_print(printer->out, "{} ", pod->requests.items[i].name);
         resource_amount_print(
             pod->requests.items[i].name, pod->requests.items[i].amount, printer->out);
     }
@@ -119,8 +118,7 @@ static void print_others(ExplainPrinter *printer, PolicyFit fit) {
             buf_append(printer->out, fit == FIT_EXPRESSION_FAILED ? STR("; ") : STR(", "));
         buf_append(printer->out, policy->policy->name);
         if (fit == FIT_EXPRESSION_FAILED) {
-            buf_append(printer->out, STR(": "));
-            (void)visible_append(printer->out, policy->error);
+            visible_print(printer->out, ": {}", policy->error);
         }
     }
     if (n > 0)
@@ -149,10 +147,7 @@ void explain_print_policies(ExplainPrinter *printer) {
 }
 
 void explain_print_head(ExplainPrinter *printer) {
-    buf_append(printer->out, STR("pod       "));
-    (void)visible_append(printer->out, printer->pod->namespace);
-    buf_append_char(printer->out, '/');
-    (void)visible_append(printer->out, printer->pod->name);
+    visible_print(printer->out, "pod       {}/{}", printer->pod->namespace, printer->pod->name);
     explain_print_asks(printer);
     buf_append_char(printer->out, '\n');
     explain_print_policies(printer);

@@ -111,8 +111,7 @@ static void print_more(ExplainPrinter *printer, size_t n) {
 static void print_names(ExplainPrinter *printer, size_t shown) {
     buf_append(printer->out, STR("NODE\n"));
     for (size_t i = 0; i < shown; i++) {
-        (void)visible_append(printer->out, printer->explanation->ranking[i]->node);
-        buf_append_char(printer->out, '\n');
+        visible_print(printer->out, "{}\n", printer->explanation->ranking[i]->node);
     }
 }
 
@@ -231,8 +230,7 @@ static void print_example(ExplainPrinter *printer, const Group *group) {
 
     buf_append(printer->out, STR(GROUP_INDENT));
     buf_append(printer->out, group->n > 1 ? STR("e.g. ") : STR_NULL);
-    (void)visible_append(printer->out, node->node);
-    buf_append(printer->out, STR(": "));
+    visible_print(printer->out, "{}: ", node->node);
     explain_print_why(printer, failed, details);
     buf_append_char(printer->out, '\n');
     explain_print_needs(printer, details, GROUP_INDENT);
@@ -250,8 +248,7 @@ static void print_members(ExplainPrinter *printer, const Group *group) {
         if (!failed)
             continue;
         buf_append(printer->out, STR(GROUP_INDENT));
-        (void)visible_append(printer->out, node->node);
-        buf_append(printer->out, STR(": "));
+        visible_print(printer->out, "{}: ", node->node);
         explain_print_why(printer, failed, explain_print_details(printer, node, failed));
         if (!group->is_observed && n_others > 0)
             buf_printf(
@@ -322,10 +319,7 @@ static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors)
     buf_printf(printer->out, " node%s", errors->n == 1 ? "" : "s");
     print_fallback(printer, errors);
     buf_append(printer->out, errors->n > 1 ? STR(": e.g. ") : STR(": "));
-    (void)visible_append(printer->out, errors->node);
-    buf_append(printer->out, STR(": "));
-    (void)visible_append(printer->out, errors->text);
-    buf_append_char(printer->out, '\n');
+    visible_print(printer->out, "{}: {}\n", errors->node, errors->text);
 }
 
 /* Those for want of a metric, or the others. */

@@ -165,8 +165,7 @@ static void print_when(const Settings *settings, const BundleCase *found) {
     buf_append(&out, STR("as of "));
     time_print(found->now_nsec / NSEC_PER_SEC, &out);
     buf_printf(&out, ", decision %llu of ", (unsigned long long)found->id);
-    (void)visible_append(&out, str_from_c(settings->bundle));
-    buf_append(&out, STR("\n\n"));
+    visible_print(&out, "{}\n\n", str_from_c(settings->bundle));
     (void)terminal_print(stdout, buf_str(&out));
 }
 

@@ -230,9 +230,7 @@ static void put_notes(Plan *plan, Str notes) {
     Str line;
 
     while (!str_is_empty(notes) && str_split(&notes, '\n', &line)) {
-        buf_append(plan->out, STR("  "));
-        (void)visible_append(plan->out, line);
-        buf_append_char(plan->out, '\n');
+        visible_print(plan->out, "  {}\n", line);
     }
 }
 

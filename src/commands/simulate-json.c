@@ -186,20 +186,16 @@ void simulate_json(const SimulateReport *report, Buf *out) {
 void simulate_placements(const SimulateReport *report, Buf *out) {
     buf_append(out, STR("POD"));
     for (size_t i = 0; i < report->n; i++) {
-        buf_append_char(out, '\t');
-        (void)visible_append(out, report->runs[i].name);
+        visible_print(out, "\t{}", report->runs[i].name);
     }
     buf_append_char(out, '\n');
     for (size_t k = 0; k < report->input->n_arrivals; k++) {
         const Arrival *arrival = &report->input->arrivals[k];
 
-        (void)visible_append(out, arrival->request->pod.namespace);
-        buf_append_char(out, '/');
-        (void)visible_append(out, arrival->name);
+        visible_print(out, "{}/{}", arrival->request->pod.namespace, arrival->name);
         for (size_t i = 0; i < report->n; i++) {
-            buf_append_char(out, '\t');
-            (void)visible_append(
-                out, node_of_row(report->input, report->runs[i].result->pods[k].row));
+            visible_print(
+                out, "\t{}", node_of_row(report->input, report->runs[i].result->pods[k].row));
         }
         buf_append_char(out, '\n');
     }

@@ -316,10 +316,8 @@ static void print_lines(const Table *table, Buf *out) {
 static void print_miss(const SimulateReport *report, const FollowMismatch *miss, Buf *out) {
     const Arrival *arrival = &report->input->arrivals[miss->arrival];
 
-    buf_append(out, STR("  "));
-    (void)visible_append(out, arrival->name);
-    buf_append(out, STR(" is on "));
-    (void)visible_append(out, node_of_row(report->input, arrival->current_row));
+    visible_print(
+        out, "  {} is on {}", arrival->name, node_of_row(report->input, arrival->current_row));
     if (miss->choice.is_feasible) {
         buf_printf(out, " (%lld points); ", (long long)miss->choice.inspected_score);
         (void)visible_append(out, node_of_row(report->input, miss->choice.any_best));
@@ -336,9 +334,7 @@ static void print_follow(const SimulateReport *report, Buf *out) {
 
         if (result->n_mismatches == 0)
             continue;
-        buf_append(out, STR("\nNot among the best, by "));
-        (void)visible_append(out, run->name);
-        buf_append(out, STR(":\n"));
+        visible_print(out, "\nNot among the best, by {}:\n", run->name);
         for (size_t k = 0; k < result->n_mismatches && k < MISSES_SHOWN; k++)
             print_miss(report, &result->mismatches[k], out);
         if (result->n_followed - result->n_best > MISSES_SHOWN)
@@ -369,16 +365,14 @@ static void print_notes(const SimulateReport *report, Buf *out) {
         const PolicyRun *run = &report->runs[i];
 
         if (run->n_unfed > 0) {
-            buf_append(&notes, STR("  "));
-            (void)visible_append(&notes, run->name);
+            visible_print(&notes, "  {}", run->name);
             buf_printf(&notes,
                 " reads %zu metric%s without values: absent; --metrics provides them\n",
                 run->n_unfed,
                 run->n_unfed == 1 ? "" : "s");
         }
         if (run->result->is_broken_off) {
-            buf_append(&notes, STR("  "));
-            (void)visible_append(&notes, run->name);
+            visible_print(&notes, "  {}", run->name);
             buf_printf(&notes,
                 " was interrupted after %zu of %zu pods\n",
                 run->result->n_reached,

@@ -94,9 +94,7 @@ static void print_head(WhatIfPrinter *printer) {
     buf_append(printer->out, STR(" about "));
     count(printer, printer->report->n_pods, "pod", "pods");
     print_span(printer);
-    buf_append(printer->out, STR("\nreplayed with "));
-    (void)visible_append(printer->out, printer->with);
-    buf_append_char(printer->out, '\n');
+    visible_print(printer->out, "\nreplayed with {}\n", printer->with);
     if (n_others > 0) {
         count(printer, n_others, "was", "were");
         buf_append(printer->out,
@@ -218,23 +216,19 @@ static void print_filter(WhatIfPrinter *printer, const WhatIfCase *one) {
     buf_append(printer->out, STR(" nodes passed, now "));
     buf_append_grouped(printer->out, one->n_after);
     if (!str_is_empty(one->rule)) {
-        buf_append(printer->out, STR(" ("));
-        (void)visible_append(printer->out, one->rule);
-        buf_append_char(printer->out, ')');
+        visible_print(printer->out, " ({})", one->rule);
     }
 }
 
 static void print_best(WhatIfPrinter *printer, const WhatIfCase *one) {
     if (str_eq(one->best_before, one->best_after)) {
-        buf_append(printer->out, STR("still "));
-        (void)visible_append(printer->out, one->best_after);
+        visible_print(printer->out, "still {}", one->best_after);
         return;
     }
-    (void)visible_append(
-        printer->out, str_is_empty(one->best_before) ? STR("none") : one->best_before);
-    buf_append(printer->out, STR(" → "));
-    (void)visible_append(
-        printer->out, str_is_empty(one->best_after) ? STR("none") : one->best_after);
+    visible_print(printer->out,
+        "{} → {}",
+        str_is_empty(one->best_before) ? STR("none") : one->best_before,
+        str_is_empty(one->best_after) ? STR("none") : one->best_after);
 }
 
 static void print_case(WhatIfPrinter *printer, const WhatIfCase *one) {
@@ -255,9 +249,7 @@ static void print_case(WhatIfPrinter *printer, const WhatIfCase *one) {
     else
         print_best(printer, one);
     if (one->was_chosen && one->chosen_lost) {
-        buf_append(printer->out, STR("; it got "));
-        (void)visible_append(printer->out, one->chosen);
-        buf_append(printer->out, STR(", which is lost"));
+        visible_print(printer->out, "; it got {}, which is lost", one->chosen);
     }
     buf_append_char(printer->out, '\n');
 }
