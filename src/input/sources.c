@@ -73,40 +73,29 @@ static void read_headers(YamlReader *reader, const YamlNode *value, void *into) 
 static const Shape text_shape = {.kind = SHAPE_STRING, .check = check_text};
 
 static const Field basic_fields[] = {
-    {.name = STR("user"),
-        .is_required = true,
-        .shape = &text_shape,
-        .about = "user name",
-        .offset = offsetof(SourceFields, user)},
-    {.name = STR("passwordFile"),
-        .is_required = true,
-        .shape = &text_shape,
-        .about = "file with the password, read again when it changes",
-        .offset = offsetof(SourceFields, password_file)},
+    {REQUIRED("user"), INTO(SourceFields, user, text_shape), .about = "user name"},
+    {REQUIRED("passwordFile"),
+        INTO(SourceFields, password_file, text_shape),
+        .about = "file with the password, read again when it changes"},
 };
 static const Shape basic_shape = {SHAPE_OF(basic_fields)};
 
 static const Field tls_fields[] = {
-    {.name = STR("caFile"),
-        .shape = &text_shape,
-        .about = "CA certificates of the server; default: those that the system trusts",
-        .offset = offsetof(SourceFields, ca_file)},
-    {.name = STR("certFile"),
-        .shape = &text_shape,
-        .about = "client certificate",
-        .offset = offsetof(SourceFields, cert_file)},
-    {.name = STR("keyFile"),
-        .shape = &text_shape,
-        .about = "key of the client certificate",
-        .offset = offsetof(SourceFields, key_file)},
-    {.name = STR("serverName"),
-        .shape = &text_shape,
-        .about = "name in the server's certificate; default: the host of the url",
-        .offset = offsetof(SourceFields, server_name)},
-    {.name = STR("insecureSkipVerify"),
-        .shape = &shape_bool,
-        .about = "do not verify the server's certificate",
-        .offset = offsetof(SourceFields, is_insecure)},
+    {OPTIONAL("caFile"),
+        INTO(SourceFields, ca_file, text_shape),
+        .about = "CA certificates of the server; default: those that the system trusts"},
+    {OPTIONAL("certFile"),
+        INTO(SourceFields, cert_file, text_shape),
+        .about = "client certificate"},
+    {OPTIONAL("keyFile"),
+        INTO(SourceFields, key_file, text_shape),
+        .about = "key of the client certificate"},
+    {OPTIONAL("serverName"),
+        INTO(SourceFields, server_name, text_shape),
+        .about = "name in the server's certificate; default: the host of the url"},
+    {OPTIONAL("insecureSkipVerify"),
+        INTO(SourceFields, is_insecure, shape_bool),
+        .about = "do not verify the server's certificate"},
 };
 static const Shape tls_shape = {SHAPE_OF(tls_fields)};
 
@@ -114,30 +103,24 @@ static const Shape headers_shape = {
     .kind = SHAPE_MAP, .of = &shape_scalar, .max = SOURCE_HEADERS_MAX};
 
 static const Field source_fields[] = {
-    {.name = STR("name"),
-        .is_required = true,
-        .shape = &shape_name,
-        .about = "name in policies; a metric without a source uses `default`",
-        .offset = offsetof(SourceFields, name)},
-    {.name = STR("url"),
-        .is_required = true,
-        .shape = &text_shape,
-        .about = "http:// or https:// URL of the server, without /api/v1",
-        .offset = offsetof(SourceFields, url)},
-    {.name = STR("bearerTokenFile"),
-        .shape = &text_shape,
-        .about = "file with a token, read again when it changes",
-        .offset = offsetof(SourceFields, token_file)},
-    {.name = STR("basicAuth"), .shape = &basic_shape, .about = "user name and password"},
-    {.name = STR("tls"), .shape = &tls_shape, .about = "for https://"},
-    {.name = STR("headers"),
+    {REQUIRED("name"),
+        INTO(SourceFields, name, shape_name),
+        .about = "name in policies; a metric without a source uses `default`"},
+    {REQUIRED("url"),
+        INTO(SourceFields, url, text_shape),
+        .about = "http:// or https:// URL of the server, without /api/v1"},
+    {OPTIONAL("bearerTokenFile"),
+        INTO(SourceFields, token_file, text_shape),
+        .about = "file with a token, read again when it changes"},
+    {OPTIONAL("basicAuth"), .shape = &basic_shape, .about = "user name and password"},
+    {OPTIONAL("tls"), .shape = &tls_shape, .about = "for https://"},
+    {OPTIONAL("headers"),
         .shape = &headers_shape,
         .about = "sent with every request, such as X-Scope-OrgID",
         .read = read_headers},
-    {.name = STR("allowLinkLocal"),
-        .shape = &shape_bool,
-        .about = "allow link-local addresses, from which clouds serve credentials",
-        .offset = offsetof(SourceFields, may_be_link_local)},
+    {OPTIONAL("allowLinkLocal"),
+        INTO(SourceFields, may_be_link_local, shape_bool),
+        .about = "allow link-local addresses, from which clouds serve credentials"},
 };
 static const Shape source_shape = {SHAPE_OF(source_fields)};
 
@@ -297,15 +280,9 @@ static const Shape sources_shape = {
     .kind = SHAPE_LIST, .of = &source_shape, .min = 1, .max = SOURCES_MAX};
 
 static const Field document_fields[] = {
-    {.name = STR("apiVersion"),
-        .is_required = true,
-        .shape = &api_version_shape,
-        .offset = offsetof(SourcesFile, api_version)},
-    {.name = STR("kind"),
-        .is_required = true,
-        .shape = &kind_shape,
-        .offset = offsetof(SourcesFile, kind)},
-    {.name = STR("sources"), .is_required = true, .shape = &sources_shape, .read = read_sources},
+    {REQUIRED("apiVersion"), INTO(SourcesFile, api_version, api_version_shape)},
+    {REQUIRED("kind"), INTO(SourcesFile, kind, kind_shape)},
+    {REQUIRED("sources"), .shape = &sources_shape, .read = read_sources},
 };
 static const Shape document_shape = {SHAPE_OF(document_fields)};
 

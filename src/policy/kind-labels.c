@@ -134,16 +134,16 @@ static void read_lt(YamlReader *reader, const YamlNode *value, void *into) {
 static const Shape int_shape = {.kind = SHAPE_INT, .min = -0x1p63, .max = 0x1p63};
 
 static const Field condition_fields[] = {
-    {.name = STR("equal"), .shape = &shape_scalar, .about = "equal to", .read = read_equal},
-    {.name = STR("in"), .shape = &shape_scalars, .about = "one of", .read = read_in},
-    {.name = STR("notIn"),
+    {OPTIONAL("equal"), .shape = &shape_scalar, .about = "equal to", .read = read_equal},
+    {OPTIONAL("in"), .shape = &shape_scalars, .about = "one of", .read = read_in},
+    {OPTIONAL("notIn"),
         .shape = &shape_scalars,
         .about = "none of, or absent",
         .read = read_not_in},
-    {.name = STR("exists"), .shape = &shape_bool, .about = "present", .read = read_exists},
-    {.name = STR("absent"), .shape = &shape_bool, .about = "absent", .read = read_absent},
-    {.name = STR("gt"), .shape = &int_shape, .about = "an integer greater than", .read = read_gt},
-    {.name = STR("lt"), .shape = &int_shape, .about = "an integer less than", .read = read_lt},
+    {OPTIONAL("exists"), .shape = &shape_bool, .about = "present", .read = read_exists},
+    {OPTIONAL("absent"), .shape = &shape_bool, .about = "absent", .read = read_absent},
+    {OPTIONAL("gt"), .shape = &int_shape, .about = "an integer greater than", .read = read_gt},
+    {OPTIONAL("lt"), .shape = &int_shape, .about = "an integer less than", .read = read_lt},
 };
 static const Shape object_shape = {SHAPE_OF(condition_fields), .min = 1};
 
@@ -256,18 +256,12 @@ static const Shape condition_shape = {
 static const Shape conditions_shape = {.kind = SHAPE_MAP, .of = &condition_shape, .min = 1};
 
 const RuleKind kind_node_labels = {
-    .field = STR("nodeLabels"),
-    .summary = "the node's labels meet these conditions",
-    .shape = &conditions_shape,
-    .write = write_labels,
-};
+    STR("nodeLabels"), "the node's labels meet these conditions", &conditions_shape, write_labels};
 
-const RuleKind kind_node_annotations = {
-    .field = STR("nodeAnnotations"),
-    .summary = "the node's annotations meet these conditions",
-    .shape = &conditions_shape,
-    .write = write_labels,
-};
+const RuleKind kind_node_annotations = {STR("nodeAnnotations"),
+    "the node's annotations meet these conditions",
+    &conditions_shape,
+    write_labels};
 
 /* --- dedicated --------------------------------------------------------------------- */
 
@@ -276,15 +270,12 @@ typedef struct Dedicated {
 } Dedicated;
 
 static const Field dedicated_fields[] = {
-    {.name = STR("key"),
-        .is_required = true,
-        .shape = &shape_label_key,
-        .about = "node label that names the node's pool",
-        .offset = offsetof(Dedicated, key)},
-    {.name = STR("podKey"),
-        .shape = &shape_label_key,
-        .about = "pod label that names the pool the pod needs; default: the same key",
-        .offset = offsetof(Dedicated, pod_key)},
+    {REQUIRED("key"),
+        INTO(Dedicated, key, shape_label_key),
+        .about = "node label that names the node's pool"},
+    {OPTIONAL("podKey"),
+        INTO(Dedicated, pod_key, shape_label_key),
+        .about = "pod label that names the pool the pod needs; default: the same key"},
 };
 static const Shape dedicated_shape = {SHAPE_OF(dedicated_fields)};
 
@@ -310,12 +301,10 @@ static void write_dedicated(
         TEXT_LABEL(dedicated.pod_key));
 }
 
-const RuleKind kind_dedicated = {
-    .field = STR("dedicated"),
-    .summary = "nodes of a pool take only pods of that pool, which go to no other node",
-    .shape = &dedicated_shape,
-    .write = write_dedicated,
-};
+const RuleKind kind_dedicated = {STR("dedicated"),
+    "nodes of a pool take only pods of that pool, which go to no other node",
+    &dedicated_shape,
+    write_dedicated};
 
 /* --- nodeLabelPreference, labelOrder ------------------------------------------------ */
 
@@ -380,31 +369,20 @@ static void read_order(YamlReader *reader, const YamlNode *value, void *into) {
 static const Shape values_shape = {.kind = SHAPE_MAP, .of = &shape_points, .min = 1};
 
 static const Field preference_fields[] = {
-    {.name = STR("key"),
-        .is_required = true,
-        .shape = &shape_label_key,
-        .about = "label key",
-        .offset = offsetof(LabelPreference, key)},
-    {.name = STR("values"),
-        .is_required = true,
+    {REQUIRED("key"), INTO(LabelPreference, key, shape_label_key), .about = "label key"},
+    {REQUIRED("values"),
         .shape = &values_shape,
         .about = "values of the label and the points for each",
         .read = read_points},
-    {.name = STR("otherwise"),
-        .shape = &shape_points,
-        .about = "points for any other value, or none; default 0",
-        .offset = offsetof(LabelPreference, otherwise)},
+    {OPTIONAL("otherwise"),
+        INTO(LabelPreference, otherwise, shape_points),
+        .about = "points for any other value, or none; default 0"},
 };
 static const Shape preference_shape = {SHAPE_OF(preference_fields)};
 
 static const Field order_fields[] = {
-    {.name = STR("key"),
-        .is_required = true,
-        .shape = &shape_label_key,
-        .about = "label key",
-        .offset = offsetof(LabelPreference, key)},
-    {.name = STR("values"),
-        .is_required = true,
+    {REQUIRED("key"), INTO(LabelPreference, key, shape_label_key), .about = "label key"},
+    {REQUIRED("values"),
         .shape = &shape_scalars,
         .about = "values of the label, the best first; any other gets 0 points",
         .read = read_order},
@@ -438,19 +416,15 @@ static void write_preference(
         cel_text(out, " : $1", TEXT_NUMBER(preference.otherwise));
 }
 
-const RuleKind kind_node_label_preference = {
-    .field = STR("nodeLabelPreference"),
-    .summary = "points by the value of a label",
-    .shape = &preference_shape,
-    .write = write_preference,
-};
+const RuleKind kind_node_label_preference = {STR("nodeLabelPreference"),
+    "points by the value of a label",
+    &preference_shape,
+    write_preference};
 
-const RuleKind kind_label_order = {
-    .field = STR("labelOrder"),
-    .summary = "label values that come first in a list get more points",
-    .shape = &order_shape,
-    .write = write_preference,
-};
+const RuleKind kind_label_order = {STR("labelOrder"),
+    "label values that come first in a list get more points",
+    &order_shape,
+    write_preference};
 
 /* --- labelNumber ---------------------------------------------------------------------- */
 
@@ -469,30 +443,19 @@ typedef struct LabelNumber {
 static const Shape bound_shape = {.kind = SHAPE_NUMBER, .min = -BOUND_MAX, .max = BOUND_MAX};
 
 static const Field number_fields[] = {
-    {.name = STR("key"),
-        .is_required = true,
-        .shape = &shape_label_key,
-        .about = "label key",
-        .offset = offsetof(LabelNumber, key)},
-    {.name = STR("prefer"),
-        .is_required = true,
-        .shape = &kind_prefer_shape,
-        .about = "which nodes get more points",
-        .offset = offsetof(LabelNumber, prefer)},
-    {.name = STR("min"),
-        .is_required = true,
-        .shape = &bound_shape,
-        .about = "lower numbers get the same points",
-        .offset = offsetof(LabelNumber, min)},
-    {.name = STR("max"),
-        .is_required = true,
-        .shape = &bound_shape,
-        .about = "higher numbers get the same points",
-        .offset = offsetof(LabelNumber, max)},
-    {.name = STR("otherwise"),
-        .shape = &shape_points,
-        .about = "points when the label is absent or not a number; default 0",
-        .offset = offsetof(LabelNumber, otherwise)},
+    {REQUIRED("key"), INTO(LabelNumber, key, shape_label_key), .about = "label key"},
+    {REQUIRED("prefer"),
+        INTO(LabelNumber, prefer, kind_prefer_shape),
+        .about = "which nodes get more points"},
+    {REQUIRED("min"),
+        INTO(LabelNumber, min, bound_shape),
+        .about = "lower numbers get the same points"},
+    {REQUIRED("max"),
+        INTO(LabelNumber, max, bound_shape),
+        .about = "higher numbers get the same points"},
+    {OPTIONAL("otherwise"),
+        INTO(LabelNumber, otherwise, shape_points),
+        .about = "points when the label is absent or not a number; default 0"},
 };
 static const Shape number_shape = {SHAPE_OF(number_fields)};
 
@@ -516,9 +479,7 @@ static void write_number(
         TEXT_NUMBER(number.otherwise));
 }
 
-const RuleKind kind_label_number = {
-    .field = STR("labelNumber"),
-    .summary = "lower, or higher, numbers in a label get more points",
-    .shape = &number_shape,
-    .write = write_number,
-};
+const RuleKind kind_label_number = {STR("labelNumber"),
+    "lower, or higher, numbers in a label get more points",
+    &number_shape,
+    write_number};

@@ -45,22 +45,16 @@ static const Shape bound_shape = {
 
 #define FIELD_METRIC                                                                               \
     {                                                                                              \
-        .name = STR("metric"), .is_required = true, .shape = &metric_name_shape,                   \
-        .about = "name of one of the policy's metrics", .offset = offsetof(MetricRule, metric),    \
+        REQUIRED("metric"), INTO(MetricRule, metric, metric_name_shape),                           \
+            .about = "name of one of the policy's metrics"                                         \
     }
 
 /* --- metricLimit ---------------------------------------------------------------- */
 
 static const Field limit_fields[] = {
     FIELD_METRIC,
-    {.name = STR("min"),
-        .shape = &bound_shape,
-        .about = "minimum",
-        .offset = offsetof(MetricRule, low)},
-    {.name = STR("max"),
-        .shape = &bound_shape,
-        .about = "maximum",
-        .offset = offsetof(MetricRule, high)},
+    {OPTIONAL("min"), INTO(MetricRule, low, bound_shape), .about = "minimum"},
+    {OPTIONAL("max"), INTO(MetricRule, high, bound_shape), .about = "maximum"},
 };
 static const Shape limit_shape = {SHAPE_OF(limit_fields)};
 
@@ -113,31 +107,21 @@ static void write_limit(
 }
 
 const RuleKind kind_metric_limit = {
-    .field = STR("metricLimit"),
-    .summary = "a metric of the node is within limits",
-    .shape = &limit_shape,
-    .write = write_limit,
-};
+    STR("metricLimit"), "a metric of the node is within limits", &limit_shape, write_limit};
 
 /* --- metricScore ---------------------------------------------------------------- */
 
 static const Field score_fields[] = {
     FIELD_METRIC,
-    {.name = STR("low"),
-        .is_required = true,
-        .shape = &bound_shape,
-        .about = "lower values get the same points",
-        .offset = offsetof(MetricRule, low)},
-    {.name = STR("high"),
-        .is_required = true,
-        .shape = &bound_shape,
-        .about = "higher values get the same points",
-        .offset = offsetof(MetricRule, high)},
-    {.name = STR("prefer"),
-        .is_required = true,
-        .shape = &kind_prefer_shape,
-        .about = "which nodes get more points",
-        .offset = offsetof(MetricRule, prefer)},
+    {REQUIRED("low"),
+        INTO(MetricRule, low, bound_shape),
+        .about = "lower values get the same points"},
+    {REQUIRED("high"),
+        INTO(MetricRule, high, bound_shape),
+        .about = "higher values get the same points"},
+    {REQUIRED("prefer"),
+        INTO(MetricRule, prefer, kind_prefer_shape),
+        .about = "which nodes get more points"},
 };
 static const Shape score_shape = {SHAPE_OF(score_fields)};
 
@@ -157,9 +141,7 @@ static void write_score(
         TEXT_NUMBER(rule.high));
 }
 
-const RuleKind kind_metric_score = {
-    .field = STR("metricScore"),
-    .summary = "lower, or higher, values of a metric get more points",
-    .shape = &score_shape,
-    .write = write_score,
-};
+const RuleKind kind_metric_score = {STR("metricScore"),
+    "lower, or higher, values of a metric get more points",
+    &score_shape,
+    write_score};

@@ -134,12 +134,10 @@ static const Shape statuses_shape = {
     .kind = SHAPE_EITHER, .of = &shape_scalar, .other = &shape_scalars};
 static const Shape conditions_shape = {.kind = SHAPE_MAP, .of = &statuses_shape, .min = 1};
 
-const RuleKind kind_node_conditions = {
-    .field = STR("nodeConditions"),
-    .summary = "the node's conditions have these statuses",
-    .shape = &conditions_shape,
-    .write = write_conditions,
-};
+const RuleKind kind_node_conditions = {STR("nodeConditions"),
+    "the node's conditions have these statuses",
+    &conditions_shape,
+    write_conditions};
 
 /* --- taints ---------------------------------------------------------------------- */
 
@@ -168,13 +166,11 @@ static void write_no_taints(
         TEXT_STRINGS(&keys));
 }
 
-const RuleKind kind_no_taints = {
-    .field = STR("noTaints"),
-    .summary = "the node has none of these taints, whatever their effect and what the pod "
-               "tolerates",
-    .shape = &shape_label_keys,
-    .write = write_no_taints,
-};
+const RuleKind kind_no_taints = {STR("noTaints"),
+    "the node has none of these taints, whatever their effect and what the pod "
+    "tolerates",
+    &shape_label_keys,
+    write_no_taints};
 
 /* --- age ------------------------------------------------------------------------- */
 
@@ -185,14 +181,8 @@ typedef struct AgeRange {
 } AgeRange;
 
 static const Field range_fields[] = {
-    {.name = STR("min"),
-        .shape = &shape_duration,
-        .about = "minimum age",
-        .offset = offsetof(AgeRange, min)},
-    {.name = STR("max"),
-        .shape = &shape_duration,
-        .about = "maximum age",
-        .offset = offsetof(AgeRange, max)},
+    {OPTIONAL("min"), INTO(AgeRange, min, shape_duration), .about = "minimum age"},
+    {OPTIONAL("max"), INTO(AgeRange, max, shape_duration), .about = "maximum age"},
 };
 static const Shape range_shape = {SHAPE_OF(range_fields), .min = 1};
 
@@ -230,12 +220,10 @@ static void write_age_range(
     buf_append_char(&ret->message, '\'');
 }
 
-const RuleKind kind_node_age_range = {
-    .field = STR("nodeAge"),
-    .summary = "the node's age is within limits; a node without a creation time passes",
-    .shape = &range_shape,
-    .write = write_age_range,
-};
+const RuleKind kind_node_age_range = {STR("nodeAge"),
+    "the node's age is within limits; a node without a creation time passes",
+    &range_shape,
+    write_age_range};
 
 typedef struct AgePreference {
     enum { PREFER_OLD, PREFER_YOUNG } prefer;
@@ -253,13 +241,10 @@ static const char *const age_words[] = {"old", "young", NULL};
 static const Shape age_word_shape = {.kind = SHAPE_WORD, .words = age_words};
 
 static const Field preference_fields[] = {
-    {.name = STR("prefer"),
-        .is_required = true,
-        .shape = &age_word_shape,
-        .about = "which nodes get more points",
-        .offset = offsetof(AgePreference, prefer)},
-    {.name = STR("full"),
-        .is_required = true,
+    {REQUIRED("prefer"),
+        INTO(AgePreference, prefer, age_word_shape),
+        .about = "which nodes get more points"},
+    {REQUIRED("full"),
         .shape = &shape_duration,
         .about = "the age with the most, or the fewest, points; older nodes get the same",
         .read = read_full},
@@ -280,12 +265,10 @@ static void write_age_preference(
         TEXT_NUMBER((double)preference.full / NSEC_PER_SEC));
 }
 
-const RuleKind kind_node_age = {
-    .field = STR("nodeAge"),
-    .summary = "older, or younger, nodes get more points, evenly up to the age `full`",
-    .shape = &preference_shape,
-    .write = write_age_preference,
-};
+const RuleKind kind_node_age = {STR("nodeAge"),
+    "older, or younger, nodes get more points, evenly up to the age `full`",
+    &preference_shape,
+    write_age_preference};
 
 /* --- images ------------------------------------------------------------------------ */
 

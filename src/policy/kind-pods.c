@@ -64,34 +64,26 @@ static const Shape namespaces_shape = {.kind = SHAPE_LIST, .of = &namespace_shap
 
 #define FIELD_SELECTOR                                                                             \
     {                                                                                              \
-        .name = STR("podSelector"), .shape = &shape_selector, .about = "pods with these labels",   \
-        .offset = offsetof(PodRule, selector),                                                     \
+        OPTIONAL("podSelector"), INTO(PodRule, selector, shape_selector),                          \
+            .about = "pods with these labels"                                                      \
     }
 #define FIELD_SAME_OWNER                                                                           \
     {                                                                                              \
-        .name = STR("sameOwner"), .shape = &shape_true,                                            \
-        .about = "pods with the same controlling owner as the pod",                                \
-        .offset = offsetof(PodRule, is_same_owner),                                                \
+        OPTIONAL("sameOwner"), INTO(PodRule, is_same_owner, shape_true),                           \
+            .about = "pods with the same controlling owner as the pod"                             \
     }
 #define FIELD_LABEL_KEYS                                                                           \
     {                                                                                              \
-        .name = STR("matchLabelKeys"), .shape = &shape_label_keys,                                 \
-        .about = "pods with the same values of these labels as the pod",                           \
-        .offset = offsetof(PodRule, label_keys),                                                   \
+        OPTIONAL("matchLabelKeys"), INTO(PodRule, label_keys, shape_label_keys),                   \
+            .about = "pods with the same values of these labels as the pod"                        \
     }
 #define FIELD_NAMESPACES(text)                                                                     \
-    {                                                                                              \
-        .name = STR("namespaces"), .shape = &namespaces_shape, .about = (text),                    \
-        .offset = offsetof(PodRule, namespaces),                                                   \
-    }
+    { OPTIONAL("namespaces"), INTO(PodRule, namespaces, namespaces_shape), .about = (text) }
 #define FIELD_ALL_NAMESPACES FIELD_NAMESPACES("pods of these namespaces; default: all")
 #define FIELD_OWN_NAMESPACE                                                                        \
     FIELD_NAMESPACES("pods of these namespaces, \"*\" for all; default: the pod's own")
 #define FIELD_TOPOLOGY_KEY(text)                                                                   \
-    {                                                                                              \
-        .name = STR("topologyKey"), .shape = &shape_label_key, .about = (text),                    \
-        .offset = offsetof(PodRule, topology_key),                                                 \
-    }
+    { OPTIONAL("topologyKey"), INTO(PodRule, topology_key, shape_label_key), .about = (text) }
 
 /* Reads a mapping. With @is_own_namespace pods of other namespaces must be asked for, and so must
  * some choice of pods. */
@@ -258,16 +250,15 @@ static const Shape limit_shape = {.kind = SHAPE_INT, .min = 0, .max = COUNT_MAX}
 
 #define FIELD_LIMIT                                                                                \
     {                                                                                              \
-        .name = STR("limit"), .is_required = true, .shape = &limit_shape,                          \
-        .about = "maximum number of pods, this one included", .offset = offsetof(PodRule, limit),  \
+        REQUIRED("limit"), INTO(PodRule, limit, limit_shape),                                      \
+            .about = "maximum number of pods, this one included"                                   \
     }
 
 static const Field max_fields[] = {
     FIELD_LIMIT,
-    {.name = STR("per"),
-        .shape = &per_shape,
-        .about = "owner: only pods with the same controlling owner as the pod count",
-        .offset = offsetof(PodRule, per)},
+    {OPTIONAL("per"),
+        INTO(PodRule, per, per_shape),
+        .about = "owner: only pods with the same controlling owner as the pod count"},
     FIELD_SELECTOR,
     FIELD_LABEL_KEYS,
     FIELD_ALL_NAMESPACES,
@@ -307,21 +298,15 @@ static void write_max_pods(
 }
 
 const RuleKind kind_max_pods = {
-    .field = STR("maxPods"),
-    .summary = "limits the number of pods",
-    .shape = &max_shape,
-    .write = write_max_pods,
-};
+    STR("maxPods"), "limits the number of pods", &max_shape, write_max_pods};
 
 /* --- maxFreshPods ------------------------------------------------------------------ */
 
 static const Field fresh_fields[] = {
     FIELD_LIMIT,
-    {.name = STR("youngerThan"),
-        .is_required = true,
-        .shape = &shape_duration,
-        .about = "pods up to this age count",
-        .offset = offsetof(PodRule, younger_than)},
+    {REQUIRED("youngerThan"),
+        INTO(PodRule, younger_than, shape_duration),
+        .about = "pods up to this age count"},
     FIELD_SELECTOR,
     FIELD_ALL_NAMESPACES,
 };
@@ -357,12 +342,10 @@ static void write_max_fresh_pods(
         TEXT_INT(rule.limit));
 }
 
-const RuleKind kind_max_fresh_pods = {
-    .field = STR("maxFreshPods"),
-    .summary = "limits the number of young pods on the node",
-    .shape = &fresh_shape,
-    .write = write_max_fresh_pods,
-};
+const RuleKind kind_max_fresh_pods = {STR("maxFreshPods"),
+    "limits the number of young pods on the node",
+    &fresh_shape,
+    write_max_fresh_pods};
 
 /* --- podAffinity, podAntiAffinity ---------------------------------------------------- */
 
@@ -413,39 +396,30 @@ static void write_anti_affinity(
     write_counted_message(&ret->message, &rule, " matching pods", "");
 }
 
-const RuleKind kind_pod_affinity = {
-    .field = STR("podAffinity"),
-    .summary = "a matching pod is on the node or in its domain",
-    .shape = &affinity_shape,
-    .write = write_affinity,
-};
+const RuleKind kind_pod_affinity = {STR("podAffinity"),
+    "a matching pod is on the node or in its domain",
+    &affinity_shape,
+    write_affinity};
 
-const RuleKind kind_pod_anti_affinity = {
-    .field = STR("podAntiAffinity"),
-    .summary = "no matching pod is on the node or in its domain",
-    .shape = &affinity_shape,
-    .write = write_anti_affinity,
-};
+const RuleKind kind_pod_anti_affinity = {STR("podAntiAffinity"),
+    "no matching pod is on the node or in its domain",
+    &affinity_shape,
+    write_anti_affinity};
 
 /* --- topologySpread ------------------------------------------------------------------ */
 
 static const Shape count_shape = {.kind = SHAPE_INT, .min = 1, .max = COUNT_MAX};
 
 static const Field skew_fields[] = {
-    {.name = STR("topologyKey"),
-        .is_required = true,
-        .shape = &shape_label_key,
-        .about = "node label whose values are the domains",
-        .offset = offsetof(PodRule, topology_key)},
-    {.name = STR("maxSkew"),
-        .is_required = true,
-        .shape = &count_shape,
-        .about = "how many more pods a domain may have than the emptiest one",
-        .offset = offsetof(PodRule, max_skew)},
-    {.name = STR("minDomains"),
-        .shape = &count_shape,
-        .about = "with fewer domains than this, the emptiest domain counts as empty",
-        .offset = offsetof(PodRule, min_domains)},
+    {REQUIRED("topologyKey"),
+        INTO(PodRule, topology_key, shape_label_key),
+        .about = "node label whose values are the domains"},
+    {REQUIRED("maxSkew"),
+        INTO(PodRule, max_skew, count_shape),
+        .about = "how many more pods a domain may have than the emptiest one"},
+    {OPTIONAL("minDomains"),
+        INTO(PodRule, min_domains, count_shape),
+        .about = "with fewer domains than this, the emptiest domain counts as empty"},
     FIELD_SELECTOR,
     FIELD_SAME_OWNER,
     FIELD_LABEL_KEYS,
@@ -487,12 +461,10 @@ static void write_topology_spread(
     cel_text(&ret->message, ") + ' in the emptiest domain, maxSkew $1'", TEXT_INT(rule.max_skew));
 }
 
-const RuleKind kind_topology_spread = {
-    .field = STR("topologySpread"),
-    .summary = "matching pods are spread evenly over zones or other domains",
-    .shape = &skew_shape,
-    .write = write_topology_spread,
-};
+const RuleKind kind_topology_spread = {STR("topologySpread"),
+    "matching pods are spread evenly over zones or other domains",
+    &skew_shape,
+    write_topology_spread};
 
 /* --- podSpread, podPack ---------------------------------------------------------------- */
 
@@ -503,11 +475,9 @@ const RuleKind kind_topology_spread = {
 
 static const Field spread_fields[] = {FIELDS_OF_SCORES};
 static const Field pack_fields[] = {
-    {.name = STR("full"),
-        .is_required = true,
-        .shape = &count_shape,
-        .about = "number of pods that gives 100 points",
-        .offset = offsetof(PodRule, full)},
+    {REQUIRED("full"),
+        INTO(PodRule, full, count_shape),
+        .about = "number of pods that gives 100 points"},
     FIELDS_OF_SCORES,
 };
 static const Shape spread_shape = {SHAPE_OF(spread_fields)};
@@ -537,16 +507,10 @@ static void write_pod_score(
         TEXT_RAW(has_key ? " : 0.0" : ""));
 }
 
-const RuleKind kind_pod_spread = {
-    .field = STR("podSpread"),
-    .summary = "nodes with fewer matching pods get more points",
-    .shape = &spread_shape,
-    .write = write_pod_score,
-};
+const RuleKind kind_pod_spread = {STR("podSpread"),
+    "nodes with fewer matching pods get more points",
+    &spread_shape,
+    write_pod_score};
 
 const RuleKind kind_pod_pack = {
-    .field = STR("podPack"),
-    .summary = "nodes with more matching pods get more points",
-    .shape = &pack_shape,
-    .write = write_pod_score,
-};
+    STR("podPack"), "nodes with more matching pods get more points", &pack_shape, write_pod_score};

@@ -154,12 +154,10 @@ static void write_headroom(
 static const Shape amount_shape = {.kind = SHAPE_AMOUNT};
 static const Shape headroom_shape = {.kind = SHAPE_MAP, .of = &amount_shape, .min = 1};
 
-const RuleKind kind_headroom = {
-    .field = STR("headroom"),
-    .summary = "this much remains free on the node after the pod is placed",
-    .shape = &headroom_shape,
-    .write = write_headroom,
-};
+const RuleKind kind_headroom = {STR("headroom"),
+    "this much remains free on the node after the pod is placed",
+    &headroom_shape,
+    write_headroom};
 
 /* --- binPack, spread ---------------------------------------------------------------- */
 
@@ -262,19 +260,15 @@ static void write_mean(
     buf_append(out, STR(") * (w > 0.0 ? 100.0 / w : 0.0)))"));
 }
 
-const RuleKind kind_bin_pack = {
-    .field = STR("binPack"),
-    .summary = "fuller nodes get more points, by weighted resources",
-    .shape = &weights_shape,
-    .write = write_mean,
-};
+const RuleKind kind_bin_pack = {STR("binPack"),
+    "fuller nodes get more points, by weighted resources",
+    &weights_shape,
+    write_mean};
 
-const RuleKind kind_spread = {
-    .field = STR("spread"),
-    .summary = "emptier nodes get more points, by weighted resources",
-    .shape = &weights_shape,
-    .write = write_mean,
-};
+const RuleKind kind_spread = {STR("spread"),
+    "emptier nodes get more points, by weighted resources",
+    &weights_shape,
+    write_mean};
 
 /* --- balance ------------------------------------------------------------------------- */
 
@@ -306,9 +300,7 @@ static void write_balance(
     buf_append_repeat(out, ')', weights.n + 1);
 }
 
-const RuleKind kind_balance = {
-    .field = STR("balance"),
-    .summary = "nodes whose resources are used evenly get more points",
-    .shape = &list_shape,
-    .write = write_balance,
-};
+const RuleKind kind_balance = {STR("balance"),
+    "nodes whose resources are used evenly get more points",
+    &list_shape,
+    write_balance};

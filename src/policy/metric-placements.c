@@ -21,25 +21,22 @@ static void read_resource(YamlReader *reader, const YamlNode *value, void *into)
 }
 
 static const Field placements_fields[] = {
-    {.name = STR("resource"),
+    {OPTIONAL("resource"),
         .shape = &metric_resource_shape,
         .about = "resource of the pods that it measures; known for resourceMetrics and some "
                  "queries",
         .read = read_resource},
-    {.name = STR("unit"),
-        .shape = &unit_shape,
-        .about = "cores or bytes; 0 to 1 of the node's allocatable; 0 to 100 of it",
-        .offset = offsetof(Gauge, placements.unit)},
-    {.name = STR("settle"),
-        .shape = &settle_shape,
+    {OPTIONAL("unit"),
+        INTO(Gauge, placements.unit, unit_shape),
+        .about = "cores or bytes; 0 to 1 of the node's allocatable; 0 to 100 of it"},
+    {OPTIONAL("settle"),
+        INTO(Gauge, placements.settle_nsec, settle_shape),
         .about = "time until the value fully includes a new pod; default: the longest range of "
-                 "the query, from 1m to 10m",
-        .offset = offsetof(Gauge, placements.settle_nsec)},
-    {.name = STR("by"),
-        .shape = &shape_string,
+                 "the query, from 1m to 10m"},
+    {OPTIONAL("by"),
+        INTO(Gauge, placements.by, shape_string),
         .about = "a metric of pods: a pod counts with its workload's usage, if that is known; "
-                 "else with its requests",
-        .offset = offsetof(Gauge, placements.by)},
+                 "else with its requests"},
 };
 static const Shape placements_object_shape = {SHAPE_OF(placements_fields)};
 const Shape metric_placements_shape = {

@@ -15,9 +15,9 @@ typedef struct ValuesReading {
 } ValuesReading;
 
 static const Field fields[] = {
-    {.name = STR("metrics"), .shape = &shape_any, .offset = offsetof(MetricValues, metrics)},
-    {.name = STR("workloads"), .shape = &shape_any, .offset = offsetof(MetricValues, workloads)},
-    {.name = STR("age"), .shape = &shape_any, .offset = offsetof(MetricValues, age)},
+    {OPTIONAL("metrics"), INTO(MetricValues, metrics, shape_any)},
+    {OPTIONAL("workloads"), INTO(MetricValues, workloads, shape_any)},
+    {OPTIONAL("age"), INTO(MetricValues, age, shape_any)},
 };
 static const Shape shape = {SHAPE_OF(fields)};
 

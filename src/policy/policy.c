@@ -41,15 +41,13 @@ static void read_match_expression(YamlReader *reader, const YamlNode *value, voi
 }
 
 static const Field match_fields[] = {
-    {.name = STR("namespaces"),
-        .shape = &shape_namespaces,
-        .about = "only pods of these namespaces",
-        .offset = offsetof(PolicyReading, policy.match.namespaces)},
-    {.name = STR("podSelector"),
-        .shape = &shape_selector,
-        .about = "only pods with these labels",
-        .offset = offsetof(PolicyReading, policy.match.pod_selector)},
-    {.name = STR("expression"),
+    {OPTIONAL("namespaces"),
+        INTO(PolicyReading, policy.match.namespaces, shape_namespaces),
+        .about = "only pods of these namespaces"},
+    {OPTIONAL("podSelector"),
+        INTO(PolicyReading, policy.match.pod_selector, shape_selector),
+        .about = "only pods with these labels"},
+    {OPTIONAL("expression"),
         .shape = &shape_expression,
         .about = "only pods for which it is true",
         .read = read_match_expression},
@@ -98,8 +96,7 @@ static void read_annotations(YamlReader *reader, const YamlNode *value, void *in
 }
 
 static const Field bind_fields[] = {
-    {.name = STR("annotations"),
-        .is_required = true,
+    {REQUIRED("annotations"),
         .shape = &bind_annotations_shape,
         .about = "annotations set on the pod together with its node",
         .read = read_annotations},
@@ -110,25 +107,21 @@ static const Shape bind_shape = {SHAPE_OF(bind_fields)};
 
 static const Shape narrow_to_shape = {.kind = SHAPE_INT, .min = 1, .max = NARROW_MAX};
 static const Field narrow_fields[] = {
-    {.name = STR("to"),
-        .is_required = true,
-        .shape = &narrow_to_shape,
+    {REQUIRED("to"),
+        INTO(PolicyReading, narrow_to, narrow_to_shape),
         .about = "number of nodes that filter returns: the best by the scores",
-        .what = "narrow.to",
-        .offset = offsetof(PolicyReading, narrow_to)},
+        .what = "narrow.to"},
 };
 static const Shape narrow_shape = {SHAPE_OF(narrow_fields)};
 
 static const Shape wire_max_shape = {
     .kind = SHAPE_INT, .min = WIRE_MAX_DEFAULT, .max = WIRE_MAX_LIMIT};
 static const Field wire_fields[] = {
-    {.name = STR("maxScore"),
-        .is_required = true,
-        .shape = &wire_max_shape,
+    {REQUIRED("maxScore"),
+        INTO(PolicyReading, wire_max, wire_max_shape),
         .about = "score sent to kube-scheduler for the best node; over 10 it outweighs "
                  "kube-scheduler's own scores",
-        .what = "wire.maxScore",
-        .offset = offsetof(PolicyReading, wire_max)},
+        .what = "wire.maxScore"},
 };
 static const Shape wire_shape = {SHAPE_OF(wire_fields)};
 
@@ -146,37 +139,35 @@ static const Shape mode_shape = {.kind = SHAPE_WORD,
     .hint = "Enforce (the default), or Observe: count verdicts, do not act on them"};
 
 static const Field spec_fields[] = {
-    {.name = STR("mode"),
-        .shape = &mode_shape,
-        .about = "Observe: evaluated and counted, but without effect",
-        .offset = offsetof(PolicyReading, mode)},
-    {.name = STR("match"), .shape = &match_shape, .about = "pods that the policy applies to"},
-    {.name = STR("params"),
+    {OPTIONAL("mode"),
+        INTO(PolicyReading, mode, mode_shape),
+        .about = "Observe: evaluated and counted, but without effect"},
+    {OPTIONAL("match"), .shape = &match_shape, .about = "pods that the policy applies to"},
+    {OPTIONAL("params"),
         .shape = &scope_params_shape,
         .about = "constants: params.NAME in expressions"}, /* before all others: scope_new() */
-    {.name = STR("metrics"),
+    {OPTIONAL("metrics"),
         .shape = &scope_metrics_shape,
         .about = "measured values: metrics.NAME in expressions"},
-    {.name = STR("variables"),
+    {OPTIONAL("variables"),
         .shape = &scope_variables_shape,
         .about = "named expressions: variables.NAME in later expressions"},
-    {.name = STR("filters"),
+    {OPTIONAL("filters"),
         .shape = &filters_shape,
         .about = "which nodes a pod may be placed on",
         .read = read_filters},
-    {.name = STR("scores"),
+    {OPTIONAL("scores"),
         .shape = &scores_shape,
         .about = "which of these nodes are preferred",
         .read = read_scores},
-    {.name = STR("narrow"),
+    {OPTIONAL("narrow"),
         .shape = &narrow_shape,
         .about = "limits the number of nodes that filter returns"},
-    {.name = STR("onTimeout"),
-        .shape = &fallback_shape,
-        .about = "verdict for nodes that were not evaluated before the deadline",
-        .offset = offsetof(PolicyReading, policy.on_timeout)},
-    {.name = STR("wire"), .shape = &wire_shape, .about = "how scores are sent to kube-scheduler"},
-    {.name = STR("bind"),
+    {OPTIONAL("onTimeout"),
+        INTO(PolicyReading, policy.on_timeout, fallback_shape),
+        .about = "verdict for nodes that were not evaluated before the deadline"},
+    {OPTIONAL("wire"), .shape = &wire_shape, .about = "how scores are sent to kube-scheduler"},
+    {OPTIONAL("bind"),
         .shape = &bind_shape,
         .about = "what berth does in addition when it binds a pod"},
 };
@@ -221,14 +212,12 @@ static void ignore(YamlReader *reader, const YamlNode *value, void *into) {
 }
 
 static const Field metadata_fields[] = {
-    {.name = STR("name"),
-        .is_required = true,
-        .shape = &shape_name,
-        .about = "name in metrics, explanations and messages",
-        .offset = offsetof(PolicyReading, policy.name)},
-    {.name = STR("labels"), .shape = &labels_shape},
-    {.name = STR("annotations"), .shape = &labels_shape},
-    {.name = STR("namespace"), .shape = &shape_string, .read = ignore},
+    {REQUIRED("name"),
+        INTO(PolicyReading, policy.name, shape_name),
+        .about = "name in metrics, explanations and messages"},
+    {OPTIONAL("labels"), .shape = &labels_shape},
+    {OPTIONAL("annotations"), .shape = &labels_shape},
+    {OPTIONAL("namespace"), .shape = &shape_string, .read = ignore},
 };
 static const Shape metadata_shape = {SHAPE_OF(metadata_fields)};
 
@@ -238,16 +227,10 @@ static const Shape api_version_shape = {.kind = SHAPE_WORD, .words = api_version
 static const Shape document_kind_shape = {.kind = SHAPE_WORD, .words = document_kinds};
 
 static const Field document_fields[] = {
-    {.name = STR("apiVersion"),
-        .is_required = true,
-        .shape = &api_version_shape,
-        .offset = offsetof(PolicyReading, api_version)},
-    {.name = STR("kind"),
-        .is_required = true,
-        .shape = &document_kind_shape,
-        .offset = offsetof(PolicyReading, kind)},
-    {.name = STR("metadata"), .is_required = true, .shape = &metadata_shape},
-    {.name = STR("spec"), .is_required = true, .shape = &spec_shape, .read = read_spec},
+    {REQUIRED("apiVersion"), INTO(PolicyReading, api_version, api_version_shape)},
+    {REQUIRED("kind"), INTO(PolicyReading, kind, document_kind_shape)},
+    {REQUIRED("metadata"), .shape = &metadata_shape},
+    {REQUIRED("spec"), .shape = &spec_shape, .read = read_spec},
 };
 const Shape policy_shape = {SHAPE_OF(document_fields)};
 

@@ -450,20 +450,11 @@ static const char *const operator_words[] = {"In", "NotIn", "Exists", "DoesNotEx
 static const Shape operator_shape = {.kind = SHAPE_WORD, .words = operator_words};
 
 static const Field expression_fields[] = {
-    {.name = STR("key"),
-        .is_required = true,
-        .shape = &shape_label_key,
-        .about = "label key",
-        .offset = offsetof(LabelExpression, key)},
-    {.name = STR("operator"),
-        .is_required = true,
-        .shape = &operator_shape,
-        .about = "how the label's value is compared with `values`",
-        .offset = offsetof(LabelExpression, op)},
-    {.name = STR("values"),
-        .shape = &shape_scalars,
-        .about = "for In and NotIn",
-        .offset = offsetof(LabelExpression, values)},
+    {REQUIRED("key"), INTO(LabelExpression, key, shape_label_key), .about = "label key"},
+    {REQUIRED("operator"),
+        INTO(LabelExpression, op, operator_shape),
+        .about = "how the label's value is compared with `values`"},
+    {OPTIONAL("values"), INTO(LabelExpression, values, shape_scalars), .about = "for In and NotIn"},
 };
 static const Shape expression_shape = {SHAPE_OF(expression_fields)};
 
@@ -499,11 +490,11 @@ static const Shape match_labels_shape = {.kind = SHAPE_MAP, .of = &shape_scalar}
 static const Shape match_expressions_shape = {.kind = SHAPE_LIST, .of = &expression_shape};
 
 static const Field selector_fields[] = {
-    {.name = STR("matchLabels"),
+    {OPTIONAL("matchLabels"),
         .shape = &match_labels_shape,
         .about = "labels and the values they must have",
         .read = read_match_labels},
-    {.name = STR("matchExpressions"),
+    {OPTIONAL("matchExpressions"),
         .shape = &match_expressions_shape,
         .about = "conditions that must all hold",
         .read = read_match_expressions},

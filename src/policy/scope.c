@@ -316,16 +316,12 @@ static bool check_variable_name(YamlReader *reader, const YamlNode *value) {
 static const Shape variable_name_shape = {.kind = SHAPE_STRING, .check = check_variable_name};
 
 static const Field variable_fields[] = {
-    {.name = STR("name"),
-        .is_required = true,
-        .shape = &variable_name_shape,
-        .about = "variables.NAME in the expressions that follow",
-        .offset = offsetof(VariableText, name)},
-    {.name = STR("expression"),
-        .is_required = true,
-        .shape = &shape_expression,
-        .about = "the expression",
-        .offset = offsetof(VariableText, expression)},
+    {REQUIRED("name"),
+        INTO(VariableText, name, variable_name_shape),
+        .about = "variables.NAME in the expressions that follow"},
+    {REQUIRED("expression"),
+        INTO(VariableText, expression, shape_expression),
+        .about = "the expression"},
 };
 
 static const Shape variable_shape = {SHAPE_OF(variable_fields)};

@@ -73,6 +73,11 @@ struct Field {
     void (*read)(YamlReader *reader, const YamlNode *value, void *into);
 };
 
+/* Parts of a row: {REQUIRED("key"), INTO(Dedicated, key, shape_label_key), .about = "…"}. */
+#define REQUIRED(title) .name = STR(title), .is_required = true
+#define OPTIONAL(title) .name = STR(title)
+#define INTO(type, member, its_shape) .shape = &(its_shape), .offset = offsetof(type, member)
+
 #define SHAPE_OF(table) .kind = SHAPE_OBJECT, .fields = (table), .n_fields = ELEMENTS_OF(table)
 
 extern const Shape shape_any, shape_string, shape_bool, shape_true, shape_scalar;

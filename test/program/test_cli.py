@@ -277,10 +277,10 @@ def test_check_bad_prints_everything(run, files):
         "  7 |     - {name: pack, binPak: {cpu: 1}}",
         "    |                    ^^^^^^",
         '  = did you mean "binPack"?',
-        f'{path}:13:9: error: unknown mode "enforce"',
+        f'{path}:13:9: error: mode must be Enforce or Observe, not "enforce"',
         "  13 |   mode: enforce",
         "     |         ^^^^^^^",
-        "  = Enforce (the default), or Observe: record, do not act",
+        '  = did you mean "Enforce"?',
         "3 errors",
     ]
 
@@ -485,7 +485,7 @@ def test_check_accepts_shipped_policies(run):
 def test_control_characters_do_not_reach_the_terminal(run):
     result = run("check", "-", stdin=GOOD.replace("mode: Observe", 'mode: "\\e]0;x\\a\\u009b"'))
     assert result.returncode == FAILED
-    assert "unknown mode" in result.stdout
+    assert "mode must be Enforce or Observe" in result.stdout
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", result.stdout)
 
 

@@ -391,7 +391,7 @@ def test_files_of_metrics_that_cannot_be_used(explain, tmp_path):
     two.write_text("metrics: {}\n---\nmetrics: {}\n")
     result = explain("--metrics", two)
     assert result.returncode != FINE and result.stdout == ""
-    assert f"{two}:3:1: error: a file of measurements has one document" in result.stderr
+    assert f"{two}:3:1: error: a file of metric values has one document" in result.stderr
 
 
 # --- JSON ---
