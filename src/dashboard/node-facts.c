@@ -127,7 +127,7 @@ static void draw_resources(Html *html, const NodeTable *table, uint32_t row, con
 static void draw_number(Html *html, double value) {
     char digits[DOUBLE_TEXT_MAX];
 
-    widget_open_number(html);
+    html_write(html, "<td class='number'>");
     if (isnan(value))
         html_write(html, "<strong class='warn'>absent</strong>");
     else

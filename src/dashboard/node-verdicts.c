@@ -41,7 +41,7 @@ static void draw_verdict_pod(const NodePage *scene, Html *html, const PastDecisi
 }
 
 static void draw_score(Html *html, Outcome outcome) {
-    widget_open_number(html);
+    html_write(html, "<td class='number'>");
     if (outcome.has_score)
         html_write(html, "%u", outcome.score);
     else

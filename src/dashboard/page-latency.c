@@ -135,7 +135,7 @@ static void draw_windows(const LatencyPage *summary) {
 
 /* Of a row without requests there is no time. */
 static void draw_time(Html *html, int64_t nsec, bool is_known) {
-    widget_open_number(html);
+    html_write(html, "<td class='number'>");
     if (is_known) {
         html_attr_number(html, "data-value", nsec);
         html_duration(html, nsec);
@@ -166,7 +166,7 @@ static void draw_split(Html *html, const LatencyVerb *verb) {
 
 /* Of a request: as half of them have at most, and the most. */
 static void draw_nodes(Html *html, const LatencyVerb *verb) {
-    widget_open_number(html);
+    html_write(html, "<td class='number'>");
     html_attr_number(html, "data-value", (int64_t)verb->n_nodes_p50);
     if (verb->n_decided > 0) {
         html_write(html, "%zu, %zu", verb->n_nodes_p50, verb->n_nodes_max);

@@ -83,8 +83,8 @@ static bool read_params(
 /* --- choosing --------------------------------------------------------------------------------- */
 
 static void open_select(Html *html, const char *name, const char *label) {
-    widget_label(html, name, str_from_c(label));
-    html_write(html, "<select id='%s' name='%s'>", name, name);
+    html_write(
+        html, "<label for='%s'>%s</label><select id='%s' name='%s'>", name, label, name, name);
 }
 
 static void draw_form(Html *html, const NodesSummary *summary, const NodesParams *params) {
@@ -258,7 +258,7 @@ static void draw_node(Html *html, const NodesSummary *summary, size_t place) {
     html_close(html);
     draw_state(html, summary, place);
     for (size_t i = 0; i < summary->n_columns; i++) {
-        widget_open_number(html);
+        html_write(html, "<td class='number'>");
         draw_value(html, &summary->columns[i], summary->columns[i].values[place]);
         html_close(html);
     }

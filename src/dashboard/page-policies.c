@@ -33,7 +33,7 @@ static int compare(const void *a, const void *b) {
 /* --- cells ------------------------------------------------------------------------------------ */
 
 static void draw_cost(Html *html, double nsec) {
-    widget_open_number(html);
+    html_write(html, "<td class='number'>");
     if (isnan(nsec)) {
         html_write(html, "–");
     } else {
@@ -56,7 +56,7 @@ static void draw_mode(Html *html, bool is_observed) {
 }
 
 static void draw_blocker(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
-    widget_open_number(html);
+    html_write(html, "<td class='number'>");
     if (policy->n_only_blocker == 0) {
         html_write(html, "0");
     } else {

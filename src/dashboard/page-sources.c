@@ -141,8 +141,8 @@ static void draw_name(const SourcesPage *view, size_t number) {
     html_write(html, "</div></th>");
 }
 
-static void draw_question(Html *html, const Gauge *gauge) {
-    const Str questions[] = {
+static void draw_query(Html *html, const Gauge *gauge) {
+    const Str queries[] = {
         [GAUGE_PROMETHEUS] = gauge->query,
         [GAUGE_RESOURCES] = gauge->resource,
         [GAUGE_ANNOTATION] = gauge->annotation,
@@ -151,7 +151,7 @@ static void draw_question(Html *html, const Gauge *gauge) {
     html_open(html, "td");
     if (gauge->source == GAUGE_ANNOTATION)
         html_write(html, "annotation ");
-    html_write(html, "<code>%.*s</code>", STR_FMT(questions[gauge->source]));
+    html_write(html, "<code>%.*s</code>", STR_FMT(queries[gauge->source]));
     if (gauge->is_of_pods)
         html_write(html, " by pod");
     html_write(html, "<div class='quiet'>");
@@ -183,7 +183,7 @@ static void draw_age(Html *html, const GaugeState *metric) {
     bool is_known = metric->at_nsec != 0;
     bool is_old = is_known && metric->age_nsec > metric->gauge->max_age_nsec;
 
-    widget_open_number(html);
+    html_write(html, "<td class='number'>");
     html_attr_number(html, "data-value", is_known ? metric->age_nsec : INT64_MAX);
     if (is_old)
         html_write(html, "<strong class='bad'>✗ </strong>");
@@ -199,10 +199,10 @@ static void draw_dropped(Html *html, const PollStatus *poll) {
     static const char *const why[] = {
         [JOIN_NO_LABEL] = "without the label",
         [JOIN_NO_NODE] = "of unknown nodes",
-        [JOIN_DUPLICATE] = "double",
+        [JOIN_DUPLICATE] = "duplicate",
         [JOIN_NAN] = "not a number",
         [JOIN_INFINITE] = "infinite",
-        [JOIN_TOO_OLD] = "too old",
+        [JOIN_TOO_OLD] = "expired",
     };
     size_t n = 0;
 
@@ -257,11 +257,11 @@ static void draw_metrics(const SourcesPage *view) {
     widget_table(view->html,
         "metrics",
         "Metrics that policies read",
-        "Metric|Question|Nodes with a value|#Age, max age|Dropped series|State");
+        "Metric|Query|Nodes with a value|#Age, max age|Dropped series|State");
     for (size_t i = 0; i < view->n; i++) {
         html_open(view->html, "tr");
         draw_name(view, i);
-        draw_question(view->html, view->metrics[i].gauge);
+        draw_query(view->html, view->metrics[i].gauge);
         draw_coverage(view->html, &view->metrics[i]);
         draw_age(view->html, &view->metrics[i]);
         draw_dropped(view->html, view->metrics[i].poll);

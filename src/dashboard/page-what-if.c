@@ -113,19 +113,21 @@ static void find_settings(const PageContext *context, Settings *ret) {
 }
 
 static void draw_setting(Html *html, const Setting *setting, size_t number) {
-    char id[48], value[48];
+    char value[48];
 
-    (void)snprintf(id, sizeof(id), "setting-%zu", number);
     (void)snprintf(value, sizeof(value), "%.15g", setting->value);
-    html_write(html, "<p class='setting'>");
-    widget_label(html, id, setting->label);
-    html_write(
-        html, "<input type='number' id='%s' step='%s'>", id, setting->is_whole ? "1" : "any");
+    html_write(html,
+        "<p class='setting'><label for='setting-%zu'>%.*s</label><input type='number' "
+        "id='setting-%zu' step='%s' value='%s' data-was='%s' data-set='%.*s'>",
+        number,
+        STR_FMT(setting->label),
+        number,
+        setting->is_whole ? "1" : "any",
+        value,
+        value,
+        STR_FMT(setting->key));
     if (setting->is_weight)
         html_attr(html, "min", STR("0"));
-    html_attr(html, "value", str_from_c(value));
-    html_attr(html, "data-was", str_from_c(value));
-    html_attr(html, "data-set", setting->key);
     html_close(html);
 }
 

@@ -168,7 +168,7 @@ static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t 
     html_open(html, "tr");
     if (attempt == page->attempt)
         html_attr(html, "class", STR("chosen"));
-    widget_open_head(html);
+    html_write(html, "<th scope='row'>");
     decision_open_link(html, first);
     if (attempt == page->attempt)
         html_attr(html, "aria-current", STR("true"));

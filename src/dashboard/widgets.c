@@ -103,27 +103,7 @@ void widget_table_end(Html *html) {
     html_write(html, "</tbody></table></div>");
 }
 
-void widget_open_head(Html *html) {
-    html_write(html, "<th scope='row'>");
-}
-
-void widget_open_number(Html *html) {
-    html_write(html, "<td class='number'>");
-}
-
-void widget_head(Html *html, Str text) {
-    html_write(html, "<th scope='row'>%.*s</th>", STR_FMT(text));
-}
-
-void widget_count(Html *html, uint64_t n) {
-    html_write(html, "<td class='number'>%zu</td>", n);
-}
-
 /* --- forms ------------------------------------------------------------------------------------ */
-
-void widget_label(Html *html, const char *id, Str text) {
-    html_write(html, "<label for='%s'>%.*s</label>", id, STR_FMT(text));
-}
 
 void widget_option(Html *html, Str value, Str text, bool is_selected) {
     html_write(html, "<option value='%.*s'>", STR_FMT(value));

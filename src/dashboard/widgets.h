@@ -45,18 +45,8 @@ void widget_node(Html *html, Str name);               /* to a node's */
 void widget_table(Html *html, const char *id, const char *caption, const char *columns);
 void widget_table_end(Html *html);
 
-/* Cells, left open: what its row is about; a number. */
-void widget_open_head(Html *html);
-void widget_open_number(Html *html);
-
-/* The same with a text, or a count, in them. */
-void widget_head(Html *html, Str text);
-void widget_count(Html *html, uint64_t n);
-
 /* --- forms ------------------------------------------------------------------------------------ */
 
-/* <label for="ID"> */
-void widget_label(Html *html, const char *id, Str text);
 void widget_option(Html *html, Str value, Str text, bool is_selected);
 
 /* --- charts ----------------------------------------------------------------------------------- */
