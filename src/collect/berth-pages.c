@@ -237,12 +237,8 @@ static void read_source(JsonReader *reader, Arena *arena, void *target) {
             true;
 }
 
-static void read_sources(JsonReader *reader, Arena *arena, void *target) {
-    json_read_array(reader, arena, read_source, target);
-}
-
 bool berth_sources_read(Str body, Arena *arena, BerthFact *ret, BerthNeeds *needs) {
-    static const JsonField fields[] = {{"metrics", JSON_FIELD_CUSTOM, .read = read_sources}};
+    static const JsonField fields[] = {{"metrics", JSON_FIELD_ARRAY, .read = read_source}};
     Sources sources = {.needs = needs};
     JsonReader reader;
 

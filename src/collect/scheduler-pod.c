@@ -303,10 +303,6 @@ static void read_projection(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void read_projections(JsonReader *reader, Arena *arena, void *target) {
-    json_read_array(reader, arena, read_projection, target);
-}
-
 /* A pod while it is read. */
 typedef struct PodReader {
     SchedulerPod pod;
@@ -326,16 +322,12 @@ static void read_one_container(JsonReader *reader, Arena *arena, void *target) {
     read_container(reader, arena, container);
 }
 
-static void read_containers(JsonReader *reader, Arena *arena, void *target) {
-    json_read_array(reader, arena, read_one_container, target);
-}
-
 static void read_volume(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"name", JSON_FIELD_TEXT, offsetof(Volume, name)},
         {"configMap", JSON_FIELD_CUSTOM, .read = read_map},
         {"hostPath.path", JSON_FIELD_TEXT, offsetof(Volume, host_path)},
-        {"projected.sources", JSON_FIELD_CUSTOM, .read = read_projections},
+        {"projected.sources", JSON_FIELD_ARRAY, .read = read_projection},
     };
     Spec *spec = ((PodReader *)target)->spec;
     Volume *volume = spec->n_volumes < VOLUMES_MAX ? ARENA_NEW(arena, Volume) : NULL;
@@ -346,10 +338,6 @@ static void read_volume(JsonReader *reader, Arena *arena, void *target) {
     }
     spec->volumes[spec->n_volumes++] = volume;
     JSON_READ_FIELDS(reader, arena, fields, volume);
-}
-
-static void read_volumes(JsonReader *reader, Arena *arena, void *target) {
-    json_read_array(reader, arena, read_volume, target);
 }
 
 static void read_mirror(JsonReader *reader, Arena *arena, void *target) {
@@ -377,10 +365,6 @@ static void read_condition(JsonReader *reader, Arena *arena, void *target) {
         ((PodReader *)target)->pod.pod.is_ready = str_is(condition.status, "True");
 }
 
-static void read_conditions(JsonReader *reader, Arena *arena, void *target) {
-    json_read_array(reader, arena, read_condition, target);
-}
-
 #define AT(member) offsetof(PodReader, pod.member)
 
 void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret) {
@@ -391,14 +375,14 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret) {
             JSON_FIELD_CUSTOM,
             .read = read_mirror},
         {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, .read = read_deletion},
-        {"spec.containers", JSON_FIELD_CUSTOM, .read = read_containers},
-        {"spec.initContainers", JSON_FIELD_CUSTOM, .read = read_containers}, /* sidecars */
-        {"spec.volumes", JSON_FIELD_CUSTOM, .read = read_volumes},
+        {"spec.containers", JSON_FIELD_ARRAY, .read = read_one_container},
+        {"spec.initContainers", JSON_FIELD_ARRAY, .read = read_one_container}, /* sidecars */
+        {"spec.volumes", JSON_FIELD_ARRAY, .read = read_volume},
         {"spec.nodeName", JSON_FIELD_TEXT, AT(pod.node)},
         {"spec.schedulerName", JSON_FIELD_TEXT, AT(pod.scheduler_name)},
         {"spec.serviceAccountName", JSON_FIELD_TEXT, AT(service_account)},
         {"status.phase", JSON_FIELD_TEXT, offsetof(PodReader, phase)},
-        {"status.conditions", JSON_FIELD_CUSTOM, .read = read_conditions},
+        {"status.conditions", JSON_FIELD_ARRAY, .read = read_condition},
     };
     PodReader pod = {.spec = ARENA_NEW(arena, Spec)};
 

@@ -30,10 +30,6 @@ static void decode_rule(JsonReader *reader, Arena *arena, void *target) {
         json_fail(reader, JSON_E_MEMORY, "too many rules");
 }
 
-static void decode_rules(JsonReader *reader, Arena *arena, void *target) {
-    json_read_array(reader, arena, decode_rule, target);
-}
-
 static void decode_node(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"node", JSON_FIELD_TEXT, offsetof(ApiNode, name)},
@@ -78,7 +74,7 @@ static const JsonField fields[] = {
     {"counts.narrowed", JSON_FIELD_INT, AT(narrowed)},
     {"counts.late", JSON_FIELD_INT, AT(late)},
     {"counts.unjudged", JSON_FIELD_INT, AT(unjudged)},
-    {"rules", JSON_FIELD_CUSTOM, .read = decode_rules},
+    {"rules", JSON_FIELD_ARRAY, .read = decode_rule},
 };
 
 /* Every field but nodes and next, for JSON output. */
@@ -101,13 +97,9 @@ static void keep_fields(JsonReader *reader, Arena *arena, ApiDecision *decision)
     }
 }
 
-static void decode_nodes(JsonReader *reader, Arena *arena, void *target) {
-    json_read_array(reader, arena, decode_node, target);
-}
-
 void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision) {
     static const JsonField page_fields[] = {
-        {"nodes", JSON_FIELD_CUSTOM, .read = decode_nodes},
+        {"nodes", JSON_FIELD_ARRAY, .read = decode_node},
         {"next", JSON_FIELD_INT, AT(next)},
         {"hasNodes", JSON_FIELD_BOOL, AT(has_nodes)}, /* may be forgotten between two pages */
     };

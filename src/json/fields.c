@@ -11,6 +11,13 @@
 #define DEPTH_MAX 4u
 #define PATH_SIZE 128u
 
+void json_read_array(JsonReader *reader, Arena *arena,
+    void (*read)(JsonReader *reader, Arena *arena, void *target), void *target) {
+    json_array(reader);
+    while (json_element(reader))
+        read(reader, arena, target);
+}
+
 static void read_value(JsonReader *reader, Arena *arena, const JsonField *field, void *target) {
     void *at = (char *)target + field->offset;
     int64_t number = 0;
@@ -34,6 +41,9 @@ static void read_value(JsonReader *reader, Arena *arena, const JsonField *field,
             *(double *)at = NAN;
         else
             json_double(reader, at);
+        break;
+    case JSON_FIELD_ARRAY:
+        json_read_array(reader, arena, field->read, target);
         break;
     case JSON_FIELD_CUSTOM:
         field->read(reader, arena, target);
@@ -88,11 +98,4 @@ void json_read_fields(
         } else
             json_skip(reader, NULL);
     }
-}
-
-void json_read_array(JsonReader *reader, Arena *arena,
-    void (*read)(JsonReader *reader, Arena *arena, void *target), void *target) {
-    json_array(reader);
-    while (json_element(reader))
-        read(reader, arena, target);
 }

@@ -23,7 +23,8 @@ typedef enum JsonFieldKind {
     JSON_FIELD_INT,    /* int64_t */
     JSON_FIELD_COUNT,  /* uint64_t or size_t; a negative number is 0 */
     JSON_FIELD_DOUBLE, /* double; null is NaN */
-    JSON_FIELD_CUSTOM, /* read() does it */
+    JSON_FIELD_ARRAY,  /* read() is called for each element */
+    JSON_FIELD_CUSTOM, /* read() is called for the value */
 } JsonFieldKind;
 
 typedef struct JsonField {

@@ -1,0 +1,116 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "json/fields.h"
+
+typedef struct Item {
+    Str text, nested, deep;
+    bool flag;
+    int64_t number;
+    uint64_t count;
+    double real;
+    size_t n_elements, n_custom;
+} Item;
+
+static void count_element(JsonReader *reader, Arena *arena, void *target) {
+    ((Item *)target)->n_elements++;
+    json_skip(reader, NULL);
+}
+
+static void count_custom(JsonReader *reader, Arena *arena, void *target) {
+    ((Item *)target)->n_custom++;
+    json_skip(reader, NULL);
+}
+
+static const JsonField fields[] = {
+    {"text", JSON_FIELD_TEXT, offsetof(Item, text)},
+    {"a.nested", JSON_FIELD_TEXT, offsetof(Item, nested)},
+    {"a.b.c.deep", JSON_FIELD_TEXT, offsetof(Item, deep)},
+    {"flag", JSON_FIELD_BOOL, offsetof(Item, flag)},
+    {"number", JSON_FIELD_INT, offsetof(Item, number)},
+    {"count", JSON_FIELD_COUNT, offsetof(Item, count)},
+    {"real", JSON_FIELD_DOUBLE, offsetof(Item, real)},
+    {"list", JSON_FIELD_ARRAY, .read = count_element},
+    {"custom", JSON_FIELD_CUSTOM, .read = count_custom},
+};
+
+static JsonError read_item(const char *json, Arena *arena, Item *ret) {
+    JsonReader reader;
+
+    *ret = (Item){0};
+    json_reader_init(&reader, str_from_c(json));
+    JSON_READ_FIELDS(&reader, arena, fields, ret);
+    json_end(&reader);
+    return json_error(&reader);
+}
+
+static void test_reads_fields_by_path_and_skips_others(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
+    Item item;
+
+    assert_int_equal(
+        read_item("{\"other\": {\"text\": \"no\"}, \"text\": \"yes\", \"flag\": true,"
+                  " \"a\": {\"x\": [1], \"nested\": \"in\", \"b\": {\"c\": {\"deep\": \"down\"}}},"
+                  " \"number\": -3, \"count\": -1, \"real\": 2.5,"
+                  " \"list\": [1, {}, []], \"custom\": [1, 2]}",
+            arena,
+            &item),
+        JSON_OK);
+    assert_true(str_is(item.text, "yes") && str_is(item.nested, "in") && str_is(item.deep, "down"));
+    assert_true(item.flag && item.number == -3 && item.count == 0 && item.real == 2.5);
+    assert_true(item.n_elements == 3 && item.n_custom == 1);
+    (void)state;
+}
+
+static void test_null_number_is_nan(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
+    Item item;
+
+    assert_int_equal(read_item("{\"real\": null}", arena, &item), JSON_OK);
+    assert_true(isnan(item.real));
+    (void)state;
+}
+
+static void test_wrong_types_are_errors_of_the_reader(void **state) {
+    static const char *const wrong[] = {"[]",
+        "{\"text\": 1}",
+        "{\"flag\": \"x\"}",
+        "{\"number\": 1.5}",
+        "{\"list\": {}}",
+        "{\"a\":"};
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
+    Item item;
+
+    for (size_t i = 0; i < ELEMENTS_OF(wrong); i++)
+        if (read_item(wrong[i], arena, &item) == JSON_OK)
+            fail_msg("accepted: %s", wrong[i]);
+    (void)state;
+}
+
+static void test_keys_that_are_too_long_are_skipped(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
+    char json[512];
+    Item item;
+
+    memset(json, 'k', sizeof(json));
+    memcpy(json, "{\"", 2);
+    memcpy(json + 300, "\": 1, \"text\": \"x\"}", sizeof("\": 1, \"text\": \"x\"}"));
+    assert_int_equal(read_item(json, arena, &item), JSON_OK);
+    assert_true(str_is(item.text, "x"));
+    (void)state;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reads_fields_by_path_and_skips_others),
+        cmocka_unit_test(test_null_number_is_nan),
+        cmocka_unit_test(test_wrong_types_are_errors_of_the_reader),
+        cmocka_unit_test(test_keys_that_are_too_long_are_skipped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
