@@ -48,13 +48,6 @@ static unsigned choose_span(int64_t uptime) {
     return spans_min[i];
 }
 
-static void attr_place(Html *html, const char *name, double value) {
-    char text[32];
-
-    (void)snprintf(text, sizeof(text), "%.1f", value);
-    html_attr(html, name, str_from_c(text));
-}
-
 /* --- lines ------------------------------------------------------------------------------------ */
 
 static double rejected_of(const LatencySlot *slot) {
@@ -103,8 +96,8 @@ static void draw_line(const Axis *axis, const AxisLine *line) {
     }
     if (path.len == 0)
         return;
-    html_write(axis->html, "<path class='%s' fill='none'>", line->class);
-    html_attr(axis->html, "d", buf_str(&path));
+    html_write(
+        axis->html, "<path class='%s' fill='none' d='%.*s'>", line->class, STR_FMT(buf_str(&path)));
     if (line->of == slot_p99_msec)
         html_attr(axis->html, "stroke-dasharray", STR("5 3"));
     html_close(axis->html);
@@ -113,22 +106,19 @@ static void draw_line(const Axis *axis, const AxisLine *line) {
 /* --- time ------------------------------------------------------------------------------------- */
 
 static void draw_text(const Axis *axis, double x, double y, const char *anchor, const char *text) {
-    html_open(axis->html, "text");
-    attr_place(axis->html, "x", x);
-    attr_place(axis->html, "y", y);
-    html_attr(axis->html, "text-anchor", str_from_c(anchor));
-    html_text(axis->html, str_from_c(text));
-    html_close(axis->html);
+    html_write(
+        axis->html, "<text x='%.1f' y='%.1f' text-anchor='%s'>%s</text>", x, y, anchor, text);
 }
 
 static void draw_stroke(
     const Axis *axis, const char *class, double x, double y, double to_x, double to_y) {
-    html_write(axis->html, "<line class='%s'>", class);
-    attr_place(axis->html, "x1", x);
-    attr_place(axis->html, "y1", y);
-    attr_place(axis->html, "x2", to_x);
-    attr_place(axis->html, "y2", to_y);
-    html_close(axis->html);
+    html_write(axis->html,
+        "<line class='%s' x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f'></line>",
+        class,
+        x,
+        y,
+        to_x,
+        to_y);
 }
 
 /* Quarters of an hour, halves of what is shorter. */

@@ -2,8 +2,6 @@
 
 #include "dashboard/layout.h"
 
-#include <stdio.h>
-
 #include "base/calendar.h"
 #include "base/nsec.h"
 #include "dashboard/widgets.h"
@@ -26,10 +24,6 @@ static Str subject_of(const PageLayout *layout) {
     return STR_NULL;
 }
 
-static void draw_meta(Html *html, const char *name, const char *content) {
-    html_write(html, "<meta name='%s' content='%s'>", name, content);
-}
-
 static void draw_head(const PageLayout *layout, Html *html) {
     Str subject = subject_of(layout);
 
@@ -37,10 +31,10 @@ static void draw_head(const PageLayout *layout, Html *html) {
     if (subject.len > 0)
         html_write(html, "%.*s · ", STR_FMT(subject));
     html_write(html, "%s · berth</title>", layout_title(layout));
-    draw_meta(html, "viewport", "width=device-width, initial-scale=1");
-    draw_meta(html, "color-scheme", "light dark");
-    draw_meta(html, "robots", "noindex");
+    /* first.js is no module: it sets light or dark before anything is painted. */
     html_write(html,
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        "<meta name='color-scheme' content='light dark'><meta name='robots' content='noindex'>"
         "<script src='/assets/first.js'></script><link rel='stylesheet' "
         "href='/assets/board.css'><link rel='icon' href='/assets/icon.svg'><script type='module' "
         "src='/assets/board.js'></script></head>");
@@ -61,15 +55,12 @@ static const char *const hatches[WIDGET_COLOURS] = {
 };
 
 static void draw_pattern(Html *html, unsigned colour) {
-    char id[16], class[16];
-
-    (void)snprintf(id, sizeof(id), "fill-%u", colour);
-    (void)snprintf(class, sizeof(class), "colour-%u", colour);
     html_write(html,
-        "<pattern id='%s' class='%s' patternUnits='userSpaceOnUse' width='12' height='12'><rect "
+        "<pattern id='fill-%u' class='colour-%u' patternUnits='userSpaceOnUse' width='12' "
+        "height='12'><rect "
         "width='12' height='12'></rect><path d='%s'></path></pattern>",
-        id,
-        class,
+        colour,
+        colour,
         hatches[colour - 1]);
 }
 
@@ -154,34 +145,23 @@ static void draw_nav(const PageLayout *layout, Html *html) {
 
         if (!page->label)
             continue;
-        html_open(html, "li");
-        html_open_link(html, page->path, NULL, 0);
+        html_write(html, "<li><a href='%s' title='%s'>", page->path, page->question);
         if (page == layout->page)
             html_attr(html, "aria-current", STR("page"));
-        html_attr(html, "title", str_from_c(page->question));
-        html_text(html, str_from_c(page->label));
-        html_close(html);
-        html_close(html);
+        html_write(html, "%s</a></li>", page->label);
     }
     html_write(html, "</ul></nav>");
 }
 
-static void draw_search(Html *html) {
+static void draw_top(const PageLayout *layout, Html *html) {
+    html_write(html, "<header class='top'><a href='/' class='brand'>berth</a>");
+    draw_nav(layout, html);
+    /* Modules put their buttons into #tools: pause, theme, keys. */
     html_write(html,
         "<form role='search' action='/pods' method='get'><label for='search'>Find a "
         "pod</label><input type='search' id='search' name='q' placeholder='Find a pod' "
-        "autocomplete='off' spellcheck='false'><button>Find</button></form>");
-}
-
-static void draw_top(const PageLayout *layout, Html *html) {
-    html_write(html, "<header class='top'>");
-    html_open_link(html, "/", NULL, 0);
-    html_attr(html, "class", STR("brand"));
-    html_text(html, STR("berth"));
-    html_close(html);
-    draw_nav(layout, html);
-    draw_search(html);
-    html_write(html, "<div id='tools'></div>");
+        "autocomplete='off' spellcheck='false'><button>Find</button></form>"
+        "<div id='tools'></div>");
     draw_health(layout->context->health, html);
     html_close(html);
 }
@@ -200,11 +180,7 @@ void layout_begin(const PageLayout *layout, Html *html) {
     buf_append(html->out, STR("<!DOCTYPE html>\n"));
     html_write(html, "<html lang='en'>");
     draw_head(layout, html);
-    html_open(html, "body");
-    html_open_link(html, "#main", NULL, 0);
-    html_attr(html, "class", STR("skip"));
-    html_text(html, STR("Skip to the page"));
-    html_close(html);
+    html_write(html, "<body><a href='#main' class='skip'>Skip to the page</a>");
     draw_patterns(html);
     draw_top(layout, html);
     html_write(html, "<main id='main' tabindex='-1'><h1>%s", layout_title(layout));

@@ -61,7 +61,7 @@ static void draw_waiting_tile(const PageContext *context, Html *html) {
 
 static void draw_p99(const PageContext *context, Html *html) {
     begin_tile(html, "filter p99 latency");
-    html_open_link(html, "/latency", NULL, 0);
+    html_write(html, "<a href='/latency'>");
     if (context->health->p99_nsec > 0)
         html_duration(html, context->health->p99_nsec);
     else

@@ -151,18 +151,16 @@ static unsigned count_lines(Str text) {
 }
 
 static void draw_text(Html *html, const PolicySource *source, size_t number) {
-    char id[48];
-
-    (void)snprintf(id, sizeof(id), "policy-text-%zu", number);
     html_write(html,
-        "<p><label for='%s'>A copy of <code>%.*s</code></label></p><textarea id='%s' "
-        "class='policy' data-file='%.*s' spellcheck='false' autocomplete='off'>",
-        id,
+        "<p><label for='policy-text-%zu'>A copy of <code>%.*s</code></label></p><textarea "
+        "id='policy-text-%zu' class='policy' data-file='%.*s' spellcheck='false' "
+        "autocomplete='off' rows='%u'>%.*s</textarea>",
+        number,
         STR_FMT(source->file),
-        id,
-        STR_FMT(source->file));
-    html_attr_number(html, "rows", count_lines(source->text));
-    html_write(html, "%.*s</textarea>", STR_FMT(source->text));
+        number,
+        STR_FMT(source->file),
+        count_lines(source->text),
+        STR_FMT(source->text));
 }
 
 static void draw_texts(const PageContext *context, Html *html) {
@@ -185,10 +183,9 @@ static void draw_texts(const PageContext *context, Html *html) {
 static void draw_last(Html *html) {
     html_write(html,
         "<p><label for='what-if-last'>Number of recent decisions to replay</label><input "
-        "type='number' id='what-if-last' min='1'>");
-    html_attr_number(html, "max", RECORDER_LAST_MAX);
-    html_attr_number(html, "value", RECORDER_LAST_DEFAULT);
-    html_close(html);
+        "type='number' id='what-if-last' min='1' max='%d' value='%d'></p>",
+        RECORDER_LAST_MAX,
+        RECORDER_LAST_DEFAULT);
 }
 
 static void draw_form(const PageContext *context, Html *html, const Settings *settings) {
