@@ -5,8 +5,7 @@
  */
 
 #include "bundle/bundle.h"
-#include "bundle/gzip.h"
-#include "bundle/tar.h"
+#include "bundle/archive.h"
 #include "history/test-random-decisions.h"
 
 #define ROOM ((size_t)64 << 20)

@@ -11,14 +11,23 @@
 #include "base/map.h"
 #include "base/quantity.h"
 #include "base/vec.h"
-#include "bundle/anonymous-internal.h"
 #include "bundle/siphash.h"
 #include "cel/graph.h"
 #include "model/time.h"
+#include "model/workload.h"
 
 /* Each name of a cluster once, and what it is shown as. */
 #define ANONYMOUS_BUDGET ((size_t)1024 * 1024 * 1024)
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
+
+struct Anonymous {
+    Arena *arena;  /* all texts */
+    Arena *object; /* of the object that was shown last */
+    uint64_t salt[2];
+    Map kept;       /* words that stay */
+    Map known;      /* names to a place in ... */
+    VEC(Str) shown; /* ... what they are shown as */
+};
 
 static bool is_word(char c) {
     return ascii_is_alnum(c) || c == '.' || c == '_' || c == '/' || c == '-';
@@ -93,7 +102,7 @@ Anonymous *anonymous_free(Anonymous *a) {
 
 /* --- what stays -------------------------------------------------------------------------- */
 
-bool anonymous_is_listed(Str text, const char *const *list) {
+static bool is_in_list(Str text, const char *const *list) {
     for (; *list; list++)
         if (str_is(text, *list))
             return true;
@@ -122,8 +131,8 @@ static bool is_measurement(Str text) {
 static bool keeps(const Anonymous *a, Str text) {
     static const char *const plain[] = {"true", "false", "True", "False", "Unknown", NULL};
 
-    return text.len == 0 || map_find(&a->kept, text) != MAP_NONE ||
-           anonymous_is_listed(text, plain) || is_number(text);
+    return text.len == 0 || map_find(&a->kept, text) != MAP_NONE || is_in_list(text, plain) ||
+           is_number(text);
 }
 
 /* --- names ------------------------------------------------------------------------------- */
@@ -201,12 +210,12 @@ Str anonymous_key(Anonymous *a, Str key) {
     size_t slash = str_find(key, '/');
     Str prefix = str_take(key, slash), name = slash == SIZE_MAX ? key : str_skip(key, slash + 1);
 
-    if (keeps(a, key) || anonymous_is_listed(key, known) ||
+    if (keeps(a, key) || is_in_list(key, known) ||
         (slash == SIZE_MAX && str_has_prefix(key, STR("hugepages-"))))
         return key;
     if (slash == SIZE_MAX)
         return hash(a, key);
-    if (is_well_known(prefix) && (!names_are_own(prefix) || anonymous_is_listed(name, roles)))
+    if (is_well_known(prefix) && (!names_are_own(prefix) || is_in_list(name, roles)))
         return key;
     return join(a,
         is_well_known(prefix) ? prefix : anonymous_name(a, prefix),
@@ -221,7 +230,7 @@ static Str show_segment(Anonymous *a, Str segment) {
     static const char *const common[] = {
         "docker.io", "library", "latest", "sha256", "registry.k8s.io", NULL};
 
-    return anonymous_is_listed(segment, common) ? segment : anonymous_name(a, segment);
+    return is_in_list(segment, common) ? segment : anonymous_name(a, segment);
 }
 
 /* A repository: whole if policies name it, else part by part. */
@@ -262,7 +271,7 @@ Str anonymous_image(Anonymous *a, Str image) {
 
 /* --- owners and workloads ---------------------------------------------------------------- */
 
-Str anonymous_kind(Anonymous *a, Str kind) {
+static Str show_kind(Anonymous *a, Str kind) {
     static const char *const kinds[] = {
         "ReplicaSet",
         "Deployment",
@@ -275,11 +284,11 @@ Str anonymous_kind(Anonymous *a, Str kind) {
         NULL,
     };
 
-    return anonymous_is_listed(kind, kinds) ? kind : anonymous_name(a, kind);
+    return is_in_list(kind, kinds) ? kind : anonymous_name(a, kind);
 }
 
 /* A name that begins with its workload keeps that shape: both parts are shown as elsewhere. */
-Str anonymous_owner(Anonymous *a, const Pod *pod) {
+static Str owner_name(Anonymous *a, const Pod *pod) {
     WorkloadName workload;
     Str name = pod->owner_name, end;
 
@@ -296,7 +305,7 @@ Str anonymous_workload(Anonymous *a, Str key) {
         return anonymous_name(a, key);
     name = key;
     return join(a,
-        join(a, anonymous_name(a, namespace), '/', anonymous_kind(a, kind)),
+        join(a, anonymous_name(a, namespace), '/', show_kind(a, kind)),
         '/',
         anonymous_name(a, name));
 }
@@ -364,4 +373,167 @@ size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNC
     }
     free(is_used);
     return n;
+}
+
+/* --- objects: failures stick to the arenas ------------------------------------------------ */
+
+typedef Str Show(Anonymous *anonymous, Str text);
+
+/* A text of an element, and how it is shown. */
+typedef struct ShownField {
+    size_t offset;
+    Show *show;
+} ShownField;
+
+static void show_fields(Anonymous *a, void *item, const ShownField *fields) {
+    for (; fields->show; fields++) {
+        Str *text = (Str *)(void *)((char *)item + fields->offset);
+
+        *text = fields->show(a, *text);
+    }
+}
+
+/* A copy of @n elements with these fields shown. NULL when out of memory. */
+static void *show_items(
+    Anonymous *a, const void *items, size_t n, size_t size, const ShownField *fields) {
+    char *copy = arena_zalloc(a->object, n, size);
+
+    if (copy && n > 0)
+        memcpy(copy, items, n * size);
+    for (size_t i = 0; copy && i < n; i++)
+        show_fields(a, copy + i * size, fields);
+    return copy;
+}
+
+#define SHOWN(a, list, n, ...)                                                                     \
+    show_items((a), (list), (n), sizeof(*(list)), (const ShownField[]){__VA_ARGS__, {0}})
+#define SHOW(a, list, n, ...) ((list) = SHOWN((a), (list), (n), __VA_ARGS__))
+#define FIELD(type, member, show)                                                                  \
+    { offsetof(type, member), show }
+
+static void show_labels(Anonymous *a, Labels *labels, Show *value) {
+    SHOW(a, labels->items, labels->n, FIELD(Label, key, anonymous_key), FIELD(Label, value, value));
+}
+
+static void show_resources(Anonymous *a, Resources *resources) {
+    SHOW(a, resources->items, resources->n, FIELD(Resource, name, anonymous_key));
+}
+
+static bool has_failed(const Anonymous *a) {
+    return arena_has_failed(a->arena) || arena_has_failed(a->object);
+}
+
+static Str condition_type(Anonymous *a, Str type) {
+    static const char *const types[] = {
+        "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", NULL};
+
+    return is_in_list(type, types) ? type : anonymous_name(a, type);
+}
+
+static void show_images(Anonymous *a, Node *node) {
+    Image *images =
+        show_items(a, node->images, node->n_images, sizeof(*images), (const ShownField[]){{0}});
+
+    for (size_t i = 0; images && i < node->n_images; i++)
+        SHOW(a, images[i].names, images[i].n_names, {0, anonymous_image});
+    node->images = images;
+}
+
+const Node *anonymous_node(Anonymous *a, const Node *node) {
+    Node *own;
+
+    arena_reset(a->object);
+    own = SHOWN(a, node, 1, FIELD(Node, name, anonymous_name), FIELD(Node, uid, anonymous_name));
+    if (!own)
+        return NULL;
+    show_labels(a, &own->labels, anonymous_name);
+    show_labels(a, &own->annotations, anonymous_text);
+    SHOW(a,
+        own->taints.items,
+        own->taints.n,
+        FIELD(Taint, key, anonymous_key),
+        FIELD(Taint, value, anonymous_name));
+    SHOW(a,
+        own->conditions,
+        own->n_conditions,
+        FIELD(Condition, type, condition_type),
+        FIELD(Condition, status, anonymous_name));
+    show_resources(a, &own->allocatable);
+    show_images(a, own);
+    SHOW(a, own->addresses, own->n_addresses, FIELD(Address, text, anonymous_name));
+    return has_failed(a) ? NULL : own;
+}
+
+static void show_containers(Anonymous *a, const PodContainer **containers, size_t n) {
+    SHOW(a,
+        *containers,
+        n,
+        FIELD(PodContainer, name, anonymous_name),
+        FIELD(PodContainer, image, anonymous_image));
+}
+
+static void show_details(Anonymous *a, Pod *pod) {
+    PodDetails *details;
+
+    if (!pod->details)
+        return;
+    details = SHOWN(a, pod->details, 1, {0});
+    pod->details = details;
+    if (!details)
+        return;
+    show_labels(a, &details->annotations, anonymous_text);
+    show_labels(a, &details->node_selector, anonymous_name);
+    show_containers(a, &details->containers, details->n_containers);
+    show_containers(a, &details->init_containers, details->n_init_containers);
+}
+
+static Str scheduler_name(Anonymous *a, Str name) {
+    return str_is(name, "default-scheduler") ? name : anonymous_name(a, name);
+}
+
+const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
+    Pod *own;
+
+    arena_reset(a->object);
+    own = SHOWN(a,
+        pod,
+        1,
+        FIELD(Pod, name, anonymous_name),
+        FIELD(Pod, namespace, anonymous_name),
+        FIELD(Pod, uid, anonymous_name),
+        FIELD(Pod, node_name, anonymous_name),
+        FIELD(Pod, nominated_node_name, anonymous_name),
+        FIELD(Pod, scheduler_name, scheduler_name),
+        FIELD(Pod, owner_kind, show_kind),
+        FIELD(Pod, owner_uid, anonymous_name));
+    if (!own)
+        return NULL;
+    own->owner_name = owner_name(a, pod);
+    show_labels(a, &own->labels, anonymous_name);
+    show_resources(a, &own->requests);
+    SHOW(a,
+        own->tolerations.items,
+        own->tolerations.n,
+        FIELD(Toleration, key, anonymous_key),
+        FIELD(Toleration, value, anonymous_name));
+    show_details(a, own);
+    return has_failed(a) ? NULL : own;
+}
+
+/* --- for writers ------------------------------------------------------------------------- */
+
+static const Node *mask_node(void *context, const Node *node) {
+    return anonymous_node(context, node);
+}
+
+static const Pod *mask_pod(void *context, const Pod *pod) {
+    return anonymous_pod(context, pod);
+}
+
+static Str mask_name(void *context, Str name) {
+    return anonymous_name(context, name);
+}
+
+ObjectMask anonymous_mask(Anonymous *a) {
+    return (ObjectMask){.context = a, .node = mask_node, .pod = mask_pod, .name = mask_name};
 }

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "bundle/anonymous.h"
+#include "bundle/archive.h"
 #include "bundle/bundle.h"
-#include "bundle/pack.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -25,6 +25,16 @@
 #define BUNDLE_NODES_MAX 1000000u /* names of nodes, of all decisions */
 #define BUNDLE_ROWS_HELD_MAX ((size_t)1000000)
 #define BUNDLE_SCENES_BYTES_MAX ((size_t)4 * 1024 * 1024 * 1024)
+
+/* The outcome of a node in one letter. */
+static const char decision_letters[] = {
+    [RECORDED_PASSED] = 'p',
+    [RECORDED_REJECTED] = 'r',
+    [RECORDED_UNKNOWN] = 'u',
+    [RECORDED_NARROWED] = 'n',
+    [RECORDED_LATE] = 'l',
+    [RECORDED_SCORED] = 's',
+};
 
 /* --- writing ----------------------------------------------------------------------------- */
 

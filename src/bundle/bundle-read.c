@@ -7,9 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "bundle/archive.h"
 #include "bundle/bundle-internal.h"
-#include "bundle/gzip.h"
-#include "bundle/tar.h"
 #include "json/fields.h"
 
 #define READ_BUDGET ((size_t)4 * 1024 * 1024 * 1024)

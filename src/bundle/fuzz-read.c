@@ -13,9 +13,8 @@
 #include "base/buf.h"
 #include "base/fuzz.h"
 #include "base/hash.h"
+#include "bundle/archive.h"
 #include "bundle/bundle.h"
-#include "bundle/pack.h"
-#include "bundle/tar.h"
 
 #define ROOM ((size_t)64 * 1024 * 1024)
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "bundle/bundle-internal.h"
-#include "bundle/decision-letters.h"
 #include "json/fields.h"
 
 #define LINE_BUDGET ((size_t)1024 * 1024 * 1024)

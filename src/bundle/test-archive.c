@@ -1,10 +1,8 @@
 /* Files into a .tar.gz and back, and what is none. */
 
 #include "base/test-assert.h"
-#include "bundle/gzip.h"
-#include "bundle/pack.h"
+#include "bundle/archive.h"
 #include "bundle/siphash.h"
-#include "bundle/tar.h"
 
 #define ROOM ((size_t)1 << 24)
 

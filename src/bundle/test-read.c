@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "base/test-assert.h"
+#include "bundle/archive.h"
 #include "bundle/bundle.h"
-#include "bundle/pack.h"
 
 #define ROOM ((size_t)1 << 24)
 #define FILES_MAX 4096u /* bundle-read.c */

@@ -14,7 +14,6 @@
 
 #include "base/map.h"
 #include "bundle/bundle-internal.h"
-#include "bundle/decision-letters.h"
 
 #define POD_BUDGET ((size_t)256 * 1024 * 1024)
 

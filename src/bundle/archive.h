@@ -1,0 +1,81 @@
+#pragma once
+
+/*
+ * Archive: files into a .tar.gz, and back.
+ *
+ * gzip (RFC 1952, by zlib): a file is a row of members that are read as one. So a file of the
+ * archive can be compressed before its size, which its head contains, is known.
+ *
+ * tar (POSIX ustar): regular files with short names only. Other entries that a user's tar may have
+ * added (folders, longer names, times to the nanosecond) are skipped when it is read.
+ *
+ * Pack writes one file after another; what is held in memory is compressed. The same files give the
+ * same bytes.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define TAR_BLOCK 512u
+#define TAR_NAME_MAX 99u
+
+typedef struct Pack Pack;
+
+/* Into @out, which must outlive it. NULL when out of memory. */
+Pack *pack_new(Buf *out, int64_t mtime_sec);
+Pack *pack_free(Pack *pack); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Pack *, pack_free)
+
+/* A file: a beginning with a name of at most TAR_NAME_MAX bytes, any number of writes, an end. The
+ * first failure sticks. */
+void pack_begin(Pack *pack, Str name);
+void pack_write(Pack *pack, Str bytes);
+void pack_end(Pack *pack);
+
+/* Ends the archive. 0; -ENOMEM; or the error of the buffer. */
+int pack_finish(Pack *pack) MUST_CHECK;
+
+typedef struct Gzip Gzip;
+
+/* Writes one member after another. NULL when out of memory. */
+Gzip *gzip_new(void);
+Gzip *gzip_free(Gzip *gzip); /* takes NULL, returns NULL */
+DEFINE_CLEANUP(Gzip *, gzip_free)
+
+/* Compresses @bytes into @out. 0, or the error of @out. */
+int gzip_write(Gzip *gzip, Str bytes, Buf *out) MUST_CHECK;
+
+/* Ends the member; the next byte begins another one. */
+int gzip_end(Gzip *gzip, Buf *out) MUST_CHECK;
+
+enum {
+    _GUNZIP_E_SUCCESS,
+    GUNZIP_E_OTHER,   /* it does not begin as a gzip file does */
+    GUNZIP_E_DAMAGED, /* it cannot be read to its end, or a checksum is wrong */
+    GUNZIP_E_LARGE,   /* it is larger than @out may be */
+};
+
+/* All members of @file, appended to @out. 0, one of the above, or -ENOMEM. */
+int gunzip(Str file, Buf *out) MUST_CHECK;
+
+/* The head of a file of @size bytes; @name has at most TAR_NAME_MAX. */
+void tar_head(Str name, uint64_t size, int64_t mtime_sec, char ret[static TAR_BLOCK]);
+
+typedef struct TarFile {
+    Str name; /* points into the archive */
+    Str content;
+} TarFile;
+
+enum {
+    _TAR_E_SUCCESS,
+    TAR_E_END,       /* there are no more */
+    TAR_E_MALFORMED, /* it is no archive, or it ends too early */
+};
+
+/* The next regular file of @rest, which moves on behind it. 0 or one of the above. */
+int tar_next(Str *rest, TarFile *ret);
