@@ -27,15 +27,13 @@ typedef struct LatencyPage {
     uint64_t n_requests, n_decided, n_late;
 } LatencyPage;
 
-static void read_figures(LatencyPage *summary) {
-    latency_read(summary->context->api->latency,
-        summary->window_sec,
-        summary->context->now_nsec,
-        summary->verbs);
+static void read_figures(LatencyPage *page) {
+    latency_read(
+        page->context->api->latency, page->window_sec, page->context->now_nsec, page->verbs);
     for (size_t i = 0; i < _VERB_MAX; i++) {
-        summary->n_requests += summary->verbs[i].parts[LATENCY_TOTAL].n;
-        summary->n_decided += summary->verbs[i].n_decided;
-        summary->n_late += summary->verbs[i].n_late;
+        page->n_requests += page->verbs[i].parts[LATENCY_TOTAL].n;
+        page->n_decided += page->verbs[i].n_decided;
+        page->n_late += page->verbs[i].n_late;
     }
 }
 
@@ -55,60 +53,60 @@ static const char *advice(const LatencyVerb *filter) {
            "network.";
 }
 
-static bool is_slow(const LatencyPage *summary) {
-    return summary->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec * 2 >
-           summary->context->api->fixed.deadline_nsec;
+static bool is_slow(const LatencyPage *page) {
+    return page->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec * 2 >
+           page->context->api->fixed.deadline_nsec;
 }
 
-static void say_times(const LatencyPage *summary) {
-    Html *html = summary->html;
+static void say_times(const LatencyPage *page) {
+    Html *html = page->html;
 
     html_write(html,
         "p99 latency of filter is <strong>%jd</strong>",
-        summary->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
-    if (summary->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0)
+        page->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
+    if (page->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0)
         html_write(html,
             ", of prioritize <strong>%jd</strong>",
-            summary->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
+            page->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
     html_write(html, ".");
 }
 
-static void say_verdict(const LatencyPage *summary) {
-    Html *html = summary->html;
-    bool is_late = summary->n_late * 100 > summary->n_decided;
+static void say_verdict(const LatencyPage *page) {
+    Html *html = page->html;
+    bool is_late = page->n_late * 100 > page->n_decided;
 
-    if (summary->verbs[VERB_FILTER].parts[LATENCY_TOTAL].n == 0) {
+    if (page->verbs[VERB_FILTER].parts[LATENCY_TOTAL].n == 0) {
         html_write(html, "No: there were no filter requests in this time.");
         return;
     }
     html_write(html,
         "<strong class='%s'>%s</strong>",
-        is_slow(summary) || is_late ? "bad" : "good",
-        is_slow(summary) || is_late ? "Possibly: " : "No: ");
-    say_times(summary);
+        is_slow(page) || is_late ? "bad" : "good",
+        is_slow(page) || is_late ? "Possibly: " : "No: ");
+    say_times(page);
     if (is_late)
         html_write(html,
             " %.1f %% of decisions exceeded the deadline.",
-            (double)summary->n_late * 100 / (double)summary->n_decided);
-    if (is_slow(summary) || is_late)
-        html_write(html, " %s", advice(&summary->verbs[VERB_FILTER]));
+            (double)page->n_late * 100 / (double)page->n_decided);
+    if (is_slow(page) || is_late)
+        html_write(html, " %s", advice(&page->verbs[VERB_FILTER]));
 }
 
-static void draw_verdict(const LatencyPage *summary) {
-    Html *html = summary->html;
+static void draw_verdict(const LatencyPage *page) {
+    Html *html = page->html;
 
     html_write(html, "<p id='latency-verdict' class='answer' data-live>");
-    say_verdict(summary);
+    say_verdict(page);
     html_write(html,
         "</p><p>Limits: berth evaluates policies for at most %jd per request (--deadline); "
         "kube-scheduler waits %jd unless the extender's httpTimeout is set.</p>",
-        summary->context->api->fixed.deadline_nsec,
+        page->context->api->fixed.deadline_nsec,
         HTTP_TIMEOUT_NSEC);
 }
 
 /* --- which time ------------------------------------------------------------------------------- */
 
-static void draw_windows(const LatencyPage *summary) {
+static void draw_windows(const LatencyPage *page) {
     static const struct {
         unsigned sec;
         const char *text;
@@ -117,12 +115,12 @@ static void draw_windows(const LatencyPage *summary) {
         {(unsigned)WINDOW_MAX_SEC, "last hour"},
         {0, "since the start"},
     };
-    Html *html = summary->html;
+    Html *html = page->html;
 
     html_write(html, "<p>Time range: ");
     for (size_t i = 0; i < ELEMENTS_OF(windows); i++) {
         html_text(html, i > 0 ? STR(" · ") : STR_NULL);
-        if (windows[i].sec == summary->window_sec)
+        if (windows[i].sec == page->window_sec)
             html_write(html, "<strong>%s</strong>", windows[i].text);
         else
             html_write(
@@ -193,15 +191,15 @@ static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
         about->n_errors);
 }
 
-static void draw_verbs(const LatencyPage *summary) {
-    widget_table(summary->html,
+static void draw_verbs(const LatencyPage *page) {
+    widget_table(page->html,
         "verbs",
         "Requests by verb, from headers received to reply sent",
         "Verb|#Requests|#p50 latency|#p99 latency|#Max|Mean, by part|#Nodes: median, max|#Deadline "
         "exceeded|#Errors");
     for (size_t i = 0; i < _VERB_MAX; i++)
-        draw_verb(summary->html, (Verb)i, &summary->verbs[i]);
-    widget_table_end(summary->html);
+        draw_verb(page->html, (Verb)i, &page->verbs[i]);
+    widget_table_end(page->html);
 }
 
 static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySummary *summary) {
@@ -220,17 +218,16 @@ static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySumm
     html_close(html);
 }
 
-static void draw_parts(const LatencyPage *summary) {
-    if (summary->n_requests == 0)
+static void draw_parts(const LatencyPage *page) {
+    if (page->n_requests == 0)
         return;
     widget_table(
-        summary->html, "parts", "Latency of each part", "Verb|Part|#p50|#p90|#p99 latency|#Max");
+        page->html, "parts", "Latency of each part", "Verb|Part|#p50|#p90|#p99 latency|#Max");
     for (size_t i = 0; i < _VERB_MAX; i++)
         for (size_t part = 0; part < _LATENCY_PARTS; part++)
-            if (summary->verbs[i].parts[LATENCY_TOTAL].n > 0)
-                draw_part(
-                    summary->html, (Verb)i, (LatencyPart)part, &summary->verbs[i].parts[part]);
-    widget_table_end(summary->html);
+            if (page->verbs[i].parts[LATENCY_TOTAL].n > 0)
+                draw_part(page->html, (Verb)i, (LatencyPart)part, &page->verbs[i].parts[part]);
+    widget_table_end(page->html);
 }
 
 /* --- the last hour ---------------------------------------------------------------------------- */
@@ -247,7 +244,7 @@ static double late_of(const LatencySlot *slot) {
     return slot->n_late;
 }
 
-static void draw_line(const LatencyPage *summary, const LatencySlot *slots, double *values,
+static void draw_line(const LatencyPage *page, const LatencySlot *slots, double *values,
     double (*of)(const LatencySlot *), const char *label, const char *unit) {
     LineChart line = {
         .label = label,
@@ -258,38 +255,38 @@ static void draw_line(const LatencyPage *summary, const LatencySlot *slots, doub
     };
 
     for (size_t i = 0; i < LAST_HOUR_SLOTS; i++)
-        values[i] = last_hour_covers(summary->context, &slots[i]) ? of(&slots[i]) : (double)NAN;
-    widget_line(summary->html, &line);
+        values[i] = last_hour_covers(page->context, &slots[i]) ? of(&slots[i]) : (double)NAN;
+    widget_line(page->html, &line);
 }
 
-static void draw_hour(const LatencyPage *summary) {
-    const LatencySlot *slots = last_hour_read(summary->context);
-    double *values = ARENA_RAW(summary->context->arena, double, LAST_HOUR_SLOTS);
+static void draw_hour(const LatencyPage *page) {
+    const LatencySlot *slots = last_hour_read(page->context);
+    double *values = ARENA_RAW(page->context->arena, double, LAST_HOUR_SLOTS);
 
     if (!slots || !values)
         return;
-    widget_section(summary->html, "hour", "The last hour");
-    draw_line(summary, slots, values, requests_of, "Requests", "/ s");
-    draw_line(summary, slots, values, slot_p99_msec, "Filter p99 latency", "ms");
-    draw_line(summary, slots, values, late_of, "Deadline exceeded", "in 10 s");
-    html_close(summary->html);
+    widget_section(page->html, "hour", "The last hour");
+    draw_line(page, slots, values, requests_of, "Requests", "/ s");
+    draw_line(page, slots, values, slot_p99_msec, "Filter p99 latency", "ms");
+    draw_line(page, slots, values, late_of, "Deadline exceeded", "in 10 s");
+    html_close(page->html);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static void draw_further(const LatencyPage *summary) {
-    Html *html = summary->html;
+static void draw_further(const LatencyPage *page) {
+    Html *html = page->html;
     char path[64];
 
     html_write(html,
         "<h2>See also</h2><p><a href='/policies'>Cost of each policy</a> · <a "
         "href='/changes'>changes in the last hour</a></p>");
-    (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", summary->window_sec);
-    widget_curl(html, summary->context->api->server, path);
+    (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", page->window_sec);
+    widget_curl(html, page->context->api->server, path);
 }
 
 unsigned page_latency(const PageContext *context, Html *html) {
-    LatencyPage summary = {.context = context, .html = html};
+    LatencyPage page = {.context = context, .html = html};
     char error[QUERY_ERROR_MAX];
     int64_t window_sec;
 
@@ -303,18 +300,18 @@ unsigned page_latency(const PageContext *context, Html *html) {
         html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
-    summary.window_sec = (unsigned)window_sec;
-    read_figures(&summary);
-    draw_verdict(&summary);
-    draw_windows(&summary);
-    if (summary.n_requests == 0)
+    page.window_sec = (unsigned)window_sec;
+    read_figures(&page);
+    draw_verdict(&page);
+    draw_windows(&page);
+    if (page.n_requests == 0)
         widget_empty(html,
             "No requests in this time.",
             "Is berth configured as an extender of the scheduler? berth config prints the "
             "configuration, berth check --live tests it.");
-    draw_verbs(&summary);
-    draw_parts(&summary);
-    draw_hour(&summary);
-    draw_further(&summary);
+    draw_verbs(&page);
+    draw_parts(&page);
+    draw_hour(&page);
+    draw_further(&page);
     return 200;
 }
