@@ -336,7 +336,7 @@ static int bind_to(DemoScheduler *scheduler, Str node) {
 
 /* The nodes and pods as they are now. */
 static int update_cluster(DemoScheduler *scheduler) {
-    _cleanup_(cluster_state_freep) ClusterState *state = NULL, *old = NULL;
+    _cleanup_(cluster_state_freep) ClusterState *state = NULL;
     SchedulerOptions options = demo_scheduler_options(scheduler->seed);
     SchedulerExtender extender = {
         .context = scheduler,
@@ -354,7 +354,7 @@ static int update_cluster(DemoScheduler *scheduler) {
                              : scheduler_new(&options, state, extender, &scheduler->scheduler);
     if (r < 0)
         return r;
-    old = scheduler->state;
+    cluster_state_free(scheduler->state);
     scheduler->state = TAKE_PTR(state);
     scheduler_set_weight(scheduler->scheduler, scheduler->weight);
     return 0;

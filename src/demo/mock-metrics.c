@@ -127,7 +127,9 @@ static void put_start(Buf *out) {
 
 /* The end of a series. Prometheus sends the value as a string. */
 static void put_value(Buf *out, int64_t now_nsec, double value) {
-    json_put(out, "},'value':[%.3f,'%.8g']}", (double)(now_nsec / NSEC_PER_MSEC) / 1000, value);
+    int64_t msec = now_nsec / NSEC_PER_MSEC;
+
+    json_put(out, "},'value':[%.3f,'%.8g']}", (double)msec / 1000, value);
 }
 
 /* The label of a metric, which is the policy's and may need escapes. */
