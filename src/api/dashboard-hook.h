@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * DashboardHook: who draws pages for people.
+ * DashboardHook: draws the pages of the dashboard.
  *
  * The dashboard (src/dashboard) reads everything the daemon knows, so it is above this layer, and
  * the daemon knows it only as this. NULL in DaemonOptions: there is none, and "/" is a list of

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* --- the question ------------------------------------------------------------------------ */
+/* --- parameters -------------------------------------------------------------------------- */
 
 static bool read_outcome(Str value, int *ret, char *error) {
     *ret = DECISION_FILTER_ANY;
@@ -41,7 +41,7 @@ static bool read_verb(Str value, int *ret, char *error) {
 
 /* "FIRST/SECOND", or "SECOND" alone. */
 static bool read_pair(
-    Str value, Str *first, Str *second, const char *name, const char *wanted, char *error) {
+    Str value, Str *first, Str *second, const char *name, const char *filter, char *error) {
     size_t slash = str_find(value, '/');
 
     *first = *second = STR_NULL;
@@ -53,7 +53,7 @@ static bool read_pair(
     if (!str_is_empty(*second) && !(first->ptr && str_is_empty(*first)) &&
         str_find(*second, '/') == SIZE_MAX)
         return true;
-    (void)snprintf(error, QUERY_ERROR_MAX, "\"%s\" must be %s", name, wanted);
+    (void)snprintf(error, QUERY_ERROR_MAX, "\"%s\" must be %s", name, filter);
     return false;
 }
 
@@ -101,12 +101,12 @@ bool decision_filter_read_nodes(const Query *query, DecisionFilter *ret, char *e
 
 /* --- which are meant ------------------------------------------------------------------------ */
 
-static bool fits(Str wanted, Str has) {
-    return !wanted.ptr || str_eq(wanted, has);
+static bool fits(Str filter, Str has) {
+    return !filter.ptr || str_eq(filter, has);
 }
 
-static bool rule_fits(const DecisionFilter *wanted, const RuleName *rule) {
-    return fits(wanted->policy, rule->policy) && fits(wanted->rule, rule->name);
+static bool rule_fits(const DecisionFilter *filter, const RuleName *rule) {
+    return fits(filter->policy, rule->policy) && fits(filter->rule, rule->name);
 }
 
 /* Whether the headline alone says that some node came out so. */
@@ -138,34 +138,34 @@ static bool has_outcome(const PastDecision *past, int outcome) {
     }
 }
 
-static bool has_rule(const PastDecision *past, const DecisionFilter *wanted) {
-    bool found = !wanted->rule.ptr;
+static bool has_rule(const PastDecision *past, const DecisionFilter *filter) {
+    bool found = !filter->rule.ptr;
 
     for (size_t i = 0; !found && i < past->n_rules; i++)
-        found = rule_fits(wanted, past_rule(past, i));
+        found = rule_fits(filter, past_rule(past, i));
     return found;
 }
 
-bool decision_filter_matches(const DecisionFilter *wanted, const PastDecision *past) {
-    bool by_node = wanted->node.ptr && wanted->outcome < _OUTCOME_MAX;
+bool decision_filter_matches(const DecisionFilter *filter, const PastDecision *past) {
+    bool by_node = filter->node.ptr && filter->outcome < _OUTCOME_MAX;
 
-    return (wanted->verb < 0 || (int)past->verb == wanted->verb) &&
-           fits(wanted->namespace, past->pod_namespace) && fits(wanted->name, past->pod_name) &&
-           fits(wanted->uid, past->pod_uid) && has_rule(past, wanted) &&
-           (by_node || has_outcome(past, wanted->outcome));
+    return (filter->verb < 0 || (int)past->verb == filter->verb) &&
+           fits(filter->namespace, past->pod_namespace) && fits(filter->name, past->pod_name) &&
+           fits(filter->uid, past->pod_uid) && has_rule(past, filter) &&
+           (by_node || has_outcome(past, filter->outcome));
 }
 
 bool decision_filter_matches_outcome(
-    const DecisionFilter *wanted, const PastDecision *past, Outcome outcome) {
+    const DecisionFilter *filter, const PastDecision *past, Outcome outcome) {
     const RuleName *rule = past_rule_of(past, outcome);
 
-    if (wanted->outcome < _OUTCOME_MAX ? (int)outcome.kind != wanted->outcome
+    if (filter->outcome < _OUTCOME_MAX ? (int)outcome.kind != filter->outcome
                                        : outcome.kind == OUTCOME_NOT_ASKED)
         return false;
-    return !wanted->rule.ptr || (rule && rule_fits(wanted, rule));
+    return !filter->rule.ptr || (rule && rule_fits(filter, rule));
 }
 
-bool decision_filter_matches_bind(const DecisionFilter *wanted, const PastDecision *past) {
-    return !wanted->rule.ptr && str_eq(past->node, wanted->node) &&
-           (wanted->outcome >= _OUTCOME_MAX || has_outcome(past, wanted->outcome));
+bool decision_filter_matches_bind(const DecisionFilter *filter, const PastDecision *past) {
+    return !filter->rule.ptr && str_eq(past->node, filter->node) &&
+           (filter->outcome >= _OUTCOME_MAX || has_outcome(past, filter->outcome));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * DecisionFilter: which decisions, or which nodes of one, a question to /api/v1/decisions is about.
+ * DecisionFilter: which decisions, or which nodes of one, a request to /api/v1/decisions selects.
  */
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "history/outcomes.h"
 #include "history/past.h"
 
-/* What a question may ask for beside the outcome of a node. */
+/* Values of "outcome" besides those of a node. */
 enum {
     DECISION_FILTER_ANY = _OUTCOME_MAX,
     DECISION_FILTER_ERROR,
@@ -32,13 +32,13 @@ bool decision_filter_read(const Query *query, DecisionFilter *ret, char *error) 
 /* The same from node, rule and outcome, of the nodes of one decision. */
 bool decision_filter_read_nodes(const Query *query, DecisionFilter *ret, char *error) MUST_CHECK;
 
-/* Whether the headline is of one that is wanted. With a node the outcome of which is wanted,
+/* Whether the headline is of one that is filter. With a node the outcome of which is filter,
  * one of those below has the last word. */
-bool decision_filter_matches(const DecisionFilter *wanted, const PastDecision *past);
+bool decision_filter_matches(const DecisionFilter *filter, const PastDecision *past);
 
 /* Whether it is, by what became of the node. */
 bool decision_filter_matches_outcome(
-    const DecisionFilter *wanted, const PastDecision *past, Outcome outcome);
+    const DecisionFilter *filter, const PastDecision *past, Outcome outcome);
 
 /* The same for a bind, which is about one node that its headline names. */
-bool decision_filter_matches_bind(const DecisionFilter *wanted, const PastDecision *past);
+bool decision_filter_matches_bind(const DecisionFilter *filter, const PastDecision *past);

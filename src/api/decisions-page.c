@@ -126,7 +126,7 @@ static void write_next(JsonWriter *writer, uint64_t next) {
 
 typedef struct Listing {
     Decisions *decisions;
-    const DecisionFilter *wanted;
+    const DecisionFilter *filter;
     JsonWriter *writer;
     size_t n, limit;
     uint64_t last;           /* the last that was looked at; 0: there are no more */
@@ -138,39 +138,39 @@ typedef struct Listing {
 static uint32_t number_of(Listing *listing, const Outcomes *outcomes) {
     if (listing->roll != outcomes_numbers(outcomes)) {
         listing->roll = outcomes_numbers(outcomes);
-        listing->number = decisions_number(listing->decisions, outcomes, listing->wanted->node);
+        listing->number = decisions_number(listing->decisions, outcomes, listing->filter->node);
     }
     return listing->number;
 }
 
-/* Whether the node that is asked for makes it fit, and what became of it. */
+/* Whether the decision matches by the requested node, and that node's verdict. */
 static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret) {
     const PastDecision *past = found->past;
 
     *ret = (Outcome){.kind = OUTCOME_NOT_ASKED};
     if (past->verb == VERB_BIND)
-        return decision_filter_matches_bind(listing->wanted, past);
+        return decision_filter_matches_bind(listing->filter, past);
     if (!found->outcomes) {
         listing->n_untold += str_is_empty(past->error) && past->verb != VERB_PREEMPT;
         return false;
     }
     *ret = outcomes_find(found->outcomes, number_of(listing, found->outcomes));
-    return decision_filter_matches_outcome(listing->wanted, past, *ret);
+    return decision_filter_matches_outcome(listing->filter, past, *ret);
 }
 
 static void list_one(Listing *listing, const FoundDecision *found) {
-    const DecisionFilter *wanted = listing->wanted;
+    const DecisionFilter *filter = listing->filter;
     Outcome outcome;
 
-    if (!decision_filter_matches(wanted, found->past) ||
-        (wanted->node.ptr && !node_fits(listing, found, &outcome)))
+    if (!decision_filter_matches(filter, found->past) ||
+        (filter->node.ptr && !node_fits(listing, found, &outcome)))
         return;
     json_write_object(listing->writer);
     write_headline(listing->writer, found);
-    if (wanted->node.ptr && found->past->verb != VERB_BIND) {
+    if (filter->node.ptr && found->past->verb != VERB_BIND) {
         json_write_key(listing->writer, STR("nodes"));
         json_write_array(listing->writer);
-        write_node(listing->writer, found->past, wanted->node, outcome);
+        write_node(listing->writer, found->past, filter->node, outcome);
         json_write_end_array(listing->writer);
     }
     json_write_end_object(listing->writer);
@@ -216,19 +216,19 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
     JsonWriter writer = JSON_WRITER(out);
     int64_t limit, after;
     Listing listing;
-    DecisionFilter wanted;
+    DecisionFilter filter;
     Query asked;
 
     if (!decisions)
         return page_not_kept(out);
     if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) ||
-        !decision_filter_read(&asked, &wanted, error) ||
+        !decision_filter_read(&asked, &filter, error) ||
         !query_number(
             &asked, STR("limit"), 1, DECISIONS_LIMIT_MAX, DECISIONS_LIMIT_DEFAULT, &limit, error) ||
         !query_number(&asked, STR("after"), 1, INT64_MAX, 0, &after, error))
         return page_write_error(out, 400, error);
     listing = (Listing){.decisions = decisions,
-        .wanted = &wanted,
+        .filter = &filter,
         .writer = &writer,
         .limit = (size_t)limit,
         .last = (uint64_t)after};
@@ -246,7 +246,7 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
 /* --- one of them --------------------------------------------------------------------- */
 
 typedef struct NodePage {
-    DecisionFilter wanted;
+    DecisionFilter filter;
     int64_t limit, after;
 } NodePage;
 
@@ -257,7 +257,7 @@ static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) 
 
     if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error))
         return false;
-    if (!decision_filter_read_nodes(&asked, &ret->wanted, error))
+    if (!decision_filter_read_nodes(&asked, &ret->filter, error))
         return false;
     return query_number(&asked,
                STR("limit"),
@@ -279,7 +279,7 @@ static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const 
         uint32_t number;
         Outcome outcome = outcomes_at(found->outcomes, i, &number);
 
-        if (!decision_filter_matches_outcome(&page->wanted, found->past, outcome))
+        if (!decision_filter_matches_outcome(&page->filter, found->past, outcome))
             continue;
         if (n == page->limit || (n > 0 && writer->out->len > PAGE_SOFT_MAX))
             return i; /* a page has one node at least: the next begins behind it */
@@ -290,15 +290,15 @@ static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const 
     return 0;
 }
 
-/* The one node that is asked for; also when it was not among those of the request. */
+/* The one requested node; also when it was not among those of the request. */
 static void write_one_node(
     JsonWriter *writer, Decisions *decisions, const FoundDecision *found, const NodePage *page) {
     Outcome outcome = outcomes_find(
-        found->outcomes, decisions_number(decisions, found->outcomes, page->wanted.node));
+        found->outcomes, decisions_number(decisions, found->outcomes, page->filter.node));
 
-    if ((page->wanted.outcome == DECISION_FILTER_ANY && !page->wanted.rule.ptr) ||
-        decision_filter_matches_outcome(&page->wanted, found->past, outcome))
-        write_node(writer, found->past, page->wanted.node, outcome);
+    if ((page->filter.outcome == DECISION_FILTER_ANY && !page->filter.rule.ptr) ||
+        decision_filter_matches_outcome(&page->filter, found->past, outcome))
+        write_node(writer, found->past, page->filter.node, outcome);
 }
 
 static unsigned write_found(Decisions *decisions, const FoundDecision *found, const NodePage *page,
@@ -308,7 +308,7 @@ static unsigned write_found(Decisions *decisions, const FoundDecision *found, co
     const Str *names = NULL;
     size_t next = 0;
 
-    if (found->outcomes && !page->wanted.node.ptr) {
+    if (found->outcomes && !page->filter.node.ptr) {
         names = decisions_names(decisions, found->outcomes, arena);
         if (!names || outcomes_ranks(found->outcomes, arena, &ranks) < 0)
             return page_write_error(out, 500, "out of memory");

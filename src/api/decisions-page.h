@@ -23,7 +23,7 @@
  * bytes after which a page ends. */
 #define DECISIONS_PAGE_MAX ((size_t)16 * 1024 * 1024)
 
-/* The list, newest first, of those that @query asks for. Returns the status: 200, or 400 with
+/* The list, newest first, of those that @query selects. Returns the status: 200, or 400 with
  * {"Error": text}. @decisions NULL, none are kept: 404. */
 unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf *out);
 

@@ -26,7 +26,7 @@ struct Pages {
     char url[SERVER_URL_MAX];
 };
 
-/* --- who may see what ------------------------------------------------------------------------- */
+/* --- access ----------------------------------------------------------------------------------- */
 
 static bool is_open_to_all(const Pages *pages) {
     return server_is_loopback(pages->options->address);
@@ -106,7 +106,7 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return route_admit(route, request, &access, reply);
 }
 
-/* On a workers, which has the answers for context: who gets that far may see all. */
+/* On a page worker: admit() has checked that the client may see pages. */
 static void show_slowly(void *context, const HttpRequest *request, HttpReply *reply) {
     ApiContext *api = context;
     const PageAccess access = {.sees_reasons = true, .has_dashboard = api->dashboard_on_pages};

@@ -38,8 +38,8 @@ typedef struct PagesOptions {
 } PagesOptions;
 
 /* Listens. @answers answer, and are the daemon's like @tls and @token (NULL: none); @verbs_url is
- * where to send those who ask for verbs here. All is borrowed. 0, or a negative errno of
- * server_new(). */
+ * the address of the verbs, for clients that try them here. All is borrowed. 0, or a negative errno
+ * of server_new(). */
 int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls, Token *token,
     const char *verbs_url, Pages **ret) MUST_CHECK;
 Pages *pages_free(Pages *pages); /* takes NULL */
@@ -47,7 +47,7 @@ DEFINE_CLEANUP(Pages *, pages_free)
 
 const char *pages_url(const Pages *pages);
 
-/* Whether there is anybody who may see more than health. */
+/* Whether any client may see more than health. */
 bool pages_are_seen(const Pages *pages);
 
 /* The same as of the server in it. Each takes NULL. */

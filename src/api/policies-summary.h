@@ -3,7 +3,7 @@
 /*
  * PoliciesSummary: what each policy and rule does, and costs.
  *
- * Counters are those of /metrics. Two things are found out when they are asked for, by asking the
+ * Counters are those of /metrics. Two things are computed on request, by evaluating the
  * program in force once more (never on the path of a decision):
  *
  *   only blocker   of the pods that wait now (history/pods-summary.h), how many have a node that

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * The page /api/v1/sources: what is measured, by whom, and how that goes.
+ * The page /api/v1/sources: metrics that policies read, their sources, coverage and errors.
  *
  * docs/api.md has the fields; they are kept stable. Metrics beyond MEASURING_SHOWN_MAX are
  * counted, not listed.

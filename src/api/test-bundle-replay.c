@@ -4,8 +4,8 @@
  * are hashed.
  */
 
-#include "bundle/bundle.h"
 #include "bundle/archive.h"
+#include "bundle/bundle.h"
 #include "history/test-random-decisions.h"
 
 #define ROOM ((size_t)64 << 20)

@@ -1,7 +1,7 @@
 /*
  * The daemon's thread makes one text for all; each listener has a copy of it in the buffer of its
- * stream (http/server.h), and who does not take it is dropped there. Listeners come from workers
- * and go here.
+ * stream (http/server.h), and a client that does not read it is dropped there. Listeners come from
+ * workers and go here.
  */
 
 #include "api/updates.h"
@@ -26,7 +26,7 @@
 #define UPDATE_MAX ((size_t)64 * 1024)
 #define UPDATE_BUDGET ((size_t)1024 * 1024)
 
-/* What comes first: how long a browser waits before it asks again, in milliseconds. */
+/* First line: how long a browser waits before it reconnects, in milliseconds. */
 #define GREETING "retry: 2000\n\n"
 #define COMMENT ": still here\n\n"
 

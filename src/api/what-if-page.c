@@ -17,7 +17,7 @@
 
 #define POLICIES_MAX 256u
 
-/* What is asked: which policies, and what of them is to be otherwise. */
+/* The request: which policies, and which of their settings to change. */
 typedef struct WhatIfParams {
     int64_t last;
     VEC(PolicySource) policies;
@@ -177,7 +177,7 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
     return 400;
 }
 
-/* 200: @ret is the program that is asked for. */
+/* 200: @ret is the program to replay with. */
 static unsigned find_program(ApiContext *api, const View *view, const WhatIfParams *params,
     Arena *arena, Buf *out, Program **ret) {
     const PolicySource *sources = params->policies.items;

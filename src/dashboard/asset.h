@@ -4,7 +4,7 @@
  * Asset: style and modules, embedded in the program.
  *
  * embed-assets writes the table when the program is built: each file gzipped, as most readers take
- * it; for others it is unpacked. They may be kept by a browser, but it asks each time whether its
+ * it; for others it is unpacked. They may be kept by a browser, but it checks each time whether its
  * copy is still good, so a new berth never runs with an old page's modules.
  */
 

@@ -122,9 +122,9 @@ static bool dashboard_has(Str path) {
     return find_page(path) || str_has_prefix(path, STR(ASSETS));
 }
 
-/* --- what is asked ---------------------------------------------------------------------------- */
+/* --- parameters ----------------------------------------------------------------------------- */
 
-/* A form sends its empty fields, too: "q=&state=waiting" asks for a state only. */
+/* A form sends its empty fields, too: "q=&state=pending" has a state only. */
 static Str drop_empty(Str text, Arena *arena) {
     char *kept = arena_alloc(arena, text.len + 1);
     size_t n = 0;

@@ -3,8 +3,8 @@
 /*
  * Board: the dashboard: pages for people, drawn from what the daemon knows.
  *
- * A page is a function that draws a <main>; the board puts the frame around it: the sentence that
- * says whether it is us, the navigation, the way to search. All of it is HTML that can be read
+ * A page is a function that draws a <main>; the layout around it has the health summary, the
+ * navigation and the search. All of it is HTML that can be read
  * without JavaScript; the modules under /assets make it live (they fetch the page again when the
  * event stream says that something is new, and exchange the parts that differ).
  *

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * PageLayout: what is around every page: the sentence that says whether it is us, the ways to the
- * other pages, search, and how to hand it on.
+ * PageLayout: the header of every page (health summary, navigation, search) and its footer (links
+ * for sharing).
  */
 
 #include "dashboard/dashboard.h"

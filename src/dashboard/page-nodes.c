@@ -1,5 +1,5 @@
 /*
- * Is the cluster lopsided? One column of all nodes as a grid of colours, for eyes; the same as a
+ * Is the load balanced? One column of all nodes as a grid of colours, for eyes; the same as a
  * table, a page at a time, for everybody.
  *
  * For the modules: <div id="heat" data-column="used.cpu" data-src="/api/v1/nodes?column=…"> is to
@@ -37,7 +37,7 @@ typedef struct NodesParams {
     size_t page; /* from 1 */
 } NodesParams;
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- parameters ----------------------------------------------------------------------------- */
 
 static bool find_column(
     const NodesSummary *summary, Str name, const NodeColumn **ret, char *error) {

@@ -1,6 +1,6 @@
 /*
- * What is going on: figures of the last minutes, the newest decisions, who waits, and who makes
- * them wait. Each leads on to the page that says more.
+ * Figures of the last minutes, pending pods, the newest decisions, and the policies that reject
+ * most. Each links to the page with the details.
  */
 
 #include <errno.h>
@@ -141,7 +141,7 @@ static void draw_newest(const PageContext *context, Html *html) {
     html_close(html);
 }
 
-/* --- who waits -------------------------------------------------------------------------------- */
+/* --- pending pods ----------------------------------------------------------------------------- */
 
 static int compare_since(const void *a, const void *b) {
     const PodSummary *const *x = a, *const *y = b;
@@ -183,7 +183,7 @@ static void draw_waiting(const PageContext *context, Html *html, const PodsSumma
     html_close(html);
 }
 
-/* --- who rejects ------------------------------------------------------------------------------ */
+/* --- policies --------------------------------------------------------------------------------- */
 
 typedef struct Rejecting {
     Str policy;

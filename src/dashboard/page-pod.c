@@ -1,5 +1,5 @@
 /*
- * One pod: why it waits, why it went where it is, why not elsewhere. What is asked is found here,
+ * One pod: why it is pending, why it is on its node, why not on another. The attempt is found here,
  * each part draws its own.
  */
 

@@ -36,7 +36,7 @@ static bool read_params(const PageContext *context, PodsParams *ret, char *error
 
 /* --- which ------------------------------------------------------------------------------------ */
 
-/* "namespace/name" is one text for who searches. */
+/* "namespace/name" is searched as one text. */
 static bool fits(const PodSummary *pod, const PodsParams *params, Arena *scratch) {
     Str text = params->text, full;
 

@@ -1,6 +1,6 @@
 /*
- * Are the metrics real? A number that is old, absent or of another node looks like a bad policy: so
- * every metric with who answers, for how many nodes, how old, and what was left out.
+ * Are the metrics current? A number that is old, absent or of another node looks like a bad policy:
+ * so every metric with its source, coverage, age and dropped series.
  *
  * For the modules: <p id="sources-verdict">, tables #metrics and #sources.
  */

@@ -31,7 +31,8 @@ typedef struct Order {
     const RankedNode *chosen; /* NULL: not known */
 } Order;
 
-/* --- who passed ------------------------------------------------------------------------------- */
+/* --- nodes that passed
+ * ------------------------------------------------------------------------------- */
 
 /* By our own score, where that is known, else by what was said over the wire; what the filter left
  * out comes last. */

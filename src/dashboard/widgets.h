@@ -23,7 +23,7 @@ void widget_section(Html *html, const char *id, const char *title);
 /* A command to copy: <div class="command"> with <pre><code> and a button that JavaScript shows. */
 void widget_command(Html *html, Str command);
 
-/* The same that asks @server for @path ("/api/v1/changes"); nothing where there is no server. */
+/* A curl command for @path of @server ("/api/v1/changes"); nothing where there is no server. */
 void widget_curl(Html *html, const Server *server, const char *path);
 
 /* What is shown where there is nothing, and what to do next; @next may be NULL. */

@@ -84,8 +84,8 @@ static bool check_sync(const HealthState *state, char *note) {
     return state->live->is_synced;
 }
 
-/* Never a reason to take requests away: who does not bind decides as well as any other, and who
- * is asked takes the lease. */
+/* Never a reason to be unready: a replica that does not bind decides as well as any other, and
+ * takes the lease when it is asked to bind. */
 static bool check_lease(const HealthState *state, char *note) {
     const LeaseStatus *lease = &state->live->watcher.lease;
 

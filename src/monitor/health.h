@@ -11,8 +11,8 @@
  *     [-]shutdown failed: draining
  *     readyz check failed
  *
- * Everybody may ask, but reasons name files, servers and lines of policies: they are for those who
- * may see all other pages, too. Others read "reason withheld" where something failed.
+ * Open to all clients, but reasons name files, servers and lines of policies: clients that may not
+ * see other pages get "reason withheld" instead.
  *
  * livez asks whether the process should be restarted: nothing but "does it
  * answer". readyz asks whether it should get requests.
