@@ -38,31 +38,30 @@ static int collect_failed(FilterResult *result, size_t n, Arena *arena) {
     return 0;
 }
 
-/* Behind the filters come the special verdicts, from VERDICT_PASS down. */
-#define N_SPECIAL (VERDICT_PASS - VERDICT_LATE + 1)
+/* Behind the counts of the filters are those of the special verdicts, from VERDICT_PASS down. */
+#define SPECIAL(verdict) (VERDICT_PASS - (verdict))
+#define N_SPECIAL (SPECIAL(VERDICT_LATE) + 1)
 
-static size_t count_place(const Program *program, uint16_t verdict) {
-    return verdict < program->n_filters ? verdict
-                                        : program->n_filters + (size_t)(VERDICT_PASS - verdict);
-}
-
-/* How many nodes have each verdict, by count_place(); VERDICT_PASS is not counted. */
+/* How many nodes have each verdict; VERDICT_PASS is not counted. */
 static uint32_t *count_verdicts(const FilterResult *result, const Program *program, Arena *arena) {
-    uint32_t *counts = ARENA_ARRAY(arena, uint32_t, program->n_filters + N_SPECIAL);
+    size_t n_filters = program->n_filters;
+    uint32_t *counts = ARENA_ARRAY(arena, uint32_t, n_filters + N_SPECIAL);
 
-    for (size_t i = 0; counts && i < result->n_failed; i++)
-        counts[count_place(program, result->verdicts[result->failed[i]])]++;
+    for (size_t i = 0; counts && i < result->n_failed; i++) {
+        uint16_t verdict = result->verdicts[result->failed[i]];
+
+        counts[verdict < n_filters ? verdict : n_filters + (size_t)SPECIAL(verdict)]++;
+    }
     return counts;
 }
 
-static DecisionSummary summarize(
-    const FilterResult *result, const Program *program, const uint32_t *counts, size_t n_in) {
+static DecisionSummary summarize(const FilterResult *result, const uint32_t *special, size_t n_in) {
     DecisionSummary summary = {
         .n_in = n_in,
         .n_out = n_in - result->n_failed,
-        .n_unknown = counts[count_place(program, VERDICT_UNKNOWN_NODE)],
-        .n_narrowed = counts[count_place(program, VERDICT_NARROWED)],
-        .n_late = counts[count_place(program, VERDICT_LATE)],
+        .n_unknown = special[SPECIAL(VERDICT_UNKNOWN_NODE)],
+        .n_narrowed = special[SPECIAL(VERDICT_NARROWED)],
+        .n_late = special[SPECIAL(VERDICT_LATE)],
     };
 
     summary.n_rejected = result->n_failed - summary.n_unknown - summary.n_narrowed - summary.n_late;
@@ -129,7 +128,7 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena 
     if (!counts)
         return -ENOMEM;
     decision->rejected = counts;
-    decision->summary = summarize(ret, view->program, counts, args->n);
+    decision->summary = summarize(ret, counts + view->program->n_filters, args->n);
     r = observe(judge, view, args, arena, decision);
     decision->notes = judge_notes(judge);
     decision->summary.n_unjudged = decision->notes.n_late;
