@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Board: the dashboard: pages for people, drawn from what the daemon knows.
+ * The dashboard: HTML pages drawn from the daemon's state (api/context.h).
  *
  * A page is a function that draws a <main>; the layout around it has the health summary, the
  * navigation and the search. All of it is HTML that can be read

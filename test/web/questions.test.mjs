@@ -260,7 +260,7 @@ question(11, 'Can I hand this to someone?', async (walk) => {
   assert.equal(reply.status, 200);
   assert.deepEqual([...reply.bytes.subarray(0, 2)], [0x1f, 0x8b], 'no gzip');
   await walk.page.goto(link);
-  await walk.sees('This link was made for what was known', 'Attempt 8 of 8');
+  await walk.sees('This link shows the state as of', 'Attempt 8 of 8');
 });
 
 test('Is berth the cause? Every page shows why it is not healthy', async () => {
