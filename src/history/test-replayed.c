@@ -1,5 +1,5 @@
 /*
- * What is remembered, made again with other policies (replay/what-if.h) and explained in hindsight
+ * What is remembered, replayed with other policies (replay/what-if.h) and explained
  * (replay/replayed-decision.h).
  */
 
@@ -225,10 +225,10 @@ static void test_request(void **state) {
         "request", recorded_request(&recording, &decision, arena), "{\"Pod\":{},\"NodeNames\":[]}");
 }
 
-/* --- hindsight -------------------------------------------------------------------------------- */
+/* --- replayed decisions ----------------------------------------------------------------------- */
 
 /* Values, limits and score parts as of then, though the cluster is another by now. */
-static void test_hindsight(void **state) {
+static void test_explains_replayed_decision(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
     _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
     size_t n_rejected = 0;
@@ -319,7 +319,7 @@ static size_t check_asked(
     return n_narrowed;
 }
 
-static void test_hindsight_of_asked(void **state) {
+static void test_explains_nodes_of_the_request(void **state) {
     size_t n_narrowed = 0;
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -348,8 +348,8 @@ int main(void) {
         cmocka_unit_test(test_time_is_up),
         cmocka_unit_test(test_obstacles),
         cmocka_unit_test(test_request),
-        cmocka_unit_test(test_hindsight),
-        cmocka_unit_test(test_hindsight_of_asked),
+        cmocka_unit_test(test_explains_replayed_decision),
+        cmocka_unit_test(test_explains_nodes_of_the_request),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
