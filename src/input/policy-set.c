@@ -159,7 +159,7 @@ static int set_below(PolicySetter *setter, YamlNode *mapping, Str path, const ch
 
 /* --- policies and rules ------------------------------------------------------------------ */
 
-/* What follows "NAME." in @path. False: it does not begin so. */
+/* The part of @path after "NAME.". False: it does not begin so. */
 static bool cut_name(Str path, Str name, Str *ret) {
     if (str_is_empty(name) || path.len <= name.len + 1 || !str_has_prefix(path, name) ||
         path.ptr[name.len] != '.')

@@ -3,8 +3,8 @@
 /*
  * JsonReader: one reader for everything berth reads.
  *
- * Pull style: the caller asks for the next thing it expects and gets slices of
- * the input, never copies; numbers stay text until somebody asks for a value.
+ * Pull style: the caller reads the next thing it expects and gets slices of the
+ * input, never copies; numbers stay text until their value is read.
  * What is read is validated: RFC 8259, UTF-8, depth. The one exception is
  * json_skip_fast(), which finds the end of a value by its brackets alone
  * (json/scan.h).
@@ -152,7 +152,7 @@ void json_string_member(JsonReader *reader, Arena *arena, Str name, Str *ret);
  * here. */
 static inline void json_string_raw(JsonReader *reader, Str *ret, bool *ret_escaped);
 
-/* For whoever knows which strings to expect in an array: comparing is faster than
+/* If the next strings of an array are known, comparing is faster than
  * parsing. json_ahead() is what follows an element, from its comma to the end of the
  * input; elsewhere it is empty. When the first @n bytes of it are valid strings, each
  * behind its comma, json_take_elements() consumes them; @last is where the last one
@@ -173,8 +173,8 @@ void json_number(JsonReader *reader, Str *ret);
 void json_skip(JsonReader *reader, Str *ret_raw);
 
 /* As json_skip(), but by brackets and quotes alone; what is inside is not
- * validated, any depth is accepted. For what nobody reads and an API server wrote
- * (fields of Nodes above all), and for an object that is read later. */
+ * validated, any depth is accepted. For fields that are not read and come from an
+ * API server (of Nodes above all), and for an object that is read later. */
 void json_skip_fast(JsonReader *reader, Str *ret_raw);
 
 /* The value must be followed by nothing but white space. */

@@ -24,7 +24,7 @@
 #define WALK_STEP 64u
 #define EVEN_BITS UINT64_C(0x5555555555555555)
 
-/* What one block leaves for the next. */
+/* State passed from one block to the next. */
 typedef struct Walk {
     uint64_t in_string; /* all ones: the next block starts inside a string */
     uint64_t escaped;   /* 1: the next block's first byte is escaped */

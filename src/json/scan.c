@@ -12,7 +12,7 @@ static size_t first_string(Str text);
 static size_t first_plain(Str text);
 static uint64_t first_stops(const char *bytes);
 
-/* What is in use before anything is: each chooses a kernel, then hands on to it.
+/* In use before a kernel is chosen: each chooses one, then calls it.
  * Later calls pay one load and one jump, and no test. */
 static const ScanOps choosing_ops = {
     .container = first_container,

@@ -30,7 +30,7 @@ size_t scan_string(Str text);
  * for the caller to judge. */
 size_t scan_plain(Str text);
 
-/* Which of the 64 bytes at @bytes are not plain: bit i for byte i. For who wants to
+/* Which of the 64 bytes at @bytes are not plain: bit i for byte i. For callers that
  * look at the same bytes more than once (json/read.h). */
 uint64_t scan_stops(const char *bytes);
 

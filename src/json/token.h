@@ -1,8 +1,7 @@
 #pragma once
 
 /*
- * Tokens of a JsonReader, one after another: what json/read.c is made of. Nobody
- * outside of json/ includes this, but tests and fuzzers.
+ * Tokens of a JsonReader, for json/read.c, tests and fuzzers.
  *
  * A step that goes wrong stops the reader for good and gives JSON_BAD.
  */

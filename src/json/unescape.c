@@ -1,5 +1,5 @@
 /*
- * Text with escapes, as it was meant.
+ * Decodes escapes of JSON strings.
  *
  * Everything here takes text that the reader has validated: each backslash has
  * its letter, each \u its digits, each first half of a pair its second.

@@ -1,6 +1,6 @@
 /*
- * JsonWriter: what is written next needs a comma, a new line, or neither; two
- * flags and a depth know which. Nothing is checked: a writer that forgets a key
+ * JsonWriter: two flags and a depth decide whether a comma or a new line comes
+ * next. Nothing is checked: a writer that forgets a key
  * is a mistake of the program, and its tests read what it wrote.
  */
 

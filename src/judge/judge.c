@@ -1,3 +1,5 @@
+/* Opens a judge for one pod: its variables, the session, and the policies that apply. */
+
 #include "judge/judge.h"
 
 #include <errno.h>

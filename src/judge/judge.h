@@ -91,7 +91,7 @@ uint32_t judge_narrow_to(const Judge *judge);
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores)
     MUST_CHECK;
 
-/* What happened besides, since the judge was opened. By number of the rule: rows of the input
+/* Counts since the judge was opened. By number of the rule: rows of the input
  * on which it failed and onError decided; and those on which it failed where a metric that it reads
  * is absent, and onMissing decided. */
 typedef struct JudgeNotes {
@@ -109,10 +109,10 @@ JudgeNotes judge_notes(const Judge *judge);
  * absent. */
 #define JUDGE_STATE_MISSING 4
 
-/* One rule over the rows: states as of columnar/column.h, and the one above; what a score rule
- * gives before onError, with its state, and after it and normalize. The node nobody knows passes,
- * and has an error for a score. The input's facts must not be late. 0; -ENOMEM; or
- * -ENOTRECOVERABLE when time is up. */
+/* One rule over the rows: states as of columnar/column.h, and the one above; the values of a score
+ * rule before onError, with their states, and after it and normalize. The unknown node passes, and
+ * has an error for a score. The input's facts must not be late. 0; -ENOMEM; or -ENOTRECOVERABLE
+ * after the deadline. */
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) MUST_CHECK;
 int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,
     double *ret_values) MUST_CHECK;

@@ -1,3 +1,5 @@
+/* Normalizes the values of a score rule over the candidates. */
+
 #include "judge/normalize.h"
 
 #include <errno.h>

@@ -55,7 +55,7 @@ typedef struct RemedyRead {
     uint32_t fact;
     ReadMode mode;
     uint32_t slot;
-    const CelCode *code; /* what it is without changes */
+    const CelCode *code; /* its value without changes */
 } RemedyRead;
 
 typedef struct KnownCode {
@@ -88,8 +88,8 @@ struct Remedies {
 typedef struct RemedyChange {
     uint32_t fact; /* UINT32_MAX: a toleration */
     const char *relation;
-    CelValue value; /* what it is set to; absent: it is gone */
-    CelValue bound; /* what is told */
+    CelValue value; /* the new value; absent: removed */
+    CelValue bound; /* the value in the description */
     const Taint *taint;
     bool is_any; /* it must be there; its value is made up */
 } RemedyChange;

@@ -27,7 +27,7 @@ typedef struct Remedy {
     Str subject;    /* "node.metadata.labels['pool']" */
     Str relation;   /* ==, !=, <, <=, >, >=, in, not in, present, absent, without */
     CelValue value; /* the right side of the relation; absent: none */
-    CelValue has;   /* what it is now; absent: it is not there */
+    CelValue has;   /* the present value; absent: none */
     Str text;       /* for people: "label pool=workspace on the node" */
 } Remedy;
 

@@ -102,7 +102,7 @@ static void describe_row(
 
 static void describe_fields(Buf *out, const Path *path, const Shape *shape);
 
-/* What is inside of @shape, which stands at @path. */
+/* The fields inside of @shape, which is at @path. */
 static void describe_inside(Buf *out, const Path *path, const Shape *shape) {
     Path inner;
 

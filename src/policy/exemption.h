@@ -1,12 +1,11 @@
 #pragma once
 
 /*
- * Exemption: pods that no policy is for.
+ * Exemption: pods that no policy applies to.
  *
- * What keeps a cluster going must not wait for the policies of the cluster: an operator names such
- * pods when berth is started, and berth's own are always among them, so that no policy can keep
- * berth from being scheduled. Written "NAMESPACE", all pods of it, or "NAMESPACE/KEY=VALUE", those
- * with that label.
+ * Pods that keep a cluster going must not depend on its policies. The operator names them when
+ * berth is started; berth's own pods are always exempt, so that no policy can keep berth from being
+ * scheduled. "NAMESPACE" names all pods of it, "NAMESPACE/KEY=VALUE" those with that label.
  */
 
 #include <stdbool.h>
@@ -31,8 +30,8 @@ typedef struct Exemptions {
     size_t n;
 } Exemptions;
 
-/* False when @text is neither of the two forms, or no namespace, key or value of Kubernetes. */
+/* False when @text has neither form, or a part of it is not valid in Kubernetes. */
 bool exemption_parse(Str text, Exemption *ret);
 
-/* Whether @pod is one of those. @exemptions may be NULL: none are. */
+/* Whether @pod is exempt. @exemptions may be NULL: none is. */
 bool exemptions_cover(const Exemptions *exemptions, const Pod *pod);

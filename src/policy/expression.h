@@ -1,14 +1,14 @@
 #pragma once
 
 /*
- * Expression: CEL in a policy, checked and ready.
+ * Expression: CEL of a policy, compiled.
  *
- * Written by a person, or by a built-in rule (kind.h). What is wrong with it is reported at
- * its place in the policy file. It is compiled twice: alone, for the scalar machine, which
- * answers messages and explanations; and into the graph of the whole program, for the plan
- * that judges nodes (program.h).
+ * Written by a person, or by a built-in rule (kind.h). Errors are reported at their place in the
+ * policy file. It is compiled twice: alone, for the scalar machine, which computes messages and
+ * explanations; and into the graph of the whole program, for the plan that evaluates nodes
+ * (program.h).
  *
- * What it points to lies in the reader's arena, or in the document that was read.
+ * It points into the reader's arena and the document.
  */
 
 #include <stdbool.h>
@@ -25,9 +25,8 @@
 
 typedef struct Scope Scope; /* scope.h */
 
-/* Kubernetes' units; what one node may cost at most. High, since lists whose size nobody knows
- * count for 10,000: real time is bounded by the deadline of a request and the fuel of an
- * evaluation. */
+/* The cost limit for one node, in Kubernetes' units. High, since lists of unknown size count as
+ * 10,000: real time is limited by the deadline of a request and the fuel of an evaluation. */
 #define EXPRESSION_COST_MAX UINT64_C(1000000000000)
 
 typedef struct Expression {
@@ -41,7 +40,7 @@ typedef struct Expression {
     uint64_t variables;  /* bit i: uses variable i of its scope, also through others */
     uint64_t metrics, workload_metrics; /* the same for metrics.x and workload.metrics.x */
     uint8_t groups;                     /* SCHEMA_BIT()s it reads */
-    CelValue constant; /* what it always gives, if that is a bool or a number; else ABSENT */
+    CelValue constant; /* its value, if that is constant and a bool or a number; else ABSENT */
     uint32_t node;     /* in the program's graph; set by expression_lower() */
 } Expression;
 
@@ -49,7 +48,7 @@ static inline bool expression_is_given(const Expression *expression) {
     return expression->text.len > 0;
 }
 
-/* What an expression must give. */
+/* The required type of an expression. */
 typedef enum ExpressionType {
     EXPRESSION_BOOL,
     EXPRESSION_NUMBER, /* int or double */

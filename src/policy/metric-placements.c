@@ -52,7 +52,7 @@ void metric_read_placements(YamlReader *reader, const YamlNode *value, void *int
             "placements must be none or a mapping");
 }
 
-/* What the source says about the load, without the section. */
+/* The load as far as the source tells, without the section. */
 static PromqlLoad infer_load(const Gauge *gauge) {
     if (gauge->source == GAUGE_RESOURCES)
         return (PromqlLoad){

@@ -23,11 +23,11 @@
 #include "policy/reader.h"
 #include "policy/shape.h"
 
-/* Reads one of the list. Problems are reported; the name is set even so, if it has one. Strings lie
- * in the reader's arena or in the document. */
+/* Reads one entry. Problems are reported; the name is set even so. Strings lie in the reader's
+ * arena or in the document. */
 void metric_read(YamlReader *reader, const YamlNode *value, Gauge *ret);
 
-/* What cannot be seen in one alone: `by` of placements names a gauge of pods of the same policy. */
+/* Checks that span entries: `by` of placements names a metric of pods of the same policy. */
 void metrics_check(YamlReader *reader, const YamlNode *metrics, const Gauge *gauges, size_t n);
 
 extern const Shape metric_shape;
@@ -38,15 +38,15 @@ void metric_describe_placements(const Gauge *gauge, Buf *out);
 
 #define METRIC_INTERVAL_DEFAULT (INT64_C(15) * 1000 * 1000 * 1000)
 #define METRIC_INTERVAL_MIN (INT64_C(1) * 1000 * 1000 * 1000)
-#define METRIC_AGE_INTERVALS 3 /* maxAge unless given: so many intervals, at most 5 minutes */
+#define METRIC_AGE_INTERVALS 3 /* the default of maxAge, at most 5 minutes */
 #define METRIC_AGE_DEFAULT_MAX (INT64_C(300) * 1000 * 1000 * 1000)
-/* Of resourceMetrics at least: metrics-server itself measures once a minute, or in 15 seconds. */
+/* At least, for resourceMetrics: metrics-server measures every 15 to 60 seconds. */
 #define METRIC_AGE_RESOURCES_MIN (INT64_C(180) * 1000 * 1000 * 1000)
 #define METRIC_SETTLE_DEFAULT                                                                      \
     (INT64_C(60) * 1000 * 1000 * 1000) /* at least, of the longest range */
 #define METRIC_SETTLE_DEFAULT_MAX (INT64_C(600) * 1000 * 1000 * 1000) /* at most of it */
 
-/* Ceilings of what may be written. */
+/* Limits. */
 #define METRIC_INTERVAL_MAX (INT64_C(86400) * 1000 * 1000 * 1000)
 #define METRIC_SETTLE_MAX (INT64_C(3600) * 1000 * 1000 * 1000)
 #define METRIC_QUERY_MAX 4096u /* bytes */

@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * Policy: what a person writes, read and checked.
+ * Policy: one document of a policy file, read and checked.
  *
- * Filters say which nodes a pod may go to, scores how good they are. Every rule is an
- * expression, written as such or by a built-in rule (kind.h).
+ * Filters decide which nodes a pod may be placed on, scores which of them are preferred. Every rule
+ * is an expression, written as such or by a built-in rule (kind.h).
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 typedef struct Policy Policy;
 
-/* What counts for a node of which a rule, or time, says nothing. */
+/* The verdict for a node on which a rule fails, or that was not evaluated before the deadline. */
 typedef enum Fallback {
     FALLBACK_REJECT,
     FALLBACK_ALLOW,
@@ -30,18 +30,18 @@ typedef enum Fallback {
 typedef struct Filter {
     const Policy *policy;
     Str name;
-    Str reason; /* what kube-scheduler is told; fixed text */
+    Str reason; /* sent to kube-scheduler; fixed text */
     bool is_unresolvable;
     Fallback on_error;
-    Fallback on_missing;  /* where it fails and a metric that it reads is absent */
+    Fallback on_missing;  /* where a metric that it reads is absent */
     const RuleKind *kind; /* NULL: an expression */
-    Expression test;      /* bool: may the pod go there? */
-    Expression missing;   /* bool: is one of its metrics absent? Empty: it reads none */
+    Expression test;      /* bool: whether the node passes */
+    Expression missing;   /* bool: whether one of its metrics is absent; empty: it reads none */
     Expression message;   /* string, for explain; may be empty */
     uint16_t number;
     uint32_t root;         /* of the program's plan */
     uint32_t missing_root; /* UINT32_MAX: none */
-    bool is_known;         /* it reads the node alone: facts tell */
+    bool is_known;         /* it reads the node alone: see NodeFacts */
     uint32_t part; /* root of a part of the test that reads the node alone, when the test as a
                       whole does not (`for this pod || what the node has`); UINT32_MAX: none */
 } Filter;
@@ -76,7 +76,7 @@ typedef struct Match {
 struct Policy {
     Str name;
     Place place;
-    bool is_observed; /* mode Observe: judged and counted, never acted upon */
+    bool is_observed; /* mode Observe: evaluated and counted, without effect */
     Match match;
     Scope *scope;
     Filter *filters; /* as written */
@@ -85,24 +85,24 @@ struct Policy {
     size_t n_scores;
     Labels bind_annotations; /* set on a pod together with its node, when berth binds it */
     bool has_known;          /* some filters read the node alone */
-    uint32_t narrow_to;      /* hand back so many nodes at most; 0: all */
-    Fallback on_timeout;     /* of nodes that were not judged in time */
-    uint32_t wire_max;       /* the best score on the wire; 10 unless the policy asks for more */
+    uint32_t narrow_to;      /* number of nodes to return at most; 0: all */
+    Fallback on_timeout;     /* of nodes that were not evaluated before the deadline */
+    uint32_t wire_max;       /* the highest score on the wire */
 };
 
 #define WIRE_MAX_DEFAULT 10u
 #define WIRE_MAX_LIMIT 100u
 
-/* Reads one document of a policy file. Problems are reported, all but the lack of memory: whoever
- * goes on to use @ret asks arena_has_failed() first. What it points to lies in the reader's arena,
- * or in @document. @common: scope.h. */
+/* Reads one document of a policy file. Problems are reported, except lack of memory: check
+ * arena_has_failed() before using @ret. It points into the reader's arena and @document. @common:
+ * scope.h. */
 void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *document, Policy *ret);
 
 /* The shape of a document, for the JSON Schema. */
 extern const Shape policy_shape;
 
-/* Whether it is for pods like @pod, as far as namespaces and podSelector say. */
+/* Whether it applies to @pod, by its namespaces and podSelector. */
 bool policy_selects(const Policy *policy, const Pod *pod);
 
 /* Adds @label to sorted @annotations, whose array has room for it. */

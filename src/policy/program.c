@@ -331,7 +331,7 @@ static bool narrows(const Program *program) {
     return false;
 }
 
-/* What numbers are made of that were measured of the node, or are written on it. */
+/* Adds the parts of a node that gauges need. */
 static void need_gauges(const Program *program, NodeParts *parts) {
     for (size_t i = 0; i < program->n_gauges; i++) {
         const GaugePlacements *placements = &program->gauges[i].placements;
@@ -341,7 +341,7 @@ static void need_gauges(const Program *program, NodeParts *parts) {
     }
 }
 
-/* What has to be read of Node objects that a request carries. */
+/* Finds the parts of Node objects in a request that must be decoded. */
 static int collect_parts(Program *program) {
     Arena *arena = program->arena;
     bool is_narrowing = narrows(program);
@@ -382,7 +382,7 @@ static int compile_sources(
     return 0;
 }
 
-/* What was read, all of it and without errors, becomes a program. */
+/* All sources were read without errors: makes the program. */
 static int assemble(ProgramCompiler *compiler) {
     int r = number_rules(compiler);
 

@@ -1,17 +1,15 @@
 #pragma once
 
 /*
- * Program: checked policies, ready to be run.
+ * Program: all policies in force, compiled together.
  *
- * A policy is what a person writes, a program what all the policies in force
- * become together: one graph of all their expressions, in which equal parts are one, and a
- * plan of how rarely each part must be computed. A program does not change; requests take a
- * reference, a reload replaces it whole. Its fields are the interface: read them, never write.
+ * One graph of all their expressions, in which equal parts are shared, and a plan that computes
+ * each part as rarely as possible. A program does not change; requests take a reference, a reload
+ * replaces it. Its fields are the interface: read them, never write.
  *
- * Filters are numbered over all policies. The number is also their order of
- * precedence, and the filters that say "preemption cannot help" come first: when
- * a node fails several, the one with the lowest number speaks for it, so a node
- * is called unresolvable whenever any rule says so.
+ * Filters are numbered over all policies, in order of precedence; unresolvable filters come first.
+ * When a node fails several, the one with the lowest number is its verdict, so a node is
+ * unresolvable whenever any rule says so.
  */
 
 #include <stdbool.h>
@@ -33,8 +31,7 @@
 #define PROGRAM_FILTERS_MAX 1000u
 #define PROGRAM_SCORES_MAX 1000u
 
-/* A thousand rules take 10 to 20 MB when they are short, 60 MB at half a KiB of CEL each; what is
- * beyond was written by a program, and wants to be fewer rules. */
+/* A thousand short rules take 10 to 20 MB, 60 MB at half a KiB of CEL each. */
 #define PROGRAM_BUDGET ((size_t)256 * 1024 * 1024)
 
 typedef struct Program {
@@ -48,7 +45,7 @@ typedef struct Program {
     size_t n_filters;
     const Score **scores; /* by number */
     size_t n_scores;
-    const Gauge *gauges; /* by number: what is to be measured for the metrics of all policies */
+    const Gauge *gauges; /* by number: the metrics of all policies */
     size_t n_gauges;
     uint8_t groups;   /* SCHEMA_BIT()s that some expression reads */
     uint32_t n_slots; /* of variables that a run is given */
@@ -74,8 +71,7 @@ enum {
  * gives a program that lets everything pass. */
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret);
 
-/* The most that kube-scheduler may be told of a node, by any policy that acts: WIRE_MAX_DEFAULT,
- * unless one asks for more. */
+/* The highest score on the wire, over all policies that are enforced. */
 uint32_t program_wire_max(const Program *program);
 
 Program *program_ref(Program *program);

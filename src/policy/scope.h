@@ -1,13 +1,13 @@
 #pragma once
 
 /*
- * Scope: what the expressions of one policy may name.
+ * Scope: the names that expressions of one policy can use.
  *
  * The schema's pod, node, cluster and now, and the policy's own:
  *
  *     params      constants; folded into the expressions
- *     variables   expressions; each may use those before it, and stands for itself wherever it is
- *                 named: what is computed once is decided by the plan, not by the name
+ *     variables   expressions; each may use those before it. They are substituted where they are
+ *                 named: the plan decides what is computed once
  *     metrics     measured values of the node, which may be absent (schema/metrics.h); and
  *                 workload.metrics, of the pod's workload
  */
@@ -46,15 +46,15 @@ struct Scope {
     uint32_t *nodes; /* by variable: its node in the program's graph; scope_lower() */
 };
 
-/* What the scopes of one program have in common. */
+/* Shared by the scopes of one program. */
 typedef struct ScopeCommon {
     uint32_t next_slot; /* of variables: scopes whose expressions share a graph share none */
     VEC(Gauge) gauges;  /* by number: all that is measured, each once; SCOPE_GAUGES_MAX at most */
-    bool has_too_many;  /* there are more, which have somebody else's number: to be refused */
+    bool has_too_many;  /* more than the limit: an error */
 } ScopeCommon;
 
-/* Reads the three sections, each of which may be NULL. What it declares is added to @common. Lies
- * in the reader's arena. NULL when out of memory; problems are reported. */
+/* Reads the three sections, each of which may be NULL, and adds their metrics to @common. Lies in
+ * the reader's arena. NULL when out of memory; problems are reported. */
 Scope *scope_new(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) MUST_CHECK;
 

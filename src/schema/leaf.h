@@ -21,7 +21,7 @@
 #include "columnar/plan.h"
 #include "schema/amounts.h"
 
-/* What is read. */
+/* The field that is read. */
 typedef enum LeafSource {
     LEAF_NAME,
     LEAF_UID,

@@ -71,7 +71,7 @@ void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *k
 
 /* --- values ---------------------------------------------------------------- */
 
-/* What stands there instead: a number as it is written, a string as one. */
+/* FOUND: a number as it is written, a string in quotes. */
 void reader_wrong_kind(
     YamlReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint) {
     switch (value->kind) {

@@ -16,7 +16,7 @@
 #include "yaml/document.h"
 
 typedef struct YamlReader {
-    Arena *arena; /* what is read lives here */
+    Arena *arena; /* for lists that are read */
     DiagList *diags;
     Str source; /* the file's text, for source lines */
 } YamlReader;
