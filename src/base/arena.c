@@ -1,3 +1,5 @@
+/* Memory that is given back all at once. */
+
 #include "base/arena.h"
 
 #include <stdalign.h>

@@ -3,16 +3,15 @@
 /*
  * Arena: memory that is given back all at once.
  *
- * One arena serves one request (or one policy, one snapshot). What is allocated
- * from it is never freed by itself; arena_reset() ends everything. A reset keeps
- * one block for the next user, as large as what was used but bounded, so that the
- * usual request finds its memory ready and one huge one does not fatten the
- * process.
+ * One arena serves one request (or one policy, one snapshot). Allocations are never freed one by
+ * one; arena_reset() ends everything. A reset keeps one block for the next user, as large as what
+ * was used but bounded, so that the usual request finds its memory ready and one huge one does not
+ * fatten the process.
  *
  * An arena has a budget in bytes. An allocation that would pass it returns NULL,
- * like one that the system refuses: whoever sizes something by what a peer sent
- * must check. Under AddressSanitizer the unused part of a block is poisoned, and
- * allocations have red zones, so overruns inside an arena are found.
+ * like one that the system refuses: code that sizes something by what a peer sent must check. Under
+ * AddressSanitizer the unused part of a block is poisoned, and allocations have red zones, so
+ * overruns inside an arena are found.
  *
  * Not thread safe: an arena belongs to one thread at a time.
  */
@@ -40,8 +39,8 @@ size_t arena_used(const Arena *arena);
 /* Bytes it holds, in use or not: what the system has to find for it. */
 size_t arena_size(const Arena *arena);
 
-/* Whether an allocation has been refused since the last reset: for whoever builds
- * something large of many small pieces and checks once, at the end. */
+/* Whether an allocation has been refused since the last reset: for code that builds something of
+ * many pieces and checks once, at the end. */
 bool arena_has_failed(const Arena *arena);
 
 /* Uninitialised memory, aligned for any type; NULL over the budget. A size of 0

@@ -1,3 +1,5 @@
+/* Base64, strict and loose. */
+
 #include "base/base64.h"
 
 #include <stdint.h>

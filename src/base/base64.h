@@ -3,9 +3,9 @@
 /*
  * Base64: RFC 4648, the standard alphabet, padded.
  *
- * Decoding takes what Go's encoding/json takes for bytes: lines may be broken (CR and
- * LF are passed over), padding must be there, and the bits that padding leaves over
- * must be zero, so that each text has one meaning only.
+ * Decoding takes what Go's encoding/json takes for bytes: lines may be broken (CR and LF are
+ * skipped), padding must be there, and the bits that padding leaves over must be zero, so that each
+ * text has one meaning only.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Appends what @text says to @out. False when it is no base64; then, or when @out has
+/* Appends the bytes of @text to @out. False when it is no base64; then, or when @out has
  * failed (buf_error()), part of it may have been appended. */
 bool base64_decode(Str text, Buf *out) MUST_CHECK;
 

@@ -1,3 +1,5 @@
+/* Bytes that grow up to a ceiling; the first failure sticks. */
+
 #include "base/buf.h"
 
 #include <errno.h>

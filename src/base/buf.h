@@ -5,7 +5,7 @@
  *
  * Appending never fails in the middle of a sentence: the first append that would
  * pass the ceiling, or that finds no memory, marks the buffer as failed, and all
- * later appends do nothing. Whoever sends the result checks buf_error() once.
+ * later appends do nothing. The sender of the result checks buf_error() once.
  *
  * A Buf of BUF_INIT owns heap memory; release it with buf_done(). Not thread
  * safe.
@@ -41,8 +41,7 @@ static inline int buf_error(const Buf *buf) {
 }
 
 /* Makes room for @more bytes and returns where they go, or NULL (marked as
- * failed). The caller writes up to @more bytes there and says how many with
- * buf_advance(). */
+ * failed). The caller writes up to @more bytes there, then calls buf_advance(). */
 char *buf_reserve(Buf *buf, size_t more);
 
 static inline void buf_advance(Buf *buf, size_t written) {

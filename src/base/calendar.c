@@ -1,3 +1,5 @@
+/* Dates and RFC 3339 times. */
+
 #include "base/calendar.h"
 
 #define ERA_DAYS INT64_C(146097) /* 400 years */

@@ -1,3 +1,5 @@
+/* The clocks of the system. */
+
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,3 +1,5 @@
+/* Waiting for a condition by the monotonic clock. */
+
 #include "base/deadline.h"
 
 #include "base/clock.h"

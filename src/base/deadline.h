@@ -1,6 +1,6 @@
 #pragma once
 
-/* Deadline: until when a thread waits for another, by CLOCK_MONOTONIC: nobody can set it. */
+/* Deadline: until when a thread waits for another, by CLOCK_MONOTONIC, which is never set. */
 
 #include <pthread.h>
 #include <stdint.h>

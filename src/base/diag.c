@@ -1,3 +1,5 @@
+/* Errors and warnings about a text, with their place. */
+
 #include "base/diag.h"
 
 #include <stdarg.h>
@@ -93,7 +95,7 @@ void diag_list_sort(DiagList *list, size_t from) {
     }
 }
 
-/* What is shown of a source line: bytes [from, to) of it. */
+/* The part of a source line that is shown: bytes [from, to) of it. */
 typedef struct Window {
     size_t from, to;
 } Window;

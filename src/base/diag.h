@@ -20,7 +20,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#define DIAG_MAX 200          /* more than anybody reads; the rest is only counted */
+#define DIAG_MAX 200          /* more are only counted */
 #define DIAG_LINE_COLUMNS 160 /* shown of a source line that is longer */
 
 typedef enum DiagLevel {
@@ -41,7 +41,7 @@ typedef struct Diag {
     Place place;
     Str source; /* the source line, without its end; empty when not at hand */
     Str text;   /* what is wrong */
-    Str hint;   /* how to mend it; may be empty */
+    Str hint;   /* how to fix it; may be empty */
 } Diag;
 
 typedef struct DiagList {

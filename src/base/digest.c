@@ -1,3 +1,5 @@
+/* 128-bit digests that are the same in every process. */
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,3 +1,5 @@
+/* Doubles to their shortest text, and back. */
+
 #include "base/double.h"
 
 #include <float.h>
@@ -9,7 +11,7 @@
 #include "base/ascii.h"
 
 #define DIGITS_SAFE 15       /* as many digits always survive: text to double and back */
-#define DIGITS_ENOUGH 17     /* as many always tell two doubles apart */
+#define DIGITS_ENOUGH 17     /* as many always distinguish two doubles */
 #define DIGITS_DECIDE 800    /* more than any double has: later digits only break ties */
 #define EXPONENT_MAX 1000000 /* an exponent beyond it is as good as this one */
 
@@ -183,11 +185,11 @@ size_t double_print(double d, char out[DOUBLE_TEXT_MAX]) {
 }
 
 /* Reading a short one, as most are: without an exponent, and up to 19 digits, which are a whole
- * number below 2^64; the point says by which power of ten it is to be divided. Where both are
+ * number below 2^64; the point is the power of ten that it is divided by. Where both are
  * small enough to be doubles without loss, one division of doubles rounds once, and so rightly.
  * Where they are not (17 digits are usual for what was computed), the division is one of 128 by 64
- * bits: more bits of the quotient than a double has, and one more that says whether there is a
- * rest. */
+ * bits: more bits of the quotient than a double has, and one more that is set if there is a rest.
+ */
 
 static const uint64_t powers[DIGITS_SHORT + 1] = {
     UINT64_C(1),

@@ -32,6 +32,6 @@ size_t double_print(double d, char out[DOUBLE_TEXT_MAX]);
 
 /* Reads [+-] digits [. digits] [e[+-]digits], or 0x and hexadecimal digits with an obligatory
  * p exponent; with digits on one side of the point at least. Rounded to the nearest. False,
- * and @ret untouched, when it is anything else; @ret_overflow (may be NULL) says whether
- * it was only too large. */
+ * and @ret untouched, when it is anything else; @ret_overflow (may be NULL): it was only too large.
+ */
 bool double_parse(Str text, double *ret, bool *ret_overflow);

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Errors: two kinds of failure, told apart by sign.
+ * Errors: two kinds of failure, distinguished by sign.
  *
  *   r < 0   fatal to the operation: out of memory, a failed system call, a bug. The value is a
  *           negative errno. Only the outermost caller handles it; all others return it.

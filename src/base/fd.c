@@ -1,3 +1,5 @@
+/* Writing all bytes to a file descriptor. */
+
 #include "base/fd.h"
 
 #include <errno.h>

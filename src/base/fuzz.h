@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What holds for every input. It ends the process otherwise: that is how a fuzzer learns of it. */
+/* A property of every input. Ends the process when it does not hold, so that the fuzzer notices. */
 #define require(condition) ((condition) ? (void)0 : require_failed(#condition, __FILE__, __LINE__))
 
 static inline _Noreturn void require_failed(const char *condition, const char *file, int line) {

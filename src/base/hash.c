@@ -1,3 +1,5 @@
+/* The keyed hash of names. */
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

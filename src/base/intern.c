@@ -1,3 +1,5 @@
+/* Distinct strings, known by numbers. */
+
 #include "base/intern.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
  * Intern: each distinct string once, known by a number.
  *
  * Numbers are dense and start at 1; 0 is kept for "absent", so that a column of
- * ids can say so without a second column. Equal ids mean equal strings, which is
+ * ids needs no second column for that. Equal ids mean equal strings, which is
  * what makes label comparisons over thousands of nodes cheap.
  *
  * The strings are copied into the arena the interner was given and live as long

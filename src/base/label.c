@@ -1,3 +1,5 @@
+/* The syntax of label keys and namespaces. */
+
 #include "base/label.h"
 
 #include "base/ascii.h"

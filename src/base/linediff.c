@@ -87,7 +87,7 @@ static void trim(Diff *diff) {
 
 /* --- the shortest way -------------------------------------------------------------------- */
 
-/* What lies between head and tail. */
+/* The lines between head and tail. */
 typedef struct Middle {
     const Diff *diff;
     int32_t n, m;

@@ -35,7 +35,7 @@ typedef struct LinediffCounts {
 } LinediffCounts;
 
 /* Appends the difference to @out, with @context lines around each change; nothing where both texts
- * are the same. Where the last line has no newline, that is said as diff does. How many lines are
+ * are the same. A last line without a newline is marked as diff does. How many lines are
  * added and removed is added to @counts, which may be NULL. 0, or -ENOMEM with nothing written;
  * what the buffer has no room for is the buffer's failure. */
 int linediff_write(const LinediffText *before, const LinediffText *after, size_t context, Buf *out,

@@ -1,3 +1,5 @@
+/* Structured log lines in logfmt or JSON. */
+
 #include "base/log.h"
 
 #include <stdio.h>

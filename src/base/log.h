@@ -8,7 +8,7 @@
  *     ts=2026-11-15T08:09:31.123Z level=info msg="policy loaded" rules=4
  *     {"ts":"2026-11-15T08:09:31.123Z","level":"info","msg":"policy loaded","rules":4}
  *
- * Whatever is in a value, the line stays one line: control characters, DEL, C1,
+ * A line stays one line with any value: control characters, DEL, C1,
  * line separators and bidirectional controls are escaped, invalid UTF-8 becomes
  * U+FFFD, and a value is cut at LOG_VALUE_MAX bytes. A line that would still be too
  * long is written without its fields. It goes to stderr with one write(2), so lines of

@@ -1,3 +1,5 @@
+/* From names to numbers: open addressing. */
+
 #include "base/map.h"
 
 #include <assert.h>

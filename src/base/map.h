@@ -7,7 +7,7 @@
  * borrowed: the caller keeps their bytes alive as long as the map (an arena, an
  * interner). There is no removal; maps here are built once and then only read.
  *
- * Reading from several threads at once is fine once nobody adds any more.
+ * Reading from several threads at once is fine once nothing is added any more.
  */
 
 #include <stdbool.h>

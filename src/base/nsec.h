@@ -3,7 +3,7 @@
 /*
  * Nsec: times and durations are counted in nanoseconds, in an int64_t.
  *
- * These say how many there are. What time it is says clock.h, which pure layers must not ask.
+ * For the current time see clock.h, which pure layers must not include.
  */
 
 #include <stdint.h>

@@ -1,3 +1,5 @@
+/* URLs of servers, taken apart and compared. */
+
 #include "base/origin.h"
 
 #include "base/ascii.h"

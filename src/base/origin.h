@@ -21,7 +21,7 @@ typedef struct Origin {
 bool origin_parse(Str url, Origin *ret);
 
 /* What is wrong with the URL of a server ("has no host"), beyond what origin_parse() sees: nothing
- * that would lead elsewhere than it says, or show a password in a log. NULL: nothing. */
+ * that would lead to another host than it names, or show a password in a log. NULL: nothing. */
 const char *origin_complaint(Str url);
 
 /* Whether @text has only characters of names and addresses that a certificate can be for. */

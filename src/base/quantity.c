@@ -1,3 +1,5 @@
+/* Kubernetes quantities, exactly. */
+
 #include "base/quantity.h"
 
 #include <assert.h>

@@ -37,7 +37,7 @@ typedef enum QuantityFormat {
     QUANTITY_EXPONENT, /* e3 */
 } QuantityFormat;
 
-/* A quantity as it is written, for whoever wants more of it than 128 bits hold. */
+/* A quantity as it is written, where 128 bits do not suffice. */
 typedef struct QuantityText {
     bool is_negative;
     Str whole; /* digits, no leading zeros */

@@ -1,3 +1,5 @@
+/* Replies as lists of slices. */
+
 #include "base/rope.h"
 
 #include <errno.h>

@@ -35,7 +35,7 @@ char *rope_reserve_block(Rope *rope, size_t size);
 void rope_add_slice(Rope *rope, Str slice);
 
 /* Room for @size bytes in one piece, or NULL (failed). The caller writes some or
- * all of them and says how many with rope_advance(), before anything else. */
+ * all of them, then calls rope_advance() before anything else. */
 static inline char *rope_reserve(Rope *rope, size_t size) {
     return size <= rope->left && !rope->error ? rope->at : rope_reserve_block(rope, size);
 }
@@ -77,7 +77,7 @@ static inline int rope_error(const Rope *rope) {
  *     while (…) {
  *         pen = pen_room(pen, n);
  *         if (!pen.at)
- *             return; // failed; the rope says so
+ *             return; // failed: see rope_error()
  *         memcpy(pen.at, piece, n);
  *         pen.at += n;
  *     }
@@ -99,7 +99,7 @@ static inline void pen_close(Pen pen) {
         rope_advance(pen.rope, (size_t)(pen.at - pen.rope->at));
 }
 
-/* What was written so far is the rope's; goes on in a new block. */
+/* Hands the bytes so far to the rope, and goes on in a new block. */
 Pen pen_refill(Pen pen, size_t size);
 
 static inline Pen pen_room(Pen pen, size_t size) {

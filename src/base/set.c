@@ -1,3 +1,5 @@
+/* Objects found by a hash, with removal. */
+
 #include "base/set.h"
 
 #include <assert.h>
@@ -98,7 +100,7 @@ bool set_remove(Set *set, uint64_t hash, const void *item) {
     return true;
 }
 
-/* What stands behind the hole moves into it when it would be found there: when the
+/* An object behind the hole moves into it when it would be found there: when the
  * slot it wants does not lie between the hole (exclusive) and where it stands. */
 void set_remove_at(Set *set, size_t i) {
     size_t mask = set->n_slots - 1, hole = i;

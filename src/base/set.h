@@ -5,8 +5,8 @@
  *
  * For what comes and goes: open addressing, linear probing, removal by moving back
  * what had to give way, at most three quarters full. The set knows neither keys nor
- * objects: the caller says the hash (base/hash.h), and a function tells whether an
- * object is the one that is meant. Objects are borrowed and each is in a set once.
+ * objects: the caller passes the hash (base/hash.h), and a function that recognizes the object.
+ * Objects are borrowed and each is in a set once.
  *
  *     Pod *pod = set_find(&pods, hash_of(key), is_pod, &key);
  *

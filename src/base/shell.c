@@ -1,3 +1,5 @@
+/* Quotes words for a shell. */
+
 #include "base/shell.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* Strings with a length. */
+
 #include "base/str.h"
 
 #include "base/ascii.h"

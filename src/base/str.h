@@ -4,7 +4,7 @@
  * Str: a string is a pointer and a length, passed by value.
  *
  * A Str never owns its bytes and is not NUL-terminated; it may hold any byte,
- * NUL included. Who owns the bytes is said where a Str is stored. C strings
+ * NUL included. The owner of the bytes is documented where a Str is stored. C strings
  * appear only at the edge to libc.
  */
 

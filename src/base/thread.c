@@ -1,8 +1,10 @@
+/* Starts threads that get no signals. */
+
 #include "base/thread.h"
 
 #include <signal.h>
 
-/* It is born with the mask of whoever makes it. */
+/* A thread inherits the signal mask of its creator. */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *context) {
     sigset_t all, before;
     int r;

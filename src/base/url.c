@@ -1,3 +1,5 @@
+/* Escapes text for URLs. */
+
 #include "base/url.h"
 
 #include "base/ascii.h"

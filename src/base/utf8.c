@@ -1,3 +1,5 @@
+/* UTF-8, one code point at a time. */
+
 #include "base/utf8.h"
 
 size_t utf8_decode(Str text, uint32_t *ret) {

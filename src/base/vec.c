@@ -1,3 +1,5 @@
+/* Arrays that grow in an arena. */
+
 #include "base/vec.h"
 
 #define VEC_FIRST 8u

@@ -1,3 +1,5 @@
+/* Text from outside, escaped for a terminal. */
+
 #include "base/visible.h"
 
 #include <stdio.h>

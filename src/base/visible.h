@@ -3,7 +3,7 @@
 /*
  * Visible: text from outside, safe to show.
  *
- * What could drive a terminal or reorder what is read (control characters, bidi
+ * Characters that could drive a terminal or reorder text (control characters, bidi
  * marks, bytes that are no UTF-8) is shown escaped, so that a line stays a line.
  */
 

@@ -1,3 +1,5 @@
+/* Pods that count on a node before a watch shows them there, by UID. */
+
 #include "cluster/assumed-pods.h"
 
 #include <errno.h>
@@ -49,7 +51,7 @@ const Pod *assumed_pods_take(AssumedPods *assumed, Str uid) {
     return pod;
 }
 
-/* What is removed makes room for another in the same slot: @i stays. */
+/* Another entry may move into the slot of a removed one: @i stays. */
 const Pod *assumed_pods_take_expired(AssumedPods *assumed, int64_t now_nsec, size_t *i) {
     AssumedPod *entry;
 

@@ -1,3 +1,5 @@
+/* Chunks of 64 rows of the table, and lists of pods. */
+
 #include "cluster/chunk.h"
 
 #include <errno.h>
@@ -61,7 +63,7 @@ NodeChunk *chunk_copy_in(Arena *arena, const NodeChunk *chunk, uint32_t n_resour
     return copy;
 }
 
-/* Whoever may read a chunk or a list may share it: counting is not a change. */
+/* A reader may share a chunk or a list: counting is not a change. */
 #define COUNTED(pointer) ((Ref *)(uintptr_t) & (pointer)->ref)
 
 const NodeChunk *chunk_ref(const NodeChunk *chunk) {

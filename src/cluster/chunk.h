@@ -70,8 +70,8 @@ static inline int64_t *chunk_amounts(NodeChunk *chunk, size_t resource, AmountKi
     return chunk->amounts + CHUNK_AMOUNT(resource, kind);
 }
 
-/* Sets allocatable of @slot; @resources are the names of the chunk's columns. What has no
- * column is not counted. chunk_count_pods() must follow. */
+/* Sets allocatable of @slot; @resources are the names of the chunk's columns. Resources without a
+ * column are not counted. chunk_count_pods() must follow. */
 void chunk_set_allocatable(
     NodeChunk *chunk, size_t slot, const Resources *allocatable, const Str *resources);
 
@@ -86,6 +86,6 @@ const PodList *pod_list_ref(const PodList *list);
 const PodList *pod_list_unref(const PodList *list); /* takes NULL, returns NULL */
 
 /* In an arena, uncounted, pods borrowed: @list (which may be NULL) and @pod; @list less the pod
- * @uid. An empty list is NULL, so failure is told by the return value: 0, or -ENOMEM. */
+ * @uid. An empty list is NULL. 0, or -ENOMEM. */
 int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret);
 int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret);

@@ -1,8 +1,8 @@
 /*
- * What delta-write.c wrote, as a list of steps; and these steps, applied to a store.
+ * Reads the steps that delta-write.c wrote, and applies them to a store.
  *
  * A store gives a new node the lowest free row. Where a node had a higher one, rows below are held
- * by nodes that nobody sees, and that are gone before anything is published.
+ * by placeholder nodes, which are removed before anything is published.
  */
 
 #include <errno.h>
@@ -175,7 +175,7 @@ bool delta_read(Delta *delta, JsonReader *reader, Arena *arena, Str key) {
 
 /* --- a dump ------------------------------------------------------------------------------ */
 
-/* What an object says it is; it is read twice. */
+/* The kind of an object, which is read twice. */
 static Str kind_of(Str object, Arena *arena) {
     Str kind = STR_NULL;
     JsonReader reader;
@@ -327,7 +327,7 @@ static Str holder_name(uint32_t row, char text[static HOLDER_MAX]) {
     return str_from_c(text);
 }
 
-/* What a store says, in our dictionary. */
+/* A result of the store as one of delta_apply(). */
 static int outcome(int r) {
     if (r < 0)
         return r;

@@ -1,10 +1,10 @@
 /*
- * What has to happen to a store that shows the one snapshot, so that it shows the other: first all
- * that goes, then nodes by row, then pods in the order of their rows.
+ * The steps that turn a store which shows one snapshot into one that shows the other: first
+ * removals, then nodes by row, then pods in the order of their rows.
  *
  * Pods of a row: the store takes one out where it stands, puts another in its place if it has the
- * same name, and adds new ones at the end. So one walk over both lists says what to do: what is not
- * next in the new list goes, and what is left of the new list comes.
+ * same name, and adds new ones at the end. So one walk over both lists finds the steps: pods that
+ * are not next in the new list are removed, the rest of the new list is added.
  */
 
 #include <errno.h>
@@ -155,7 +155,7 @@ static void compare_nominated(DeltaWrite *write) {
             add_pod(write, write->after->nominated[i], STR_NULL);
 }
 
-/* Assumed to be on a node that nobody knows: on no row. */
+/* Assumed to be on an unknown node: on no row. */
 static bool is_homeless(const NodeTable *table, const Pod *pod) {
     return table_find(table, pod->node_name) == table->n_rows;
 }

@@ -4,7 +4,7 @@
  * Delta: how one snapshot became another, as text, and back.
  *
  * Snapshots of one store share every chunk that nothing happened to; only chunks that are not the
- * same are looked at. What is written are members of a JSON object:
+ * same are looked at. Written are members of a JSON object:
  *
  *   "forgotten":    ["UID", …]              assumed pods that are not any more
  *   "removedPods":  [["NAMESPACE","NAME"], …]
@@ -84,7 +84,7 @@ typedef struct Delta {
  * and nothing consumed, if it is not. Errors are the reader's. */
 bool delta_read(Delta *delta, JsonReader *reader, Arena *arena, Str key);
 
-/* A dump: a List of Node and Pod objects, others are passed over. Added to nodes and pods. */
+/* A dump: a List of Node and Pod objects, others are skipped. Added to nodes and pods. */
 void delta_read_list(Delta *delta, JsonReader *reader, Arena *arena);
 
 enum {

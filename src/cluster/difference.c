@@ -1,3 +1,5 @@
+/* How two snapshots differ, field by field, for people. */
+
 #include "cluster/difference.h"
 
 #include "base/num.h"
@@ -6,7 +8,7 @@
 #include "cluster/inventory.h"
 #include "model/time.h"
 
-/* What a field holds on one side. */
+/* The value of a field on one side. */
 typedef struct FieldValue {
     enum {
         VALUE_ABSENT,

@@ -5,9 +5,8 @@
  *
  * "Here" is the one berth works with, "there" one that was read afresh. Every field that is
  * kept counts, but for resourceVersion, which changes without any of them, and for
- * tolerations of pods, which running ones do not keep. What nodes are asked for is compared
- * as well: it is counted while events come in, so a wrong sum shows even where all objects
- * are the same.
+ * tolerations of pods, which running ones do not keep. Sums of requests are compared as well: they
+ * are counted while events come in, so a wrong sum shows even where all objects are the same.
  *
  *     node n7: label zone is "a" here, "b" there
  *     node n8: only there

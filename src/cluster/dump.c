@@ -1,3 +1,5 @@
+/* Writes a snapshot as a List that --cluster reads. */
+
 #include "cluster/dump.h"
 
 #include <errno.h>

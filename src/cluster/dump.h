@@ -32,7 +32,7 @@ typedef struct DumpSink {
 } DumpSink;
 
 /* Needs memory for a list of the pods and for the longest object, not for the text. 0;
- * -ENOMEM; -EFBIG over DUMP_OBJECT_MAX; or what the sink said. */
+ * -ENOMEM; -EFBIG over DUMP_OBJECT_MAX; or the error of the sink. */
 int dump_write(const Snapshot *snapshot, DumpSink sink);
 
 /* The same with every object as @mask (NULL: none) shows it; in the order of the real names. */

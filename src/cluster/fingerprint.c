@@ -1,5 +1,5 @@
 /*
- * Each node becomes a text that says where each part of it ends, the text a digest; the digests of
+ * Each node becomes a text with the length of each part, the text a digest; the digests of
  * all nodes are added up, so that their order does not matter. (Not XOR: a node twice would be
  * none.) The same is done with the amounts of one node, whose columns have an order of their own.
  */
@@ -54,8 +54,8 @@ static void append_taints(Buf *out, const Taints *taints) {
     }
 }
 
-/* What the node offers, and how much of that is asked for. Columns of what it does not offer are
- * there because another node does, or did. */
+/* The resources that the node offers, and how much of them is requested. Other columns are there
+ * because another node offers them, or did. */
 static Digest digest_amounts(const NodeTable *table, uint32_t row, const Digest *names) {
     Digest sum = DIGEST_NONE;
 

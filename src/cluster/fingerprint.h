@@ -5,8 +5,8 @@
  *
  * Two berths that know the same of the same cluster have the same fingerprint, whatever the order
  * in which they learned it: rows, columns and numbers are not part of it, nodes and amounts are.
- * What decisions go by most is in it: of each node its name, labels, taints, whether it is ready
- * and cordoned, how many pods it has, what it offers and what they ask for. While pods come and go
+ * It covers what decisions mostly use: of each node its name, labels, taints, whether it is ready
+ * and cordoned, how many pods it has, what it offers and what they request. While pods come and go
  * two replicas differ for a moment.
  */
 

@@ -1,3 +1,5 @@
+/* Nodes and pods of a table, sorted. */
+
 #include "cluster/inventory.h"
 
 #include <assert.h>

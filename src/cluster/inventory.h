@@ -3,8 +3,8 @@
 /*
  * Inventory: what is in a table, in an order that does not depend on how it came there.
  *
- * NodeRows and lists of pods keep the order in which things happened; two clusters that
- * are the same are told to be so, and written the same, only once they are sorted.
+ * NodeRows and lists of pods keep the order in which things happened; two equal clusters compare
+ * equal, and are written alike, only once they are sorted.
  */
 
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 typedef struct InventoryPod {
     const Pod *pod;
-    Str node; /* where it counts, whatever the pod says itself; empty: promised only */
+    Str node; /* where it counts, which need not be its nodeName; empty: nominated only */
 } InventoryPod;
 
 typedef struct Inventory {

@@ -15,7 +15,7 @@
 #include "base/num.h"
 #include "cluster/placements.h"
 
-/* What all chunks are made of. */
+/* The input of all chunks. */
 typedef struct LoadBuild {
     const LoadsInput *input;
     const NodeTable *table;
@@ -34,8 +34,7 @@ static int64_t load_earlier(int64_t a, int64_t b) {
 /* "2026-01-02T03:04:05" */
 #define LOCAL_LEN 19u
 
-/* Its digits as if they were of UTC. What follows may be left out, but must be right if it is
- * there. */
+/* Its digits as if they were of UTC. The rest may be left out, but must be valid if it is there. */
 static bool read_local(Str text, int64_t *ret_sec, uint32_t *ret_nanos) {
     char local[LOCAL_LEN + 1];
 
@@ -123,7 +122,7 @@ static void set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t u
         chunk->until_nsec = until_nsec;
 }
 
-/* Whoever may read a chunk may share it: counting is not a change. */
+/* A reader may share a chunk: counting is not a change. */
 static Ref *counted(const LoadChunk *chunk) {
     return (Ref *)(uintptr_t)&chunk->ref;
 }
@@ -300,7 +299,7 @@ static int64_t read_measured(ChunkBuild *chunk, size_t i) {
 
 /* --- a gauge of a chunk ------------------------------------------------------------------ */
 
-/* Until when it holds: what a pod's workload uses may grow too old too. */
+/* Until when it holds: the use of a pod's workload may expire too. */
 static int64_t add_placements(ChunkBuild *chunk, size_t i) {
     const LoadsInput *input = chunk->build->input;
     const Placements *placements = &chunk->build->placements[i];
@@ -379,7 +378,7 @@ static void load_chunk_fill(
  * no step. */
 #define CLOCK_STEP_NSEC (INT64_C(1000) * 1000 * 1000)
 
-/* What is known of workloads by gauge @i; NULL: nothing, or it is too old. */
+/* What workloads use by gauge @i; NULL: nothing is known, or it has expired. */
 static const Measurement *workloads_of(const LoadsInput *input, size_t i) {
     const Measurement *measurement = measurements_at(input->measurements, i);
 
@@ -437,7 +436,7 @@ static int find_placements(LoadBuild *build, Arena *arena) {
     return 0;
 }
 
-/* Which gauges know what workloads use. That can grow too old too, without any row. */
+/* Which gauges know what workloads use. That can expire too, without any row. */
 static int find_workloads(const LoadsInput *input, Arena *arena, Loads *ret) {
     ret->workloads = ARENA_ARRAY(arena, const Measurement *, input->n_gauges);
     if (!ret->workloads)

@@ -5,8 +5,8 @@
  *
  * A chunk of loads for each chunk of the table. Made of the last measurements, of the nodes'
  * annotations and of the pods that were placed a moment ago (model/gauge.h: placements), for one
- * moment: what is older than its gauge allows is absent. Where neither the chunk nor the
- * measurements have changed and nothing has grown too old meanwhile, chunks are shared with the
+ * moment: a value older than its gauge allows is absent. Where neither the chunk nor the
+ * measurements have changed and nothing has expired meanwhile, chunks are shared with the
  * loads before.
  *
  * Pure functions: time is an argument. Threads: read from any.
@@ -99,7 +99,7 @@ static inline double loads_value(const Loads *loads, size_t gauge, LoadKind kind
 /* When it was measured; 0: absent. */
 int64_t loads_time(const Loads *loads, size_t gauge, uint32_t row);
 
-/* What the pods of a workload use; NaN: not known. @loads may be NULL. */
+/* The use of the pods of a workload; NaN: not known. @loads may be NULL. */
 double loads_workload(const Loads *loads, size_t gauge, Str key);
 
 /* How many rows have a value, of how many nodes: for figures. */

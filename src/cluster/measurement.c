@@ -1,3 +1,5 @@
+/* The values of one gauge by row and by workload, and the last of each gauge. */
+
 #include "cluster/measurement.h"
 
 #include <assert.h>
@@ -8,7 +10,7 @@
 /* Numbers and lags of 50,000 nodes, and a million workloads of names as long as may be. */
 #define MEASUREMENT_BUDGET ((size_t)1024 * 1024 * 1024)
 
-/* Names of a request's own table are its arena's, and nobody counts them. */
+/* Names of a request's own table are its arena's, and not counted. */
 static NodeNames *take_names(NodeNames *names) {
     return names->arena ? names_ref(names) : names;
 }

@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * Measurement: what one look at a source said of a gauge.
+ * Measurement: the values of one gauge from one poll of its source.
  *
- * Numbers by row of the table as it was then, and by workload for gauges of pods. Made by whoever
- * asked (src/load, a file, a test), immutable and refcounted once it is handed over.
+ * Numbers by row of the table as it was then, and by workload for gauges of pods. Made by src/load,
+ * from a file, or by a test; immutable and refcounted once it is handed over.
  *
  * Measurements: the last measurement of each gauge of a program, in the program's order.
  *
@@ -26,7 +26,7 @@ typedef struct Measurement {
     Arena *arena;        /* of its own: all below */
     NodeNames *names;    /* which row is which node: a reference */
     int64_t at_nsec;     /* since 1970, by our clock: when it was asked for */
-    int64_t uptime_nsec; /* the same, monotonic: what age is told by */
+    int64_t uptime_nsec; /* the same, monotonic: for its age */
     double *values;      /* by row of @names; NaN: none. Never infinite */
     int64_t *lags_nsec;  /* by row: how much older than @at_nsec it is; NULL: none is older */
     Map workloads;       /* "NAMESPACE/KIND/NAME" to a place in ... */
@@ -34,9 +34,8 @@ typedef struct Measurement {
     size_t n_workloads;
 } Measurement;
 
-/* Every value NaN. Of a snapshot's @names a reference is taken; others must live longer. Whoever
- * makes it fills values and calls the two below before anybody else sees it. NULL when out of
- * memory. */
+/* Every value NaN. Of a snapshot's @names a reference is taken; others must live longer. The caller
+ * fills values and calls the two below before it is shared. NULL when out of memory. */
 Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) MUST_CHECK;
 
 /* The value of row @row, @lag_nsec older than the measurement; what is not finite is none. 0 or
@@ -63,7 +62,7 @@ uint32_t measurement_row(
 
 typedef struct Measurements {
     Ref ref;
-    uint64_t owner; /* whose gauges these are: told by who asked for them */
+    uint64_t owner; /* whose gauges these are, as poller_follow() was given it */
     size_t n;
     Measurement *items[]; /* references; NULL: none yet */
 } Measurements;

@@ -184,7 +184,7 @@ static void set_since(NodeNames *names, const NodeNames *before) {
             had_row(before, row, names->names[row]) ? before->since[row] : names->version;
 }
 
-/* What followed a node last time, where both are still there; else the next row that is
+/* The node that followed last time, where both are still there; else the next row that is
  * taken: until a request has shown its order, the cluster's own is the best hint. The
  * unknown node has no literal, so nothing ever matches it. */
 static void set_followers(NodeNames *names, const NodeNames *before) {
@@ -253,7 +253,7 @@ void names_learn(const NodeNames *names, const uint32_t *rows, size_t n) {
     if (!is_worth_it(before, made->n - (before ? before->n : 0)) ||
         !atomic_compare_exchange_strong_explicit(
             names->sequence, &before, made, memory_order_acq_rel, memory_order_acquire))
-        free(made); /* one node that came many times; or somebody else has learnt meanwhile */
+        free(made); /* one node that came many times; or another thread has learnt meanwhile */
 }
 
 static void free_sequences(NameSequence *sequence) {

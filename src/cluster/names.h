@@ -7,8 +7,8 @@
  * exists; the row of a node that is gone is empty until another one takes it.
  *
  * Hints: kube-scheduler sends nodes in much the same order every time, so the name that followed
- * last time mostly follows again. A wrong hint costs time, never correctness. What hints got right
- * in a long request becomes a sequence, which is faster still.
+ * last time mostly follows again. A wrong hint costs time, never correctness. Names that hints got
+ * right in a long request become a sequence, which is faster still.
  *
  * Threads: reference and read from any; followers and sequences are written by any.
  */
@@ -34,7 +34,7 @@
 #define SEQUENCE_NOWHERE UINT32_MAX
 
 typedef struct NameSequence {
-    struct NameSequence *earlier; /* what it was made of; somebody may still read it; or NULL */
+    struct NameSequence *earlier; /* what it was made of; may still be read; or NULL */
     size_t n;
     const char *text;       /* each name as a JSON string behind a comma: ,"a","b" */
     const uint32_t *at;     /* by place: where its comma stands; the last is the end */
@@ -50,10 +50,10 @@ typedef struct NameHint {
 
 typedef struct NodeNames {
     Ref ref;
-    Arena *arena;     /* of its own; NULL: it lives in somebody else's, uncounted */
+    Arena *arena;     /* of its own; NULL: it lives in the caller's, uncounted */
     size_t n_rows;    /* rows are below this; the unknown node is row n_rows */
     size_t n_nodes;   /* rows that are taken */
-    const Str *names; /* by row; empty: nobody's */
+    const Str *names; /* by row; empty: a free row */
     uint64_t *since;  /* by row: the version in which this name got it */
     uint64_t version; /* grows with every change of the set */
     NameHint *hints;  /* by row, the unknown node included; NULL in a request's own table */
@@ -74,7 +74,7 @@ NodeNames *names_ref(NodeNames *names);
 NodeNames *names_unref(NodeNames *names); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(NodeNames *, names_unref)
 
-/* What requests are to be compared with, or NULL. Lives as long as @names. */
+/* The text to compare requests with, or NULL. Lives as long as @names. */
 static inline const NameSequence *names_sequence(const NodeNames *names) {
     return names->sequence ? atomic_load_explicit(names->sequence, memory_order_acquire) : NULL;
 }

@@ -1,3 +1,5 @@
+/* Nodes, the pods on them and their rows, while they change. */
+
 #include "cluster/node-rows.h"
 
 #include <assert.h>

@@ -4,14 +4,14 @@
  * NodeRows: nodes and the pods on them while they change.
  *
  * A NodeEntry is a node's name with what is known of it: the node, if there is one, and the
- * pods that say they run there. Events of nodes and pods come in any order, so pods may
+ * pods with its name as their node. Events of nodes and pods come in any order, so pods may
  * be at a entry before its node is known, and stay when it is gone. A entry with a node
  * has a row; a entry with neither node nor pods is gone.
  *
  * Which rows differ from the last snapshot is kept with them; cluster/snapshot-build.h makes
  * the next one of it.
  *
- * What may fail comes first: make room, then change. Not thread safe.
+ * Steps that may fail come first: make room, then change. Not thread safe.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@
 
 typedef struct NodeEntry {
     Str name;
-    const Node *node; /* a reference; NULL: nobody has told of it (yet) */
+    const Node *node; /* a reference; NULL: not known (yet) */
     uint32_t row;     /* while it has a node */
     uint32_t n_pods;
     uint32_t n_promised;   /* rooms for pods, or the node, that are about to come */
@@ -64,7 +64,7 @@ void rows_withdraw(NodeRows *rows, Str name);
 /* Room for @n_more rows. 0, or -ENOMEM. */
 int rows_reserve(NodeRows *rows, size_t n_more) MUST_CHECK;
 
-/* At the entry @pod says it runs, where there is room. */
+/* At the entry of the pod's node, where there is room. */
 void rows_add_pod(NodeRows *rows, const Pod *pod);
 void rows_remove_pod(NodeRows *rows, const Pod *pod);
 void rows_replace_pod(NodeRows *rows, const Pod *old, const Pod *pod); /* at the same entry */

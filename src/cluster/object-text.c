@@ -1,3 +1,5 @@
+/* Writes nodes and pods as the JSON that the decoders read. */
+
 #include "cluster/object-text.h"
 
 #include <stdlib.h>
@@ -14,7 +16,7 @@ static void write_field(JsonWriter *writer, Str key, Str value) {
     json_write_string(writer, value);
 }
 
-/* What is printed between these needs no escapes. */
+/* Text between these needs no escapes. */
 static Buf *begin_text(JsonWriter *writer, Str key) {
     json_write_key(writer, key);
     json_write_raw(writer, STR("\""));
@@ -113,7 +115,7 @@ static void write_condition(JsonWriter *writer, Str type, Str status) {
     json_write_end_object(writer);
 }
 
-/* Whether the conditions that are kept say that the node is ready: not if that one is over the
+/* Whether the node is ready by the conditions that are kept: not if that one is over the
  * ceiling, and readiness is all that is left of it. */
 static bool conditions_say_ready(const Node *node) {
     bool is_ready = false;

@@ -3,9 +3,9 @@
 /*
  * ObjectText: a node or a pod as the JSON that node_decode() and pod_decode() read.
  *
- * What is kept is written, and nothing made up but for the stand-ins that cluster/dump.h names. A
- * pod with details has its containers' names and images; what it asks for stands with the first of
- * them, all together, and if it has none, as overhead.
+ * Writes the kept fields, and the stand-ins that cluster/dump.h names. A
+ * pod with details has its containers' names and images; its requests stand with the first of them,
+ * all together, and if it has none, as overhead.
  */
 
 #include "base/str.h"
@@ -13,7 +13,7 @@
 #include "model/pod.h"
 #include "json/write.h"
 
-/* What objects are to be written as: for who hands a cluster to a stranger. Results live until the
+/* Replaces objects while they are written, to anonymize a cluster. Results live until the
  * next call of the same function at least; NULL (a NULL pointer): out of memory. */
 typedef struct ObjectMask {
     void *context;
@@ -24,5 +24,5 @@ typedef struct ObjectMask {
 
 void object_write_node(JsonWriter *writer, const Node *node);
 
-/* @node: where it counts, whatever the pod says itself; empty: nowhere. */
+/* @node: where it counts, which need not be its nodeName; empty: nowhere. */
 void object_write_pod(JsonWriter *writer, const Pod *pod, Str node);

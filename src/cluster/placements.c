@@ -1,3 +1,5 @@
+/* Adds pods that were just bound to a measured value. */
+
 #include "cluster/placements.h"
 
 #include <math.h>
@@ -50,7 +52,7 @@ static bool is_shown(const Gauge *gauge, const Pod *pod) {
     return gauge->n_namespaces == 0;
 }
 
-/* NaN: nobody knows. */
+/* NaN: not known. */
 static double use_of_workload(const Measurement *by, const Pod *pod) {
     char text[WORKLOAD_TEXT_MAX];
     WorkloadName workload;
@@ -85,7 +87,7 @@ static double use_of(const Placements *placements, const Pod *pod) {
     return use > 0 ? use : 0;
 }
 
-/* What one of the gauge's units is, in cores, bytes, units; 0: there is none. */
+/* One of the gauge's units, in cores, bytes, units; 0: there is none. */
 static double unit_of(const Placements *placements, const NodeChunk *chunk, size_t slot) {
     const GaugePlacements *how = &placements->gauge->placements;
     double allocatable = 0;

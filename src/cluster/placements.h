@@ -24,7 +24,7 @@ typedef struct Placements {
 bool placements_are_there(
     const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec);
 
-/* What they add, in the gauge's unit; 0 where that is a part of the node, and the node offers none
+/* Their sum, in the gauge's unit; 0 where that is a part of the node, and the node offers none
  * of the resource. */
 double placements_sum(
     const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec);

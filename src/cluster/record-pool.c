@@ -1,3 +1,5 @@
+/* Parts that records share, each content once. */
+
 #include "cluster/record-pool.h"
 
 #include <stdlib.h>
@@ -40,7 +42,7 @@ static void part_drop(SharedPart *part) {
     free(part);
 }
 
-/* What was handed out is the part's content: the part lies right before it. */
+/* Callers have the part's content: the part lies right before it. */
 static SharedPart *part_of(const void *bytes) {
     return (SharedPart *)((uintptr_t)bytes - offsetof(SharedPart, bytes));
 }
@@ -129,7 +131,7 @@ void block_drop(void *block) {
         part_drop(part_of(block));
 }
 
-/* Nobody but the pool holds it; and the pool alone could hand it out again. */
+/* Only the pool holds it, and only the pool could hand it out again. */
 static bool is_unused(const SharedPart *part) {
     return atomic_load_explicit(&part->ref.count, memory_order_relaxed) == 1;
 }

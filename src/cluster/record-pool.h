@@ -28,7 +28,7 @@ RecordPool *record_pool_free(
     RecordPool *pool); /* parts live on with their takers. Takes NULL, returns NULL */
 DEFINE_CLEANUP(RecordPool *, record_pool_free)
 
-/* Frees the parts that nobody else holds any more. Costs a walk over all parts: for when
+/* Frees the parts that only the pool holds. Costs a walk over all parts: for when
  * many have come since the last time. Returns how many were freed. */
 size_t record_pool_sweep(RecordPool *pool);
 size_t record_pool_size(const RecordPool *pool); /* parts in it */

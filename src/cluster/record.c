@@ -1,3 +1,5 @@
+/* Immutable, refcounted copies of nodes and pods. */
+
 #include "cluster/record.h"
 
 #include <stddef.h>
@@ -12,7 +14,7 @@ typedef struct NodeRecord {
     Node node;
 } NodeRecord;
 
-/* What the pods of one template have in common. The arrays follow, in the order of their
+/* The fields that pods of one template share. The arrays follow, in the order of their
  * counts; a Pod points into them. */
 typedef struct PodShape {
     Str namespace;

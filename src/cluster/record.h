@@ -35,8 +35,8 @@ const Pod *pod_record_unref(const Pod *pod); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(const Node *, node_record_unref)
 DEFINE_CLEANUP(const Pod *, pod_record_unref)
 
-/* Whether the two say the same: all that is kept, but for resourceVersion, which every
- * heartbeat changes. An event that changes nothing must not cost a snapshot. What no rule
- * reads (annotations, images, conditions but Ready, times) counts too: a snapshot shows it. */
+/* Whether all kept fields are equal, but for resourceVersion, which every heartbeat changes. An
+ * event that changes nothing must not cost a snapshot. Fields that no rule reads (annotations,
+ * images, conditions but Ready, times) counts too: a snapshot shows it. */
 bool node_record_equal(const Node *a, const Node *b);
 bool pod_record_equal(const Pod *a, const Pod *b);

@@ -28,7 +28,7 @@ static void build_done(SnapshotBuild *build) {
     arena_free(build->arena);
 }
 
-/* The entry of a row, or NULL: nobody's, or not a row any more. */
+/* The entry of a row, or NULL: a free row, or none any more. */
 static const NodeEntry *entry_at(const SnapshotBuild *build, size_t row) {
     return row < build->rows->n_rows ? build->rows->by_row[row] : NULL;
 }
@@ -65,10 +65,10 @@ static int list_pods(const NodeEntry *entry, const PodList **ret) {
     return *ret || entry->n_pods == 0 ? 0 : -ENOMEM;
 }
 
-/* What follows from the node (NULL: none) and the pods of a slot. */
+/* The columns that follow from the node (NULL: none) and the pods of a slot. */
 static void write_columns(const SnapshotBuild *build, NodeChunk *chunk, size_t slot) {
-    static const Node nobody;
-    const Node *node = chunk->nodes[slot] ? chunk->nodes[slot] : &nobody;
+    static const Node none;
+    const Node *node = chunk->nodes[slot] ? chunk->nodes[slot] : &none;
 
     chunk->is_ready[slot] = node->is_ready;
     chunk->is_unschedulable[slot] = node->is_unschedulable;
@@ -174,7 +174,7 @@ static int make_chunks(SnapshotBuild *build) {
     return r;
 }
 
-/* --- taint sets that nobody has any more ------------------------------------------- */
+/* --- unused taint sets -------------------------------------------------------------- */
 
 /* New numbers by old ones for the sets that rows have, 0 for the others: their count. */
 static size_t renumber(const SnapshotBuild *build, uint32_t *numbers) {

@@ -1,3 +1,5 @@
+/* The immutable cluster that one request reads. */
+
 #include "cluster/snapshot.h"
 
 #include <errno.h>

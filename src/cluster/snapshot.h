@@ -30,7 +30,7 @@ const NodeTable *snapshot_table(const Snapshot *snapshot);
 /* --- for the store -------------------------------------------------------------- */
 
 /* Takes the references that @table's names and chunks, and @dictionary, stand for, also on
- * failure. Resources and taint sets are those of @dictionary, whatever @table says; the other
+ * failure. Resources and taint sets are those of @dictionary, not of @table; the other
  * arrays are copied, nominated and assumed pods (records) referenced; there are no loads. 0, or
  * -ENOMEM. */
 int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snapshot **ret);

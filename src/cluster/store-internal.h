@@ -69,7 +69,7 @@ static inline bool pod_is_same(const Pod *a, const Pod *b) {
     return str_eq(a->uid, b->uid);
 }
 
-/* A reference to @known (which may be NULL) when it says all that is kept of @pod; else a new
+/* A reference to @known (which may be NULL) when it equals what is kept of @pod; else a new
  * record. NULL when out of memory. */
 const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) MUST_CHECK;
 
@@ -103,5 +103,5 @@ void store_end_pod(Store *store, const Pod *old, const Pod *pod);
 
 void store_unstage(Store *store); /* forgets lists that have not ended */
 
-/* Frees parts of the pool that nobody uses any more, if there may be many. */
+/* Frees unused parts of the pool, if there may be many. */
 void store_sweep(Store *store);

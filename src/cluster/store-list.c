@@ -1,5 +1,6 @@
 /*
- * Relists: what a list says is staged beside what is there, and at its end takes its place.
+ * Lists: objects are staged beside those that are there, and take their place at the end of the
+ * list.
  */
 
 #include <assert.h>
@@ -77,7 +78,7 @@ static void staged_list_compact(
     staged->n = n;
 }
 
-/* --- what a list says so far --------------------------------------------------------- */
+/* --- the list so far ----------------------------------------------------------------- */
 
 static void unstage_nodes(Store *store, bool is_open) {
     for (size_t i = 0; i < store->staged_nodes.n; i++)

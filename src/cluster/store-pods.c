@@ -18,7 +18,7 @@ bool pods_match(const void *item, const void *key) {
     return str_eq(pod->name, wanted->name) && str_eq(pod->namespace, wanted->namespace);
 }
 
-/* Both under the process's secret: whoever chooses names cannot make them collide. */
+/* Both hashes are keyed: chosen names cannot be made to collide. */
 uint64_t pods_hash(const Pod *pod) {
     return hash_str(pod->namespace) * UINT64_C(0x9E3779B97F4A7C15) + hash_str(pod->name);
 }
@@ -55,7 +55,7 @@ const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) {
 }
 
 /* Nominated pods are shown while their node is known and they do not count yet. A change of
- * nodes is a change of rows; one of the assumed is not, when nobody knows the node. */
+ * nodes is a change of rows; one of assumed pods is not, when the node is unknown. */
 void store_touch_nominated(Store *store) {
     if (store->nominated.n_used > 0)
         store->has_nominated_changed = true;

@@ -1,3 +1,5 @@
+/* The cluster while it changes: events, assumed pods, publishing. */
+
 #include "cluster/store-internal.h"
 
 #include <errno.h>

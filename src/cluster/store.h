@@ -14,7 +14,7 @@
  *
  * A relist is staged: store_list_begin(), any number of objects, store_list_end().
  * Until the end nothing of it is to be seen; then objects that it did not name are
- * gone, all at once. Objects that say nothing new share the record that is there, so
+ * gone, all at once. Unchanged objects share the record that is there, so
  * that staged a whole cluster takes little memory. (By content, not resourceVersion:
  * heartbeats change that one all the time. A record keeps the resourceVersion with which
  * its content came.)
@@ -47,7 +47,7 @@ Store *store_new(void);          /* NULL when out of memory */
 Store *store_free(Store *store); /* snapshots live on. Takes NULL */
 DEFINE_CLEANUP(Store *, store_free)
 
-/* What came of applying something. Negative: -ENOMEM, and nothing has changed. */
+/* Results of applying something. Negative: -ENOMEM, and nothing has changed. */
 enum {
     _STORE_OK,
     STORE_BOUND, /* pods: it was not known to have a node before, and now has one (which may
@@ -55,12 +55,12 @@ enum {
     STORE_FULL,  /* over a ceiling: not taken */
 };
 
-/* Adds, or replaces the one of the same name. The object may be gone afterwards. Nodes
- * without a name are passed over. */
+/* Adds, or replaces the one of the same name. The object may be gone afterwards. Nodes without a
+ * name are skipped. */
 int store_apply_node(Store *store, const Node *node);
 int store_apply_pod(Store *store, const Pod *pod);
 
-/* Unknown ones are passed over. A pod of another UID than @uid stays (an old event about
+/* Unknown ones are skipped. A pod of another UID than @uid stays (an old event about
  * a pod that has been made anew); @uid empty: any. */
 void store_remove_node(Store *store, Str name);
 void store_remove_pod(Store *store, Str namespace, Str name, Str uid);
@@ -77,11 +77,10 @@ int store_list_node(Store *store, const Node *node);
 int store_list_pod(Store *store, const Pod *pod);
 int store_list_end(Store *store, StoreKind kind); /* 0, or -ENOMEM: nothing changed, still staged */
 
-/* Counts @pod on @node, whatever the pod itself says, until @until_nsec; its scheduled_at says
- * since when. Replaces an entry of the same UID. Nothing to do when the watch shows it there
- * already. */
+/* Counts @pod on @node until @until_nsec, whatever its own node is; its scheduled_at is since when.
+ * Replaces an entry of the same UID. Nothing to do when the watch shows it there already. */
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
-void store_forget(Store *store, Str uid); /* unknown UIDs are passed over */
+void store_forget(Store *store, Str uid); /* unknown UIDs are skipped */
 
 /* The pod as it is assumed, its node_name where, and until when; NULL when it is not. Borrowed
  * until the store changes. */
@@ -95,7 +94,7 @@ const Node *store_find_node(const Store *store, Str name);
 const Pod *store_find_pod(const Store *store, Str namespace, Str name);
 
 /* A snapshot of everything applied so far; the same as last time (one more reference)
- * when nothing that anybody can see has changed. The caller unrefs it. 0, or -ENOMEM. */
+ * when nothing visible has changed. The caller unrefs it. 0, or -ENOMEM. */
 int store_publish(Store *store, Snapshot **ret);
 bool store_is_dirty(const Store *store); /* store_publish() would make a new one */
 

@@ -170,8 +170,7 @@ static int list_offers(
 }
 
 /* Looks at every row, so it must be rare: only while there are, or were, too many names.
- * Columns that somebody still offers stay, in their order; what nobody offers any more makes
- * room for others. */
+ * Columns that a node still offers stay, in their order; the others make room. */
 int table_dictionary_builder_choose_columns(TableDictionaryBuilder *builder, const NodeRows *rows) {
     OfferedNames *offers = ARENA_NEW(builder->arena, OfferedNames);
     Str *columns = ARENA_ARRAY(builder->arena, Str, TABLE_RESOURCES_MAX);

@@ -1,3 +1,5 @@
+/* Tables in an arena: of a request's own nodes, and with pods added or removed. */
+
 #include "cluster/table.h"
 
 #include <errno.h>
@@ -26,7 +28,7 @@ typedef struct TableBuild {
 
 /* The column of @name, made if it is new. @position is its place in the object's list:
  * nodes of one cluster list their resources in the same order, so the column is mostly
- * that of the object before. What is over the ceiling gets none. */
+ * that of the object before. Names over the ceiling get none. */
 static int add_resource(TableBuild *build, Str name, size_t position) {
     size_t *guess = &build->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
     Str *added;

@@ -7,10 +7,10 @@
  * at a time (cluster/chunk.h), so that a rule over 5,000 nodes is a loop over
  * arrays. A table does not change once it is built.
  *
- * Row n_rows is the node nobody knows: it has a place in the last chunk, no labels,
+ * Row n_rows is the unknown node: it has a place in the last chunk, no labels,
  * is not ready and offers nothing, so that rules can run over it like over any other
  * and the caller decides what it means. A row below it may be empty (its node is
- * gone); nobody asks for it by name.
+ * gone); no name leads to it.
  *
  * The table of a whole cluster belongs to a Snapshot; a request that carries its own
  * Node objects, or that must see the cluster a little different from how it is (as if
@@ -61,8 +61,8 @@ typedef struct NodeTable {
     const Pod *const *assumed;
     size_t n_assumed;
 
-    /* What was measured of these rows; NULL: nothing. A snapshot's table has none: it is a view
-     * that brings the two together. */
+    /* Measured values of these rows; NULL: none. A snapshot's table has none: a view brings the two
+     * together. */
     const Loads *loads;
 } NodeTable;
 
@@ -104,7 +104,7 @@ size_t table_find_resource(const NodeTable *table, Str name);
  * as @arena. 0, or -ENOMEM when the arena's budget is used up. */
 int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret);
 
-/* What runs on @from's nodes is taken over for those of @into, a table of table_build(),
+/* Takes the pods of @from's nodes over for those of @into, a table of table_build(),
  * that have the same name: a scheduler that sends whole Node objects does not send
  * their pods. 0, or -ENOMEM. */
 int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena);
@@ -113,7 +113,7 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena);
 typedef struct PodChange {
     uint32_t row;
     const Pod *add; /* NULL: @remove it is */
-    Str remove;     /* a UID; unknown ones are passed over */
+    Str remove;     /* a UID; unknown ones are skipped */
 } PodChange;
 
 /* @table as it would be with @changes. Chunks without a change stay the same chunks.

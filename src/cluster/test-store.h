@@ -1,6 +1,6 @@
 #pragma once
 
-/* A store and dictionary to say what happens to it, for tests. */
+/* A store and helpers that change it, for tests. */
 
 #include <stdio.h>
 

@@ -1,3 +1,6 @@
+/* Where a server is and with which credentials: from a kubeconfig, a service account, or settings.
+ */
+
 #include "kube/access.h"
 
 #include <errno.h>
@@ -37,7 +40,7 @@ static int out_of_memory(char *error) {
     return message_fail(-ENOMEM, error, "out of memory");
 }
 
-/* What is in files: all of it must be there, once. */
+/* Reads the files. Each must have been there once. */
 static int refresh_files(Access *access, bool force, bool *ret_changed, char *error) {
     Secret *secrets[] = {&access->config.ca,
         &access->config.client_cert,
@@ -264,7 +267,7 @@ static const char *parts_complaint(const AccessServer *server) {
         return "a user and a password file are needed, both or neither";
     if (server->user && (str_is_empty(user) || str_find(user, ':') != SIZE_MAX))
         return "the name of the user is empty, or has a ':' in it, which basic authentication "
-               "cannot say";
+               "cannot encode";
     if (!server->cert_file != !server->key_file)
         return "a client certificate and its key are needed, both or neither";
     if (server->ca_file && server->is_insecure)
@@ -344,7 +347,7 @@ int access_for_server(const AccessServer *server, Access **ret, char *error) {
     return 0;
 }
 
-/* --- what it says --- */
+/* --- its fields --- */
 
 const char *access_server(const Access *access) {
     return access->config.server;

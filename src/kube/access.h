@@ -4,14 +4,13 @@
  * Access: where a server is, mostly the API server, and who we are to it.
  *
  * From a kubeconfig file (its current context, or one by name), or from the service
- * account that Kubernetes mounts into every pod. What a kubeconfig says inline and
- * what it says by file are alike afterwards; relative paths are relative to the
- * file that names them. Or from parts, for servers of other kinds.
+ * account that Kubernetes mounts into every pod. Values that a kubeconfig has inline or in files
+ * are treated alike; relative paths are relative to the file that names them. Or from parts, for
+ * servers of other kinds.
  *
  * Credentials change while we run: mounted tokens are replaced every hour, plugins
- * hand out tokens for minutes. access_authorize() is asked before each request and
- * reads again what may have changed; access_reject() says that the server did not take
- * what it gave.
+ * hand out tokens for minutes. access_authorize() is called before each request and reads again
+ * what may have changed; access_reject() reports that the server rejected the credentials.
  *
  * Threads: one at a time.
  */
@@ -46,7 +45,7 @@ int access_from_kubeconfig(const char *path, const char *context, Access **ret, 
  * "" but in tests. */
 int access_in_cluster(const char *root, Access **ret, char *error);
 
-/* The first with a @kubeconfig, the second without: what commands and daemon are told. */
+/* The first with a @kubeconfig, the second without. */
 int access_find(const char *kubeconfig, const char *context, Access **ret, char *error);
 
 /* Why no connection is made to @address (a struct sockaddr of @len bytes), as the end of the
@@ -63,14 +62,14 @@ typedef struct AccessServer {
     const char *cert_file, *key_file;
     const char *server_name; /* for the certificate, if it is not the URL's host */
     bool is_insecure;        /* the certificate is not verified */
-    bool is_direct;          /* no proxy, whatever the environment says */
-    AddressRefusal *refusal; /* asked of every address before it is connected to */
+    bool is_direct;          /* no proxy, even if the environment names one */
+    AddressRefusal *refusal; /* called for every address before it is connected to */
     const Header *headers;
     size_t n_headers;
 } AccessServer;
 
-/* Everything is copied. Files need not be there yet: access_authorize() reads them, and says which
- * is missing until it is there; one that was read counts until a better one is. Unlike with a
+/* Everything is copied. Files need not be there yet: access_authorize() reads them, and reports
+ * which is missing until it is there; one that was read counts until a better one is. Unlike with a
  * kubeconfig, credentials are sent over plain http, too. 0; or -EINVAL or -ENOMEM with a message.
  */
 int access_for_server(const AccessServer *server, Access **ret, char *error);
@@ -84,7 +83,7 @@ const char *access_server(const Access *access);
 /* "context admin@prod of /home/a/.kube/config", "service account of this pod": for logs. */
 const char *access_origin(const Access *access);
 
-/* The certificate of the API server is not verified: to be said loudly. */
+/* The certificate of the API server is not verified: worth a warning. */
 bool access_is_insecure(const Access *access);
 
 /* What one request needs. All strings are borrowed until the next call on @access;

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * What API objects have in common: events of a watch, Status, metadata, pages of a list; the path
+ * API objects: events of a watch, Status, metadata, pages of a list; the path
  * of a pod and MicroTime.
  *
  * Only the fields named here are read and validated; the rest is skipped by its brackets.
@@ -25,7 +25,7 @@ typedef enum WatchEventType {
     EVENT_DELETED,
     EVENT_BOOKMARK,
     EVENT_ERROR,
-    EVENT_UNKNOWN, /* of a later version: to be passed over */
+    EVENT_UNKNOWN, /* of a later version: to be skipped */
 } WatchEventType;
 
 typedef struct WatchEvent {

@@ -1,3 +1,5 @@
+/* Delays between retries: full jitter, doubled ceilings, and a ration. */
+
 #include "kube/backoff.h"
 
 #include "base/nsec.h"
@@ -14,8 +16,8 @@ static int64_t ceiling_of(unsigned n_failures) {
     return (msec < BACKOFF_MOST_MSEC ? msec : BACKOFF_MOST_MSEC) * NSEC_PER_MSEC;
 }
 
-/* What the server asks for is the least; the jitter comes on top of it. */
-static int64_t asked_delay(int retry_after_sec) {
+/* The server's Retry-After is the least; the jitter comes on top of it. */
+static int64_t retry_after_delay(int retry_after_sec) {
     if (retry_after_sec <= 0)
         return 0;
     if (retry_after_sec > BACKOFF_RETRY_AFTER_MAX_SEC)
@@ -24,7 +26,7 @@ static int64_t asked_delay(int retry_after_sec) {
 }
 
 int64_t backoff_next(Backoff *backoff, int64_t now_nsec, int retry_after_sec) {
-    int64_t at = now_nsec + asked_delay(retry_after_sec) +
+    int64_t at = now_nsec + retry_after_delay(retry_after_sec) +
                  backoff_pick(backoff, 0, ceiling_of(backoff->n_failures));
     int64_t rationed = backoff->paid_nsec - (BACKOFF_BURST - 1) * NSEC_PER_SEC;
 

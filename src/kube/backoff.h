@@ -18,7 +18,7 @@
 #define BACKOFF_LEAST_MSEC 200          /* ceiling of the first delay */
 #define BACKOFF_MOST_MSEC 10000         /* no ceiling is above this */
 #define BACKOFF_BURST 5                 /* tries that need not wait for the ration */
-#define BACKOFF_RETRY_AFTER_MAX_SEC 300 /* a server that asks for more gets this */
+#define BACKOFF_RETRY_AFTER_MAX_SEC 300 /* the longest Retry-After that is honoured */
 
 typedef struct Backoff {
     Rng rng;
@@ -31,8 +31,8 @@ typedef struct Backoff {
 /* A number from @from to @to, both included. */
 int64_t backoff_pick(Backoff *backoff, int64_t from, int64_t to);
 
-/* Another try is needed: how long to wait from @now, in ns. @retry_after_sec is what the
- * server asked for, -1 when it did not. */
+/* Another try is needed: how long to wait from @now, in ns. @retry_after_sec is the server's
+ * Retry-After, -1: none. */
 int64_t backoff_next(Backoff *backoff, int64_t now_nsec, int retry_after_sec);
 
 /* It has worked: the next failure is the first one. */

@@ -1,3 +1,5 @@
+/* Whether this berth may bind: it holds the lease and has listed all pods since it took it. */
+
 #include "kube/bind-permit.h"
 
 #include <assert.h>
@@ -8,7 +10,7 @@
 #include "kube/binding.h"
 
 static_assert(LEASE_RENEW_SEC + BINDING_POST_SEC <= LEASE_DURATION_SEC,
-    "a Binding is over before somebody else may bind");
+    "a Binding is over before another berth may bind");
 
 struct BindPermit {
     BindPermitOptions options;
@@ -61,13 +63,14 @@ void bind_permit_explain(const BindPermit *permit, char *text, size_t size) {
     if (status.is_held)
         message_set(text,
             size,
-            "this berth has taken the lease %s/%s, and is still finding out what was bound before",
+            "this berth has taken the lease %s/%s, and is still listing the pods that were bound "
+            "before",
             options->namespace,
             options->name);
     else if (status.error[0] != '\0')
         message_set(text,
             size,
-            "the lease %s/%s, which says who binds, cannot be had: %s",
+            "cannot take the lease %s/%s, whose holder binds: %s",
             options->namespace,
             options->name,
             status.error);
@@ -82,7 +85,7 @@ void bind_permit_explain(const BindPermit *permit, char *text, size_t size) {
     else
         message_set(text,
             size,
-            "the lease %s/%s, which says who binds, has not been had in time",
+            "did not get the lease %s/%s, whose holder binds, in time",
             options->namespace,
             options->name);
 }

@@ -5,7 +5,7 @@
  *
  * It may while it holds the lease (kube/lease.h) and knows what those before it have bound. A
  * ledger is in memory, and a watch lags behind: after taking over, the last Bindings of the one
- * before may not have reached us. So whenever somebody else may have held the lease since we last
+ * before may not have reached us. So whenever another berth may have held the lease since we last
  * did, all pods are listed anew, from what is committed (no cached version will do), and nothing is
  * bound until that list is whole. The list is begun after our own write of the lease was committed;
  * who held it before has sent his last Binding before that:
@@ -15,9 +15,9 @@
  *     new holder                                                  list ── whole ── first Binding
  *
  * A Binding has BINDING_POST_SEC to be answered, which is what lies between LEASE_RENEW_SEC and
- * LEASE_DURATION_SEC; and right before it leaves it is looked at once more whether it may. What is
- * left is a Binding that the API server took from a berth which crashed or was cut off, and commits
- * only after the new holder's list: more than these five seconds later.
+ * LEASE_DURATION_SEC; and right before it leaves the permit is checked once more. The residual risk
+ * is a Binding that the API server took from a berth which crashed or was cut off, and commits only
+ * after the new holder's list: more than these five seconds later.
  *
  * Threads: the client's.
  */
@@ -47,7 +47,7 @@ BindPermit *bind_permit_new(const BindPermitOptions *options); /* NULL when out 
 BindPermit *bind_permit_free(BindPermit *permit);              /* takes NULL */
 DEFINE_CLEANUP(BindPermit *, bind_permit_free)
 
-/* Somebody asks us, or we have something to bind. */
+/* A request has come, or there is something to bind. */
 void bind_permit_request(BindPermit *permit, int64_t now_nsec);
 
 /* Whether a Binding may be sent now. */

@@ -1,3 +1,5 @@
+/* Bind jobs: judged one after the other, assumed in the store, sent, and answered. */
+
 #include "kube/binder.h"
 
 #include <stdio.h>
@@ -9,7 +11,7 @@
 
 #define UID_MAX_BYTES 128u
 
-/* One job, and those that ask for the same. */
+/* One job, and those for the same pod and node. */
 typedef struct Entry {
     Binder *binder;
     struct Entry *next;      /* in the list it is in */
@@ -124,7 +126,7 @@ static const char *find_fault(const BindJob *job) {
     return NULL;
 }
 
-/* Whether the watch has shown already what the job asks for, or that it cannot be. */
+/* Whether the watch has shown already that the pod is on that node, or on another one. */
 static bool is_known(Binder *binder, const BindJob *job, char *error) {
     const Pod *pod = store_find_pod(binder->options.store, job->namespace, job->name);
 
@@ -187,7 +189,7 @@ static bool assume(Entry *entry, char *error) {
 
 static void start_waiting(Binder *binder);
 
-/* This job has not bound the pod; an earlier one, whose end nobody knows or which the watch
+/* This job has not bound the pod; an earlier one, whose result is unknown or which the watch
  * has not shown yet, may have. */
 static void take_back(const Entry *entry) {
     Store *store = entry->binder->options.store;
@@ -245,7 +247,7 @@ static bool send(Entry *entry, char *error) {
     return entry->binding != NULL;
 }
 
-/* What is known already needs no Binding. The entry is in no list; true: it is gone. */
+/* A pod that is on a node already needs no Binding. The entry is in no list; true: it is gone. */
 static bool settle_known(Entry *entry) {
     char error[WATCHER_ERROR_MAX] = "";
 
@@ -283,7 +285,7 @@ static void start_waiting(Binder *binder) {
 static void give_up(Entry *entry) {
     char error[WATCHER_ERROR_MAX] = "";
 
-    if (settle_known(entry)) /* somebody else has done it */
+    if (settle_known(entry)) /* another berth has bound it */
         return;
     if (may_send(entry->binder, error))
         (void)snprintf(

@@ -12,8 +12,8 @@
  *
  * Where several berths take turns (kube/lease.h), jobs wait until it is ours, and are judged then.
  *
- * A pod stays assumed when it was bound, until the watch shows it, and when nobody knows
- * whether it was; every other end takes it back.
+ * A pod stays assumed when it was bound, until the watch shows it, and when the result is unknown;
+ * every other end takes it back.
  *
  * Threads: the client's.
  */
@@ -46,9 +46,9 @@ typedef struct BinderOptions {
     /* The cluster with everything applied so far; borrowed until the next call. NULL when it
      * is not known yet, or when out of memory. */
     Snapshot *(*snapshot)(void *context);
-    /* Whether a Binding may be sent now: asked before it is judged, and once more right before it
+    /* Whether a Binding may be sent now: called before it is judged, and once more right before it
      * leaves, for a process may have been halted in between; if not, why, in @error
-     * (WATCHER_ERROR_MAX; NULL: nobody wants to know). NULL: always. */
+     * (WATCHER_ERROR_MAX; may be NULL). NULL: always. */
     bool (*may_send)(void *context, char *error);
     /* A job has got its done(), and is gone. */
     void (*ended)(void *context, BindEnd end);
@@ -57,7 +57,7 @@ typedef struct BinderOptions {
 /* NULL when out of memory. */
 Binder *binder_new(const BinderOptions *options);
 
-/* What is left gets done() with an error. Takes NULL. */
+/* Jobs that are left get done() with an error. Takes NULL. */
 Binder *binder_free(Binder *binder);
 DEFINE_CLEANUP(Binder *, binder_free)
 

@@ -1,3 +1,5 @@
+/* One Binding: the POST, and the GET that finds out what an unclear answer means. */
+
 #include "kube/binding.h"
 
 #include <stdarg.h>
@@ -21,11 +23,11 @@ struct Binding {
     Call *call;
     Buf answer;
     bool is_reading;             /* the pod, after the POST */
-    bool is_refused;             /* the API server said no to the POST */
+    bool is_refused;             /* the API server refused the POST */
     char why[BINDING_ERROR_MAX]; /* what the POST came to */
 };
 
-/* What of a pod says where it is. */
+/* The fields of a pod that show where it is. */
 typedef struct PodLocation {
     Str uid, node;
 } PodLocation;
@@ -111,7 +113,8 @@ static void on_pod_read(Binding *binding, const CallResult *result) {
     } else if (result->status == 404) {
         finish(binding, BINDING_FAILED, "the pod is gone");
     } else if (result->status != 200) {
-        /* Also a 403: an API server that has just started says so until it knows its rules. */
+        /* Also a 403: an API server that has just started answers so until it has its RBAC rules.
+         */
         (void)snprintf(why,
             sizeof(why),
             "HTTP %u%s",
@@ -144,9 +147,9 @@ static void explain_refusal(Binding *binding, unsigned code) {
 
 static void start_reading(Binding *binding);
 
-/* Whether nothing can have happened to the pod. Among statuses a 200 does not say so: only
- * the API server says 201, and a pod that is called bound and is not waits for ever. Nor do
- * conflicts: what we ask for may have been done by us before. */
+/* Whether nothing can have happened to the pod. A 200 is no proof: only the API server answers 201,
+ * and a pod that is reported bound and is not waits for ever. Nor is a conflict: an earlier try of
+ * ours may have bound the pod. */
 static bool is_certain(const CallResult *result) {
     unsigned code = result->status;
 

@@ -1,16 +1,15 @@
 #pragma once
 
 /*
- * Binding: tells the API server that a pod runs on a node, and finds out what became
- * of it.
+ * Binding: binds a pod to a node by the API server, and finds out the result.
  *
  *     POST ── 201 ──────────────────────────> bound
  *       ├─── refused, no connection ────────> not bound, and why
  *       └─── conflict, broken, no answer ──> GET the pod: bound there, elsewhere, not at all
  *
  * The API server binds a pod once and minds its UID, so a Binding that is sent twice, or
- * whose answer is lost, does no harm; reading the pod tells. What is not
- * known when the time is over stays unknown, and that is said.
+ * whose answer is lost, does no harm: the pod is read then. A result that is not known by the
+ * deadline is BINDING_UNKNOWN.
  *
  * Threads: the client's.
  */

@@ -104,9 +104,9 @@ void blocking_client_explain(const BlockingReply *reply, Arena *arena, char *err
     if (api_status_read(reply->body, arena, &status) && !str_is_empty(status.message))
         message_set(error,
             BLOCKING_CLIENT_ERROR_MAX,
-            "the API server says %u: %.*s",
+            "the API server answered %u: %.*s",
             reply->status,
             STR_FMT(status.message));
     else
-        message_set(error, BLOCKING_CLIENT_ERROR_MAX, "the API server says %u", reply->status);
+        message_set(error, BLOCKING_CLIENT_ERROR_MAX, "the API server answered %u", reply->status);
 }

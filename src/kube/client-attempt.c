@@ -56,12 +56,12 @@ static void location_take(Call *call, Str value) {
     call->location = value.len <= CLIENT_LOCATION_MAX ? strndup(value.ptr, value.len) : NULL;
 }
 
-/* We asked for no encoding, and nothing here could undo one. */
+/* The request has no Accept-Encoding, and nothing here could decode one. */
 static void check_encoding(Call *call, Str value, Str plain) {
     if (!str_eq_nocase(value, plain) && value.len > 0)
         call_stop(call,
             CALL_BROKEN,
-            "%s: the answer is encoded (%.*s), which was not asked for",
+            "%s: the answer is encoded (%.*s), which was not requested",
             access_server(call->client->access),
             STR_FMT(str_take(value, 32)));
 }
@@ -152,7 +152,7 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
     if (!call->has_head) /* after a 101, libcurl hands on whatever comes */
         call_stop(call,
             CALL_BROKEN,
-            "%s: it switches to another protocol (101), which was not asked for",
+            "%s: it switches to another protocol (101), which was not requested",
             access_server(call->client->access));
     if (call->is_cancelled || call->is_stopped)
         return CURL_WRITEFUNC_ERROR;
@@ -217,7 +217,7 @@ static void address_print(const struct sockaddr *address, char *ret, size_t size
         (void)snprintf(ret, size, "an address of family %u", (unsigned)address->sa_family);
 }
 
-/* A name may have several addresses: that one is refused says nothing of the next. */
+/* A name may have several addresses: if one is refused, the next is tried. */
 static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
     Call *call = context;
     const char *why = identity_refusal(call->identity, &address->addr, address->addrlen);

@@ -36,7 +36,7 @@ static void explain_certificate(Call *call) {
         call_stop(call, CALL_REFUSED, "%s: %s", server, call->curl_error);
 }
 
-/* "connection refused": what the system said, if it did. */
+/* "connection refused": the error of the system; NULL: none. */
 static const char *system_words(const Call *call) {
     long number = 0;
 
@@ -60,8 +60,8 @@ static const char *curl_words(const Call *call, CURLcode code) {
     return call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
 }
 
-/* What GnuTLS tells libcurl, which knows no code of its own for it: with TLS 1.3 a server
- * turns a client certificate down only after the handshake, when we have asked already. */
+/* An alert of GnuTLS for which libcurl has no code: with TLS 1.3 a server rejects a client
+ * certificate only after the handshake, when the request was sent already. */
 static bool is_alert(const Call *call) {
     return call->n_header_bytes == 0 && strstr(call->curl_error, "fatal alert");
 }

@@ -48,7 +48,7 @@ struct Call {
     int64_t started_at, heard_at;
     unsigned n_sent; /* libcurl sends again when an idle connection turns out to be dead */
     bool has_head;
-    bool is_stopped; /* by us; outcome and error say why */
+    bool is_stopped; /* by us; outcome and error have the reason */
     size_t n_header_bytes;
     uint64_t n_bytes;
     unsigned status;

@@ -212,7 +212,7 @@ static void call_begin(Call *call) {
         call_done(call);
 }
 
-/* The server does not know us. Once more, if we can be somebody else by now. */
+/* The server rejects our credentials. Tries once more if there are others by now. */
 static void call_refused(Call *call) {
     Client *client = call->client;
     uint64_t version = identity_version(call->identity);

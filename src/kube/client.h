@@ -7,8 +7,8 @@
  * arrive through a call's handler, on the thread that is in client_wait(). HTTP/1.1,
  * so that a stream that stalls holds up nothing but itself; no compression; no redirect is
  * followed; nothing but the configured origin ever sees the credentials. An Access may
- * refuse addresses: it is asked about the very address that is connected to, whatever a
- * name server said before.
+ * refuse addresses: it checks the very address that is connected to, not what a name server
+ * answered before.
  *
  * Every call has ceilings: bytes, time to connect, time to the first byte, silence,
  * time in all. TCP keepalive finds peers that are gone (CLIENT_KEEPALIVE_*).
@@ -38,12 +38,12 @@ typedef struct Call Call;
 #define CLIENT_LOCATION_MAX ((size_t)32 * 1024)
 
 typedef enum CallOutcome {
-    CALL_DONE,         /* answered to the end; status tells how */
+    CALL_DONE,         /* answered to the end, with status */
     CALL_REFUSED,      /* no connection: refused (by us, too), no route, name unknown, TLS */
     CALL_BROKEN,       /* the connection ended in the middle, or what came is no HTTP */
     CALL_TIMEOUT,      /* connect, first byte, silence or total time is over */
     CALL_TOO_LARGE,    /* over bytes_max */
-    CALL_ENDED,        /* the handler's data() said so */
+    CALL_ENDED,        /* the handler's data() returned false */
     CALL_UNAUTHORIZED, /* 401, also with fresh credentials, or none to be had */
 } CallOutcome;
 

@@ -69,8 +69,8 @@ struct ClusterWatcher {
     WatcherStatus status;
 };
 
-/* Whether a notice that was last given at *@at may be given again; *@at is now, then. What happens
- * a thousand times must not become a thousand lines. */
+/* Whether a notice that was last given at *@at may be given again; *@at is now, then. An event that
+ * happens a thousand times must not become a thousand lines. */
 bool watcher_may_notify(int64_t *at);
 void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice);
 

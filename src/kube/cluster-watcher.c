@@ -48,7 +48,7 @@ void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice) {
         watcher->callbacks.notice(watcher->callbacks.context, &notice);
 }
 
-/* That the right for a write is missing is reported once. */
+/* Reports once that the right for a write is missing. */
 static void notify_forbidden(
     ClusterWatcher *watcher, WriteQueue *queue, bool *has_reported, WatcherEvent event) {
     if (*has_reported || !write_queue_figures(queue).is_forbidden)
@@ -126,7 +126,7 @@ static void send_writes(ClusterWatcher *watcher, int64_t now) {
 
 /* --- the lease ----------------------------------------------------------------------------- */
 
-/* Reported now and then while this berth is asked and another one binds. */
+/* Reports now and then that another berth binds while this one gets requests. */
 static void notify_held_elsewhere(ClusterWatcher *watcher, const LeaseStatus *lease) {
     const LeaseStatus *before = &watcher->lease_reported;
     bool is_trouble = lease->error[0] != '\0';
@@ -417,7 +417,7 @@ static void refuse_jobs(ClusterWatcher *watcher) {
         }
 }
 
-/* What is under way ends first; then others may bind. If it does not end in time, they have to
+/* Bindings under way end first; then others may bind. If they do not end in time, others have to
  * wait until the lease has run out: a Binding may still be on its way. watcher_stop() may be called
  * again, and then allows less time. */
 static void hand_over(ClusterWatcher *watcher) {
@@ -463,7 +463,7 @@ static uint64_t random_seed(void) {
     return seed;
 }
 
-/* What needs the reflectors, and may be left out. */
+/* Members that need the reflectors, and may be left out. */
 static bool make_optional(ClusterWatcher *watcher) {
     const WatcherOptions *options = &watcher->options;
 

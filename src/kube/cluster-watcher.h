@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * ClusterWatcher: the cluster as the API server tells it, kept true by one thread.
+ * ClusterWatcher: keeps a copy of the cluster by lists and watches, on one thread, and binds pods.
  *
  *     list or streamed list ──> Store (staged, swapped in whole) ──> publish
  *     watch events ───────────> Store ──> publish, at the end of each turn
@@ -13,8 +13,8 @@
  *
  * Bound pods count on their node from the moment the Binding is posted until the
  * watch shows them (or does not, for WATCHER_ASSUME_SEC): the ledger. After a restart it is
- * empty and need not be more: what was bound is in the first list, what was not will
- * be asked again.
+ * empty and need not be more: pods that were bound are in the first list, for the others
+ * kube-scheduler calls again.
  */
 
 #include <stdbool.h>
@@ -49,7 +49,7 @@ typedef enum WatcherKind {
 
 const char *watcher_kind_name(WatcherKind kind); /* "nodes", "pods" */
 
-/* A pod to be bound. Whoever makes it keeps it alive until done() and frees it there. */
+/* A pod to be bound. The caller keeps it alive until done() and frees it there. */
 typedef struct BindJob {
     Str namespace, name, uid, node;
     const Pod *pod;     /* as the filter saw it: what the ledger counts. Never NULL */
@@ -61,25 +61,24 @@ typedef struct BindJob {
     void (*done)(struct BindJob *job, const char *error);
 } BindJob;
 
-/* What a person who runs this would want to know. What happens a thousand times is told once
- * in a while. */
+/* Changes worth a line of the log. Those that happen a thousand times are reported now and then. */
 typedef enum WatcherEvent {
-    WATCHER_FOLLOWING, /* it begins: server, origin */
-    WATCHER_INSECURE,  /* the server's certificate is not verified: origin. To be said loudly */
-    WATCHER_CONNECTED, /* the API server answers, for the first time or again: kind, server */
-    WATCHER_LISTED,    /* kind, n, msec */
-    WATCHER_RELISTING, /* what we had is too old to go on from: kind, why */
-    WATCHER_LOST,      /* kind, server, why, msec until the next try */
-    WATCHER_SYNCED,    /* everything is listed for the first time: n_nodes, n_pods, msec */
-    WATCHER_OBJECT_SKIPPED,       /* an object could not be used: kind, name, why */
-    WATCHER_ASSUMED_EXPIRED,      /* n pods that were bound and that no watch showed */
-    WATCHER_MARKS_FORBIDDEN,      /* nodes cannot be marked: the right to patch them is missing */
-    WATCHER_WAIT_FAILED,          /* the client cannot even wait: why */
-    WATCHER_LEASE_TAKEN,          /* the lease is ours: binds are ours */
-    WATCHER_LEASE_RELEASED,       /* ... nobody asked, or it ends */
-    WATCHER_LEASE_LOST,           /* ... it could not be renewed, or was taken by force: why */
-    WATCHER_LEASE_HELD_ELSEWHERE, /* we are asked, and somebody else holds the lease: why is who */
-    WATCHER_LEASE_FAILED,         /* we are asked, and the lease cannot be had: why */
+    WATCHER_FOLLOWING,       /* it begins: server, origin */
+    WATCHER_INSECURE,        /* the server's certificate is not verified: origin. Worth a warning */
+    WATCHER_CONNECTED,       /* the API server answers, for the first time or again: kind, server */
+    WATCHER_LISTED,          /* kind, n, msec */
+    WATCHER_RELISTING,       /* what we had is too old to go on from: kind, why */
+    WATCHER_LOST,            /* kind, server, why, msec until the next try */
+    WATCHER_SYNCED,          /* everything is listed for the first time: n_nodes, n_pods, msec */
+    WATCHER_OBJECT_SKIPPED,  /* an object could not be used: kind, name, why */
+    WATCHER_ASSUMED_EXPIRED, /* n pods that were bound and that no watch showed */
+    WATCHER_MARKS_FORBIDDEN, /* nodes cannot be marked: the right to patch them is missing */
+    WATCHER_WAIT_FAILED,     /* the client cannot even wait: why */
+    WATCHER_LEASE_TAKEN,     /* the lease is ours: binds are ours */
+    WATCHER_LEASE_RELEASED,  /* ... no requests came, or berth ends */
+    WATCHER_LEASE_LOST,      /* ... it could not be renewed, or was taken by force: why */
+    WATCHER_LEASE_HELD_ELSEWHERE, /* requests come, and another berth (why) holds the lease */
+    WATCHER_LEASE_FAILED,         /* requests come, and the lease cannot be taken: why */
     WATCHER_EVENTS_FORBIDDEN, /* Events cannot be written: the right to create them is missing */
 } WatcherEvent;
 
@@ -95,7 +94,7 @@ typedef struct WatcherNotice {
 
 typedef struct WatcherCallbacks {
     void *context;
-    /* Something to tell; all texts are borrowed. On the watcher's thread. May be NULL. */
+    /* A notice; all texts are borrowed. On the watcher's thread. May be NULL. */
     void (*notice)(void *context, const WatcherNotice *notice);
     /* A new snapshot; borrowed. On the watcher's thread. False: it was not taken; it, or one
      * that is newer by then, is shown again at a later turn, not sooner than in a second. */
@@ -111,7 +110,7 @@ typedef struct WatcherCallbacks {
 typedef struct WatcherOptions {
     /* A watch that brings nothing whole for so long is given up; 0: WATCHER_SILENCE_SEC. */
     unsigned silence_sec;
-    /* The Lease that says which of several berths binds (kube/bind-permit.h), and who we are; they
+    /* The Lease whose holder binds, of several berths (kube/bind-permit.h), and our identity; they
      * outlive the watcher. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
     bool posts_events; /* Events are posted (kube/api-writes.h) */
@@ -123,8 +122,8 @@ int watcher_new(Access *access, const WatcherOptions *options, const WatcherCall
     ClusterWatcher **ret);
 
 /* Tells the thread to end, and waits for that, at most @timeout_nsec: a credential plugin may
- * hold it up (kube/access.h). Who holds the lease takes most of that time, if need be, for the
- * Bindings that are under way, and then gives it up. Jobs that are left get done() with an error
+ * hold it up (kube/access.h). With the lease it takes most of that time, if need be, for the
+ * Bindings under way, and then gives the lease up. Jobs that are left get done() with an error
  * first. Whether it has ended; may be called again. Any thread, but one at a time, and not the
  * watcher's. */
 bool watcher_stop(ClusterWatcher *watcher, int64_t timeout_nsec);
@@ -136,8 +135,8 @@ DEFINE_CLEANUP(ClusterWatcher *, watcher_free)
 /* Any thread. 0; -EBUSY over WATCHER_BINDS_MAX; -ESHUTDOWN: done() is not called then. */
 int watcher_bind(ClusterWatcher *watcher, BindJob *job);
 
-/* Somebody asks about a pod, which is to be bound soon: the lease is wanted. Any thread; costs a
- * look at two flags as long as that is known. */
+/* A request about a pod has come, which is to be bound soon: the lease is wanted. Any thread; costs
+ * a look at two flags as long as that is known. */
 void watcher_note_asked(ClusterWatcher *watcher);
 
 /* Marks the node with the annotation WATCHER_RETRY_ANNOTATION and the time, so that

@@ -1,3 +1,5 @@
+/* Splits a stream of bytes into lines, one JSON document each. */
+
 #include "kube/document-splitter.h"
 
 #include <errno.h>

@@ -35,5 +35,5 @@ enum {
     SPLITTER_TOO_LARGE, /* over document_max; stays so until splitter_done() */
 };
 
-/* Takes a line off the front of @bytes. Empty lines are passed over. Negative: -ENOMEM. */
+/* Takes a line off the front of @bytes. Empty lines are skipped. Negative: -ENOMEM. */
 int splitter_next(DocumentSplitter *splitter, Str *bytes, Str *ret) MUST_CHECK;

@@ -58,7 +58,7 @@ void exec_credential_done(ExecCredential *credential) {
     *credential = (ExecCredential){.expires_sec = EXEC_NEVER};
 }
 
-/* --- what it is told --- */
+/* --- what it gets --- */
 
 static void write_field(JsonWriter *writer, Str key, const char *value) {
     if (!value)
@@ -247,7 +247,7 @@ static bool is_overridden(const ExecSpec *spec, const char *entry) {
     return false;
 }
 
-/* Our variables, the plugin's own over them, and what it is told. In @arena, but for
+/* Our variables, the plugin's own over them, and KUBERNETES_EXEC_INFO. In @arena, but for
  * entries that are ours. NULL when out of memory. */
 static const char **build_env(const ExecSpec *spec, Str info, Arena *arena) {
     size_t n = 0, n_ours = 0;
@@ -306,7 +306,7 @@ static Str fold_lines(char *text) {
     return str_trim(str_of(text, n));
 }
 
-/* What became of it, and its last words. 0 when it ended as it should. */
+/* How it ended, with the end of its standard error. 0 when it ended as it should. */
 static int explain_end(const ExecSpec *spec, ProcessResult *result, int timeout_msec, char *error) {
     char how[96] = "";
     Str words = fold_lines(result->errors);
@@ -372,7 +372,8 @@ int exec_run(const ExecSpec *spec, const ExecCluster *cluster, int timeout_msec,
 
 /* A plugin is not run again before this, whatever it gave and whatever the API server
  * thought of it: a hundred calls that are refused at once are no reason for a hundred
- * runs. Doubles with every failure in a row: whoever runs it does nothing else meanwhile. */
+ * runs. Doubles with every failure in a row: the thread that runs it does nothing else meanwhile.
+ */
 #define PAUSE_NSEC (5 * NSEC_PER_SEC)
 #define PAUSE_MAX_NSEC (60 * NSEC_PER_SEC)
 
@@ -404,13 +405,13 @@ static void take(Plugin *plugin, ExecCredential *credential, int64_t wall_sec, b
     plugin->refresh_at_sec = refresh_time(plugin->credential.expires_sec, wall_sec);
 }
 
-/* What we have is still worth sending. */
+/* The credential is still worth sending. */
 static bool is_good(const Plugin *plugin, const PluginRun *run) {
     return plugin->has_credential && !run->is_rejected &&
            run->wall_sec < plugin->credential.expires_sec;
 }
 
-/* How long after the last run it is left alone. That a refresh has failed, for which there was
+/* How long after the last run it is not run again. A failed refresh, for which there was
  * little time, is no reason to wait when the credential is needed. */
 static int64_t pause_after(const Plugin *plugin, bool is_refresh) {
     unsigned n = plugin->was_refresh == is_refresh ? plugin->n_failures : 0;

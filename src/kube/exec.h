@@ -27,7 +27,7 @@ typedef struct ExecVariable {
     char *name, *value;
 } ExecVariable;
 
-/* What a kubeconfig says about a plugin. */
+/* A plugin as the kubeconfig has it. */
 typedef struct ExecSpec {
     char *api_version;
     char *command; /* looked for in PATH unless it has a slash */
@@ -36,7 +36,7 @@ typedef struct ExecSpec {
     ExecVariable *env;
     size_t n_env;
     bool wants_cluster;   /* provideClusterInfo */
-    char *cluster_config; /* JSON: what the cluster has to say to plugins; NULL: nothing */
+    char *cluster_config; /* JSON: the cluster's extension for plugins; NULL: none */
     char *install_hint;   /* NULL: none */
 } ExecSpec;
 
@@ -45,17 +45,17 @@ DEFINE_CLEANUP(ExecSpec *, exec_spec_free)
 
 bool exec_is_api_version(Str version); /* one that we speak */
 
-/* What a plugin that wants to know is told about the cluster; NULL: not given. */
+/* The cluster, for plugins with provideClusterInfo; NULL: not given. */
 typedef struct ExecCluster {
     const char *server, *tls_server_name, *ca_pem, *proxy_url;
     bool is_insecure;
 } ExecCluster;
 
-/* What it gave; NULL: not given. Owned. */
+/* What the plugin returned; NULL: not given. Owned. */
 typedef struct ExecCredential {
     char *token;
     char *cert_pem, *key_pem; /* both or none */
-    int64_t expires_sec;      /* since 1970; EXEC_NEVER: it does not say */
+    int64_t expires_sec;      /* since 1970; EXEC_NEVER: not given */
 } ExecCredential;
 
 void exec_credential_done(ExecCredential *credential);
@@ -104,6 +104,6 @@ enum {
 
 /* Runs it if that is due, which blocks (access_authorize()). *ret_changed is set, never cleared,
  * when the credential is another now. 0 or PLUGIN_GAVE: there is one to send, unless the server has
- * rejected it and it is too early to ask for another; or a negative errno with a message in @error
- * (ACCESS_ERROR_MAX). */
+ * rejected it and it is too early to run the plugin again; or a negative errno with a message in
+ * @error (ACCESS_ERROR_MAX). */
 int plugin_refresh(Plugin *plugin, const PluginRun *run, bool *ret_changed, char *error) MUST_CHECK;

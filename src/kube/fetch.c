@@ -1,3 +1,5 @@
+/* One look at the cluster, or at a pod, for commands. */
+
 #include "kube/fetch.h"
 
 #include <assert.h>
@@ -37,7 +39,7 @@ static bool keep_first(void *context, Snapshot *snapshot) {
     return true;
 }
 
-/* What keeps a list from being complete; NULL: nothing but time. */
+/* The resource that cannot be listed; NULL: none so far. */
 static const WatcherKindStatus *find_trouble(const WatcherStatus *status) {
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         if (!status->kinds[i].is_synced && status->kinds[i].n_failures >= FETCH_FAILURES_MAX)
@@ -92,7 +94,7 @@ int fetch_cluster(Access *access, Snapshot **ret, char *error) {
     if (r < 0)
         return r;
     wait_for_first(&first, watcher, error);
-    watcher = watcher_free(watcher); /* from here on nobody publishes */
+    watcher = watcher_free(watcher); /* from here on nothing is published */
     *ret = first.snapshot;
     return *ret ? 0 : -ETIMEDOUT;
 }
@@ -131,7 +133,8 @@ int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, c
         return decode(reply.body, arena, ret, error);
     (void)snprintf(error,
         FETCH_ERROR_MAX,
-        reply.status == 404 ? "there is no pod %.*s/%.*s" : "pod %.*s/%.*s: the API server says %u",
+        reply.status == 404 ? "there is no pod %.*s/%.*s"
+                            : "pod %.*s/%.*s: the API server answered %u",
         STR_FMT(namespace),
         STR_FMT(name),
         reply.status);

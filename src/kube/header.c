@@ -1,3 +1,5 @@
+/* Headers that an operator adds to requests: checks and copies. */
+
 #include "kube/header.h"
 
 #include <stdint.h>
@@ -25,7 +27,7 @@ static bool is_value(Str value) {
     return true;
 }
 
-/* What we say ourselves, and what says how a message ends. */
+/* Headers that berth sets itself, and those that delimit a message. */
 static bool is_our_own(Str name) {
     static const Str ours[] = {
         STR("Accept"),
@@ -57,7 +59,7 @@ const char *header_complaint(Str name, Str value) {
     if (!is_name(name))
         return "is no name of a header";
     if (is_our_own(name))
-        return "is berth's own to send";
+        return "is set by berth itself";
     if (!is_value(value))
         return "has a character that a header cannot have";
     if (name.len + value.len > HEADER_SIZE_MAX)

@@ -2,7 +2,7 @@
 
 /*
  * Header: a line that an operator wants every request to carry, such as the tenant's name
- * (X-Scope-OrgID) that multi-tenant servers ask for.
+ * (X-Scope-OrgID) that multi-tenant servers require.
  */
 
 #include <stddef.h>
@@ -15,8 +15,8 @@ typedef struct Header {
     Str name, value;
 } Header;
 
-/* What is wrong with one ("is berth's own to send"); NULL: nothing. Who passes has no line break
- * in it, and overrides nothing that we say ourselves. */
+/* What is wrong with one ("is set by berth itself"); NULL: nothing. A header that passes has no
+ * line break in it, and overrides none of berth's own. */
 const char *header_complaint(Str name, Str value);
 
 /* Owned copies, as values may be secrets; NULL when out of memory. */

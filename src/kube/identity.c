@@ -1,3 +1,5 @@
+/* What one version of the credentials is to libcurl: headers, certificates, connections. */
+
 #include "kube/identity.h"
 
 #include <assert.h>
@@ -33,7 +35,7 @@ struct Identity {
     AddressRefusal *refusal;
     char *base;
     char *proxy;                   /* "": none */
-    struct curl_slist *connect_to; /* NULL: where the URL says */
+    struct curl_slist *connect_to; /* NULL: to the host of the URL */
     struct curl_slist *headers;
 };
 
@@ -264,7 +266,7 @@ static bool apply_trust(const Identity *identity, CURL *easy) {
         return false;
     if (identity->ca.fd < 0)
         return true;
-    /* And nobody else: Debian's libcurl trusts the folder of the system's, too. */
+    /* And no other CA: Debian's libcurl trusts the system's folder, too. */
     return curl_easy_setopt(easy, CURLOPT_CAINFO, identity->ca.path) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK;
 }

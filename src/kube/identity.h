@@ -9,8 +9,7 @@
  *
  * The GnuTLS flavour of libcurl 7.88 takes certificates by file name only (it refuses
  * CURLOPT_CAINFO_BLOB, and takes CURLOPT_SSLCERT_BLOB but does not look at it). They are
- * in memory files (memfd) that nobody else can open by name and that need no writable
- * disk.
+ * in memory files (memfd) that no other user can open by name and that need no writable disk.
  *
  * Threads: one.
  */
@@ -42,9 +41,8 @@ DEFINE_CLEANUP(Identity *, identity_unref)
 uint64_t identity_version(const Identity *identity);
 bool identity_has_certificate(const Identity *identity); /* shows one of its own */
 
-/* What a path is appended to. With a tls-server-name that name stands for the host here,
- * and the connection is led to the real one: libcurl asks for, and checks, the name in
- * the URL. */
+/* The URL that a path is appended to. With a tls-server-name that name stands for the host here,
+ * and the connection goes to the real one: libcurl checks the name in the URL. */
 const char *identity_base(const Identity *identity);
 
 /* Why no connection is made to this address (access.h); NULL: one is. */

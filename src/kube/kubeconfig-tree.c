@@ -1,3 +1,5 @@
+/* The YAML of kubeconfig files, and lookups in it that keep the first error. */
+
 #include "kube/kubeconfig-tree.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 
 /*
  * Tree: the YAML of all files of a kubeconfig, which count as one, and the first complaint about
- * it. That one sticks (r, and the message in error), and what comes after it is not said: so who
- * reads a kubeconfig is a list of steps, and looks at the end.
+ * it. The first one sticks (r, and the message in error), later ones are dropped: so a reader of a
+ * kubeconfig is a list of steps that checks r at the end.
  *
- * What is found is borrowed from the arena; what is read is a copy, the caller's.
+ * tree_find…() borrow from the arena; tree_read…() return copies, the caller's.
  */
 
 #include <stddef.h>
@@ -74,7 +74,7 @@ typedef struct TreeEntry {
     Str name;
 } TreeEntry;
 
-/* The first of that name, or a complaint. @place: who asks for it. */
+/* The first of that name, or an error. @place: where the name is used. */
 TreeEntry tree_find_entry(Tree *tree, TreeSection section, Str name, Place place);
 
 /* "dev, staging": what there is. */

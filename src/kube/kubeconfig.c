@@ -70,7 +70,7 @@ static void read_env(Tree *tree, const YamlNode *body, ExecSpec *spec) {
         read_variable(tree, list->items[spec->n_env], &spec->env[spec->n_env]);
 }
 
-/* What the cluster has to say to plugins. */
+/* The cluster's extension for plugins. */
 static void read_cluster_config(Tree *tree, const TreeEntry *cluster, ExecSpec *spec) {
     _cleanup_(buf_done) Buf json = BUF_INIT(ACCESS_FILE_MAX);
     const YamlNode *list = tree_find(tree, cluster->body, "extensions", YAML_SEQUENCE);
@@ -267,7 +267,7 @@ static void read_user(
     config->user = tree_read_text(tree, user->body, "username");
     config->password = tree_read_text(tree, user->body, "password");
     check_user(tree, user, config);
-    /* What is said outright goes before what a plugin would have to be asked for. */
+    /* A token or user in the file goes before a plugin. */
     if (!config->user && !secret_is_given(&config->token))
         read_exec(tree, user, cluster, &config->exec);
 }
@@ -297,7 +297,7 @@ static void read_context(Tree *tree, const char *wanted, Kubeconfig *config) {
     check_proxy(tree, &cluster);
     if (user_name)
         user = tree_find_entry(tree, users, user_name->text, user_name->place);
-    /* Over plain HTTP nobody is told who we are: kubectl does the same. */
+    /* Over plain HTTP no credentials are sent: kubectl does the same. */
     if (user_name && tree->r == 0 && str_has_prefix(str_from_c(config->server), STR("https:")))
         read_user(tree, &user, &cluster, config);
 }

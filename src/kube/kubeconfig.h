@@ -4,10 +4,9 @@
  * Kubeconfig: one context of a kubeconfig, and all that it leads to.
  *
  * Several files count as one: of entries of the same name the first is taken, whole; the
- * first current-context that says something is the one. Fields we do not know are passed
- * over, as kubectl does; fields we know must be of the right type. Where kubectl refuses
- * (a certificate given twice, a token and a password, a name that leads nowhere), so do
- * we, and say where.
+ * first current-context that is not empty counts. Unknown fields are skipped, as kubectl does;
+ * known fields must be of the right type. Where kubectl refuses (a certificate given twice, a token
+ * and a password, an unknown name), this does too, with the place.
  *
  * Text in, values out: no file is read here.
  */

@@ -1,3 +1,5 @@
+/* Reads and writes Lease objects. */
+
 #include "kube/lease-record.h"
 
 #include <stdio.h>
@@ -9,7 +11,7 @@
 
 #define READ_BUDGET ((size_t)256 * 1024)
 
-/* What of the object is read, as slices of it. */
+/* The fields that are read, as slices of the object. */
 typedef struct LeaseFields {
     Str metadata, holder;
     ObjectMeta meta;

@@ -4,8 +4,8 @@
  * LeaseRecord: a Lease object (coordination.k8s.io/v1) as it stands in the API server, read and
  * written.
  *
- * Its metadata goes back as it came: with the resourceVersion, so that a write counts only if
- * nobody else has written since, and with the labels that somebody gave it.
+ * Its metadata goes back as it came: with the resourceVersion, so that a write fails if another
+ * client has written since, and with its labels.
  */
 
 #include <stdbool.h>
@@ -17,13 +17,13 @@
 #define LEASE_HOLDER_MAX 288u  /* a pod's name and a random part; what is longer is cut */
 #define LEASE_VERSION_MAX 256u /* a resourceVersion */
 #define LEASE_METADATA_MAX ((size_t)64 * 1024)
-#define LEASE_OTHERS_MAX_SEC 3600 /* the longest that somebody else may want us to wait */
+#define LEASE_OTHERS_MAX_SEC 3600 /* the longest duration of another holder that is honoured */
 
 typedef struct LeaseRecord {
     bool exists;
-    char holder[LEASE_HOLDER_MAX]; /* empty: nobody */
+    char holder[LEASE_HOLDER_MAX]; /* empty: none */
     char version[LEASE_VERSION_MAX + 1];
-    int64_t duration_sec; /* 1 to LEASE_OTHERS_MAX_SEC; @default_sec where it says nothing */
+    int64_t duration_sec; /* 1 to LEASE_OTHERS_MAX_SEC; @default_sec where it is not given */
     int64_t transitions;
     Buf metadata; /* raw JSON */
 } LeaseRecord;
@@ -38,7 +38,7 @@ void lease_record_clear(LeaseRecord *record);
 /* False, and nothing is changed: @text is no Lease, or too large, or out of memory. */
 bool lease_record_read(LeaseRecord *record, Str text, int default_sec);
 
-/* What is written. */
+/* The lease as it is written. */
 typedef struct LeaseClaim {
     Str namespace, name;
     Str holder; /* empty: given up */

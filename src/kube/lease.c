@@ -2,10 +2,10 @@
  * One step at a time: look, take (or renew), create, give up. Every write carries the
  * resourceVersion that was read before, so of two that write one fails and looks again.
  *
- * What is ours is counted from the moment a write was *sent*, what is another's from the moment
- * its record was *received*. A write is committed between the two, so we stop before anybody else
- * may begin, however long messages take. A write whose end nobody knows counts for nothing: we look
- * and write again.
+ * Our own hold is counted from the moment a write was *sent*, that of another berth from the moment
+ * its record was *received*. A write is committed between the two, so we stop before another berth
+ * may begin, however long messages take. A write with an unknown result counts for nothing: the
+ * lease is read, and written again.
  */
 
 #include "kube/lease.h"
@@ -189,7 +189,7 @@ static void pause_for(Lease *lease, int64_t now, int64_t nsec) {
     lease->due_at = now + nsec;
 }
 
-/* Somebody else was quicker. Once in a while that is to be expected, for ever it is not. */
+/* Another berth was quicker. That is to be expected now and then, but not for ever. */
 static void on_conflict(Lease *lease, int64_t now) {
     lease->is_known = false;
     pause_for(lease, now, lease->n_conflicts++ == 0 ? 0 : LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
@@ -229,7 +229,7 @@ static void fail(Lease *lease, const CallResult *result, int64_t now) {
     pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
 }
 
-/* What came is the Lease as it is now. False: it is none. */
+/* Takes the answer as the Lease as it is now. False: it is none. */
 static bool take_record(Lease *lease, int64_t now) {
     char before[LEASE_VERSION_MAX + 1];
 
@@ -261,7 +261,7 @@ static void on_looked(Lease *lease, int64_t now) {
     pause_for(lease, now, 0);
     if (is_ours(lease))
         return;
-    lose(lease); /* somebody has taken it by force */
+    lose(lease); /* another client has taken it by force */
     lease->claimed_at = 0;
     if (is_free(lease, now))
         return;
@@ -412,7 +412,7 @@ int64_t lease_tick(Lease *lease, int64_t now_nsec) {
 
     if (lease->held_until != 0 && now_nsec >= lease->held_until)
         lose(lease);
-    /* Who gives it up does not wait for the time of the next renewal. */
+    /* A release does not wait for the time of the next renewal. */
     if (step == STEP_RELEASE && lease->held_until != 0)
         is_due = true;
     if (!lease->call && step != STEP_NONE && is_due)

@@ -3,9 +3,9 @@
 /*
  * Lease: which of several berths binds (coordination.k8s.io/v1).
  *
- * Whoever is asked takes it. A berth that gets a filter wants the lease, and has it mostly before
- * the bind of that pod comes; one that has not been asked for LEASE_IDLE_SEC gives it up. So it
- * follows kube-scheduler: to the berth beside the scheduler that leads, or to the one that a
+ * The berth that gets requests takes it. A berth that gets a filter wants the lease, and mostly has
+ * it before the bind of that pod comes; after LEASE_IDLE_SEC without a request it gives it up. So
+ * it follows kube-scheduler: to the berth beside the scheduler that leads, or to the one that a
  * Service sends its connections to. On an idle cluster nothing is written at all.
  *
  * The holder renews it every LEASE_RETRY_SEC; when that fails for LEASE_RENEW_SEC it holds the
@@ -50,13 +50,13 @@ Lease *lease_new(const LeaseOptions *options);
 Lease *lease_free(Lease *lease); /* gives nothing up: lease_release() does. Takes NULL */
 DEFINE_CLEANUP(Lease *, lease_free)
 
-/* Somebody asks us: the lease is wanted for another LEASE_IDLE_SEC. */
+/* A request has come: the lease is wanted for another LEASE_IDLE_SEC. */
 void lease_want(Lease *lease, int64_t now_nsec);
 
 /* Whether a Binding that is sent now is ours to send. */
 bool lease_is_held(const Lease *lease, int64_t now_nsec);
 
-/* Grows whenever it is taken and somebody else may have held it since we last did: what they bound
+/* Grows whenever it is taken and another berth may have held it since we last did: what it bound
  * must be known before we bind. 0: never held. */
 uint64_t lease_term(const Lease *lease);
 
@@ -69,7 +69,7 @@ int64_t lease_tick(Lease *lease, int64_t now_nsec);
 
 typedef struct LeaseStatus {
     bool is_held, is_wanted;
-    char holder[LEASE_TEXT_MAX]; /* as last seen; empty: nobody */
+    char holder[LEASE_TEXT_MAX]; /* as last seen; empty: none */
     char error[LEASE_TEXT_MAX];  /* why it cannot be had; empty: nothing is wrong */
     uint64_t n_taken, n_lost;
 } LeaseStatus;

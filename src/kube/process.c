@@ -1,3 +1,5 @@
+/* Runs a program to its end, with ceilings for time and output. */
+
 #include "kube/process.h"
 
 #include <errno.h>
@@ -128,7 +130,7 @@ static int process_start(Process *process, const ProcessOptions *options) {
     return r;
 }
 
-/* Of standard error the end is kept: that is where programs say why they gave up. */
+/* Of standard error the end is kept: that is where programs print why they failed. */
 static void keep_errors(Process *process, Str bytes) {
     char *errors = process->result->errors;
     size_t drop, room = PROCESS_STDERR_MAX - process->n_errors;
@@ -144,7 +146,7 @@ static void keep_errors(Process *process, Str bytes) {
     errors[process->n_errors] = '\0';
 }
 
-/* What there is to read. False when standard output went over its ceiling. */
+/* Reads what is there. False when standard output went over its ceiling. */
 static bool drain(Process *process, size_t which) {
     char bytes[READ_STEP];
     bool fits = true;
@@ -185,7 +187,7 @@ static bool has_ended(const Process *process) {
 static void reap(Process *process) {
     while (waitpid(process->pid, &process->status, 0) < 0)
         if (errno != EINTR) {
-            process->status = 0; /* nobody can know; what it said will tell */
+            process->status = 0; /* unknown: its output decides */
             return;
         }
 }
@@ -210,7 +212,7 @@ static ProcessEnd process_follow(Process *process, int64_t deadline) {
         bool ended;
 
         (void)poll(fds, _PIPES, TICK_MSEC);
-        ended = has_ended(process); /* before reading: then all it said is there */
+        ended = has_ended(process); /* before reading: then all its output is there */
         if (!drain(process, OUT))
             return PROCESS_TOO_LOUD;
         (void)drain(process, ERR);

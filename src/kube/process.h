@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * Process: a program run to its end, bounded in time and in what it may say.
+ * Process: a program run to its end, bounded in time and in output.
  *
  * It gets a session of its own (no terminal to ask questions on), nothing on standard
  * input, none of our file descriptors, no blocked or ignored signals. One that takes too
- * long is asked to end (SIGTERM), then made to (SIGKILL), with whatever it started.
+ * long gets SIGTERM, then SIGKILL, with its children.
  *
  * Blocks. Any thread.
  */
@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-#define PROCESS_STDERR_MAX 512u /* of what it said on standard error, the end */
+#define PROCESS_STDERR_MAX 512u /* of its standard error, the end */
 #define PROCESS_GRACE_MSEC 2000 /* between SIGTERM and SIGKILL */
 
 typedef struct ProcessOptions {

@@ -1,3 +1,5 @@
+/* Which proxy leads to a server, by the rules of Go. */
+
 #include "kube/proxy.h"
 
 #include <arpa/inet.h>

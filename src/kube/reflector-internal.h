@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * What the files of the reflector share. reflector.h is the contract: nobody else includes this.
+ * Shared by the files of the reflector:
  *
  *     reflector.c         calls: how they begin, how they end, and what comes after
  *     reflector-watch.c   the documents of a watch
@@ -29,7 +29,7 @@ typedef enum NextStep {
 
 /* How a call has gone wrong, and how to go on. */
 typedef struct CallFailure {
-    bool is_set;     /* by head() or data(): settled when the client says that it is over */
+    bool is_set;     /* by head() or data(): handled when the client reports the end */
     bool is_stall;   /* speaks against streaming, if this was a streamed list */
     bool is_expired; /* nothing is wrong: our version is too old, as versions become */
     bool is_no_list; /* the server knows no streamed lists: pages, at once */
@@ -64,7 +64,7 @@ struct Reflector {
     unsigned page_items;
     char version[REFLECTOR_VERSION_MAX + 1]; /* go on from here */
     size_t version_len;
-    Buf continue_token; /* listing: the page to ask for; empty: the first */
+    Buf continue_token; /* listing: the page to request; empty: the first */
 
     DocumentSplitter splitter; /* watches */
     Buf body;                  /* a page, or why the server refused */
@@ -103,10 +103,11 @@ void list_begin(Reflector *reflector);
 int list_add(Reflector *reflector, Str object);
 int list_end(Reflector *reflector);
 
-/* What there is of it is dropped, and another one is needed. */
+/* Drops the list so far; another one is needed. */
 void list_drop(Reflector *reflector);
 
-/* The page in body becomes a part of it, or its end. False: it has failed, and said so. */
+/* The page in body becomes a part of it, or its end. False: it has failed; reflector_fail() was
+ * called. */
 bool list_take_page(Reflector *reflector);
 
 /* How many objects the next pages are to have. */

@@ -74,7 +74,7 @@ static int add_items(Reflector *reflector, Str items) {
     return json_error(&reader) == JSON_OK ? 0 : 1;
 }
 
-/* Takes the page that is in body. False: it has failed, and said so. */
+/* Takes the page that is in body. False: it has failed; reflector_fail() was called. */
 static bool take_page(Reflector *reflector, ListPage *ret) {
     int r;
 

@@ -1,6 +1,6 @@
 /*
  * The documents of a watch: events are applied, or wait for the end of the list they are in;
- * bookmarks move the version; an error, and what cannot be told apart, ends the call.
+ * bookmarks move the version; an error, or a document that cannot be read, ends the call.
  */
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/nsec.h"
 #include "kube/reflector-internal.h"
 
-/* A document of which we cannot say what it is about: something may be missing. If the
+/* A document that cannot be read: an event may be missing. If the
  * stream has not brought anything yet, nothing is: it may be no watch at all. */
 static bool end_malformed(Reflector *reflector) {
     bool is_first = !reflector->has_heard;
@@ -24,7 +24,7 @@ static bool end_malformed(Reflector *reflector) {
 }
 
 /* A watch that goes on shows that whatever was wrong before is over. A list does not: one
- * that breaks in the middle, or that no watch can follow, is to be asked for less often. */
+ * that breaks in the middle, or that no watch can follow, is to be requested less often. */
 static void count_progress(Reflector *reflector) {
     reflector->has_heard = true;
     if (reflector->state != STATE_WATCHING)
@@ -142,7 +142,7 @@ static bool end_stream(Reflector *reflector, Str version) {
 }
 
 /* A bookmark inside a streamed list is the one that ends it, or there is no such list: an
- * older API server has passed over what we asked for, and this is a watch like any other. */
+ * older API server has ignored the parameter, and this is a watch like any other. */
 static bool on_list_bookmark(Reflector *reflector, const ObjectMeta *meta) {
     /* The version is kept elsewhere: applying what was deferred resets the arena. */
     char version[REFLECTOR_VERSION_MAX];

@@ -1,7 +1,6 @@
 /*
- * One call at a time. What its handlers find wrong ends it, with an CallFailure that says how to go
- * on; when the client says that it is over, that is settled, and the next call is made, now or
- * later.
+ * One call at a time. Its handlers end it with a CallFailure that has how to go on; when the client
+ * reports its end, the next call is made, now or later.
  */
 
 #include "kube/reflector.h"
@@ -16,7 +15,7 @@
 #include "base/url.h"
 #include "kube/reflector-internal.h"
 
-/* What is read of one document besides the object itself: names and versions. */
+/* For names and versions of one document, besides the object itself. */
 #define META_BUDGET ((size_t)1024 * 1024)
 
 /* A continue token, were every byte of it escaped, and what is around it. */
@@ -81,7 +80,7 @@ void reflector_notice(
     sink->notice(sink->context, what, why, retry_nsec);
 }
 
-/* Waits as long as backing off asks for. Returns how long that is. */
+/* Waits for the backoff. Returns how long that is. */
 static int64_t wait_a_while(Reflector *reflector, int retry_after_sec) {
     int64_t now = reflector->options.clock();
     int64_t delay = backoff_next(&reflector->backoff, now, retry_after_sec);
@@ -142,7 +141,7 @@ bool reflector_set_version(Reflector *reflector, Str version) {
     return true;
 }
 
-/* --- what the client tells us -------------------------------------------------------------- */
+/* --- handlers of a call -------------------------------------------------------------------- */
 
 static void count_answer(Reflector *reflector) {
     ReflectorFigures *counts = &reflector->figures;
@@ -178,7 +177,7 @@ static void on_head(void *context, const CallHead *head) {
     }
 }
 
-/* As much of it as anybody reads. */
+/* As much of it as is read. */
 static bool keep_refusal(Reflector *reflector, Str bytes) {
     if (reflector->body.len < REFLECTOR_REFUSAL_MAX)
         buf_append(&reflector->body, str_take(bytes, REFLECTOR_REFUSAL_MAX - reflector->body.len));
@@ -259,7 +258,7 @@ static bool is_lost(Reflector *reflector, unsigned code, const ApiStatus *status
     return status->is_version_too_large && ++reflector->n_refusals >= REFLECTOR_REFUSALS_MAX;
 }
 
-/* Everything once more, without streaming: the server is too old, or told not to. */
+/* Everything once more, without streaming: the server is too old, or has that turned off. */
 static void fall_back(Reflector *reflector) {
     reflector->can_stream = false;
     drop_call(reflector);
@@ -293,7 +292,7 @@ static void on_failed(Reflector *reflector, const CallResult *result) {
     bool is_large = result->outcome == CALL_TOO_LARGE;
     CallFailure failure = {.next = NEXT_RESUME, .is_stall = is_late, .retry_after_sec = -1};
 
-    /* An answer that has not even begun says nothing about the size of pages. */
+    /* An answer that has not even begun is no reason for smaller pages. */
     if (reflector->state == STATE_LISTING && (is_large || (is_late && reflector->status == 200)))
         list_shrink_pages(reflector);
     message_set(failure.why, sizeof(failure.why), "%s", result->error);

@@ -9,14 +9,14 @@
  *
  * After a watch has ended, in whatever way, the next one goes on from the newest
  * resourceVersion seen. Only when the API server no longer knows that version (410), or
- * sent something that cannot be told apart, everything is listed again; the sink keeps
+ * sent something that cannot be read, everything is listed again; the sink keeps
  * the old state until the new one is whole.
  *
- * An object that the sink cannot read is passed over and counted; it must not keep the
- * other ones from us. A resourceVersion is opaque: kept, compared and sent back.
+ * An object that the sink cannot read is skipped and counted; it must not hold up the others. A
+ * resourceVersion is opaque: kept, compared and sent back.
  *
- * What came is in the receive buffers only until the sink has taken what it wants; the
- * large ones are freed at the end of a list.
+ * Receive buffers hold an object only until the sink has taken it; the large ones are freed at the
+ * end of a list.
  *
  * No clock, no thread: time comes from options, answers through the client.
  */
@@ -37,7 +37,7 @@
 #define REFLECTOR_PAGE_MAX ((size_t)64 * 1024 * 1024)      /* one page of a list */
 #define REFLECTOR_DEFERRED_MAX ((size_t)64 * 1024 * 1024)  /* events inside a streamed list */
 #define REFLECTOR_REFUSAL_MAX ((size_t)64 * 1024)          /* the body of a refusal */
-#define REFLECTOR_PAGE_ITEMS 500u                          /* objects asked for at once */
+#define REFLECTOR_PAGE_ITEMS 500u                          /* objects requested at once */
 #define REFLECTOR_PAGE_ITEMS_MOST 5000u                    /* ... after a list took too long */
 #define REFLECTOR_PAGE_ITEMS_LEAST 10u                     /* ... after a page was too large */
 #define REFLECTOR_PAGE_SEC 60                              /* one page, in all */
@@ -51,7 +51,7 @@
 
 typedef struct Reflector Reflector;
 
-/* What a sink makes of an object. Negative: -ENOMEM; everything is listed again. */
+/* Results of a sink. Negative: -ENOMEM; everything is listed again. */
 enum {
     _SINK_TAKEN,
     SINK_UNFIT,     /* JSON, but no object that we can use: it counts as not there */
@@ -101,8 +101,8 @@ typedef struct ReflectorFigures {
     bool is_synced;    /* one complete list has been seen */
     bool is_connected; /* false from a failure until the API server answers again */
     /* Last time it was known to be complete: the last event or bookmark of a watch that has had
-     * time to catch up, or when the last whole list was begun; 0: never. What happened before
-     * has reached the sink. */
+     * time to catch up, or when the last whole list was begun; 0: never. Events before that have
+     * reached the sink. */
     int64_t synced_at_nsec;
     int64_t heard_at_nsec; /* last byte of an answer that was no refusal; 0: never */
     /* When the last list that is whole was begun: it shows everything that was committed by then.
@@ -113,8 +113,8 @@ typedef struct ReflectorFigures {
     uint64_t n_watches;  /* streamed lists included */
     uint64_t n_restarts; /* ... of them, those that went on where another ended */
     uint64_t n_added, n_modified, n_deleted, n_bookmarks, n_errors, n_unknown;
-    uint64_t n_malformed; /* documents that could not be told apart */
-    uint64_t n_unfit;     /* objects that were passed over */
+    uint64_t n_malformed; /* documents that could not be read: a new list follows */
+    uint64_t n_unfit;     /* objects that were skipped */
     uint64_t n_bytes;
     uint64_t n_failures;
     char last_error[REFLECTOR_ERROR_MAX]; /* empty while connected */

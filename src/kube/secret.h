@@ -2,7 +2,7 @@
 
 /*
  * Secret: a certificate, a key or a token; from a file that may be replaced while we
- * run, or given once and for all. What is let go is wiped first.
+ * run, or given once and for all. Memory is wiped before it is freed.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* What tells one state of a file from the next, also behind a symlink that was swapped. */
+/* Differs when a file was changed or replaced, also behind a symlink that was swapped. */
 typedef struct FileMark {
     uint64_t device, inode, size;
     int64_t sec, nsec;
@@ -56,5 +56,5 @@ char *secret_copy(Str text);
 char *secret_free(char *text); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(char *, secret_free)
 
-void secret_wipe(Str text);     /* bytes that are ours to write, whatever their type says */
+void secret_wipe(Str text);     /* bytes that are ours to write, in spite of const */
 void secret_buf_done(Buf *buf); /* buf_done(), wiped */

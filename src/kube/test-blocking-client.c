@@ -85,18 +85,18 @@ static void test_answers(void **state) {
         int64_t date_sec;
         const char *body, *complaint;
     } cases[] = {
-        {{.path = "/echo?a=b"}, 201, 100, "GET  ", "the API server says 201"},
+        {{.path = "/echo?a=b"}, 201, 100, "GET  ", "the API server answered 201"},
         {{.method = "POST", .path = "/echo?a=b", .body = STR("{\"a\":1}")},
             201,
             100,
             "POST application/json {\"a\":1}",
-            "the API server says 201"},
+            "the API server answered 201"},
         {{.path = "/forbidden"},
             403,
             0,
             refusal,
-            "the API server says 403: pods is forbidden\\x1b[31m"},
-        {{.path = "/else"}, 500, 0, "not JSON", "the API server says 500"},
+            "the API server answered 403: pods is forbidden\\x1b[31m"},
+        {{.path = "/else"}, 500, 0, "not JSON", "the API server answered 500"},
     };
     Setup *setup = *state;
     char error[BLOCKING_CLIENT_ERROR_MAX];

@@ -106,15 +106,16 @@ static void test_why_it_is_not_bound(void **state) {
         bool is_taken;
     } cases[] = {
         {"taken, and pods are being listed",
-            "this berth has taken the lease ns/l, and is still finding out what was bound before",
+            "this berth has taken the lease ns/l, and is still listing the pods that were bound "
+            "before",
             200,
             true},
         {"no right to look",
-            "the lease ns/l, which says who binds, cannot be had: HTTP 403: it needs the right get "
+            "cannot take the lease ns/l, whose holder binds: HTTP 403: it needs the right get "
             "on leases.coordination.k8s.io in namespace ns (Role berth-lease)",
             403,
             false},
-        {"no answer", "the lease ns/l, which says who binds, has not been had in time", 0, false},
+        {"no answer", "did not get the lease ns/l, whose holder binds, in time", 0, false},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {

@@ -126,7 +126,7 @@ static void test_answers_refused(void **state) {
     }
 }
 
-/* --- what it is told --- */
+/* --- what it gets --- */
 
 static void test_info(void **state) {
     static const ExecCluster cluster = {.server = "https://h",

@@ -111,7 +111,7 @@ static void test_pods(void **state) {
     } cases[] = {
         {"web", 0, NULL},
         {"odd", -EBADMSG, "the API server's answer is no pod"},
-        {"secret", -EACCES, "pod shop/secret: the API server says 403"},
+        {"secret", -EACCES, "pod shop/secret: the API server answered 403"},
         {"nobody", -ENOENT, "there is no pod shop/nobody"},
     };
     TestServer *server = serve(whole);

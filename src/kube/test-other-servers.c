@@ -649,7 +649,7 @@ static void test_refused_servers(void **state) {
             "source x: a user and a password file are needed, both or neither"},
         {{.url = "http://h", .user = "a:b", .password_file = "p"},
             "source x: the name of the user is empty, or has a ':' in it, which basic "
-            "authentication cannot say"},
+            "authentication cannot encode"},
         {{.url = "https://h", .cert_file = "c"},
             "source x: a client certificate and its key are needed, both or neither"},
         {{.url = "https://h", .key_file = "k"},
@@ -658,7 +658,7 @@ static void test_refused_servers(void **state) {
             "source x: there is a CA, and the certificate is not to be verified; remove one"},
         {{.url = "https://h", .server_name = "a/b"}, "source x: the server's name is no host name"},
         {{.url = "http://h", .headers = bad_header, .n_headers = 1},
-            "source x: the header \"Host\" is berth's own to send"},
+            "source x: the header \"Host\" is set by berth itself"},
         {{.url = "http://h", .headers = many_headers, .n_headers = ELEMENTS_OF(many_headers)},
             "source x: there are more than 16 headers"},
     };

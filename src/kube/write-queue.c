@@ -114,7 +114,7 @@ void write_queue_drop(WriteQueue *queue) {
 
 /* --- sending ----------------------------------------------------------------------------- */
 
-/* Whether the 403 that came is about our rights: RBAC says "User x cannot create resource …". */
+/* Whether the 403 is about our rights: RBAC answers "User x cannot create resource …". */
 static bool is_for_rights(const WriteCall *call) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
     ApiStatus status;

@@ -37,7 +37,7 @@ typedef struct WriteQueueOptions {
 
 typedef struct WriteFigures {
     uint64_t n_written, n_failed, n_dropped;
-    bool is_forbidden; /* the last answer says that the right is missing */
+    bool is_forbidden; /* by the last answer the right is missing */
 } WriteFigures;
 
 WriteQueue *write_queue_new(const WriteQueueOptions *options); /* NULL when out of memory */

@@ -1,4 +1,4 @@
-/* Why series could not be joined, and what would help: for whoever wrote the query. */
+/* Why series could not be joined, and how to fix it, for the author of the query. */
 
 #include "base/message.h"
 #include "load/join-internal.h"
@@ -45,16 +45,15 @@ static const Series *some_series(const Join *join, Str label) {
     return &vector->items[0];
 }
 
-/* What is wrong before any label is looked at. */
+/* Errors before any label is looked at. */
 static bool explain_basics(Join *join, const Series *series, Message *message) {
     const char *by = join->gauge->is_of_pods ? "namespace, pod" : "node";
 
     if (join->report->n_nodes == 0)
         message_add(message, "no node of the cluster is known");
     else if (series->n_labels == 0)
-        message_add(message,
-            "the series has no labels, so nothing says whose it is: add by (%s) to the query",
-            by);
+        message_add(
+            message, "the series has no labels, so it names no node: add by (%s) to the query", by);
     else
         return false;
     return true;
@@ -75,10 +74,10 @@ void join_explain_unmatched(Join *join, Str label) {
         show_labels(&message, series);
     } else {
         message_add(&message,
-            "no %s is called what label ",
+            "no %s has the value of label ",
             join->gauge->is_of_pods ? "pod on a node" : "node");
         message_quote(&message, "", label, "");
-        message_add(&message, " says: \"");
+        message_add(&message, ": \"");
         message_show(&message, series_label(series, label), VALUE_SHOWN);
         message_add(&message, "\"");
     }
@@ -124,7 +123,7 @@ static JoinDrop main_cause(const JoinReport *report) {
 
 void join_explain_unused(Join *join, Str by) {
     static const char *const texts[_JOIN_DROPS] = {
-        [JOIN_NO_LABEL] = "most series have no label that says whose they are",
+        [JOIN_NO_LABEL] = "most series have no label that names a node or pod",
         [JOIN_NO_NODE] = "most series are of nodes or pods that the cluster does not have",
         [JOIN_NAN] = "the values are NaN: zero divided by zero, or nothing to calculate with",
         [JOIN_INFINITE] = "the values are infinite: a division by zero",

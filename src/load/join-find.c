@@ -1,9 +1,9 @@
 /*
  * Which label names the nodes, and how.
  *
- * Every label that all series have is tried as a name, a hostname and an address. What finds the
- * most nodes is taken, unless something else finds nearly as many and says otherwise: a label that
- * finds a node or two may do so by chance (the exporter itself runs on one), one that finds as
+ * Every label that all series have is tried as a name, a hostname and an address. The one that
+ * finds the most nodes is taken, unless another one finds nearly as many and other ones: a label
+ * that finds a node or two may do so by chance (the exporter itself runs on one), one that finds as
  * many as another is as likely to be meant.
  */
 
@@ -134,7 +134,7 @@ static int contradict(const Find *find, Candidate *a, Candidate *b) {
     return 0;
 }
 
-/* One that says otherwise than @best, and may be meant as well: 0 with it, or NULL. */
+/* One that contradicts @best, and may be meant as well: 0 with it, or NULL. */
 static int find_rival(Find *find, Candidate *best, Candidate **ret) {
     *ret = NULL;
     for (size_t i = 0; i < find->n; i++) {
@@ -160,7 +160,7 @@ static void explain_rival(Join *join, const Candidate *best, const Candidate *ri
     if (str_eq(best->way.label, rival->way.label)) {
         message_quote(&message, "label ", best->way.label, "");
         message_add(&message,
-            " is the %s of %zu nodes and the %s of %zu others: say nodeIs",
+            " is the %s of %zu nodes and the %s of %zu others: set nodeIs",
             join_identity_name(best->way.identity),
             best->n_nodes,
             join_identity_name(rival->way.identity),
@@ -170,7 +170,7 @@ static void explain_rival(Join *join, const Candidate *best, const Candidate *ri
     message_quote(&message, "labels ", best->way.label, "");
     message_add(&message, " (%zu nodes) and ", best->n_nodes);
     message_quote(&message, "", rival->way.label, "");
-    message_add(&message, " (%zu nodes) say different things: say nodeLabel", rival->n_nodes);
+    message_add(&message, " (%zu nodes) name different nodes: set nodeLabel", rival->n_nodes);
 }
 
 static int choose(Find *find, JoinWay *way) {

@@ -54,7 +54,7 @@ static bool is_called_the_same(const Node *a, const Node *b) {
     return str_eq(hostname_label(a), hostname_label(b)) && node_addresses_equal(a, b);
 }
 
-/* Whether every row's node is called as it was. A record that is new, but says the same, takes the
+/* Whether every row's node is called as it was. A new record with the same identities takes the
  * place of the one before. */
 static bool nodes_hold(JoinIndex *index) {
     for (uint32_t row = 0; row < index->names->n_rows; row++) {

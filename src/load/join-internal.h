@@ -28,7 +28,7 @@
  * enough of a proof.
  */
 
-#define JOIN_ROW_NONE UINT32_MAX            /* nobody's */
+#define JOIN_ROW_NONE UINT32_MAX            /* of no node */
 #define JOIN_ROW_NO_LABEL (UINT32_MAX - 1u) /* a series without the label */
 
 /* From texts to rows. */
@@ -75,11 +75,11 @@ typedef struct JoinWay {
     bool has_cut_port;    /* a value that led to a node had one */
 } JoinWay;
 
-/* What @value leads to; JOIN_ROW_NONE: no node. 0; -EINVAL: the pattern is none; -E2BIG: it took
- * all the work that it may; -ENOMEM. */
+/* The row that @value leads to; JOIN_ROW_NONE: no node. 0; -EINVAL: the pattern is none; -E2BIG: it
+ * took all the work that it may; -ENOMEM. */
 int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) MUST_CHECK;
 
-/* What of @value is compared: for people. Borrowed from it. */
+/* The part of @value that is compared: for people. Borrowed from it. */
 Str join_way_compared(JoinWay *way, Str value);
 
 /* The value of the way's label; @hint is where it was in the series before. A NULL pointer: the
@@ -120,7 +120,7 @@ struct JoinMemory {
     GaugeIdentity identity;
     bool has_cut_port;
 
-    uint64_t labels;  /* of the series, as the caller tells them apart */
+    uint64_t labels;  /* a digest of the labels of the series */
     uint64_t version; /* of the index that the rows are of */
     RememberedSeries *series;
     size_t n, size;
@@ -128,7 +128,7 @@ struct JoinMemory {
     size_t texts_size;
 };
 
-/* What tells gauges apart that are joined otherwise; not 0. */
+/* Differs for gauges that are joined in another way; not 0. */
 uint64_t join_memory_key(const Gauge *gauge);
 
 /* The way that was taken last for a gauge of that key, if labels and nodes are the same as then.
@@ -180,8 +180,8 @@ bool join_admit(Join *join, const Series *series, int64_t *ret_lag_nsec);
 /* The value of @row; counted. 0 or -ENOMEM. */
 int join_set(Join *join, uint32_t row, double value, int64_t lag_nsec) MUST_CHECK;
 
-/* A series that belongs to nobody: counted, and an example if there is room: @before (may be empty)
- * and @text, with a '/' between. */
+/* A series that belongs to no node: counted, and an example if there is room: @before (may be
+ * empty) and @text, with a '/' between. */
 void join_count_unmatched(Join *join, Str before, Str text);
 
 /* Series to nodes (join-nodes.c), and to pods (join-pods.c). 0, also where nothing was joined; or
@@ -189,8 +189,8 @@ void join_count_unmatched(Join *join, Str before, Str text);
 int join_nodes(Join *join) MUST_CHECK;
 int join_pods(Join *join) MUST_CHECK;
 
-/* The way by which most nodes are found (join-find.c). @way says what the gauge does: an empty
- * label, GAUGE_BY_ANY are found out. 0; JOIN_NOT_FOUND: the report says why; -EINVAL, -E2BIG: the
+/* The way by which most nodes are found (join-find.c). @way is as the gauge has it: an empty label,
+ * GAUGE_BY_ANY are found out. 0; JOIN_NOT_FOUND: the report has the reason; -EINVAL, -E2BIG: the
  * pattern; -ENOMEM. */
 #define JOIN_NOT_FOUND 1
 int join_find(Join *join, JoinWay *way) MUST_CHECK;
@@ -201,5 +201,5 @@ void join_explain_unmatched(Join *join, Str label);
 void join_explain_no_label(Join *join, Str label);
 /* ... or that they do, but none has a value that can be used. */
 void join_explain_unused(Join *join, Str by);
-/* What there is to say about several series of one node, behind how it was joined. */
+/* Appends how many series were dropped because their node has several. */
 void join_explain_duplicates(Join *join, Str by);

@@ -15,7 +15,7 @@ typedef struct Rows {
     uint32_t *counts; /* by row: series that lead there */
     size_t n_labelled, n_matched, n_nodes; /* series with the label, with a row; their rows */
     uint64_t key;
-    uint64_t labels; /* what tells these labels from others; 0: not needed */
+    uint64_t labels; /* their digest; 0: not needed */
 } Rows;
 
 static bool is_row(uint32_t row) {
@@ -45,7 +45,7 @@ static void count_row(Rows *rows, uint32_t row) {
     rows->n_nodes += rows->counts[row]++ == 0;
 }
 
-/* Where every series leads. What was remembered is not asked for again. */
+/* Where every series leads. Remembered rows are not looked up again. */
 static int follow(Join *join, JoinWay *way, Rows *rows) {
     const Vector *vector = join->vector;
     bool holds = join_memory_holds(join->memory, rows->key, way);

@@ -2,7 +2,7 @@
  * Series to pods, and pods to what they run on and what they are of.
  *
  * Which series are of the same pod is decided before any value is looked at; pods that the gauge
- * does not count are passed over, and their series are no mistake.
+ * does not count are skipped, and their series are no error.
  */
 
 #include <assert.h>
@@ -313,7 +313,7 @@ static uint64_t *hash_series(const PodJoin *pods) {
     return hashes;
 }
 
-/* What the series from @i on will look at is asked for now. */
+/* Prefetches what the series from @i on will look at. */
 static void expect_series(const PodIndex *index, const uint64_t *hashes, size_t i, size_t n) {
     if (i + 3 * AHEAD >= n)
         return;

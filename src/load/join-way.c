@@ -38,7 +38,7 @@ static int compile(JoinWay *way) {
     return arena_has_failed(way->arena) ? -ENOMEM : -EINVAL;
 }
 
-/* What the pattern takes of @value; a NULL pointer: it does not match. */
+/* The part of @value that the pattern takes; a NULL pointer: it does not match. */
 static int extract(JoinWay *way, Str value, Str *ret) {
     _cleanup_(regex_scan_freep) RegexScan *scan = NULL;
     RegexSpan spans[2] = {{0}, {.from = SIZE_MAX}}; /* the second: if there is a group */

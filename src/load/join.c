@@ -1,6 +1,5 @@
 /*
- * What joins of nodes and of pods have in common: the time of a series, what a value may be, and
- * what is told of all that.
+ * Shared by joins of nodes and of pods: the age of a series, which values count, and the report.
  */
 
 #include "load/join.h"

@@ -4,10 +4,10 @@
  * Join: which series is which node's.
  *
  * Series name nodes in many ways: node="a", instance="10.0.0.7:9100", kubernetes_node="a.example".
- * A gauge may say how (model/gauge.h). If it does not, every label is tried as a name, a hostname
- * and an address, with and without a port, and the one that fits is taken, if only one does, or
- * if all that fit say the same of every series; otherwise nothing is joined, and the report says
- * between what a person has to choose.
+ * A gauge may define how (model/gauge.h). If it does not, every label is tried as a name, a
+ * hostname and an address, with and without a port, and the one that fits is taken, if only one
+ * does, or if all that fit lead every series to the same node; otherwise nothing is joined, and the
+ * report lists the choices.
  *
  * Series of pods are joined through the table's own pods: to the node each runs on, and to its
  * workload.
@@ -57,21 +57,21 @@ typedef struct JoinReport {
     char uncovered[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX];
 } JoinReport;
 
-/* When a source was asked, and what its own clock said to it. */
+/* When a query was sent, by our clock and by the server's. */
 typedef struct JoinTime {
     int64_t asked_nsec;  /* since 1970, by our clock */
     int64_t uptime_nsec; /* the same, monotonic */
     int64_t server_sec;  /* by the server's clock; 0: not known, the newest series stands for it */
 } JoinTime;
 
-/* What nodes are called. It is the same for all jobs, so those of one thread share it: it
+/* The identities of nodes. They are the same for all jobs, so those of one thread share it: it
  * takes more memory than what is learned for one of them. */
 typedef struct JoinIndex JoinIndex;
 JoinIndex *join_index_new(void);              /* NULL when out of memory */
 JoinIndex *join_index_free(JoinIndex *index); /* takes NULL */
 DEFINE_CLEANUP(JoinIndex *, join_index_free)
 
-/* What was learned from the last answer to the same job: an order of series, and how labels
+/* Learned from the last answer to the same job: an order of series, and how labels
  * are joined. It costs time when it is wrong, never a value. */
 typedef struct JoinMemory JoinMemory;
 JoinMemory *join_memory_new(void);                /* NULL when out of memory */
@@ -84,7 +84,7 @@ void join_memory_share(JoinMemory *memory, JoinIndex *index);
 
 /* A measurement of @gauge out of @vector for the cluster of @table, which must be a snapshot's.
  * @memory may be NULL. @scratch is for what is needed on the way. The clocks of others do not
- * count: a series is as much older than the answer as the server's own time says. 0, with a
+ * count: the age of a series is taken from the server's own time. 0, with a
  * measurement also where nothing could be joined; or -ENOMEM. */
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
     const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report, Measurement **ret)

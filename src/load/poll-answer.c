@@ -1,7 +1,7 @@
 /*
  * One answer serves all readings of its job. It is read once (of metrics.k8s.io once for each
  * resource), joined for each, and what is learned is written under the shared's lock at the end:
- * nobody waits while something is read or joined.
+ * no thread waits while something is read or joined.
  *
  * A failure leaves the last measurement where it is. An answer takes its place also where it names
  * fewer nodes, or none: then that is what the source knows.
@@ -25,7 +25,7 @@ typedef struct PollAnswer {
     bool has_vector;
     Str resource;
     Vector vector;
-    int r;                        /* what reading it said ... */
+    int r;                        /* the result of reading it ... */
     char error[POLLER_ERROR_MAX]; /* ... and in words */
 } PollAnswer;
 
@@ -60,7 +60,7 @@ void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, c
 
 /* --- what came, into a reading --- */
 
-/* What of the status is the job's. The shared's lock is held. */
+/* The figures of the job. The lock is held. */
 static void set_figures(Reading *reading, const PollRequest *request) {
     PollStatus *status = &reading->status;
 

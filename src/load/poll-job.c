@@ -79,7 +79,7 @@ Schedule schedule_new(int64_t interval_nsec, uint64_t seed) {
     };
 }
 
-/* Never later than the interval: values would grow older than whoever chose it has reckoned. */
+/* Never later than the interval: maxAge is chosen by it. */
 static int64_t jittered(Schedule *schedule) {
     int64_t tenth = schedule->interval_nsec / 10;
 

@@ -23,7 +23,7 @@
  * for. Time is an argument (monotonic), randomness comes from the seed alone.
  */
 
-#define SCHEDULE_INTERVAL_MIN_MSEC 100 /* whatever a gauge says */
+#define SCHEDULE_INTERVAL_MIN_MSEC 100 /* the least of a gauge */
 #define SCHEDULE_RETRY_MSEC 1000       /* after the first failure; half of it is jitter */
 #define SCHEDULE_RETRY_MAX_SEC POLLER_BACKOFF_MAX_SEC /* or the interval if that is longer */
 #define SCHEDULE_RETRY_AFTER_MAX_SEC BACKOFF_RETRY_AFTER_MAX_SEC
@@ -75,13 +75,13 @@ struct PollJob {
 PollJob *poll_job_new(Reading *model, uint64_t seed);
 PollJob *poll_job_free(PollJob *job); /* takes NULL */
 
-/* Whether the answer to @job tells what @gauge wants to know. */
+/* Whether the answer to @job has the values of @gauge. */
 bool poll_job_fits(const PollJob *job, const Gauge *gauge);
 
 /* Of one request: no longer than the interval, at most POLLER_TIMEOUT_SEC. */
 unsigned poll_job_timeout_sec(const PollJob *job);
 
-/* What is asked, behind the server's URL, and with which parameters, as in a query or a form; for
+/* The path behind the server's URL, and the parameters, as in a query or a form; for
  * metrics.k8s.io there are none. */
 const char *poll_job_path(const PollJob *job);
 void poll_job_form(const PollJob *job, Buf *ret);

@@ -1,9 +1,9 @@
 /*
- * A turn looks at everything once: the list of now, one answer, what is due, what is to be told.
+ * A turn looks at everything once: the current list, one answer, due jobs, notices.
  * There are few jobs, and each look is short; so nothing is kept sorted, and nothing that
- * was told the queue between two turns can be missed.
+ * was handed to the queue between two turns can be missed.
  *
- * Who is asked first when there are more jobs than requests: those of connections that answer.
+ * With more jobs than requests, those of connections that answer come first.
  */
 
 #include "load/poll-queue.h"
@@ -271,7 +271,7 @@ static bool has_cluster(PollQueue *queue) {
     return snapshot && (queue->asks_once || snapshot_table(snapshot)->names->n_nodes > 0);
 }
 
-/* What is due, as far as there is room. Returns when there will be more to do. */
+/* Starts due jobs, as far as there is room. Returns when there will be more to do. */
 static int64_t ask_due(PollQueue *queue) {
     bool is_known = false;
 
@@ -397,7 +397,7 @@ static void notify(PollQueue *queue, Reading *reading, Str name) {
     const PollStatus *status = &reading->status;
     bool is_query = gauge->source == GAUGE_PROMETHEUS;
     PollerNotice notice = {
-        .was = reading->told,
+        .was = reading->reported,
         .is = status->state,
         .gauge = name,
         .source = is_query ? source_meant(gauge->from) : STR("metrics.k8s.io"),
@@ -411,8 +411,8 @@ static void notify(PollQueue *queue, Reading *reading, Str name) {
         queue->callbacks.notice(queue->callbacks.context, &notice);
     if (status->state == POLL_OK)
         reading->outage_nsec = 0;
-    reading->told = status->state;
-    reading->told_nsec = clock_monotonic_nsec();
+    reading->reported = status->state;
+    reading->reported_nsec = clock_monotonic_nsec();
 }
 
 int64_t poll_queue_notify(PollQueue *queue) {
@@ -421,11 +421,11 @@ int64_t poll_queue_notify(PollQueue *queue) {
     for (size_t i = 0; queue->readings && i < queue->readings->n; i++) {
         Reading *reading = queue->readings->items[i];
         PollState state = reading->status.state;
-        int64_t due = reading->told_nsec == INT64_MIN
+        int64_t due = reading->reported_nsec == INT64_MIN
                           ? INT64_MIN
-                          : reading->told_nsec + READING_NOTICE_SEC * NSEC_PER_SEC;
+                          : reading->reported_nsec + READING_NOTICE_SEC * NSEC_PER_SEC;
 
-        if (state == reading->told || state == POLL_WAITING)
+        if (state == reading->reported || state == POLL_WAITING)
             continue;
         if (due <= now)
             notify(queue, reading, queue->readings->names[i]);

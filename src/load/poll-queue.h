@@ -10,7 +10,7 @@
  * and then it waits for the client loop. The poller does so for ever, poller_once() until every
  * query was sent once.
  *
- * Threads: one, its own. What others may see of readings is written under the lock of
+ * Threads: one, its own. Fields of readings that others may see are written under the lock of
  * SharedReadings, which is not held while something is read, joined or waited for.
  */
 
@@ -52,7 +52,7 @@ typedef struct PollQueue {
     int64_t news_nsec, publish_from_nsec;
 } PollQueue;
 
-/* @shared and @loop are borrowed, @callbacks copied. SourceConnections are set by whoever made it.
+/* @shared and @loop are borrowed, @callbacks copied. The caller sets api and connections.
  * 0 or -ENOMEM; poll_queue_done() in every case. */
 int poll_queue_init(PollQueue *queue, SharedReadings *shared, ClientLoop *loop,
     const PollerCallbacks *callbacks, uint64_t seed) MUST_CHECK;
@@ -67,13 +67,13 @@ int64_t poll_queue_turn(PollQueue *queue);
 /* Waits for requests, up to @until_nsec, or client_loop_wake(). */
 void poll_queue_wait(PollQueue *queue, int64_t until_nsec);
 
-/* Who is asked; NULL: there is none of that name. */
+/* The connection of a job; NULL: there is no source of that name. */
 SourceConnection *poll_queue_connection(PollQueue *queue, const PollJob *job);
 
 /* Whether each job that has a server was answered, or failed, once. */
 bool poll_queue_has_asked_all(PollQueue *queue);
 
-/* What is still open fails with @error. */
+/* Jobs that are still open fail with @error. */
 void poll_queue_give_up(PollQueue *queue, const char *error);
 
 /* --- poll-answer.c --- */

@@ -1,6 +1,6 @@
 /*
- * What a person is told of a request that brought no answer: the server, what it did, and what
- * would help. Of what a server says about itself a little is quoted.
+ * Errors of requests without an answer, for people: the server, what it did, and how to fix it. A
+ * little of the text of the server is quoted.
  */
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static bool is_html(const PollRequest *request) {
     return request->is_html || str_has_prefix(str_trim(buf_str(&request->body)), STR("<"));
 }
 
-/* What the server says is wrong, in its own words; empty: nothing that could be shown. */
+/* The server's own error text; empty: nothing that could be shown. */
 static Str own_words(const PollRequest *request, Arena *scratch, char text[VECTOR_ERROR_MAX]) {
     Str body = buf_str(&request->body);
     ApiStatus status;
@@ -126,8 +126,8 @@ static void complain_redirect(const PollRequest *request, Message *message) {
             "one, let the source's url name it");
 }
 
-/* Not where the certificate, say, is what is wrong: the client tells these apart in words only. */
-static bool is_nobody_there(const PollRequest *request) {
+/* Not for errors of certificates, for example: the client has one outcome for both. */
+static bool is_unreachable(const PollRequest *request) {
     return strstr(request->error, "connection refused") || strstr(request->error, "resolve");
 }
 
@@ -138,7 +138,7 @@ static const char *outcome_advice(const PollRequest *request) {
                    ? "; it, or the way to it, is too slow"
                    : "; is it up, and is the query a cheap one? A recording rule may help";
     case CALL_REFUSED:
-        return is_api(request) || !is_nobody_there(request)
+        return is_api(request) || !is_unreachable(request)
                    ? ""
                    : "; is it up, and is the source's url right?";
     default:

@@ -28,7 +28,7 @@ void poll_request_done(PollRequest *request) {
     buf_done(&request->body);
 }
 
-/* --- what the client tells us --- */
+/* --- handlers of a call --- */
 
 static void on_head(void *context, const CallHead *head) {
     PollRequest *request = context;
@@ -154,7 +154,7 @@ static bool is_redirect(unsigned status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-/* 303 says to GET what is there; the others mean the same request at another place. True: it is
+/* 303 means a GET of the new place; the others the same request there. True: it is
  * on its way again. */
 static bool follow_redirect(PollRequest *request) {
     Str path;

@@ -7,7 +7,7 @@
  *          ──> 405: once more, as a GET, and from now on
  *          ──> 3xx to the same scheme, host and port: there; elsewhere: an error
  *
- * Whatever comes, it is over when its time is. A request may be used again; it keeps its memory.
+ * It ends at its timeout at the latest. A request may be used again; it keeps its memory.
  *
  * Threads: the queue's.
  */
@@ -37,7 +37,7 @@ typedef struct PollRequest {
     int64_t uptime_nsec; /* the same, monotonic */
     int64_t ended_nsec;  /* monotonic */
 
-    /* What came. */
+    /* The answer. */
     bool is_over;
     CallOutcome outcome;
     unsigned status; /* 0: none */

@@ -159,7 +159,7 @@ Poller *poller_free(Poller *poller) {
     return free_parts(poller);
 }
 
-/* --- what it is told --- */
+/* --- from other threads --- */
 
 /* Puts another list on the shared. The lock is held. */
 static int change_list(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner,
@@ -247,7 +247,7 @@ static void ask_all(PollQueue *queue, int64_t timeout_nsec) {
     poll_queue_give_up(queue, error);
 }
 
-/* What was found. Nobody else is there: no lock is needed. */
+/* The results. There is no other thread: no lock is needed. */
 static int show(const Readings *readings, Measurements **ret, PollStatus *ret_statuses) {
     *ret = readings_measurements(readings);
     if (!*ret)

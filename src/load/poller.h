@@ -15,10 +15,10 @@
  * something else again. A few requests are under way in all, and a source that hangs has but a
  * share of them (load/source.h).
  *
- * A decision never waits for any of it. What fails leaves the last measurement in place, which
- * grows old (cluster/loads.h). Every answer has ceilings: bytes, series, time.
+ * A decision never waits for any of it. A failure leaves the last measurement in place, which
+ * expires (cluster/loads.h). Every answer has ceilings: bytes, series, time.
  *
- * Threads: functions are for any thread unless they say otherwise.
+ * Threads: any, unless noted.
  */
 
 #include <stdbool.h>
@@ -45,14 +45,14 @@ typedef struct Poller Poller;
 typedef enum PollState {
     POLL_WAITING, /* never answered yet */
     POLL_OK,
-    POLL_FAILING,   /* the last answer was none: error says why */
+    POLL_FAILING,   /* the last answer was none: error has the reason */
     POLL_UNJOINED,  /* answers come, but no series belongs to a node */
     POLL_NO_SOURCE, /* there is no source of that name */
 } PollState;
 
 const char *poll_state_name(PollState state); /* "ok": a stable word */
 
-/* Something a person would want to know: told on a change of state, never for each poll. */
+/* A change of state, for the log; never given for each poll. */
 typedef struct PollerNotice {
     PollState was, is;
     Str gauge, source, query;
@@ -67,12 +67,12 @@ typedef struct PollerCallbacks {
      * poller's thread. */
     Snapshot *(*snapshot)(void *context);
     /* New measurements, for the gauges of the last poller_follow(); borrowed. On the poller's
-     * thread. When another poller_follow() comes meanwhile, the owner tells whose they are. It
-     * takes as long as the view takes to be made: the next follows no sooner than nine times that
-     * later, so that publishing takes a tenth of a core at most. */
+     * thread. When another poller_follow() comes meanwhile, their owner field shows whose they are.
+     * It takes as long as the view takes to be made: the next follows no sooner than nine times
+     * that later, so that publishing takes a tenth of a core at most. */
     void (*publish)(void *context, Measurements *measurements);
     /* On the poller's thread; may be NULL. Of one gauge at most one in ten seconds: the state of
-     * then, if it is another one than was told. */
+     * then, if it differs from the one reported before. */
     void (*notice)(void *context, const PollerNotice *notice);
 } PollerCallbacks;
 
@@ -91,9 +91,9 @@ bool poller_stop(Poller *poller, int64_t timeout_nsec); /* as watcher_stop() */
 Poller *poller_free(Poller *poller);                    /* takes NULL */
 DEFINE_CLEANUP(Poller *, poller_free)
 
-/* The gauges from now on, which are copied; @owner is what their Measurements will carry. What
- * was measured for gauges that are the same stays, and is through @ret (the caller's reference).
- * 0 or -ENOMEM: those of before stay. */
+/* The gauges from now on, which are copied; @owner is stored in their Measurements. Measurements of
+ * gauges that are the same stay, and are returned through @ret (the caller's reference). 0 or
+ * -ENOMEM: those of before stay. */
 int poller_follow(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret)
     MUST_CHECK;
 
@@ -101,7 +101,7 @@ int poller_follow(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner,
  * negative errno with a message: those of before stay. */
 int poller_configure(Poller *poller, const MetricSources *sources, char *error) MUST_CHECK;
 
-/* What is known of one gauge, in the order of poller_follow(). */
+/* The state of one gauge, in the order of poller_follow(). */
 typedef struct PollStatus {
     PollState state;
     bool is_asked;                   /* false: annotations are read, not asked for */
@@ -122,7 +122,7 @@ size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_ow
 
 /* One look at everything, for commands that then end: asks each job once, on the calling
  * thread, and waits up to @timeout_nsec. @ret_statuses has room for @n. @access is borrowed, may be
- * NULL. 0 (also where sources fail: the statuses tell), -ENOMEM, or -EINVAL: a source that
+ * NULL. 0 (also where sources fail: see the statuses), -ENOMEM, or -EINVAL: a source that
  * source_access() does not take. */
 int poller_once(const MetricSources *sources, Access *access, const Gauge *gauges, size_t n,
     Snapshot *snapshot, int64_t timeout_nsec, Measurements **ret, PollStatus *ret_statuses)

@@ -14,12 +14,12 @@ static Reading *reading_new(const Gauge *gauge) {
     if (!reading)
         return NULL;
     reading->ref = REF_ONE;
-    reading->told_nsec = INT64_MIN;
+    reading->reported_nsec = INT64_MIN;
     reading->arena = arena_new(GAUGE_BUDGET);
     reading->memory = join_memory_new();
     reading->status.is_asked = gauge->source != GAUGE_ANNOTATION;
     reading->status.state = reading->status.is_asked ? POLL_WAITING : POLL_OK;
-    reading->told = reading->status.state;
+    reading->reported = reading->status.state;
     if (!reading->arena || !reading->memory || !gauge_copy(gauge, reading->arena, &reading->gauge))
         return reading_unref(reading);
     return reading;

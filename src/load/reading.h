@@ -11,7 +11,7 @@
  *
  * SharedReadings: where the list of now hangs.
  *
- * Threads: lists and gauges are read from any; of the rest each says whose it is.
+ * Threads: lists and gauges are read from any; for the rest see the fields.
  */
 
 #include <pthread.h>
@@ -25,7 +25,7 @@
 #include "load/poller.h"
 #include "model/gauge.h"
 
-#define READING_NOTICE_SEC 10 /* at most one notice in so long: the last state is told then */
+#define READING_NOTICE_SEC 10 /* at most one notice in so long, of the last state */
 
 typedef struct PollJob PollJob;
 
@@ -37,7 +37,7 @@ typedef struct Reading {
     /* The queue's thread only. */
     JoinMemory *memory;
     PollJob *job;        /* NULL: none is asked */
-    PollState told;      /* the state that was told last */
+    PollState reported;  /* the state that was reported last */
     int64_t told_nsec;   /* monotonic; INT64_MIN: never */
     int64_t down_nsec;   /* monotonic: failing since; 0: it is not */
     int64_t outage_nsec; /* how long it was failing, the last time */

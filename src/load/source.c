@@ -135,15 +135,15 @@ const char *source_address_refusal(const void *address, size_t len, bool may_be_
     case ADDRESS_LINK_LOCAL:
         return may_be_link_local
                    ? NULL
-                   : "(link-local): say allowLinkLocal: true for this source if that is meant";
+                   : "(link-local): set allowLinkLocal: true for this source if that is meant";
     case ADDRESS_OF_CLOUD:
         return may_be_link_local ? NULL
-                                 : "(where a cloud serves credentials): say allowLinkLocal: true "
+                                 : "(where a cloud serves credentials): set allowLinkLocal: true "
                                    "for this source if that is meant";
     case ADDRESS_MULTICAST:
         return "(multicast): no server is reached there";
     case ADDRESS_UNSPECIFIED:
-        return "(unspecified): say which address is meant; 127.0.0.1 is this machine";
+        return "(unspecified): name an address; 127.0.0.1 is this machine";
     case ADDRESS_FOREIGN:
         break;
     }
@@ -240,7 +240,7 @@ static void check_credentials(Faults *faults, const MetricSource *source) {
     if (source->user && str_find(user, ':') != SIZE_MAX)
         (void)add_text(faults,
             "basicAuth.user",
-            "user has a ':' in it, which basic authentication cannot say",
+            "user has a ':' in it, which basic authentication cannot encode",
             NULL);
     if (is_plain && source->token_file)
         add_warning(faults,
@@ -277,7 +277,7 @@ static void check_tls(Faults *faults, const MetricSource *source) {
     else if (source->is_insecure)
         add_warning(faults,
             "tls.insecureSkipVerify",
-            "the certificate of this source is not verified: anybody on the way can answer for it",
+            "the certificate of this source is not verified: any host on the way can answer for it",
             "name the CA that signed it: caFile");
     if (has_tls(source) && str_has_prefix(str_from_c(source->url), STR("http://")))
         add_warning(faults, "tls", "tls has no effect with http://", "the url may mean https://");

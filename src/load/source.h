@@ -3,8 +3,8 @@
 /*
  * MetricSource: a server that answers PromQL, as the operator has configured it.
  *
- * Policies name sources, never addresses: where berth connects to is the operator's to say. What
- * a policy can make happen is a query to a server of this list.
+ * Policies name sources, never addresses: the operator configures where berth connects to. A policy
+ * can only cause a query to a server of this list.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ typedef struct MetricSource {
     const char *ca_file;              /* NULL: the system's */
     const char *cert_file, *key_file; /* of ours; or NULL */
     const char *server_name; /* for the certificate, if it is not the URL's host; or NULL */
-    bool is_insecure;        /* the certificate is not verified: said loudly */
+    bool is_insecure;        /* the certificate is not verified: worth a warning */
     bool may_be_link_local;  /* 169.254.0.0/16, fe80::/10: where clouds keep credentials */
     const Header *headers;   /* X-Scope-OrgID, for Mimir and Cortex */
     size_t n_headers;
@@ -40,7 +40,7 @@ typedef struct MetricSources {
 
 #define SOURCE_DEFAULT_NAME "default"
 
-/* What a policy means by @name: itself, or the default one where it is empty. */
+/* The name of the source that @name stands for: the default one where it is empty. */
 static inline Str source_meant(Str name) {
     return str_is_empty(name) ? STR(SOURCE_DEFAULT_NAME) : name;
 }
@@ -49,7 +49,7 @@ static inline Str source_meant(Str name) {
 const MetricSource *sources_find(const MetricSources *sources, Str name);
 
 /*
- * What a name means is decided by the server that answers for it, and an address can be written in
+ * The address of a name is decided by a name server, and an address can be written in
  * many ways: as one number, in octal, inside an IPv6 address. So the address that is connected to
  * is checked, never its text.
  */
@@ -98,7 +98,7 @@ int source_access(const MetricSource *source, Access **ret, char *error) MUST_CH
 /* --- connections: made on any thread, used on the poll queue's ------------------------------- */
 
 /* Requests under way. One server never has all of them; those that fail have one each, and together
- * never all: whoever answers is asked in time whatever the others do. */
+ * never all: sources that answer are polled in time whatever the others do. */
 #define POLL_REQUESTS_MAX 4u
 #define POLL_SHARE_MAX (POLL_REQUESTS_MAX - 1)
 

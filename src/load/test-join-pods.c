@@ -158,8 +158,8 @@ static void test_labels(void **state) {
     SCENE_JOIN(scene, "namespace=m,pod=ksm 1");
     assert_says(scene->report.error, "no series has the label \"exported_pod\"");
     SCENE_JOIN(scene, "exported_namespace=s,exported_pod=ksm 1");
-    assert_says(scene->report.error,
-        "no pod on a node is called what label \"exported_pod\" says: \"ksm\"");
+    assert_says(
+        scene->report.error, "no pod on a node has the value of label \"exported_pod\": \"ksm\"");
     SCENE_JOIN(scene, " 1");
     assert_says(scene->report.error, "add by (namespace, pod)");
     scene->gauge.source = GAUGE_RESOURCES;

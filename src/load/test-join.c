@@ -94,7 +94,7 @@ static void test_given_label(void **state) {
         assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 0);
     }
     SCENE_JOIN(scene, "a=node-a,c=1 1", "b=else 2");
-    assert_says(scene->report.error, "no node is called what label \"b\" says: \"else\"");
+    assert_says(scene->report.error, "no node has the value of label \"b\": \"else\"");
     assert_int_equal(scene->report.n_dropped[JOIN_NO_LABEL], 1);
     assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 1);
     assert_string_equal(scene->report.unmatched[0], "else");
@@ -110,7 +110,7 @@ static void test_given_identity(void **state) {
     scene->gauge.node_label = STR("a");
     SCENE_JOIN(scene, "a=node-a,b=b.example 1");
     assert_int_equal(scene->report.n_covered, 0);
-    assert_says(scene->report.error, "no node is called what label \"a\" says: \"node-a\"");
+    assert_says(scene->report.error, "no node has the value of label \"a\": \"node-a\"");
 }
 
 static void test_pattern(void **state) {
@@ -187,7 +187,7 @@ static void test_ambiguous(void **state) {
     assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 2);
     assert_string_equal(scene->report.error,
         "labels \"exported_node\" (2 nodes) and \"instance\" (2 nodes) say different things: "
-        "say nodeLabel");
+        "set nodeLabel");
     scene->gauge.node_label = STR("instance");
     SCENE_JOIN(scene,
         "exported_node=node-b,instance=10.0.0.1:1 1",

@@ -32,7 +32,7 @@ static void stage_done(Stage *stage) {
 
 /* The time in which nothing is told is over. */
 static void let_time_pass(Stage *stage) {
-    stage->reading->told_nsec -= READING_NOTICE_SEC * NSEC_PER_SEC;
+    stage->reading->reported_nsec -= READING_NOTICE_SEC * NSEC_PER_SEC;
 }
 
 static void test_notices(void **state) {

@@ -68,7 +68,7 @@ static void test_errors(void **state) {
         {"404 page not found", "text, not JSON: \"404 page not found\""},
         {"{}", "no list of metrics.k8s.io"},
         {"{\"kind\":\"Status\",\"message\":\"nodes is forbidden\\u001b\"}",
-            "the server says: nodes is forbidden\\x1b"},
+            "the server answered: nodes is forbidden\\x1b"},
         {"{\"kind\":\"NodeList\",\"items\":[]}", "of kind \"NodeList\", not a NodeMetricsList"},
         {"{\"kind\":\"NodeMetricsList\"}", "not a NodeMetricsList"},
         {"{\"kind\":\"NodeMetricsList\",\"items\":[{\"usage\":{\"cpu\":\"lots\"}}]}",

@@ -351,7 +351,7 @@ static void test_rebinding(void **state) {
     assert_int_equal(n_lookups, 2);
     assert_int_equal(seen.outcome, CALL_REFUSED);
     assert_non_null(strstr(seen.error,
-        "refused to connect to 169.254.169.254 (link-local): say allowLinkLocal: true for this "
+        "refused to connect to 169.254.169.254 (link-local): set allowLinkLocal: true for this "
         "source if that is meant"));
     test_server_free(server);
 }
@@ -412,7 +412,7 @@ static void test_faults(void **state) {
         {"a colon",
             {.url = "https://h", .user = "a:b", .password_file = "p"},
             "basicAuth.user",
-            "user has a ':' in it, which basic authentication cannot say",
+            "user has a ':' in it, which basic authentication cannot encode",
             1,
             0,
             0},
@@ -461,7 +461,7 @@ static void test_faults(void **state) {
         {"insecure",
             {.url = "https://h", .is_insecure = true},
             "tls.insecureSkipVerify",
-            "the certificate of this source is not verified: anybody on the way can answer for it",
+            "the certificate of this source is not verified: any host on the way can answer for it",
             1,
             true,
             0},
@@ -482,7 +482,7 @@ static void test_faults(void **state) {
         {"ours",
             {.url = "http://h", .headers = forbidden, .n_headers = 2},
             "headers",
-            "the header \"authorization\" is berth's own to send",
+            "the header \"authorization\" is set by berth itself",
             2,
             0,
             0},

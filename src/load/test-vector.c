@@ -259,7 +259,7 @@ static void test_errors(void **state) {
             "cut off after"},
         {ANSWER("") "x", "something follows"},
         {"{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"1:3: parse\\nerror\"}",
-            "the server says: bad_data: 1:3: parse\\x0aerror"},
+            "the server answered: bad_data: 1:3: parse\\x0aerror"},
         {"{\"status\":\"success\",\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"2\"]}}",
             "the query gives a scalar: wrap it in vector()"},
         {"{\"status\":\"success\",\"data\":{\"result\":[1,\"2\"],\"resultType\":\"string\"}}",

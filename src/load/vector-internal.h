@@ -26,7 +26,7 @@
  *     ,{"metric":{"node":"  a  "},"value":[1700000000.123,"  0.42  "]}
  *
  * A server writes thousands of series that differ in the values of labels and in the number only.
- * What stands between was read once; where it follows again, comparing is enough.
+ * The text between was read once; where it follows again, comparing is enough.
  * Anything else is read the long way, and becomes the next shape.
  */
 #define SHAPE_LABELS_MAX 16u

@@ -1,4 +1,4 @@
-/* What readers of vectors share: room, numbers, times, errors about bodies. */
+/* Shared by the readers of vectors: room, numbers, times, errors about bodies. */
 
 #include "load/vector-internal.h"
 
@@ -19,7 +19,7 @@ typedef struct BodyKind {
     const char *what;
 } BodyKind;
 
-/* What connections, and what stands between, send instead of JSON. */
+/* What servers and proxies send instead of JSON. */
 static const BodyKind body_kinds[] = {
     {STR("<!doctype html"), "an HTML page"},
     {STR("<html"), "an HTML page"},

@@ -18,7 +18,7 @@
 
 #define NANO INT64_C(1000000000)
 #define EXACT_MAX ((__int128)1 << 53)
-#define SERVER_TEXT_MAX 200u /* of what a server says in words */
+#define SERVER_TEXT_MAX 200u /* of the text of a server */
 
 /* The list, as far as it is asked for. */
 typedef struct List {
@@ -186,7 +186,7 @@ static void read_list(List *list) {
 
 static int complain_of_kind(const List *list, Message *message) {
     if (str_eq(list->kind, STR("Status"))) {
-        message_add(message, "the server says: ");
+        message_add(message, "the server answered: ");
         message_show(message, list->message, SERVER_TEXT_MAX);
     } else if (str_is_empty(list->kind)) {
         message_add(message, "JSON, but no list of metrics.k8s.io");

@@ -3,8 +3,8 @@
  * estimated from the first, and labels in blocks. Nearly always a series has the labels and the
  * time of the one before: then neither is looked at twice.
  *
- * What goes wrong is said in the words of whoever has to mend it: a page of a proxy, a query that
- * gives something else than a vector, a server's own complaint.
+ * Errors are in terms of what an operator can fix: a page of a proxy, a query that does not give a
+ * vector, an error of the server.
  */
 
 #include "load/vector.h"
@@ -97,7 +97,7 @@ static void shape_take(JsonReader *json, size_t end) {
     json_take_elements(json, end - json->at, json->at + 1);
 }
 
-#define SERVER_TEXT_MAX 200u /* of what a server says in words: queries are quoted in it */
+#define SERVER_TEXT_MAX 200u /* of the text of a server: queries are quoted in it */
 
 typedef struct Answer {
     bool has_status, has_data;
@@ -364,7 +364,7 @@ static int complain_of_status(const Answer *answer, Message *message) {
         message_add(message, "not an answer of Prometheus' API: it has no \"status\"");
         return -EPROTO;
     }
-    message_add(message, "the server says: ");
+    message_add(message, "the server answered: ");
     message_show(message, answer->error_type, MESSAGE_QUOTE_MAX);
     message_add(message, "%s", answer->error_type.len > 0 && answer->error.len > 0 ? ": " : "");
     message_show(message, answer->error, SERVER_TEXT_MAX);

@@ -3,11 +3,11 @@
 /*
  * Vector: series with one value each, as a source answers with.
  *
- * Read from what Prometheus (and whoever speaks its API) says to an instant query, or from the
- * lists of metrics.k8s.io, which are brought into the same form: label "node", or labels
+ * Read from the answer of Prometheus (or another server with its API) to an instant query, or from
+ * the lists of metrics.k8s.io, which are brought into the same form: label "node", or labels
  * "namespace" and "pod". Strings are slices of the body where they can be, else in the arena.
  *
- * What a server sends is not trusted: bytes, series, labels and depth have ceilings.
+ * Answers are not trusted: bytes, series, labels and depth have ceilings.
  */
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ typedef struct SeriesLabel {
 typedef struct Series {
     const SeriesLabel *labels;
     uint32_t n_labels;
-    double value;    /* may be NaN or infinite: Prometheus says so */
+    double value;    /* may be NaN or infinite, as in Prometheus */
     int64_t at_msec; /* since 1970, by the server's clock */
 } Series;
 
@@ -40,7 +40,7 @@ typedef struct Vector {
 } Vector;
 
 /* 0; -EPROTO with a message for a person in @error (VECTOR_ERROR_MAX): what came instead, or what
- * the server says is wrong with the query; -EFBIG over a ceiling, with a message; -ENOMEM. */
+ * the server reports about the query; -EFBIG over a ceiling, with a message; -ENOMEM. */
 int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) MUST_CHECK;
 
 /* A NodeMetricsList (@is_of_pods: a PodMetricsList, summed over containers), of one resource. */

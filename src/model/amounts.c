@@ -1,3 +1,5 @@
+/* Exact quantities by resource name, while they are summed. */
+
 #include "model/amounts.h"
 
 #include <errno.h>

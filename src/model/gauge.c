@@ -1,3 +1,5 @@
+/* Definitions of metrics: comparing and copying them. */
+
 #include "model/gauge.h"
 
 static bool strs_equal(const Str *a, size_t n_a, const Str *b, size_t n_b) {
@@ -45,7 +47,7 @@ static uint32_t by_gauge(const GaugePlacements *placements) {
     return str_is_empty(placements->by) ? GAUGE_NONE : placements->by_gauge;
 }
 
-/* What is said of placements that are not counted says nothing. */
+/* Settings of placements that are not counted do not matter. */
 static bool placements_equal(const GaugePlacements *a, const GaugePlacements *b) {
     if (a->is_counted != b->is_counted)
         return false;

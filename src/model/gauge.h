@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * Gauge: a number that somebody measures of every node, and how we come by it.
+ * Gauge: the definition of a metric: a number measured of every node, and where it comes from.
  *
- * What a policy declares under `metrics:` becomes a gauge; policies that declare the same share
- * one. Where the number comes from:
+ * An entry of a policy under `metrics:` becomes a gauge; policies with the same entry share one.
+ * Where the number comes from:
  *
  *     PROMETHEUS   a PromQL query of a source that the operator has named
  *     RESOURCES    metrics.k8s.io, what `kubectl top` shows
@@ -13,7 +13,7 @@
  * and what each is of: a node, or a pod. Numbers of pods are brought together for each node that
  * they run on, and for each workload.
  *
- * All strings are borrowed from whoever made the gauge; gauge_copy() makes one that stands alone.
+ * All strings are borrowed from the maker of the gauge; gauge_copy() makes one that stands alone.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ typedef enum GaugeSource {
     GAUGE_ANNOTATION,
 } GaugeSource;
 
-/* What a label of a series is compared with. */
+/* The identity of a node that a label of a series is compared with. */
 typedef enum GaugeIdentity {
     GAUGE_BY_ANY,      /* whichever fits: found out from what comes */
     GAUGE_BY_NAME,     /* metadata.name */
@@ -60,7 +60,7 @@ typedef struct GaugePlacements {
     bool is_counted;
     Str resource; /* cpu, memory */
     GaugeUnit unit;
-    bool is_guessed; /* resource or unit: nobody said it, what is measured did; for people */
+    bool is_guessed; /* resource or unit is derived from the metric, not given; for people */
     int64_t settle_nsec;
     Str by;            /* a gauge of pods, in cores or bytes, as the policy calls it: what the pod's
                           workload uses counts, if that is known; empty, or not known: what the pod
@@ -85,7 +85,7 @@ typedef struct Gauge {
 
     Str annotation; /* ANNOTATION: its key */
     Str zone;       /* ANNOTATION: its times are local times of this zone, whatever letter follows
-                       them (crane writes so); empty: they say themselves */
+                       them (crane writes so); empty: they have an offset */
 
     /* Series to nodes. */
     Str node_label;   /* empty: found out */

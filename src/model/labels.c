@@ -1,3 +1,5 @@
+/* Labels of objects: decoded, sorted, found. */
+
 #include "model/labels.h"
 
 #include <stdlib.h>

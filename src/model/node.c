@@ -1,3 +1,5 @@
+/* Decodes Nodes: the fields that policies read. */
+
 #include "model/node.h"
 
 #include "base/vec.h"
@@ -18,7 +20,7 @@ static void decode_labels(JsonReader *reader, Arena *arena, const NodeParts *par
         json_skip_fast(reader, NULL);
 }
 
-/* What identifies a node and what people noted on it. False when @key is none of it. */
+/* Identity and annotations. False when @key is none of these. */
 static bool decode_identity(JsonReader *reader, Arena *arena, Str key, Node *node) {
     if (json_key_is(reader, key, STR("uid")))
         json_string(reader, arena, &node->uid);

@@ -46,7 +46,7 @@ typedef enum AddressType {
 
 typedef struct Address {
     AddressType type; /* others are not kept */
-    Str text;         /* as the node says it */
+    Str text;         /* as the node has it */
 } Address;
 
 typedef struct Node {
@@ -68,7 +68,7 @@ typedef struct Node {
 } Node;
 
 /* Which parts of a Node are wanted; the name and whether it is cordoned always are.
- * What is not wanted is skipped and left empty. */
+ * Other parts are skipped and left empty. */
 typedef struct NodeParts {
     bool all_labels;
     const Str *labels; /* these only, unless all_labels */

@@ -1,8 +1,10 @@
+/* Sums what a pod counts for on its node, as kube-scheduler counts it. */
+
 #include "model/pod-requests.h"
 
 #include <string.h>
 
-/* Amounts are 2 KB, of which a pod uses 100 bytes and nobody reads more than is filled. Zeroing
+/* Amounts are 2 KB, of which a pod uses 100 bytes, and no more than is filled is read. Zeroing
  * each (-ftrivial-auto-var-init) would be 7 % of the time it takes to read a pod. */
 #if __has_attribute(uninitialized)
 #define SCRATCH __attribute__((uninitialized))
@@ -133,7 +135,7 @@ static void decode_container(JsonReader *reader, Arena *arena, Container *ret) {
     ret->restarts = str_eq(restart_policy, STR("Always"));
 }
 
-/* Memory for the element after @n others; NULL: it was passed over, or an error of the
+/* Memory for the element after @n others; NULL: it was skipped, or an error of the
  * reader. */
 static void *make_element(JsonReader *reader, Arena *arena, size_t n, size_t size, bool *is_cut) {
     void *element = NULL;
@@ -276,7 +278,7 @@ static bool add_init_container(
     return amounts_max_all(peak, &now) && has_room;
 }
 
-/* What containers take together. False: too many resources. */
+/* The sum of containers. False: too many resources. */
 static bool add_containers(const PodRequests *requests, Stage stage, Amounts *ret) {
     bool is_infeasible = requests->status.is_infeasible, has_room = true;
     const Container *container;
@@ -325,9 +327,9 @@ static bool set_missing(Amounts *amounts, Amount amount) {
     return amounts_find(amounts, amount.name) || amounts_set(amounts, amount);
 }
 
-/* What the spec wants for the pod as a whole. If it has a limit there, the API server completes
- * its requests: by what the containers want together, else by the limit; huge pages cannot be
- * overcommitted, so for them the limit stands. False: too many resources. */
+/* The requests of the spec for the pod as a whole. If it has a limit there, the API server
+ * completes its requests: by what the containers want together, else by the limit; huge pages
+ * cannot be overcommitted, so for them the limit stands. False: too many resources. */
 static bool add_pod_level(const PodSpecRequests *spec, const Amounts *wanted, Amounts *ret) {
     const AmountList *limits = &spec->limits;
     bool has_room = !spec->requests.is_cut && !limits->is_cut;

@@ -8,14 +8,14 @@
  * force (resources in its status). Until they meet, kube-scheduler counts the largest, and
  * so does berth; see pod_requests_sum().
  *
- * Spec and status may come in any order, and so may the fields of each: what they say is kept
- * in the arena, container by container, and put together at the end. A pod whose status says
- * nothing of resources, as every pending one, is put together from its spec alone.
+ * Spec and status may come in any order, and so may the fields of each: they are kept in the arena,
+ * container by container, and summed at the end. A pod without resources in its status, as every
+ * pending one, is summed from its spec alone.
  *
- * What a document can make grow ends at POD_CONTAINERS_MAX containers, as many init
- * containers, and as many statuses of each, and at RESOURCES_MAX resources. What is over is
- * left out, and pod_requests_sum() tells. Kubernetes has no such ceiling, but its limit of
- * 1.5 MiB an object.
+ * Ceilings are POD_CONTAINERS_MAX containers, as many init
+ * containers, and as many statuses of each, and at RESOURCES_MAX resources. The rest is left out,
+ * and pod_requests_sum() returns false. Kubernetes has no such ceiling, but its limit of 1.5 MiB an
+ * object.
  */
 
 #include <stdbool.h>
@@ -78,14 +78,14 @@ typedef struct PodRequests {
 
 /* Reads the value of @key, a field of a pod's spec (of its status) that json_key() has just
  * given, if it is one of those that count. False, and nothing consumed, if it is not. A field
- * that comes again replaces what it said before. Errors are the reader's. */
+ * that comes again replaces the one before. Errors are the reader's. */
 bool pod_requests_decode_spec(PodRequests *requests, JsonReader *reader, Arena *arena, Str key);
 bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena *arena, Str key);
 
 /* The sum, in kube-scheduler's units, as k8s.io/component-helpers v0.37.2 has it with the
  * features that are on by default.
  *
- * What containers take together is, per resource, the larger of (all containers and restartable
+ * The sum of containers is, per resource, the larger of (all containers and restartable
  * init containers) and (the peak while init containers run, each with the restartable ones
  * started before it). That is worked out three times, and the largest counts, per resource:
  *

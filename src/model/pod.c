@@ -1,9 +1,11 @@
+/* Decodes Pods: the fields that policies read. */
+
 #include "model/pod.h"
 
 #include "model/pod-requests.h"
 #include "model/time.h"
 
-/* What pod_decode() fills. */
+/* The results of pod_decode(). */
 typedef struct Decoding {
     Pod *pod;
     PodDetails *details;
@@ -106,7 +108,7 @@ typedef struct PodCondition {
     Str type, status, reason, changed; /* changed: lastTransitionTime, as it is written */
 } PodCondition;
 
-/* Whatever is no text is as good as none: an object must not be lost for a time. */
+/* A value that is no text counts as none: an object must not be lost for a time. */
 static void decode_time_text(JsonReader *reader, Arena *arena, Str *ret) {
     if (json_peek(reader) == JSON_STRING)
         json_string(reader, arena, ret);
@@ -132,7 +134,7 @@ static void decode_condition(JsonReader *reader, Arena *arena, PodCondition *ret
     }
 }
 
-/* 0: it is not bound, or nobody says when that was. */
+/* 0: it is not bound, or the time is not given. */
 static int64_t bound_at(const PodCondition *scheduled) {
     int64_t at = 0;
 
@@ -141,8 +143,8 @@ static int64_t bound_at(const PodCondition *scheduled) {
     return at;
 }
 
-/* The first condition of a type decides. status.resize, which said before 1.33 that a resize is
- * infeasible, is not asked, as in kube-scheduler. */
+/* The first condition of a type decides. status.resize, which had this before 1.33, is not read, as
+ * in kube-scheduler. */
 static void decode_conditions(JsonReader *reader, Arena *arena, Decoding *decoding) {
     bool has_scheduled = false, has_resize = false;
 

@@ -26,7 +26,8 @@ typedef struct PodContainer {
     Str name, image;
 } PodContainer;
 
-/* What only matters while a pod is placed: a cluster keeps none of it (cluster/record.h). */
+/* Fields that only matter while a pod is placed: a cluster keeps none of them (cluster/record.h).
+ */
 typedef struct PodDetails {
     Labels annotations;
     Labels node_selector;
@@ -71,11 +72,11 @@ static inline int64_t pod_placement_time(const Pod *pod) {
 /* Reads a Pod object, with details. Errors are the reader's.
  *
  * requests is what kube-scheduler counts: containers, init containers, pod-level amounts and
- * overhead; and while the pod is resized in place, also what its status says it still has or
- * has been promised, where that is more. The rule is at pod_requests_sum().
+ * overhead; and while the pod is resized in place, also what it still has or was allocated by its
+ * status, where that is more. The rule is at pod_requests_sum().
  *
  * More containers than POD_CONTAINERS_MAX, resources than RESOURCES_MAX or tolerations than
  * TOLERATIONS_MAX: of a pod that has a node what is over is left out, since a pod that counts
- * for less is better than one that is lost. Of one that has none, and is to be placed by what
- * it says, that is JSON_E_RANGE. */
+ * for less is better than one that is lost. Of one that has none, and is to be placed by its spec,
+ * that is JSON_E_RANGE. */
 void pod_decode(JsonReader *reader, Arena *arena, Pod *ret);

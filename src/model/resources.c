@@ -1,3 +1,5 @@
+/* Amounts of resources: decoded, found, printed. */
+
 #include "model/resources.h"
 
 #include "model/amounts.h"

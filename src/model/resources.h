@@ -17,8 +17,8 @@
 #include "base/str.h"
 #include "json/read.h"
 
-/* Per object. What is nothing of a resource ("0") gives way to others; what is over then is
- * left out of a node, which offers that much less, and of a pod see model/pod.h. */
+/* Per object. Amounts of "0" give way to others; more are left out: a node offers that much less,
+ * for a pod see model/pod.h. */
 #define RESOURCES_MAX 64u
 
 typedef struct Resource {

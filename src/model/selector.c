@@ -1,3 +1,5 @@
+/* Label selectors. */
+
 #include "model/selector.h"
 
 static bool has_value(const Requirement *requirement, Str value) {

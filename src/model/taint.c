@@ -1,3 +1,5 @@
+/* Taints and tolerations: decoded, compared, matched. */
+
 #include "model/taint.h"
 
 #include "base/vec.h"
@@ -58,7 +60,7 @@ static void taint_decode(JsonReader *reader, Arena *arena, Taint *ret) {
         else
             json_skip(reader, NULL);
     }
-    /* A taint always names its effect; one that does not repels nobody. */
+    /* A taint always names its effect; one that does not repels no pod. */
     ret->effect = str_is_empty(effect) ? TAINT_UNKNOWN : effect_parse(effect);
 }
 

@@ -14,7 +14,7 @@
  *
  * A node must neither be lost for its taints nor seem to have fewer: over the ceiling the last
  * place is TAINT_FOR_MORE's, NoSchedule, which only a pod that tolerates everything tolerates.
- * (Taints that repel nobody are left out without it.) */
+ * (Taints that repel no pod are left out without it.) */
 #define TAINTS_MAX 128u      /* of a node */
 #define TOLERATIONS_MAX 256u /* of a pod */
 #define TAINT_FOR_MORE "berth.dev/more-taints"

@@ -1,3 +1,5 @@
+/* Timestamps of API objects. */
+
 #include "model/time.h"
 
 bool time_parse(Str text, int64_t *ret_sec) {

@@ -7,8 +7,8 @@
  * offset of hours and minutes, any fraction of a second (dropped). A second of 60 is
  * refused, as Go does: no Kubernetes component writes one.
  *
- * In the model 0 stands for "not given": 1970-01-01T00:00:00Z itself cannot be told
- * from that, and no cluster is that old.
+ * In the model 0 stands for "not given": 1970-01-01T00:00:00Z itself is the same, and no cluster is
+ * that old.
  */
 
 #include <stdbool.h>

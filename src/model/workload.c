@@ -1,3 +1,5 @@
+/* The workload that a pod belongs to. */
+
 #include "model/workload.h"
 
 /* Of the minutes since 1970 that a CronJob ends its jobs' names with; eight until 2160. */

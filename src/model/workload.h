@@ -9,9 +9,9 @@
  *                  the one before. (The ReplicaSet's name is then the Deployment's, a '-' and the
  *                  pod's label pod-template-hash.)
  *     Job          of a CronJob: the CronJob, for the same reason. (The Job's name is then the
- *                  CronJob's, a '-' and the minutes since 1970: eight digits or more. A Job that
- *                  somebody else gives such a name is taken for one.)
- *     Node         owns the images of its static pods, which have nothing else in common: none.
+ *                  CronJob's, a '-' and the minutes since 1970: eight digits or more. A Job with
+ * such a name of its own is taken for one.) Node         owns the images of its static pods, which
+ * have nothing else in common: none.
  */
 
 #include <stdbool.h>
