@@ -186,7 +186,7 @@ static void test_ambiguous(void **state) {
     assert_int_equal(scene->report.n_covered, 0);
     assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 2);
     assert_string_equal(scene->report.error,
-        "labels \"exported_node\" (2 nodes) and \"instance\" (2 nodes) say different things: "
+        "labels \"exported_node\" (2 nodes) and \"instance\" (2 nodes) name different nodes: "
         "set nodeLabel");
     scene->gauge.node_label = STR("instance");
     SCENE_JOIN(scene,
