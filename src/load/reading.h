@@ -36,11 +36,11 @@ typedef struct Reading {
 
     /* The queue's thread only. */
     JoinMemory *memory;
-    PollJob *job;        /* NULL: none is asked */
-    PollState reported;  /* the state that was reported last */
-    int64_t told_nsec;   /* monotonic; INT64_MIN: never */
-    int64_t down_nsec;   /* monotonic: failing since; 0: it is not */
-    int64_t outage_nsec; /* how long it was failing, the last time */
+    PollJob *job;          /* NULL: none is asked */
+    PollState reported;    /* the state that was reported last */
+    int64_t reported_nsec; /* monotonic; INT64_MIN: never */
+    int64_t down_nsec;     /* monotonic: failing since; 0: it is not */
+    int64_t outage_nsec;   /* how long it was failing, the last time */
 
     /* Written by the queue's thread, under the shared's lock. */
     Measurement *measurement; /* a reference; NULL: none yet */

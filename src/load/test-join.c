@@ -353,7 +353,7 @@ static void test_memory_of_ways(void **state) {
     /* Not kept when another would do as well: a berth that has just started could not choose. */
     SCENE_JOIN(scene, "exported_node=node-b,node=node-a 1", "exported_node=node-a,node=node-b 2");
     assert_absent(scene, "node-a");
-    assert_says(scene->report.error, "say different things");
+    assert_says(scene->report.error, "name different nodes");
     /* Renamed. */
     SCENE_JOIN(scene, "node=node-a 5", "node=node-b 6");
     SCENE_JOIN(scene, "exported_node=node-a 5", "exported_node=node-b 6");
