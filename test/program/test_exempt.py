@@ -80,7 +80,7 @@ def test_decisions_say_so(start_berth, flags, berth_path):
         capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
-    assert "no policy is for this pod" in told.stdout
+    assert "no policy applies to this pod" in told.stdout
 
 
 def test_policies_are_not_counted(start_berth, flags):
