@@ -26,7 +26,7 @@ static CelNode *push(CelBuilder *builder, uint32_t at) {
     if (builder->is_stopped)
         return NULL;
     if (builder->nodes.n >= CEL_NODES_MAX) {
-        cel_mistake_add(builder->lexer->mistakes,
+        cel_syntax_error(builder->lexer->errors,
             at,
             at + 1,
             NULL,

@@ -20,11 +20,11 @@ typedef struct FormatCall {
 /* False: it is another function, or not all of it is written out. ?x may be no argument at all. */
 static bool read_call(CelChecker *checker, uint32_t node, FormatCall *ret) {
     const CelNode *nodes = checker->tree->nodes;
-    const CelNote *note = &checker->notes[node];
+    const CelNodeInfo *info = &checker->infos[node];
     uint32_t list = node - 1, format;
 
-    if (nodes[node].kind != CEL_NODE_CALL || note->n_overloads != 1 ||
-        note->overloads[0]->spec != cel_format_library.overloads)
+    if (nodes[node].kind != CEL_NODE_CALL || info->n_overloads != 1 ||
+        info->overloads[0]->spec != cel_format_library.overloads)
         return false;
     format = list - nodes[list].size;
     if (nodes[list].kind != CEL_NODE_LIST || nodes[format].kind != CEL_NODE_LITERAL)
@@ -83,7 +83,7 @@ static Str hint_for(CelChecker *checker, char clause, const CelType *type) {
 /* Where kinds are not certain (unify.h) the run will tell. */
 static void check_argument(const FormatCall *call, uint32_t node, char clause) {
     CelChecker *checker = call->checker;
-    const CelType *type = checker->notes[node].type;
+    const CelType *type = checker->infos[node].type;
 
     if (type->value_kind == CEL_ABSENT || checker->unify.is_loose ||
         cel_format_takes(clause, type->value_kind))

@@ -20,7 +20,7 @@ typedef struct CelChecker {
     const CelOptions *options;
     Arena *arena;
     DiagList *diags;
-    CelNote *notes;
+    CelNodeInfo *infos;
     CelUnify unify;
     VEC(uint32_t) scope; /* the BINDERs whose macro is open, innermost last */
     uint32_t vague_end;  /* up to here names may be a macro's variables (cel_is_vague) */
@@ -51,7 +51,7 @@ Str cel_checker_printf(CelChecker *checker, const char *format, ...)
 /* check.c: "expected type 'bool'", unless it is one. */
 void cel_want_bool(CelChecker *checker, uint32_t node, Str hint);
 
-/* comprehension.c: macros with variables. */
+/* check-macro.c: macros with variables. */
 
 /* Before the walk: tells the BINDERs of macro @node whose they are. They are met before it. */
 void cel_own_binders(CelChecker *checker, uint32_t node);
@@ -79,8 +79,8 @@ void cel_check_call(CelChecker *checker, uint32_t node);
  * written out. */
 void cel_check_formats(CelChecker *checker);
 
-/* mismatch.c: a call for which no overload fits; its @n_args arguments are the nodes @args (none
- * are given when there are more than CEL_ARGS_MAX). */
+/* overload-errors.c: a call for which no overload fits; its @n_args arguments are the nodes @args
+ * (none are given when there are more than CEL_ARGS_MAX). */
 void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *const *overloads,
     size_t n_overloads, const uint32_t *args, size_t n_args);
 

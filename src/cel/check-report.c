@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cel/mistake.h"
+#include "cel/report.h"
 
 #define TEXT_MAX 2048   /* bytes of a message; what is longer is cut */
 #define TYPE_MAX 4096   /* bytes of a type in it */
@@ -36,7 +36,7 @@ void cel_checker_report_all(CelChecker *checker, uint32_t node, Str text, Str hi
 }
 
 const CelType *cel_checker_type(CelChecker *checker, uint32_t node) {
-    return cel_unify_resolve(&checker->unify, checker->notes[node].type, false);
+    return cel_unify_resolve(&checker->unify, checker->infos[node].type, false);
 }
 
 Str cel_checker_type_text(CelChecker *checker, const CelType *type) {

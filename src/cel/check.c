@@ -13,7 +13,7 @@
 
 #include "cel/check-internal.h"
 #include "cel/limits.h"
-#include "cel/mistake.h"
+#include "cel/report.h"
 
 static bool is_macro(const CelNode *node) {
     return node->kind >= CEL_NODE_ALL;
@@ -24,7 +24,7 @@ static uint32_t before(const CelTree *tree, uint32_t node) {
 }
 
 static void check_literal(CelChecker *checker, uint32_t i) {
-    checker->notes[i].type = cel_type_of(checker->tree->nodes[i].literal);
+    checker->infos[i].type = cel_type_of(checker->tree->nodes[i].literal);
 }
 
 /* The type of @node's field in a value of @type, which is no optional. */
@@ -40,7 +40,7 @@ static const CelType *field_of(CelChecker *checker, uint32_t node, const CelType
             cel_suggest_field(checker, node, type->record);
             return &cel_error_type;
         }
-        checker->notes[node].field = field;
+        checker->infos[node].field = field;
         return type->record->fields[field].type;
     case CEL_T_PARAM:
         /* Nothing is known of it yet, and nothing more shall be guessed. */
@@ -65,16 +65,16 @@ static void check_select(CelChecker *checker, uint32_t i) {
 
     result = field_of(checker, i, is_optional ? cel_type_param(operand, 0) : operand);
     if (is_optional)
-        checker->notes[i].field = UINT32_MAX;
+        checker->infos[i].field = UINT32_MAX;
     if (written->kind == CEL_NODE_TEST)
         result = &cel_bool_type;
     else if (result->kind != CEL_T_ERROR && (is_optional || written->kind == CEL_NODE_OPT_SELECT))
         result = cel_unify_optional(&checker->unify, result);
-    checker->notes[i].type = result;
+    checker->infos[i].type = result;
 }
 
 void cel_want_bool(CelChecker *checker, uint32_t node, Str hint) {
-    const CelType *found = checker->notes[node].type;
+    const CelType *found = checker->infos[node].type;
 
     if (!cel_unify_fits(&checker->unify, found, &cel_bool_type))
         cel_suggest_type(checker, node, &cel_bool_type, found, hint);
@@ -83,22 +83,22 @@ void cel_want_bool(CelChecker *checker, uint32_t node, Str hint) {
 static void check_logic(CelChecker *checker, uint32_t i) {
     cel_want_bool(checker, before(checker->tree, i - 1), STR_NULL);
     cel_want_bool(checker, i - 1, STR_NULL);
-    checker->notes[i].type = &cel_bool_type;
+    checker->infos[i].type = &cel_bool_type;
 }
 
 /* As a function (bool, T, T) -> T. */
 static void check_conditional(CelChecker *checker, uint32_t i) {
     uint32_t otherwise = i - 1, then = before(checker->tree, otherwise);
     uint32_t condition = before(checker->tree, then);
-    const CelType *branches[] = {checker->notes[then].type, checker->notes[otherwise].type};
+    const CelType *branches[] = {checker->infos[then].type, checker->infos[otherwise].type};
     const CelType *both = cel_unify_fresh(&checker->unify);
 
     cel_want_bool(checker, condition, STR_NULL);
     if (cel_unify_fits_all(&checker->unify, branches, (const CelType *[]){both, both}, 2)) {
-        checker->notes[i].type = cel_unify_resolve(&checker->unify, both, false);
+        checker->infos[i].type = cel_unify_resolve(&checker->unify, both, false);
         return;
     }
-    checker->notes[i].type = &cel_error_type;
+    checker->infos[i].type = &cel_error_type;
     cel_checker_report_at(checker,
         i,
         cel_checker_printf(checker,
@@ -128,8 +128,8 @@ static void check_list(CelChecker *checker, uint32_t i) {
 
     cel_tree_children(checker->tree, i, checker->children);
     for (uint32_t k = 0; k < n; k++)
-        element = join(checker, element, checker->notes[checker->children[k]].type);
-    checker->notes[i].type = cel_unify_list(&checker->unify, or_fresh(checker, element));
+        element = join(checker, element, checker->infos[checker->children[k]].type);
+    checker->infos[i].type = cel_unify_list(&checker->unify, or_fresh(checker, element));
 }
 
 static void check_map(CelChecker *checker, uint32_t i) {
@@ -138,30 +138,30 @@ static void check_map(CelChecker *checker, uint32_t i) {
 
     cel_tree_children(checker->tree, i, checker->children);
     for (uint32_t k = 0; k + 1 < n; k += 2) {
-        key = join(checker, key, checker->notes[checker->children[k]].type);
-        value = join(checker, value, checker->notes[checker->children[k + 1]].type);
+        key = join(checker, key, checker->infos[checker->children[k]].type);
+        value = join(checker, value, checker->infos[checker->children[k + 1]].type);
     }
-    checker->notes[i].type =
+    checker->infos[i].type =
         cel_unify_map(&checker->unify, or_fresh(checker, key), or_fresh(checker, value));
 }
 
 /* ?x in a list or a map: what the optional holds. */
 static void check_optional(CelChecker *checker, uint32_t i) {
     const CelType *type = cel_checker_type(checker, i - 1);
-    CelNote *note = &checker->notes[i];
+    CelNodeInfo *info = &checker->infos[i];
 
     if (type->kind == CEL_T_OPTIONAL) {
-        note->type = cel_type_param(type, 0);
+        info->type = cel_type_param(type, 0);
         return;
     }
-    note->type = type;
+    info->type = type;
     if (type->kind == CEL_T_DYN || type->kind == CEL_T_ERROR)
         return;
     if (type->kind == CEL_T_PARAM) {
-        note->type = &cel_dyn_type;
+        info->type = &cel_dyn_type;
         return;
     }
-    note->type = &cel_error_type;
+    info->type = &cel_error_type;
     cel_suggest_type(checker,
         i - 1,
         cel_unify_optional(&checker->unify, type),
@@ -174,7 +174,7 @@ static void check_struct(CelChecker *checker, uint32_t i) {
     const CelVariable *type = cel_resolve_variable(checker, written->name, written->is_absolute);
     Str name = written->name;
 
-    checker->notes[i].type = &cel_error_type;
+    checker->infos[i].type = &cel_error_type;
     if (!type)
         cel_checker_report_at(checker,
             i,
@@ -205,13 +205,13 @@ static void check_typed(CelChecker *checker, uint32_t i) {
     if (checks[kind])
         checks[kind](checker, i);
     else
-        checker->notes[i].type = &cel_dyn_type;
+        checker->infos[i].type = &cel_dyn_type;
 }
 
 static void check_node(CelChecker *checker, uint32_t i) {
     const CelNode *written = &checker->tree->nodes[i];
 
-    if (checker->notes[i].ref != CEL_REF_NONE)
+    if (checker->infos[i].ref != CEL_REF_NONE)
         return; /* part of a name that was settled where it starts */
     if (written->kind == CEL_NODE_IDENT)
         cel_resolve_ident(checker, i);
@@ -224,7 +224,7 @@ static void check_node(CelChecker *checker, uint32_t i) {
     else if (is_macro(written))
         cel_check_macro(checker, i);
     else if (checker->options->no_check)
-        checker->notes[i].type = &cel_dyn_type;
+        checker->infos[i].type = &cel_dyn_type;
     else
         check_typed(checker, i);
 }
@@ -255,11 +255,11 @@ static bool prepare(CelChecker *checker) {
     size_t container = cel_env_container(checker->env).len;
     uint32_t most = 1;
 
-    checker->notes = ARENA_ARRAY(checker->arena, CelNote, tree->n_nodes);
-    if (!checker->notes)
+    checker->infos = ARENA_ARRAY(checker->arena, CelNodeInfo, tree->n_nodes);
+    if (!checker->infos)
         return false;
     for (uint32_t i = 0; i < tree->n_nodes; i++) {
-        checker->notes[i].field = UINT32_MAX;
+        checker->infos[i].field = UINT32_MAX;
         if (tree->nodes[i].n_children > most)
             most = tree->nodes[i].n_children;
         if (is_macro(&tree->nodes[i]))
@@ -275,16 +275,16 @@ static void settle(CelChecker *checker) {
     const CelTree *tree = checker->tree;
 
     for (uint32_t i = 0; i < tree->n_nodes; i++) {
-        CelNote *note = &checker->notes[i];
+        CelNodeInfo *info = &checker->infos[i];
 
-        note->type =
-            note->type ? cel_unify_resolve(&checker->unify, note->type, true) : &cel_dyn_type;
+        info->type =
+            info->type ? cel_unify_resolve(&checker->unify, info->type, true) : &cel_dyn_type;
         if (tree->nodes[i].kind != CEL_NODE_CALL)
             continue;
         /* An operator goes by the values it meets: dyn(x).value() + dyn(y).value() may be any. */
         if (checker->unify.is_loose && tree->nodes[i].is_operator)
-            note->n_overloads =
-                cel_env_overloads(checker->env, tree->nodes[i].name, &note->overloads);
+            info->n_overloads =
+                cel_env_overloads(checker->env, tree->nodes[i].name, &info->overloads);
     }
 }
 
@@ -294,10 +294,10 @@ static bool is_refused(const CelType *type) {
 
 /* Every @step-th child from @first on has the type of the first of them. */
 static void want_same(CelChecker *checker, uint32_t n, uint32_t first, uint32_t step, Str hint) {
-    const CelType *wanted = n > first ? checker->notes[checker->children[first]].type : NULL;
+    const CelType *wanted = n > first ? checker->infos[checker->children[first]].type : NULL;
 
     for (uint32_t k = first + step; k < n; k += step) {
-        const CelType *found = checker->notes[checker->children[k]].type;
+        const CelType *found = checker->infos[checker->children[k]].type;
 
         if (cel_type_equal(wanted, found) || is_refused(wanted) || is_refused(found))
             continue;
@@ -345,7 +345,7 @@ static void check_literals(CelChecker *checker) {
 
 static void check_expected(CelChecker *checker) {
     uint32_t root = checker->tree->n_nodes - 1;
-    const CelType *want = checker->options->expect, *found = checker->notes[root].type;
+    const CelType *want = checker->options->expect, *found = checker->infos[root].type;
 
     if (!want || checker->options->no_check || cel_unify_fits(&checker->unify, found, want))
         return;
@@ -409,15 +409,15 @@ int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options,
     r = check_all(&checker);
     if (r < 0)
         return r;
-    cel_mistakes_sort(diags, first);
+    cel_sort_errors(diags, first);
     if (diags->n_errors > n_errors)
         return CEL_CHECK_REFUSED;
     *checked = (CelChecked){
-        .env = env, .tree = tree, .notes = checker.notes, .is_loose = checker.unify.is_loose};
+        .env = env, .tree = tree, .infos = checker.infos, .is_loose = checker.unify.is_loose};
     *ret = checked;
     return 0;
 }
 
 const CelType *cel_checked_type(const CelChecked *checked) {
-    return checked->notes[checked->tree->n_nodes - 1].type;
+    return checked->infos[checked->tree->n_nodes - 1].type;
 }

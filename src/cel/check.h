@@ -53,7 +53,7 @@ typedef enum CelRef {
 } CelRef;
 
 /* What the checker found out about one node. */
-typedef struct CelNote {
+typedef struct CelNodeInfo {
     const CelType *type; /* never NULL after a check without errors; no parameters inside */
     uint8_t ref;
     bool is_namespaced; /* CALL: the receiver was the function's namespace and is no argument */
@@ -64,13 +64,13 @@ typedef struct CelNote {
     Str name;                            /* UNKNOWN */
     const CelOverload *const *overloads; /* CALL: those that could fit, in order */
     size_t n_overloads;
-} CelNote;
+} CelNodeInfo;
 
 typedef struct CelChecked {
     const CelEnv *env;
     const CelTree *tree;
-    const CelNote *notes; /* one a node */
-    bool is_loose;        /* types inside lists, maps and optionals may be wrong (unify.h) */
+    const CelNodeInfo *infos; /* one a node */
+    bool is_loose;            /* types inside lists, maps and optionals may be wrong (unify.h) */
 } CelChecked;
 
 #define CEL_CHECK_REFUSED 1 /* @diags says why */

@@ -120,8 +120,8 @@ typedef struct CelEmitOptions {
      * its value, or the error that it is; CEL_NO_SLOT: it is computed, as are the root itself and
      * an OPT_ELEMENT, whatever this says. A slot that is CEL_ABSENT is an error where it is met. A
      * LOCAL of a loop around @root must be cut, or all nodes that read it. */
-    const uint32_t *cut_slots;
-    size_t n_cut_slots; /* nodes from here on are not cut */
+    const uint32_t *known_slots;
+    size_t n_known_slots; /* nodes from here on are not cut */
 } CelEmitOptions;
 
 /* A node that is cut reads the variable of a loop around @root, and a loop in @root has one of

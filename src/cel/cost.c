@@ -11,7 +11,7 @@
 #include <inttypes.h>
 
 #include "cel/cost-internal.h"
-#include "cel/mistake.h"
+#include "cel/report.h"
 
 typedef struct Estimate {
     const CelChecked *checked;
@@ -32,12 +32,12 @@ static CelCostPart part_declared(const CelType *type, uint32_t max_size) {
 }
 
 static const CelType *type_at(const Estimate *estimate, uint32_t i) {
-    return estimate->checked->notes[i].type;
+    return estimate->checked->infos[i].type;
 }
 
 /* With several overloads in question, whatever any of them could cost. */
 static void estimate_call(Estimate *estimate, uint32_t i) {
-    const CelNote *note = &estimate->checked->notes[i];
+    const CelNodeInfo *info = &estimate->checked->infos[i];
     const CelType *types[CEL_ARGS_MAX] = {NULL};
     CelCostPart args[CEL_ARGS_MAX] = {0}, *part = &estimate->parts[i];
     CelCostRange own = {UINT64_MAX, 0}, arguments = {0};
@@ -45,9 +45,9 @@ static void estimate_call(Estimate *estimate, uint32_t i) {
     size_t n = estimate->nodes[i].n_children;
 
     for (size_t k = n; k-- > 0; child -= estimate->nodes[child].size) {
-        size_t at = k - note->is_namespaced;
+        size_t at = k - info->is_namespaced;
 
-        if (k < note->is_namespaced)
+        if (k < info->is_namespaced)
             break;
         arguments = cost_sum(arguments, estimate->parts[child].cost);
         if (at < CEL_ARGS_MAX) {
@@ -55,10 +55,10 @@ static void estimate_call(Estimate *estimate, uint32_t i) {
             types[at] = type_at(estimate, child);
         }
     }
-    *part = cel_cost_of_type(note->type);
-    for (size_t k = 0; k < note->n_overloads; k++) {
-        const CelOverload *overload = note->overloads[k];
-        CelCostPart called = cel_cost_of_result(overload, note->type, args);
+    *part = cel_cost_of_type(info->type);
+    for (size_t k = 0; k < info->n_overloads; k++) {
+        const CelOverload *overload = info->overloads[k];
+        CelCostPart called = cel_cost_of_result(overload, info->type, args);
 
         own = cost_either(own, cel_cost_of_call(overload, types, args));
         *part = k == 0 ? called
@@ -66,7 +66,7 @@ static void estimate_call(Estimate *estimate, uint32_t i) {
                              .key = cost_either(part->key, called.key),
                              .element = cost_either(part->element, called.element)};
     }
-    part->cost = cost_sum(arguments, note->n_overloads > 0 ? own : cost_exactly(1));
+    part->cost = cost_sum(arguments, info->n_overloads > 0 ? own : cost_exactly(1));
 }
 
 /* What a fold costs besides what was written: once, and every time. */
@@ -151,7 +151,7 @@ static void estimate_macro(Estimate *estimate, uint32_t i) {
 
 /* A macro's variable: what one element of the range is. */
 static void estimate_binder(Estimate *estimate, uint32_t i) {
-    const CelNode *macro = &estimate->nodes[estimate->checked->notes[i].binder];
+    const CelNode *macro = &estimate->nodes[estimate->checked->infos[i].binder];
     uint32_t number = cel_tree_binder_number(estimate->checked->tree, i);
     uint32_t range = i - 1 - number;
     const CelCostPart *from = &estimate->parts[range];
@@ -171,16 +171,16 @@ static void estimate_binder(Estimate *estimate, uint32_t i) {
 }
 
 static void estimate_name(Estimate *estimate, uint32_t i) {
-    const CelNote *note = &estimate->checked->notes[i];
+    const CelNodeInfo *info = &estimate->checked->infos[i];
     CelCostPart *part = &estimate->parts[i];
 
-    if (note->ref == CEL_REF_SKIP) {
+    if (info->ref == CEL_REF_SKIP) {
         *part = (CelCostPart){0};
         return;
     }
-    *part = note->ref == CEL_REF_LOCAL      ? estimate->parts[note->binder]
-            : note->ref == CEL_REF_VARIABLE ? part_declared(note->type, note->variable->max_size)
-                                            : cel_cost_of_type(note->type);
+    *part = info->ref == CEL_REF_LOCAL      ? estimate->parts[info->binder]
+            : info->ref == CEL_REF_VARIABLE ? part_declared(info->type, info->variable->max_size)
+                                            : cel_cost_of_type(info->type);
     part->cost = cost_exactly(NAME_COST);
 }
 
@@ -198,7 +198,7 @@ static void estimate_select(Estimate *estimate, uint32_t i) {
     CelCostPart operand, *part = &estimate->parts[i];
     uint32_t field;
 
-    if (estimate->checked->notes[i].ref != CEL_REF_NONE) {
+    if (estimate->checked->infos[i].ref != CEL_REF_NONE) {
         estimate_name(estimate, i);
         return;
     }

@@ -98,5 +98,5 @@ int cel_find_shares(const CelGraph *graph, uint32_t root, const CelEmitOptions *
 
 /* The slot from which the code of @root loads node @number, or CEL_NO_SLOT. Not for a LOCAL:
  * the machine knows when that is one from outside. */
-uint32_t cel_cut_slot(
+uint32_t cel_known_slot(
     const CelGraph *graph, uint32_t root, const CelEmitOptions *options, uint32_t number);

@@ -81,7 +81,7 @@ static void load(Emit *e, uint32_t number, uint32_t slot) {
 }
 
 static uint32_t cut_slot(const Emit *e, uint32_t number) {
-    return cel_cut_slot(e->graph, e->root, e->options, number);
+    return cel_known_slot(e->graph, e->root, e->options, number);
 }
 
 static void visit(Emit *e, uint32_t number) {
@@ -396,9 +396,9 @@ static bool find_outers(Emit *e) {
             read |= node->levels;
         else if (cel_op_is_loop(node->op))
             inner |= (uint8_t)(1u << (node->immediate & CEL_LOOP_LEVEL));
-        else if (node->op == OP_LOCAL && i < options->n_cut_slots &&
-                 options->cut_slots[i] != CEL_NO_SLOT &&
-                 !add_outer(e, node->immediate, options->cut_slots[i]))
+        else if (node->op == OP_LOCAL && i < options->n_known_slots &&
+                 options->known_slots[i] != CEL_NO_SLOT &&
+                 !add_outer(e, node->immediate, options->known_slots[i]))
             return false;
     }
     return (inner & read) == 0;
@@ -413,7 +413,7 @@ static int prepare_tables(Emit *e) {
     r = cel_find_shares(e->graph, e->root, e->options, scratch, &e->shares);
     if (r < 0)
         return r;
-    if (e->options->n_cut_slots > 0 && !find_outers(e))
+    if (e->options->n_known_slots > 0 && !find_outers(e))
         return CEL_EMIT_UNCLEAR;
     e->constant_of = ARENA_ARRAY(scratch, uint32_t, (size_t)e->root + 1);
     e->part_heights = ARENA_ARRAY(scratch, uint32_t, e->shares.n);

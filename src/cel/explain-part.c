@@ -127,7 +127,7 @@ static void add_child(CelExplainParts *x, const CelExplainPart *parent, uint32_t
     if (cel_explain_node(x, i)->kind == CEL_NODE_OPTIONAL)
         i--; /* the optional says more than what becomes of it in a list or map */
     if (x->nodes[i] == CEL_NO_NODE || cel_explain_is_literal(x, i) ||
-        x->checked->notes[i].ref == CEL_REF_LOCAL)
+        x->checked->infos[i].ref == CEL_REF_LOCAL)
         return;
     entry = cel_explain_entry(x, parent->entry, i);
     if (is_selection(cel_explain_node(x, parent->node)) && cel_explain_is_path(x, i) &&

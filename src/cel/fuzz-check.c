@@ -59,15 +59,15 @@ static const CelEnv *environment(void) {
 /* What check.h promises of every node. */
 static void check_notes(const CelChecked *checked) {
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
-        const CelNote *note = &checked->notes[i];
+        const CelNodeInfo *info = &checked->infos[i];
 
-        require(note->type && !note->type->is_open && !cel_type_contains(note->type, CEL_T_ERROR));
-        if (note->ref == CEL_REF_LOCAL)
-            require(checked->tree->nodes[note->binder].kind == CEL_NODE_BINDER && note->binder < i);
-        if (note->ref == CEL_REF_VARIABLE || note->ref == CEL_REF_CONSTANT)
-            require(note->variable);
-        if (note->field != UINT32_MAX)
-            require(note->field < record.n_fields);
+        require(info->type && !info->type->is_open && !cel_type_contains(info->type, CEL_T_ERROR));
+        if (info->ref == CEL_REF_LOCAL)
+            require(checked->tree->nodes[info->binder].kind == CEL_NODE_BINDER && info->binder < i);
+        if (info->ref == CEL_REF_VARIABLE || info->ref == CEL_REF_CONSTANT)
+            require(info->variable);
+        if (info->field != UINT32_MAX)
+            require(info->field < record.n_fields);
     }
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/fuzz.h"
 #include "base/str.h"
-#include "cel/amount.h"
 #include "cel/ip.h"
+#include "cel/quantity.h"
 #include "cel/semver.h"
 
 static void check_ip(Str text) {
@@ -67,22 +67,22 @@ static void check_semver(Str text, bool normalise) {
 
 static void check_amount(Str text) {
     _cleanup_(buf_done) Buf out = BUF_INIT(1 << 20);
-    CelAmount amount, again, sum;
+    CelQuantity amount, again, sum;
     int64_t whole;
 
-    if (cel_amount_parse(text, &amount) != 0)
+    if (cel_quantity_parse(text, &amount) != 0)
         return;
-    cel_amount_print(&amount, &out);
-    require(cel_amount_parse(buf_str(&out), &again) == 0);
-    require(cel_amount_cmp(&amount, &again) == 0);
-    if (cel_amount_add(&amount, &again, &sum)) {
-        require(cel_amount_sub(&sum, &again, &again));
-        require(cel_amount_cmp(&amount, &again) == 0);
+    cel_quantity_print(&amount, &out);
+    require(cel_quantity_parse(buf_str(&out), &again) == 0);
+    require(cel_quantity_cmp(&amount, &again) == 0);
+    if (cel_quantity_add(&amount, &again, &sum)) {
+        require(cel_quantity_sub(&sum, &again, &again));
+        require(cel_quantity_cmp(&amount, &again) == 0);
     }
-    if (cel_amount_to_int(&amount, &whole)) {
-        again = cel_amount_from_int(whole);
-        require(cel_amount_cmp(&amount, &again) == 0);
-        require(cel_amount_to_double(&amount) == (double)whole);
+    if (cel_quantity_to_int(&amount, &whole)) {
+        again = cel_quantity_from_int(whole);
+        require(cel_quantity_cmp(&amount, &again) == 0);
+        require(cel_quantity_to_double(&amount) == (double)whole);
     }
 }
 

@@ -81,7 +81,7 @@ static void skip_blank(CelLexer *lexer) {
 
         lexer->at = at;
         if (byte_at(lexer, at) == '#') {
-            cel_mistake_add(lexer->mistakes,
+            cel_syntax_error(lexer->errors,
                 at,
                 at + 1,
                 "a comment starts with // and goes to the end of its line",
@@ -90,7 +90,7 @@ static void skip_blank(CelLexer *lexer) {
         } else if (byte_at(lexer, at) == '/' && next == '/') {
             lexer->at = line_end(lexer, at);
         } else if (byte_at(lexer, at) == '/' && next == '*') {
-            cel_mistake_add(lexer->mistakes,
+            cel_syntax_error(lexer->errors,
                 at,
                 at + 2,
                 "a comment starts with // and goes to the end of its line",
@@ -169,7 +169,7 @@ static CelToken lex_number_tail(CelLexer *lexer, CelTokenKind kind, uint32_t end
         hint = "digits are written without '_' between them";
     else
         hint = unit_hint(str_of(lexer->source.ptr + end, to - end));
-    cel_mistake_add(lexer->mistakes,
+    cel_syntax_error(lexer->errors,
         from,
         to,
         hint,
@@ -253,7 +253,7 @@ static CelToken lex_text(CelLexer *lexer) {
 
     if (end != UINT32_MAX)
         return token_to(lexer, quote.is_bytes ? CEL_TOKEN_BYTES : CEL_TOKEN_STRING, end);
-    cel_mistake_add(lexer->mistakes,
+    cel_syntax_error(lexer->errors,
         lexer->at,
         lexer->at + quote.prefix,
         stop < lexer->source.len ? "text that goes over several lines is written in three quotes"
@@ -270,17 +270,17 @@ static CelToken lex_quoted(CelLexer *lexer) {
     if (byte_at(lexer, end) == '`' && end > from + 1)
         return token_to(lexer, CEL_TOKEN_QUOTED, end + 1);
     if (byte_at(lexer, end) == '`')
-        cel_mistake_add(
-            lexer->mistakes, from, end + 1, NULL, "there is no name between the back quotes");
+        cel_syntax_error(
+            lexer->errors, from, end + 1, NULL, "there is no name between the back quotes");
     else if (end < lexer->source.len && str_find(str_skip(lexer->source, end), '`') != SIZE_MAX)
-        cel_mistake_add(lexer->mistakes,
+        cel_syntax_error(lexer->errors,
             end,
             end + 1,
             "letters, digits, spaces and _ . - / are; index with [\"…\"] for anything else",
             "this is not allowed in a name between back quotes");
     else
-        cel_mistake_add(
-            lexer->mistakes, from, from + 1, NULL, "the name that starts here has no closing `");
+        cel_syntax_error(
+            lexer->errors, from, from + 1, NULL, "the name that starts here has no closing `");
     while (end < lexer->source.len && byte_at(lexer, end) != '`' && byte_at(lexer, end) != '\n')
         end++;
     return token_to(lexer, CEL_TOKEN_QUOTED, byte_at(lexer, end) == '`' ? end + 1 : end);
@@ -328,7 +328,7 @@ static CelToken lex_word(CelLexer *lexer) {
         kind = CEL_TOKEN_NULL;
     else if (word.len == 2 && (byte_at(lexer, end) == '"' || byte_at(lexer, end) == '\'') &&
              str_eq_nocase(word, STR("rb"))) {
-        cel_mistake_add(lexer->mistakes,
+        cel_syntax_error(lexer->errors,
             lexer->at,
             end,
             "write br\"…\"",
@@ -406,7 +406,7 @@ static bool lex_operator(CelLexer *lexer, CelToken *ret) {
             continue;
         *ret = token_to(lexer, (CelTokenKind)operators[i].kind, lexer->at + (uint32_t)text.len);
         if (operators[i].hint)
-            cel_mistake_add(lexer->mistakes,
+            cel_syntax_error(lexer->errors,
                 ret->from,
                 ret->to,
                 operators[i].hint,
@@ -433,7 +433,7 @@ static bool lex_curly(CelLexer *lexer, CelToken *ret) {
     while (end + 3 <= rest.len && memcmp(rest.ptr + end, closing, 3) != 0)
         end++;
     end = end + 3 <= rest.len ? end + 3 : rest.len;
-    cel_mistake_add(lexer->mistakes,
+    cel_syntax_error(lexer->errors,
         lexer->at,
         lexer->at + 3,
         "text is written in straight quotes, \"…\" or '…'",
@@ -454,11 +454,11 @@ static void skip_foreign(CelLexer *lexer) {
     else if (c == ';')
         hint = "an expression is not ended by anything";
     if (c == 0)
-        cel_mistake_add(lexer->mistakes, from, lexer->at, NULL, "there is a NUL byte in the text");
+        cel_syntax_error(lexer->errors, from, lexer->at, NULL, "there is a NUL byte in the text");
     else if (c < 0x80)
-        cel_mistake_add(lexer->mistakes, from, lexer->at, hint, "'%c' means nothing here", (char)c);
+        cel_syntax_error(lexer->errors, from, lexer->at, hint, "'%c' means nothing here", (char)c);
     else
-        cel_mistake_add(lexer->mistakes,
+        cel_syntax_error(lexer->errors,
             from,
             lexer->at,
             hint,

@@ -7,14 +7,14 @@
  * literal means is read later (literal.h), when it is known where it stands: the minus of
  * -9223372036854775808 is a token of its own.
  *
- * The lexer knows what people write by habit from other languages: '=' for '==', '&' for
+ * The lexer knows what people write by alias from other languages: '=' for '==', '&' for
  * '&&'. It says so and gives the token that was meant, so that the parser can go on.
  */
 
 #include <stdint.h>
 
 #include "base/str.h"
-#include "cel/mistake.h"
+#include "cel/report.h"
 
 typedef enum CelTokenKind {
     CEL_TOKEN_END,
@@ -66,7 +66,7 @@ typedef struct CelToken {
 typedef struct CelLexer {
     Str source; /* valid UTF-8 */
     uint32_t at;
-    CelMistakes *mistakes;
+    CelSyntaxErrors *errors;
 } CelLexer;
 
 CelToken cel_lex_next(CelLexer *lexer);

@@ -1,17 +1,17 @@
 /*
- * Quantities, as Kubernetes' library of the same name has them. A value is a CelAmount
- * (amount.h): exact, or an error that says it is out of range.
+ * Quantities, as Kubernetes' library of the same name has them. A value is a CelQuantity
+ * (quantity.h): exact, or an error that says it is out of range.
  *
  * sign() is both a function and a method: Kubernetes documents the one and has the other.
  */
-#include "cel/amount.h"
 #include "cel/library.h"
+#include "cel/quantity.h"
 
-static const CelAmount *amount_of(CelValue v) {
+static const CelQuantity *amount_of(CelValue v) {
     return v.opaque;
 }
 
-static CelValue make_quantity(CelRun *run, const CelAmount *amount) {
+static CelValue make_quantity(CelRun *run, const CelQuantity *amount) {
     return cel_make_opaque(run, CEL_QUANTITY, amount, sizeof(*amount));
 }
 
@@ -21,14 +21,14 @@ static CelValue out_of_range(CelRun *run) {
 
 CEL_FUNCTION(quantity_from_string) {
     Str text = cel_str(args[0]);
-    CelAmount amount;
+    CelQuantity amount;
 
     if (!cel_charge_bytes(run, 2 * text.len))
         return cel_exhausted(run);
-    switch (cel_amount_parse(text, &amount)) {
+    switch (cel_quantity_parse(text, &amount)) {
     case 0:
         return make_quantity(run, &amount);
-    case CEL_AMOUNT_RANGE:
+    case CEL_QUANTITY_RANGE:
         return out_of_range(run);
     default:
         return cel_fail(run,
@@ -41,72 +41,72 @@ CEL_FUNCTION(quantity_from_string) {
 /* True for exactly what quantity() takes. */
 CEL_FUNCTION(is_quantity) {
     Str text = cel_str(args[0]);
-    CelAmount amount;
+    CelQuantity amount;
 
     if (!cel_charge_bytes(run, 2 * text.len))
         return cel_exhausted(run);
-    return cel_bool(cel_amount_parse(text, &amount) == 0);
+    return cel_bool(cel_quantity_parse(text, &amount) == 0);
 }
 
-CEL_RETURNS(quantity_sign, cel_int(cel_amount_sign(amount_of(args[0]))))
+CEL_RETURNS(quantity_sign, cel_int(cel_quantity_sign(amount_of(args[0]))))
 
 CEL_FUNCTION(quantity_is_integer) {
     int64_t ignored;
 
-    return cel_bool(cel_amount_to_int(amount_of(args[0]), &ignored));
+    return cel_bool(cel_quantity_to_int(amount_of(args[0]), &ignored));
 }
 
 CEL_FUNCTION(quantity_as_integer) {
     int64_t value;
 
-    if (!cel_amount_to_int(amount_of(args[0]), &value))
+    if (!cel_quantity_to_int(amount_of(args[0]), &value))
         return cel_fail(run, "cannot convert value to integer");
     return cel_int(value);
 }
 
-CEL_RETURNS(quantity_as_float, cel_double(cel_amount_to_double(amount_of(args[0]))))
+CEL_RETURNS(quantity_as_float, cel_double(cel_quantity_to_double(amount_of(args[0]))))
 
 CEL_FUNCTION(add_quantity) {
-    CelAmount sum;
+    CelQuantity sum;
 
-    if (!cel_amount_add(amount_of(args[0]), amount_of(args[1]), &sum))
+    if (!cel_quantity_add(amount_of(args[0]), amount_of(args[1]), &sum))
         return out_of_range(run);
     return make_quantity(run, &sum);
 }
 
 CEL_FUNCTION(sub_quantity) {
-    CelAmount difference;
+    CelQuantity difference;
 
-    if (!cel_amount_sub(amount_of(args[0]), amount_of(args[1]), &difference))
+    if (!cel_quantity_sub(amount_of(args[0]), amount_of(args[1]), &difference))
         return out_of_range(run);
     return make_quantity(run, &difference);
 }
 
 CEL_FUNCTION(add_int) {
-    const CelAmount amount = cel_amount_from_int(args[1].i);
+    const CelQuantity amount = cel_quantity_from_int(args[1].i);
     const CelValue operands[] = {args[0], cel_opaque(CEL_QUANTITY, &amount)};
 
     return add_quantity(run, operands, prepared);
 }
 
 CEL_FUNCTION(sub_int) {
-    const CelAmount amount = cel_amount_from_int(args[1].i);
+    const CelQuantity amount = cel_quantity_from_int(args[1].i);
     const CelValue operands[] = {args[0], cel_opaque(CEL_QUANTITY, &amount)};
 
     return sub_quantity(run, operands, prepared);
 }
 
-CEL_RETURNS(quantity_compare, cel_int(cel_amount_cmp(amount_of(args[0]), amount_of(args[1]))))
+CEL_RETURNS(quantity_compare, cel_int(cel_quantity_cmp(amount_of(args[0]), amount_of(args[1]))))
 CEL_RETURNS(quantity_is_less, cel_bool(quantity_compare(run, args, prepared).i < 0))
 CEL_RETURNS(quantity_is_greater, cel_bool(quantity_compare(run, args, prepared).i > 0))
 
 static bool quantity_equal(const void *a, const void *b) {
-    return cel_amount_cmp(a, b) == 0;
+    return cel_quantity_cmp(a, b) == 0;
 }
 
 static void quantity_print(const void *opaque, Buf *out) {
     buf_append(out, STR("quantity(\""));
-    cel_amount_print(opaque, out);
+    cel_quantity_print(opaque, out);
     buf_append(out, STR("\")"));
 }
 

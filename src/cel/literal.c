@@ -39,7 +39,7 @@ static CelValue read_uint(const CelLexer *lexer, CelToken token) {
 
     if (read_whole(str_take(text, text.len - 1), &value))
         return cel_uint(value);
-    cel_mistake_add(lexer->mistakes,
+    cel_syntax_error(lexer->errors,
         token.from,
         token.to,
         "a uint is at most 18446744073709551615u",
@@ -53,7 +53,7 @@ static CelValue read_int(const CelLexer *lexer, CelToken token, bool is_negative
 
     if (fits && value <= max)
         return cel_int(is_negative ? (int64_t)(0 - value) : (int64_t)value);
-    cel_mistake_add(lexer->mistakes,
+    cel_syntax_error(lexer->errors,
         token.from,
         token.to,
         fits && !is_negative ? "an int is at most 9223372036854775807; with a u behind it this is "
@@ -74,7 +74,7 @@ static int read_double(
         return -ENOMEM;
     value = strtod(text.ptr, NULL);
     if (isinf(value)) {
-        cel_mistake_add(lexer->mistakes,
+        cel_syntax_error(lexer->errors,
             token.from,
             token.to,
             "a double is at most 1.7976931348623157e308",
@@ -104,7 +104,7 @@ typedef struct Unescape {
 } Unescape;
 
 static void refuse(Unescape *u, uint32_t to, const char *hint, const char *text) {
-    cel_mistake_add(u->lexer->mistakes, u->at, to, hint, "%s", text);
+    cel_syntax_error(u->lexer->errors, u->at, to, hint, "%s", text);
     u->is_wrong = true;
     u->at = to;
 }

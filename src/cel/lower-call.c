@@ -142,16 +142,16 @@ static uint32_t add_call(CelLower *l, const CelPart *part, uint16_t op,
 
 /* x.or(y) and x.orValue(y): y is evaluated only when x holds nothing, as in cel-go. */
 static bool is_alternative(const CelPart *part) {
-    const CelNote *note = part->note;
+    const CelNodeInfo *info = part->info;
 
-    return part->n_args == 2 && note->n_overloads == 1 &&
-           note->overloads[0]->args[0]->value_kind == CEL_OPTIONAL &&
-           (str_is(note->overloads[0]->name, "or") || str_is(note->overloads[0]->name, "orValue"));
+    return part->n_args == 2 && info->n_overloads == 1 &&
+           info->overloads[0]->args[0]->value_kind == CEL_OPTIONAL &&
+           (str_is(info->overloads[0]->name, "or") || str_is(info->overloads[0]->name, "orValue"));
 }
 
 static uint32_t lower_alternative(CelLower *l, const CelPart *part) {
     CelGraphNode node = cel_lower_blank(l, part, OP_CONDITIONAL);
-    bool is_value = str_is(part->note->overloads[0]->name, "orValue");
+    bool is_value = str_is(part->info->overloads[0]->name, "orValue");
     uint32_t args[3] = {CEL_NO_NODE, part->args[0], part->args[1]};
 
     args[0] = cel_lower_unary(l, part, OP_OPT_HAS, part->args[0], &cel_bool_type);
@@ -167,30 +167,30 @@ static uint32_t lower_alternative(CelLower *l, const CelPart *part) {
 /* Candidates that the kinds known here rule out are passed over. What is left: one that
  * surely fits, one that may, or several; when none is left, all, to fail at their turn. */
 uint32_t cel_lower_call(CelLower *l, const CelPart *part) {
-    const CelNote *note = part->note;
+    const CelNodeInfo *info = part->info;
     const CelOverload **left =
-        ARENA_RAW(cel_graph_arena(l->graph), const CelOverload *, note->n_overloads);
+        ARENA_RAW(cel_graph_arena(l->graph), const CelOverload *, info->n_overloads);
     size_t n_left = 0;
     int fits = 0;
 
     if (!left)
         return CEL_NO_NODE;
-    if (note->n_overloads == 0)
+    if (info->n_overloads == 0)
         return cel_lower_fail(l,
             part,
             arena_printf(cel_graph_arena(l->graph),
                 "no such overload: %.*s with %u arguments",
                 STR_FMT(part->node->name),
                 part->n_args));
-    for (size_t i = 0; i < note->n_overloads && fits != 1; i++) {
-        fits = overload_fits(l, part, note->overloads[i]);
+    for (size_t i = 0; i < info->n_overloads && fits != 1; i++) {
+        fits = overload_fits(l, part, info->overloads[i]);
         if (fits != 0)
-            left[n_left++] = note->overloads[i];
+            left[n_left++] = info->overloads[i];
     }
     if (is_alternative(part))
         return lower_alternative(l, part);
     if (n_left == 0)
-        return add_call(l, part, OP_DISPATCH, note->overloads, note->n_overloads);
+        return add_call(l, part, OP_DISPATCH, info->overloads, info->n_overloads);
     if (n_left > 1)
         return add_call(l, part, OP_DISPATCH, left, n_left);
     if (fits != 1)

@@ -28,7 +28,7 @@ typedef struct CelLower {
 typedef struct CelPart {
     uint32_t i;
     const CelNode *node;
-    const CelNote *note;
+    const CelNodeInfo *info;
     uint32_t *args;
     uint32_t n_args;
 } CelPart;

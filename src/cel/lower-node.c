@@ -8,7 +8,7 @@
 #include "cel/copy.h"
 #include "cel/lower-internal.h"
 #include "cel/machine.h"
-#include "cel/mistake.h"
+#include "cel/report.h"
 
 uint8_t cel_lower_kind(const CelLower *l, uint32_t number) {
     const CelGraphNode *node = cel_lower_node(l, number);
@@ -18,7 +18,7 @@ uint8_t cel_lower_kind(const CelLower *l, uint32_t number) {
 
 /* [null, timestamp(0)][0]: where the checker was lenient, the machine relies on nothing. */
 const CelType *cel_lower_type(const CelLower *l, uint32_t i) {
-    const CelType *type = l->checked->notes[i].type;
+    const CelType *type = l->checked->infos[i].type;
 
     return type && !l->checked->is_loose ? type : &cel_dyn_type;
 }

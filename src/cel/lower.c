@@ -12,10 +12,10 @@
 
 #include "cel/limits.h"
 #include "cel/lower-internal.h"
-#include "cel/mistake.h"
+#include "cel/report.h"
 
 static uint32_t lower_variable(CelLower *l, const CelPart *part) {
-    const CelVariable *variable = part->note->variable;
+    const CelVariable *variable = part->info->variable;
     CelGraphNode node = cel_lower_blank(l, part, OP_VARIABLE);
 
     if (variable->expand)
@@ -28,7 +28,7 @@ static uint32_t lower_variable(CelLower *l, const CelPart *part) {
 }
 
 static uint32_t lower_unknown(CelLower *l, const CelPart *part) {
-    Str name = part->note->name;
+    Str name = part->info->name;
 
     return cel_lower_fail(l,
         part,
@@ -36,23 +36,23 @@ static uint32_t lower_unknown(CelLower *l, const CelPart *part) {
 }
 
 /* @note: of the variable's name, which stands right before what selects from it. */
-static bool is_composite(const CelLower *l, const CelNote *note) {
+static bool is_composite(const CelLower *l, const CelNodeInfo *info) {
     const CelComposite *composite = l->options->composite;
 
-    return composite && note->ref == CEL_REF_VARIABLE && note->variable->slot == composite->slot;
+    return composite && info->ref == CEL_REF_VARIABLE && info->variable->slot == composite->slot;
 }
 
 /* Whether a field is taken from the tree's node @i, whose parent is known. */
 static bool has_field_taken(const CelLower *l, uint32_t i) {
     uint32_t parent = l->parents[i];
 
-    return i + 1 < l->tree->n_nodes && l->checked->notes[parent].field != UINT32_MAX;
+    return i + 1 < l->tree->n_nodes && l->checked->infos[parent].field != UINT32_MAX;
 }
 
 /* A composite's name is only ever the way to one of its fields: nothing is computed from this
  * node. */
 static uint32_t lower_composite(CelLower *l, const CelPart *part) {
-    Str name = part->note->variable->name;
+    Str name = part->info->variable->name;
     uint32_t number = lower_variable(l, part);
 
     if (number == CEL_NO_NODE || has_field_taken(l, part->i))
@@ -67,7 +67,7 @@ static uint32_t lower_composite(CelLower *l, const CelPart *part) {
 /* What the field stands for. */
 static uint32_t lower_composite_field(CelLower *l, const CelPart *part) {
     const CelComposite *composite = l->options->composite;
-    uint32_t field = part->note->field;
+    uint32_t field = part->info->field;
     uint32_t number = field < composite->n ? composite->nodes[field] : CEL_NO_NODE;
 
     if (part->node->kind == CEL_NODE_TEST)
@@ -88,13 +88,13 @@ static uint32_t lower_select(CelLower *l, const CelPart *part) {
         [CEL_NODE_OPT_SELECT] = {OP_OPT_SELECT, OP_OPT_FIELD},
         [CEL_NODE_TEST] = {OP_TEST_SELECT, OP_TEST_FIELD},
     };
-    bool is_field = part->note->field != UINT32_MAX;
+    bool is_field = part->info->field != UINT32_MAX;
     CelGraphNode node = cel_lower_blank(l, part, ops[part->node->kind][is_field]);
 
-    if (is_field && is_composite(l, &part->note[-1]))
+    if (is_field && is_composite(l, &part->info[-1]))
         return lower_composite_field(l, part);
     node.constant = cel_string(part->node->name);
-    node.immediate = is_field ? part->note->field : 0;
+    node.immediate = is_field ? part->info->field : 0;
     return cel_lower_add(l, part, &node);
 }
 
@@ -231,13 +231,13 @@ static uint32_t lower_by_kind(CelLower *l, const CelPart *part) {
 }
 
 static uint32_t lower_part(CelLower *l, const CelPart *part) {
-    switch (part->note->ref) {
+    switch (part->info->ref) {
     case CEL_REF_VARIABLE:
-        return is_composite(l, part->note) ? lower_composite(l, part) : lower_variable(l, part);
+        return is_composite(l, part->info) ? lower_composite(l, part) : lower_variable(l, part);
     case CEL_REF_LOCAL:
-        return l->bound[part->note->binder];
+        return l->bound[part->info->binder];
     case CEL_REF_CONSTANT:
-        return cel_lower_constant(l, part, part->note->constant);
+        return cel_lower_constant(l, part, part->info->constant);
     case CEL_REF_UNKNOWN:
         return lower_unknown(l, part);
     default:
@@ -252,8 +252,8 @@ static int lower_node(CelLower *l, uint32_t i) {
 
     l->heights[i] = l->n_stack;
     base = l->heights[i + 1 - node->size];
-    part = (CelPart){i, node, &l->checked->notes[i], &l->stack[base], l->n_stack - base};
-    if (part.note->ref == CEL_REF_SKIP) {
+    part = (CelPart){i, node, &l->checked->infos[i], &l->stack[base], l->n_stack - base};
+    if (part.info->ref == CEL_REF_SKIP) {
         l->n_stack = base;
         return 0;
     }
@@ -305,7 +305,7 @@ static int lower_tree(CelLower *l, uint32_t *ret_root) {
             return r;
     }
     if (l->is_refused) {
-        cel_mistakes_sort(l->diags, first);
+        cel_sort_errors(l->diags, first);
         return CEL_LOWER_REFUSED;
     }
     *ret_root = l->stack[0];

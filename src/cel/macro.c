@@ -48,7 +48,7 @@ static bool is_space(const CelBuilder *builder, const CelCall *call, Str space) 
 
 static void refuse(CelBuilder *builder, const CelNode *node, const char *hint, const char *text) {
     if (!cel_node_is_broken(node))
-        cel_mistake_add(builder->lexer->mistakes, node->from, node->to, hint, "%s", text);
+        cel_syntax_error(builder->lexer->errors, node->from, node->to, hint, "%s", text);
 }
 
 /* Turns the name that node @i is into a variable's declaration. */
@@ -317,7 +317,7 @@ static bool expand_many(CelBuilder *builder, const Macro *macro, CelCall *call) 
 
     (void)macro;
     if (call->n_args == 0) {
-        cel_mistake_add(builder->lexer->mistakes,
+        cel_syntax_error(builder->lexer->errors,
             span.at,
             span.to,
             NULL,

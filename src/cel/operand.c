@@ -16,10 +16,10 @@ void cel_parser_got_operand(CelParser *parser, bool is_name) {
 
 /* The kind of the token behind the next one. What is wrong with it is said when it is read. */
 static CelTokenKind peek(const CelParser *parser) {
-    CelMistakes ignored = {.is_quiet = true};
+    CelSyntaxErrors ignored = {.is_quiet = true};
     CelLexer ahead = parser->lexer;
 
-    ahead.mistakes = &ignored;
+    ahead.errors = &ignored;
     return cel_lex_next(&ahead).kind;
 }
 
@@ -71,7 +71,7 @@ static void read_name(CelParser *parser, uint32_t from, bool is_absolute) {
     CelNode *node;
 
     if (cel_word_is_reserved(cel_token_text(&parser->lexer, name))) {
-        cel_parser_blame_reserved(parser);
+        cel_parser_report_reserved(parser);
         return;
     }
     cel_parser_advance(parser);
@@ -98,7 +98,7 @@ static void read_absolute_name(CelParser *parser) {
         read_name(parser, from, /* is_absolute= */ true);
         return;
     }
-    cel_parser_blame_selector(parser);
+    cel_parser_report_selector(parser);
     cel_builder_add_broken(&parser->builder, span_of(parser->previous));
     cel_parser_got_operand(parser, /* is_name= */ false);
 }
@@ -118,7 +118,7 @@ static void read_signs(CelParser *parser) {
         CelTokenKind next = peek(parser);
 
         if (kind != CEL_TOKEN_MINUS || (next != CEL_TOKEN_INT && next != CEL_TOKEN_DOUBLE))
-            cel_parser_blame_sign(parser);
+            cel_parser_report_sign(parser);
     }
     cel_parser_advance(parser);
     if (kind == CEL_TOKEN_MINUS &&
@@ -140,7 +140,7 @@ static void read_optional_mark(CelParser *parser) {
 
     if ((top->kind != CEL_OPEN_LIST && (top->kind != CEL_OPEN_MAP || top->has_key)) ||
         top->is_optional) {
-        cel_parser_blame_operand(parser);
+        cel_parser_report_operand(parser);
         return;
     }
     top->is_optional = true;
@@ -182,9 +182,9 @@ static void read_lone_comma(CelParser *parser) {
         return;
     }
     if (top->kind == CEL_OPEN_STRUCT)
-        cel_parser_blame_field(parser);
+        cel_parser_report_field(parser);
     else
-        cel_parser_blame_operand(parser);
+        cel_parser_report_operand(parser);
 }
 
 /* f: of T{f: x}. */
@@ -202,14 +202,14 @@ static void read_field(CelParser *parser) {
     top->optional_at = parser->token.from;
     top->is_optional = cel_parser_take(parser, CEL_TOKEN_QUESTION);
     if (parser->token.kind != CEL_TOKEN_IDENT && parser->token.kind != CEL_TOKEN_QUOTED) {
-        cel_parser_blame_field(parser);
+        cel_parser_report_field(parser);
         return;
     }
     top->name = parser->token;
     top->has_key = true;
     cel_parser_advance(parser);
     if (!cel_parser_take(parser, CEL_TOKEN_COLON))
-        cel_parser_blame_no_colon(parser, top);
+        cel_parser_report_no_colon(parser, top);
 }
 
 void cel_parser_read_operand(CelParser *parser) {
@@ -268,6 +268,6 @@ void cel_parser_read_operand(CelParser *parser) {
         if (may_close(parser))
             cel_parser_close(parser);
         else
-            cel_parser_blame_operand(parser);
+            cel_parser_report_operand(parser);
     }
 }

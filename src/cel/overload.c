@@ -21,7 +21,7 @@ typedef struct Call {
 /* The arguments: all children, without a receiver that is a name space. */
 static void read_call(CelChecker *checker, uint32_t node, Call *ret) {
     const CelNode *written = &checker->tree->nodes[node];
-    size_t first = checker->notes[node].is_namespaced ? 1 : 0;
+    size_t first = checker->infos[node].is_namespaced ? 1 : 0;
 
     *ret = (Call){.node = node,
         .n_args = written->n_children - first,
@@ -34,7 +34,7 @@ static void read_call(CelChecker *checker, uint32_t node, Call *ret) {
         uint32_t child = checker->children[first + i];
 
         ret->args[i] = child;
-        ret->types[i] = checker->notes[child].type;
+        ret->types[i] = checker->infos[child].type;
         ret->has_error |= ret->types[i]->kind == CEL_T_ERROR;
         ret->is_closed &= !ret->types[i]->is_open;
     }
@@ -83,21 +83,21 @@ static const CelType *try_overload(CelChecker *checker, Call *call, const CelOve
 
 /* Keeps @overloads[@i] in the note. They mostly stand next to each other in the function's own
  * array; when not, they are copied. False: no memory. */
-static bool keep(CelChecker *checker, CelNote *note, const CelOverload *const *overloads,
+static bool keep(CelChecker *checker, CelNodeInfo *info, const CelOverload *const *overloads,
     size_t n_overloads, size_t i, const CelOverload ***copy) {
-    if (note->n_overloads == 0)
-        note->overloads = overloads + i;
-    if (!*copy && note->overloads + note->n_overloads != overloads + i) {
+    if (info->n_overloads == 0)
+        info->overloads = overloads + i;
+    if (!*copy && info->overloads + info->n_overloads != overloads + i) {
         *copy = ARENA_RAW(checker->arena, const CelOverload *, n_overloads);
         if (!*copy)
             return false;
-        for (size_t k = 0; k < note->n_overloads; k++)
-            (*copy)[k] = note->overloads[k];
-        note->overloads = *copy;
+        for (size_t k = 0; k < info->n_overloads; k++)
+            (*copy)[k] = info->overloads[k];
+        info->overloads = *copy;
     }
     if (*copy)
-        (*copy)[note->n_overloads] = overloads[i];
-    note->n_overloads++;
+        (*copy)[info->n_overloads] = overloads[i];
+    info->n_overloads++;
     return true;
 }
 
@@ -110,26 +110,26 @@ static const CelType *agree(const Call *call, const CelType *a, const CelType *b
 
 /* Fills the note of @call with what fits of @overloads. */
 static void choose(CelChecker *checker, Call *call, const CelOverload *const *overloads, size_t n) {
-    CelNote *note = &checker->notes[call->node];
+    CelNodeInfo *info = &checker->infos[call->node];
     const CelOverload **copy = NULL;
     const CelType *result = NULL;
 
-    note->n_overloads = 0;
+    info->n_overloads = 0;
     for (size_t i = 0; i < n && call->n_args <= CEL_ARGS_MAX; i++) {
         const CelType *its = try_overload(checker, call, overloads[i]);
 
         if (!its)
             continue;
-        if (!keep(checker, note, overloads, n, i, &copy)) {
+        if (!keep(checker, info, overloads, n, i, &copy)) {
             checker->unify.no_memory = true;
             return;
         }
         result = result && result->kind == CEL_T_DYN ? result : agree(call, result, its);
     }
     /* Several that do not agree are dyn anyway. */
-    for (size_t i = 0; i < call->n_args && note->n_overloads == 1 && call->result; i++)
+    for (size_t i = 0; i < call->n_args && info->n_overloads == 1 && call->result; i++)
         cel_unify_absorb(&checker->unify, call->types[i], call->wanted[i], call->result);
-    note->type = result;
+    info->type = result;
 }
 
 /* maths.sqrt(2): one mistake, said where the name starts; what would be its function is not
@@ -139,26 +139,26 @@ static bool is_said_already(const CelChecker *checker, const Call *call) {
     uint32_t receiver = call->args[0];
 
     return call->is_receiver && call->n_args <= CEL_ARGS_MAX &&
-           checker->notes[receiver].type->kind == CEL_T_ERROR &&
+           checker->infos[receiver].type->kind == CEL_T_ERROR &&
            nodes[receiver + 1 - nodes[receiver].size].call == call->node;
 }
 
 void cel_check_call(CelChecker *checker, uint32_t node) {
     const CelNode *written = &checker->tree->nodes[node];
-    CelNote *note = &checker->notes[node];
-    const CelOverload *const *overloads = note->overloads;
-    size_t n = note->n_overloads; /* of a function in a name space, found already */
+    CelNodeInfo *info = &checker->infos[node];
+    const CelOverload *const *overloads = info->overloads;
+    size_t n = info->n_overloads; /* of a function in a name space, found already */
     Call call;
 
     read_call(checker, node, &call);
     if (written->is_operator)
         n = cel_env_overloads(checker->env, written->name, &overloads);
-    else if (!note->is_namespaced)
+    else if (!info->is_namespaced)
         n = cel_resolve_function(checker, written->name, written->is_absolute, &overloads);
     choose(checker, &call, overloads, n);
-    if (note->type)
+    if (info->type)
         return;
-    note->type = checker->options->no_check ? &cel_dyn_type : &cel_error_type;
+    info->type = checker->options->no_check ? &cel_dyn_type : &cel_error_type;
     if (checker->options->no_check)
         return;
     if (is_said_already(checker, &call))

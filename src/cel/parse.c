@@ -6,8 +6,8 @@
  * the tree, and its node is added behind them. A bracket waits for its closing one. So the
  * tree comes out in post-order, and nothing calls itself.
  *
- * operand.c reads operands, reduce.c has what waiting things become, recover.c what is
- * said about mistakes.
+ * operand.c reads operands, reduce.c has what waiting things become, parse-errors.c what is
+ * said about errors.
  */
 
 #include "cel/parse.h"
@@ -40,7 +40,7 @@ static void read_question(CelParser *parser) {
     cel_parser_settle(parser);
     cel_parser_reduce(parser, 1);
     if (cel_parser_top(parser)->kind == CEL_OPEN_THEN)
-        cel_parser_blame_choice(parser);
+        cel_parser_report_choice(parser);
     (void)cel_parser_open(parser, CEL_OPEN_THEN, /* takes_last= */ true);
 }
 
@@ -55,7 +55,7 @@ static void read_colon(CelParser *parser) {
         top->has_key = true;
         top->n++;
     } else {
-        cel_parser_blame_colon(parser);
+        cel_parser_report_colon(parser);
         return;
     }
     cel_parser_settle(parser);
@@ -74,7 +74,7 @@ static void read_selector(CelParser *parser) {
         kind = CEL_NODE_OPT_SELECT;
     name = parser->token;
     if (name.kind != CEL_TOKEN_IDENT && name.kind != CEL_TOKEN_QUOTED) {
-        cel_parser_blame_selector(parser);
+        cel_parser_report_selector(parser);
         return;
     }
     cel_parser_advance(parser);
@@ -149,7 +149,7 @@ static void read_comma(CelParser *parser) {
 
     if (open->kind == CEL_OPEN_TEXT || open->kind == CEL_OPEN_GROUP ||
         open->kind == CEL_OPEN_INDEX) {
-        cel_parser_blame_comma(parser);
+        cel_parser_report_comma(parser);
         return;
     }
     cel_parser_finish_element(parser, open);
@@ -172,7 +172,7 @@ static void read_closing(CelParser *parser) {
     CelOpen *open = cel_parser_reduce_all(parser);
 
     if (closing[open->kind] != parser->token.kind) {
-        cel_parser_blame_closing(parser);
+        cel_parser_report_closing(parser);
         return;
     }
     cel_parser_finish_element(parser, open);
@@ -181,7 +181,7 @@ static void read_closing(CelParser *parser) {
 
 static void read_end(CelParser *parser) {
     if (cel_parser_reduce_all(parser)->kind != CEL_OPEN_TEXT)
-        cel_parser_blame_open(parser);
+        cel_parser_report_open(parser);
     parser->is_done = true;
 }
 
@@ -200,7 +200,7 @@ static void read_operator(CelParser *parser) {
         if (parser->is_name)
             read_struct(parser);
         else
-            cel_parser_blame_operator(parser);
+            cel_parser_report_operator(parser);
         break;
     case CEL_TOKEN_QUESTION:
         read_question(parser);
@@ -220,33 +220,33 @@ static void read_operator(CelParser *parser) {
         if (cel_precedence(parser->token.kind) > 0)
             read_binary(parser);
         else
-            cel_parser_blame_operator(parser);
+            cel_parser_report_operator(parser);
     }
 }
 
 /* Whether the text can be looked at at all. */
-static bool check_source(CelMistakes *mistakes) {
+static bool check_source(CelSyntaxErrors *errors) {
     size_t valid;
 
-    if (mistakes->source.len > CEL_SOURCE_MAX) {
-        cel_mistake_add(mistakes,
+    if (errors->source.len > CEL_SOURCE_MAX) {
+        cel_syntax_error(errors,
             CEL_SOURCE_MAX,
             CEL_SOURCE_MAX + 1,
             NULL,
             "the expression is too long: %zu bytes, and %d are allowed",
-            mistakes->source.len,
+            errors->source.len,
             CEL_SOURCE_MAX);
         return false;
     }
-    valid = utf8_valid_length(mistakes->source);
-    if (valid < mistakes->source.len)
-        cel_mistake_add(mistakes,
+    valid = utf8_valid_length(errors->source);
+    if (valid < errors->source.len)
+        cel_syntax_error(errors,
             (uint32_t)valid,
             (uint32_t)valid + 1,
             "the text must be UTF-8",
             "byte 0x%02x is not part of a character",
-            (unsigned char)mistakes->source.ptr[valid]);
-    return valid == mistakes->source.len;
+            (unsigned char)errors->source.ptr[valid]);
+    return valid == errors->source.len;
 }
 
 static int parse_text(CelParser *parser, Arena *arena) {
@@ -271,20 +271,20 @@ int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena
     CelTree **ret) {
     CelParser parser = {
         .options = options,
-        .mistakes = {.file = file, .source = source, .diags = diags},
+        .errors = {.file = file, .source = source, .diags = diags},
         .lexer = {.source = source},
     };
     size_t first = diags->diags.n;
     int r;
 
-    parser.lexer.mistakes = &parser.mistakes;
-    if (!check_source(&parser.mistakes))
+    parser.lexer.errors = &parser.errors;
+    if (!check_source(&parser.errors))
         return CEL_PARSE_REFUSED;
     r = parse_text(&parser, arena);
     if (r < 0)
         return r;
-    cel_mistakes_sort(diags, first);
-    if (parser.mistakes.n > 0)
+    cel_sort_errors(diags, first);
+    if (parser.errors.n > 0)
         return CEL_PARSE_REFUSED;
     *ret = cel_builder_finish(&parser.builder, file);
     return *ret ? 0 : -ENOMEM;

@@ -2,7 +2,7 @@
 
 /*
  * The parser, inside: parse.c is the loop, operand.c reads operands, reduce.c operators and calls,
- * recover.c reports mistakes, macro.c expands macros, builder.c makes the nodes. parse.h is the
+ * parse-errors.c reports errors, macro.c expands macros, builder.c makes the nodes. parse.h is the
  * contract.
  *
  * Nodes are added in post-order, so a new one says where its children start. When a limit is
@@ -119,13 +119,13 @@ typedef struct CelOpen {
     bool has_key;     /* MAP, STRUCT: key and colon were read */
     bool has_comma;   /* a comma was the last thing read */
     bool is_receiver, is_absolute;
-    bool is_odd;    /* UNARY: !!!x is !x, and !!x is x */
-    bool is_blamed; /* a mistake with its colons or its closing bracket was reported */
+    bool is_odd;      /* UNARY: !!!x is !x, and !!x is x */
+    bool is_reported; /* a mistake with its colons or its closing bracket was reported */
 } CelOpen;
 
 typedef struct CelParser {
     const CelParseOptions *options;
-    CelMistakes mistakes;
+    CelSyntaxErrors errors;
     CelLexer lexer;
     CelBuilder builder;
     VEC(CelOpen) opens;
@@ -174,24 +174,24 @@ void cel_parser_finish_element(CelParser *parser, CelOpen *open);
 /* The closing bracket of the topmost bracket is the next token: takes both. */
 void cel_parser_close(CelParser *parser);
 
-/* --- mistakes (recover.c) ------------------------------------------------ */
+/* --- mistakes (parse-errors.c) ------------------------------------------------ */
 
 /* Back on the way: something fitted, where the mistake was or further out. */
 void cel_parser_settle(CelParser *parser);
 
 /* Each says what is wrong and leaves the parser where it can go on. */
-void cel_parser_blame_operand(CelParser *parser);                 /* none is here */
-void cel_parser_blame_operator(CelParser *parser);                /* two operands in a row */
-void cel_parser_blame_reserved(CelParser *parser);                /* a reserved word as a name */
-void cel_parser_blame_selector(CelParser *parser);                /* no name after a dot */
-void cel_parser_blame_field(CelParser *parser);                   /* no field's name in T{…} */
-void cel_parser_blame_colon(CelParser *parser);                   /* a ':' without '?' */
-void cel_parser_blame_no_colon(CelParser *parser, CelOpen *open); /* none, but needed */
-void cel_parser_blame_comma(CelParser *parser);                   /* a ',' where none can be */
-void cel_parser_blame_closing(CelParser *parser); /* a bracket that closes nothing */
-void cel_parser_blame_open(CelParser *parser);    /* the end, and a bracket is open */
-void cel_parser_blame_choice(CelParser *parser);  /* a ? b ? c : d : e */
-void cel_parser_blame_sign(CelParser *parser);    /* !-x, -!x */
+void cel_parser_report_operand(CelParser *parser);                 /* none is here */
+void cel_parser_report_operator(CelParser *parser);                /* two operands in a row */
+void cel_parser_report_reserved(CelParser *parser);                /* a reserved word as a name */
+void cel_parser_report_selector(CelParser *parser);                /* no name after a dot */
+void cel_parser_report_field(CelParser *parser);                   /* no field's name in T{…} */
+void cel_parser_report_colon(CelParser *parser);                   /* a ':' without '?' */
+void cel_parser_report_no_colon(CelParser *parser, CelOpen *open); /* none, but needed */
+void cel_parser_report_comma(CelParser *parser);                   /* a ',' where none can be */
+void cel_parser_report_closing(CelParser *parser); /* a bracket that closes nothing */
+void cel_parser_report_open(CelParser *parser);    /* the end, and a bracket is open */
+void cel_parser_report_choice(CelParser *parser);  /* a ? b ? c : d : e */
+void cel_parser_report_sign(CelParser *parser);    /* !-x, -!x */
 
 /* Adds what @call stands for. False: it is no macro, or one that only changed its arguments
  * (math.least() of many) and @call with them; then it is a plain call. */

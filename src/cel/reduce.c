@@ -53,8 +53,8 @@ static void count_nesting(CelParser *parser, CelOpenKind kind) {
         parser->depth++;
     if (parser->depth + parser->n_choices <= CEL_NESTING_MAX)
         return;
-    parser->mistakes.is_quiet = false;
-    cel_mistake_add(&parser->mistakes,
+    parser->errors.is_quiet = false;
+    cel_syntax_error(&parser->errors,
         parser->token.from,
         parser->token.to,
         NULL,
@@ -135,7 +135,7 @@ static void reduce_top(CelParser *parser) {
         reduce_binary(parser, &open);
         break;
     case CEL_OPEN_THEN:
-        cel_parser_blame_no_colon(parser, &open);
+        cel_parser_report_no_colon(parser, &open);
         cel_builder_add_broken(&parser->builder, (CelSpan){0});
         __attribute__((fallthrough));
     case CEL_OPEN_ELSE:
@@ -196,7 +196,7 @@ void cel_parser_finish_element(CelParser *parser, CelOpen *open) {
     if (open->kind <= CEL_OPEN_GROUP || open->kind == CEL_OPEN_INDEX)
         return;
     if (open->kind == CEL_OPEN_MAP && !open->has_key) {
-        cel_parser_blame_no_colon(parser, open);
+        cel_parser_report_no_colon(parser, open);
         cel_builder_add_broken(&parser->builder, (CelSpan){0});
         open->n++;
     }
@@ -272,7 +272,7 @@ void cel_parser_close(CelParser *parser) {
         close_elements(parser, &open, CEL_NODE_STRUCT, span);
     }
     if (parser->depth < parser->quiet_depth)
-        parser->mistakes.is_quiet = false;
+        parser->errors.is_quiet = false;
     parser->needs_operand = false;
     parser->is_name = false;
     cel_parser_advance(parser);

@@ -111,8 +111,8 @@ static Str dotted_name(const CelChecker *checker, uint32_t node, uint32_t end) {
 
 static void skip(CelChecker *checker, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i < to; i++) {
-        checker->notes[i].ref = CEL_REF_SKIP;
-        checker->notes[i].type = &cel_dyn_type;
+        checker->infos[i].ref = CEL_REF_SKIP;
+        checker->infos[i].type = &cel_dyn_type;
     }
 }
 
@@ -120,7 +120,7 @@ static void skip(CelChecker *checker, uint32_t from, uint32_t to) {
 static bool resolve_namespace(CelChecker *checker, uint32_t node, uint32_t end) {
     const CelNode *nodes = checker->tree->nodes;
     uint32_t call = nodes[node].call;
-    CelNote *note = &checker->notes[call];
+    CelNodeInfo *info = &checker->infos[call];
     Str name;
     char *at;
 
@@ -131,11 +131,11 @@ static bool resolve_namespace(CelChecker *checker, uint32_t node, uint32_t end) 
     *at++ = '.';
     memcpy(at, nodes[call].name.ptr, nodes[call].name.len);
     name.len += 1 + nodes[call].name.len;
-    note->n_overloads =
-        cel_resolve_function(checker, name, nodes[node].is_absolute, &note->overloads);
-    if (note->n_overloads == 0)
+    info->n_overloads =
+        cel_resolve_function(checker, name, nodes[node].is_absolute, &info->overloads);
+    if (info->n_overloads == 0)
         return false;
-    note->is_namespaced = true;
+    info->is_namespaced = true;
     skip(checker, node, end + 1);
     return true;
 }
@@ -150,21 +150,21 @@ static bool resolve_local(CelChecker *checker, uint32_t node) {
 
         if (!str_eq(nodes[binder].name, nodes[node].name))
             continue;
-        checker->notes[node].ref = CEL_REF_LOCAL;
-        checker->notes[node].binder = binder;
-        checker->notes[node].type = checker->notes[binder].type;
+        checker->infos[node].ref = CEL_REF_LOCAL;
+        checker->infos[node].binder = binder;
+        checker->infos[node].type = checker->infos[binder].type;
         return true;
     }
     return false;
 }
 
 static void use_variable(CelChecker *checker, uint32_t node, const CelVariable *variable) {
-    CelNote *note = &checker->notes[node];
+    CelNodeInfo *info = &checker->infos[node];
 
-    note->ref = variable->is_constant ? CEL_REF_CONSTANT : CEL_REF_VARIABLE;
-    note->variable = variable;
-    note->constant = variable->value;
-    note->type = checker->options->no_check ? &cel_dyn_type : variable->type;
+    info->ref = variable->is_constant ? CEL_REF_CONSTANT : CEL_REF_VARIABLE;
+    info->variable = variable;
+    info->constant = variable->value;
+    info->type = checker->options->no_check ? &cel_dyn_type : variable->type;
 }
 
 /* The longest part of the chain that is declared. */
@@ -188,18 +188,18 @@ static bool resolve_declared(CelChecker *checker, uint32_t node, uint32_t end) {
 
 void cel_resolve_ident(CelChecker *checker, uint32_t node) {
     uint32_t end = chain_end(checker->tree, node);
-    CelNote *note = &checker->notes[node];
+    CelNodeInfo *info = &checker->infos[node];
 
     if (resolve_namespace(checker, node, end) || resolve_local(checker, node) ||
         resolve_declared(checker, node, end))
         return;
     if (checker->options->no_check) {
-        note->ref = CEL_REF_UNKNOWN;
-        note->name = checker->tree->nodes[node].name;
-        note->type = &cel_dyn_type;
+        info->ref = CEL_REF_UNKNOWN;
+        info->name = checker->tree->nodes[node].name;
+        info->type = &cel_dyn_type;
         return;
     }
-    note->type = &cel_error_type;
+    info->type = &cel_error_type;
     if (!cel_is_vague(checker, node))
         cel_suggest_name(checker, node, dotted_name(checker, node, end));
 }

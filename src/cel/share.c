@@ -4,14 +4,14 @@
 
 #include <errno.h>
 
-uint32_t cel_cut_slot(
+uint32_t cel_known_slot(
     const CelGraph *graph, uint32_t root, const CelEmitOptions *options, uint32_t number) {
     uint16_t op;
 
-    if (number >= options->n_cut_slots || number == root)
+    if (number >= options->n_known_slots || number == root)
         return CEL_NO_SLOT;
     op = cel_graph_node(graph, number)->op;
-    return op != OP_LOCAL && op != OP_OPT_ELEMENT ? options->cut_slots[number] : CEL_NO_SLOT;
+    return op != OP_LOCAL && op != OP_OPT_ELEMENT ? options->known_slots[number] : CEL_NO_SLOT;
 }
 
 /* The code that is being made. */
@@ -23,7 +23,7 @@ typedef struct Sharing {
 } Sharing;
 
 static bool is_cut(const Sharing *s, uint32_t number) {
-    return cel_cut_slot(s->graph, s->root, s->options, number) != CEL_NO_SLOT;
+    return cel_known_slot(s->graph, s->root, s->options, number) != CEL_NO_SLOT;
 }
 
 static bool is_leaf(const CelGraphNode *node) {

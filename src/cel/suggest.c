@@ -31,11 +31,11 @@ static bool is_enough(const CelChecker *checker) {
 
 /* What is called so elsewhere, and macros: those are only functions when something is wrong with
  * their arguments. */
-typedef struct Habit {
+typedef struct ForeignName {
     Str name, hint;
     const char *takes; /* of a macro; NULL: it is none */
     bool declares;     /* names among its arguments may be variables of its own */
-} Habit;
+} ForeignName;
 
 #define MACRO(word, what, how)                                                                     \
     { .name = STR(word), .hint = STR("write " how), .takes = (what), .declares = true }
@@ -44,7 +44,7 @@ typedef struct Habit {
 #define WORD(word, how)                                                                            \
     { .name = STR(word), .hint = STR(how) }
 
-static const Habit habits[] = {
+static const ForeignName aliases[] = {
     {.name = STR("has"), .hint = STR("write has(a.b)"), .takes = "the selection of a field"},
     MACRO("all", "a variable and a condition",
         "list.all(x, condition) or map.all(key, value, condition)"),
@@ -84,21 +84,21 @@ static const Habit habits[] = {
 };
 
 /* NULL: there is nothing to say of it. */
-static const Habit *habit_of(Str name) {
-    for (size_t i = 0; i < ELEMENTS_OF(habits); i++)
-        if (str_eq(name, habits[i].name))
-            return &habits[i];
+static const ForeignName *habit_of(Str name) {
+    for (size_t i = 0; i < ELEMENTS_OF(aliases); i++)
+        if (str_eq(name, aliases[i].name))
+            return &aliases[i];
     return NULL;
 }
 
 /* A call of what is not declared, or a name space before one: @node is where it is reported. */
-static void report_habit(CelChecker *checker, uint32_t node, const Habit *habit) {
+static void report_alias(CelChecker *checker, uint32_t node, const ForeignName *alias) {
     Str text =
-        habit->takes && !checker->options->no_macros
-            ? cel_checker_printf(checker, "%.*s() takes %s", STR_FMT(habit->name), habit->takes)
+        alias->takes && !checker->options->no_macros
+            ? cel_checker_printf(checker, "%.*s() takes %s", STR_FMT(alias->name), alias->takes)
             : undeclared(checker, checker->tree->nodes[node].name);
 
-    cel_checker_report_at(checker, node, text, habit->hint);
+    cel_checker_report_at(checker, node, text, alias->hint);
 }
 
 /* The last node of the receiver; only of a call that has one. */
@@ -117,7 +117,7 @@ static bool is_bind(const CelChecker *checker, uint32_t call) {
 
     return str_is(nodes[call].name, "bind") && nodes[receiver].kind == CEL_NODE_IDENT &&
            str_is(nodes[receiver].name, "cel") &&
-           checker->notes[receiver].type->kind == CEL_T_ERROR;
+           checker->infos[receiver].type->kind == CEL_T_ERROR;
 }
 
 /* Whether @node is an argument of @call, or inside of one, and @call a macro gone wrong. What
@@ -125,17 +125,17 @@ static bool is_bind(const CelChecker *checker, uint32_t call) {
 static bool is_vague_in(CelChecker *checker, uint32_t node, uint32_t call) {
     const CelNode *written = &checker->tree->nodes[call];
     const CelOverload *const *overloads;
-    const Habit *habit;
+    const ForeignName *alias;
 
     if (written->kind != CEL_NODE_CALL || written->is_operator || call + 1 - written->size > node ||
-        checker->notes[call].is_namespaced)
+        checker->infos[call].is_namespaced)
         return false;
     if (written->is_receiver && node <= receiver_of(checker->tree, call))
         return false;
     if (written->is_receiver && is_bind(checker, call))
         return true;
-    habit = habit_of(written->name);
-    return habit && habit->declares &&
+    alias = habit_of(written->name);
+    return alias && alias->declares &&
            cel_resolve_function(checker, written->name, written->is_absolute, &overloads) == 0;
 }
 
@@ -154,7 +154,7 @@ bool cel_is_vague(CelChecker *checker, uint32_t node) {
 
 void cel_suggest_function(CelChecker *checker, uint32_t node) {
     const CelNode *written = &checker->tree->nodes[node];
-    const Habit *habit = habit_of(written->name);
+    const ForeignName *alias = habit_of(written->name);
     Str nearest = STR_NULL;
 
     if (!written->is_receiver && cel_env_variable(checker->env, written->name)) {
@@ -165,8 +165,8 @@ void cel_suggest_function(CelChecker *checker, uint32_t node) {
                 checker, "'%.*s' is a variable: write it without (…)", STR_FMT(written->name)));
         return;
     }
-    if (habit) {
-        report_habit(checker, node, habit);
+    if (alias) {
+        report_alias(checker, node, alias);
         return;
     }
     if (!is_enough(checker))
@@ -235,16 +235,16 @@ static Str key_hint(CelChecker *checker, uint32_t node) {
 
 void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
     Str name = checker->tree->nodes[node].name, hint;
-    const Habit *habit;
+    const ForeignName *alias;
 
     if (is_enough(checker)) {
         cel_checker_report_at(checker, node, undeclared(checker, name), STR_NULL);
         return;
     }
     dotted = full_name(checker, node, dotted);
-    habit = habit_of(dotted);
-    if (habit) {
-        report_habit(checker, node, habit);
+    alias = habit_of(dotted);
+    if (alias) {
+        report_alias(checker, node, alias);
         return;
     }
     hint = dotted.len == 0

@@ -111,10 +111,10 @@ static void assert_type(Scene *scene, const char *source, const char *want) {
 }
 
 /* The first IDENT or SELECT that stands for something. */
-static const CelNote *first_name(const Scene *scene, CelRef ref) {
+static const CelNodeInfo *first_name(const Scene *scene, CelRef ref) {
     for (uint32_t i = 0; i < scene->tree->n_nodes; i++)
-        if (scene->checked->notes[i].ref == ref)
-            return &scene->checked->notes[i];
+        if (scene->checked->infos[i].ref == ref)
+            return &scene->checked->infos[i];
     return NULL;
 }
 
@@ -218,26 +218,26 @@ static void test_names(void **state) {
 
 static void test_notes(void **state) {
     _cleanup_(scene_done) Scene scene;
-    const CelNote *note;
+    const CelNodeInfo *info;
 
     (void)state;
     scene_init(&scene, "com.example");
     assert_int_equal(scene_check(&scene, "z.w + 1"), 0);
     assert_non_null(first_name(&scene, CEL_REF_SKIP));
-    note = first_name(&scene, CEL_REF_VARIABLE);
-    assert_text("full name", note->variable->name, "com.example.z.w");
+    info = first_name(&scene, CEL_REF_VARIABLE);
+    assert_text("full name", info->variable->name, "com.example.z.w");
     assert_int_equal(scene_check(&scene, "int"), 0);
-    note = first_name(&scene, CEL_REF_CONSTANT);
-    assert_ptr_equal(note->constant.type, &cel_int_type);
+    info = first_name(&scene, CEL_REF_CONSTANT);
+    assert_ptr_equal(info->constant.type, &cel_int_type);
     assert_int_equal(scene_check(&scene, "[1].all(e, e > 0)"), 0);
-    note = first_name(&scene, CEL_REF_LOCAL);
-    assert_int_equal(scene.tree->nodes[note->binder].kind, CEL_NODE_BINDER);
+    info = first_name(&scene, CEL_REF_LOCAL);
+    assert_int_equal(scene.tree->nodes[info->binder].kind, CEL_NODE_BINDER);
     assert_int_equal(scene_check(&scene, "node.free"), 0);
-    assert_int_equal(scene.checked->notes[scene.tree->n_nodes - 1].field, 1);
+    assert_int_equal(scene.checked->infos[scene.tree->n_nodes - 1].field, 1);
     assert_int_equal(scene_check(&scene, "nowhere.f(1)"), CEL_CHECK_REFUSED);
     assert_int_equal(scene_check(&scene, ".a.b.g(1)"), 0);
-    note = &scene.checked->notes[scene.tree->n_nodes - 1];
-    assert_true(note->is_namespaced && note->n_overloads == 1);
+    info = &scene.checked->infos[scene.tree->n_nodes - 1];
+    assert_true(info->is_namespaced && info->n_overloads == 1);
 }
 
 /* How many overloads are left of those of the root, a call. Which kinds are certain is the
@@ -269,7 +269,7 @@ static void test_overloads(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         assert_case(cases[i].source, scene_check(&scene, cases[i].source) == 0);
         assert_case(cases[i].source,
-            scene.checked->notes[scene.tree->n_nodes - 1].n_overloads == cases[i].n_overloads);
+            scene.checked->infos[scene.tree->n_nodes - 1].n_overloads == cases[i].n_overloads);
     }
 }
 
@@ -423,7 +423,7 @@ static void test_messages(void **state) {
     }
 }
 
-/* All mistakes, each once. */
+/* All errors, each once. */
 static void test_all_errors(void **state) {
     static const struct {
         const char *source;
@@ -570,25 +570,25 @@ static void test_literals(void **state) {
 
 static void test_unchecked(void **state) {
     _cleanup_(scene_done) Scene scene;
-    const CelNote *note;
+    const CelNodeInfo *info;
 
     (void)state;
     scene_init(&scene, "com.example");
     scene.options.no_check = true;
     assert_type(&scene, "'a' + 1", "dyn");
     assert_type(&scene, "nothing(1)", "dyn");
-    assert_int_equal(scene.checked->notes[scene.tree->n_nodes - 1].n_overloads, 0);
+    assert_int_equal(scene.checked->infos[scene.tree->n_nodes - 1].n_overloads, 0);
     assert_type(&scene, "nobody.name || true", "dyn");
-    note = first_name(&scene, CEL_REF_UNKNOWN);
-    assert_text("unknown", note->name, "nobody");
+    info = first_name(&scene, CEL_REF_UNKNOWN);
+    assert_text("unknown", info->name, "nobody");
     assert_type(&scene, "y", "dyn");
     assert_text("container", first_name(&scene, CEL_REF_VARIABLE)->variable->name, "com.example.y");
     assert_type(&scene, "[{'w': 0}].exists(z, z.w == 0)", "dyn");
     assert_null(first_name(&scene, CEL_REF_VARIABLE));
     assert_type(&scene, "'a'.size(1, 2, 3)", "dyn");
-    assert_int_equal(scene.checked->notes[scene.tree->n_nodes - 1].n_overloads, 0);
+    assert_int_equal(scene.checked->infos[scene.tree->n_nodes - 1].n_overloads, 0);
     assert_type(&scene, "1.size()", "dyn");
-    assert_true(scene.checked->notes[scene.tree->n_nodes - 1].n_overloads > 1);
+    assert_true(scene.checked->infos[scene.tree->n_nodes - 1].n_overloads > 1);
 }
 
 static void test_expected(void **state) {

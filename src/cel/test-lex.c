@@ -49,8 +49,8 @@ static const char *const kind_names[CEL_N_TOKENS] = {
 
 /* The tokens of @text with their offsets: "ident:0-1 +:2-3". */
 static void print_tokens(const char *text, DiagList *diags, Buf *out) {
-    CelMistakes mistakes = {.source = str_from_c(text), .diags = diags};
-    CelLexer lexer = {.source = str_from_c(text), .mistakes = &mistakes};
+    CelSyntaxErrors errors = {.source = str_from_c(text), .diags = diags};
+    CelLexer lexer = {.source = str_from_c(text), .errors = &errors};
     CelToken token;
 
     while ((token = cel_lex_next(&lexer)).kind != CEL_TOKEN_END)
@@ -171,8 +171,8 @@ static void test_habits(void **state) {
 }
 
 static CelValue read_literal(const char *text, Arena *arena, DiagList *diags) {
-    CelMistakes mistakes = {.source = str_from_c(text), .diags = diags};
-    CelLexer lexer = {.source = str_from_c(text), .mistakes = &mistakes};
+    CelSyntaxErrors errors = {.source = str_from_c(text), .diags = diags};
+    CelLexer lexer = {.source = str_from_c(text), .errors = &errors};
     CelToken token = cel_lex_next(&lexer);
     CelValue value = cel_absent();
     bool is_negative = token.kind == CEL_TOKEN_MINUS;

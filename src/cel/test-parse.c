@@ -6,7 +6,7 @@
 
 #include "base/test-assert.h"
 #include "cel/limits.h"
-#include "cel/mistake.h"
+#include "cel/report.h"
 
 #define BUDGET ((size_t)64 << 20)
 
@@ -428,7 +428,7 @@ static Str mistakes_text(const DiagList *diags, Arena *arena) {
 
 static void test_mistakes(void **state) {
     static const struct {
-        const char *text, *mistakes;
+        const char *text, *errors;
     } cases[] = {
         {"", "1:1+1 the expression is empty"},
         {" // nothing", "1:1+1 the expression is empty"},
@@ -544,7 +544,7 @@ static void test_mistakes(void **state) {
         int r = cel_parse(STR("test"), str_from_c(cases[i].text), NULL, arena, &diags, &tree);
 
         assert_case(cases[i].text, r == CEL_PARSE_REFUSED && !tree);
-        assert_text(cases[i].text, mistakes_text(&diags, arena), cases[i].mistakes);
+        assert_text(cases[i].text, mistakes_text(&diags, arena), cases[i].errors);
     }
 }
 
@@ -571,7 +571,7 @@ static void test_printed(void **state) {
 static void test_not_text(void **state) {
     static const struct {
         Str text;
-        const char *mistakes;
+        const char *errors;
     } cases[] = {
         {STR("a + \xff"), "1:5+1 byte 0xff is not part of a character"},
         {STR("'\xc3'"), "1:2+1 byte 0xc3 is not part of a character"},
@@ -587,7 +587,7 @@ static void test_not_text(void **state) {
 
         assert_int_equal(
             cel_parse(STR("test"), cases[i].text, NULL, arena, &diags, &tree), CEL_PARSE_REFUSED);
-        assert_text("not text", mistakes_text(&diags, arena), cases[i].mistakes);
+        assert_text("not text", mistakes_text(&diags, arena), cases[i].errors);
     }
 }
 

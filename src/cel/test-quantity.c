@@ -3,19 +3,19 @@
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
-#include "cel/amount.h"
+#include "cel/quantity.h"
 
-static CelAmount parsed(const char *text) {
-    CelAmount amount;
+static CelQuantity parsed(const char *text) {
+    CelQuantity amount;
 
-    assert_case(text, cel_amount_parse(str_from_c(text), &amount) == 0);
+    assert_case(text, cel_quantity_parse(str_from_c(text), &amount) == 0);
     return amount;
 }
 
-static void assert_printed(const char *name, const CelAmount *amount, const char *want) {
+static void assert_printed(const char *name, const CelQuantity *amount, const char *want) {
     _cleanup_(buf_done) Buf out = BUF_INIT(1000);
 
-    cel_amount_print(amount, &out);
+    cel_quantity_print(amount, &out);
     assert_text(name, buf_str(&out), want);
 }
 
@@ -60,7 +60,7 @@ static void test_canonical_form(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        CelAmount amount = parsed(cases[i][0]);
+        CelQuantity amount = parsed(cases[i][0]);
 
         assert_printed(cases[i][0], &amount, cases[i][1]);
     }
@@ -76,28 +76,28 @@ static void test_range(void **state) {
         {"115792089237316195423570985008687907853269984665640564039457584007913.129639935", 0},
         {"115792089237316195423570985008687907853269984665640564039457584007913129639935n", 0},
         {"115792089237316195423570985008687907853269984665640564039457584007913.129639936",
-            CEL_AMOUNT_RANGE},
+            CEL_QUANTITY_RANGE},
         {"115792089237316195423570985008687907853269984665640564039457584007913.1296399350001",
-            CEL_AMOUNT_RANGE},
-        {"1e69", CEL_AMOUNT_RANGE},
-        {"-1e69", CEL_AMOUNT_RANGE},
-        {"1e2147483647", CEL_AMOUNT_RANGE},
+            CEL_QUANTITY_RANGE},
+        {"1e69", CEL_QUANTITY_RANGE},
+        {"-1e69", CEL_QUANTITY_RANGE},
+        {"1e2147483647", CEL_QUANTITY_RANGE},
         {"0e2147483647", 0},
         {"1e-2147483647", 0},
-        {"0.00000000000000000000000000000000000000000000001e2147483647", CEL_AMOUNT_RANGE},
-        {"", CEL_AMOUNT_INVALID},
-        {"200K", CEL_AMOUNT_INVALID},
-        {"Three", CEL_AMOUNT_INVALID},
-        {"1,3G", CEL_AMOUNT_INVALID},
-        {"10Mm", CEL_AMOUNT_INVALID},
+        {"0.00000000000000000000000000000000000000000000001e2147483647", CEL_QUANTITY_RANGE},
+        {"", CEL_QUANTITY_INVALID},
+        {"200K", CEL_QUANTITY_INVALID},
+        {"Three", CEL_QUANTITY_INVALID},
+        {"1,3G", CEL_QUANTITY_INVALID},
+        {"10Mm", CEL_QUANTITY_INVALID},
     };
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        CelAmount amount;
+        CelQuantity amount;
 
-        assert_case(
-            cases[i].text, cel_amount_parse(str_from_c(cases[i].text), &amount) == cases[i].result);
+        assert_case(cases[i].text,
+            cel_quantity_parse(str_from_c(cases[i].text), &amount) == cases[i].result);
     }
 }
 
@@ -125,10 +125,10 @@ static void test_compare(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        CelAmount a = parsed(cases[i].a), b = parsed(cases[i].b);
+        CelQuantity a = parsed(cases[i].a), b = parsed(cases[i].b);
 
-        assert_case(cases[i].a, cel_amount_cmp(&a, &b) == cases[i].order);
-        assert_case(cases[i].a, cel_amount_cmp(&b, &a) == -cases[i].order);
+        assert_case(cases[i].a, cel_quantity_cmp(&a, &b) == cases[i].order);
+        assert_case(cases[i].a, cel_quantity_cmp(&b, &a) == -cases[i].order);
     }
 }
 
@@ -158,23 +158,23 @@ static void test_add_and_sub(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        CelAmount a = parsed(cases[i].a), b = parsed(cases[i].b), result;
+        CelQuantity a = parsed(cases[i].a), b = parsed(cases[i].b), result;
 
-        assert_case(cases[i].sum, cel_amount_add(&a, &b, &result));
+        assert_case(cases[i].sum, cel_quantity_add(&a, &b, &result));
         assert_printed(cases[i].sum, &result, cases[i].sum);
-        assert_case(cases[i].difference, cel_amount_sub(&a, &b, &result));
+        assert_case(cases[i].difference, cel_quantity_sub(&a, &b, &result));
         assert_printed(cases[i].difference, &result, cases[i].difference);
     }
 }
 
 static void test_add_out_of_range(void **state) {
-    CelAmount a = parsed("1e68"), b = parsed("-1e68"), sum;
+    CelQuantity a = parsed("1e68"), b = parsed("-1e68"), sum;
 
     (void)state;
-    assert_false(cel_amount_add(&a, &a, &sum));
-    assert_false(cel_amount_sub(&b, &a, &sum));
-    assert_true(cel_amount_add(&a, &b, &sum));
-    assert_int_equal(cel_amount_sign(&sum), 0);
+    assert_false(cel_quantity_add(&a, &a, &sum));
+    assert_false(cel_quantity_sub(&b, &a, &sum));
+    assert_true(cel_quantity_add(&a, &b, &sum));
+    assert_int_equal(cel_quantity_sign(&sum), 0);
     assert_false(sum.is_negative);
 }
 
@@ -201,13 +201,13 @@ static void test_integers(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        CelAmount amount = parsed(cases[i].text), same;
+        CelQuantity amount = parsed(cases[i].text), same;
         int64_t value = 0;
 
-        assert_case(cases[i].text, cel_amount_to_int(&amount, &value) == cases[i].is_int);
+        assert_case(cases[i].text, cel_quantity_to_int(&amount, &value) == cases[i].is_int);
         assert_case(cases[i].text, value == cases[i].value);
-        same = cel_amount_from_int(value);
-        assert_case(cases[i].text, !cases[i].is_int || cel_amount_cmp(&amount, &same) == 0);
+        same = cel_quantity_from_int(value);
+        assert_case(cases[i].text, !cases[i].is_int || cel_quantity_cmp(&amount, &same) == 0);
     }
 }
 
@@ -238,23 +238,23 @@ static void test_doubles(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        CelAmount amount = parsed(cases[i].text);
+        CelQuantity amount = parsed(cases[i].text);
 
-        assert_case(cases[i].text, cel_amount_to_double(&amount) == cases[i].value);
+        assert_case(cases[i].text, cel_quantity_to_double(&amount) == cases[i].value);
     }
 }
 
 static void test_from_quantity(void **state) {
     Quantity quantity;
-    CelAmount amount, same = parsed("1536Mi");
+    CelQuantity amount, same = parsed("1536Mi");
 
     (void)state;
     assert_true(quantity_parse(STR("1.5Gi"), &quantity));
-    amount = cel_amount_from_quantity(quantity, QUANTITY_BINARY);
-    assert_int_equal(cel_amount_cmp(&amount, &same), 0);
+    amount = cel_quantity_from_quantity(quantity, QUANTITY_BINARY);
+    assert_int_equal(cel_quantity_cmp(&amount, &same), 0);
     assert_printed("1.5Gi", &amount, "1536Mi");
     quantity.nano = -QUANTITY_NANO_MAX - 1;
-    amount = cel_amount_from_quantity(quantity, QUANTITY_DECIMAL);
+    amount = cel_quantity_from_quantity(quantity, QUANTITY_DECIMAL);
     assert_printed("the least", &amount, "-170141183460469231731687303715884105728n");
 }
 

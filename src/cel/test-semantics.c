@@ -32,15 +32,15 @@ static bool is_error(CelValue v) {
     return v.kind == CEL_ERROR;
 }
 
-static CelValue eval_name(Plain *p, const CelNote *note) {
-    CelValue v = p->bound[note->binder];
+static CelValue eval_name(Plain *p, const CelNodeInfo *info) {
+    CelValue v = p->bound[info->binder];
 
-    if (note->ref == CEL_REF_VARIABLE)
-        v = note->variable->is_constant ? note->variable->value
-                                        : p->variables[note->variable->slot];
+    if (info->ref == CEL_REF_VARIABLE)
+        v = info->variable->is_constant ? info->variable->value
+                                        : p->variables[info->variable->slot];
     return v.kind != CEL_ABSENT
                ? v
-               : cel_fail(p->run, "no value for variable '%.*s'", STR_FMT(note->variable->name));
+               : cel_fail(p->run, "no value for variable '%.*s'", STR_FMT(info->variable->name));
 }
 
 /* Both sides count; an error only if the other side does not decide. Of two the left one. */
@@ -84,20 +84,20 @@ static bool is_lazy(const CelNode *node) {
 
 static CelValue eval_call(Plain *p, uint32_t i, const uint32_t *children) {
     const CelNode *node = &p->checked->tree->nodes[i];
-    const CelNote *note = &p->checked->notes[i];
+    const CelNodeInfo *info = &p->checked->infos[i];
     CelValue args[CHILDREN_MAX];
     uint32_t n = 0;
 
-    for (uint32_t k = note->is_namespaced; k < node->n_children; k++) {
+    for (uint32_t k = info->is_namespaced; k < node->n_children; k++) {
         args[n] = eval(p, children[k]);
         if (is_error(args[n]))
             return args[n];
         if (n++ == 0 && is_lazy(node) && args[0].kind == CEL_OPTIONAL && args[0].inner)
             return str_is(node->name, "or") ? args[0] : *args[0].inner;
     }
-    for (size_t k = 0; k < note->n_overloads; k++) {
-        if (fits(note->overloads[k], args, n))
-            return note->overloads[k]->spec->fn(p->run, args, NULL);
+    for (size_t k = 0; k < info->n_overloads; k++) {
+        if (fits(info->overloads[k], args, n))
+            return info->overloads[k]->spec->fn(p->run, args, NULL);
     }
     return cel_no_overload(p->run);
 }
@@ -231,8 +231,8 @@ static CelValue eval(Plain *p, uint32_t i) {
     uint32_t children[CHILDREN_MAX];
 
     assert_true(node->n_children <= CHILDREN_MAX);
-    if (p->checked->notes[i].ref != CEL_REF_NONE)
-        return eval_name(p, &p->checked->notes[i]);
+    if (p->checked->infos[i].ref != CEL_REF_NONE)
+        return eval_name(p, &p->checked->infos[i]);
     cel_tree_children(p->checked->tree, i, children);
     switch ((CelNodeKind)node->kind) {
     case CEL_NODE_LITERAL:
@@ -283,7 +283,7 @@ static CelValue run_cut(
     size_t n_own = ELEMENTS_OF(f->variables);
     uint32_t *slots = ARENA_ARRAY(arena, uint32_t, (size_t)root + 1);
     CelValue *values = ARENA_ARRAY(arena, CelValue, n_own + root + 1);
-    CelEmitOptions emit = {.scratch = arena, .cut_slots = slots, .n_cut_slots = root};
+    CelEmitOptions emit = {.scratch = arena, .known_slots = slots, .n_known_slots = root};
     CelCode *code = NULL;
 
     memcpy(values, f->variables, sizeof(f->variables));

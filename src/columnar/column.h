@@ -3,17 +3,15 @@
 /*
  * Column: one value of an expression for each of many rows.
  *
- * A column has a lane, which says how its values are stored, and a state for each row: fine,
- * an error (which one is not kept: who wants to tell it runs the scalar machine on that
- * row), or odd. Odd is a row that the lane cannot hold or the kernel cannot decide (a timestamp
- * beyond the year 2262, a value of another kind than was declared): it is worked out again,
- * alone, by the scalar machine. Nothing else is ever guessed.
+ * A column has a lane, which says how its values are stored, and a state for each row: OK, ERROR
+ * (which error is not kept: the scalar machine can say) or FALLBACK. FALLBACK is a row that the
+ * lane cannot hold or the kernel cannot decide (a timestamp beyond the year 2262, a value of
+ * another kind than was declared): the scalar machine computes it again, alone. In lane BOOL the
+ * state is the value.
  *
- * In the lane BOOL the state is the value.
- *
- * Strings are codes: numbers of the entries of a dictionary, one for each block of rows
- * (plan.h: PlanBlock), in which each distinct string stands once. What is the same function of
- * a string for all rows is computed once for each entry.
+ * Strings are codes: entries of a dictionary, one for each block of rows (plan.h: PlanBlock), in
+ * which each distinct string stands once. A function of a string that is the same for all rows is
+ * computed once for each entry.
  */
 
 #include <stddef.h>
@@ -60,8 +58,8 @@ typedef struct Column {
 /* The lane that holds values of @type, or LANE_NONE. */
 ColumnLane column_lane_of(const CelType *type);
 
-/* The state of @v in a column of values of @kind: an error if it is one, odd if it is another
- * kind, or one of those that nothing absorbs (the scalar machine ends there). */
+/* The state of @v in a column of values of @kind: ERROR if it is one; FALLBACK for another
+ * kind, or an error that nothing absorbs (the scalar machine ends there). */
 uint8_t column_state_of(CelKind kind, CelValue v);
 
 /* Writes entry @i of a column whose values are of @kind; not for strings. Its states are there. */

@@ -2,7 +2,7 @@
  * Time: instants in nanoseconds since 1970, and durations. lib-time.c says what each does.
  *
  * The lane holds the years 1677 to 2262; an instant that would leave it may be a good
- * timestamp all the same, so such a row is odd. What is between two instants is a duration
+ * timestamp all the same, so such a row is FALLBACK. What is between two instants is a duration
  * exactly if it fits the lane, so there it is an error.
  */
 #include "base/nsec.h"

@@ -5,12 +5,12 @@
  *
  * A kernel is a plain loop over arrays and does exactly what the scalar machine would do row by
  * row (operators.h, the libraries): the same bits, and an error where there would be one. What
- * it cannot decide it calls odd.
+ * it cannot decide is FALLBACK.
  *
  * States of arguments: what evaluates all of them has no value where one has none; && and || are
  * false (true) where either side is, else as bad as the worst; ?: looks at the condition and at
- * the side it chose. An odd row of an argument is odd in the result, or the result is what the
- * scalar machine would say whatever the argument turned out to be.
+ * the side it chose. A FALLBACK row of an argument is FALLBACK in the result, unless the scalar
+ * machine would give the same result for every value of the argument.
  */
 
 #include <stdbool.h>

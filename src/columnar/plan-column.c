@@ -95,7 +95,7 @@ bool planner_frequency(const Planner *p, uint32_t space, uint32_t number, PlanFr
         return false;
     if (!reads_row && (!(node->levels & bit) || p->plan->spaces.items[space].kind == SPACE_GROUPS))
         *ret = PLAN_ONCE;
-    else if (reads_more || p->is_whole[number])
+    else if (reads_more || p->reads_other_rows[number])
         *ret = PLAN_PER_BATCH;
     else
         *ret = PLAN_PRECOMPUTED;
@@ -376,16 +376,16 @@ void planner_classify_below(Planner *p, uint32_t space, uint32_t node) {
 /* Memory for the flags of @n nodes, with more to come. */
 static bool open_nodes(Planner *p, uint32_t n) {
     uint32_t capacity = n < UINT32_MAX / 2 ? 2 * n : n;
-    bool *is_whole = planner_check(p, ARENA_ARRAY(p->scratch, bool, capacity));
+    bool *reads_other_rows = planner_check(p, ARENA_ARRAY(p->scratch, bool, capacity));
     uint32_t *marks = planner_check(p, ARENA_ARRAY(p->scratch, uint32_t, capacity));
 
-    if (!is_whole || !marks)
+    if (!reads_other_rows || !marks)
         return false;
     if (p->n_seen > 0) {
-        memcpy(is_whole, p->is_whole, p->n_seen * sizeof(bool));
+        memcpy(reads_other_rows, p->reads_other_rows, p->n_seen * sizeof(bool));
         memcpy(marks, p->marks, p->n_seen * sizeof(uint32_t));
     }
-    p->is_whole = is_whole;
+    p->reads_other_rows = reads_other_rows;
     p->marks = marks;
     p->capacity = capacity;
     return true;
@@ -399,9 +399,10 @@ void planner_scan_nodes(Planner *p) {
     for (uint32_t i = p->n_seen; i < n; i++) {
         const CelGraphNode *node = cel_graph_node(p->graph, i);
 
-        p->is_whole[i] = p->host->is_whole && p->host->is_whole(p->host, p->graph, i);
+        p->reads_other_rows[i] =
+            p->host->reads_other_rows && p->host->reads_other_rows(p->host, p->graph, i);
         for (uint32_t k = 0; k < node->n_args; k++)
-            p->is_whole[i] |= p->is_whole[node->args[k]];
+            p->reads_other_rows[i] |= p->reads_other_rows[node->args[k]];
     }
     p->n_seen = n;
 }

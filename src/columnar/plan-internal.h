@@ -213,10 +213,10 @@ typedef struct Planner {
     Arena *mini;    /* reset for each code */
     PlanSlot *places;
     size_t n_places, n_used;
-    bool *is_whole;    /* by node: reads other rows */
-    uint32_t n_seen;   /* nodes that are known */
-    uint32_t capacity; /* for how many */
-    uint32_t *marks;   /* by node: equal to @mark if a walk came by */
+    bool *reads_other_rows; /* by node: reads other rows */
+    uint32_t n_seen;        /* nodes that are known */
+    uint32_t capacity;      /* for how many */
+    uint32_t *marks;        /* by node: equal to @mark if a walk came by */
     uint32_t mark;
     PlanNodes groups; /* columns of METHOD_GROUP */
     bool failed;      /* no memory */

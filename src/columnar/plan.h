@@ -3,28 +3,27 @@
 /*
  * Plan: expressions over many rows at once.
  *
- * The host has a table; one variable of its expressions (the row variable) stands for a row of
- * it. A plan is made of a graph and some of its roots and says, for every node that is needed,
- * how rarely it has to be computed and how:
+ * The host has a table; one variable of its expressions (the row variable) stands for a row of it.
+ * A plan is made of a graph and some of its roots and says for every node that is needed how often
+ * it is computed, and by which method:
  *
- *   once      reads nothing of a row: by the scalar machine, once a session
- *   kept      reads nothing but its row: when the row changes, and kept in a block (PlanBlock)
- *   the rest  column-wise, a batch of rows at a time, from kept columns and what is known once
+ *   once          reads nothing of a row: by the scalar machine, once a session
+ *   precomputed   reads nothing but its row: when the row changes, stored in a block (PlanBlock)
+ *   per batch     the rest, column-wise, a batch of rows at a time, from the others
  *
  * Column-wise means: numbers, bools, times and strings in lanes (column.h), one kernel an
- * operation. A loop over a list that is kept (the pods of a node) runs over the elements of all
- * rows at once and is reduced row by row: all, exists, exists_one, filter(…).size(),
- * map(…).sum() and their like. What has no kernel runs in the scalar machine, from what is
- * known already, once for each distinct string where it reads of the row nothing but one
- * string, else for each row. So every expression has a plan, and the result is the same, bit
- * for bit, as that of the scalar machine: value, error or not, NaN; as long as fuel suffices, which
- * each part has anew.
+ * operation. A loop over a precomputed list (the pods of a node) runs over the elements of all rows
+ * at once and is reduced row by row: all, exists, exists_one, filter(…).size(), map(…).sum() and
+ * others. Operations without a kernel run in the scalar machine, once for each distinct string
+ * where they read of the row nothing but one string, else for each row. So every expression has a
+ * plan, and the result is the same, bit for bit, as that of the scalar machine (value, error, NaN),
+ * as long as fuel suffices, which each part has anew.
  *
- * Groups: the host can say that a list is the union of a list of each row over all rows that
- * share a key (the pods of a node's zone). Then elements are reduced by row, and rows by group:
- * once for all rows of the table, not once for each row.
+ * Groups: the host can say that a list is the union of a list of each row over all rows that share
+ * a key (the pods of a node's zone). Then elements are reduced by row, and rows by group, once for
+ * all rows of the table.
  *
- * Threads: a plan, its blocks and a Whole are immutable and read by any; a session is one's.
+ * Threads: a plan, its blocks and totals are immutable; a session belongs to one thread.
  */
 
 #include <stdbool.h>
@@ -82,7 +81,7 @@ struct PlanHost {
     /* Whether @node, besides what its arguments read, reads other rows of the table (a call
      * `node.domain(k)`): then neither it nor what is made of it can be kept with a row. NULL:
      * nothing does. */
-    bool (*is_whole)(const PlanHost *host, const CelGraph *graph, uint32_t node);
+    bool (*reads_other_rows)(const PlanHost *host, const CelGraph *graph, uint32_t node);
 
     /* Whether @node (of a list type) is a union as above. It may add nodes to the graph. Asked as
      * well about lists that are read from the variable of a loop over groups: then the key is that
@@ -108,8 +107,8 @@ typedef struct PlanTable {
     void (*load)(const struct PlanTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
         Column *ret, CelValue *ret_texts);
 
-    /* The same for @n elements of lists: of what is no element as the host makes them the state is
-     * odd. */
+    /* The same for @n elements of lists: elements that the host did not make are
+     * FALLBACK. */
     void (*load_elements)(const struct PlanTable *table, uint32_t leaf, const CelValue *elements,
         size_t n, Column *ret, CelValue *ret_texts);
 
@@ -124,7 +123,7 @@ typedef struct PlanTable {
         const struct PlanTable *table, uint32_t key, size_t n_rows, uint32_t *ret_group_of_row);
 } PlanTable;
 
-/* What is known of up to PLAN_BLOCK_ROWS rows from the rows alone. Opaque, immutable. */
+/* The precomputed columns of up to PLAN_BLOCK_ROWS rows. Opaque, immutable. */
 typedef struct PlanBlock PlanBlock;
 
 /* Everything lies in @arena; the graph must outlive the plan (it may get new nodes). @roots are of
@@ -156,7 +155,7 @@ typedef struct PlanDeadline {
 
 #define PLAN_DEADLINE_PASSED 1 /* time is up */
 
-/* Works out the block of @n (at most PLAN_BLOCK_ROWS) rows. What it keeps lies in @keep; @run
+/* Computes the block of @n (at most PLAN_BLOCK_ROWS) rows. What it keeps lies in @keep; @run
  * is for what is needed on the way (its arena may be reset afterwards; its fuel is an evaluation's,
  * given anew for each). Strings that the table itself holds are borrowed from it. 0,
  * PLAN_DEADLINE_PASSED or -ENOMEM. */
@@ -173,7 +172,7 @@ int plan_block_replace_rows(const Plan *plan, const PlanBlock *old, const PlanBl
     const uint32_t *rows, size_t n_rows, Arena *scratch, Arena *keep, const PlanBlock **ret)
     MUST_CHECK;
 
-/* The column of root @i, whose time is PLAN_PRECOMPUTED: one entry a row, none of them odd. */
+/* The column of root @i, whose frequency is PLAN_PRECOMPUTED: one entry a row, none FALLBACK. */
 Column plan_block_root(const Plan *plan, const PlanBlock *block, size_t root);
 
 /* What must be known of the whole table: groups, and kept columns summed by them. @blocks are
@@ -215,9 +214,9 @@ void plan_session_set_rows(PlanSession *session, const uint32_t *rows, size_t n)
 void plan_session_set_range(PlanSession *session, uint32_t first, size_t n);
 
 /* Root @i for each of these rows: a column of lane BOOL, INT or DOUBLE (that of the root's type)
- * with nothing odd. Borrowed until the next plan_session_set_rows(). 0, PLAN_DEADLINE_PASSED, or
+ * without FALLBACK. Borrowed until the next plan_session_set_rows(). 0, PLAN_DEADLINE_PASSED, or
  * -ENOMEM. */
 int plan_session_root(PlanSession *session, size_t root, const Column **ret) MUST_CHECK;
 
-/* Root @i, whose time is PLAN_ONCE; may be an error. 0, PLAN_DEADLINE_PASSED, or -ENOMEM. */
+/* Root @i, whose frequency is PLAN_ONCE; may be an error. 0, PLAN_DEADLINE_PASSED, or -ENOMEM. */
 int plan_session_once(PlanSession *session, size_t root, CelValue *ret) MUST_CHECK;

@@ -392,7 +392,7 @@ static inline void test_schema_init(TestSchema *s) {
         .row_groups = 1u << GROUP_ROW,
         .leaf = test_leaf,
         .keyed_leaf = test_keyed_leaf,
-        .is_whole = test_is_whole,
+        .reads_other_rows = test_is_whole,
         .find_union = test_find_union,
         .find_groups = test_find_groups,
     };

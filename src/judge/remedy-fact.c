@@ -304,8 +304,8 @@ static void fix_facts(Remedies *remedies, RemedyFilter *filter_facts) {
 static int make_code(Remedies *remedies, const RemedyFilter *filter_facts, uint32_t node,
     uint32_t local, const CelCode **ret) {
     CelEmitOptions options = {
-        .cut_slots = remedies->cuts,
-        .n_cut_slots = cel_graph_size(remedies->graph),
+        .known_slots = remedies->cuts,
+        .n_known_slots = cel_graph_size(remedies->graph),
     };
     CelCode *code = NULL;
     int r;

@@ -156,8 +156,8 @@ static uint64_t find_variables(const CelChecked *checked, const Scope *scope) {
     uint64_t found = 0;
 
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
-        uint32_t number = checked->notes[i].field;
-        const CelNote *from = &checked->notes[i > 0 ? i - 1 : 0]; /* what a selection is from */
+        uint32_t number = checked->infos[i].field;
+        const CelNodeInfo *from = &checked->infos[i > 0 ? i - 1 : 0]; /* what a selection is from */
 
         if (number >= scope->variables_type.n_fields || checked->tree->nodes[i].n_children != 1)
             continue;

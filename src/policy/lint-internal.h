@@ -47,7 +47,7 @@ typedef struct LintExpression {
     Lint *lint;
     const Expression *expression;
     const CelTree *tree;
-    const CelNote *notes;
+    const CelNodeInfo *notes;
     LintRole role;
     LintHandling handling;
     uint32_t *parents; /* by node; UINT32_MAX: the root's */

@@ -253,7 +253,7 @@ static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *loo
 
 /* The variable of a loop as a key: it ranges over keys that are there, most likely. */
 static bool is_loop_key(const LintExpression *x, uint32_t i) {
-    const CelNote *key = &x->notes[i - 1];
+    const CelNodeInfo *key = &x->notes[i - 1];
 
     return lint_is_call(x->tree, i, "_[_]") && key->ref == CEL_REF_LOCAL &&
            x->tree->nodes[x->notes[key->binder].binder].kind != CEL_NODE_BIND;

@@ -83,7 +83,7 @@ static NumberRange of_amount(const RangeWalk *walk, uint32_t map) {
 
 static NumberRange of_select(const RangeWalk *walk, uint32_t i) {
     const LintExpression *x = walk->x;
-    const CelNote *from = &x->notes[i - 1];
+    const CelNodeInfo *from = &x->notes[i - 1];
     uint32_t field = x->notes[i].field;
 
     if (field == UINT32_MAX)
@@ -143,7 +143,7 @@ static NumberRange of_operator(const RangeWalk *walk, uint32_t i) {
 
 /* Calls of functions, by their full names. */
 static NumberRange of_function(const RangeWalk *walk, uint32_t i) {
-    const CelNote *note = &walk->x->notes[i];
+    const CelNodeInfo *note = &walk->x->notes[i];
     const CelTree *tree = walk->x->tree;
     uint32_t n = tree->nodes[i].n_children;
     Str name = note->n_overloads > 0 ? note->overloads[0]->name : STR_NULL;

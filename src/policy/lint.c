@@ -50,7 +50,7 @@ uint32_t lint_look_up(const LintExpression *x, uint32_t i, Str *ret_key) {
 }
 
 Str lint_field(const LintExpression *x, uint32_t i, const CelRecordType **ret_record) {
-    const CelNote *note = &x->notes[i];
+    const CelNodeInfo *note = &x->notes[i];
 
     if (x->tree->nodes[i].kind != CEL_NODE_SELECT || note->field == UINT32_MAX ||
         note->ref != CEL_REF_NONE || x->notes[i - 1].type->kind != CEL_T_RECORD)
@@ -98,7 +98,7 @@ static bool open_expression(
         .lint = lint,
         .expression = expression,
         .tree = expression->checked->tree,
-        .notes = expression->checked->notes,
+        .notes = expression->checked->infos,
         .role = role,
     };
     ret->parents = find_parents(ret->tree, lint->scratch);
@@ -112,7 +112,7 @@ static void note_param(Lint *lint, const CelChecked *checked, uint32_t i, uint32
         i + 1 < checked->tree->n_nodes && checked->tree->nodes[i + 1].kind == CEL_NODE_SELECT;
 
     for (uint32_t k = 0; k < n_params; k++)
-        lint->used_params[k] |= !is_selected || checked->notes[i + 1].field == k;
+        lint->used_params[k] |= !is_selected || checked->infos[i + 1].field == k;
 }
 
 /* Notes which params it names. True: some, itself or by its variables. */
@@ -122,7 +122,7 @@ static bool note_params(Lint *lint, const Expression *expression) {
     bool found = (expression->variables & lint->with_params) != 0;
 
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
-        const CelNote *note = &checked->notes[i];
+        const CelNodeInfo *note = &checked->infos[i];
 
         if (note->ref != CEL_REF_CONSTANT || note->type->kind != CEL_T_RECORD ||
             note->type->record != params)

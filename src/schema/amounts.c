@@ -6,7 +6,7 @@
 
 #include "schema/amounts.h"
 
-#include "cel/amount.h"
+#include "cel/quantity.h"
 
 SCHEMA_MAP_TYPE(schema_amounts_type, &cel_double_type);
 SCHEMA_MAP_TYPE(schema_quantities_type, &cel_quantity_type);
@@ -159,11 +159,11 @@ static QuantityFormat format_of(Str name) {
 static CelValue quantity(CelRun *run, const Resource *resource) {
     bool is_cpu = str_eq(resource->name, STR("cpu"));
     Quantity exact = {.nano = (__int128)resource->amount * (is_cpu ? NANO_OF_MILLI : NANO_OF_UNIT)};
-    CelAmount *amount = cel_alloc(run, sizeof(*amount));
+    CelQuantity *amount = cel_alloc(run, sizeof(*amount));
 
     if (!amount)
         return cel_no_memory(run);
-    *amount = cel_amount_from_quantity(exact, format_of(resource->name));
+    *amount = cel_quantity_from_quantity(exact, format_of(resource->name));
     return cel_opaque(CEL_QUANTITY, amount);
 }
 

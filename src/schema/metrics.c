@@ -272,7 +272,7 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
 
 /* --- what is named --------------------------------------------------------------------------- */
 
-uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNote *note) {
+uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNodeInfo *note) {
     const CelVariable *variable = note->ref == CEL_REF_VARIABLE ? note->variable : NULL;
 
     for (size_t i = 0; variable && i < ELEMENTS_OF(aspects); i++)
@@ -286,10 +286,10 @@ uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNote *note) {
 static uint64_t named_at(const CelChecked *checked, uint32_t i, const CelRecordType *type) {
     const CelTree *tree = checked->tree;
     bool is_selected = i + 1 < tree->n_nodes && tree->nodes[i + 1].n_children == 1 &&
-                       checked->notes[i + 1].field < type->n_fields;
+                       checked->infos[i + 1].field < type->n_fields;
 
     if (is_selected)
-        return UINT64_C(1) << checked->notes[i + 1].field;
+        return UINT64_C(1) << checked->infos[i + 1].field;
     return type->n_fields == 0 ? 0 : UINT64_MAX >> (SCHEMA_METRICS_MAX - type->n_fields);
 }
 
@@ -297,7 +297,7 @@ void schema_metrics_named(const SchemaMetrics *metrics, const CelChecked *checke
     uint64_t *ret_workload) {
     *ret = *ret_workload = 0;
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
-        const CelNote *note = &checked->notes[i];
+        const CelNodeInfo *note = &checked->infos[i];
         uint32_t metric = schema_metric_of(metrics, note);
 
         if (note->ref != CEL_REF_VARIABLE)

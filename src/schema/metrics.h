@@ -63,7 +63,7 @@ CelValue schema_workload(
 
 /* The metric, by number of its field, of whose age, time or measured value a name is; UINT32_MAX:
  * it is no such name. */
-uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNote *note);
+uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNodeInfo *note);
 
 /* Which metrics @checked names: bit i of @ret for field i of `metrics`, also by its age; of
  * @ret_workload for those of `workload.metrics`. Where one of the two is taken as a whole and given

@@ -107,7 +107,7 @@ static bool find_key(const Schema *schema, const CelGraph *graph, uint32_t numbe
            key_number(schema->reads, cel_str(key->constant), ret);
 }
 
-static bool is_whole(const PlanHost *host, const CelGraph *graph, uint32_t node) {
+static bool reads_other_rows(const PlanHost *host, const CelGraph *graph, uint32_t node) {
     (void)host;
     return calls(cel_graph_node(graph, node), schema_call_domain);
 }
@@ -168,7 +168,7 @@ bool schema_plan_host_init(Schema *schema, Arena *arena) {
         .leaf = leaf_number,
         .element_leaf = element_leaf_number,
         .keyed_leaf = keyed_leaf_number,
-        .is_whole = is_whole,
+        .reads_other_rows = reads_other_rows,
         .find_union = find_union,
         .find_groups = find_groups};
     return true;

@@ -79,9 +79,9 @@ static void test_union(void **state) {
     assert_true(host->find_union(host, graph, pods, &found));
     assert_int_equal(found.key, key);
     assert_int_equal(found.list, scene_lower(scene, graph, "node.pods")); /* the very node */
-    assert_true(host->is_whole(host, graph, cel_graph_node(graph, pods)->args[0]));
-    assert_false(host->is_whole(host, graph, pods));
-    assert_false(host->is_whole(host, graph, found.list));
+    assert_true(host->reads_other_rows(host, graph, cel_graph_node(graph, pods)->args[0]));
+    assert_false(host->reads_other_rows(host, graph, pods));
+    assert_false(host->reads_other_rows(host, graph, found.list));
 }
 
 /* In a loop over domains: the argument of the loop's body. */

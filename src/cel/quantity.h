@@ -18,38 +18,38 @@
 #include "base/quantity.h"
 #include "base/str.h"
 
-#define CEL_AMOUNT_LIMBS 4
+#define CEL_QUANTITY_LIMBS 4
 
-typedef struct CelAmount {
-    uint64_t limbs[CEL_AMOUNT_LIMBS]; /* nano-units without sign, the lowest first */
-    bool is_negative;                 /* never for 0 */
-    uint8_t format;                   /* QuantityFormat */
-} CelAmount;
+typedef struct CelQuantity {
+    uint64_t limbs[CEL_QUANTITY_LIMBS]; /* nano-units without sign, the lowest first */
+    bool is_negative;                   /* never for 0 */
+    uint8_t format;                     /* QuantityFormat */
+} CelQuantity;
 
-#define CEL_AMOUNT_INVALID 1 /* no quantity */
-#define CEL_AMOUNT_RANGE 2   /* too great */
+#define CEL_QUANTITY_INVALID 1 /* no quantity */
+#define CEL_QUANTITY_RANGE 2   /* too great */
 
 /* 0 or one of the two; then @ret is undefined. */
-int cel_amount_parse(Str text, CelAmount *ret) MUST_CHECK;
+int cel_quantity_parse(Str text, CelQuantity *ret) MUST_CHECK;
 
-CelAmount cel_amount_from_int(int64_t value);
-CelAmount cel_amount_from_quantity(Quantity quantity, QuantityFormat format);
+CelQuantity cel_quantity_from_int(int64_t value);
+CelQuantity cel_quantity_from_quantity(Quantity quantity, QuantityFormat format);
 
 /* -1, 0, 1; of the number, whatever its format. */
-int cel_amount_sign(const CelAmount *amount);
-int cel_amount_cmp(const CelAmount *a, const CelAmount *b);
+int cel_quantity_sign(const CelQuantity *amount);
+int cel_quantity_cmp(const CelQuantity *a, const CelQuantity *b);
 
 /* False: out of range. The result has the format of @a, of @b when @a is 0. */
-bool cel_amount_add(const CelAmount *a, const CelAmount *b, CelAmount *ret) MUST_CHECK;
-bool cel_amount_sub(const CelAmount *a, const CelAmount *b, CelAmount *ret) MUST_CHECK;
+bool cel_quantity_add(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) MUST_CHECK;
+bool cel_quantity_sub(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) MUST_CHECK;
 
 /* False: not a whole number, or not within 64 bits. */
-bool cel_amount_to_int(const CelAmount *amount, int64_t *ret);
+bool cel_quantity_to_int(const CelQuantity *amount, int64_t *ret);
 
 /* The nearest double; ties to even. */
-double cel_amount_to_double(const CelAmount *amount);
+double cel_quantity_to_double(const CelQuantity *amount);
 
 /* In canonical form, as apimachinery writes it: the greatest suffix of its family that leaves
  * no fraction ("1Gi" for 1024Mi, "1500m" for 1.5); binary ones only from 1Ki on and for
  * whole numbers, decimal ones otherwise. */
-void cel_amount_print(const CelAmount *amount, Buf *out);
+void cel_quantity_print(const CelQuantity *amount, Buf *out);

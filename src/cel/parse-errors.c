@@ -15,26 +15,25 @@
 
 #define BLAME(parser, ...)                                                                         \
     do {                                                                                           \
-        cel_mistake_add(&(parser)->mistakes, __VA_ARGS__);                                         \
+        cel_syntax_error(&(parser)->errors, __VA_ARGS__);                                          \
         hush(parser);                                                                              \
     } while (0)
 
 static void hush(CelParser *parser) {
-    if (parser->mistakes.is_quiet)
+    if (parser->errors.is_quiet)
         return;
-    parser->mistakes.is_quiet = true;
+    parser->errors.is_quiet = true;
     parser->quiet_depth = parser->depth;
 }
 
 /* The lexer has just refused something between the last token and the next. */
 static bool is_blamed_already(const CelParser *parser) {
-    return parser->mistakes.last > parser->previous.to &&
-           parser->mistakes.last <= parser->token.from;
+    return parser->errors.last > parser->previous.to && parser->errors.last <= parser->token.from;
 }
 
 void cel_parser_settle(CelParser *parser) {
     if (parser->depth <= parser->quiet_depth)
-        parser->mistakes.is_quiet = false;
+        parser->errors.is_quiet = false;
 }
 
 typedef struct Found {
@@ -132,7 +131,7 @@ static void blame_empty(CelParser *parser, const CelOpen *top) {
     }
 }
 
-void cel_parser_blame_operand(CelParser *parser) {
+void cel_parser_report_operand(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
     CelSpan at = found_span(parser);
 
@@ -176,7 +175,7 @@ void cel_parser_blame_operand(CelParser *parser) {
     add_broken(parser);
 }
 
-void cel_parser_blame_reserved(CelParser *parser) {
+void cel_parser_report_reserved(CelParser *parser) {
     static const struct {
         Str word;
         const char *hint;
@@ -207,7 +206,7 @@ void cel_parser_blame_reserved(CelParser *parser) {
     cel_parser_advance(parser);
 }
 
-void cel_parser_blame_sign(CelParser *parser) {
+void cel_parser_report_sign(CelParser *parser) {
     BLAME(parser,
         parser->token.from,
         parser->token.to,
@@ -293,7 +292,7 @@ static bool blame_key(CelParser *parser) {
     if (bracket->kind != CEL_OPEN_MAP || bracket->has_key)
         return false;
     open = cel_parser_reduce_all(parser);
-    cel_parser_blame_no_colon(parser, open);
+    cel_parser_report_no_colon(parser, open);
     open->has_key = true;
     open->n++;
     parser->needs_operand = true;
@@ -323,7 +322,7 @@ static const char *operator_hint(const CelParser *parser, CelNodeKind last) {
     return NULL;
 }
 
-void cel_parser_blame_operator(CelParser *parser) {
+void cel_parser_report_operator(CelParser *parser) {
     CelNodeKind last = (CelNodeKind)cel_builder_last(&parser->builder)->kind;
 
     if (is_blamed_already(parser))
@@ -357,7 +356,7 @@ void cel_parser_blame_operator(CelParser *parser) {
         pretend_operator(parser, CEL_TOKEN_STAR);
 }
 
-void cel_parser_blame_selector(CelParser *parser) {
+void cel_parser_report_selector(CelParser *parser) {
     CelTokenKind kind = parser->token.kind;
     CelSpan at = found_span(parser);
     bool is_word = kind == CEL_TOKEN_IN || kind == CEL_TOKEN_TRUE || kind == CEL_TOKEN_FALSE ||
@@ -381,7 +380,7 @@ void cel_parser_blame_selector(CelParser *parser) {
         cel_parser_advance(parser);
 }
 
-void cel_parser_blame_field(CelParser *parser) {
+void cel_parser_report_field(CelParser *parser) {
     CelOpen *top = cel_parser_top(parser);
     CelSpan at = found_span(parser);
 
@@ -406,7 +405,7 @@ void cel_parser_blame_field(CelParser *parser) {
         cel_parser_advance(parser);
 }
 
-void cel_parser_blame_colon(CelParser *parser) {
+void cel_parser_report_colon(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
     BLAME(parser,
@@ -423,7 +422,7 @@ void cel_parser_blame_colon(CelParser *parser) {
     cel_parser_advance(parser);
 }
 
-void cel_parser_blame_no_colon(CelParser *parser, CelOpen *open) {
+void cel_parser_report_no_colon(CelParser *parser, CelOpen *open) {
     CelSpan at = found_span(parser);
 
     if (open->kind == CEL_OPEN_THEN) {
@@ -436,10 +435,10 @@ void cel_parser_blame_no_colon(CelParser *parser, CelOpen *open) {
             is_selection ? "an optional selection is written a.?b"
                          : "a choice is written: condition ? value : other",
             "this '?' has no ':'");
-    } else if (parser->token.kind != CEL_TOKEN_END && !open->is_blamed &&
+    } else if (parser->token.kind != CEL_TOKEN_END && !open->is_reported &&
                (cel_builder_next(&parser->builder) == 0 || /* T{a}: nothing is finished yet */
-                   parser->mistakes.last <= cel_builder_last(&parser->builder)->from)) {
-        open->is_blamed = true; /* {a, b} is one mistake */
+                   parser->errors.last <= cel_builder_last(&parser->builder)->from)) {
+        open->is_reported = true; /* {a, b} is one mistake */
         BLAME(parser,
             at.from,
             at.to,
@@ -450,7 +449,7 @@ void cel_parser_blame_no_colon(CelParser *parser, CelOpen *open) {
     }
 }
 
-void cel_parser_blame_comma(CelParser *parser) {
+void cel_parser_report_comma(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
     BLAME(parser,
@@ -462,7 +461,7 @@ void cel_parser_blame_comma(CelParser *parser) {
     cel_parser_advance(parser);
 }
 
-void cel_parser_blame_choice(CelParser *parser) {
+void cel_parser_report_choice(CelParser *parser) {
     BLAME(parser,
         parser->token.from,
         parser->token.to,
@@ -483,14 +482,14 @@ static bool has_opening(const CelParser *parser) {
 
 /* (a], with or without a '[' further out. Without, it is skipped, and its bracket is still
  * open, but nothing more is said about it. */
-void cel_parser_blame_closing(CelParser *parser) {
+void cel_parser_report_closing(CelParser *parser) {
     CelOpen *open = cel_parser_top(parser);
     CelToken token = parser->token;
 
     if (open->kind == CEL_OPEN_TEXT) {
         BLAME(parser, token.from, token.to, NULL, "%s closes nothing", found(parser).text);
     } else if (has_opening(parser)) {
-        if (!open->is_blamed)
+        if (!open->is_reported)
             BLAME(parser,
                 open->token.from,
                 open->token.to,
@@ -504,7 +503,7 @@ void cel_parser_blame_closing(CelParser *parser) {
         parser->lexer.at = token.to;
         parser->token = token;
         return;
-    } else if (!open->is_blamed) {
+    } else if (!open->is_reported) {
         BLAME(parser,
             token.from,
             token.to,
@@ -513,17 +512,17 @@ void cel_parser_blame_closing(CelParser *parser) {
             opening_text(parser, open),
             closing_text(parser, open),
             found(parser).text);
-        open->is_blamed = true;
+        open->is_reported = true;
     }
     cel_parser_advance(parser);
 }
 
-void cel_parser_blame_open(CelParser *parser) {
+void cel_parser_report_open(CelParser *parser) {
     const CelOpen *open = cel_parser_top(parser);
 
-    if (open->is_blamed || (parser->mistakes.is_quiet && parser->depth <= parser->quiet_depth))
+    if (open->is_reported || (parser->errors.is_quiet && parser->depth <= parser->quiet_depth))
         return;
-    parser->mistakes.is_quiet = false;
+    parser->errors.is_quiet = false;
     BLAME(parser,
         open->token.from,
         open->token.to,

@@ -1,28 +1,28 @@
 /* Errors in the text of an expression, and their places. */
 
-#include "cel/mistake.h"
+#include "cel/report.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-void cel_mistake_add(
-    CelMistakes *mistakes, uint32_t from, uint32_t to, const char *hint, const char *text, ...) {
+void cel_syntax_error(
+    CelSyntaxErrors *errors, uint32_t from, uint32_t to, const char *hint, const char *text, ...) {
     char message[256];
     va_list arguments;
     int len;
 
-    if (mistakes->is_quiet || mistakes->last == from + 1)
+    if (errors->is_quiet || errors->last == from + 1)
         return;
-    mistakes->last = from + 1;
-    mistakes->n++;
+    errors->last = from + 1;
+    errors->n++;
     va_start(arguments, text);
     len = vsnprintf(message, sizeof(message), text, arguments);
     va_end(arguments);
     if (len < 0)
         len = 0;
-    cel_report(mistakes->diags,
-        mistakes->file,
-        mistakes->source,
+    cel_report(errors->diags,
+        errors->file,
+        errors->source,
         from,
         to,
         str_of(message, (size_t)len < sizeof(message) ? (size_t)len : sizeof(message) - 1),
@@ -44,7 +44,7 @@ static bool is_before(Place a, Place b) {
 }
 
 /* There are DIAG_MAX at most, and they are nearly sorted. */
-void cel_mistakes_sort(DiagList *diags, size_t first) {
+void cel_sort_errors(DiagList *diags, size_t first) {
     for (size_t i = first + 1; i < diags->diags.n; i++) {
         Diag diag = diags->diags.items[i];
         size_t at = i;

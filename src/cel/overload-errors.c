@@ -416,7 +416,7 @@ void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *
         .n_overloads = n_overloads,
         .args = args,
         .n_args = n_args,
-        .is_receiver = call->is_receiver && !checker->notes[node].is_namespaced};
+        .is_receiver = call->is_receiver && !checker->infos[node].is_namespaced};
 
     if (n_args > CEL_ARGS_MAX) {
         cel_checker_report_at(
@@ -424,7 +424,7 @@ void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *
         return;
     }
     for (size_t i = 0; i < n_args; i++)
-        mismatch.types[i] = cel_unify_resolve(&checker->unify, checker->notes[args[i]].type, true);
+        mismatch.types[i] = cel_unify_resolve(&checker->unify, checker->infos[args[i]].type, true);
     if (str_is(call->name, "@sortByAssociatedKeys")) {
         report_sort(checker, node, mismatch.types);
         return;

@@ -11,7 +11,7 @@ void cel_own_binders(CelChecker *checker, uint32_t i) {
 
     cel_tree_children(checker->tree, i, children);
     for (unsigned k = 0; k < macro->n_binders; k++)
-        checker->notes[children[1 + k]].binder = i;
+        checker->infos[children[1 + k]].binder = i;
 }
 
 /* What one element of a loop's range is: the type of variable @number (0 or 1) of @n. */
@@ -57,11 +57,11 @@ static const CelType *inside_of(CelChecker *checker, uint32_t node) {
 }
 
 void cel_check_binder(CelChecker *checker, uint32_t i) {
-    const CelNode *macro = &checker->tree->nodes[checker->notes[i].binder];
+    const CelNode *macro = &checker->tree->nodes[checker->infos[i].binder];
     uint32_t number = cel_tree_binder_number(checker->tree, i);
     uint32_t range = i - 1 - number;
     uint32_t *open = VEC_PUSH(&checker->scope, checker->arena);
-    CelNote *note = &checker->notes[i];
+    CelNodeInfo *info = &checker->infos[i];
 
     if (!open) {
         checker->unify.no_memory = true;
@@ -69,18 +69,18 @@ void cel_check_binder(CelChecker *checker, uint32_t i) {
     }
     *open = i;
     if (checker->options->no_check)
-        note->type = &cel_dyn_type;
+        info->type = &cel_dyn_type;
     else if (macro->kind == CEL_NODE_BIND)
-        note->type = checker->notes[range].type;
+        info->type = checker->infos[range].type;
     else if (macro->kind == CEL_NODE_OPT_MAP || macro->kind == CEL_NODE_OPT_FLAT_MAP)
-        note->type = inside_of(checker, range);
+        info->type = inside_of(checker, range);
     else
-        note->type = element_of(checker, range, number, macro->n_binders);
+        info->type = element_of(checker, range, number, macro->n_binders);
 }
 
 /* transformMapEntry: its body is a map, and so is the result. */
 static const CelType *check_entries(CelChecker *checker, uint32_t body) {
-    const CelType *found = checker->notes[body].type;
+    const CelType *found = checker->infos[body].type;
     const CelType *key = cel_unify_fresh(&checker->unify),
                   *value = cel_unify_fresh(&checker->unify);
     const CelType *wanted = cel_unify_map(&checker->unify, key, value);
@@ -92,7 +92,7 @@ static const CelType *check_entries(CelChecker *checker, uint32_t body) {
 
 /* As one side of a conditional, with optional.none() as the other. */
 static const CelType *check_flat_map(CelChecker *checker, uint32_t body) {
-    const CelType *found = checker->notes[body].type;
+    const CelType *found = checker->infos[body].type;
     const CelType *none = cel_unify_optional(&checker->unify, cel_unify_fresh(&checker->unify));
     const CelType *both = cel_unify_fresh(&checker->unify);
 
@@ -104,18 +104,18 @@ static const CelType *check_flat_map(CelChecker *checker, uint32_t body) {
 
 static const CelType *macro_result(CelChecker *checker, const CelNode *macro, uint32_t *children) {
     uint32_t range = children[0], body = children[macro->n_children - 1];
-    const CelType *type = checker->notes[body].type;
+    const CelType *type = checker->infos[body].type;
     CelUnify *unify = &checker->unify;
 
     switch ((CelNodeKind)macro->kind) {
     case CEL_NODE_FILTER:
         /* Of a map: its keys. */
-        return cel_unify_list(unify, checker->notes[children[1]].type);
+        return cel_unify_list(unify, checker->infos[children[1]].type);
     case CEL_NODE_MAP_LIST:
         return cel_unify_list(unify, type);
     case CEL_NODE_TRANSFORM_MAP: {
         const CelType *from = cel_checker_type(checker, range);
-        const CelType *key = checker->notes[children[1]].type;
+        const CelType *key = checker->infos[children[1]].type;
 
         return from->kind == CEL_T_ERROR ? from : cel_unify_map(unify, key, type);
     }
@@ -138,7 +138,7 @@ void cel_check_macro(CelChecker *checker, uint32_t i) {
 
     checker->scope.n -= macro->n_binders;
     if (checker->options->no_check) {
-        checker->notes[i].type = &cel_dyn_type;
+        checker->infos[i].type = &cel_dyn_type;
         return;
     }
     cel_tree_children(checker->tree, i, children);
@@ -148,6 +148,6 @@ void cel_check_macro(CelChecker *checker, uint32_t i) {
     if (macro->kind <= CEL_NODE_FILTER)
         cel_want_bool(
             checker, children[macro->n_children - 1], STR("it is asked of every element"));
-    checker->notes[i].type =
+    checker->infos[i].type =
         cel_unify_resolve(&checker->unify, macro_result(checker, macro, children), false);
 }

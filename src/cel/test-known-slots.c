@@ -31,7 +31,7 @@ static void cut_init(Cut *cut, Fixture *f) {
 }
 
 static CelEmitOptions cut_options(const Cut *cut) {
-    return (CelEmitOptions){.cut_slots = cut->slots, .n_cut_slots = CUT_SLOTS};
+    return (CelEmitOptions){.known_slots = cut->slots, .n_known_slots = CUT_SLOTS};
 }
 
 static CelValue cut_run(const Cut *cut, uint32_t root, const char *name) {

@@ -14,16 +14,16 @@
 #include "base/diag.h"
 #include "base/str.h"
 
-typedef struct CelMistakes {
+typedef struct CelSyntaxErrors {
     Str file, source;
     DiagList *diags;
     uint32_t n;    /* how many were added */
     uint32_t last; /* where the last one was, plus 1 */
     bool is_quiet; /* nothing is added */
-} CelMistakes;
+} CelSyntaxErrors;
 
 /* [@from, @to) is wrong. @hint may be NULL; @text is printf's. */
-void cel_mistake_add(CelMistakes *mistakes, uint32_t from, uint32_t to, const char *hint,
+void cel_syntax_error(CelSyntaxErrors *errors, uint32_t from, uint32_t to, const char *hint,
     const char *text, ...) __attribute__((format(printf, 5, 6)));
 
 /* An error of any step at [@from, @to) of @source; @hint may be empty. */
@@ -36,4 +36,4 @@ Place cel_place(Str file, Str source, uint32_t at, uint32_t to);
 
 /* By place, from the diag @first on: what was found late (a bracket that is never closed)
  * may stand early. */
-void cel_mistakes_sort(DiagList *diags, size_t first);
+void cel_sort_errors(DiagList *diags, size_t first);

@@ -7,7 +7,7 @@
  * (there 1000m and 1Pi are none), and a double is the nearest one (there 0.3 is
  * 0.30000000000000004, but 300m is not).
  */
-#include "cel/amount.h"
+#include "cel/quantity.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,19 +16,19 @@
 
 typedef unsigned __int128 Wide;
 
-static bool is_zero(const CelAmount *amount) {
+static bool is_zero(const CelQuantity *amount) {
     uint64_t bits = 0;
 
-    for (size_t i = 0; i < CEL_AMOUNT_LIMBS; i++)
+    for (size_t i = 0; i < CEL_QUANTITY_LIMBS; i++)
         bits |= amount->limbs[i];
     return bits == 0;
 }
 
 /* The magnitude times @factor and @addend more. False: it does not fit. */
-static bool multiply_add(CelAmount *amount, uint64_t factor, uint64_t addend) {
+static bool multiply_add(CelQuantity *amount, uint64_t factor, uint64_t addend) {
     Wide carry = addend;
 
-    for (size_t i = 0; i < CEL_AMOUNT_LIMBS; i++) {
+    for (size_t i = 0; i < CEL_QUANTITY_LIMBS; i++) {
         carry += (Wide)amount->limbs[i] * factor;
         amount->limbs[i] = (uint64_t)carry;
         carry >>= 64;
@@ -37,10 +37,10 @@ static bool multiply_add(CelAmount *amount, uint64_t factor, uint64_t addend) {
 }
 
 /* Divides the magnitude; the remainder. */
-static uint64_t divide(CelAmount *amount, uint64_t divisor) {
+static uint64_t divide(CelQuantity *amount, uint64_t divisor) {
     Wide rest = 0;
 
-    for (size_t i = CEL_AMOUNT_LIMBS; i > 0; i--) {
+    for (size_t i = CEL_QUANTITY_LIMBS; i > 0; i--) {
         rest = rest << 64 | amount->limbs[i - 1];
         amount->limbs[i - 1] = (uint64_t)(rest / divisor);
         rest %= divisor;
@@ -49,8 +49,8 @@ static uint64_t divide(CelAmount *amount, uint64_t divisor) {
 }
 
 /* Divides if that leaves no remainder. */
-static bool divide_exactly(CelAmount *amount, uint64_t divisor) {
-    CelAmount quotient = *amount;
+static bool divide_exactly(CelQuantity *amount, uint64_t divisor) {
+    CelQuantity quotient = *amount;
 
     if (divide(&quotient, divisor) != 0)
         return false;
@@ -58,18 +58,18 @@ static bool divide_exactly(CelAmount *amount, uint64_t divisor) {
     return true;
 }
 
-static int magnitude_cmp(const CelAmount *a, const CelAmount *b) {
-    for (size_t i = CEL_AMOUNT_LIMBS; i > 0; i--) {
+static int magnitude_cmp(const CelQuantity *a, const CelQuantity *b) {
+    for (size_t i = CEL_QUANTITY_LIMBS; i > 0; i--) {
         if (a->limbs[i - 1] != b->limbs[i - 1])
             return a->limbs[i - 1] < b->limbs[i - 1] ? -1 : 1;
     }
     return 0;
 }
 
-static bool magnitude_add(const CelAmount *a, const CelAmount *b, CelAmount *ret) {
+static bool magnitude_add(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) {
     Wide carry = 0;
 
-    for (size_t i = 0; i < CEL_AMOUNT_LIMBS; i++) {
+    for (size_t i = 0; i < CEL_QUANTITY_LIMBS; i++) {
         carry += (Wide)a->limbs[i] + b->limbs[i];
         ret->limbs[i] = (uint64_t)carry;
         carry >>= 64;
@@ -78,10 +78,10 @@ static bool magnitude_add(const CelAmount *a, const CelAmount *b, CelAmount *ret
 }
 
 /* @a is not below @b. */
-static void magnitude_sub(const CelAmount *a, const CelAmount *b, CelAmount *ret) {
+static void magnitude_sub(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) {
     uint64_t borrow = 0;
 
-    for (size_t i = 0; i < CEL_AMOUNT_LIMBS; i++) {
+    for (size_t i = 0; i < CEL_QUANTITY_LIMBS; i++) {
         Wide difference = (Wide)a->limbs[i] - b->limbs[i] - borrow;
 
         ret->limbs[i] = (uint64_t)difference;
@@ -89,20 +89,20 @@ static void magnitude_sub(const CelAmount *a, const CelAmount *b, CelAmount *ret
     }
 }
 
-CelAmount cel_amount_from_quantity(Quantity quantity, QuantityFormat format) {
+CelQuantity cel_quantity_from_quantity(Quantity quantity, QuantityFormat format) {
     Wide magnitude = quantity.nano < 0 ? -(Wide)quantity.nano : (Wide)quantity.nano;
 
-    return (CelAmount){
+    return (CelQuantity){
         .limbs = {(uint64_t)magnitude, (uint64_t)(magnitude >> 64)},
         .is_negative = quantity.nano < 0,
         .format = (uint8_t)format,
     };
 }
 
-CelAmount cel_amount_from_int(int64_t value) {
+CelQuantity cel_quantity_from_int(int64_t value) {
     Quantity quantity = {.nano = (__int128)value * (int64_t)NANO};
 
-    return cel_amount_from_quantity(quantity, QUANTITY_EXPONENT); /* as apimachinery has it */
+    return cel_quantity_from_quantity(quantity, QUANTITY_EXPONENT); /* as apimachinery has it */
 }
 
 static unsigned digit_at(const QuantityText *text, size_t i) {
@@ -113,52 +113,53 @@ static unsigned digit_at(const QuantityText *text, size_t i) {
 }
 
 /* A decimal amount beyond 128 bits. What lies below nano-units makes one more. */
-static int read_wide(const QuantityText *text, CelAmount *ret) {
+static int read_wide(const QuantityText *text, CelQuantity *ret) {
     size_t n_digits = text->whole.len + text->fraction.len, i = 0;
     int64_t n_nano = (int64_t)text->whole.len + text->exponent + 9; /* digits down to nano */
     bool is_rounded = false;
 
-    *ret = (CelAmount){.is_negative = text->is_negative, .format = (uint8_t)text->format};
+    *ret = (CelQuantity){.is_negative = text->is_negative, .format = (uint8_t)text->format};
     for (; (int64_t)i < n_nano; i++) {
         if (!multiply_add(ret, 10, i < n_digits ? digit_at(text, i) : 0))
-            return CEL_AMOUNT_RANGE;
+            return CEL_QUANTITY_RANGE;
     }
     for (; i < n_digits && !is_rounded; i++)
         is_rounded = digit_at(text, i) != 0;
-    return is_rounded && !multiply_add(ret, 1, 1) ? CEL_AMOUNT_RANGE : 0;
+    return is_rounded && !multiply_add(ret, 1, 1) ? CEL_QUANTITY_RANGE : 0;
 }
 
-int cel_amount_parse(Str text, CelAmount *ret) {
-    static const CelAmount one = {.limbs = {NANO}};
+int cel_quantity_parse(Str text, CelQuantity *ret) {
+    static const CelQuantity one = {.limbs = {NANO}};
     QuantityText written;
     Quantity quantity = {0};
 
     if (!quantity_read(text, &written) || !quantity_parse(text, &quantity))
-        return CEL_AMOUNT_INVALID;
+        return CEL_QUANTITY_INVALID;
     if (quantity.nano == QUANTITY_NANO_MAX || quantity.nano == -QUANTITY_NANO_MAX)
         return read_wide(&written, ret);
-    *ret = cel_amount_from_quantity(quantity, written.format);
+    *ret = cel_quantity_from_quantity(quantity, written.format);
     if (written.format == QUANTITY_BINARY && magnitude_cmp(ret, &one) < 0)
         ret->format = QUANTITY_DECIMAL; /* apimachinery gives up the family of so little */
     return 0;
 }
 
-int cel_amount_sign(const CelAmount *amount) {
+int cel_quantity_sign(const CelQuantity *amount) {
     if (is_zero(amount))
         return 0;
     return amount->is_negative ? -1 : 1;
 }
 
-int cel_amount_cmp(const CelAmount *a, const CelAmount *b) {
+int cel_quantity_cmp(const CelQuantity *a, const CelQuantity *b) {
     if (a->is_negative != b->is_negative)
         return a->is_negative ? -1 : 1;
     return a->is_negative ? magnitude_cmp(b, a) : magnitude_cmp(a, b);
 }
 
-bool cel_amount_add(const CelAmount *a, const CelAmount *b, CelAmount *ret) {
+bool cel_quantity_add(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) {
     int order = magnitude_cmp(a, b);
 
-    *ret = (CelAmount){.is_negative = a->is_negative, .format = is_zero(a) ? b->format : a->format};
+    *ret =
+        (CelQuantity){.is_negative = a->is_negative, .format = is_zero(a) ? b->format : a->format};
     if (a->is_negative == b->is_negative)
         return magnitude_add(a, b, ret);
     if (order < 0) {
@@ -172,15 +173,15 @@ bool cel_amount_add(const CelAmount *a, const CelAmount *b, CelAmount *ret) {
     return true;
 }
 
-bool cel_amount_sub(const CelAmount *a, const CelAmount *b, CelAmount *ret) {
-    CelAmount negated = *b;
+bool cel_quantity_sub(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) {
+    CelQuantity negated = *b;
 
     negated.is_negative = !b->is_negative && !is_zero(b);
-    return cel_amount_add(a, &negated, ret);
+    return cel_quantity_add(a, &negated, ret);
 }
 
-bool cel_amount_to_int(const CelAmount *amount, int64_t *ret) {
-    CelAmount whole = *amount;
+bool cel_quantity_to_int(const CelQuantity *amount, int64_t *ret) {
+    CelQuantity whole = *amount;
     uint64_t limit = (uint64_t)INT64_MAX + (amount->is_negative ? 1 : 0);
 
     if (!divide_exactly(&whole, NANO))
@@ -191,8 +192,8 @@ bool cel_amount_to_int(const CelAmount *amount, int64_t *ret) {
     return true;
 }
 
-static unsigned bit_length(const CelAmount *amount) {
-    for (unsigned i = CEL_AMOUNT_LIMBS; i > 0; i--) {
+static unsigned bit_length(const CelQuantity *amount) {
+    for (unsigned i = CEL_QUANTITY_LIMBS; i > 0; i--) {
         if (amount->limbs[i - 1] != 0)
             return i * 64 - (unsigned)__builtin_clzll(amount->limbs[i - 1]);
     }
@@ -200,10 +201,10 @@ static unsigned bit_length(const CelAmount *amount) {
 }
 
 /* The bits of the magnitude from @from on, 128 of them at most; those below 0 are 0. */
-static Wide bits_from(const CelAmount *amount, int from) {
+static Wide bits_from(const CelQuantity *amount, int from) {
     Wide bits = 0;
 
-    for (int i = CEL_AMOUNT_LIMBS - 1; i >= 0; i--) {
+    for (int i = CEL_QUANTITY_LIMBS - 1; i >= 0; i--) {
         int shift = i * 64 - from;
 
         if (shift >= 0)
@@ -214,17 +215,17 @@ static Wide bits_from(const CelAmount *amount, int from) {
     return bits;
 }
 
-double cel_amount_to_double(const CelAmount *amount) {
+double cel_quantity_to_double(const CelQuantity *amount) {
     /* The first 127 bits divided leave 97 or more, of which a double keeps 53: it is enough
      * to know whether anything not 0 lies behind them. */
     int from = (int)bit_length(amount) - 127;
     Wide bits = bits_from(amount, from), quotient = bits / NANO;
-    CelAmount cut = {{0}, false, 0};
+    CelQuantity cut = {{0}, false, 0};
     double magnitude;
 
     if (is_zero(amount))
         return 0;
-    for (int i = 0; from > 0 && i < CEL_AMOUNT_LIMBS; i++) {
+    for (int i = 0; from > 0 && i < CEL_QUANTITY_LIMBS; i++) {
         int n_bits = from - i * 64; /* of this limb that were not taken */
 
         if (n_bits > 0)
@@ -237,7 +238,7 @@ double cel_amount_to_double(const CelAmount *amount) {
     return amount->is_negative ? -magnitude : magnitude;
 }
 
-static void print_digits(CelAmount amount, Buf *out) {
+static void print_digits(CelQuantity amount, Buf *out) {
     char digits[80]; /* 2^256 has 78 */
     size_t at = sizeof(digits);
 
@@ -247,7 +248,7 @@ static void print_digits(CelAmount amount, Buf *out) {
     buf_append(out, str_of(digits + at, sizeof(digits) - at));
 }
 
-static void print_binary(CelAmount whole, Buf *out) {
+static void print_binary(CelQuantity whole, Buf *out) {
     static const char *const suffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
     size_t i = 0;
 
@@ -257,7 +258,7 @@ static void print_binary(CelAmount whole, Buf *out) {
     buf_append(out, str_from_c(suffixes[i]));
 }
 
-static void print_decimal(CelAmount nano, bool is_exponent, Buf *out) {
+static void print_decimal(CelQuantity nano, bool is_exponent, Buf *out) {
     static const char *const suffixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
     size_t i = 0; /* thousands above nano */
 
@@ -270,9 +271,9 @@ static void print_decimal(CelAmount nano, bool is_exponent, Buf *out) {
         buf_printf(out, "e%d", (int)(3 * i) - 9);
 }
 
-void cel_amount_print(const CelAmount *amount, Buf *out) {
-    static const CelAmount kibi = {.limbs = {1024 * NANO}};
-    CelAmount whole = *amount;
+void cel_quantity_print(const CelQuantity *amount, Buf *out) {
+    static const CelQuantity kibi = {.limbs = {1024 * NANO}};
+    CelQuantity whole = *amount;
 
     if (is_zero(amount)) {
         buf_append_char(out, '0');
