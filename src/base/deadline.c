@@ -9,7 +9,7 @@ void deadline_cond_init(pthread_cond_t *cond) {
 
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(cond, &attributes);
+    pthread_cond_init(cond, &attributes);
     (void)pthread_condattr_destroy(&attributes);
 }
 

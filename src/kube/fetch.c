@@ -31,11 +31,11 @@ typedef struct FirstSnapshot {
 static bool keep_first(void *context, Snapshot *snapshot) {
     FirstSnapshot *first = context;
 
-    (void)pthread_mutex_lock(&first->lock);
+    pthread_mutex_lock(&first->lock);
     if (!first->snapshot)
         first->snapshot = snapshot_ref(snapshot);
-    (void)pthread_cond_signal(&first->changed);
-    (void)pthread_mutex_unlock(&first->lock);
+    pthread_cond_signal(&first->changed);
+    pthread_mutex_unlock(&first->lock);
     return true;
 }
 
@@ -67,17 +67,17 @@ static void wait_for_first(FirstSnapshot *first, ClusterWatcher *watcher, char *
     WatcherStatus status;
     bool is_over = false;
 
-    (void)pthread_mutex_lock(&first->lock);
+    pthread_mutex_lock(&first->lock);
     while (!first->snapshot && !is_over) {
         struct timespec until = deadline_in(LOOK_MSEC * NSEC_PER_MSEC);
 
-        (void)pthread_cond_timedwait(&first->changed, &first->lock, &until);
+        pthread_cond_timedwait(&first->changed, &first->lock, &until);
         watcher_status(watcher, &status);
         is_over = find_trouble(&status) || clock_monotonic_nsec() > deadline;
     }
     if (!first->snapshot)
         describe(&status, error);
-    (void)pthread_mutex_unlock(&first->lock);
+    pthread_mutex_unlock(&first->lock);
 }
 
 int fetch_cluster(Access *access, Snapshot **ret, char *error) {
