@@ -156,7 +156,7 @@ static void complain_of_time(WiringReading *reading, const YamlNode *value, cons
     reader_wrong_kind(&reading->reader,
         value,
         name,
-        is_number ? "a whole number of nanoseconds" : "a length of time",
+        is_number ? "a whole number of nanoseconds" : "a duration",
         buf_str(&hint));
 }
 

@@ -46,7 +46,7 @@ def test_client_certificate(server, start_live, authority, tmp_path):
 def test_token_that_is_not_taken(server, start_live, authority, tmp_path):
     config = server.write_kubeconfig(tmp_path / "config", authority.certificate, token="wrong")
     berth = start_live(kubeconfig=config, is_ready=False)
-    wait_until(lambda: "never heard" in berth.health() or "401" in berth.health(), "the reason")
+    wait_until(lambda: "no update yet" in berth.health() or "401" in berth.health(), "the reason")
     assert not berth.is_ready()
     server.tokens["wrong"] = "berth"
     wait_until(berth.is_ready, "berth to be ready")

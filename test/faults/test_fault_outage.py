@@ -61,7 +61,7 @@ def berth_starts_before_the_api_server(server, start_live):
     fill(server)
     server.refuse()
     berth = start_live(is_ready=False)
-    wait_until(lambda: "never heard: " in berth.health(), "a failed try")
+    wait_until(lambda: "no update yet: " in berth.health(), "a failed try")
     assert get(berth, "/livez").status == 200
     assert not berth.is_ready()
     # Whoever asks now must not be told that no node is any good.

@@ -67,4 +67,4 @@ def test_values_that_are_no_deadline_are_refused(berth_path, value):
     done = subprocess.run([berth_path, "serve", "--deadline", value], capture_output=True, text=True,
                           timeout=PATIENCE, check=False)
     assert done.returncode == USAGE and done.stdout == ""
-    assert f"--deadline {value}: expected a length of time like 100ms, from 0.001s to 60s" in done.stderr
+    assert f"--deadline {value}: expected a duration like 100ms, from 0.001s to 60s" in done.stderr

@@ -533,7 +533,7 @@ def test_pages_take_get_only(berth, path):
 
 
 def test_index_and_version(berth):
-    for word in ("filter", "prioritize", "preempt", "bind", "/readyz?verbose", "/metrics"):
+    for word in ("filter", "prioritize", "preempt", "bind", "/readyz", "?verbose", "/metrics"):
         assert word in get(berth, "/").text
     assert re.fullmatch(r"\d+\.\d+\.\d+", get(berth, "/version").json()["version"])
 
