@@ -103,13 +103,10 @@ static void body_load(const Client *client, Body *body) {
     if (body->data == MAP_FAILED)
         die(body->file);
     (void)close(fd);
-    body->head_len = (size_t)snprintf(body->head,
-        sizeof(body->head),
+    body->head_len = (size_t)snprintf(body->head, sizeof(body->head),
         "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUser-Agent: Go-http-client/1.1\r\n"
         "Content-Length: %zu\r\nContent-Type: application/json\r\nAccept-Encoding: gzip\r\n\r\n",
-        client->path,
-        client->port,
-        body->len);
+        client->path, client->port, body->len);
 }
 
 static void client_connect(Client *client) {
@@ -272,13 +269,9 @@ static void run(Client *client) {
     (void)printf(
         "{\"requests\":%zu,\"cpu_usec_per_request\":%.2f,\"wall_p50_usec\":%.1f,"
         "\"wall_p99_usec\":%.1f,\"request_bytes\":%zu,\"reply_bytes\":%zu,\"rss_kb\":%ld}\n",
-        client->n_requests,
-        cpu / (double)client->n_requests,
-        percentile(wall, client->n_requests, 50),
-        percentile(wall, client->n_requests, 99),
-        client->bodies[0].len,
-        reply_len,
-        server_rss(client->pid));
+        client->n_requests, cpu / (double)client->n_requests,
+        percentile(wall, client->n_requests, 50), percentile(wall, client->n_requests, 99),
+        client->bodies[0].len, reply_len, server_rss(client->pid));
     free(wall);
 }
 

@@ -202,11 +202,6 @@ int main(int argc, char *argv[]) {
     (void)printf(
         "{\"ns\": %.1f, \"compile_ns\": %.0f, \"bytes\": %zu, \"true\": %zu, \"false\": %zu, "
         "\"errors\": %zu}\n",
-        best / RECORDS,
-        measure_compile(env),
-        program->code->size,
-        counts[0],
-        counts[1],
-        counts[2]);
+        best / RECORDS, measure_compile(env), program->code->size, counts[0], counts[1], counts[2]);
     return EXIT_SUCCESS;
 }

@@ -368,9 +368,7 @@ static int run(Floor *floor) {
         (void)fprintf(stderr, "floor: %s\n", strerror(-r));
         return 1;
     }
-    (void)printf("listening on %s://%s:%u\n",
-        tls ? "https" : "http",
-        floor->server.address,
+    (void)printf("listening on %s://%s:%u\n", tls ? "https" : "http", floor->server.address,
         (unsigned)server_port(server));
     (void)fflush(stdout);
     serve(server, tls);

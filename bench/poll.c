@@ -70,12 +70,8 @@ static void load_answers(Bench *bench, Subject *subject) {
     for (size_t i = 0; i < VERSIONS; i++) {
         char path[4096], error[FILE_ERROR_MAX];
 
-        (void)snprintf(path,
-            sizeof(path),
-            "%s/%.*s.%zu.json",
-            bench->options.answers,
-            STR_FMT(subject->gauge->query),
-            i);
+        (void)snprintf(path, sizeof(path), "%s/%.*s.%zu.json", bench->options.answers,
+            STR_FMT(subject->gauge->query), i);
         subject->texts[i] = BUF_INIT(VECTOR_BYTES_MAX);
         if (file_read(path, &subject->texts[i], error) < 0)
             fail(path, error);
@@ -118,14 +114,8 @@ static void take_answer(Bench *bench, Subject *subject, size_t version) {
         0)
         fail("an answer", error);
     read = cpu_nsec();
-    if (join_vector(subject->gauge,
-            &vector,
-            snapshot_table(bench->snapshot),
-            &time,
-            subject->memory,
-            bench->scratch,
-            &report,
-            &subject->measurement) < 0)
+    if (join_vector(subject->gauge, &vector, snapshot_table(bench->snapshot), &time,
+            subject->memory, bench->scratch, &report, &subject->measurement) < 0)
         fail("join", "out of memory");
     (void)measurement_unref(before);
     bench->n_bytes += subject->texts[version].len;
@@ -156,8 +146,7 @@ static void publish(Bench *bench) {
                      .measurements = measurements,
                      .now_nsec = clock_wall_nsec(),
                      .uptime_nsec = clock_monotonic_nsec()},
-            before,
-            &bench->view) < 0)
+            before, &bench->view) < 0)
         fail("view", "out of memory");
     (void)view_unref(before);
 }
@@ -252,13 +241,8 @@ static void make_room(Bench *bench) {
 static void print_figures(Bench *bench, size_t measured, size_t view) {
     (void)printf("{\"nodes\": %zu, \"metrics\": %zu, \"bytes\": %zu, \"series\": %zu, "
                  "\"covered\": %zu, \"measured_bytes\": %zu, \"view_bytes\": %zu",
-        snapshot_table(bench->snapshot)->names->n_nodes,
-        bench->n,
-        bench->n_bytes,
-        bench->n_series,
-        bench->n_covered,
-        measured,
-        view);
+        snapshot_table(bench->snapshot)->names->n_nodes, bench->n, bench->n_bytes, bench->n_series,
+        bench->n_covered, measured, view);
     samples_print("parse", &bench->parse);
     samples_print("join", &bench->join);
     samples_print("view", &bench->view_all);

@@ -331,10 +331,7 @@ static void write_cel(const Bench *bench) {
 static void print_figures(Bench *bench, size_t n_passed) {
     (void)printf(
         "{\"nodes\": %zu, \"asked\": %zu, \"passed\": %zu, \"filters\": %zu, \"scores\": %zu",
-        bench->table->n_rows,
-        bench->n_asked,
-        n_passed,
-        bench->program->n_filters,
+        bench->table->n_rows, bench->n_asked, n_passed, bench->program->n_filters,
         bench->program->n_scores);
     samples_print("compile", &bench->compile);
     samples_print("kept", &bench->kept);

@@ -57,11 +57,7 @@ static inline int samples_compare(const void *a, const void *b) {
 /* The best, the median and the 99th percentile, as members of an object that has begun. */
 static inline void samples_print(const char *name, Samples *samples) {
     qsort(samples->values, samples->n, sizeof(double), samples_compare);
-    (void)printf(", \"%s_ns\": %.0f, \"%s_p50_ns\": %.0f, \"%s_p99_ns\": %.0f",
-        name,
-        samples->values[0],
-        name,
-        samples->values[samples->n / 2],
-        name,
+    (void)printf(", \"%s_ns\": %.0f, \"%s_p50_ns\": %.0f, \"%s_p99_ns\": %.0f", name,
+        samples->values[0], name, samples->values[samples->n / 2], name,
         samples->values[(samples->n * 99) / 100]);
 }

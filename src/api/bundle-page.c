@@ -51,20 +51,10 @@ static bool read_params(const HttpRequest *request, BundleParams *ret, char *err
                &query, names[0], 1, RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT, &ret->last, error) &&
            query_number(&query, names[3], 1, INT64_MAX, 0, &ret->id, error) &&
            goes_together(&query, names[0], names[3], error) &&
-           choose(&query,
-               names[1],
-               STR("false"),
-               STR("true"),
-               &ret->is_anonymous,
-               "anonymize is true or false",
-               error) &&
-           choose(&query,
-               names[2],
-               STR("whole"),
-               STR("digest"),
-               &ret->only_digest,
-               "cluster is whole or digest",
-               error);
+           choose(&query, names[1], STR("false"), STR("true"), &ret->is_anonymous,
+               "anonymize is true or false", error) &&
+           choose(&query, names[2], STR("whole"), STR("digest"), &ret->only_digest,
+               "cluster is whole or digest", error);
 }
 
 /* --- other pages ------------------------------------------------------------------------- */
@@ -116,11 +106,9 @@ static unsigned write_bundle(const BundleParts *parts, const BundleParams *param
     if (r == -EFBIG) {
         char text[128];
 
-        (void)snprintf(text,
-            sizeof(text),
+        (void)snprintf(text, sizeof(text),
             "a bundle of %lld decisions is larger than %zu MiB: request fewer (last=N)",
-            (long long)params->last,
-            out->ceiling / 1024 / 1024);
+            (long long)params->last, out->ceiling / 1024 / 1024);
         return page_write_error(out, 500, text);
     }
     return page_write_error(out, 503, "not enough memory for a bundle");
@@ -133,8 +121,7 @@ static unsigned record(
                            : decisions_record(decisions, (size_t)params->last, arena, ret);
 
     if (r < 0)
-        return page_write_error(out,
-            503,
+        return page_write_error(out, 503,
             "not enough memory for a bundle of so many decisions: request fewer (last=N)");
     if (params->id > 0 && ret->n == 0)
         return page_write_error(out, 404, "this decision is no longer kept");
@@ -147,9 +134,8 @@ static bool take_policies(Changes *changes, const View *view, const Recording *r
     const SavedView *scene = params->id > 0 ? recording->decisions[0].saved_view : NULL;
 
     parts->program = scene && scene->program ? scene->program : view->program;
-    if (params->id > 0 &&
-        changes_sources(
-            changes, recording->decisions[0].policy, arena, &parts->policies, &parts->n_policies))
+    if (params->id > 0 && changes_sources(changes, recording->decisions[0].policy, arena,
+                              &parts->policies, &parts->n_policies))
         return true;
     parts->program = view->program;
     return changes_sources(

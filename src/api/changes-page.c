@@ -49,8 +49,7 @@ static unsigned diff_page(ApiContext *api, Str text, Buf *out) {
         return page_write_error(
             out, 400, "diff wants a digest of 32 hexadecimal digits, as a change has it");
     if (!changes_diff(api->changes, digest, &diff))
-        return page_write_error(out,
-            404,
+        return page_write_error(out, 404,
             "there is no such version, or the one before it is not kept; /api/v1/changes says "
             "which have a diff");
     if (buf_error(&diff))

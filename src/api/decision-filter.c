@@ -19,8 +19,7 @@ static bool read_outcome(Str value, int *ret, char *error) {
         *ret = DECISION_FILTER_NONE_PASSED;
     if (*ret != DECISION_FILTER_ANY)
         return true;
-    (void)snprintf(error,
-        QUERY_ERROR_MAX,
+    (void)snprintf(error, QUERY_ERROR_MAX,
         "\"outcome\" must be passed, rejected, unknown, narrowed, late, scored, not-asked, "
         "none-passed or error");
     return false;
@@ -58,23 +57,15 @@ static bool read_pair(
 }
 
 static bool read_rule(const Query *query, DecisionFilter *ret, char *error) {
-    return read_pair(query_get(query, STR("rule")),
-        &ret->policy,
-        &ret->rule,
-        "rule",
-        "POLICY/RULE, or RULE",
-        error);
+    return read_pair(query_get(query, STR("rule")), &ret->policy, &ret->rule, "rule",
+        "POLICY/RULE, or RULE", error);
 }
 
 bool decision_filter_read(const Query *query, DecisionFilter *ret, char *error) {
     *ret = (DecisionFilter){
         .uid = query_get(query, STR("uid")), .node = query_get(query, STR("node"))};
-    if (!read_pair(query_get(query, STR("pod")),
-            &ret->namespace,
-            &ret->name,
-            "pod",
-            "NAMESPACE/NAME, or NAME",
-            error) ||
+    if (!read_pair(query_get(query, STR("pod")), &ret->namespace, &ret->name, "pod",
+            "NAMESPACE/NAME, or NAME", error) ||
         !read_rule(query, ret, error) ||
         !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error) ||
         !read_verb(query_get(query, STR("verb")), &ret->verb, error))
@@ -93,8 +84,7 @@ bool decision_filter_read_nodes(const Query *query, DecisionFilter *ret, char *e
         return false;
     if (ret->outcome <= DECISION_FILTER_ANY && ret->outcome != OUTCOME_NOT_ASKED)
         return true;
-    (void)snprintf(error,
-        QUERY_ERROR_MAX,
+    (void)snprintf(error, QUERY_ERROR_MAX,
         "\"outcome\" of nodes must be passed, rejected, unknown, narrowed, late or scored");
     return false;
 }

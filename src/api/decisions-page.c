@@ -204,14 +204,8 @@ static void list_all(Listing *listing) {
 }
 
 unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf *out) {
-    static const Str names[] = {STR("pod"),
-        STR("uid"),
-        STR("node"),
-        STR("rule"),
-        STR("outcome"),
-        STR("verb"),
-        STR("limit"),
-        STR("after")};
+    static const Str names[] = {STR("pod"), STR("uid"), STR("node"), STR("rule"), STR("outcome"),
+        STR("verb"), STR("limit"), STR("after")};
     char error[QUERY_ERROR_MAX];
     JsonWriter writer = JSON_WRITER(out);
     int64_t limit, after;
@@ -259,13 +253,8 @@ static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) 
         return false;
     if (!decision_filter_read_nodes(&asked, &ret->filter, error))
         return false;
-    return query_number(&asked,
-               STR("limit"),
-               1,
-               DECISION_NODES_MAX,
-               DECISION_NODES_DEFAULT,
-               &ret->limit,
-               error) &&
+    return query_number(&asked, STR("limit"), 1, DECISION_NODES_MAX, DECISION_NODES_DEFAULT,
+               &ret->limit, error) &&
            query_number(&asked, STR("after"), 1, INT64_MAX, 0, &ret->after, error);
 }
 
@@ -332,12 +321,9 @@ static unsigned page_missing(Decisions *decisions, int64_t id, Buf *out) {
     char text[160];
 
     decisions_figures(decisions, &figures);
-    (void)snprintf(text,
-        sizeof(text),
-        "decision %" PRId64 " is not kept: those from %" PRIu64 " to %" PRIu64 " are",
-        id,
-        figures.oldest,
-        figures.newest);
+    (void)snprintf(text, sizeof(text),
+        "decision %" PRId64 " is not kept: those from %" PRIu64 " to %" PRIu64 " are", id,
+        figures.oldest, figures.newest);
     return page_write_error(out, 404, figures.n > 0 ? text : "no decisions yet");
 }
 

@@ -48,8 +48,7 @@ static void say_bypassed(const HealthFacts *facts, Buf *out) {
 
 static void say_lost(const HealthFacts *facts, Buf *out) {
     if (facts->is_watch_lost)
-        buf_printf(out,
-            "no update from the API server for %lld s",
+        buf_printf(out, "no update from the API server for %lld s",
             (long long)(facts->silence_nsec / NSEC_PER_SEC));
 }
 
@@ -103,9 +102,7 @@ static void say_stale(const HealthFacts *facts, Buf *out) {
     if (facts->n_stale == 1)
         buf_printf(out, "the metric %.*s has no value on any node", STR_FMT(facts->stale_metric));
     else
-        buf_printf(out,
-            "%zu metrics have no value on any node, among them %.*s",
-            facts->n_stale,
+        buf_printf(out, "%zu metrics have no value on any node, among them %.*s", facts->n_stale,
             STR_FMT(facts->stale_metric));
     if (!str_is_empty(facts->stale_why))
         buf_printf(out, ": %.*s", STR_FMT(facts->stale_why));
@@ -122,22 +119,19 @@ static double percent(uint64_t n, uint64_t of) {
 
 static void say_late(const HealthFacts *facts, Buf *out) {
     if (is_over_rate(facts->n_late, facts->n_decided))
-        buf_printf(out,
-            "%.1f %% of requests in the last 5 minutes exceeded the deadline",
+        buf_printf(out, "%.1f %% of requests in the last 5 minutes exceeded the deadline",
             percent(facts->n_late, facts->n_decided));
 }
 
 static void say_errors(const HealthFacts *facts, Buf *out) {
     if (is_over_rate(facts->n_errors, facts->n_requests))
-        buf_printf(out,
-            "%.1f %% of requests in the last 5 minutes failed",
+        buf_printf(out, "%.1f %% of requests in the last 5 minutes failed",
             percent(facts->n_errors, facts->n_requests));
 }
 
 static void say_slow(const HealthFacts *facts, Buf *out) {
     if (facts->p99_nsec * 2 > facts->deadline_nsec)
-        buf_printf(out,
-            "p99 latency of filter is %.0f ms, and the deadline is %.0f ms",
+        buf_printf(out, "p99 latency of filter is %.0f ms, and the deadline is %.0f ms",
             (double)facts->p99_nsec / (double)NSEC_PER_MSEC,
             (double)facts->deadline_nsec / (double)NSEC_PER_MSEC);
 }
@@ -185,10 +179,7 @@ static Str make_text(const HealthSummary *summary, Arena *arena) {
         return str_from_c(name);
     if (summary->n_reasons == 1)
         return arena_printf(arena, "%s because %.*s", name, STR_FMT(summary->reasons[0]));
-    return arena_printf(arena,
-        "%s because %.*s; and %zu more",
-        name,
-        STR_FMT(summary->reasons[0]),
+    return arena_printf(arena, "%s because %.*s; and %zu more", name, STR_FMT(summary->reasons[0]),
         summary->n_reasons - 1);
 }
 

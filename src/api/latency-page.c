@@ -56,9 +56,7 @@ static void write_slot(JsonWriter *writer, const LatencySlot *slot) {
     json_write_end_object(writer);
     field_object(writer, STR("p99Seconds"));
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
-        field_seconds(writer,
-            str_from_c(verb_name((Verb)verb)),
-            slot->p99_nsec[verb],
+        field_seconds(writer, str_from_c(verb_name((Verb)verb)), slot->p99_nsec[verb],
             /* is_known= */ slot->n[verb] > 0);
     json_write_end_object(writer);
     field_count(writer, STR("nodes"), slot->n_nodes);

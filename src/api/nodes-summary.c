@@ -162,16 +162,10 @@ static void add_gauge(NodesMaking *making, size_t number) {
     const Gauge *gauge = &program->gauges[number];
     bool is_share = gauge->placements.is_counted && gauge->placements.unit == GAUGE_FRACTION;
     Str policy = is_named_before(program, number) ? gauge_policy(program, number) : STR_NULL;
-    Str name = arena_printf(making->arena,
-        "metrics.%.*s%s%.*s",
-        STR_FMT(policy),
-        str_is_empty(policy) ? "" : ".",
-        STR_FMT(gauge->name));
-    Str label = arena_printf(making->arena,
-        "%.*s, as measured%s%.*s",
-        STR_FMT(gauge->name),
-        str_is_empty(policy) ? "" : ", of policy ",
-        STR_FMT(policy));
+    Str name = arena_printf(making->arena, "metrics.%.*s%s%.*s", STR_FMT(policy),
+        str_is_empty(policy) ? "" : ".", STR_FMT(gauge->name));
+    Str label = arena_printf(making->arena, "%.*s, as measured%s%.*s", STR_FMT(gauge->name),
+        str_is_empty(policy) ? "" : ", of policy ", STR_FMT(policy));
     double *values = add_column(making, name, label, is_share);
 
     for (size_t i = 0; values && i < making->summary->n; i++)

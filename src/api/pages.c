@@ -48,25 +48,19 @@ bool pages_are_seen(const Pages *pages) {
 
 static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
     if (pages->token) {
-        reply_error(request,
-            reply,
-            401,
+        reply_error(request, reply, 401,
             STR("berth: a token is required: Authorization: Bearer TOKEN, or in a browser the "
                 "token as password with any user name (--pages-token-file)"));
         reply->authenticate =
             request->accepts_html ? "Basic realm=\"berth\", charset=\"UTF-8\"" : "Bearer";
     } else if (pages->options->n_client_names > 0)
-        reply_error(request,
-            reply,
-            403,
+        reply_error(request, reply, 403,
             STR("berth: a client certificate with an allowed name is required (--client-ca, "
                 "--pages-client-name)"));
     else if (is_open_to_all(pages))
         reply_error(request, reply, 403, STR(PAGE_MISADDRESSED));
     else
-        reply_error(request,
-            reply,
-            403,
+        reply_error(request, reply, 403,
             STR("berth: this listener shows only health; --pages-token-file or --pages-client-name "
                 "allows the rest"));
 }
@@ -74,8 +68,7 @@ static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *re
 static void point_to_verbs(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
     char text[PAGES_TEXT_MAX];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "berth: there are no verbs on this listener (--pages-listen); they are at %s",
         pages->verbs_url);
     reply_error(request, reply, 404, str_from_c(text));

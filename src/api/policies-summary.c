@@ -289,13 +289,8 @@ static int look_at_waiting(PoliciesMaking *making, const FoundDecision *filter) 
     blocked = ARENA_ARRAY(making->scratch, Blocked, n);
     if (!rows || !blocked)
         return -ENOMEM;
-    r = rule_evaluation_open(making->view,
-        &making->time,
-        pod_text_str(filter->pod_text),
-        rows,
-        n,
-        making->scratch,
-        &evaluation);
+    r = rule_evaluation_open(making->view, &making->time, pod_text_str(filter->pod_text), rows, n,
+        making->scratch, &evaluation);
     if (r == 0)
         r = judge_rows(making, &evaluation, blocked);
     if (r == 0)

@@ -48,8 +48,7 @@ static void complain_unknown(char *error, Str name, const Str *names, size_t n_n
 
     buf_append(&list, STR(": there are "));
     for (size_t i = 0; i < n_names; i++)
-        buf_printf(&list,
-            "%s%.*s",
+        buf_printf(&list, "%s%.*s",
             i == 0            ? ""
             : i + 1 < n_names ? ", "
                               : " and ",
@@ -113,11 +112,7 @@ bool query_number(const Query *query, Str name, int64_t min, int64_t max, int64_
     *ret = otherwise;
     if (!value.ptr || (str_to_int64(value, ret) && *ret >= min && *ret <= max))
         return true;
-    (void)snprintf(error,
-        QUERY_ERROR_MAX,
-        "\"%.*s\" must be a whole number from %" PRId64 " to %" PRId64,
-        STR_FMT(name),
-        min,
-        max);
+    (void)snprintf(error, QUERY_ERROR_MAX,
+        "\"%.*s\" must be a whole number from %" PRId64 " to %" PRId64, STR_FMT(name), min, max);
     return false;
 }

@@ -398,10 +398,7 @@ static bool admit_path(
     if (route == &no_route)
         reply_error(request, reply, 404, STR("berth: no such path; / lists all paths"));
     else if (route == &dashboard_route && !access->has_dashboard)
-        reply_text(request,
-            reply,
-            404,
-            TEXT,
+        reply_text(request, reply, 404, TEXT,
             STR("berth: this listener does not show the dashboard. It is shown on loopback "
                 "addresses without\n"
                 "--client-ca, and on --pages-listen to clients that may see pages there; unless "
@@ -433,9 +430,7 @@ static bool admit_body(const Route *route, const HttpRequest *request, HttpReply
     if (request->has_origin && !request->is_same_origin)
         reply_error(request, reply, 403, STR("berth: the request comes from another site"));
     else if (!what_if_takes(request->content_type))
-        reply_error(request,
-            reply,
-            403,
+        reply_error(request, reply, 403,
             STR("berth: Content-Type must be application/json, application/yaml or text/yaml"));
     else
         return true;

@@ -73,8 +73,7 @@ static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_
     }
     field_bool(writer, STR("synced"), live->is_synced);
     field_bool(writer, STR("connected"), is_connected);
-    field_seconds(writer,
-        STR("stalenessSeconds"),
+    field_seconds(writer, STR("stalenessSeconds"),
         heard_at == 0 ? -NSEC_PER_SEC : now_nsec - heard_at,
         /* is_known= */ true);
     json_write_member(writer, STR("error"), str_from_c(error));
@@ -187,9 +186,7 @@ static void write_itself(JsonWriter *writer, const StatusState *state) {
     json_write_member(writer, STR("identity"), str_from_c(fixed->identity));
     field_time(writer, STR("startTime"), fixed->started_at_sec * NSEC_PER_SEC);
     field_time(writer, STR("time"), state->wall_nsec);
-    field_seconds(writer,
-        STR("uptimeSeconds"),
-        state->now_nsec - fixed->started_at_nsec,
+    field_seconds(writer, STR("uptimeSeconds"), state->now_nsec - fixed->started_at_nsec,
         /* is_known= */ true);
     write_verbs(writer, fixed);
     field_bool(writer, STR("nodeCacheCapable"), fixed->source != CLUSTER_NONE);

@@ -100,8 +100,7 @@ static void assert_equal_again(const Bundle *bundle, size_t n) {
     if (report.skipped_why)
         print_error("%s\n", report.skipped_why);
     for (size_t i = 0; i < report.n_cases; i++)
-        print_error("%s: %s\n",
-            what_if_change_name(report.cases[i].change),
+        print_error("%s: %s\n", what_if_change_name(report.cases[i].change),
             verb_name(report.cases[i].decision->verb));
     assert_int_equal(report.n_changes[WHAT_IF_EQUAL], n);
 }

@@ -39,12 +39,8 @@ static void test_many_rules(void **state) {
         bool has_place = i < OUTCOMES_RULES_MAX;
         char want[128];
 
-        (void)snprintf(want,
-            sizeof(want),
-            "[{\"node\":\"n%u\",\"outcome\":\"rejected\"%s%.0u",
-            i,
-            has_place ? ",\"policy\":\"p\",\"rule\":\"r" : "}]",
-            has_place ? i : 0);
+        (void)snprintf(want, sizeof(want), "[{\"node\":\"n%u\",\"outcome\":\"rejected\"%s%.0u", i,
+            has_place ? ",\"policy\":\"p\",\"rule\":\"r" : "}]", has_place ? i : 0);
         buf_reset(&page);
         assert_int_equal(decisions_one_page(
                              decisions, STR("1"), arena_printf(arena, "node=n%u", i), arena, &page),
@@ -220,9 +216,7 @@ static void test_one(void **state) {
         unsigned status;
         const char *want; /* a part of the page, at its end */
     } cases[] = {
-        {"4",
-            "",
-            200,
+        {"4", "", 200,
             "\"rules\":[{\"policy\":\"zones\",\"rule\":\"disk\",\"reason\":\"slow "
             "disk\",\"unresolvable\":false,\"rejected\":1,\"observed\":0,\"failed\":0,\"missing\":"
             "0}],"
@@ -230,54 +224,36 @@ static void test_one(void **state) {
             "\"hasNodes\":true,\"nodes\":[{\"node\":\"n3\",\"outcome\":\"rejected\",\"policy\":"
             "\"zones\",\"rule\":\"disk\",\"reason\":\"slow "
             "disk\",\"unresolvable\":false}],\"next\":null}\n"},
-        {"2",
-            "",
-            200,
+        {"2", "", 200,
             "\"nodes\":[{\"node\":\"n1\",\"outcome\":\"scored\",\"score\":10},{\"node\":\"n2\","
             "\"outcome\":\"scored\",\"score\":0}],\"next\":null}\n"},
-        {"1",
-            "outcome=passed&limit=1",
-            200,
+        {"1", "outcome=passed&limit=1", 200,
             "\"nodes\":[{\"node\":\"n1\",\"outcome\":\"passed\"}],"
             "\"next\":1}\n"},
-        {"1",
-            "outcome=passed&after=1",
-            200,
+        {"1", "outcome=passed&after=1", 200,
             "\"nodes\":[{\"node\":\"n2\",\"outcome\":\"passed\"}],"
             "\"next\":null}\n"},
-        {"1",
-            "outcome=unknown",
-            200,
+        {"1", "outcome=unknown", 200,
             "\"nodes\":[{\"node\":\"ghost\",\"outcome\":\"unknown\"}],"
             "\"next\":null}\n"},
         {"1", "rule=none", 200, "\"nodes\":[],\"next\":null}\n"},
-        {"1",
-            "node=n2",
-            200,
+        {"1", "node=n2", 200,
             "\"nodes\":[{\"node\":\"n2\",\"outcome\":\"passed\"}],"
             "\"next\":null}\n"},
         {"1", "node=n2&outcome=rejected", 200, "\"nodes\":[],\"next\":null}\n"},
-        {"1",
-            "node=what",
-            200,
+        {"1", "node=what", 200,
             "\"nodes\":[{\"node\":\"what\",\"outcome\":\"not-asked\"}],"
             "\"next\":null}\n"},
-        {"3",
-            "",
-            200,
+        {"3", "", 200,
             "\"counts\":{\"known\":4,\"asked\":1,\"passed\":1},\"rules\":[],\"target\":"
             "\"n1\",\"error\":\"\",\"hasNodes\":false,\"nodes\":[],\"next\":null}\n"},
         {"7", "", 404, "{\"Error\":\"berth: decision 7 is not kept: those from 1 to 6 are\"}\n"},
         {"0", "", 404, "{\"Error\":\"berth: the id of a decision is a whole number over 0\"}\n"},
         {"x", "", 404, "{\"Error\":\"berth: the id of a decision is a whole number over 0\"}\n"},
-        {"1",
-            "limit=10001",
-            400,
+        {"1", "limit=10001", 400,
             "{\"Error\":\"berth: \\\"limit\\\" must be a whole number from 1 "
             "to 10000\"}\n"},
-        {"1",
-            "outcome=error",
-            400,
+        {"1", "outcome=error", 400,
             "{\"Error\":\"berth: \\\"outcome\\\" of nodes must be passed, "
             "rejected, unknown, narrowed, late or scored\"}\n"},
     };
@@ -294,8 +270,7 @@ static void test_one(void **state) {
         size_t len = strlen(cases[i].want);
 
         assert_case(cases[i].query, status == cases[i].status);
-        assert_text(cases[i].query,
-            str_skip(buf_str(&page), page.len > len ? page.len - len : 0),
+        assert_text(cases[i].query, str_skip(buf_str(&page), page.len > len ? page.len - len : 0),
             cases[i].want);
     }
     stage_done(&stage);
@@ -306,8 +281,7 @@ static void test_hostile_names(void **state) {
     static const struct {
         const char *sent, *query, *want;
     } cases[] = {
-        {"\"a\\\"b\"", "a%22b", "\"a\\\"b\""},
-        {"\"c\\\\d\"", "c%5Cd", "\"c\\\\d\""},
+        {"\"a\\\"b\"", "a%22b", "\"a\\\"b\""}, {"\"c\\\\d\"", "c%5Cd", "\"c\\\\d\""},
         {"\"<\\/script>\"", "%3C/script%3E", "\"</script>\""},
         {"\"\\u00e4 b\"", "%C3%A4+b", "\"\xC3\xA4 b\""},
         {"\"\\ud83d\\ude00\"", "%F0%9F%98%80", "\"\xF0\x9F\x98\x80\""},
@@ -323,14 +297,10 @@ static void test_hostile_names(void **state) {
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
         JsonReader access;
 
-        note(decisions,
-            stage.view,
-            VERB_FILTER,
-            "a",
+        note(decisions, stage.view, VERB_FILTER, "a",
             arena_printf(arena, "\"NodeNames\":[\"n1\",%s]", cases[i].sent).ptr);
-        assert_int_equal(
-            decisions_one_page(
-                decisions, STR("1"), arena_printf(arena, "node=%s", cases[i].query), arena, &page),
+        assert_int_equal(decisions_one_page(decisions, STR("1"),
+                             arena_printf(arena, "node=%s", cases[i].query), arena, &page),
             200);
         json_reader_init(&access, buf_str(&page));
         json_skip(&access, NULL);

@@ -29,10 +29,7 @@ static void open_stage(ApiStage *stage, const char *text) {
 static void ask(ApiStage *stage, const char *nodes) {
     Str body = arena_printf(stage->base.arena, "{\"Pod\":{},\"NodeNames\":[%s]}", nodes);
 
-    stage_ask(stage->api.decisions,
-        stage->base.view,
-        VERB_FILTER,
-        body,
+    stage_ask(stage->api.decisions, stage->base.view, VERB_FILTER, body,
         (PastTimes){.at_nsec = 1, .duration_nsec = -1});
 }
 
@@ -82,27 +79,16 @@ static void test_columns(void **state) {
         assert_case(cases[i].name, column->is_share == cases[i].is_share);
         assert_case(cases[i].name, column->highest == cases[i].highest);
         for (size_t j = 0; j < summary.n; j++)
-            assert_case(cases[i].name,
-                column->values[j] == cases[i].values[j] ||
-                    (isnan(column->values[j]) && isnan(cases[i].values[j])));
+            assert_case(cases[i].name, column->values[j] == cases[i].values[j] ||
+                                           (isnan(column->values[j]) && isnan(cases[i].values[j])));
     }
     api_stage_done(&stage);
 }
 
 /* Numbers within names count by value. */
 static void test_order(void **state) {
-    static const char *const names[] = {"a",
-        "a-01",
-        "a-1",
-        "a-1-b",
-        "a-2",
-        "a-10",
-        "a-10-2",
-        "a-10-10",
-        "a-x",
-        "b3",
-        "ip-9",
-        "ip-99"};
+    static const char *const names[] = {"a", "a-01", "a-1", "a-1-b", "a-2", "a-10", "a-10-2",
+        "a-10-10", "a-x", "b3", "ip-9", "ip-99"};
     NodesSummary summary;
     ApiStage stage;
 
@@ -153,13 +139,11 @@ static void test_page(void **state) {
         unsigned status;
         const char *page;
     } cases[] = {
-        {"column=used.cpu",
-            200,
+        {"column=used.cpu", 200,
             "{\"decisions\":0,\"names\":[\"b2\",\"n1\",\"n9\",\"n10\"],\"ready\":[1,1,0,1],"
             "\"cordoned\":[0,1,0,0],\"columns\":[{\"name\":\"used.cpu\",\"label\":\"cpu "
             "requested\",\"share\":true,\"highest\":1.5,\"values\":[null,0,1.5,0.25]}]}\n"},
-        {"column=x",
-            404,
+        {"column=x", 404,
             "{\"Error\":\"berth: there is no such column: /api/v1/nodes has all\"}\n"},
         {"x=1", 400, NULL},
         {"", 200, NULL},

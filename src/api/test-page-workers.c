@@ -44,11 +44,8 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     static const Str busy = STR("busy");
     Office *office = context;
 
-    if (!page_workers_add(office->workers,
-            request,
-            TAG,
-            str_is(request->query, "long") ? PAGE_SLOW : PAGE_FAST,
-            make_page))
+    if (!page_workers_add(office->workers, request, TAG,
+            str_is(request->query, "long") ? PAGE_SLOW : PAGE_FAST, make_page))
         *reply = (HttpReply){.status = 503, .slices = &busy, .n_slices = 1, .tag = TAG};
 }
 
@@ -142,8 +139,7 @@ static void test_slow_do_not_fill_queue(void **state) {
     for (size_t i = 1; i < ELEMENTS_OF(slow); i++)
         slow[i] = ask(&office, "/slow?long");
     for (unsigned i = 0;
-         i < 60000 && count_answered(slow, ELEMENTS_OF(slow)) < ELEMENTS_OF(slow) - n_taken;
-         i++)
+         i < 60000 && count_answered(slow, ELEMENTS_OF(slow)) < ELEMENTS_OF(slow) - n_taken; i++)
         (void)usleep(1000);
     assert_true(shows(ask(&office, "/quick"), "/quick"));
     for (size_t i = 0; i < ELEMENTS_OF(slow); i++)

@@ -17,19 +17,13 @@ static void ask(
     Str body = arena_printf(arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"uid-%s\","
         "\"labels\":{\"app\":\"%s\"}}},\"NodeNames\":[%s]}",
-        pod,
-        pod,
-        app,
-        nodes);
+        pod, pod, app, nodes);
     Answer answer;
 
     extender_filter(stage->base.view, /* time= */ NULL, body, arena, &answer);
     metrics_note_decision(
         stage->api.metrics, VERB_FILTER, stage->base.view->program, &answer.decision);
-    decisions_note(stage->api.decisions,
-        stage->base.view,
-        VERB_FILTER,
-        &answer.decision,
+    decisions_note(stage->api.decisions, stage->base.view, VERB_FILTER, &answer.decision,
         (PastTimes){.at_nsec = at_nsec, .duration_nsec = -1});
 }
 

@@ -79,8 +79,7 @@ static int setup(void **state) {
                                   .measurements = stage->scene.measurements,
                                   .now_nsec = stage->scene.now,
                                   .uptime_nsec = SCENE_UPTIME},
-                         /* before= */ NULL,
-                         &stage->view),
+                         /* before= */ NULL, &stage->view),
         0);
     stage->arena = arena_new(BUDGET);
     assert_non_null(stage->arena);
@@ -181,10 +180,8 @@ static void test_figures(void **state) {
     };
     Stage *stage = *state;
 
-    source_figures_print(stage->view,
-        &stage->status,
-        (GaugeTime){.now_nsec = stage->scene.now, .uptime_nsec = SCENE_UPTIME},
-        stage->arena,
+    source_figures_print(stage->view, &stage->status,
+        (GaugeTime){.now_nsec = stage->scene.now, .uptime_nsec = SCENE_UPTIME}, stage->arena,
         &stage->page);
     for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
         assert_has(stage, parts[i]);

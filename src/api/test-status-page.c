@@ -47,8 +47,7 @@ static void test_how_long_it_runs(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(walls); i++)
         assert_page_has(walls[i], AT(105), "\"uptimeSeconds\":5,");
-    assert_page_has(AT(1794700805),
-        AT(105),
+    assert_page_has(AT(1794700805), AT(105),
         "\"startTime\":\"2026-11-15T00:00:00Z\",\"time\":\"2026-11-15T00:00:05Z\",");
 }
 

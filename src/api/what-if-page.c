@@ -136,8 +136,7 @@ static unsigned read_params(
     if (str_is_empty(str_trim(request->body)) || read_json(&reader, request->body, arena, params))
         return 200;
     json_describe(&reader, text, sizeof(text));
-    (void)snprintf(error,
-        sizeof(error),
+    (void)snprintf(error, sizeof(error),
         "the body is {\"policies\":[{\"name\",\"text\"}],\"set\":{PATH:VALUE}}, or YAML with that "
         "Content-Type; %.100s",
         text);
@@ -150,10 +149,7 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
     char text[64];
 
-    (void)snprintf(text,
-        sizeof(text),
-        "berth: the policies have %zu error%s",
-        diags->n_errors,
+    (void)snprintf(text, sizeof(text), "berth: the policies have %zu error%s", diags->n_errors,
         diags->n_errors == 1 ? "" : "s");
     json_write_object(&writer);
     json_write_member(&writer, STR("Error"), str_from_c(text));

@@ -181,14 +181,8 @@ void calendar_print(int64_t sec, uint32_t nanos, Buf *out) {
 
     sec = sec < CALENDAR_FIRST ? CALENDAR_FIRST : sec > CALENDAR_LAST ? CALENDAR_LAST : sec;
     date = calendar_date(calendar_day_of(sec, &clock));
-    buf_printf(out,
-        "%04d-%02d-%02dT%02d:%02d:%02d",
-        (int)date.year,
-        date.month,
-        date.day,
-        clock / 3600,
-        clock / 60 % 60,
-        clock % 60);
+    buf_printf(out, "%04d-%02d-%02dT%02d:%02d:%02d", (int)date.year, date.month, date.day,
+        clock / 3600, clock / 60 % 60, clock % 60);
     calendar_print_fraction(nanos, out);
     buf_append_char(out, 'Z');
 }

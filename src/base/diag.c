@@ -54,12 +54,8 @@ void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const c
     va_end(arguments);
     if (len < 0)
         len = 0;
-    diag_add(list,
-        level,
-        place,
-        source,
-        str_of(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1),
-        STR_NULL);
+    diag_add(list, level, place, source,
+        str_of(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1), STR_NULL);
 }
 
 static bool is_before(const Place *a, const Place *b) {
@@ -149,11 +145,8 @@ void diag_print(const Diag *diag, bool colour, Buf *out) {
             buf_printf(out, ":%zu:%zu", diag->place.line, diag->place.column);
         buf_append(out, STR(": "));
     }
-    buf_printf(out,
-        "%s%s:%s ",
-        colour ? paint : "",
-        diag->level == DIAG_ERROR ? "error" : "warning",
-        colour ? "\033[0m" : "");
+    buf_printf(out, "%s%s:%s ", colour ? paint : "",
+        diag->level == DIAG_ERROR ? "error" : "warning", colour ? "\033[0m" : "");
     (void)visible_append(out, diag->text);
     buf_append_char(out, '\n');
     if (diag->place.line > 0 && diag->place.column > 0 && !str_is_empty(diag->source))

@@ -344,15 +344,8 @@ static double convert(const Reader *in, bool is_hex, int64_t exponent) {
         exponent = EXPONENT_MAX;
     if (exponent < -EXPONENT_MAX)
         exponent = -EXPONENT_MAX;
-    (void)snprintf(text,
-        sizeof(text),
-        "%s%.*s%s%c%lld",
-        is_hex ? "0x" : "",
-        (int)in->n,
-        in->digits,
-        in->is_inexact ? "1" : "",
-        is_hex ? 'p' : 'e',
-        (long long)exponent);
+    (void)snprintf(text, sizeof(text), "%s%.*s%s%c%lld", is_hex ? "0x" : "", (int)in->n, in->digits,
+        in->is_inexact ? "1" : "", is_hex ? 'p' : 'e', (long long)exponent);
     return strtod(text, NULL);
 }
 

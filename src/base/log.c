@@ -168,12 +168,8 @@ void log_event(LogLevel level, const char *msg, const LogField *fields) {
     log_render(settings.format, level, clock_wall_nsec(), msg, fields, &line);
     if (buf_error(&line)) { /* better an event without its fields than none */
         buf_reset(&line);
-        log_render(settings.format,
-            level,
-            clock_wall_nsec(),
-            msg,
-            (const LogField[]){LOG_BOOL("fields_dropped", true), {.key = NULL}},
-            &line);
+        log_render(settings.format, level, clock_wall_nsec(), msg,
+            (const LogField[]){LOG_BOOL("fields_dropped", true), {.key = NULL}}, &line);
     }
     if (!buf_error(&line))
         (void)!write(STDERR_FILENO, line.data, line.len);

@@ -14,69 +14,42 @@ static const struct {
     const char *hint;
     const char *want;
 } renderings[] = {
-    {"caret under the word",
-        {STR("p.yaml"), 1, 1, 4},
-        DIAG_ERROR,
-        "",
+    {"caret under the word", {STR("p.yaml"), 1, 1, 4}, DIAG_ERROR, "",
         "p.yaml:1:1: error: wrong\n"
         "  1 | pool: a\n"
         "    | ^^^^\n"},
-    {"warning with a hint",
-        {STR("p.yaml"), 1, 7, 1},
-        DIAG_WARNING,
-        "did you mean \"b\"?",
+    {"warning with a hint", {STR("p.yaml"), 1, 7, 1}, DIAG_WARNING, "did you mean \"b\"?",
         "p.yaml:1:7: warning: wrong\n"
         "  1 | pool: a\n"
         "    |       ^\n"
         "  = did you mean \"b\"?\n"},
-    {"no width is one caret",
-        {STR("p.yaml"), 1, 3, 0},
-        DIAG_ERROR,
-        "",
+    {"no width is one caret", {STR("p.yaml"), 1, 3, 0}, DIAG_ERROR, "",
         "p.yaml:1:3: error: wrong\n"
         "  1 | pool: a\n"
         "    |   ^\n"},
-    {"width is cut at the end of the line",
-        {STR("p.yaml"), 1, 7, 99},
-        DIAG_ERROR,
-        "",
+    {"width is cut at the end of the line", {STR("p.yaml"), 1, 7, 99}, DIAG_ERROR, "",
         "p.yaml:1:7: error: wrong\n"
         "  1 | pool: a\n"
         "    |       ^\n"},
-    {"column behind the line",
-        {STR("p.yaml"), 1, 99, 1},
-        DIAG_ERROR,
-        "",
+    {"column behind the line", {STR("p.yaml"), 1, 99, 1}, DIAG_ERROR, "",
         "p.yaml:1:99: error: wrong\n"
         "  1 | pool: a\n"
         "    |        ^\n"},
-    {"a tab is one column, CR is no text",
-        {STR("p.yaml"), 2, 2, 4},
-        DIAG_ERROR,
-        "",
+    {"a tab is one column, CR is no text", {STR("p.yaml"), 2, 2, 4}, DIAG_ERROR, "",
         "p.yaml:2:2: error: wrong\n"
         "  2 |  name: x\n"
         "    |  ^^^^\n"},
-    {"columns are bytes, carets are characters",
-        {STR("p.yaml"), 3, 1, 4},
-        DIAG_ERROR,
-        "",
+    {"columns are bytes, carets are characters", {STR("p.yaml"), 3, 1, 4}, DIAG_ERROR, "",
         "p.yaml:3:1: error: wrong\n"
         "  3 | k\xc3\xa9y: [1]\n"
         "    | ^^^\n"},
-    {"control characters are shown",
-        {STR("p.yaml"), 4, 7, 1},
-        DIAG_ERROR,
-        "",
+    {"control characters are shown", {STR("p.yaml"), 4, 7, 1}, DIAG_ERROR, "",
         "p.yaml:4:7: error: wrong\n"
         "  4 | bell: \\x07\n"
         "    |       ^^^^\n"},
     {"the file as a whole", {STR("p.yaml"), 0, 0, 0}, DIAG_ERROR, "", "p.yaml: error: wrong\n"},
     {"no file", {{NULL, 0}, 0, 0, 0}, DIAG_ERROR, "", "error: wrong\n"},
-    {"a line the source lacks",
-        {STR("p.yaml"), 77, 1, 1},
-        DIAG_ERROR,
-        "",
+    {"a line the source lacks", {STR("p.yaml"), 77, 1, 1}, DIAG_ERROR, "",
         "p.yaml:77:1: error: wrong\n"},
 };
 
@@ -87,11 +60,7 @@ static void test_rendering(void **state) {
         _cleanup_(buf_done) Buf out = BUF_INIT(4096);
         DiagList list = DIAG_LIST_IN(arena);
 
-        diag_add(&list,
-            renderings[i].level,
-            renderings[i].place,
-            STR(SOURCE),
-            STR("wrong"),
+        diag_add(&list, renderings[i].level, renderings[i].place, STR(SOURCE), STR("wrong"),
             str_from_c(renderings[i].hint));
         diag_print(&list.diags.items[0], /* colour= */ false, &out);
         assert_text(renderings[i].name, buf_str(&out), renderings[i].want);
@@ -108,12 +77,8 @@ static void print_long(size_t n, const char *character, size_t at, size_t width,
 
     for (size_t i = 0; i < n; i++)
         buf_append(&line, str_from_c(character));
-    diag_add(&list,
-        DIAG_ERROR,
-        (Place){STR("p"), 1, at * size + 1, width * size},
-        buf_str(&line),
-        STR("wrong"),
-        STR_NULL);
+    diag_add(&list, DIAG_ERROR, (Place){STR("p"), 1, at * size + 1, width * size}, buf_str(&line),
+        STR("wrong"), STR_NULL);
     diag_print(&list.diags.items[0], /* colour= */ false, out);
 }
 
@@ -211,8 +176,7 @@ static void test_colour(void **state) {
 
     (void)state;
     diag_print(&diag, /* colour= */ true, &out);
-    assert_text("colour",
-        buf_str(&out),
+    assert_text("colour", buf_str(&out),
         "f:1:1: \033[1;31merror:\033[0m t\n  1 | x\n    | \033[1;32m^\033[0m\n");
 }
 
@@ -255,12 +219,8 @@ static void test_sorting(void **state) {
     (void)state;
     diag_list_sort(&list, 0);
     for (size_t i = 0; i < ELEMENTS_OF(places); i++)
-        diag_addf(&list,
-            DIAG_ERROR,
-            (Place){.line = places[i].line, .column = places[i].column},
-            STR_NULL,
-            "%zu",
-            i);
+        diag_addf(&list, DIAG_ERROR, (Place){.line = places[i].line, .column = places[i].column},
+            STR_NULL, "%zu", i);
     diag_list_sort(&list, 1);
     for (size_t i = 0; i < ELEMENTS_OF(order); i++) {
         char want[8];
@@ -282,11 +242,8 @@ static void test_sorting_files(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(places); i++)
-        diag_addf(&list,
-            DIAG_WARNING,
-            (Place){.file = str_from_c(places[i].file), .line = places[i].line},
-            STR_NULL,
-            "%zu",
+        diag_addf(&list, DIAG_WARNING,
+            (Place){.file = str_from_c(places[i].file), .line = places[i].line}, STR_NULL, "%zu",
             i);
     diag_list_sort(&list, 0);
     for (size_t i = 0; i < ELEMENTS_OF(order); i++) {

@@ -15,27 +15,15 @@ static const struct {
     {"to nothing", "a\nb\n", "", "@@ -1,2 +0,0 @@\n-a\n-b\n", 3},
     {"added in the middle", "a\nb\n", "a\nx\nb\n", "@@ -1,0 +2 @@\n+x\n", 0},
     {"removed at the end", "a\nb\n", "a\n", "@@ -2 +1,0 @@\n-b\n", 0},
-    {"two hunks",
-        "1\n2\n3\n4\n5\n6\n7\n8\n9\n",
-        "1\nB\n3\n4\n5\n6\n7\nH\n9\n",
-        "@@ -1,3 +1,3 @@\n 1\n-2\n+B\n 3\n@@ -7,3 +7,3 @@\n 7\n-8\n+H\n 9\n",
-        1},
-    {"two changes, one hunk",
-        "1\n2\n3\n4\n5\n",
-        "1\nB\n3\nD\n5\n",
-        "@@ -1,5 +1,5 @@\n 1\n-2\n+B\n 3\n-4\n+D\n 5\n",
-        1},
+    {"two hunks", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\nB\n3\n4\n5\n6\n7\nH\n9\n",
+        "@@ -1,3 +1,3 @@\n 1\n-2\n+B\n 3\n@@ -7,3 +7,3 @@\n 7\n-8\n+H\n 9\n", 1},
+    {"two changes, one hunk", "1\n2\n3\n4\n5\n", "1\nB\n3\nD\n5\n",
+        "@@ -1,5 +1,5 @@\n 1\n-2\n+B\n 3\n-4\n+D\n 5\n", 1},
     {"a newline at the end", "a", "a\n", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n", 3},
-    {"none on either side",
-        "a\nb",
-        "A\nb",
-        "@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n",
-        3},
-    {"the shortest way",
-        "a\nb\nc\na\nb\nb\na\n",
-        "c\nb\na\nb\na\nc\n",
-        "@@ -1,7 +1,6 @@\n-a\n+c\n b\n-c\n a\n b\n-b\n a\n+c\n",
-        3},
+    {"none on either side", "a\nb", "A\nb",
+        "@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n", 3},
+    {"the shortest way", "a\nb\nc\na\nb\nb\na\n", "c\nb\na\nb\na\nc\n",
+        "@@ -1,7 +1,6 @@\n-a\n+c\n b\n-c\n a\n b\n-b\n a\n+c\n", 3},
 };
 
 static void test_table(void **state) {
@@ -152,11 +140,9 @@ static void test_random(void **state) {
 
         make_random(&a, (unsigned)rand() % LINES_MAX);
         make_random(&b, (unsigned)rand() % LINES_MAX);
-        assert_int_equal(linediff_write(&(LinediffText){STR("a"), buf_str(&a)},
-                             &(LinediffText){STR("b"), buf_str(&b)},
-                             (unsigned)rand() % 4,
-                             &diff,
-                             &counts),
+        assert_int_equal(
+            linediff_write(&(LinediffText){STR("a"), buf_str(&a)},
+                &(LinediffText){STR("b"), buf_str(&b)}, (unsigned)rand() % 4, &diff, &counts),
             0);
         apply(buf_str(&a), buf_str(&diff), &got, &n_changed);
         assert_true(str_eq(buf_str(&got), buf_str(&b)));
@@ -184,10 +170,7 @@ static void test_ceilings(void **state) {
             buf_printf(&b, "b%u\n", n);
         }
         assert_int_equal(linediff_write(&(LinediffText){STR("a"), buf_str(&a)},
-                             &(LinediffText){STR("b"), buf_str(&b)},
-                             3,
-                             &diff,
-                             NULL),
+                             &(LinediffText){STR("b"), buf_str(&b)}, 3, &diff, NULL),
             0);
         apply(buf_str(&a), buf_str(&diff), &got, &n_changed);
         assert_true(str_eq(buf_str(&got), buf_str(&b)));

@@ -22,8 +22,7 @@ static void test_values(void **state) {
         {STR("a=b"), "\"a=b\"", "\"a=b\""},
         {STR("say \"hi\""), "\"say \\\"hi\\\"\"", "\"say \\\"hi\\\"\""},
         {STR("back\\slash"), "\"back\\\\slash\"", "\"back\\\\slash\""},
-        {STR("a\nlevel=error msg=forged"),
-            "\"a\\nlevel=error msg=forged\"",
+        {STR("a\nlevel=error msg=forged"), "\"a\\nlevel=error msg=forged\"",
             "\"a\\nlevel=error msg=forged\""},
         {STR("cr\rtab\t"), "\"cr\\u000dtab\\u0009\"", "\"cr\\u000dtab\\u0009\""},
         {STR("nul\0!"), "\"nul\\u0000!\"", "\"nul\\u0000!\""},
@@ -54,8 +53,7 @@ static void test_values(void **state) {
         log_render(LOG_JSON, LOG_INFO, STAMP, "m", fields, &out);
         buf_printf(&want,
             "{\"ts\":\"2026-11-15T08:09:31.123Z\",\"level\":\"info\",\"msg\":\"m\",\"v\":%s}\n%c",
-            cases[i].json,
-            '\0');
+            cases[i].json, '\0');
         assert_text(cases[i].json, buf_str(&out), want.data);
     }
 }
@@ -87,14 +85,12 @@ static void test_kinds(void **state) {
 
     (void)state;
     log_render(LOG_JSON, LOG_ERROR, 0, "policy loaded", fields, &out);
-    assert_text("json",
-        buf_str(&out),
+    assert_text("json", buf_str(&out),
         "{\"ts\":\"1970-01-01T00:00:00.000Z\",\"level\":\"error\",\"msg\":\"policy loaded\","
         "\"least\":-9223372036854775808,\"yes\":true,\"no\":false,\"null\":\"\"}\n");
     buf_reset(&out);
     log_render(LOG_LOGFMT, LOG_DEBUG, 0, "policy loaded", fields, &out);
-    assert_text("logfmt",
-        buf_str(&out),
+    assert_text("logfmt", buf_str(&out),
         "ts=1970-01-01T00:00:00.000Z level=debug msg=\"policy loaded\" "
         "least=-9223372036854775808 yes=true no=false null=\"\"\n");
 }
@@ -172,13 +168,8 @@ static void speak_too_long(void) {
     Str value = str_of(junk, sizeof(junk));
 
     log_setup(LOG_INFO, LOG_JSON);
-    log_info("flood",
-        LOG_STR("a", value),
-        LOG_STR("b", value),
-        LOG_STR("c", value),
-        LOG_STR("d", value),
-        LOG_STR("e", value),
-        LOG_STR("f", value));
+    log_info("flood", LOG_STR("a", value), LOG_STR("b", value), LOG_STR("c", value),
+        LOG_STR("d", value), LOG_STR("e", value), LOG_STR("f", value));
 }
 
 static void test_events(void **state) {

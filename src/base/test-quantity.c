@@ -79,20 +79,15 @@ static void test_add(void **state) {
     static const struct {
         const char *a, *b, *sum;
     } cases[] = {
-        {"0.5m", "0.5m", "1m"},
-        {"1Gi", "512Mi", "1.5Gi"},
-        {"1", "-1", "0"},
-        {"1e40", "1e40", "1e40"},
-        {"-1e40", "-1e40", "-1e40"},
-        {"1e40", "-1e40", "0"},
+        {"0.5m", "0.5m", "1m"}, {"1Gi", "512Mi", "1.5Gi"}, {"1", "-1", "0"},
+        {"1e40", "1e40", "1e40"}, {"-1e40", "-1e40", "-1e40"}, {"1e40", "-1e40", "0"},
         {"9Ei", "9Ei", "18446744073709551614"}, /* capped when read, not when added */
     };
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_case(cases[i].sum,
-            quantity_cmp(
-                quantity_add(parsed(cases[i].a), parsed(cases[i].b)), parsed(cases[i].sum)) == 0);
+        assert_case(cases[i].sum, quantity_cmp(quantity_add(parsed(cases[i].a), parsed(cases[i].b)),
+                                      parsed(cases[i].sum)) == 0);
 }
 
 /* More digits than any machine number: still exact, still linear. */

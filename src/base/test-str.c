@@ -165,8 +165,7 @@ static void test_nearest(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_text(cases[i].word,
-            str_nearest(str_from_c(cases[i].word), known, ELEMENTS_OF(known)),
-            cases[i].nearest);
+            str_nearest(str_from_c(cases[i].word), known, ELEMENTS_OF(known)), cases[i].nearest);
     assert_null(str_nearest(STR("name"), NULL, 0).ptr);
 }
 

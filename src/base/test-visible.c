@@ -10,24 +10,18 @@ typedef struct VisibleCase {
 } VisibleCase;
 
 static const VisibleCase cases[] = {
-    {STR(""), "", 0},
-    {STR("node-1"), "node-1", 6},
+    {STR(""), "", 0}, {STR("node-1"), "node-1", 6},
     {STR("caf\xc3\xa9 \xf0\x9f\x9a\xa2"), "caf\xc3\xa9 \xf0\x9f\x9a\xa2", 6},
-    {STR("a\tb"), "a b", 3},
-    {STR("a\nb"), "a\\x0ab", 6},
-    {STR("\033[2J"), "\\x1b[2J", 7},
-    {STR("a\0b"), "a\\x00b", 6},
-    {STR("\x7f"), "\\x7f", 4},
+    {STR("a\tb"), "a b", 3}, {STR("a\nb"), "a\\x0ab", 6}, {STR("\033[2J"), "\\x1b[2J", 7},
+    {STR("a\0b"), "a\\x00b", 6}, {STR("\x7f"), "\\x7f", 4},
     {STR("\xc2\x9b"), "\\u009b", 6},       /* C1: a control sequence in one character */
     {STR("a\xe2\x80\xae"), "a\\u202e", 7}, /* right to left from here */
     {STR("\xef\xbb\xbf"
          "a"),
-        "\\ufeffa",
-        7}, /* a byte order mark */
+        "\\ufeffa", 7}, /* a byte order mark */
     {STR("\xff"
          "a\xc3"),
-        "\\xffa\\xc3",
-        9}, /* no UTF-8 */
+        "\\xffa\\xc3", 9}, /* no UTF-8 */
 };
 
 static void test_append(void **state) {

@@ -217,9 +217,7 @@ Str anonymous_key(Anonymous *a, Str key) {
         return hash(a, key);
     if (is_well_known(prefix) && (!names_are_own(prefix) || is_in_list(name, roles)))
         return key;
-    return join(a,
-        is_well_known(prefix) ? prefix : anonymous_name(a, prefix),
-        '/',
+    return join(a, is_well_known(prefix) ? prefix : anonymous_name(a, prefix), '/',
         str_is_empty(name) ? STR("") : anonymous_name(a, name));
 }
 
@@ -304,9 +302,7 @@ Str anonymous_workload(Anonymous *a, Str key) {
     if (!str_split(&key, '/', &namespace) || !str_split(&key, '/', &kind))
         return anonymous_name(a, key);
     name = key;
-    return join(a,
-        join(a, anonymous_name(a, namespace), '/', show_kind(a, kind)),
-        '/',
+    return join(a, join(a, anonymous_name(a, namespace), '/', show_kind(a, kind)), '/',
         anonymous_name(a, name));
 }
 
@@ -315,9 +311,7 @@ Str anonymous_exemption(Anonymous *a, const Exemption *exemption) {
 
     if (str_is_empty(exemption->key))
         return namespace;
-    return join(a,
-        join(a, namespace, '/', anonymous_key(a, exemption->key)),
-        '=',
+    return join(a, join(a, namespace, '/', anonymous_key(a, exemption->key)), '=',
         str_is_empty(exemption->value) ? STR("") : anonymous_name(a, exemption->value));
 }
 
@@ -448,15 +442,9 @@ const Node *anonymous_node(Anonymous *a, const Node *node) {
         return NULL;
     show_labels(a, &own->labels, anonymous_name);
     show_labels(a, &own->annotations, anonymous_text);
-    SHOW(a,
-        own->taints.items,
-        own->taints.n,
-        FIELD(Taint, key, anonymous_key),
+    SHOW(a, own->taints.items, own->taints.n, FIELD(Taint, key, anonymous_key),
         FIELD(Taint, value, anonymous_name));
-    SHOW(a,
-        own->conditions,
-        own->n_conditions,
-        FIELD(Condition, type, condition_type),
+    SHOW(a, own->conditions, own->n_conditions, FIELD(Condition, type, condition_type),
         FIELD(Condition, status, anonymous_name));
     show_resources(a, &own->allocatable);
     show_images(a, own);
@@ -465,10 +453,7 @@ const Node *anonymous_node(Anonymous *a, const Node *node) {
 }
 
 static void show_containers(Anonymous *a, const PodContainer **containers, size_t n) {
-    SHOW(a,
-        *containers,
-        n,
-        FIELD(PodContainer, name, anonymous_name),
+    SHOW(a, *containers, n, FIELD(PodContainer, name, anonymous_name),
         FIELD(PodContainer, image, anonymous_image));
 }
 
@@ -495,26 +480,16 @@ const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
     Pod *own;
 
     arena_reset(a->object);
-    own = SHOWN(a,
-        pod,
-        1,
-        FIELD(Pod, name, anonymous_name),
-        FIELD(Pod, namespace, anonymous_name),
-        FIELD(Pod, uid, anonymous_name),
-        FIELD(Pod, node_name, anonymous_name),
-        FIELD(Pod, nominated_node_name, anonymous_name),
-        FIELD(Pod, scheduler_name, scheduler_name),
-        FIELD(Pod, owner_kind, show_kind),
-        FIELD(Pod, owner_uid, anonymous_name));
+    own = SHOWN(a, pod, 1, FIELD(Pod, name, anonymous_name), FIELD(Pod, namespace, anonymous_name),
+        FIELD(Pod, uid, anonymous_name), FIELD(Pod, node_name, anonymous_name),
+        FIELD(Pod, nominated_node_name, anonymous_name), FIELD(Pod, scheduler_name, scheduler_name),
+        FIELD(Pod, owner_kind, show_kind), FIELD(Pod, owner_uid, anonymous_name));
     if (!own)
         return NULL;
     own->owner_name = owner_name(a, pod);
     show_labels(a, &own->labels, anonymous_name);
     show_resources(a, &own->requests);
-    SHOW(a,
-        own->tolerations.items,
-        own->tolerations.n,
-        FIELD(Toleration, key, anonymous_key),
+    SHOW(a, own->tolerations.items, own->tolerations.n, FIELD(Toleration, key, anonymous_key),
         FIELD(Toleration, value, anonymous_name));
     show_details(a, own);
     return has_failed(a) ? NULL : own;

@@ -26,10 +26,8 @@ struct Gzip {
 Gzip *gzip_new(void) {
     Gzip *gzip = calloc(1, sizeof(*gzip));
 
-    if (gzip &&
-        deflateInit2(
-            &gzip->stream, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) !=
-            Z_OK) {
+    if (gzip && deflateInit2(&gzip->stream, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
+                    Z_DEFAULT_STRATEGY) != Z_OK) {
         free(gzip);
         gzip = NULL;
     }

@@ -204,8 +204,7 @@ static int read_about(BundleRead *read, Str text, About *about) {
     if (about->form < 1 || about->form > BUNDLE_FORM)
         return bundle_wrong(read,
             "it has form %lld, which this berth does not know: it was made by berth %.*s",
-            (long long)about->form,
-            STR_FMT(str_take(bundle->version, 32)));
+            (long long)about->form, STR_FMT(str_take(bundle->version, 32)));
     return 0;
 }
 
@@ -216,8 +215,7 @@ static int take_policies(BundleRead *read, const Files *files, About *about) {
         Str text = find_file(files, about->paths.items[i]);
 
         if (!text.ptr)
-            return bundle_wrong(read,
-                "%.*s is not in it, and about.json says it is",
+            return bundle_wrong(read, "%.*s is not in it, and about.json says it is",
                 STR_FMT(str_take(about->paths.items[i], 128)));
         about->policies.items[i].text = text;
     }

@@ -112,10 +112,7 @@ static Str policy_path(BundleWrite *write, size_t i) {
     for (size_t j = 0; j < name.len; j++)
         plain[j] = is_plain(name.ptr[j]) ? name.ptr[j] : '_';
     plain[name.len] = '\0';
-    return arena_printf(write->arena,
-        "policy/%03zu-%s%s",
-        i + 1,
-        plain,
+    return arena_printf(write->arena, "policy/%03zu-%s%s", i + 1, plain,
         str_has_suffix(name, STR(".yaml")) || str_has_suffix(name, STR(".yml")) ? "" : ".yaml");
 }
 
@@ -166,8 +163,7 @@ static void write_anonymity(BundleWrite *write, JsonWriter *writer) {
     if (!write->anonymous)
         return;
     n = anonymous_functions(write->parts->program, functions);
-    json_write_member(writer,
-        STR("hashed"),
+    json_write_member(writer, STR("hashed"),
         STR("names, UIDs, keys and values of labels and annotations, images and addresses that "
             "policies do not mention; equal ones are equal hashes. Numbers, amounts, times and the "
             "order of nodes are as they were; what is sorted by name comes in another order, so of "
@@ -178,8 +174,7 @@ static void write_anonymity(BundleWrite *write, JsonWriter *writer) {
         json_write_string(writer, functions[i]);
     json_write_end_array(writer);
     if (n > 0)
-        json_write_member(writer,
-            STR("caution"),
+        json_write_member(writer, STR("caution"),
             STR("policies call functionsOnStrings, which see hashes here: decisions may come out "
                 "otherwise"));
 }

@@ -77,16 +77,12 @@ static int apply(ClusterRead *cluster, Delta *delta, bool is_first) {
 
     if (r == DELTA_E_MALFORMED)
         return bundle_wrong(cluster->read,
-            FILE_NAME ", line %zu: the order does not fit cluster.json",
-            cluster->number);
+            FILE_NAME ", line %zu: the order does not fit cluster.json", cluster->number);
     if (r == 0)
         r = delta_apply(delta, cluster->store, cluster->newest, cluster->scratch, &cluster->spare);
     if (r == DELTA_E_FULL)
-        return bundle_wrong(cluster->read,
-            FILE_NAME ", line %zu: more than %u nodes or %u pods",
-            cluster->number,
-            STORE_NODES_MAX,
-            STORE_PODS_MAX);
+        return bundle_wrong(cluster->read, FILE_NAME ", line %zu: more than %u nodes or %u pods",
+            cluster->number, STORE_NODES_MAX, STORE_PODS_MAX);
     if (r < 0)
         return r;
     cluster->newest = snapshot_unref(cluster->newest);
@@ -149,10 +145,8 @@ static int read_scene(ClusterRead *cluster, Str text) {
     if (json_error(&reader))
         return bundle_bad_json(cluster->read, FILE_NAME, cluster->number, &reader);
     if (line.saved_view != (int64_t)cluster->saved_views.n || line.saved_view >= BUNDLE_SCENES_MAX)
-        return bundle_wrong(cluster->read,
-            FILE_NAME ", line %zu: scene %zu was expected",
-            cluster->number,
-            cluster->saved_views.n);
+        return bundle_wrong(cluster->read, FILE_NAME ", line %zu: scene %zu was expected",
+            cluster->number, cluster->saved_views.n);
     if (!line.has_no_cluster)
         r = apply(cluster, &line.delta, is_first);
     return r == 0 ? add_scene(cluster, &line) : r;

@@ -145,9 +145,7 @@ static void read_scores(JsonReader *reader, Arena *arena, void *target) {
     DecisionLine *line = target;
 
     (void)arena;
-    READ_ELEMENTS(&line->scores,
-        line->scratch,
-        score,
+    READ_ELEMENTS(&line->scores, line->scratch, score,
         *score = (uint8_t)read_below(reader, RECORDED_NO_SCORE));
 }
 

@@ -189,15 +189,11 @@ static int add_measurement(MetricsRead *metrics, const MetricsLine *line) {
     int r;
 
     if (line->measurement != (int64_t)metrics->measurements.n)
-        return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: sampling %zu was expected",
-            metrics->number,
-            metrics->measurements.n);
+        return bundle_wrong(metrics->read, FILE_NAME ", line %zu: sampling %zu was expected",
+            metrics->number, metrics->measurements.n);
     if (line->nodes.n > STORE_NODES_MAX)
-        return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: more than %u nodes",
-            metrics->number,
-            STORE_NODES_MAX);
+        return bundle_wrong(metrics->read, FILE_NAME ", line %zu: more than %u nodes",
+            metrics->number, STORE_NODES_MAX);
     r = find_names(metrics, &line->nodes);
     if (r < 0)
         return r;
@@ -220,10 +216,8 @@ static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
     GaugeList *added;
 
     if (line->gauges != (int64_t)metrics->gauges.n)
-        return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: gauges %zu were expected",
-            metrics->number,
-            metrics->gauges.n);
+        return bundle_wrong(metrics->read, FILE_NAME ", line %zu: gauges %zu were expected",
+            metrics->number, metrics->gauges.n);
     added = VEC_PUSH(&metrics->gauges, metrics->read->arena);
     if (!added)
         return -ENOMEM;
@@ -242,10 +236,8 @@ static int set_measurements(MetricsRead *metrics, SavedView *saved_view, const M
             saved_view->measurements->items[i] =
                 measurement_ref(metrics->measurements.items[number]);
         else if (number != UINT32_MAX)
-            return bundle_wrong(metrics->read,
-                FILE_NAME ", line %zu: there is no sampling %u",
-                metrics->number,
-                number);
+            return bundle_wrong(metrics->read, FILE_NAME ", line %zu: there is no sampling %u",
+                metrics->number, number);
     }
     return 0;
 }
@@ -259,8 +251,7 @@ static int add_saved_view(MetricsRead *metrics, const MetricsLine *line) {
     if (line->saved_view < 0 || line->saved_view >= (int64_t)recording->n_saved_views ||
         line->gauges_of < 0 || line->gauges_of >= (int64_t)metrics->gauges.n)
         return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: there is no such scene, or no such gauges",
-            metrics->number);
+            FILE_NAME ", line %zu: there is no such scene, or no such gauges", metrics->number);
     saved_view = recording->saved_views[line->saved_view];
     gauges = &metrics->gauges.items[line->gauges_of];
     if (saved_view->gauges || saved_view->measurements || gauges->n != line->measurements.n)

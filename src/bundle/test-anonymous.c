@@ -138,18 +138,14 @@ static void test_functions(void **state) {
         TestScene scene;
         size_t n;
 
-        (void)snprintf(text,
-            sizeof(text),
+        (void)snprintf(text, sizeof(text),
             "policies:\n  p:\n    filters:\n      - {name: r, expression: \"%s\"}\n",
             cases[i].rule);
         scene_init_text(&scene, text);
         n = anonymous_functions(scene.program, found);
         for (size_t j = 0; j < n; j++)
-            (void)snprintf(names + strlen(names),
-                sizeof(names) - strlen(names),
-                "%s%.*s",
-                j > 0 ? " " : "",
-                STR_FMT(found[j]));
+            (void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%.*s",
+                j > 0 ? " " : "", STR_FMT(found[j]));
         assert_text(cases[i].rule, str_from_c(names), cases[i].functions);
         scene_done(&scene);
     }

@@ -26,12 +26,8 @@ static CelNode *push(CelBuilder *builder, uint32_t at) {
     if (builder->is_stopped)
         return NULL;
     if (builder->nodes.n >= CEL_NODES_MAX) {
-        cel_syntax_error(builder->lexer->errors,
-            at,
-            at + 1,
-            NULL,
-            "the expression is too large: it has more than %d parts",
-            CEL_NODES_MAX);
+        cel_syntax_error(builder->lexer->errors, at, at + 1, NULL,
+            "the expression is too large: it has more than %d parts", CEL_NODES_MAX);
         builder->is_stopped = true;
         return NULL;
     }
@@ -68,11 +64,8 @@ static bool is_dotted(const CelBuilder *builder, uint32_t first, uint32_t root) 
 
 void cel_builder_add_call(CelBuilder *builder, const CelCall *call) {
     uint32_t number = cel_builder_next(builder);
-    CelNode *node = cel_builder_add(builder,
-        CEL_NODE_CALL,
-        call->first,
-        call->n_args + (call->is_receiver ? 1 : 0),
-        call->span);
+    CelNode *node = cel_builder_add(builder, CEL_NODE_CALL, call->first,
+        call->n_args + (call->is_receiver ? 1 : 0), call->span);
 
     node->name = call->name;
     node->is_receiver = call->is_receiver;

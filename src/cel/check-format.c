@@ -57,13 +57,8 @@ static void report_clause(const FormatCall *call, size_t from, size_t to, Str te
 static Str describe_problem(CelChecker *checker, const CelFormatPiece *piece) {
     const char *quote = piece->culprit.len > 0 ? "\"" : "";
 
-    return cel_checker_printf(checker,
-        "could not parse formatting clause: %s%s%s%.*s%s",
-        piece->problem,
-        piece->culprit.len > 0 ? " " : "",
-        quote,
-        STR_FMT(piece->culprit),
-        quote);
+    return cel_checker_printf(checker, "could not parse formatting clause: %s%s%s%.*s%s",
+        piece->problem, piece->culprit.len > 0 ? " " : "", quote, STR_FMT(piece->culprit), quote);
 }
 
 static Str hint_for(CelChecker *checker, char clause, const CelType *type) {
@@ -71,13 +66,9 @@ static Str hint_for(CelChecker *checker, char clause, const CelType *type) {
         return STR(".orValue(…) says what it is when there is none");
     if (clause == 's') /* the message has them all */
         return STR_NULL;
-    return cel_checker_printf(checker,
-        "%%%c takes %s%s%.*s",
-        clause,
-        cel_format_types(clause),
+    return cel_checker_printf(checker, "%%%c takes %s%s%.*s", clause, cel_format_types(clause),
         cel_format_takes('s', type->value_kind) ? "; %s takes " : "",
-        cel_format_takes('s', type->value_kind) ? (int)type->name.len : 0,
-        type->name.ptr);
+        cel_format_takes('s', type->value_kind) ? (int)type->name.len : 0, type->name.ptr);
 }
 
 /* Where kinds are not certain (unify.h) the run will tell. */
@@ -88,30 +79,21 @@ static void check_argument(const FormatCall *call, uint32_t node, char clause) {
     if (type->value_kind == CEL_ABSENT || checker->unify.is_loose ||
         cel_format_takes(clause, type->value_kind))
         return;
-    cel_checker_report_all(checker,
-        node,
-        cel_checker_printf(checker,
-            "error during formatting: %s, was given %.*s",
-            cel_format_refusal(clause),
-            STR_FMT(type->name)),
+    cel_checker_report_all(checker, node,
+        cel_checker_printf(checker, "error during formatting: %s, was given %.*s",
+            cel_format_refusal(clause), STR_FMT(type->name)),
         hint_for(checker, clause, type));
 }
 
 static Str describe_few(const FormatCall *call, uint32_t n_taken) {
-    return cel_checker_printf(call->checker,
-        "the format takes %u argument%s, the list has %u",
-        n_taken,
-        n_taken == 1 ? "" : "s",
-        call->n_args);
+    return cel_checker_printf(call->checker, "the format takes %u argument%s, the list has %u",
+        n_taken, n_taken == 1 ? "" : "s", call->n_args);
 }
 
 static void report_many(const FormatCall *call, uint32_t n_taken) {
-    cel_checker_report_all(call->checker,
-        call->args[n_taken],
+    cel_checker_report_all(call->checker, call->args[n_taken],
         cel_checker_printf(call->checker,
-            "too many arguments: the format takes %u, the list has %u",
-            n_taken,
-            call->n_args),
+            "too many arguments: the format takes %u, the list has %u", n_taken, call->n_args),
         n_taken == 0 ? STR("a clause like %s stands where an argument goes") : STR_NULL);
 }
 

@@ -34,10 +34,8 @@ static const CelType *element_of(CelChecker *checker, uint32_t range, unsigned n
         break;
     }
     if (number == 0)
-        cel_checker_report_all(checker,
-            range,
-            cel_checker_printf(checker,
-                "expression of type '%.*s' cannot be the range of a macro",
+        cel_checker_report_all(checker, range,
+            cel_checker_printf(checker, "expression of type '%.*s' cannot be the range of a macro",
                 STR_FMT(cel_checker_type_text(checker, type))),
             type->kind == CEL_T_OPTIONAL ? STR("it is optional: .orValue([]), or optMap(x, …)")
                                          : STR("it must be a list or a map"));

@@ -99,8 +99,7 @@ static void check_conditional(CelChecker *checker, uint32_t i) {
         return;
     }
     checker->infos[i].type = &cel_error_type;
-    cel_checker_report_at(checker,
-        i,
+    cel_checker_report_at(checker, i,
         cel_checker_printf(checker,
             "no matching overload: both sides of ?: must have one type, not %.*s and %.*s",
             STR_FMT(cel_checker_type_text(checker, branches[0])),
@@ -162,10 +161,7 @@ static void check_optional(CelChecker *checker, uint32_t i) {
         return;
     }
     info->type = &cel_error_type;
-    cel_suggest_type(checker,
-        i - 1,
-        cel_unify_optional(&checker->unify, type),
-        type,
+    cel_suggest_type(checker, i - 1, cel_unify_optional(&checker->unify, type), type,
         STR("without the ? it is a plain element; optional.of(…) makes one that can be absent"));
 }
 
@@ -176,13 +172,11 @@ static void check_struct(CelChecker *checker, uint32_t i) {
 
     checker->infos[i].type = &cel_error_type;
     if (!type)
-        cel_checker_report_at(checker,
-            i,
+        cel_checker_report_at(checker, i,
             cel_checker_printf(checker, "undeclared reference to '%.*s'", STR_FMT(name)),
             STR("a map is written {'key': value}"));
     else
-        cel_checker_report_at(checker,
-            i,
+        cel_checker_report_at(checker, i,
             cel_checker_printf(checker, "'%.*s' is not a message type", STR_FMT(name)),
             STR("records cannot be made in an expression; a map is written {'key': value}"));
 }
@@ -322,22 +316,13 @@ static void check_literals(CelChecker *checker) {
             continue;
         if (node->kind == CEL_NODE_LIST && !node->is_mixed) {
             cel_tree_children(tree, i, checker->children);
-            want_same(checker,
-                node->n_children,
-                0,
-                1,
+            want_same(checker, node->n_children, 0, 1,
                 STR("the elements of a list have one type; or write dyn(…) around each"));
         } else if (node->kind == CEL_NODE_MAP) {
             cel_tree_children(tree, i, checker->children);
-            want_same(checker,
-                node->n_children,
-                0,
-                2,
+            want_same(checker, node->n_children, 0, 2,
                 STR("the keys of a map have one type; or write dyn(…) around each"));
-            want_same(checker,
-                node->n_children,
-                1,
-                2,
+            want_same(checker, node->n_children, 1, 2,
                 STR("the values of a map have one type; or write dyn(…) around each"));
         }
     }
@@ -349,10 +334,8 @@ static void check_expected(CelChecker *checker) {
 
     if (!want || checker->options->no_check || cel_unify_fits(&checker->unify, found, want))
         return;
-    cel_checker_report_all(checker,
-        root,
-        cel_checker_printf(checker,
-            "the result must be %.*s, it is %.*s",
+    cel_checker_report_all(checker, root,
+        cel_checker_printf(checker, "the result must be %.*s, it is %.*s",
             STR_FMT(cel_checker_type_text(checker, want)),
             STR_FMT(cel_checker_type_text(checker, found))),
         found->kind == CEL_T_OPTIONAL ? STR(".orValue(…) says what it is when there is none")
@@ -365,8 +348,7 @@ static int check_bounds(CelChecker *checker, uint32_t node) {
         return -ENOMEM;
     if (!checker->unify.is_too_large)
         return 0;
-    cel_checker_report_all(checker,
-        node,
+    cel_checker_report_all(checker, node,
         STR("the types of this expression are too large to check"),
         STR("write dyn(…) around what is nested deeply"));
     return 1;

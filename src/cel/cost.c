@@ -326,8 +326,7 @@ static Str explain(const Estimate *estimate, uint32_t i, Arena *arena) {
         return arena_printf(arena,
             "it runs up to %" PRIu64 " times, at %" PRIu64
             " each: a smaller range, or a declared size of it, makes it cheaper",
-            estimate->parts[children[0]].size.max,
-            cost_of_turn(estimate, i, children).max);
+            estimate->parts[children[0]].size.max, cost_of_turn(estimate, i, children).max);
     }
     for (uint32_t k = node->n_children, child = i - 1; k-- > 0;
          child -= estimate->nodes[child].size)
@@ -353,14 +352,7 @@ void cel_cost_refuse(
         hint = explain(&estimate, culprit, diags->arena);
     }
     text = arena_printf(diags->arena,
-        "the expression could cost %" PRIu64 ", more than the limit of %" PRIu64,
-        cost.max,
-        limit);
-    cel_report(diags,
-        tree->file,
-        tree->source,
-        tree->nodes[culprit].from,
-        tree->nodes[culprit].to,
-        text.ptr ? text : STR("the expression could cost too much"),
-        hint);
+        "the expression could cost %" PRIu64 ", more than the limit of %" PRIu64, cost.max, limit);
+    cel_report(diags, tree->file, tree->source, tree->nodes[culprit].from, tree->nodes[culprit].to,
+        text.ptr ? text : STR("the expression could cost too much"), hint);
 }

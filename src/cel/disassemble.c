@@ -48,11 +48,7 @@ static Str slot_name(const CelCode *code, uint32_t slot) {
 static void print_callee(const CelCode *code, const CelInstruction *at, Buf *out) {
     const CelCallee *callee = &code->callees[at->b];
 
-    buf_printf(out,
-        "%s, %u argument%s%s",
-        callee->name,
-        at->a,
-        at->a == 1 ? "" : "s",
+    buf_printf(out, "%s, %u argument%s%s", callee->name, at->a, at->a == 1 ? "" : "s",
         callee->prepared ? ", prepared" : "");
     if (at->op == OP_DISPATCH)
         buf_printf(out, ", %u overloads", callee->n_candidates);
@@ -116,11 +112,8 @@ static void print_operand(const CelCode *code, const CelInstruction *at, Buf *ou
         buf_printf(out, "part %u", at->b);
         break;
     case CEL_IMM_RANGE:
-        buf_printf(out,
-            "level %u%s, fuel %u a turn",
-            code->loops[at->b].level,
-            code->loops[at->b].is_pairs ? ", pairs" : "",
-            code->loops[at->b].cost);
+        buf_printf(out, "level %u%s, fuel %u a turn", code->loops[at->b].level,
+            code->loops[at->b].is_pairs ? ", pairs" : "", code->loops[at->b].cost);
         break;
     default:
         break;
@@ -148,12 +141,8 @@ static void print_handlers(const CelCode *code, Buf *out) {
     for (uint32_t i = 0; i < code->n_handlers; i++) {
         const CelHandler *handler = &code->handlers[i];
 
-        buf_printf(out,
-            "%5u to %-5u -> %-5u on top of %u\n",
-            handler->from,
-            handler->target - 1,
-            handler->target,
-            handler->height);
+        buf_printf(out, "%5u to %-5u -> %-5u on top of %u\n", handler->from, handler->target - 1,
+            handler->target, handler->height);
     }
 }
 

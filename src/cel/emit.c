@@ -177,9 +177,7 @@ static bool emit_variable_field(Emit *e, const CelGraphNode *node) {
         node->immediate >= 1u << 24 || cut_slot(e, node->args[0]) != CEL_NO_SLOT)
         return false;
     cel_as_name(&e->as, arg);
-    (void)emit(e,
-        node->op == OP_FIELD ? OP_VARIABLE_FIELD : OP_TEST_VARIABLE_FIELD,
-        arg->immediate,
+    (void)emit(e, node->op == OP_FIELD ? OP_VARIABLE_FIELD : OP_TEST_VARIABLE_FIELD, arg->immediate,
         node->immediate << 8 | kind_of(node));
     cel_as_grow(&e->as, 1);
     return true;
@@ -360,8 +358,7 @@ static uint32_t emit_all(Emit *e) {
         uint32_t node = e->shares.nodes[i], entry = emit_part(e, node, OP_KEEP);
 
         e->part_heights[i] = e->as.height_max;
-        (void)CEL_APPEND(&e->as,
-            shared,
+        (void)CEL_APPEND(&e->as, shared,
             (CelShared){
                 .entry = entry,
                 .n_instructions = cel_as_here(&e->as) - entry,

@@ -174,8 +174,7 @@ int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue va
 
 int cel_env_add_meaning(
     CelEnv *env, Str name, const CelType *type, CelExpand *expand, const void *context) {
-    return declare(env,
-        name,
+    return declare(env, name,
         (CelVariable){.type = type, .slot = UINT32_MAX, .expand = expand, .context = context});
 }
 

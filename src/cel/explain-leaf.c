@@ -55,10 +55,8 @@ static bool print_index(const Leaves *l, uint32_t i, uint32_t around, Buf *out) 
     entry = cel_explain_entry(&l->parts, around, key);
     if (cel_explain_node(&l->parts, key)->kind == CEL_NODE_LITERAL || entry == CEL_NOT_SEEN)
         return false;
-    print_source(l,
-        node->from,
-        cel_explain_node(&l->parts, key - cel_explain_node(&l->parts, key)->size)->to,
-        out);
+    print_source(l, node->from,
+        cel_explain_node(&l->parts, key - cel_explain_node(&l->parts, key)->size)->to, out);
     buf_append_char(out, '[');
     cel_value_print(value_at(l, entry), NULL, CEL_LEAF_COLUMNS, out);
     buf_append_char(out, ']');
@@ -109,8 +107,7 @@ static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
     text = text_of(l, range, loop->entry);
     if (!text.ptr)
         return;
-    add(l,
-        arena_printf(l->parts.arena, "%.*s.size()", STR_FMT(text)),
+    add(l, arena_printf(l->parts.arena, "%.*s.size()", STR_FMT(text)),
         cel_int(v.kind == CEL_LIST ? v.list->n : v.map->n));
 }
 

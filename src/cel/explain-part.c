@@ -139,12 +139,11 @@ static void add_child(CelExplainParts *x, const CelExplainPart *parent, uint32_t
 /* A part with the variables of the macro @parent before it. */
 static void add_named(CelExplainParts *x, const CelExplainPart *parent, uint32_t i) {
     if (!cel_explain_is_literal(x, i))
-        add_part(x,
-            (CelExplainPart){
-                .node = i,
-                .entry = cel_explain_entry(x, parent->entry, i),
-                .macro = parent->node + 1,
-            });
+        add_part(x, (CelExplainPart){
+                        .node = i,
+                        .entry = cel_explain_entry(x, parent->entry, i),
+                        .macro = parent->node + 1,
+                    });
 }
 
 /* Two lines a turn when there is a predicate. */
@@ -168,12 +167,11 @@ static void add_turns(CelExplainParts *x, const CelExplainPart *loop, const uint
                 x, (CelExplainPart){.node = part, .entry = entries[i], .macro = loop->node + 1});
     }
     if (cel_explain_seen(x, loop->entry)->skipped > 0)
-        add_part(x,
-            (CelExplainPart){
-                .node = loop->node,
-                .entry = CEL_NOT_SEEN,
-                .skipped = cel_explain_seen(x, loop->entry)->skipped,
-            });
+        add_part(x, (CelExplainPart){
+                        .node = loop->node,
+                        .entry = CEL_NOT_SEEN,
+                        .skipped = cel_explain_seen(x, loop->entry)->skipped,
+                    });
 }
 
 static void add_macro(CelExplainParts *x, const CelExplainPart *item, const uint32_t *children) {

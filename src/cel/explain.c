@@ -268,12 +268,11 @@ void cel_explained_print(const CelExplained *explained, size_t value_max, bool c
         .value_max = value_max,
     };
 
-    make_lines(&x,
-        (CelExplainPart){
-            .node = explainer->checked->tree->n_nodes - 1,
-            .entry = (uint32_t)explained->log.seen.n - 1,
-            .is_last = true,
-        });
+    make_lines(&x, (CelExplainPart){
+                       .node = explainer->checked->tree->n_nodes - 1,
+                       .entry = (uint32_t)explained->log.seen.n - 1,
+                       .is_last = true,
+                   });
     print_lines(&x, colour, out);
 }
 

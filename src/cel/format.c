@@ -27,18 +27,12 @@ static const struct {
     {'d', NUMBERS, "int, uint and double", "decimal clause can only be used on integers"},
     {'f', NUMBERS, "int, uint and double", "fixed-point clause can only be used on doubles"},
     {'e', NUMBERS, "int, uint and double", "scientific clause can only be used on doubles"},
-    {'b',
-        BIT(BOOL) | BIT(INT) | BIT(UINT),
-        "int, uint and bool",
+    {'b', BIT(BOOL) | BIT(INT) | BIT(UINT), "int, uint and bool",
         "only integers and bools can be formatted as binary"},
     {'o', BIT(INT) | BIT(UINT), "int and uint", "octal clause can only be used on integers"},
-    {'x',
-        BIT(INT) | BIT(UINT) | TEXTS,
-        "int, uint, string and bytes",
+    {'x', BIT(INT) | BIT(UINT) | TEXTS, "int, uint, string and bytes",
         "only integers, byte buffers, and strings can be formatted as hex"},
-    {'X',
-        BIT(INT) | BIT(UINT) | TEXTS,
-        "int, uint, string and bytes",
+    {'X', BIT(INT) | BIT(UINT) | TEXTS, "int, uint, string and bytes",
         "only integers, byte buffers, and strings can be formatted as hex"},
 };
 
@@ -86,8 +80,7 @@ static Str read_precision(Str rest, CelFormatPiece *piece) {
     }
     if (n == rest.len)
         set_problem(piece,
-            "error while parsing precision: could not find end of precision specifier",
-            STR_NULL);
+            "error while parsing precision: could not find end of precision specifier", STR_NULL);
     else if (n == 0)
         set_problem(piece, "error while parsing precision: no digits after the point", STR_NULL);
     else if (piece->precision > CEL_PRECISION_MAX)

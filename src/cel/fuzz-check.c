@@ -86,12 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.no_check = data[0] & 1;
     options.mixed_literals = data[0] & 2;
     options.expect = data[0] & 4 ? &cel_bool_type : NULL;
-    if (cel_parse(STR("fuzz"),
-            str_of((const char *)data + 1, size - 1),
-            &parse_options,
-            arena,
-            &diags,
-            &tree) != 0)
+    if (cel_parse(STR("fuzz"), str_of((const char *)data + 1, size - 1), &parse_options, arena,
+            &diags, &tree) != 0)
         return 0;
     r = cel_check(environment(), tree, &options, arena, &diags, &checked);
     require(r == 0 || r == CEL_CHECK_REFUSED);

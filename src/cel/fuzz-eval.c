@@ -102,15 +102,8 @@ static int64_t next_number(Reader *in) {
 }
 
 static CelValue next_text(Reader *in) {
-    static const Str texts[] = {STR(""),
-        STR("a"),
-        STR("abc"),
-        STR("ä€😀"),
-        STR("1Gi"),
-        STR("10.0.0.1"),
-        STR("2020-01-01T00:00:00Z"),
-        STR("1.2.3"),
-        STR("https://a/b?c=d")};
+    static const Str texts[] = {STR(""), STR("a"), STR("abc"), STR("ä€😀"), STR("1Gi"),
+        STR("10.0.0.1"), STR("2020-01-01T00:00:00Z"), STR("1.2.3"), STR("https://a/b?c=d")};
 
     return cel_string(texts[next_byte(in) % ELEMENTS_OF(texts)]);
 }
@@ -254,12 +247,8 @@ static void check_same(const Case *c, Mode mode, Str want) {
 
     answer(c, mode, &got);
     if (got.len > 0 && !str_eq(buf_str(&got), want)) {
-        (void)fprintf(stderr,
-            "%.*s\n  typed: %.*s\n  mode %d: %.*s\n",
-            STR_FMT(c->source),
-            STR_FMT(want),
-            mode,
-            STR_FMT(buf_str(&got)));
+        (void)fprintf(stderr, "%.*s\n  typed: %.*s\n  mode %d: %.*s\n", STR_FMT(c->source),
+            STR_FMT(want), mode, STR_FMT(buf_str(&got)));
         abort();
     }
     buf_done(&got);

@@ -10,15 +10,8 @@
 #define OFFSET_MAX (26 * 3600)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const int64_t times[] = {INT64_MIN,
-        INT64_C(-62135596800),
-        INT64_C(-2208988800),
-        -1,
-        0,
-        INT64_C(1709164800),
-        INT64_C(1735689599),
-        INT64_C(4133980800),
-        INT64_C(253402300799),
+    static const int64_t times[] = {INT64_MIN, INT64_C(-62135596800), INT64_C(-2208988800), -1, 0,
+        INT64_C(1709164800), INT64_C(1735689599), INT64_C(4133980800), INT64_C(253402300799),
         INT64_MAX};
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     const CelZone *zone = arena ? cel_zone_parse(str_of((const char *)data, size), arena) : NULL;

@@ -244,9 +244,7 @@ static void print_immediate(const CelGraphNode *node, Buf *out) {
             print_call(node, out);
         break;
     case CEL_IMM_LOOP:
-        buf_printf(out,
-            "level %u%s",
-            node->immediate & CEL_LOOP_LEVEL,
+        buf_printf(out, "level %u%s", node->immediate & CEL_LOOP_LEVEL,
             node->immediate & CEL_LOOP_PAIRS ? ", pairs" : "");
         break;
     default:

@@ -255,13 +255,8 @@ CelIpText cel_ip_text(const CelIp *ip) {
 
     if (ip->family == 6)
         return ipv6_text(ip);
-    (void)snprintf(text.text,
-        sizeof(text.text),
-        "%u.%u.%u.%u",
-        ip->bytes[0],
-        ip->bytes[1],
-        ip->bytes[2],
-        ip->bytes[3]);
+    (void)snprintf(text.text, sizeof(text.text), "%u.%u.%u.%u", ip->bytes[0], ip->bytes[1],
+        ip->bytes[2], ip->bytes[3]);
     return text;
 }
 

@@ -81,18 +81,14 @@ static void skip_blank(CelLexer *lexer) {
 
         lexer->at = at;
         if (byte_at(lexer, at) == '#') {
-            cel_syntax_error(lexer->errors,
-                at,
-                at + 1,
+            cel_syntax_error(lexer->errors, at, at + 1,
                 "a comment starts with // and goes to the end of its line",
                 "'#' does not start a comment");
             lexer->at = line_end(lexer, at);
         } else if (byte_at(lexer, at) == '/' && next == '/') {
             lexer->at = line_end(lexer, at);
         } else if (byte_at(lexer, at) == '/' && next == '*') {
-            cel_syntax_error(lexer->errors,
-                at,
-                at + 2,
+            cel_syntax_error(lexer->errors, at, at + 2,
                 "a comment starts with // and goes to the end of its line",
                 "'/*' does not start a comment");
             lexer->at = foreign_comment_end(lexer, at);
@@ -129,16 +125,8 @@ static bool is_hex_start(const CelLexer *lexer, uint32_t at) {
 /* 100Mi, 90s: what has a unit is text. */
 static const char *unit_hint(Str unit) {
     static const Str times[] = {STR("s"), STR("h"), STR("ms"), STR("us"), STR("ns"), STR("d")};
-    static const Str amounts[] = {STR("m"),
-        STR("k"),
-        STR("K"),
-        STR("M"),
-        STR("G"),
-        STR("T"),
-        STR("Ki"),
-        STR("Mi"),
-        STR("Gi"),
-        STR("Ti")};
+    static const Str amounts[] = {STR("m"), STR("k"), STR("K"), STR("M"), STR("G"), STR("T"),
+        STR("Ki"), STR("Mi"), STR("Gi"), STR("Ti")};
 
     for (size_t i = 0; i < ELEMENTS_OF(times); i++)
         if (str_eq(unit, times[i]))
@@ -169,12 +157,7 @@ static CelToken lex_number_tail(CelLexer *lexer, CelTokenKind kind, uint32_t end
         hint = "digits are written without '_' between them";
     else
         hint = unit_hint(str_of(lexer->source.ptr + end, to - end));
-    cel_syntax_error(lexer->errors,
-        from,
-        to,
-        hint,
-        "'%.*s' is not a number",
-        (int)(to - from),
+    cel_syntax_error(lexer->errors, from, to, hint, "'%.*s' is not a number", (int)(to - from),
         lexer->source.ptr + from);
     return token_to(lexer, CEL_TOKEN_BROKEN, to);
 }
@@ -253,13 +236,10 @@ static CelToken lex_text(CelLexer *lexer) {
 
     if (end != UINT32_MAX)
         return token_to(lexer, quote.is_bytes ? CEL_TOKEN_BYTES : CEL_TOKEN_STRING, end);
-    cel_syntax_error(lexer->errors,
-        lexer->at,
-        lexer->at + quote.prefix,
+    cel_syntax_error(lexer->errors, lexer->at, lexer->at + quote.prefix,
         stop < lexer->source.len ? "text that goes over several lines is written in three quotes"
                                  : NULL,
-        "the text that starts here has no closing %.*s",
-        quote.is_triple ? 3 : 1,
+        "the text that starts here has no closing %.*s", quote.is_triple ? 3 : 1,
         mark == '"' ? "\"\"\"" : "'''");
     return token_to(lexer, CEL_TOKEN_BROKEN, stop);
 }
@@ -273,9 +253,7 @@ static CelToken lex_quoted(CelLexer *lexer) {
         cel_syntax_error(
             lexer->errors, from, end + 1, NULL, "there is no name between the back quotes");
     else if (end < lexer->source.len && str_find(str_skip(lexer->source, end), '`') != SIZE_MAX)
-        cel_syntax_error(lexer->errors,
-            end,
-            end + 1,
+        cel_syntax_error(lexer->errors, end, end + 1,
             "letters, digits, spaces and _ . - / are; index with [\"…\"] for anything else",
             "this is not allowed in a name between back quotes");
     else
@@ -287,22 +265,8 @@ static CelToken lex_quoted(CelLexer *lexer) {
 }
 
 bool cel_word_is_reserved(Str word) {
-    static const char *const reserved[] = {"as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "namespace",
-        "package",
-        "return",
-        "var",
-        "void",
+    static const char *const reserved[] = {"as", "break", "const", "continue", "else", "for",
+        "function", "if", "import", "let", "loop", "namespace", "package", "return", "var", "void",
         "while"};
 
     if (word.len < 2 || word.len > 9)
@@ -328,10 +292,7 @@ static CelToken lex_word(CelLexer *lexer) {
         kind = CEL_TOKEN_NULL;
     else if (word.len == 2 && (byte_at(lexer, end) == '"' || byte_at(lexer, end) == '\'') &&
              str_eq_nocase(word, STR("rb"))) {
-        cel_syntax_error(lexer->errors,
-            lexer->at,
-            end,
-            "write br\"…\"",
+        cel_syntax_error(lexer->errors, lexer->at, end, "write br\"…\"",
             "the r of raw bytes stands behind the b");
         lexer->at++;
         return lex_text(lexer); /* as bytes; nobody will use its value */
@@ -350,8 +311,7 @@ static const struct {
     {"!=", CEL_TOKEN_NOT_EQUAL, NULL},
     {"==", CEL_TOKEN_EQUAL, NULL},
     {"=~", CEL_TOKEN_EQUAL, "a pattern is matched by text.matches(\"…\")"},
-    {"=>",
-        CEL_TOKEN_GREATER_EQUAL,
+    {"=>", CEL_TOKEN_GREATER_EQUAL,
         "write '>='; the variable of a macro is followed by a comma: list.all(x, …)"},
     {"=<", CEL_TOKEN_LESS_EQUAL, "write '<='"},
     {"=", CEL_TOKEN_EQUAL, "to compare two values write '=='"},
@@ -381,8 +341,7 @@ static const struct {
     {"?", CEL_TOKEN_QUESTION, NULL},
     {"+=", CEL_TOKEN_EQUAL, "nothing is ever changed; the sum is a + b"},
     {"+", CEL_TOKEN_PLUS, NULL},
-    {"->",
-        CEL_TOKEN_MINUS,
+    {"->", CEL_TOKEN_MINUS,
         "a field is a.b; the variable of a macro is followed by a comma: list.all(x, …)"},
     {"-=", CEL_TOKEN_EQUAL, "nothing is ever changed; the difference is a - b"},
     {"-", CEL_TOKEN_MINUS, NULL},
@@ -406,12 +365,8 @@ static bool lex_operator(CelLexer *lexer, CelToken *ret) {
             continue;
         *ret = token_to(lexer, (CelTokenKind)operators[i].kind, lexer->at + (uint32_t)text.len);
         if (operators[i].hint)
-            cel_syntax_error(lexer->errors,
-                ret->from,
-                ret->to,
-                operators[i].hint,
-                "there is no operator '%s'",
-                operators[i].text);
+            cel_syntax_error(lexer->errors, ret->from, ret->to, operators[i].hint,
+                "there is no operator '%s'", operators[i].text);
         return true;
     }
     return false;
@@ -433,9 +388,7 @@ static bool lex_curly(CelLexer *lexer, CelToken *ret) {
     while (end + 3 <= rest.len && memcmp(rest.ptr + end, closing, 3) != 0)
         end++;
     end = end + 3 <= rest.len ? end + 3 : rest.len;
-    cel_syntax_error(lexer->errors,
-        lexer->at,
-        lexer->at + 3,
+    cel_syntax_error(lexer->errors, lexer->at, lexer->at + 3,
         "text is written in straight quotes, \"…\" or '…'",
         "these are not the quotes of an expression");
     *ret = token_to(lexer, CEL_TOKEN_BROKEN, lexer->at + (uint32_t)end);
@@ -458,12 +411,8 @@ static void skip_foreign(CelLexer *lexer) {
     else if (c < 0x80)
         cel_syntax_error(lexer->errors, from, lexer->at, hint, "'%c' means nothing here", (char)c);
     else
-        cel_syntax_error(lexer->errors,
-            from,
-            lexer->at,
-            hint,
-            "U+%04X means nothing outside of quotes",
-            (unsigned)c);
+        cel_syntax_error(lexer->errors, from, lexer->at, hint,
+            "U+%04X means nothing outside of quotes", (unsigned)c);
 }
 
 CelToken cel_lex_next(CelLexer *lexer) {

@@ -65,11 +65,8 @@ CEL_FUNCTION(string_from_double) {
 }
 
 static CelValue fail_text(CelRun *run, Str text, const char *type, const char *why) {
-    return cel_fail(run,
-        "type conversion error from 'string' to '%s': '%.*s' is %s",
-        type,
-        STR_FMT(cel_excerpt(text)),
-        why);
+    return cel_fail(run, "type conversion error from 'string' to '%s': '%.*s' is %s", type,
+        STR_FMT(cel_excerpt(text)), why);
 }
 
 /* conversions/bool/…: these, in these spellings, and no others. */

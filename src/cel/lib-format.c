@@ -117,9 +117,7 @@ static void append_hex(Str bytes, bool is_upper, Buf *out) {
 static CelValue refuse(CelRun *run, char clause, CelValue v) {
     Str name = v.kind == CEL_RECORD ? v.record->type->name : cel_type_of(v)->name;
 
-    return cel_fail(run,
-        "error during formatting: %s, was given %.*s",
-        cel_format_refusal(clause),
+    return cel_fail(run, "error during formatting: %s, was given %.*s", cel_format_refusal(clause),
         STR_FMT(name));
 }
 
@@ -314,9 +312,7 @@ static CelValue append_clause(CelRun *run, const CelFormatPiece *piece, CelValue
 static CelValue fail_piece(CelRun *run, const CelFormatPiece *piece) {
     if (piece->culprit.len == 0)
         return cel_fail(run, "could not parse formatting clause: %s", piece->problem);
-    return cel_fail(run,
-        "could not parse formatting clause: %s \"%.*s\"",
-        piece->problem,
+    return cel_fail(run, "could not parse formatting clause: %s \"%.*s\"", piece->problem,
         STR_FMT(piece->culprit));
 }
 
@@ -366,11 +362,8 @@ static const void *check_format(CelValue argument, Arena *arena, Str *ret_error)
     while (cel_format_next(&rest, &piece)) {
         if (!piece.problem)
             continue;
-        *ret_error = arena_printf(arena,
-            "could not parse formatting clause: %s%s%.*s%s",
-            piece.problem,
-            piece.culprit.len > 0 ? " \"" : "",
-            STR_FMT(piece.culprit),
+        *ret_error = arena_printf(arena, "could not parse formatting clause: %s%s%.*s%s",
+            piece.problem, piece.culprit.len > 0 ? " \"" : "", STR_FMT(piece.culprit),
             piece.culprit.len > 0 ? "\"" : "");
         return NULL;
     }
@@ -378,14 +371,8 @@ static const void *check_format(CelValue argument, Arena *arena, Str *ret_error)
 }
 
 static const CelOverloadSpec overloads[] = {
-    {"format",
-        "string.(list(dyn)) -> string",
-        format,
-        .cost = CEL_COST_BYTES,
-        .prepare = check_format,
-        .prepare_arg = 0,
-        .is_literal = true,
-        .reads_text = true},
+    {"format", "string.(list(dyn)) -> string", format, .cost = CEL_COST_BYTES,
+        .prepare = check_format, .prepare_arg = 0, .is_literal = true, .reads_text = true},
 };
 
 CEL_LIBRARY(cel_format_library, "format", overloads);

@@ -149,10 +149,9 @@ static void check_qualified_name(Str text, Messages *messages) {
     Str name = slash == SIZE_MAX ? text : str_skip(text, slash + 1);
 
     if (str_find(name, '/') != SIZE_MAX) {
-        complain(messages,
-            STR("a valid label key " NOT_NAME
-                " with an optional DNS subdomain prefix and '/' (e.g. "
-                "'example.com/MyName')"));
+        complain(messages, STR("a valid label key " NOT_NAME
+                               " with an optional DNS subdomain prefix and '/' (e.g. "
+                               "'example.com/MyName')"));
         return;
     }
     if (slash == 0)
@@ -368,11 +367,8 @@ const CelOpaque cel_format_opaque = {.equal = format_equal, .print = format_prin
 
 static const CelOverloadSpec overloads[] = {
     {"format.named", "(string) -> optional_type(kubernetes.NamedFormat)", format_named},
-    {"validate",
-        "kubernetes.NamedFormat.(string) -> optional_type(list(string))",
-        validate,
-        .cost = CEL_COST_BOTH,
-        .reads_text = true},
+    {"validate", "kubernetes.NamedFormat.(string) -> optional_type(list(string))", validate,
+        .cost = CEL_COST_BOTH, .reads_text = true},
 #define X(name, check) {"format." #name, "() -> kubernetes.NamedFormat", format_##name},
     FORMATS(X)
 #undef X

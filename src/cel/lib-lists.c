@@ -18,21 +18,15 @@ CEL_FUNCTION(slice) {
 
     if (start < 0 || end < 0)
         return cel_fail(run,
-            "cannot slice(%" PRId64 ", %" PRId64 "), negative indexes not supported",
-            start,
-            end);
+            "cannot slice(%" PRId64 ", %" PRId64 "), negative indexes not supported", start, end);
     if (start > end)
         return cel_fail(run,
             "cannot slice(%" PRId64 ", %" PRId64
             "), start index must be less than or equal to end index",
-            start,
-            end);
+            start, end);
     if (end > args[0].list->n)
-        return cel_fail(run,
-            "cannot slice(%" PRId64 ", %" PRId64 "), list is length %" PRIu32,
-            start,
-            end,
-            args[0].list->n);
+        return cel_fail(run, "cannot slice(%" PRId64 ", %" PRId64 "), list is length %" PRIu32,
+            start, end, args[0].list->n);
     items = cel_items(run, args[0].list, &error);
     return items ? cel_list_end(run, items + start, (size_t)(end - start)) : error;
 }
@@ -137,9 +131,7 @@ CEL_FUNCTION(sort_by_keys) {
     if (!keys)
         return error;
     if (args[0].list->n != args[1].list->n)
-        return cel_fail(run,
-            "sortBy: %" PRIu32 " elements, but %" PRIu32 " keys",
-            args[0].list->n,
+        return cel_fail(run, "sortBy: %" PRIu32 " elements, but %" PRIu32 " keys", args[0].list->n,
             args[1].list->n);
     return sort_by(run, items, keys, args[0].list->n);
 }
@@ -358,12 +350,8 @@ CEL_FUNCTION(includes) {
 
 #define SORT(T, TEXT) ORDERED("sort", "list(" T ").() -> list(" T ")", sort, SQUARE, FIRST, TEXT)
 #define SORT_BY(T, TEXT)                                                                           \
-    ORDERED("@sortByAssociatedKeys",                                                               \
-        "list(T).(list(" T ")) -> list(T)",                                                        \
-        sort_by_keys,                                                                              \
-        SQUARE,                                                                                    \
-        FIRST,                                                                                     \
-        TEXT)
+    ORDERED("@sortByAssociatedKeys", "list(T).(list(" T ")) -> list(T)", sort_by_keys, SQUARE,     \
+        FIRST, TEXT)
 #define IS_SORTED(T, TEXT)                                                                         \
     ORDERED("isSorted", "list(" T ").() -> bool", is_sorted, ELEMENTS, TYPE, TEXT)
 #define MIN(T, TEXT) ORDERED("min", "list(" T ").() -> " T, min, ELEMENTS, TYPE, TEXT)

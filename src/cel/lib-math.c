@@ -31,8 +31,7 @@ static CelValue choose_of_list(CelRun *run, CelValue list, CelOrder wanted) {
     if (!items)
         return best;
     if (list.list->n == 0)
-        return cel_fail(run,
-            "%s argument must not be empty",
+        return cel_fail(run, "%s argument must not be empty",
             wanted == CEL_LESS ? "math.least(list)" : "math.greatest(list)");
     best = cel_is_number(items[0]) ? items[0] : cel_no_overload(run);
     for (uint32_t i = 1; i < list.list->n && best.kind != CEL_ERROR; i++)

@@ -31,9 +31,7 @@ static void pattern_done(Pattern *pattern) {
 }
 
 static Str describe(RegexError error, Arena *arena) {
-    return arena_printf(arena,
-        "error parsing regexp: %.*s: `%.*s`",
-        STR_FMT(error.text),
+    return arena_printf(arena, "error parsing regexp: %.*s: `%.*s`", STR_FMT(error.text),
         STR_FMT(str_take(error.part, PATTERN_SHOWN_MAX)));
 }
 
@@ -181,8 +179,7 @@ static CelValue too_many_groups(CelRun *run, CelValue pattern) {
     _cleanup_(buf_done) Buf shown = BUF_INIT(16 * PATTERN_SHOWN_MAX);
 
     cel_value_print(pattern, run, PATTERN_SHOWN_MAX, &shown);
-    return cel_fail(run,
-        "regular expression has more than one capturing group: %.*s",
+    return cel_fail(run, "regular expression has more than one capturing group: %.*s",
         STR_FMT(buf_str(&shown)));
 }
 
@@ -247,8 +244,7 @@ static CelValue append_escaped(Replacement *r, char c, const RegexSpan *spans) {
             STR_FMT(r->written));
     if (group > r->n_groups)
         return cel_fail(r->run,
-            "replacement string references group %zu but regex has only %zu group(s)",
-            group,
+            "replacement string references group %zu but regex has only %zu group(s)", group,
             r->n_groups);
     if (spans[group].from != SIZE_MAX && !append(r, cel_str(part_of(r->text, spans[group]))))
         return cel_exhausted(r->run);
@@ -271,8 +267,7 @@ static CelValue append_replacement(Replacement *r, const RegexSpan *spans) {
         if (at == r->written.len)
             break;
         if (at + 1 == r->written.len)
-            return cel_fail(r->run,
-                "invalid replacement string: '%.*s' \\ not allowed at end",
+            return cel_fail(r->run, "invalid replacement string: '%.*s' \\ not allowed at end",
                 STR_FMT(r->written));
         v = append_escaped(r, r->written.ptr[at + 1], spans);
         if (v.kind == CEL_ERROR)

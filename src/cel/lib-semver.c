@@ -62,9 +62,9 @@ static bool check_identifiers(Str text, bool check_numbers, const char **ret_why
         return refuse(ret_why, "nothing follows the hyphen or the plus");
     while (str_split(&text, '.', &identifier)) {
         if (!is_identifier(identifier))
-            return refuse(ret_why,
-                identifier.len == 0 ? "an identifier is empty"
-                                    : "an identifier has only letters, digits and hyphens");
+            return refuse(ret_why, identifier.len == 0
+                                       ? "an identifier is empty"
+                                       : "an identifier has only letters, digits and hyphens");
         if (check_numbers && is_number(identifier) && !number_parse(identifier, &ignored, ret_why))
             return false;
     }
@@ -178,10 +178,7 @@ int cel_semver_cmp(const CelSemver *a, const CelSemver *b) {
 }
 
 void cel_semver_print(const CelSemver *version, Buf *out) {
-    buf_printf(out,
-        "%" PRIu64 ".%" PRIu64 ".%" PRIu64,
-        version->numbers[0],
-        version->numbers[1],
+    buf_printf(out, "%" PRIu64 ".%" PRIu64 ".%" PRIu64, version->numbers[0], version->numbers[1],
         version->numbers[2]);
     if (version->pre.len > 0)
         buf_printf(out, "-%.*s", STR_FMT(version->pre));
@@ -296,16 +293,10 @@ const CelOpaque cel_semver_opaque = {
 
 static const CelOverloadSpec overloads[] = {
     {"semver", "(string) -> " V, semver_from_string, .cost = CEL_COST_BYTES, .reads_text = true},
-    {"semver",
-        "(string, bool) -> " V,
-        semver_normalised,
-        .cost = CEL_COST_BYTES,
+    {"semver", "(string, bool) -> " V, semver_normalised, .cost = CEL_COST_BYTES,
         .reads_text = true},
     {"isSemver", "(string) -> bool", is_semver, .cost = CEL_COST_BYTES, .reads_text = true},
-    {"isSemver",
-        "(string, bool) -> bool",
-        is_semver_normalised,
-        .cost = CEL_COST_BYTES,
+    {"isSemver", "(string, bool) -> bool", is_semver_normalised, .cost = CEL_COST_BYTES,
         .reads_text = true},
     {"major", V ".() -> int", semver_major},
     {"minor", V ".() -> int", semver_minor},

@@ -241,15 +241,8 @@ CEL_FUNCTION(reverse) {
 
 /* The letter that stands for @c after a backslash, or 0. */
 static char escape_of(char c) {
-    static const char escapes[][2] = {{'\a', 'a'},
-        {'\b', 'b'},
-        {'\f', 'f'},
-        {'\n', 'n'},
-        {'\r', 'r'},
-        {'\t', 't'},
-        {'\v', 'v'},
-        {'\\', '\\'},
-        {'"', '"'}};
+    static const char escapes[][2] = {{'\a', 'a'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'},
+        {'\r', 'r'}, {'\t', 't'}, {'\v', 'v'}, {'\\', '\\'}, {'"', '"'}};
 
     for (size_t i = 0; i < ELEMENTS_OF(escapes); i++) {
         if (escapes[i][0] == c)

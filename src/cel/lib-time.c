@@ -179,8 +179,7 @@ static CelValue unknown_zone(CelRun *run, Str name) {
         return cel_exhausted(run);
     if (!text.ptr)
         return cel_no_memory(run);
-    return cel_fail_hint(run,
-        text,
+    return cel_fail_hint(run, text,
         STR("names are those of the IANA database, like Europe/Berlin, and need the system's "
             "zone files (package tzdata); UTC and offsets like +02:00 always work"));
 }
@@ -242,8 +241,7 @@ static const CelOverloadSpec overloads[] = {{"timestamp", "(timestamp) -> timest
     {"timestamp", "(string) -> timestamp", timestamp_from_string, .is_literal = true},
     {"duration", "(duration) -> duration", same},
     {"duration", "(string) -> duration", duration_from_string, .is_literal = true},
-    {"int", "(timestamp) -> int", int_from_time},
-    {"int", "(duration) -> int", int_from_time},
+    {"int", "(timestamp) -> int", int_from_time}, {"int", "(duration) -> int", int_from_time},
     {"string", "(timestamp) -> string", string_from_timestamp},
     {"string", "(duration) -> string", string_from_duration},
     {"_+_", "(duration, duration) -> duration", add_durations},

@@ -188,10 +188,7 @@ static void url_print(const void *opaque, Buf *out) {
 const CelOpaque cel_url_opaque = {.equal = url_equal, .size = url_size, .print = url_print};
 
 static const CelOverloadSpec overloads[] = {
-    {"url",
-        "(string) -> kubernetes.URL",
-        url_from_string,
-        CEL_SIZED(BYTES, FIRST),
+    {"url", "(string) -> kubernetes.URL", url_from_string, CEL_SIZED(BYTES, FIRST),
         .reads_text = true},
     {"isURL", "(string) -> bool", is_url, .cost = CEL_COST_BYTES, .reads_text = true},
     {"getScheme", "kubernetes.URL.() -> string", get_scheme},

@@ -39,10 +39,7 @@ static CelValue read_uint(const CelLexer *lexer, CelToken token) {
 
     if (read_whole(str_take(text, text.len - 1), &value))
         return cel_uint(value);
-    cel_syntax_error(lexer->errors,
-        token.from,
-        token.to,
-        "a uint is at most 18446744073709551615u",
+    cel_syntax_error(lexer->errors, token.from, token.to, "a uint is at most 18446744073709551615u",
         "this number is too large");
     return cel_absent();
 }
@@ -53,9 +50,7 @@ static CelValue read_int(const CelLexer *lexer, CelToken token, bool is_negative
 
     if (fits && value <= max)
         return cel_int(is_negative ? (int64_t)(0 - value) : (int64_t)value);
-    cel_syntax_error(lexer->errors,
-        token.from,
-        token.to,
+    cel_syntax_error(lexer->errors, token.from, token.to,
         fits && !is_negative ? "an int is at most 9223372036854775807; with a u behind it this is "
                                "a uint"
         : is_negative        ? "an int is at least -9223372036854775808"
@@ -74,11 +69,8 @@ static int read_double(
         return -ENOMEM;
     value = strtod(text.ptr, NULL);
     if (isinf(value)) {
-        cel_syntax_error(lexer->errors,
-            token.from,
-            token.to,
-            "a double is at most 1.7976931348623157e308",
-            "this number is too large");
+        cel_syntax_error(lexer->errors, token.from, token.to,
+            "a double is at most 1.7976931348623157e308", "this number is too large");
         *ret = cel_absent();
     } else {
         *ret = cel_double(is_negative ? -value : value);
@@ -133,8 +125,7 @@ static void read_numeric(Unescape *u, char letter, unsigned skip, unsigned n, un
     if (is_unicode && u->is_bytes) {
         refuse(u, to, "write the bytes with \\x", "bytes have no \\u, only text has");
     } else if (!read_digits(u, u->at + skip, n, base, &value)) {
-        refuse(u,
-            u->at + 2 < u->end ? u->at + 2 : u->end,
+        refuse(u, u->at + 2 < u->end ? u->at + 2 : u->end,
             "\\x41, \\u0041, \\U00000041 and \\101 all are \"A\"",
             base == 8 ? "a digit behind '\\' starts a number of three octal digits"
                       : "this escape has too few hexadecimal digits");
@@ -142,8 +133,7 @@ static void read_numeric(Unescape *u, char letter, unsigned skip, unsigned n, un
         u->out[u->n_out++] = (char)value;
         u->at = to;
     } else if (value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) {
-        refuse(u,
-            to,
+        refuse(u, to,
             value > 0x10ffff ? "the last one is U+10FFFF"
                              : "half of a surrogate pair is no character: write it as \\U…",
             "this is not a Unicode character");
@@ -173,8 +163,7 @@ static void read_escape(Unescape *u) {
         read_numeric(u, letter, 1, 3, 8);
     } else {
         len = utf8_decode(str_skip(u->lexer->source, u->at + 1), &c);
-        refuse(u,
-            u->at + 1 + (len > 0 ? (uint32_t)len : 1),
+        refuse(u, u->at + 1 + (len > 0 ? (uint32_t)len : 1),
             "a backslash itself is written \\\\; raw text r\"…\" has no escapes at all",
             "there is no such escape");
     }

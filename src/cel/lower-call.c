@@ -176,12 +176,9 @@ uint32_t cel_lower_call(CelLower *l, const CelPart *part) {
     if (!left)
         return CEL_NO_NODE;
     if (info->n_overloads == 0)
-        return cel_lower_fail(l,
-            part,
-            arena_printf(cel_graph_arena(l->graph),
-                "no such overload: %.*s with %u arguments",
-                STR_FMT(part->node->name),
-                part->n_args));
+        return cel_lower_fail(l, part,
+            arena_printf(cel_graph_arena(l->graph), "no such overload: %.*s with %u arguments",
+                STR_FMT(part->node->name), part->n_args));
     for (size_t i = 0; i < info->n_overloads && fits != 1; i++) {
         fits = overload_fits(l, part, info->overloads[i]);
         if (fits != 0)

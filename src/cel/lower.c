@@ -30,8 +30,7 @@ static uint32_t lower_variable(CelLower *l, const CelPart *part) {
 static uint32_t lower_unknown(CelLower *l, const CelPart *part) {
     Str name = part->info->name;
 
-    return cel_lower_fail(l,
-        part,
+    return cel_lower_fail(l, part,
         arena_printf(cel_graph_arena(l->graph), "undeclared reference to '%.*s'", STR_FMT(name)));
 }
 
@@ -57,8 +56,7 @@ static uint32_t lower_composite(CelLower *l, const CelPart *part) {
 
     if (number == CEL_NO_NODE || has_field_taken(l, part->i))
         return number;
-    cel_lower_refuse(l,
-        part,
+    cel_lower_refuse(l, part,
         arena_printf(cel_graph_arena(l->graph), "'%.*s' has no value of its own", STR_FMT(name)),
         arena_printf(cel_graph_arena(l->graph), "name one of its fields: %.*s.x", STR_FMT(name)));
     return number;
@@ -143,8 +141,7 @@ static void enter_loop(CelLower *l, uint32_t macro) {
     const CelPart part = {.i = macro, .node = &l->tree->nodes[macro]};
 
     if (l->level++ == CEL_LOOPS_MAX)
-        cel_lower_refuse(l,
-            &part,
+        cel_lower_refuse(l, &part,
             arena_printf(
                 cel_graph_arena(l->graph), "more than %d loops inside each other", CEL_LOOPS_MAX),
             STR("give the result of an inner one a name with cel.bind(), outside of the others"));

@@ -71,8 +71,7 @@ static bool expand_has(CelBuilder *builder, const Macro *macro, CelCall *call) {
     CelNode *node = cel_builder_last(builder);
 
     if (node->kind != CEL_NODE_SELECT) {
-        refuse(builder,
-            node,
+        refuse(builder, node,
             node->kind == CEL_NODE_OPT_SELECT
                 ? "write has(a.b); or ask the optional: a.?b.hasValue()"
                 : "has(a.b) asks whether a has b; whether a map has a key is \"key\" in map",
@@ -89,9 +88,7 @@ static void check_different(CelBuilder *builder, const uint32_t *args) {
     const CelNode *nodes = builder->nodes.items;
 
     if (str_eq(nodes[args[0]].name, nodes[args[1]].name))
-        refuse(builder,
-            &nodes[args[1]],
-            "the first is the index or key, the second the value",
+        refuse(builder, &nodes[args[1]], "the first is the index or key, the second the value",
             "both variables have the same name");
 }
 
@@ -102,8 +99,7 @@ static bool expand_loop(CelBuilder *builder, const Macro *macro, CelCall *call) 
 
     find_args(builder, call, args);
     for (uint8_t i = 0; i < macro->n_binders; i++)
-        is_good = bind_variable(builder,
-                      args[i],
+        is_good = bind_variable(builder, args[i],
                       macro->n_binders == 2 ? "it names a variable: map.all(key, value, …)"
                                             : "it names the variable: list.all(x, x > 0)") &&
                   is_good;
@@ -172,8 +168,7 @@ static bool expand_bind(CelBuilder *builder, const Macro *macro, CelCall *call) 
         value_size = nodes[args[1]].size;
         memmove(nodes + first, nodes + args[0] + 1, value_size * sizeof(CelNode));
         nodes[first + value_size] = binder;
-        memmove(nodes + first + value_size + 1,
-            nodes + args[1] + 1,
+        memmove(nodes + first + value_size + 1, nodes + args[1] + 1,
             nodes[args[2]].size * sizeof(CelNode));
         builder->nodes.n--;
     }
@@ -251,10 +246,8 @@ static void nest_binds(CelBuilder *builder, const CelCall *call, const Block *bl
 
         block->firsts[i] = cel_builder_next(builder);
         cel_builder_append(builder, root + 1 - root->size, root->size);
-        (void)add_hidden(builder,
-            CEL_NODE_BINDER,
-            arena_printf(builder->arena, "@index%" PRIu32, i),
-            node_span(root));
+        (void)add_hidden(builder, CEL_NODE_BINDER,
+            arena_printf(builder->arena, "@index%" PRIu32, i), node_span(root));
     }
     cel_builder_append(builder, body, block->n_nodes - block->list - 1);
     for (uint32_t i = block->n; i-- > 0 && !builder->is_stopped;) {
@@ -274,9 +267,7 @@ static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call)
     find_args(builder, call, args);
     list = &builder->nodes.items[args[0]];
     if (list->kind != CEL_NODE_LIST) {
-        refuse(builder,
-            list,
-            NULL,
+        refuse(builder, list, NULL,
             "the first argument of cel.block() must be a list in square brackets");
         return false;
     }
@@ -317,12 +308,8 @@ static bool expand_many(CelBuilder *builder, const Macro *macro, CelCall *call) 
 
     (void)macro;
     if (call->n_args == 0) {
-        cel_syntax_error(builder->lexer->errors,
-            span.at,
-            span.to,
-            NULL,
-            "math.%.*s() takes at least one argument",
-            STR_FMT(call->name));
+        cel_syntax_error(builder->lexer->errors, span.at, span.to, NULL,
+            "math.%.*s() takes at least one argument", STR_FMT(call->name));
         return false;
     }
     if (call->n_args < 3)

@@ -185,15 +185,13 @@ static Str hint_numbers(const Mismatch *mismatch) {
 
         if (arg->kind == CEL_NODE_LITERAL && arg->literal.kind == CEL_INT)
             return cel_checker_printf(mismatch->checker,
-                "numbers of different types do not mix: write %.*s%s",
-                STR_FMT(source(mismatch, i)),
+                "numbers of different types do not mix: write %.*s%s", STR_FMT(source(mismatch, i)),
                 suffixes[types[1 - i]->kind]);
     }
     converted = types[0]->kind == CEL_T_DOUBLE; /* a double loses the least */
     return cel_checker_printf(mismatch->checker,
         "numbers of different types do not mix: write %.*s(%.*s)",
-        STR_FMT(types[1 - converted]->name),
-        STR_FMT(source(mismatch, converted)));
+        STR_FMT(types[1 - converted]->name), STR_FMT(source(mismatch, converted)));
 }
 
 static Str hint_string(const Mismatch *mismatch) {
@@ -214,8 +212,7 @@ static Str hint_string(const Mismatch *mismatch) {
             mismatch->checker, "write string(%.*s)", STR_FMT(source(mismatch, 1 - text)));
     case CEL_T_TIMESTAMP:
     case CEL_T_DURATION:
-        return cel_checker_printf(mismatch->checker,
-            "write %s(%.*s)",
+        return cel_checker_printf(mismatch->checker, "write %s(%.*s)",
             mismatch->types[1 - text]->kind == CEL_T_TIMESTAMP ? "timestamp" : "duration",
             STR_FMT(source(mismatch, text)));
     default:
@@ -296,19 +293,15 @@ static Str hint_contains(const Mismatch *mismatch) {
     if (!str_is(mismatch->call->name, "contains") || mismatch->n_args != 2 ||
         mismatch->types[0]->kind != CEL_T_LIST)
         return STR_NULL;
-    return cel_checker_printf(mismatch->checker,
-        "write %.*s in %.*s",
-        STR_FMT(source(mismatch, 1)),
+    return cel_checker_printf(mismatch->checker, "write %.*s in %.*s", STR_FMT(source(mismatch, 1)),
         STR_FMT(source(mismatch, 0)));
 }
 
 static Str hint_in(const Mismatch *mismatch) {
     if (!is_one_of(mismatch->op, "in") || mismatch->types[1]->kind != CEL_T_STRING)
         return STR_NULL;
-    return cel_checker_printf(mismatch->checker,
-        "write %.*s.contains(%.*s)",
-        STR_FMT(source(mismatch, 1)),
-        STR_FMT(source(mismatch, 0)));
+    return cel_checker_printf(mismatch->checker, "write %.*s.contains(%.*s)",
+        STR_FMT(source(mismatch, 1)), STR_FMT(source(mismatch, 0)));
 }
 
 /* 5 in [1u]. With dyn() numbers of all types compare. */
@@ -328,15 +321,11 @@ static Str hint_member(const Mismatch *mismatch) {
     if (written->kind == CEL_NODE_LITERAL && written->literal.kind == CEL_INT &&
         (written->literal.i >= 0 || member->kind == CEL_T_DOUBLE))
         return cel_checker_printf(mismatch->checker,
-            "int and %.*s are different types: write %.*s%s",
-            STR_FMT(member->name),
-            STR_FMT(source(mismatch, 0)),
-            suffixes[member->kind]);
+            "int and %.*s are different types: write %.*s%s", STR_FMT(member->name),
+            STR_FMT(source(mismatch, 0)), suffixes[member->kind]);
     return cel_checker_printf(mismatch->checker,
-        "%.*s and %.*s are different types: write dyn(%.*s)",
-        STR_FMT(mismatch->types[0]->name),
-        STR_FMT(member->name),
-        STR_FMT(source(mismatch, 0)));
+        "%.*s and %.*s are different types: write dyn(%.*s)", STR_FMT(mismatch->types[0]->name),
+        STR_FMT(member->name), STR_FMT(source(mismatch, 0)));
 }
 
 /* max(1, 2): max() is for lists. */
@@ -390,15 +379,11 @@ static void report_sort(CelChecker *checker, uint32_t node, const CelType *const
     const CelType *key = cel_type_param(types[1], 0);
 
     if (types[0]->kind == CEL_T_MAP)
-        cel_checker_report_at(checker,
-            node,
-            STR("sortBy() is for lists, not for maps"),
+        cel_checker_report_at(checker, node, STR("sortBy() is for lists, not for maps"),
             STR("the list of a map's keys is m.map(k, k)"));
     else if (types[0]->kind == CEL_T_LIST)
-        cel_checker_report_at(checker,
-            node,
-            cel_checker_printf(checker,
-                "no matching overload: sortBy() cannot order by %.*s",
+        cel_checker_report_at(checker, node,
+            cel_checker_printf(checker, "no matching overload: sortBy() cannot order by %.*s",
                 STR_FMT(cel_checker_type_text(checker, key))),
             STR("a key is a number, bool, string, bytes, duration or timestamp"));
     /* else: said already, of the range */

@@ -52,12 +52,8 @@ static Found found(const CelParser *parser) {
     else if (parser->token.kind == CEL_TOKEN_BYTES)
         (void)snprintf(found.text, sizeof(found.text), "bytes in quotes");
     else
-        (void)snprintf(found.text,
-            sizeof(found.text),
-            "'%.*s'%s",
-            text.len > 32 ? 32 : (int)text.len,
-            text.ptr,
-            text.len > 32 ? " …" : "");
+        (void)snprintf(found.text, sizeof(found.text), "'%.*s'%s",
+            text.len > 32 ? 32 : (int)text.len, text.ptr, text.len > 32 ? " …" : "");
     return found;
 }
 
@@ -103,25 +99,17 @@ static void blame_empty(CelParser *parser, const CelOpen *top) {
             BLAME(parser, at.from, at.to, NULL, "an expression cannot start with %s", what.text);
         return;
     case CEL_OPEN_CALL:
-        BLAME(parser,
-            at.from,
-            at.to,
+        BLAME(parser, at.from, at.to,
             parser->token.kind == CEL_TOKEN_RPAREN ? "a call has no comma behind its last argument"
                                                    : NULL,
-            "an argument is missing before %s",
-            what.text);
+            "an argument is missing before %s", what.text);
         return;
     case CEL_OPEN_LIST:
         BLAME(parser, at.from, at.to, NULL, "an element is missing before %s", what.text);
         return;
     case CEL_OPEN_MAP:
-        BLAME(parser,
-            at.from,
-            at.to,
-            NULL,
-            "%s is missing before %s",
-            top->has_key ? "a value" : "a key",
-            what.text);
+        BLAME(parser, at.from, at.to, NULL, "%s is missing before %s",
+            top->has_key ? "a value" : "a key", what.text);
         return;
     case CEL_OPEN_INDEX:
         BLAME(parser, at.from, at.to, NULL, "there is no index between the brackets");
@@ -143,10 +131,7 @@ void cel_parser_report_operand(CelParser *parser) {
         return;
     }
     if (parser->token.kind == CEL_TOKEN_QUOTED) {
-        BLAME(parser,
-            at.from,
-            at.to,
-            NULL,
+        BLAME(parser, at.from, at.to, NULL,
             "a name in back quotes can only stand behind a dot, or as a field");
         add_broken(parser);
         cel_parser_advance(parser);
@@ -162,13 +147,8 @@ void cel_parser_report_operand(CelParser *parser) {
         CelToken sign = top->kind == CEL_OPEN_ELSE ? parser->previous : top->token;
         Str text = cel_token_text(&parser->lexer, sign);
 
-        BLAME(parser,
-            at.from,
-            at.to,
-            NULL,
-            "a value must follow '%.*s', but here is %s",
-            STR_FMT(text),
-            found(parser).text);
+        BLAME(parser, at.from, at.to, NULL, "a value must follow '%.*s', but here is %s",
+            STR_FMT(text), found(parser).text);
     } else {
         blame_empty(parser, top);
     }
@@ -196,22 +176,15 @@ void cel_parser_report_reserved(CelParser *parser) {
     for (size_t i = 0; i < ELEMENTS_OF(hints); i++)
         if (str_eq(word, hints[i].word))
             hint = hints[i].hint;
-    BLAME(parser,
-        parser->token.from,
-        parser->token.to,
-        hint,
-        "'%.*s' is a reserved word and cannot be a name",
-        STR_FMT(word));
+    BLAME(parser, parser->token.from, parser->token.to, hint,
+        "'%.*s' is a reserved word and cannot be a name", STR_FMT(word));
     add_broken(parser);
     cel_parser_advance(parser);
 }
 
 void cel_parser_report_sign(CelParser *parser) {
-    BLAME(parser,
-        parser->token.from,
-        parser->token.to,
-        "put brackets around what the first one is for",
-        "'!' and '-' cannot follow each other");
+    BLAME(parser, parser->token.from, parser->token.to,
+        "put brackets around what the first one is for", "'!' and '-' cannot follow each other");
 }
 
 /* Words that other languages have for operators. */
@@ -254,12 +227,8 @@ static bool blame_word(CelParser *parser) {
     for (size_t i = 0; parser->token.kind == CEL_TOKEN_IDENT && i < ELEMENTS_OF(words); i++) {
         if (!str_eq_nocase(word, words[i].word))
             continue;
-        BLAME(parser,
-            parser->token.from,
-            parser->token.to,
-            words[i].hint,
-            "'%.*s' is not an operator",
-            STR_FMT(word));
+        BLAME(parser, parser->token.from, parser->token.to, words[i].hint,
+            "'%.*s' is not an operator", STR_FMT(word));
         pretend_operator(parser, words[i].kind);
         cel_parser_advance(parser);
         if (words[i].kind == CEL_TOKEN_IN && parser->token.kind == CEL_TOKEN_IN)
@@ -328,27 +297,16 @@ void cel_parser_report_operator(CelParser *parser) {
     if (is_blamed_already(parser))
         hush(parser);
     if (is_not(parser))
-        BLAME(parser,
-            parser->previous.from,
-            parser->previous.to,
-            "write '!'",
-            "'%.*s' is not an operator",
-            STR_FMT(cel_token_text(&parser->lexer, parser->previous)));
+        BLAME(parser, parser->previous.from, parser->previous.to, "write '!'",
+            "'%.*s' is not an operator", STR_FMT(cel_token_text(&parser->lexer, parser->previous)));
     else if (blame_word(parser) || blame_key(parser))
         return;
     else if (parser->token.kind == CEL_TOKEN_LPAREN)
-        BLAME(parser,
-            parser->token.from,
-            parser->token.to,
-            operator_hint(parser, last),
+        BLAME(parser, parser->token.from, parser->token.to, operator_hint(parser, last),
             "what stands before this bracket cannot be called");
     else
-        BLAME(parser,
-            parser->token.from,
-            parser->token.to,
-            operator_hint(parser, last),
-            "an operator%s is missing before %s",
-            has_elements(parser) ? " or a comma" : "",
+        BLAME(parser, parser->token.from, parser->token.to, operator_hint(parser, last),
+            "an operator%s is missing before %s", has_elements(parser) ? " or a comma" : "",
             found(parser).text);
     if (parser->token.kind == CEL_TOKEN_QUOTED || parser->token.kind == CEL_TOKEN_NOT)
         cel_parser_advance(parser);
@@ -365,17 +323,14 @@ void cel_parser_report_selector(CelParser *parser) {
                      cel_builder_last(&parser->builder)->literal.kind == CEL_INT &&
                      parser->previous.kind == CEL_TOKEN_DOT;
 
-    BLAME(parser,
-        at.from,
-        at.to,
+    BLAME(parser, at.from, at.to,
         is_word                      ? "a field with this name is selected by a[\"…\"] or a.`…`"
         : kind == CEL_TOKEN_STRING   ? "a key in quotes is selected by a[\"key\"]"
         : kind == CEL_TOKEN_LBRACKET ? "an element is selected by a[0], without the dot"
         : is_number                  ? "a number with a point has digits behind it: 1.0"
                                      : NULL,
         "a name must follow '%s', but here is %s",
-        parser->previous.kind == CEL_TOKEN_QUESTION ? ".?" : ".",
-        found(parser).text);
+        parser->previous.kind == CEL_TOKEN_QUESTION ? ".?" : ".", found(parser).text);
     if (is_word || kind == CEL_TOKEN_STRING)
         cel_parser_advance(parser);
 }
@@ -389,12 +344,9 @@ void cel_parser_report_field(CelParser *parser) {
         add_broken(parser);
         return;
     }
-    BLAME(parser,
-        at.from,
-        at.to,
+    BLAME(parser, at.from, at.to,
         parser->token.kind == CEL_TOKEN_STRING ? "the name of a field has no quotes" : NULL,
-        "the name of a field must stand here, not %s",
-        found(parser).text);
+        "the name of a field must stand here, not %s", found(parser).text);
     if (parser->token.kind == CEL_TOKEN_COMMA || parser->token.kind == CEL_TOKEN_RBRACE) {
         add_broken(parser);
         return;
@@ -408,9 +360,7 @@ void cel_parser_report_field(CelParser *parser) {
 void cel_parser_report_colon(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
-    BLAME(parser,
-        parser->token.from,
-        parser->token.to,
+    BLAME(parser, parser->token.from, parser->token.to,
         top->kind == CEL_OPEN_LIST    ? "a map is written in curly brackets: {key: value}"
         : top->kind == CEL_OPEN_CALL  ? "arguments have no names"
         : top->kind == CEL_OPEN_INDEX ? "a part of a list is list.slice(from, to)"
@@ -429,9 +379,7 @@ void cel_parser_report_no_colon(CelParser *parser, CelOpen *open) {
         bool is_selection = open->token.to < parser->lexer.source.len &&
                             parser->lexer.source.ptr[open->token.to] == '.';
 
-        BLAME(parser,
-            open->token.from,
-            open->token.to,
+        BLAME(parser, open->token.from, open->token.to,
             is_selection ? "an optional selection is written a.?b"
                          : "a choice is written: condition ? value : other",
             "this '?' has no ':'");
@@ -439,22 +387,17 @@ void cel_parser_report_no_colon(CelParser *parser, CelOpen *open) {
                (cel_builder_next(&parser->builder) == 0 || /* T{a}: nothing is finished yet */
                    parser->errors.last <= cel_builder_last(&parser->builder)->from)) {
         open->is_reported = true; /* {a, b} is one mistake */
-        BLAME(parser,
-            at.from,
-            at.to,
+        BLAME(parser, at.from, at.to,
             parser->token.kind == CEL_TOKEN_COMMA ? "a list is written in square brackets" : NULL,
             "a ':' and a value must follow the %s, but here is %s",
-            open->kind == CEL_OPEN_MAP ? "key" : "field's name",
-            found(parser).text);
+            open->kind == CEL_OPEN_MAP ? "key" : "field's name", found(parser).text);
     }
 }
 
 void cel_parser_report_comma(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
-    BLAME(parser,
-        parser->token.from,
-        parser->token.to,
+    BLAME(parser, parser->token.from, parser->token.to,
         top->kind == CEL_OPEN_INDEX ? NULL : "a list is written in square brackets: [a, b]",
         "there can be no comma here");
     pretend_operator(parser, CEL_TOKEN_OR);
@@ -462,10 +405,7 @@ void cel_parser_report_comma(CelParser *parser) {
 }
 
 void cel_parser_report_choice(CelParser *parser) {
-    BLAME(parser,
-        parser->token.from,
-        parser->token.to,
-        "a ? (b ? c : d) : e",
+    BLAME(parser, parser->token.from, parser->token.to, "a ? (b ? c : d) : e",
         "a conditional between '?' and ':' must stand in brackets");
 }
 
@@ -490,12 +430,8 @@ void cel_parser_report_closing(CelParser *parser) {
         BLAME(parser, token.from, token.to, NULL, "%s closes nothing", found(parser).text);
     } else if (has_opening(parser)) {
         if (!open->is_reported)
-            BLAME(parser,
-                open->token.from,
-                open->token.to,
-                NULL,
-                "this '%c' is not closed before %s",
-                opening_text(parser, open),
+            BLAME(parser, open->token.from, open->token.to, NULL,
+                "this '%c' is not closed before %s", opening_text(parser, open),
                 found(parser).text);
         cel_parser_finish_element(parser, open);
         cel_parser_close(parser);
@@ -504,14 +440,8 @@ void cel_parser_report_closing(CelParser *parser) {
         parser->token = token;
         return;
     } else if (!open->is_reported) {
-        BLAME(parser,
-            token.from,
-            token.to,
-            NULL,
-            "'%c' is closed by '%c', not by %s",
-            opening_text(parser, open),
-            closing_text(parser, open),
-            found(parser).text);
+        BLAME(parser, token.from, token.to, NULL, "'%c' is closed by '%c', not by %s",
+            opening_text(parser, open), closing_text(parser, open), found(parser).text);
         open->is_reported = true;
     }
     cel_parser_advance(parser);
@@ -523,10 +453,6 @@ void cel_parser_report_open(CelParser *parser) {
     if (open->is_reported || (parser->errors.is_quiet && parser->depth <= parser->quiet_depth))
         return;
     parser->errors.is_quiet = false;
-    BLAME(parser,
-        open->token.from,
-        open->token.to,
-        NULL,
-        "this '%c' is never closed",
+    BLAME(parser, open->token.from, open->token.to, NULL, "this '%c' is never closed",
         opening_text(parser, open));
 }

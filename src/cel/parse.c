@@ -87,11 +87,8 @@ static void read_selector(CelParser *parser) {
         return;
     }
     node = cel_builder_last(&parser->builder);
-    node = cel_builder_add(&parser->builder,
-        kind,
-        cel_builder_next(&parser->builder) - node->size,
-        1,
-        (CelSpan){.from = node->from, .to = name.to, .at = name.from});
+    node = cel_builder_add(&parser->builder, kind, cel_builder_next(&parser->builder) - node->size,
+        1, (CelSpan){.from = node->from, .to = name.to, .at = name.from});
     node->name = cel_token_text(&parser->lexer, name);
     cel_parser_got_operand(
         parser, parser->is_name && kind == CEL_NODE_SELECT && name.kind == CEL_TOKEN_IDENT);
@@ -229,23 +226,15 @@ static bool check_source(CelSyntaxErrors *errors) {
     size_t valid;
 
     if (errors->source.len > CEL_SOURCE_MAX) {
-        cel_syntax_error(errors,
-            CEL_SOURCE_MAX,
-            CEL_SOURCE_MAX + 1,
-            NULL,
-            "the expression is too long: %zu bytes, and %d are allowed",
-            errors->source.len,
+        cel_syntax_error(errors, CEL_SOURCE_MAX, CEL_SOURCE_MAX + 1, NULL,
+            "the expression is too long: %zu bytes, and %d are allowed", errors->source.len,
             CEL_SOURCE_MAX);
         return false;
     }
     valid = utf8_valid_length(errors->source);
     if (valid < errors->source.len)
-        cel_syntax_error(errors,
-            (uint32_t)valid,
-            (uint32_t)valid + 1,
-            "the text must be UTF-8",
-            "byte 0x%02x is not part of a character",
-            (unsigned char)errors->source.ptr[valid]);
+        cel_syntax_error(errors, (uint32_t)valid, (uint32_t)valid + 1, "the text must be UTF-8",
+            "byte 0x%02x is not part of a character", (unsigned char)errors->source.ptr[valid]);
     return valid == errors->source.len;
 }
 

@@ -54,10 +54,7 @@ static void count_nesting(CelParser *parser, CelOpenKind kind) {
     if (parser->depth + parser->n_choices <= CEL_NESTING_MAX)
         return;
     parser->errors.is_quiet = false;
-    cel_syntax_error(&parser->errors,
-        parser->token.from,
-        parser->token.to,
-        NULL,
+    cel_syntax_error(&parser->errors, parser->token.from, parser->token.to, NULL,
         "the expression is nested too deeply: more than %d brackets and conditionals inside each "
         "other",
         CEL_NESTING_MAX);
@@ -172,11 +169,8 @@ static void wrap_optional(CelParser *parser, const CelOpen *open) {
 
     if (open->kind == CEL_OPEN_LIST)
         span.from = open->optional_at;
-    (void)cel_builder_add(&parser->builder,
-        CEL_NODE_OPTIONAL,
-        cel_builder_next(&parser->builder) - last->size,
-        1,
-        span);
+    (void)cel_builder_add(&parser->builder, CEL_NODE_OPTIONAL,
+        cel_builder_next(&parser->builder) - last->size, 1, span);
 }
 
 static void add_field(CelParser *parser, const CelOpen *open) {

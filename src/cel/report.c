@@ -20,11 +20,7 @@ void cel_syntax_error(
     va_end(arguments);
     if (len < 0)
         len = 0;
-    cel_report(errors->diags,
-        errors->file,
-        errors->source,
-        from,
-        to,
+    cel_report(errors->diags, errors->file, errors->source, from, to,
         str_of(message, (size_t)len < sizeof(message) ? (size_t)len : sizeof(message) - 1),
         str_from_c(hint));
 }

@@ -29,14 +29,12 @@ static CelValue end_run(CelRun *run, Str text, Str hint) {
 }
 
 CelValue cel_exhausted(CelRun *run) {
-    return end_run(run,
-        STR("out of fuel: the expression does more work than one evaluation may"),
+    return end_run(run, STR("out of fuel: the expression does more work than one evaluation may"),
         STR("look at fewer elements, or put the cheap conditions first"));
 }
 
 CelValue cel_no_memory(CelRun *run) {
-    return end_run(run,
-        STR("out of memory: the expression builds more than one evaluation may"),
+    return end_run(run, STR("out of memory: the expression builds more than one evaluation may"),
         STR("build smaller strings, lists and maps"));
 }
 

@@ -18,10 +18,8 @@ static Str undeclared(CelChecker *checker, Str name) {
 
     if (container.len == 0)
         return cel_checker_printf(checker, "undeclared reference to '%.*s'", STR_FMT(name));
-    return cel_checker_printf(checker,
-        "undeclared reference to '%.*s' (in container '%.*s')",
-        STR_FMT(name),
-        STR_FMT(container));
+    return cel_checker_printf(checker, "undeclared reference to '%.*s' (in container '%.*s')",
+        STR_FMT(name), STR_FMT(container));
 }
 
 /* More than anybody reads: what is not shown is not worth a search among all names. */
@@ -158,9 +156,7 @@ void cel_suggest_function(CelChecker *checker, uint32_t node) {
     Str nearest = STR_NULL;
 
     if (!written->is_receiver && cel_env_variable(checker->env, written->name)) {
-        cel_checker_report_at(checker,
-            node,
-            undeclared(checker, written->name),
+        cel_checker_report_at(checker, node, undeclared(checker, written->name),
             cel_checker_printf(
                 checker, "'%.*s' is a variable: write it without (…)", STR_FMT(written->name)));
         return;
@@ -195,9 +191,7 @@ static Str full_name(CelChecker *checker, uint32_t node, Str dotted) {
     uint32_t call = checker->tree->nodes[node].call;
 
     return call == 0 ? STR_NULL
-                     : cel_checker_printf(checker,
-                           "%.*s.%.*s",
-                           STR_FMT(dotted),
+                     : cel_checker_printf(checker, "%.*s.%.*s", STR_FMT(dotted),
                            STR_FMT(checker->tree->nodes[call].name));
 }
 
@@ -308,8 +302,7 @@ static Str field_hint(CelChecker *checker, const CelRecordType *record, Str name
 void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *record) {
     Str name = checker->tree->nodes[node].name;
 
-    cel_checker_report_at(checker,
-        node,
+    cel_checker_report_at(checker, node,
         cel_checker_printf(
             checker, "undefined field '%.*s' of %.*s", STR_FMT(name), STR_FMT(record->name)),
         field_hint(checker, record, name));
@@ -323,20 +316,16 @@ void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *ty
             checker, "'%.*s' is a function: .%.*s()", STR_FMT(name), STR_FMT(name));
     else if (type->kind == CEL_T_LIST)
         hint = STR("a list has elements: x[0], x.map(e, …), x.exists(e, …)");
-    cel_checker_report_at(checker,
-        node,
-        cel_checker_printf(checker,
-            "type '%.*s' does not support field selection",
+    cel_checker_report_at(checker, node,
+        cel_checker_printf(checker, "type '%.*s' does not support field selection",
             STR_FMT(cel_checker_type_text(checker, type))),
         hint);
 }
 
 void cel_suggest_type(
     CelChecker *checker, uint32_t node, const CelType *want, const CelType *found, Str hint) {
-    cel_checker_report_all(checker,
-        node,
-        cel_checker_printf(checker,
-            "expected type '%.*s' but found '%.*s'",
+    cel_checker_report_all(checker, node,
+        cel_checker_printf(checker, "expected type '%.*s' but found '%.*s'",
             STR_FMT(cel_checker_type_text(checker, want)),
             STR_FMT(cel_checker_type_text(checker, found))),
         hint);

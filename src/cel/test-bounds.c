@@ -150,42 +150,12 @@ static void add_numbers(Pools *pools) {
 }
 
 static void add_texts(Pools *pools) {
-    static const char *const texts[] = {"",
-        "a",
-        "ab",
-        "ä€𝄞",
-        "%s %d %.1000f %x %%",
-        "%",
-        "%.",
-        "%q",
-        "-9223372036854775809",
-        "1e999999999999",
-        "0x1p-99999",
-        "1_000",
-        "+",
-        "-",
-        ".",
-        "::",
-        "1::",
-        "10.0.0.0/8",
-        "/32",
-        "http://[::1%25a]:80/?a=%zz&b=;#%",
-        "//",
-        "1.2.3-a.1+b",
-        "v1",
-        "1.5Gi",
-        "0.000000000000000000000000000000000000000000000000001e70",
-        "1e2147483647",
-        "-.9999Ei",
-        "1h-1h",
-        "292y",
-        "9999-12-31T23:59:60Z",
-        "Europe/Berlin",
-        "+99:99",
-        "(a*)*[^b]{2,3}(?P<n>",
-        "dns1123Label",
-        "YQ==",
-        "Y"};
+    static const char *const texts[] = {"", "a", "ab", "ä€𝄞", "%s %d %.1000f %x %%", "%", "%.",
+        "%q", "-9223372036854775809", "1e999999999999", "0x1p-99999", "1_000", "+", "-", ".",
+        "::", "1::", "10.0.0.0/8", "/32", "http://[::1%25a]:80/?a=%zz&b=;#%", "//", "1.2.3-a.1+b",
+        "v1", "1.5Gi", "0.000000000000000000000000000000000000000000000000001e70", "1e2147483647",
+        "-.9999Ei", "1h-1h", "292y", "9999-12-31T23:59:60Z", "Europe/Berlin", "+99:99",
+        "(a*)*[^b]{2,3}(?P<n>", "dns1123Label", "YQ==", "Y"};
 
     for (size_t i = 0; i < ELEMENTS_OF(texts); i++)
         add(pools, cel_string(str_from_c(texts[i])));
@@ -223,17 +193,8 @@ static void add_opaques(Pools *pools) {
 static void add_containers(Pools *pools) {
     static const CelList unreachable = {.n = 2, .depth = 1, .at = no_item};
     static const CelMap unfindable = {.n = 2, .depth = 1, .find = no_find, .at = no_entry};
-    static const CelKind kinds[] = {CEL_INT,
-        CEL_UINT,
-        CEL_DOUBLE,
-        CEL_STRING,
-        CEL_BYTES,
-        CEL_BOOL,
-        CEL_NULL,
-        CEL_DURATION,
-        CEL_TIMESTAMP,
-        CEL_URL,
-        CEL_OPTIONAL};
+    static const CelKind kinds[] = {CEL_INT, CEL_UINT, CEL_DOUBLE, CEL_STRING, CEL_BYTES, CEL_BOOL,
+        CEL_NULL, CEL_DURATION, CEL_TIMESTAMP, CEL_URL, CEL_OPTIONAL};
     CelRun run = CEL_RUN(pools->arena);
     CelEntry *entries = ARENA_ARRAY(pools->arena, CelEntry, 8);
     CelValue *mixed = ARENA_ARRAY(pools->arena, CelValue, CEL_N_KINDS);
@@ -298,14 +259,8 @@ static void call_starved(const CelOverloadSpec *spec, const CelValue *args) {
     static const struct {
         int64_t fuel;
         size_t budget;
-    } rations[] = {{CEL_FUEL_DEFAULT, 1 << 16},
-        {CEL_FUEL_DEFAULT, 0},
-        {CEL_FUEL_DEFAULT, 64},
-        {CEL_FUEL_DEFAULT, 200},
-        {0, 1 << 16},
-        {1, 1 << 16},
-        {2, 1 << 16},
-        {5, 1 << 16},
+    } rations[] = {{CEL_FUEL_DEFAULT, 1 << 16}, {CEL_FUEL_DEFAULT, 0}, {CEL_FUEL_DEFAULT, 64},
+        {CEL_FUEL_DEFAULT, 200}, {0, 1 << 16}, {1, 1 << 16}, {2, 1 << 16}, {5, 1 << 16},
         {20, 1 << 16}};
 
     for (size_t i = 0; i < ELEMENTS_OF(rations); i++)
@@ -443,12 +398,10 @@ static void test_hits_pay(void **state) {
     const CelValue args[] = {long_text(arena, "", "abc", ""), S("abc"), S("")};
 
     (void)state;
-    assert_true(
-        price(&cel_strings_library, "replace", "string.(string, string) -> string", args, arena) >=
-        LONG / 3 + LONG / 8);
-    assert_true(
-        price(&cel_strings_library, "split", "string.(string) -> list(string)", args, arena) >=
-        2 * LONG / 3 + LONG / 8);
+    assert_true(price(&cel_strings_library, "replace", "string.(string, string) -> string", args,
+                    arena) >= LONG / 3 + LONG / 8);
+    assert_true(price(&cel_strings_library, "split", "string.(string) -> list(string)", args,
+                    arena) >= 2 * LONG / 3 + LONG / 8);
 }
 
 /* Printing a number takes as long as looking at hundreds of bytes. */
@@ -462,9 +415,8 @@ static void test_numbers_pay(void **state) {
     assert_true(price(&cel_conversions_library, "string", "(double) -> string", &d, arena) >= 20);
     assert_true(
         price(&cel_format_library, "format", "string.(list(dyn)) -> string", fixed, arena) >= 80);
-    assert_true(
-        price(&cel_format_library, "format", "string.(list(dyn)) -> string", shortest, arena) >=
-        CEL_DOUBLE_FUEL);
+    assert_true(price(&cel_format_library, "format", "string.(list(dyn)) -> string", shortest,
+                    arena) >= CEL_DOUBLE_FUEL);
 }
 
 /* A zone that is not known may have been looked for on a disk. */

@@ -89,13 +89,8 @@ static void bind_variables(Scene *scene, const Case *test) {
         int r;
 
         (void)str_split(&part, '=', &name);
-        r = cel_compile(scene->env,
-            STR("variable"),
-            str_trim(part),
-            &test->options,
-            scene->arena,
-            &diags,
-            &program);
+        r = cel_compile(scene->env, STR("variable"), str_trim(part), &test->options, scene->arena,
+            &diags, &program);
         assert_case(test->place, r == 0);
         r = cel_env_add_variable(
             scene->env, str_trim(name), program->type, /* max_size= */ 0, /* group= */ 0, &slot);
@@ -111,10 +106,7 @@ static void describe_refusal(const DiagList *diags, Buf *out, size_t *ret_at) {
 
     assert_true(diags->diags.n > 0);
     for (size_t i = 0; i < diags->diags.n; i++)
-        buf_printf(out,
-            "%s%.*s (%.*s)",
-            i ? "; " : "check error: ",
-            STR_FMT(first[i].text),
+        buf_printf(out, "%s%.*s (%.*s)", i ? "; " : "check error: ", STR_FMT(first[i].text),
             STR_FMT(first[i].hint));
     *ret_at = first->place.column - 1; /* cases are one line long */
 }
@@ -146,9 +138,7 @@ static void describe(Scene *scene, const Case *test, Buf *out, size_t *ret_at) {
     else if (is_type)
         cel_type_print(program->type, /* is_wire= */ false, out);
     else if (is_cost)
-        buf_printf(out,
-            "%llu..%llu",
-            (unsigned long long)program->cost.min,
+        buf_printf(out, "%llu..%llu", (unsigned long long)program->cost.min,
             (unsigned long long)program->cost.max);
     else
         describe_result(scene, program, out, ret_at);
@@ -188,11 +178,8 @@ static bool run_case(const CelEnv *language, const Case *test) {
     describe(&scene, test, &got, &at);
     is_good = is_wanted(test->want, buf_str(&got), at);
     if (!is_good) {
-        print_error("%s: %.*s\n  want %.*s\n  got  %.*s",
-            test->place,
-            STR_FMT(test->expression),
-            STR_FMT(test->want),
-            STR_FMT(buf_str(&got)));
+        print_error("%s: %.*s\n  want %.*s\n  got  %.*s", test->place, STR_FMT(test->expression),
+            STR_FMT(test->want), STR_FMT(buf_str(&got)));
         print_error(at == SIZE_MAX ? "\n" : " (at %zu)\n", at);
     }
     (void)arena_free(scene.arena);

@@ -14,16 +14,14 @@ static void test_straight(void **state) {
 
     (void)state;
     fixture_init(&f);
-    assert_code(&f,
-        "node.cpu + n * 2",
+    assert_code(&f, "node.cpu + n * 2",
         "    0  variable-field      node #1 as int                          ; at 5\n"
         "    1  variable            n as int                                ; at 11\n"
         "    2  constant            2                                       ; at 15\n"
         "    3  mul-int                                                     ; at 13\n"
         "    4  add-int                                                     ; at 9\n"
         "    5  return                                                      ; at 9\n");
-    assert_code(&f,
-        "s.matches('^a+$') && d + 1 > 2",
+    assert_code(&f, "s.matches('^a+$') && d + 1 > 2",
         "    0  variable            s as string                             ; at 0\n"
         "    1  constant            \"^a+$\"                                  ; at 10\n"
         "    2  call                matches, 2 arguments, prepared          ; at 2\n"
@@ -47,16 +45,14 @@ static void test_unsure(void **state) {
 
     (void)state;
     fixture_init(&f);
-    assert_code(&f,
-        "[node][0].cpu",
+    assert_code(&f, "[node][0].cpu",
         "    0  variable            node as record                          ; at 1\n"
         "    1  list                1                                       ; at 0\n"
         "    2  constant            0                                       ; at 7\n"
         "    3  index-list           as record                              ; at 6\n"
         "    4  field               #1 as int                               ; at 10\n"
         "    5  return                                                      ; at 10\n");
-    assert_code(&f,
-        "d + d",
+    assert_code(&f, "d + d",
         "    0  variable            d                                       ; at 0\n"
         "    1  variable            d                                       ; at 0\n"
         "    2  dispatch            _+_, 2 arguments, 9 overloads           ; at 2\n"
@@ -69,8 +65,7 @@ static void test_set(void **state) {
 
     (void)state;
     fixture_init(&f);
-    assert_code(&f,
-        "s in ['p', 'q']",
+    assert_code(&f, "s in ['p', 'q']",
         "    0  variable            s as string                             ; at 0\n"
         "    1  in-set              [\"p\", \"q\"]                              ; at 2\n"
         "    2  return                                                      ; at 2\n");
@@ -83,8 +78,7 @@ static void test_jumps(void **state) {
 
     (void)state;
     fixture_init(&f);
-    assert_code(&f,
-        "n > 1 && n > 2 && n > 3 || s == 'a'",
+    assert_code(&f, "n > 1 && n > 2 && n > 3 || s == 'a'",
         "    0  variable            n as int                                ; at 0\n"
         "    1  constant            1                                       ; at 4\n"
         "    2  gt-int                                                      ; at 2\n"
@@ -111,8 +105,7 @@ static void test_jumps(void **state) {
         "    4 to 6     -> 7     on top of 1\n"
         "    9 to 11    -> 12    on top of 1\n"
         "   14 to 16    -> 17    on top of 1\n");
-    assert_code(&f,
-        "n > 1 ? 1 : 2",
+    assert_code(&f, "n > 1 ? 1 : 2",
         "    0  variable            n as int                                ; at 0\n"
         "    1  constant            1                                       ; at 4\n"
         "    2  gt-int                                                      ; at 2\n"
@@ -129,8 +122,7 @@ static void test_loops(void **state) {
 
     (void)state;
     fixture_init(&f);
-    assert_code(&f,
-        "l.map(x, x > n, x * 2)",
+    assert_code(&f, "l.map(x, x > n, x * 2)",
         "    0  variable            l as list                               ; at 0\n"
         "    1  loop                level 0, fuel 9 a turn                  ; at 2\n"
         "    2  next                -> 11                                   ; at 2\n"
@@ -152,8 +144,7 @@ static void test_shared(void **state) {
 
     (void)state;
     fixture_init(&f);
-    assert_code(&f,
-        "s.size() > 1 && s.size() < 9",
+    assert_code(&f, "s.size() > 1 && s.size() < 9",
         "part 0 (node 1):\n"
         "    0  variable            s as string                             ; at 0\n"
         "    1  call                size, 1 argument                        ; at 2\n"
@@ -171,8 +162,7 @@ static void test_shared(void **state) {
         "errors:\n"
         "    3 to 5     -> 6     on top of 0\n"
         "    7 to 9     -> 10    on top of 1\n");
-    assert_code(&f,
-        "l.all(x, l.exists(y, x * x > s.size()))",
+    assert_code(&f, "l.all(x, l.exists(y, x * x > s.size()))",
         "part 0 (node 5):\n"
         "    0  variable            s as string                             ; at 29\n"
         "    1  call                size, 1 argument                        ; at 31\n"
@@ -212,13 +202,8 @@ static void test_code_is_linear(void **state) {
     (void)state;
     fixture_init(&f);
     for (int i = 0; i < 40; i++)
-        buf_printf(&source,
-            "cel.bind(a%d, %s%d + %s%d, ",
-            i + 1,
-            i ? "a" : "n + ",
-            i,
-            i ? "a" : "n + ",
-            i);
+        buf_printf(&source, "cel.bind(a%d, %s%d + %s%d, ", i + 1, i ? "a" : "n + ", i,
+            i ? "a" : "n + ", i);
     buf_append(&source, STR("a40"));
     buf_append_repeat(&source, ')', 40);
     buf_append_char(&source, '\0');

@@ -119,8 +119,7 @@ static void test_saturation(void **state) {
         cel_cost_estimate(checked("dyn(s).all(a, dyn(a).all(b, dyn(b).all(c, dyn(c).all(d, "
                                   "dyn(d).all(e, dyn(e).all(f, f == a))))))",
                               arena),
-            arena,
-            &cost),
+            arena, &cost),
         0);
     assert_true(cost.max == UINT64_MAX);
 }
@@ -133,31 +132,19 @@ static void test_refusal(void **state) {
         const char *hint;
     } cases[] = {
         /* The inner loop is cheap enough; the outer one is too much. */
-        {"i > 0 && nodes.all(n, nodes.all(m, n.name == m.name))",
-            1000,
-            10,
-            44,
+        {"i > 0 && nodes.all(n, nodes.all(m, n.name == m.name))", 1000, 10, 44,
             "it runs up to 20 times, at 285 each: a smaller range, or a declared size of it, makes "
             "it cheaper"},
-        {"i > 0 && nodes.all(n, nodes.all(m, n.name == m.name))",
-            100,
-            23,
-            30,
+        {"i > 0 && nodes.all(n, nodes.all(m, n.name == m.name))", 100, 23, 30,
             "it runs up to 20 times, at 14 each: a smaller range, or a declared size of it, makes "
             "it "
             "cheaper"},
         /* It is the whole. */
-        {"nodes.all(n, n.free > 0)",
-            100,
-            1,
-            24,
+        {"nodes.all(n, n.free > 0)", 100, 1, 24,
             "it runs up to 20 times, at 6 each: a smaller range, or a declared size of it, makes "
             "it "
             "cheaper"},
-        {"i == 1 || s + s == short",
-            100,
-            11,
-            5,
+        {"i == 1 || s + s == short", 100, 11, 5,
             "what it works on can have up to 10000 bytes or elements: a declared size of it makes "
             "it cheaper"},
     };

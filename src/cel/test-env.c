@@ -98,8 +98,7 @@ static void test_variables(void **state) {
 
 static void test_functions(void **state) {
     static const CelOverloadSpec specs[] = {{"size", "(bool) -> int", NULL},
-        {"own.f", "(int) -> int", NULL},
-        {"broken", "(int) => int", NULL}};
+        {"own.f", "(int) -> int", NULL}, {"broken", "(int) => int", NULL}};
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     CelEnv *parent = cel_env_new(arena), *child = cel_env_extend(parent, arena);
     const CelOverload *const *before, *const *after;
@@ -120,25 +119,10 @@ static void test_functions(void **state) {
 }
 
 static void test_types_by_name(void **state) {
-    static const char *const names[] = {"int",
-        "uint",
-        "double",
-        "bool",
-        "string",
-        "bytes",
-        "list",
-        "map",
-        "null_type",
-        "type",
-        "optional_type",
-        "google.protobuf.Timestamp",
-        "google.protobuf.Duration",
-        "net.IP",
-        "net.CIDR",
-        "kubernetes.Quantity",
-        "kubernetes.URL",
-        "kubernetes.Semver",
-        "kubernetes.NamedFormat"};
+    static const char *const names[] = {"int", "uint", "double", "bool", "string", "bytes", "list",
+        "map", "null_type", "type", "optional_type", "google.protobuf.Timestamp",
+        "google.protobuf.Duration", "net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.URL",
+        "kubernetes.Semver", "kubernetes.NamedFormat"};
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     CelEnv *env = cel_env_new(arena);
 

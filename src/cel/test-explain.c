@@ -7,16 +7,8 @@ static void assert_explain(Fixture *f, const char *source, const char *want) {
     CelValue v;
 
     f->run = CEL_RUN(f->arena);
-    assert_int_equal(cel_explain(f->env,
-                         STR("test"),
-                         str_from_c(source),
-                         &f->options,
-                         f->variables,
-                         &f->run,
-                         false,
-                         &f->diags,
-                         &out,
-                         &v),
+    assert_int_equal(cel_explain(f->env, STR("test"), str_from_c(source), &f->options, f->variables,
+                         &f->run, false, &f->diags, &out, &v),
         0);
     assert_text(source, buf_str(&out), want);
     buf_done(&out);
@@ -43,12 +35,10 @@ static void test_parts(void **state) {
     fill(&f, &node);
     assert_explain(&f, "1 + 2", "1 + 2  3\n");
     assert_explain(&f, "5", "5  5\n");
-    assert_explain(&f,
-        "n\n  >   5",
+    assert_explain(&f, "n\n  >   5",
         "n > 5  true\n"
         "└─ n   7\n");
-    assert_explain(&f,
-        "node.cpu - 1 >= n && s == 'abc' && n > 0",
+    assert_explain(&f, "node.cpu - 1 >= n && s == 'abc' && n > 0",
         "node.cpu - 1 >= n && s == 'abc' && n > 0  false\n"
         "├─ node.cpu - 1 >= n                      false\n"
         "│  ├─ node.cpu - 1                        3\n"
@@ -56,23 +46,20 @@ static void test_parts(void **state) {
         "│  └─ n                                   7\n"
         "├─ s == 'abc'                             not evaluated\n"
         "└─ n > 0                                  not evaluated\n");
-    assert_explain(&f,
-        "n > 9 && (s == 'a' && n > 0)",
+    assert_explain(&f, "n > 9 && (s == 'a' && n > 0)",
         "n > 9 && (s == 'a' && n > 0)  false\n"
         "├─ n > 9                      false\n"
         "│  └─ n                       7\n"
         "├─ s == 'a'                   not evaluated\n"
         "└─ n > 0                      not evaluated\n");
-    assert_explain(&f,
-        "l.filter(x, x > 2)[0] == 3",
+    assert_explain(&f, "l.filter(x, x > 2)[0] == 3",
         "l.filter(x, x > 2)[0] == 3  true\n"
         "└─ l.filter(x, x > 2)[0]    3\n"
         "   └─ l.filter(x, x > 2)    [3]\n"
         "      ├─ l                  [2, 3]\n"
         "      ├─ x = 2: x > 2       false\n"
         "      └─ x = 3: x > 2       true\n");
-    assert_explain(&f,
-        "n > 5 ? 'big' : s",
+    assert_explain(&f, "n > 5 ? 'big' : s",
         "n > 5 ? 'big' : s  \"big\"\n"
         "├─ n > 5           true\n"
         "│  └─ n            7\n"
@@ -87,8 +74,7 @@ static void test_errors(void **state) {
     (void)state;
     fixture_init(&f);
     fill(&f, &node);
-    assert_explain(&f,
-        "node.labels.zone == 'a' || n / 0 == 1 || n == 7",
+    assert_explain(&f, "node.labels.zone == 'a' || n / 0 == 1 || n == 7",
         "node.labels.zone == 'a' || n / 0 == 1 || n == 7  true\n"
         "├─ node.labels.zone == 'a'                       error: no such key: labels\n"
         "│  └─ node.labels.zone                           error: no such key: labels\n"
@@ -108,8 +94,7 @@ static void test_loops(void **state) {
     (void)state;
     fixture_init(&f);
     fill(&f, &node);
-    assert_explain(&f,
-        "[1, 2].exists(x, x + 1 == n || x == 2)",
+    assert_explain(&f, "[1, 2].exists(x, x + 1 == n || x == 2)",
         "[1, 2].exists(x, x + 1 == n || x == 2)  true\n"
         "├─ x = 1: x + 1 == n || x == 2          false\n"
         "│  ├─ x + 1 == n                        false\n"
@@ -132,8 +117,7 @@ static void test_names(void **state) {
     (void)state;
     fixture_init(&f);
     fill(&f, &node);
-    assert_explain(&f,
-        "cel.bind(a, n + 1, [3].transformList(i, v, a * v + a + i))",
+    assert_explain(&f, "cel.bind(a, n + 1, [3].transformList(i, v, a * v + a + i))",
         "cel.bind(a, n + 1, [3].transformList(i, v, a * v + a + i…  [32]\n"
         "├─ a = n + 1                                               8\n"
         "│  └─ n                                                    7\n"
@@ -141,28 +125,24 @@ static void test_names(void **state) {
         "   └─ i = 0, v = 3: a * v + a + i                          32\n"
         "      └─ a * v + a                                         32\n"
         "         └─ a * v                                          24\n");
-    assert_explain(&f,
-        "cel.bind(q, n + 1, q) * 2",
+    assert_explain(&f, "cel.bind(q, n + 1, q) * 2",
         "cel.bind(q, n + 1, q) * 2  16\n"
         "└─ cel.bind(q, n + 1, q)   8\n"
         "   └─ q = n + 1            8\n"
         "      └─ n                 7\n");
-    assert_explain(&f,
-        "cel.bind(q, l[0] + l[1], q * q)",
+    assert_explain(&f, "cel.bind(q, l[0] + l[1], q * q)",
         "cel.bind(q, l[0] + l[1], q * q)  25\n"
         "├─ q = l[0] + l[1]               5\n"
         "│  ├─ l[0]                       2\n"
         "│  └─ l[1]                       3\n"
         "└─ q * q                         25\n");
-    assert_explain(&f,
-        "cel.bind(a, n, cel.bind(b, a, cel.bind(c, s, b + 1)))",
+    assert_explain(&f, "cel.bind(a, n, cel.bind(b, a, cel.bind(c, s, b + 1)))",
         "cel.bind(a, n, cel.bind(b, a, cel.bind(c, s, b + 1)))  8\n"
         "├─ a = n                                               7\n"
         "├─ b = a                                               7\n"
         "├─ c = s                                               not evaluated\n"
         "└─ b + 1                                               8\n");
-    assert_explain(&f,
-        "[1, 2].map(x, cel.bind(a, n + 1, a + a + x))",
+    assert_explain(&f, "[1, 2].map(x, cel.bind(a, n + 1, a + a + x))",
         "[1, 2].map(x, cel.bind(a, n + 1, a + a + x))  [17, 18]\n"
         "├─ x = 1: cel.bind(a, n + 1, a + a + x)       17\n"
         "│  ├─ a = n + 1                               8\n"
@@ -173,14 +153,12 @@ static void test_names(void **state) {
         "   ├─ a = n + 1                               8\n"
         "   └─ a + a + x                               18\n"
         "      └─ a + a                                16\n");
-    assert_explain(&f,
-        "l.sortBy(a, -a)",
+    assert_explain(&f, "l.sortBy(a, -a)",
         "l.sortBy(a, -a)  [3, 2]\n"
         "├─ l             [2, 3]\n"
         "├─ a = 2: -a     -2\n"
         "└─ a = 3: -a     -3\n");
-    assert_explain(&f,
-        "math.greatest(n, l[0], 1)",
+    assert_explain(&f, "math.greatest(n, l[0], 1)",
         "math.greatest(n, l[0], 1)  7\n"
         "├─ n                       7\n"
         "└─ l[0]                    2\n");
@@ -194,28 +172,23 @@ static void test_optionals(void **state) {
     (void)state;
     fixture_init(&f);
     fill(&f, &node);
-    assert_explain(&f,
-        "m.?zone.orValue('x')",
+    assert_explain(&f, "m.?zone.orValue('x')",
         "m.?zone.orValue('x')  \"x\"\n"
         "└─ m.?zone            optional.none()\n");
-    assert_explain(&f,
-        "m.?a.b.c.orValue(n)",
+    assert_explain(&f, "m.?a.b.c.orValue(n)",
         "m.?a.b.c.orValue(n)  1\n"
         "├─ m.?a.b.c          optional.of(1)\n"
         "└─ n                 not evaluated\n");
-    assert_explain(&f,
-        "m.?zone.b.hasValue()",
+    assert_explain(&f, "m.?zone.b.hasValue()",
         "m.?zone.b.hasValue()  false\n"
         "└─ m.?zone.b          optional.none()\n"
         "   └─ m.?zone         optional.none()\n");
-    assert_explain(&f,
-        "m[?'q'].or(m[?'r']).orValue('z')",
+    assert_explain(&f, "m[?'q'].or(m[?'r']).orValue('z')",
         "m[?'q'].or(m[?'r']).orValue('z')  \"z\"\n"
         "└─ m[?'q'].or(m[?'r'])            optional.none()\n"
         "   ├─ m[?'q']                     optional.none()\n"
         "   └─ m[?'r']                     optional.none()\n");
-    assert_explain(&f,
-        "[?l[?9], n] == [7] && {?'k': l[?9], 'z': n} != {'z': 8}",
+    assert_explain(&f, "[?l[?9], n] == [7] && {?'k': l[?9], 'z': n} != {'z': 8}",
         "[?l[?9], n] == [7] && {?'k': l[?9], 'z': n} != {'z': 8}  true\n"
         "├─ [?l[?9], n] == [7]                                    true\n"
         "│  └─ [?l[?9], n]                                        [7]\n"
@@ -225,14 +198,12 @@ static void test_optionals(void **state) {
         "   └─ {?'k': l[?9], 'z': n}                              {\"z\": 7}\n"
         "      ├─ l[?9]                                           optional.none()\n"
         "      └─ n                                               7\n");
-    assert_explain(&f,
-        "l[?0].optMap(v, v + n)",
+    assert_explain(&f, "l[?0].optMap(v, v + n)",
         "l[?0].optMap(v, v + n)  optional.of(9)\n"
         "├─ l[?0]                optional.of(2)\n"
         "└─ v = 2: v + n         9\n"
         "   └─ n                 7\n");
-    assert_explain(&f,
-        "l[?9].optMap(v, v + n)",
+    assert_explain(&f, "l[?9].optMap(v, v + n)",
         "l[?9].optMap(v, v + n)  optional.none()\n"
         "├─ l[?9]                optional.none()\n"
         "└─ v + n                not evaluated\n");
@@ -251,16 +222,8 @@ static void test_many_turns(void **state) {
     for (int i = 1; i < 100; i++)
         buf_printf(&source, ", %d", i);
     buf_append(&source, STR("].all(x, [1, 2, 3].all(y, y > 0 && x < 90))"));
-    assert_int_equal(cel_explain(f.env,
-                         STR("test"),
-                         buf_str(&source),
-                         &f.options,
-                         f.variables,
-                         &f.run,
-                         true,
-                         &f.diags,
-                         &out,
-                         NULL),
+    assert_int_equal(cel_explain(f.env, STR("test"), buf_str(&source), &f.options, f.variables,
+                         &f.run, true, &f.diags, &out, NULL),
         0);
     for (size_t i = 0; i < out.len; i++)
         n_lines += out.data[i] == '\n';
@@ -274,15 +237,9 @@ static void test_many_turns(void **state) {
 /* Compiles and runs @source without options; what comes of it. */
 static int explain_plainly(Fixture *f, Str source, Buf *out) {
     f->run = CEL_RUN(f->arena);
-    return cel_explain(f->env,
-        STR("test"),
-        source,
-        /* options= */ NULL,
-        f->variables,
-        &f->run,
-        /* colour= */ false,
-        &f->diags,
-        out,
+    return cel_explain(f->env, STR("test"), source,
+        /* options= */ NULL, f->variables, &f->run,
+        /* colour= */ false, &f->diags, out,
         /* ret= */ NULL);
 }
 
@@ -337,9 +294,8 @@ static void assert_leaves(Fixture *f, const char *source, const char *want) {
     size_t n;
 
     f->run = CEL_RUN(f->arena);
-    assert_int_equal(
-        cel_compile_tree(
-            f->env, STR("test"), str_from_c(source), &f->options, f->arena, &f->diags, &checked),
+    assert_int_equal(cel_compile_tree(f->env, STR("test"), str_from_c(source), &f->options,
+                         f->arena, &f->diags, &checked),
         0);
     assert_int_equal(
         cel_explainer_init(&explainer, checked, graph, &f->options, f->arena, &f->diags), 0);

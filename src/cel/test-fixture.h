@@ -70,10 +70,8 @@ static inline void fixture_done(Fixture *f) {
 static inline CelChecked *fixture_check(Fixture *f, const char *source) {
     CelChecked *checked = NULL;
 
-    assert_case(source,
-        cel_compile_tree(
-            f->env, STR("test"), str_from_c(source), &f->options, f->arena, &f->diags, &checked) ==
-            0);
+    assert_case(source, cel_compile_tree(f->env, STR("test"), str_from_c(source), &f->options,
+                            f->arena, &f->diags, &checked) == 0);
     return checked;
 }
 

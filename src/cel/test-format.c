@@ -11,10 +11,8 @@
     }
 
 static void test_calls(void **state) {
-    const CelEntry entries[] = {{text("b"), cel_int(1)},
-        {cel_int(7), text("x")},
-        {cel_bool(true), cel_null()},
-        {text("a"), cel_double(2.5)}};
+    const CelEntry entries[] = {{text("b"), cel_int(1)}, {cel_int(7), text("x")},
+        {cel_bool(true), cel_null()}, {text("a"), cel_double(2.5)}};
     const CelMap map = {.n = 4, .depth = 1, .entries = entries};
     const LibraryCase cases[] = {
         {FORMAT("%s", cel_int(INT64_MIN)), "\"-9223372036854775808\""},
@@ -29,9 +27,8 @@ static void test_calls(void **state) {
         {FORMAT("%f", cel_int(INT64_MAX)), "\"9223372036854775808.000000\""},
         {FORMAT("%.18e", cel_uint(UINT64_MAX)), "\"1.844674407370955162e+19\""},
         {FORMAT("%f", cel_double(-NAN)), "\"NaN\""},
-        {FORMAT("%s",
-             cel_bytes(STR("a\xff\xc3"
-                           "b"))),
+        {FORMAT("%s", cel_bytes(STR("a\xff\xc3"
+                                    "b"))),
             "\"a\xef\xbf\xbd\xef\xbf\xbd"
             "b\""},
         {FORMAT("%s", cel_map(&map)), "\"{7: x, a: 2.5, b: 1, true: null}\""},
@@ -105,8 +102,7 @@ static void test_prepare(void **state) {
     (void)state;
     assert_non_null(prepare(text("%s and %.2e and %%"), arena, &error));
     assert_null(prepare(text("%s and %y"), arena, &error));
-    assert_text("prepare",
-        error,
+    assert_text("prepare", error,
         "could not parse formatting clause: unrecognized formatting clause \"y\"");
 }
 

@@ -58,8 +58,7 @@ static void test_texts(void **state) {
         {"qualifiedName", "/a", {"prefix part must be non-empty"}},
         {"qualifiedName", "a/b/c", {"a valid label key must consist"}},
         {"qualifiedName", "A/", {"prefix part a lowercase", "non-empty", "must consist"}},
-        {"qualifiedName",
-            LONG_SUBDOMAIN "_/" LONG_LABEL "_",
+        {"qualifiedName", LONG_SUBDOMAIN "_/" LONG_LABEL "_",
             {"253 bytes", "prefix part a lowercase", "63 bytes", "name part must consist"}},
         {"labelValue", "", {0}},
         {"labelValue", "My_Value.1", {0}},
@@ -141,27 +140,19 @@ static void test_messages(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     CelRun run = CEL_RUN(arena);
     const LibraryCase cases[] = {
-        {"validate",
-            VALIDATE,
-            {format("dns1035Label", &run), text("1")},
+        {"validate", VALIDATE, {format("dns1035Label", &run), text("1")},
             "optional.of([\"a DNS-1035 label must consist of lower case alphanumeric characters "
             "or '-', start with an alphabetic character, and end with an alphanumeric character "
             "(e.g. 'my-name',  or 'abc-123', regex used for validation is "
             "'[a-z]([-a-z0-9]*[a-z0-9])?')\"])"},
-        {"validate",
-            VALIDATE,
-            {format("labelValue", &run), text("-")},
+        {"validate", VALIDATE, {format("labelValue", &run), text("-")},
             "optional.of([\"a valid label must be an empty string or consist of alphanumeric "
             "characters, '-', '_' or '.', and must start and end with an alphanumeric character "
             "(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
             "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')\"])"},
-        {"validate",
-            VALIDATE,
-            {format("uuid", &run), text("x")},
+        {"validate", VALIDATE, {format("uuid", &run), text("x")},
             "optional.of([\"does not match the UUID format\"])"},
-        {"validate",
-            VALIDATE,
-            {format("uuid", &run), text("12345678123412341234123456789ABC")},
+        {"validate", VALIDATE, {format("uuid", &run), text("12345678123412341234123456789ABC")},
             "optional.none()"},
     };
 
@@ -173,17 +164,11 @@ static void test_named(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     CelRun run = CEL_RUN(arena);
     const LibraryCase cases[] = {
-        {"format.named",
-            "(string) -> optional_type(kubernetes.NamedFormat)",
-            {text("uri")},
+        {"format.named", "(string) -> optional_type(kubernetes.NamedFormat)", {text("uri")},
             "optional.of(format.uri())"},
-        {"format.named",
-            "(string) -> optional_type(kubernetes.NamedFormat)",
-            {text("URI")},
+        {"format.named", "(string) -> optional_type(kubernetes.NamedFormat)", {text("URI")},
             "optional.none()"},
-        {"format.dns1123Label",
-            "() -> kubernetes.NamedFormat",
-            {cel_null()},
+        {"format.dns1123Label", "() -> kubernetes.NamedFormat", {cel_null()},
             "format.dns1123Label()"},
     };
 

@@ -209,11 +209,8 @@ static void test_certain_kinds(void **state) {
     fixture_init(&f);
     f.options = (CelOptions){.mixed_literals = true, .no_fold = true};
     fixture_variable(&f, "q", &cel_quantity_type, 0, NULL);
-    fixture_variable(&f,
-        "maybe",
-        cel_type_read(f.env, STR("optional_type(map(string, int))"), f.arena),
-        0,
-        NULL);
+    fixture_variable(&f, "maybe",
+        cel_type_read(f.env, STR("optional_type(map(string, int))"), f.arena), 0, NULL);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         CelGraph *graph;
         uint32_t root = lower_in(&f, &graph, cases[i].source);
@@ -226,9 +223,7 @@ static void test_certain_kinds(void **state) {
 }
 
 static void test_bad_literals(void **state) {
-    static const char *const sources[] = {"timestamp('x')",
-        "duration('x')",
-        "s.matches('[')",
+    static const char *const sources[] = {"timestamp('x')", "duration('x')", "s.matches('[')",
         "n > 0 || duration('5') > duration('1s')"};
     Fixture f;
 
@@ -282,8 +277,7 @@ static void test_print(void **state) {
 
     (void)state;
     fixture_init(&f);
-    assert_graph(&f,
-        "l.exists(x, x > n) && m.a == 'b'",
+    assert_graph(&f, "l.exists(x, x > n) && m.a == 'b'",
         "%0   variable        l                           list(int)           groups 0\n"
         "%1   local           first of level 0            int                 levels 0\n"
         "%2   variable        n                           int                 groups 0\n"
@@ -294,8 +288,7 @@ static void test_print(void **state) {
         "%7   constant        \"b\"                         string\n"
         "%8   eq              %6 %7                       bool                groups 0\n"
         "%9   and             %4 %8                       bool                groups 0\n");
-    assert_graph(&f,
-        "[1 + 2, n].transformMap(i, v, s.size() > i + v)",
+    assert_graph(&f, "[1 + 2, n].transformMap(i, v, s.size() > i + v)",
         "%3   constant        3                           int\n"
         "%4   variable        n                           int                 groups 0\n"
         "%5   list            %3 %4                       list(int)           groups 0\n"
@@ -306,8 +299,7 @@ static void test_print(void **state) {
         "%10  add-int         %6 %7                       int                 levels 0\n"
         "%11  gt-int          %9 %10                      bool                groups 1  levels 0\n"
         "%12  transform-map   level 0, pairs %5 %11       map(int, bool)      groups 0 1\n");
-    assert_graph(&f,
-        "node.?labels.zone.orValue(s) in ['a', 'b']",
+    assert_graph(&f, "node.?labels.zone.orValue(s) in ['a', 'b']",
         "%0   variable        node                        Node                groups 3\n"
         "%1   opt-field       .labels %0                  optional_type(map(string, string)) "
         "groups 3\n"
@@ -318,8 +310,7 @@ static void test_print(void **state) {
         "%5   opt-get         %2                          string              groups 3\n"
         "%6   conditional     %4 %5 %3                    string              groups 1 3\n"
         "%11  in-set          [\"a\", \"b\"] %6               bool                groups 1 3\n");
-    assert_graph(&f,
-        "d + d",
+    assert_graph(&f, "d + d",
         "%0   variable        d                           dyn                 groups 2  uses 2\n"
         "%1   dispatch        _+_ of 9 %0 %0              dyn                 groups 2\n");
     fixture_done(&f);

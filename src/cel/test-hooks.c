@@ -200,14 +200,8 @@ static void test_constants_are_checked(void **state) {
         CelProgram *program;
         const Diag *diag;
 
-        assert_case(cases[i].source,
-            cel_compile(f->env,
-                STR("test"),
-                str_from_c(cases[i].source),
-                NULL,
-                f->arena,
-                &diags,
-                &program) == CEL_COMPILE_REFUSED);
+        assert_case(cases[i].source, cel_compile(f->env, STR("test"), str_from_c(cases[i].source),
+                                         NULL, f->arena, &diags, &program) == CEL_COMPILE_REFUSED);
         diag = &diags.diags.items[0];
         assert_case(cases[i].source,
             memmem(diag->text.ptr, diag->text.len, cases[i].text, strlen(cases[i].text)));

@@ -86,9 +86,7 @@ static void test_cut_values(void **state) {
         {"has(node.cpu) ? 1 : 2", "has(node.cpu)", {.kind = CEL_BOOL, .boolean = true}, "1"},
         {"size(s + 'x')", "s + 'x'", {.kind = CEL_STRING, .len = 2, .text = "ab"}, "2"},
         /* not what was declared */
-        {"n * 2 + 1",
-            "n * 2",
-            {.kind = CEL_STRING, .len = 1, .text = "x"},
+        {"n * 2 + 1", "n * 2", {.kind = CEL_STRING, .len = 1, .text = "x"},
             "error@2: declared as int, but the value is of type string"},
         {"d.x == 1", "d.x", {.kind = CEL_STRING, .len = 1, .text = "x"}, "false"},
         {"!d.x", "d.x", {.kind = CEL_INT, .i = 1}, "error@0: no such overload: !int"},
@@ -140,11 +138,8 @@ static void test_cut_errors(void **state) {
     f->variables[f->s] = cel_string(STR("a"));
     f->variables[f->m] = cel_map(&empty);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_without(f,
-            cases[i].source,
-            cases[i].part,
-            (CelValue){.kind = CEL_ERROR, .error = cases[i].error},
-            cases[i].want);
+        assert_without(f, cases[i].source, cases[i].part,
+            (CelValue){.kind = CEL_ERROR, .error = cases[i].error}, cases[i].want);
 }
 
 /* An error that one run met is the same when another is given it. */
@@ -194,19 +189,15 @@ static void test_cut_locals(void **state) {
         {"l.map(x, n * n + n * n)", {.kind = CEL_ABSENT}, "2"},
         {"l.exists(x, x > 3)", {.kind = CEL_ERROR, .error = &known}, "error@99: known"},
         {"l.exists(x, x > 3 || n == 1)", {.kind = CEL_ERROR, .error = &known}, "true"},
-        {"l.exists(x, x > 3)",
-            {.kind = CEL_ABSENT},
+        {"l.exists(x, x > 3)", {.kind = CEL_ABSENT},
             "error@9: no value for the variable of a loop"},
-        {"l.exists(x, x > 3)",
-            {.kind = CEL_BOOL},
+        {"l.exists(x, x > 3)", {.kind = CEL_BOOL},
             "error@9: declared as int, but the value is of type bool"},
         /* the loop inside has the level of the one around, and so the same variable */
         {"cel.bind(b, l.map(y, y * 10), l.map(x, b.size() + x))", {.kind = CEL_INT, .i = 5}, "7"},
-        {"cel.bind(b, l.map(y, y + 1), l.map(x, b[0] * 100 + (x + 1)))",
-            {.kind = CEL_INT, .i = 5},
+        {"cel.bind(b, l.map(y, y + 1), l.map(x, b[0] * 100 + (x + 1)))", {.kind = CEL_INT, .i = 5},
             "206"},
-        {"cel.bind(b, l.map(y, y + 1), l.map(x, (x + 1) * 100 + b[0]))",
-            {.kind = CEL_INT, .i = 5},
+        {"cel.bind(b, l.map(y, y + 1), l.map(x, (x + 1) * 100 + b[0]))", {.kind = CEL_INT, .i = 5},
             "602"},
     };
     static const CelValue items[] = {{.kind = CEL_INT, .i = 1}, {.kind = CEL_INT, .i = 2}};

@@ -54,11 +54,7 @@ static void print_tokens(const char *text, DiagList *diags, Buf *out) {
     CelToken token;
 
     while ((token = cel_lex_next(&lexer)).kind != CEL_TOKEN_END)
-        buf_printf(out,
-            "%s%s:%u-%u",
-            out->len > 0 ? " " : "",
-            kind_names[token.kind],
-            token.from,
+        buf_printf(out, "%s%s:%u-%u", out->len > 0 ? " " : "", kind_names[token.kind], token.from,
             token.to);
 }
 
@@ -86,31 +82,23 @@ static void check_tokens(const TokenCase *cases, size_t n) {
 
 static void test_tokens(void **state) {
     static const TokenCase cases[] = {
-        {"", "", NULL, 0},
-        {" \t\r\n\f", "", NULL, 0},
-        {"a//b\nc // d", "ident:0-1 ident:5-6", NULL, 0},
-        {"a//", "ident:0-1", NULL, 0},
+        {"", "", NULL, 0}, {" \t\r\n\f", "", NULL, 0},
+        {"a//b\nc // d", "ident:0-1 ident:5-6", NULL, 0}, {"a//", "ident:0-1", NULL, 0},
         {"_a1 B", "ident:0-3 ident:4-5", NULL, 0},
         {"in true false null inn", "in:0-2 true:3-7 false:8-13 null:14-18 ident:19-22", NULL, 0},
         {"( ) [ ] { } . , : ? !",
             "(:0-1 ):2-3 [:4-5 ]:6-7 {:8-9 }:10-11 .:12-13 ,:14-15 ::16-17 "
             "?:18-19 !:20-21",
-            NULL,
-            0},
-        {"||&&< <=> >===!=",
-            "||:0-2 &&:2-4 <:4-5 <=:6-8 >:8-9 >=:10-12 ==:12-14 !=:14-16",
-            NULL,
+            NULL, 0},
+        {"||&&< <=> >===!=", "||:0-2 &&:2-4 <:4-5 <=:6-8 >:8-9 >=:10-12 ==:12-14 !=:14-16", NULL,
             0},
         {"+-*/%", "+:0-1 -:1-2 *:2-3 /:3-4 %:4-5", NULL, 0},
         {"1 23 0x1F 007", "int:0-1 int:2-4 int:5-9 int:10-13", NULL, 0},
         {"1u 0xaU", "uint:0-2 uint:3-7", NULL, 0},
-        {"1.5 .5 1e3 1.5E-3 2e+1",
-            "double:0-3 double:4-6 double:7-10 double:11-17 double:18-22",
-            NULL,
-            0},
+        {"1.5 .5 1e3 1.5E-3 2e+1", "double:0-3 double:4-6 double:7-10 double:11-17 double:18-22",
+            NULL, 0},
         {"1.a 1..5", "int:0-1 .:1-2 ident:2-3 int:4-5 .:5-6 double:6-8", NULL, 0},
-        {"a.5", "ident:0-1 double:1-3", NULL, 0},
-        {"1in", "int:0-1 in:1-3", NULL, 0},
+        {"a.5", "ident:0-1 double:1-3", NULL, 0}, {"1in", "int:0-1 in:1-3", NULL, 0},
         {"0x1in", "int:0-3 in:3-5", NULL, 0},
         {"'a' \"b\" '' \"\"", "string:0-3 string:4-7 string:8-10 string:11-13", NULL, 0},
         {"'''a'b\n''c''' '\\''", "string:0-13 string:14-18", NULL, 0},
@@ -118,8 +106,7 @@ static void test_tokens(void **state) {
         {"b'a' B'a' br'\\' bR'a' Br'a' BR'''a'''",
             "bytes:0-4 bytes:5-9 bytes:10-15 bytes:16-21 "
             "bytes:22-27 bytes:28-37",
-            NULL,
-            0},
+            NULL, 0},
         {"b r br", "ident:0-1 ident:2-3 ident:4-6", NULL, 0},
         {"`a-b.c/d e_1`", "quoted:0-13", NULL, 0},
         {"''''a'''", "string:0-8", NULL, 0}, /* the content is 'a */
@@ -159,9 +146,7 @@ static void test_habits(void **state) {
         {"`a*b`", "quoted:0-5", "this is not allowed in a name between back quotes", 1},
         {"\xe2\x80\x9c"
          "a b\xe2\x80\x9d c",
-            "broken:0-9 ident:10-11",
-            "these are not the quotes of an expression",
-            1},
+            "broken:0-9 ident:10-11", "these are not the quotes of an expression", 1},
         {"a\xc2\xa0+b", "ident:0-1 +:3-4 ident:4-5", "U+00A0 means nothing outside of quotes", 1},
         {"a $@ b", "ident:0-1 ident:5-6", "'$' means nothing here", 2},
     };

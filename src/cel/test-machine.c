@@ -189,8 +189,7 @@ static void test_steady_parts(void **state) {
     assert_true(
         cel_is_true(eval_with_fuel(&f, "l.exists(x, l.map(y, y).size() == x + 39)", 50000)));
     /* … but what does change is not */
-    assert_eval(&f,
-        "[1, 2].map(x, [x, x + 1].map(y, [x, y].map(z, z * x)))",
+    assert_eval(&f, "[1, 2].map(x, [x, x + 1].map(y, [x, y].map(z, z * x)))",
         "[[[1, 1], [1, 2]], [[4, 4], [4, 6]]]");
     fixture_done(&f);
 }

@@ -19,17 +19,11 @@ static void test_values(void **state) {
         {"value", "optional_type(V).() -> V", {cel_none()}, "error: optional.none() dereference"},
         {"orValue", "optional_type(V).(V) -> V", {SOME(one), I(2)}, "1"},
         {"orValue", "optional_type(V).(V) -> V", {cel_none(), I(2)}, "2"},
-        {"or",
-            "optional_type(V).(optional_type(V)) -> optional_type(V)",
-            {cel_none(), SOME(one)},
+        {"or", "optional_type(V).(optional_type(V)) -> optional_type(V)", {cel_none(), SOME(one)},
             "optional.of(1)"},
-        {"or",
-            "optional_type(V).(optional_type(V)) -> optional_type(V)",
-            {SOME(one), cel_none()},
+        {"or", "optional_type(V).(optional_type(V)) -> optional_type(V)", {SOME(one), cel_none()},
             "optional.of(1)"},
-        {"or",
-            "optional_type(V).(optional_type(V)) -> optional_type(V)",
-            {cel_none(), cel_none()},
+        {"or", "optional_type(V).(optional_type(V)) -> optional_type(V)", {cel_none(), cel_none()},
             "optional.none()"},
     };
 
@@ -81,9 +75,7 @@ static void test_lists(void **state) {
         {"unwrapOpt", "list(optional_type(V)).() -> list(V)", {LIST(cel_none())}, "[]"},
         {"_[?_]", "(list(V), int) -> optional_type(V)", {LIST(one), I(0)}, "optional.of(1)"},
         {"_[?_]", "(list(V), int) -> optional_type(V)", {LIST(one), I(1)}, "optional.none()"},
-        {"_[_]",
-            "(optional_type(list(V)), int) -> optional_type(V)",
-            {cel_none(), I(1)},
+        {"_[_]", "(optional_type(list(V)), int) -> optional_type(V)", {cel_none(), I(1)},
             "optional.none()"},
     };
 

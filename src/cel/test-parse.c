@@ -35,22 +35,16 @@ static Str literal_text(CelValue v, Arena *arena) {
 
 /* "(_+_ a 1)": a node with the texts of its children, which stand from @children on. */
 static Str node_text(const CelNode *node, const Str *children, Arena *arena) {
-    Str text = arena_printf(arena,
-        "%s%s%s%s%s",
+    Str text = arena_printf(arena, "%s%s%s%s%s",
         node->kind == CEL_NODE_CALL ? "" : cel_node_name(node->kind),
-        node->kind == CEL_NODE_CALL && node->is_receiver ? "~" : "",
-        node->is_mixed ? "*" : "",
-        node->has_predicate ? "?" : "",
-        node->n_binders == 2 ? "2" : "");
+        node->kind == CEL_NODE_CALL && node->is_receiver ? "~" : "", node->is_mixed ? "*" : "",
+        node->has_predicate ? "?" : "", node->n_binders == 2 ? "2" : "");
 
     if (node->kind == CEL_NODE_SELECT || node->kind == CEL_NODE_OPT_SELECT ||
         node->kind == CEL_NODE_TEST || node->kind == CEL_NODE_CALL ||
         node->kind == CEL_NODE_STRUCT || node->kind == CEL_NODE_FIELD)
-        text = arena_printf(arena,
-            "%.*s%s%s%.*s",
-            STR_FMT(text),
-            node->kind == CEL_NODE_CALL ? "" : " ",
-            node->is_absolute ? "." : "",
+        text = arena_printf(arena, "%.*s%s%s%.*s", STR_FMT(text),
+            node->kind == CEL_NODE_CALL ? "" : " ", node->is_absolute ? "." : "",
             STR_FMT(node->name));
     for (uint32_t i = 0; i < node->n_children; i++)
         text = arena_printf(arena, "%.*s %.*s", STR_FMT(text), STR_FMT(children[i]));
@@ -316,21 +310,19 @@ static void test_places(void **state) {
     static const struct {
         const char *text, *dump;
     } cases[] = {
-        {"a.b(c) + 1",
-            "call _+_  #4 0-10@7  a.b(c) + 1\n"
-            "  call b receiver  #2 0-6@2  a.b(c)\n"
-            "    ident a call=2  #0 0-1@0  a\n"
-            "    ident c  #1 4-5@4  c\n"
-            "  literal  #3 9-10@9  1\n"},
-        {" ( a ) [ b ] ? .c : {'d': -1}",
-            "conditional  #7 1-29@13  ( a ) [ b ] ? .c : {'d': -1}\n"
-            "  call _[_]  #2 1-12@7  ( a ) [ b ]\n"
-            "    ident a  #0 1-6@3  ( a )\n"
-            "    ident b  #1 9-10@9  b\n"
-            "  ident c absolute  #3 15-17@16  .c\n"
-            "  map  #6 20-29@20  {'d': -1}\n"
-            "    literal  #4 21-24@21  'd'\n"
-            "    literal  #5 26-28@26  -1\n"},
+        {"a.b(c) + 1", "call _+_  #4 0-10@7  a.b(c) + 1\n"
+                       "  call b receiver  #2 0-6@2  a.b(c)\n"
+                       "    ident a call=2  #0 0-1@0  a\n"
+                       "    ident c  #1 4-5@4  c\n"
+                       "  literal  #3 9-10@9  1\n"},
+        {" ( a ) [ b ] ? .c : {'d': -1}", "conditional  #7 1-29@13  ( a ) [ b ] ? .c : {'d': -1}\n"
+                                          "  call _[_]  #2 1-12@7  ( a ) [ b ]\n"
+                                          "    ident a  #0 1-6@3  ( a )\n"
+                                          "    ident b  #1 9-10@9  b\n"
+                                          "  ident c absolute  #3 15-17@16  .c\n"
+                                          "  map  #6 20-29@20  {'d': -1}\n"
+                                          "    literal  #4 21-24@21  'd'\n"
+                                          "    literal  #5 26-28@26  -1\n"},
         {"has(a.b) && x.T{f: ?y}.all(v, .g(v))", NULL},
         {"has(a.b) && x.T{?f: y}.all(v, .g(v))",
             "and  #10 0-36@9  has(a.b) && x.T{?f: y}.all(v, .g(v))\n"
@@ -344,19 +336,17 @@ static void test_places(void **state) {
             "    binder v  #6 27-28@27  v\n"
             "    call g absolute  #8 30-35@31  .g(v)\n"
             "      ident v  #7 33-34@33  v\n"},
-        {"cel.bind(x, a.b.f(), x.g())",
-            "bind bind  #6 0-27@4  cel.bind(x, a.b.f(), x.g())\n"
-            "  call f receiver  #2 12-19@16  a.b.f()\n"
-            "    select b  #1 12-15@14  a.b\n"
-            "      ident a call=2  #0 12-13@12  a\n"
-            "  binder x  #3 9-10@9  x\n"
-            "  call g receiver  #5 21-26@23  x.g()\n"
-            "    ident x call=5  #4 21-22@21  x\n"},
-        {"[?a, !!b]",
-            "list  #3 0-9@0  [?a, !!b]\n"
-            "  optional  #1 1-3@1  ?a\n"
-            "    ident a  #0 2-3@2  a\n"
-            "  ident b  #2 5-8@7  !!b\n"},
+        {"cel.bind(x, a.b.f(), x.g())", "bind bind  #6 0-27@4  cel.bind(x, a.b.f(), x.g())\n"
+                                        "  call f receiver  #2 12-19@16  a.b.f()\n"
+                                        "    select b  #1 12-15@14  a.b\n"
+                                        "      ident a call=2  #0 12-13@12  a\n"
+                                        "  binder x  #3 9-10@9  x\n"
+                                        "  call g receiver  #5 21-26@23  x.g()\n"
+                                        "    ident x call=5  #4 21-22@21  x\n"},
+        {"[?a, !!b]", "list  #3 0-9@0  [?a, !!b]\n"
+                      "  optional  #1 1-3@1  ?a\n"
+                      "    ident a  #0 2-3@2  a\n"
+                      "  ident b  #2 5-8@7  !!b\n"},
     };
 
     (void)state;
@@ -414,14 +404,8 @@ static Str mistakes_text(const DiagList *diags, Arena *arena) {
     for (size_t i = 0; i < diags->diags.n; i++) {
         const Diag *diag = &diags->diags.items[i];
 
-        text = arena_printf(arena,
-            "%.*s%s%zu:%zu+%zu %.*s",
-            STR_FMT(text),
-            i > 0 ? "; " : "",
-            diag->place.line,
-            diag->place.column,
-            diag->place.width,
-            STR_FMT(diag->text));
+        text = arena_printf(arena, "%.*s%s%zu:%zu+%zu %.*s", STR_FMT(text), i > 0 ? "; " : "",
+            diag->place.line, diag->place.column, diag->place.width, STR_FMT(diag->text));
     }
     return text;
 }
@@ -436,25 +420,21 @@ static void test_mistakes(void **state) {
         {"1 +\n\n // more\n",
             "1:4+1 a value must follow '+', but here is the end of the expression"},
         {"&& a", "1:1+2 an expression cannot start with '&&'"},
-        {"1 + * 2 +\n/ 3",
-            "1:5+1 a value must follow '+', but here is '*'; "
-            "2:1+1 a value must follow '+', but here is '/'"},
+        {"1 + * 2 +\n/ 3", "1:5+1 a value must follow '+', but here is '*'; "
+                           "2:1+1 a value must follow '+', but here is '/'"},
         {"a ++", "1:4+1 there is no '+' before a value, only between two"},
         {"a b", "1:3+1 an operator is missing before 'b'"},
         {"a b c d", "1:3+1 an operator is missing before 'b'"},
-        {"a b + c d",
-            "1:3+1 an operator is missing before 'b'; "
-            "1:9+1 an operator is missing before 'd'"},
-        {"f(a b, c d)",
-            "1:5+1 an operator or a comma is missing before 'b'; "
-            "1:10+1 an operator or a comma is missing before 'd'"},
+        {"a b + c d", "1:3+1 an operator is missing before 'b'; "
+                      "1:9+1 an operator is missing before 'd'"},
+        {"f(a b, c d)", "1:5+1 an operator or a comma is missing before 'b'; "
+                        "1:10+1 an operator or a comma is missing before 'd'"},
         {"'a' 'b'", "1:5+3 an operator is missing before text in quotes"},
         {"1 b'a'", "1:3+4 an operator is missing before bytes in quotes"},
         {"a !b", "1:3+1 an operator is missing before '!'"},
         {"a `b` c", "1:3+3 an operator is missing before 'b'"},
-        {"a and b OR not c",
-            "1:3+3 'and' is not an operator; 1:9+2 'OR' is not an operator; "
-            "1:12+3 'not' is not an operator"},
+        {"a and b OR not c", "1:3+3 'and' is not an operator; 1:9+2 'OR' is not an operator; "
+                             "1:12+3 'not' is not an operator"},
         {"a not in b", "1:3+3 'not' is not an operator"},
         {"a = b & c", "1:3+1 there is no operator '='; 1:7+1 there is no operator '&'"},
         {"a $ b", "1:3+1 '$' means nothing here"},
@@ -521,19 +501,16 @@ static void test_mistakes(void **state) {
         {"has(a.?b)", "1:5+4 has() takes the selection of a field"},
         {"has(a[0])", "1:5+4 has() takes the selection of a field"},
         {"math.least()", "1:6+7 math.least() takes at least one argument"},
-        {"math.least(1, 'a', true)",
-            "1:15+3 this argument must be a number; "
-            "1:20+4 this argument must be a number"},
+        {"math.least(1, 'a', true)", "1:15+3 this argument must be a number; "
+                                     "1:20+4 this argument must be a number"},
         {"cel.block(a, b)",
             "1:11+1 the first argument of cel.block() must be a list in square brackets"},
         {"cel.index(a)", "1:11+1 this argument must be a whole number, 0 or more"},
         {"cel.iterVar(0, -1)", "1:16+2 this argument must be a whole number, 0 or more"},
-        {"a.all(b c, $)",
-            "1:9+1 an operator or a comma is missing before 'c'; "
-            "1:12+1 '$' means nothing here"},
-        {"a +\nb c +\n'd",
-            "2:3+1 an operator is missing before 'c'; "
-            "3:1+1 the text that starts here has no closing '"},
+        {"a.all(b c, $)", "1:9+1 an operator or a comma is missing before 'c'; "
+                          "1:12+1 '$' means nothing here"},
+        {"a +\nb c +\n'd", "2:3+1 an operator is missing before 'c'; "
+                           "3:1+1 the text that starts here has no closing '"},
     };
 
     (void)state;
@@ -559,8 +536,7 @@ static void test_printed(void **state) {
     assert_int_equal(cel_parse(STR("rule"), STR("a == 1 &&\n  b = 2"), NULL, arena, &diags, &tree),
         CEL_PARSE_REFUSED);
     diag_list_print(&diags, /* colour= */ false, &out);
-    assert_text("printed",
-        buf_str(&out),
+    assert_text("printed", buf_str(&out),
         "rule:2:5: error: there is no operator '='\n"
         "  2 |   b = 2\n"
         "    |     ^\n"
@@ -659,10 +635,7 @@ static void test_limits(void **state) {
         {"", "a", "[0]", 3000, "good"},
         {"", "a", ".f()", 2000, "good"},
         {"", "a", ".all(x,x)", 1000, "good"},
-        {"",
-            "a",
-            ".all(x,x)",
-            3400,
+        {"", "a", ".all(x,x)", 3400,
             "the expression is too long: 30601 bytes, and 10240 are allowed"},
         {"cel.bind(x,a,", "x", ")", 100, "good"},
         {"a.sortBy(x,", "x", ")", 100, "good"},

@@ -150,13 +150,8 @@ static void test_out_of_memory(void **state) {
     for (size_t budget = 0; budget < 4000; budget += 40) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
         CelProgram *program;
-        int r = cel_compile(f.env,
-            STR("test"),
-            STR("l.map(x, x + 1) == [1] && s.matches('a')"),
-            &f.options,
-            arena,
-            &f.diags,
-            &program);
+        int r = cel_compile(f.env, STR("test"), STR("l.map(x, x + 1) == [1] && s.matches('a')"),
+            &f.options, arena, &f.diags, &program);
 
         assert_true(r == 0 || r == -ENOMEM);
         assert_true(budget < 3000 || r == 0);

@@ -21,9 +21,7 @@ static void test_charge(void **state) {
     assert_true(cel_charge_bytes(&run, 71));
     assert_int_equal(run.fuel, 1);
     assert_null(run.limit); /* whoever could not pay says so */
-    assert_value(&run,
-        "fuel",
-        cel_exhausted(&run),
+    assert_value(&run, "fuel", cel_exhausted(&run),
         "error: out of fuel: the expression does more work than one evaluation may");
     assert_true(cel_no_memory(&run).error == run.limit); /* the first reason stays */
 }

@@ -333,11 +333,8 @@ static void assert_same(
 
         print_answer(run_machine(f, checked, way, arena, &again), &again, &got);
         if (got.len > 0 && !str_eq(buf_str(&got), buf_str(&want)))
-            fail_msg("%.*s\n  should be %.*s\n  in way %d  %.*s",
-                STR_FMT(source),
-                STR_FMT(buf_str(&want)),
-                way,
-                STR_FMT(buf_str(&got)));
+            fail_msg("%.*s\n  should be %.*s\n  in way %d  %.*s", STR_FMT(source),
+                STR_FMT(buf_str(&want)), way, STR_FMT(buf_str(&got)));
     }
     buf_done(&want);
     buf_done(&got);
@@ -351,8 +348,7 @@ static void fill(Fixture *f, uint32_t which) {
         {{.kind = CEL_STRING, .len = 1, .text = "a"}, {.kind = CEL_INT, .i = 2}},
         {{.kind = CEL_STRING, .len = 1, .text = "x"}, {.kind = CEL_INT, .i = 0}}};
     static const CelList lists[] = {{.n = 3, .depth = 1, .items = numbers},
-        {.n = 0, .depth = 1, .items = numbers},
-        {.n = 1, .depth = 1, .items = numbers}};
+        {.n = 0, .depth = 1, .items = numbers}, {.n = 1, .depth = 1, .items = numbers}};
     static const CelMap maps[] = {
         {.n = 2, .depth = 1, .entries = entries}, {.n = 0, .depth = 1, .entries = entries}};
 

@@ -10,14 +10,10 @@
 static void test_calls(void **state) {
     const LibraryCase cases[] = {
         {"charAt", "string.(int) -> string", {text("t\xc2\xa9o"), cel_int(1)}, "\"\xc2\xa9\""},
-        {"charAt",
-            "string.(int) -> string",
-            {text("abc"), cel_int(INT64_MAX)},
+        {"charAt", "string.(int) -> string", {text("abc"), cel_int(INT64_MAX)},
             "error: index out of range: 9223372036854775807"},
-        {"substring",
-            "string.(int, int) -> string",
-            {text("abc"), cel_int(INT64_MIN), cel_int(INT64_MAX)},
-            "error: index out of range"},
+        {"substring", "string.(int, int) -> string",
+            {text("abc"), cel_int(INT64_MIN), cel_int(INT64_MAX)}, "error: index out of range"},
         {"substring", "string.(int) -> string", {cel_string(STR_NULL), cel_int(0)}, "\"\""},
         {"indexOf", INDEX, {cel_string(STR_NULL), text("a")}, "-1"},
         {"indexOf", INDEX_FROM, {text("ta\xc2\xa9o\xc2\xa9"), text("\xc2\xa9"), cel_int(3)}, "4"},
@@ -25,9 +21,7 @@ static void test_calls(void **state) {
         {"lastIndexOf", INDEX, {cel_string(STR_NULL), text("x")}, "-1"},
         {"trim", "string.() -> string", {cel_string(STR_NULL)}, "\"\""},
         {"trim", "string.() -> string", {text("\xe3\x80\x80 x\xc2\x85")}, "\"x\""},
-        {"reverse",
-            "string.() -> string",
-            {text("a\xc2\xa9\xf0\x9f\x98\x80")},
+        {"reverse", "string.() -> string", {text("a\xc2\xa9\xf0\x9f\x98\x80")},
             "\"\xf0\x9f\x98\x80\xc2\xa9"
             "a\""},
         {"split", SPLIT_N, {text("a,b,c"), text(","), cel_int(2)}, "[\"a\", \"b,c\"]"},

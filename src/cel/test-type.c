@@ -62,18 +62,9 @@ static void test_text(void **state) {
 }
 
 static void test_equal(void **state) {
-    static const char *const texts[] = {"int",
-        "uint",
-        "list(int)",
-        "list(dyn)",
-        "map(int, int)",
-        "map(int, string)",
-        "optional_type(int)",
-        "type(int)",
-        "opaque(tuple, int)",
-        "opaque(other, int)",
-        "net.IP",
-        "net.CIDR"};
+    static const char *const texts[] = {"int", "uint", "list(int)", "list(dyn)", "map(int, int)",
+        "map(int, string)", "optional_type(int)", "type(int)", "opaque(tuple, int)",
+        "opaque(other, int)", "net.IP", "net.CIDR"};
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
 
     (void)state;

@@ -9,23 +9,11 @@ static void test_parts(void **state) {
         const char *whole; /* NULL: as written */
     } cases[] = {
         {"http://example.com", "http", "example.com", "example.com", "", "", "", NULL},
-        {"HTTPS://Example.com:443/A?b=c#d",
-            "https",
-            "Example.com:443",
-            "Example.com",
-            "443",
-            "/A",
-            "b=c",
-            "https://Example.com:443/A?b=c#d"},
+        {"HTTPS://Example.com:443/A?b=c#d", "https", "Example.com:443", "Example.com", "443", "/A",
+            "b=c", "https://Example.com:443/A?b=c#d"},
         {"http://[::1]:80/", "http", "[::1]:80", "::1", "80", "/", "", NULL},
         {"http://[fe80::1%25en0]/", "http", "[fe80::1%en0]", "fe80::1%en0", "", "/", "", NULL},
-        {"http://[::ffff:1.2.3.4]/",
-            "http",
-            "[::ffff:1.2.3.4]",
-            "::ffff:1.2.3.4",
-            "",
-            "/",
-            "",
+        {"http://[::ffff:1.2.3.4]/", "http", "[::ffff:1.2.3.4]", "::ffff:1.2.3.4", "", "/", "",
             NULL},
         {"http://a:/", "http", "a:", "a", "", "/", "", NULL},
         {"http://u:p%20w@h/", "http", "h", "h", "", "/", "", NULL},
@@ -46,13 +34,7 @@ static void test_parts(void **state) {
         {"http://x/a%2Fb", "http", "x", "x", "", "/a%2Fb", "", NULL},
         {"http://x/a%2fb", "http", "x", "x", "", "/a%2fb", "", NULL}, /* the writer's choice */
         {"http://x/a[b]!", "http", "x", "x", "", "/a[b]!", "", NULL},
-        {"http://x/\xc3\xa4 b%2f",
-            "http",
-            "x",
-            "x",
-            "",
-            "/%C3%A4%20b/",
-            "",
+        {"http://x/\xc3\xa4 b%2f", "http", "x", "x", "", "/%C3%A4%20b/", "",
             "http://x/%C3%A4%20b/"},
         {"http://h%C3%A9/", "http", "h\xc3\xa9", "h\xc3\xa9", "", "/", "", NULL},
         {"http://h%FF/", "http", "h\xef\xbf\xbd", "h\xef\xbf\xbd", "", "/", "", NULL},
@@ -166,10 +148,8 @@ static void test_query(void **state) {
         _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
         _cleanup_(buf_done) Buf got = BUF_INIT(1 << 16);
         CelRun run = CEL_RUN(arena);
-        LibraryCase wanted = {"getQuery",
-            "kubernetes.URL.() -> map(string, list(string))",
-            {make_url(&run, cases[i][0])},
-            cases[i][1]};
+        LibraryCase wanted = {"getQuery", "kubernetes.URL.() -> map(string, list(string))",
+            {make_url(&run, cases[i][0])}, cases[i][1]};
 
         cel_value_print(library_call(&cel_url_library, &wanted, &run), &run, 0, &got);
         assert_text(cases[i][0], buf_str(&got), cases[i][1]);
@@ -181,9 +161,7 @@ static void test_calls(void **state) {
     const LibraryCase cases[] = {
         {"url", "(string) -> kubernetes.URL", {text("HTTP://x/a b")}, "url(\"http://x/a%20b\")"},
         {"url", "(string) -> kubernetes.URL", {text("x:a\"b")}, "url(\"x:a\\\"b\")"},
-        {"url",
-            "(string) -> kubernetes.URL",
-            {text("abc")},
+        {"url", "(string) -> kubernetes.URL", {text("abc")},
             "error: URL parse error during conversion from string: parse \"abc\": invalid URI"},
         {"url", "(string) -> kubernetes.URL", {text("//a b")}, "error: in host name"},
         {"isURL", "(string) -> bool", {text("//a b")}, "true"}, /* a path, as a request's URI */

@@ -155,16 +155,8 @@ static void test_equal_fuel(void **state) {
 static void test_find(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
-    CelValue small = MAP(cel_int(1),
-        S("int"),
-        cel_bool(true),
-        S("bool"),
-        S("1"),
-        S("string"),
-        cel_uint(UINT64_MAX),
-        S("max"),
-        cel_int(-1),
-        S("minus"));
+    CelValue small = MAP(cel_int(1), S("int"), cel_bool(true), S("bool"), S("1"), S("string"),
+        cel_uint(UINT64_MAX), S("max"), cel_int(-1), S("minus"));
     const struct {
         CelValue key;
         const char *found;

@@ -52,9 +52,7 @@ static void test_against_facts(void **state) {
             current = name;
         }
         if (cel_zone_offset(zone, sec) != offset)
-            print_error("%.*s at %lld: got %d\n",
-                STR_FMT(name),
-                (long long)sec,
+            print_error("%.*s at %lld: got %d\n", STR_FMT(name), (long long)sec,
                 (int)cel_zone_offset(zone, sec));
         assert_int_equal(cel_zone_offset(zone, sec), offset);
         n++;

@@ -94,12 +94,8 @@ const CelType *cel_type_with(Arena *arena, const CelType *type, const CelType *c
 }
 
 const CelType *cel_opaque_of(Arena *arena, Str name, const CelType *const *params, size_t n) {
-    static const CelType *const known[] = {&cel_quantity_type,
-        &cel_semver_type,
-        &cel_ip_type,
-        &cel_cidr_type,
-        &cel_url_type,
-        &cel_format_type};
+    static const CelType *const known[] = {&cel_quantity_type, &cel_semver_type, &cel_ip_type,
+        &cel_cidr_type, &cel_url_type, &cel_format_type};
     CelType head = {.kind = CEL_T_OPAQUE, .value_kind = CEL_ABSENT};
 
     for (size_t i = 0; n == 0 && i < ELEMENTS_OF(known); i++)

@@ -115,11 +115,8 @@ static int set_basics(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key, 
     if (r >= 0)
         r = gnutls_x509_crt_set_key(certificate, key);
     if (r >= 0)
-        r = gnutls_x509_crt_set_dn_by_oid(certificate,
-            GNUTLS_OID_X520_COMMON_NAME,
-            0,
-            common_name.ptr,
-            (unsigned)common_name.len);
+        r = gnutls_x509_crt_set_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0,
+            common_name.ptr, (unsigned)common_name.len);
     if (r >= 0)
         r = gnutls_x509_crt_set_activation_time(certificate, (time_t)from_sec);
     return r < 0 ? r : gnutls_x509_crt_set_expiration_time(certificate, (time_t)until_sec);
@@ -190,12 +187,7 @@ static int make_own(Authority *authority, int64_t from_sec, int64_t until_sec) {
         r = gnutls_rnd(GNUTLS_RND_NONCE, random, sizeof(random));
     if (r < 0)
         return r;
-    (void)snprintf(name,
-        sizeof(name),
-        "berth CA %02x%02x%02x%02x",
-        random[0],
-        random[1],
-        random[2],
+    (void)snprintf(name, sizeof(name), "berth CA %02x%02x%02x%02x", random[0], random[1], random[2],
         random[3]);
     r = gnutls_x509_crt_init(&own);
     if (r >= 0)
@@ -235,8 +227,7 @@ static int add_previous(
         if ((int64_t)gnutls_x509_crt_get_expiration_time(previous->certificates[i]) < now_sec)
             continue;
         if (authority->n_certificates == AUTHORITY_BUNDLE_MAX)
-            return message_fail(-E2BIG,
-                error,
+            return message_fail(-E2BIG, error,
                 "there are %u authorities in the bundle already; --retire-ca leaves the newest",
                 AUTHORITY_BUNDLE_MAX);
         r = add_copy(authority, previous->certificates[i]);
@@ -268,10 +259,7 @@ int authority_new(
 static int read_bundle(Authority *authority, Str text, char *error) {
     gnutls_datum_t pem = datum_of(text);
     unsigned n = AUTHORITY_BUNDLE_MAX;
-    int r = gnutls_x509_crt_list_import(authority->certificates,
-        &n,
-        &pem,
-        GNUTLS_X509_FMT_PEM,
+    int r = gnutls_x509_crt_list_import(authority->certificates, &n, &pem, GNUTLS_X509_FMT_PEM,
         GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
 
     if (r < 0)

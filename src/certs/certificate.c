@@ -63,9 +63,8 @@ static int read_names(
 static bool has_second_name(gnutls_x509_crt_t certificate) {
     size_t none = 0;
 
-    return gnutls_x509_crt_get_dn_by_oid(
-               certificate, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL, &none) !=
-           GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
+    return gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL,
+               &none) != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
 }
 
 static int read_common_name(

@@ -36,12 +36,7 @@ const char *pem_file_name(PemFile file) {
 }
 
 static int fail(const PemFolder *folder, const char *name, int code, char *error) {
-    return message_fail(code,
-        error,
-        "%s%s%s: %s",
-        folder->path,
-        name ? "/" : "",
-        name ? name : "",
+    return message_fail(code, error, "%s%s%s: %s", folder->path, name ? "/" : "", name ? name : "",
         strerror(-code));
 }
 
@@ -52,11 +47,10 @@ static int lock_folder(PemFolder *folder, char *error) {
     if (folder->fd < 0)
         return errno == ENOENT ? 0 : fail(folder, NULL, -errno, error);
     if (flock(folder->fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK ? message_fail(-EBUSY,
-                                          error,
-                                          "%s: another `berth certs` is running there; try again",
-                                          folder->path)
-                                    : fail(folder, NULL, -errno, error);
+        return errno == EWOULDBLOCK
+                   ? message_fail(-EBUSY, error,
+                         "%s: another `berth certs` is running there; try again", folder->path)
+                   : fail(folder, NULL, -errno, error);
     return 0;
 }
 
@@ -70,11 +64,9 @@ static int read_one(PemFolder *folder, PemFile file, char *error) {
     if (fstatat(folder->fd, file_names[file], &status, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : fail(folder, file_names[file], -errno, error);
     if (!S_ISREG(status.st_mode))
-        return message_fail(-EINVAL,
-            error,
+        return message_fail(-EINVAL, error,
             "%s/%s is a link or something else, not a file: work in a folder of your own",
-            folder->path,
-            file_names[file]);
+            folder->path, file_names[file]);
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->path, file_names[file]) >=
         sizeof(path))
         return fail(folder, NULL, -ENAMETOOLONG, error);

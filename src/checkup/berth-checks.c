@@ -132,9 +132,7 @@ void judge_berth_asks_names(const InstallationFacts *facts, Verdict *verdict) {
     FOR_ALL_BERTHS (berth, facts) {
         if (berth->n_client_names > 0 || address_is_loopback(berth->url))
             continue;
-        verdict_fail(verdict,
-            "%.*s answers any client%s",
-            STR_FMT(berth->url),
+        verdict_fail(verdict, "%.*s answers any client%s", STR_FMT(berth->url),
             berth->answers_bind ? ", and binds for them" : "");
         verdict_fix(
             verdict, "berth serve --client-ca ca.crt --client-name system:kube-scheduler ...");
@@ -147,8 +145,7 @@ void judge_policies_in_force(const InstallationFacts *facts, Verdict *verdict) {
     FOR_EACH_BERTH (berth, facts, verdict) {
         if (str_is_empty(berth->policy_refused))
             continue;
-        verdict_fail(verdict,
-            "%.*s: the newest was rejected, the last valid one is in force",
+        verdict_fail(verdict, "%.*s: the newest was rejected, the last valid one is in force",
             STR_FMT(berth->url));
         verdict_quote(verdict, berth->policy_refused);
         verdict_fix(verdict, "berth check FILE   # shows the line and how to fix it");

@@ -76,9 +76,8 @@ size_t berth_count(const InstallationFacts *facts) {
 bool berth_expect(const InstallationFacts *facts, Verdict *verdict) {
     if (berth_count(facts) > 0)
         return true;
-    verdict_skip(verdict,
-        facts->is_offline ? "no berth is contacted with --offline"
-                          : "no berth could be reached (B201)");
+    verdict_skip(verdict, facts->is_offline ? "no berth is contacted with --offline"
+                                            : "no berth could be reached (B201)");
     return false;
 }
 

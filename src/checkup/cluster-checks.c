@@ -53,14 +53,10 @@ void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
             verdict_fail(
                 verdict, "%.*s has no update from the API server yet", STR_FMT(berth->url));
         else if (stale > STALE_WARN_SEC && stale <= STALE_FAIL_SEC)
-            verdict_warn(verdict,
-                "%.*s last heard of the cluster %s ago",
-                STR_FMT(berth->url),
+            verdict_warn(verdict, "%.*s last heard of the cluster %s ago", STR_FMT(berth->url),
                 duration_text(stale).text);
         else if (!(stale <= STALE_WARN_SEC))
-            verdict_fail(verdict,
-                "%.*s last heard of the cluster %s ago",
-                STR_FMT(berth->url),
+            verdict_fail(verdict, "%.*s last heard of the cluster %s ago", STR_FMT(berth->url),
                 duration_text(stale).text);
         else
             continue;
@@ -73,10 +69,7 @@ void judge_cluster_has_nodes(const InstallationFacts *facts, Verdict *verdict) {
         return;
     for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));) {
         if (berth->n_nodes > 0) {
-            verdict_note(verdict,
-                "%.*s: %zu nodes, %zu pods",
-                STR_FMT(berth->url),
-                berth->n_nodes,
+            verdict_note(verdict, "%.*s: %zu nodes, %zu pods", STR_FMT(berth->url), berth->n_nodes,
                 berth->n_pods);
             continue;
         }
@@ -94,12 +87,8 @@ void judge_node_counts_equal(const InstallationFacts *facts, Verdict *verdict) {
     while ((berth = watcher_next(facts, berth))) {
         if (berth->n_nodes == first->n_nodes)
             continue;
-        verdict_warn(verdict,
-            "%.*s knows %zu nodes, %.*s %zu",
-            STR_FMT(first->url),
-            first->n_nodes,
-            STR_FMT(berth->url),
-            berth->n_nodes);
+        verdict_warn(verdict, "%.*s knows %zu nodes, %.*s %zu", STR_FMT(first->url), first->n_nodes,
+            STR_FMT(berth->url), berth->n_nodes);
         verdict_fix(verdict, "berth check --live --only cluster   # again: is one of them behind?");
     }
 }
@@ -125,9 +114,7 @@ void judge_berth_clock(const InstallationFacts *facts, Verdict *verdict) {
     double reference = facts->is_skew_known ? facts->cluster_skew_sec : 0;
 
     FOR_EACH_BERTH (berth, facts, verdict)
-        if (!judge_skew(berth->clock_skew_sec - reference,
-                verdict,
-                berth->url,
+        if (!judge_skew(berth->clock_skew_sec - reference, verdict, berth->url,
                 facts->is_skew_known ? "the API server" : "this machine"))
             verdict_fix(verdict, "timedatectl   # on berth's node: is its clock synchronised?");
 }

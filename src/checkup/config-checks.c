@@ -5,8 +5,7 @@
 #include "wiring/release.h"
 
 static void fix_find(const InstallationFacts *facts, Verdict *verdict) {
-    verdict_fix(verdict,
-        "berth check %s FILE   # the file that --config of kube-scheduler names",
+    verdict_fix(verdict, "berth check %s FILE   # the file that --config of kube-scheduler names",
         facts->is_offline ? "--offline" : "--live --scheduler-config");
 }
 
@@ -43,8 +42,7 @@ void judge_config_valid(const InstallationFacts *facts, Verdict *verdict) {
             continue;
         verdict_fail(verdict, "%.*s: kube-scheduler refuses it", STR_FMT(fact->origin));
         verdict_quote(verdict, fact->error);
-        verdict_fix(verdict,
-            "berth config --format %s   # writes one that is right",
+        verdict_fix(verdict, "berth config --format %s   # writes one that is right",
             fact->config.format == WIRING_POLICY ? "policy" : "v1");
     }
     if (n == 0)
@@ -57,21 +55,15 @@ static void report_others(const SchedulerConfigFact *fact, Verdict *verdict) {
     if (config->n_extenders == 0)
         verdict_note(verdict, "%.*s: it has no extenders", STR_FMT(fact->origin));
     for (size_t i = 0; i < config->n_extenders; i++)
-        verdict_note(verdict,
-            "%.*s: extender %zu is %.*s, which is not berth",
-            STR_FMT(fact->origin),
-            i + 1,
-            STR_FMT(config->extenders[i].url_prefix));
+        verdict_note(verdict, "%.*s: extender %zu is %.*s, which is not berth",
+            STR_FMT(fact->origin), i + 1, STR_FMT(config->extenders[i].url_prefix));
 }
 
 void judge_config_lists_berth(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0, n_own = 0;
 
     for (BerthEntry own = {0}; berth_entry_next(facts, &own); n_own++)
-        verdict_note(verdict,
-            "%s: extender %zu, %.*s",
-            own.where,
-            own.fact->own + 1,
+        verdict_note(verdict, "%s: extender %zu, %.*s", own.where, own.fact->own + 1,
             STR_FMT(own.entry->url_prefix));
     for (size_t i = 0; i < facts->n_configs; i++)
         n += config_is_readable(&facts->configs[i]);
@@ -91,8 +83,7 @@ void judge_config_lists_berth(const InstallationFacts *facts, Verdict *verdict) 
 /* The newest that this release reads. */
 static void fix_release(int minor, Verdict *verdict) {
     if (minor >= 19)
-        verdict_fix(verdict,
-            "apiVersion: kubescheduler.config.k8s.io/%s",
+        verdict_fix(verdict, "apiVersion: kubescheduler.config.k8s.io/%s",
             minor >= 25   ? "v1"
             : minor >= 23 ? "v1beta3"
                           : "v1beta1");
@@ -108,12 +99,9 @@ static void judge_release(
 
     if (!release || wiring_release_has(release, minor))
         return;
-    verdict_fail(verdict,
-        "%.*s: %s%.*s is for Kubernetes %s; the cluster is %.*s",
-        STR_FMT(fact->origin),
-        fact->config.format == WIRING_POLICY ? "kind Policy, " : "",
-        STR_FMT(release->api_version),
-        wiring_release_print(release, text),
+    verdict_fail(verdict, "%.*s: %s%.*s is for Kubernetes %s; the cluster is %.*s",
+        STR_FMT(fact->origin), fact->config.format == WIRING_POLICY ? "kind Policy, " : "",
+        STR_FMT(release->api_version), wiring_release_print(release, text),
         STR_FMT(facts->cluster_version));
     fix_release(minor, verdict);
 }

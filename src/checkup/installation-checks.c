@@ -26,12 +26,8 @@ void judge_policies_equal(const InstallationFacts *facts, Verdict *verdict) {
     while ((berth = berth_next(facts, berth))) {
         if (str_eq(berth->policy_digest, first->policy_digest))
             continue;
-        verdict_fail(verdict,
-            "%.*s has %.*s, %.*s has %.*s",
-            STR_FMT(first->url),
-            STR_FMT(first->policy_digest),
-            STR_FMT(berth->url),
-            STR_FMT(berth->policy_digest));
+        verdict_fail(verdict, "%.*s has %.*s, %.*s has %.*s", STR_FMT(first->url),
+            STR_FMT(first->policy_digest), STR_FMT(berth->url), STR_FMT(berth->policy_digest));
         verdict_fix(verdict,
             "berth check --live --only B601 --wait 2m   # a changed ConfigMap takes its time");
     }
@@ -55,11 +51,7 @@ void judge_clusters_equal(const InstallationFacts *facts, Verdict *verdict) {
         verdict_warn(verdict,
             "%.*s and %.*s differ (%zu and %zu nodes, %zu and %zu pods): on a busy cluster they do "
             "for a moment",
-            STR_FMT(first->url),
-            STR_FMT(berth->url),
-            first->n_nodes,
-            berth->n_nodes,
-            first->n_pods,
+            STR_FMT(first->url), STR_FMT(berth->url), first->n_nodes, berth->n_nodes, first->n_pods,
             berth->n_pods);
         verdict_fix(verdict, "berth check --live --only B602   # again: do they ever agree?");
     }
@@ -76,15 +68,13 @@ static bool pods_expect(const InstallationFacts *facts, Verdict *verdict) {
 
 void judge_pods_found(const InstallationFacts *facts, Verdict *verdict) {
     if (!facts->are_pods_known) {
-        verdict_skip(verdict,
-            facts->was_cluster_asked ? "the API server does not show them to us"
-                                     : "no API server was named: --kubeconfig FILE");
+        verdict_skip(verdict, facts->was_cluster_asked
+                                  ? "the API server does not show them to us"
+                                  : "no API server was named: --kubeconfig FILE");
         return;
     }
     for (size_t i = 0; i < facts->n_pods; i++)
-        verdict_note(verdict,
-            "%.*s/%.*s on %.*s",
-            STR_FMT(facts->pods[i].namespace),
+        verdict_note(verdict, "%.*s/%.*s on %.*s", STR_FMT(facts->pods[i].namespace),
             STR_FMT(facts->pods[i].name),
             STR_FMT(str_is_empty(facts->pods[i].node) ? STR("no node yet") : facts->pods[i].node));
     if (facts->n_pods > 0)
@@ -101,14 +91,9 @@ void judge_pods_ready(const InstallationFacts *facts, Verdict *verdict) {
 
         if (pod->is_ready)
             continue;
-        verdict_fail(verdict,
-            "%.*s/%.*s is not%s",
-            STR_FMT(pod->namespace),
-            STR_FMT(pod->name),
+        verdict_fail(verdict, "%.*s/%.*s is not%s", STR_FMT(pod->namespace), STR_FMT(pod->name),
             str_is_empty(pod->node) ? ", and has no node" : "");
-        verdict_fix(verdict,
-            "kubectl -n %.*s describe pod %.*s",
-            STR_FMT(pod->namespace),
+        verdict_fix(verdict, "kubectl -n %.*s describe pod %.*s", STR_FMT(pod->namespace),
             STR_FMT(pod->name));
     }
 }
@@ -121,12 +106,9 @@ void judge_pods_two(const InstallationFacts *facts, Verdict *verdict) {
         verdict_skip(verdict, "a static pod, as many as there are kube-schedulers");
         return;
     }
-    verdict_warn(verdict,
-        "%.*s/%.*s is the only one",
-        STR_FMT(facts->pods[0].namespace),
+    verdict_warn(verdict, "%.*s/%.*s is the only one", STR_FMT(facts->pods[0].namespace),
         STR_FMT(facts->pods[0].name));
-    verdict_fix(verdict,
-        "kubectl -n %.*s scale deployment berth --replicas=2",
+    verdict_fix(verdict, "kubectl -n %.*s scale deployment berth --replicas=2",
         STR_FMT(facts->pods[0].namespace));
 }
 
@@ -141,15 +123,11 @@ void judge_pods_apart(const InstallationFacts *facts, Verdict *verdict) {
 
             if (str_is_empty(a->node) || !str_eq(a->node, b->node))
                 continue;
-            verdict_warn(verdict,
-                "%.*s and %.*s are both on %.*s",
-                STR_FMT(a->name),
-                STR_FMT(b->name),
-                STR_FMT(a->node));
+            verdict_warn(verdict, "%.*s and %.*s are both on %.*s", STR_FMT(a->name),
+                STR_FMT(b->name), STR_FMT(a->node));
             verdict_fix(verdict,
                 "kubectl -n %.*s delete pod %.*s   # with a second node there is, it goes there",
-                STR_FMT(b->namespace),
-                STR_FMT(b->name));
+                STR_FMT(b->namespace), STR_FMT(b->name));
         }
 }
 
@@ -169,13 +147,9 @@ static bool is_exempt(const BerthFact *berth, Str namespace) {
 static void judge_exempt_at(const BerthFact *berth, const PodFact *pod, Verdict *verdict) {
     if (pod->is_static || is_exempt(berth, pod->namespace))
         return;
-    verdict_warn(verdict,
-        "%.*s: policies apply to %.*s/%.*s, too",
-        STR_FMT(berth->url),
-        STR_FMT(pod->namespace),
-        STR_FMT(pod->name));
-    verdict_fix(verdict,
-        "berth serve --exempt %.*s/app.kubernetes.io/name=berth ...",
+    verdict_warn(verdict, "%.*s: policies apply to %.*s/%.*s, too", STR_FMT(berth->url),
+        STR_FMT(pod->namespace), STR_FMT(pod->name));
+    verdict_fix(verdict, "berth serve --exempt %.*s/app.kubernetes.io/name=berth ...",
         STR_FMT(pod->namespace));
 }
 
@@ -198,15 +172,12 @@ void judge_no_bypass(const InstallationFacts *facts, Verdict *verdict) {
         if (berth->n_bypassed == 0)
             continue;
         if (berth_count(facts) == 1)
-            verdict_fail(verdict,
-                "%.*s: %llu since its start",
-                STR_FMT(berth->url),
+            verdict_fail(verdict, "%.*s: %llu since its start", STR_FMT(berth->url),
                 (unsigned long long)berth->n_bypassed);
         else
             verdict_warn(verdict,
                 "%.*s: %llu since its start; other berths may have decided about them",
-                STR_FMT(berth->url),
-                (unsigned long long)berth->n_bypassed);
+                STR_FMT(berth->url), (unsigned long long)berth->n_bypassed);
         verdict_fix(verdict,
             "ignorable: false   # and look for \"bypassed\" in berth's log: it names the pods");
     }
@@ -223,9 +194,7 @@ static double longest_uptime_sec(const InstallationFacts *facts) {
 static void report_schedulers(const BerthFact *berth, Verdict *verdict) {
     for (size_t i = 0; i < berth->n_schedulers; i++)
         if (berth->schedulers[i].n_asked > 0)
-            verdict_note(verdict,
-                "%.*s: %.*s, %s ago",
-                STR_FMT(berth->url),
+            verdict_note(verdict, "%.*s: %.*s, %s ago", STR_FMT(berth->url),
                 STR_FMT(berth->schedulers[i].name),
                 duration_text(berth->schedulers[i].last_asked_sec).text);
 }

@@ -14,9 +14,7 @@
 void judge_policy_exists(const InstallationFacts *facts, Verdict *verdict) {
     FOR_EACH_BERTH (berth, facts, verdict) {
         if (berth->n_policies > 0) {
-            verdict_note(verdict,
-                "%.*s: %s%zu",
-                STR_FMT(berth->url),
+            verdict_note(verdict, "%.*s: %s%zu", STR_FMT(berth->url),
                 berth->n_policies >= FACTS_POLICIES_MAX ? "of more, looked at " : "",
                 berth->n_policies);
             continue;
@@ -103,15 +101,11 @@ static void judge_pass_of(const InstallationFacts *facts, const BerthFact *berth
     if (sum.n_matched < REJECTS_MIN || sum.n_rejected_all < sum.n_matched)
         return;
     if (policy->is_observing)
-        verdict_warn(verdict,
-            "%.*s would have rejected every node for each of %llu pods",
-            STR_FMT(policy->name),
-            (unsigned long long)sum.n_matched);
+        verdict_warn(verdict, "%.*s would have rejected every node for each of %llu pods",
+            STR_FMT(policy->name), (unsigned long long)sum.n_matched);
     else
-        verdict_fail(verdict,
-            "%.*s rejected every node for each of %llu pods",
-            STR_FMT(policy->name),
-            (unsigned long long)sum.n_matched);
+        verdict_fail(verdict, "%.*s rejected every node for each of %llu pods",
+            STR_FMT(policy->name), (unsigned long long)sum.n_matched);
     verdict_fix(verdict, "berth explain --last NAMESPACE/NAME   # which rule, on which node");
 }
 
@@ -158,21 +152,13 @@ static void judge_source(const BerthFact *berth, const SourceFact *source, Verdi
         return;
     }
     if (source->n_covered == 0)
-        verdict_fail(verdict,
-            "%.*s: %.*s of source %.*s is %.*s: %.*s",
-            STR_FMT(berth->url),
-            STR_FMT(source->metric),
-            STR_FMT(source->source),
-            STR_FMT(source->state),
+        verdict_fail(verdict, "%.*s: %.*s of source %.*s is %.*s: %.*s", STR_FMT(berth->url),
+            STR_FMT(source->metric), STR_FMT(source->source), STR_FMT(source->state),
             STR_FMT(str_is_empty(source->error) ? STR("no node has a value") : source->error));
     else
-        verdict_warn(verdict,
-            "%.*s: %.*s of source %.*s is %.*s, its last values count: %.*s",
-            STR_FMT(berth->url),
-            STR_FMT(source->metric),
-            STR_FMT(source->source),
-            STR_FMT(source->state),
-            STR_FMT(source->error));
+        verdict_warn(verdict, "%.*s: %.*s of source %.*s is %.*s, its last values count: %.*s",
+            STR_FMT(berth->url), STR_FMT(source->metric), STR_FMT(source->source),
+            STR_FMT(source->state), STR_FMT(source->error));
     verdict_fix(verdict, "curl %.*s/api/v1/sources", STR_FMT(berth->url));
 }
 
@@ -186,36 +172,24 @@ void judge_metrics_answered(const InstallationFacts *facts, Verdict *verdict) {
 
 static void judge_cover(const BerthFact *berth, const SourceFact *source, Verdict *verdict) {
     if (source->n_nodes == 0 || is_waiting(berth, source)) {
-        verdict_skip(verdict,
-            "%.*s: %s",
-            STR_FMT(source->metric),
+        verdict_skip(verdict, "%.*s: %s", STR_FMT(source->metric),
             source->n_nodes == 0 ? "no nodes are known" : "no answer yet");
         return;
     }
     if (source->n_covered >= source->n_nodes) {
-        verdict_note(verdict,
-            "%.*s: %zu of %zu nodes",
-            STR_FMT(source->metric),
-            source->n_covered,
+        verdict_note(verdict, "%.*s: %zu of %zu nodes", STR_FMT(source->metric), source->n_covered,
             source->n_nodes);
         return;
     }
     if (source->n_covered == 0)
-        verdict_fail(verdict,
-            "%.*s: %.*s has a value for none of %zu nodes",
-            STR_FMT(berth->url),
-            STR_FMT(source->metric),
-            source->n_nodes);
+        verdict_fail(verdict, "%.*s: %.*s has a value for none of %zu nodes", STR_FMT(berth->url),
+            STR_FMT(source->metric), source->n_nodes);
     else
         verdict_warn(verdict,
             "%.*s: %.*s has a value for %zu of %zu nodes (a metric of pods has one only where such "
             "pods are)",
-            STR_FMT(berth->url),
-            STR_FMT(source->metric),
-            source->n_covered,
-            source->n_nodes);
-    verdict_fix(verdict,
-        "curl %.*s/api/v1/sources   # join, unmatched and uncovered say why",
+            STR_FMT(berth->url), STR_FMT(source->metric), source->n_covered, source->n_nodes);
+    verdict_fix(verdict, "curl %.*s/api/v1/sources   # join, unmatched and uncovered say why",
         STR_FMT(berth->url));
 }
 

@@ -139,13 +139,9 @@ static void print_summary(const Printer *printer, const Checkup *checkup) {
 
     if (checkup->n > 0)
         buf_append_char(printer->out, '\n');
-    buf_printf(printer->out,
-        "%zu passed, %zu warning%s, %zu failed, %zu skipped\n",
-        checkup_count(checkup, CHECK_PASSED),
-        n_warned,
-        n_warned == 1 ? "" : "s",
-        checkup_count(checkup, CHECK_FAILED),
-        checkup_count(checkup, CHECK_SKIPPED));
+    buf_printf(printer->out, "%zu passed, %zu warning%s, %zu failed, %zu skipped\n",
+        checkup_count(checkup, CHECK_PASSED), n_warned, n_warned == 1 ? "" : "s",
+        checkup_count(checkup, CHECK_FAILED), checkup_count(checkup, CHECK_SKIPPED));
 }
 
 static void print_all(Printer *printer, const Checkup *checkup) {
@@ -184,10 +180,6 @@ void checkup_print_ascii(const Checkup *checkup, bool has_colour, Buf *out) {
 
 void checkup_print_codes(Buf *out) {
     for (size_t i = 0; i < n_checks; i++)
-        buf_printf(out,
-            "| %s | %s | %s | %s |\n",
-            checks[i].code,
-            check_group_name(checks[i].group),
-            checks[i].title,
-            checks[i].meaning);
+        buf_printf(out, "| %s | %s | %s | %s |\n", checks[i].code,
+            check_group_name(checks[i].group), checks[i].title, checks[i].meaning);
 }

@@ -15,19 +15,11 @@ typedef struct RightText {
 static RightText describe(const RightFact *right) {
     RightText ret;
 
-    (void)snprintf(ret.text,
-        sizeof(ret.text),
-        "%.*s %.*s%s%.*s%s%.*s%s%.*s%s%.*s",
-        STR_FMT(right->verb),
-        STR_FMT(right->resource),
-        str_is_empty(right->group) ? "" : ".",
-        STR_FMT(right->group),
-        str_is_empty(right->subresource) ? "" : "/",
-        STR_FMT(right->subresource),
-        str_is_empty(right->name) ? "" : " ",
-        STR_FMT(right->name),
-        str_is_empty(right->namespace) ? "" : " in namespace ",
-        STR_FMT(right->namespace));
+    (void)snprintf(ret.text, sizeof(ret.text), "%.*s %.*s%s%.*s%s%.*s%s%.*s%s%.*s",
+        STR_FMT(right->verb), STR_FMT(right->resource), str_is_empty(right->group) ? "" : ".",
+        STR_FMT(right->group), str_is_empty(right->subresource) ? "" : "/",
+        STR_FMT(right->subresource), str_is_empty(right->name) ? "" : " ", STR_FMT(right->name),
+        str_is_empty(right->namespace) ? "" : " in namespace ", STR_FMT(right->namespace));
     return ret;
 }
 
@@ -55,59 +47,23 @@ typedef struct RoleText {
 } RoleText;
 
 static const RoleText roles[] = {
-    {STR(""),
-        STR("pods"),
-        STR("binding"),
-        STR(""),
-        "berth-bind",
+    {STR(""), STR("pods"), STR("binding"), STR(""), "berth-bind",
         "--verb=create --resource=pods/binding"},
-    {STR(""),
-        STR("nodes"),
-        STR(""),
-        STR("patch"),
-        "berth-wake-up",
+    {STR(""), STR("nodes"), STR(""), STR("patch"), "berth-wake-up",
         "--verb=patch --resource=nodes"},
-    {STR(""),
-        STR("nodes"),
-        STR(""),
-        STR(""),
-        "berth-decide",
+    {STR(""), STR("nodes"), STR(""), STR(""), "berth-decide",
         "--verb=get,list,watch --resource=nodes,pods"},
-    {STR(""),
-        STR("pods"),
-        STR(""),
-        STR(""),
-        "berth-decide",
+    {STR(""), STR("pods"), STR(""), STR(""), "berth-decide",
         "--verb=get,list,watch --resource=nodes,pods"},
-    {STR("events.k8s.io"),
-        STR("events"),
-        STR(""),
-        STR(""),
-        "berth-events",
+    {STR("events.k8s.io"), STR("events"), STR(""), STR(""), "berth-events",
         "--verb=create --resource=events.events.k8s.io"},
-    {STR("coordination.k8s.io"),
-        STR("leases"),
-        STR(""),
-        STR("create"),
-        "berth-lease-create",
+    {STR("coordination.k8s.io"), STR("leases"), STR(""), STR("create"), "berth-lease-create",
         "--verb=create --resource=leases.coordination.k8s.io"},
-    {STR("coordination.k8s.io"),
-        STR("leases"),
-        STR(""),
-        STR(""),
-        "berth-lease",
+    {STR("coordination.k8s.io"), STR("leases"), STR(""), STR(""), "berth-lease",
         "--verb=get,update --resource=leases.coordination.k8s.io"},
-    {STR("metrics.k8s.io"),
-        STR("nodes"),
-        STR(""),
-        STR(""),
-        "berth-metrics",
+    {STR("metrics.k8s.io"), STR("nodes"), STR(""), STR(""), "berth-metrics",
         "--verb=list --resource=nodes.metrics.k8s.io,pods.metrics.k8s.io"},
-    {STR("metrics.k8s.io"),
-        STR("pods"),
-        STR(""),
-        STR(""),
-        "berth-metrics",
+    {STR("metrics.k8s.io"), STR("pods"), STR(""), STR(""), "berth-metrics",
         "--verb=list --resource=nodes.metrics.k8s.io,pods.metrics.k8s.io"},
 };
 
@@ -126,14 +82,10 @@ static RightText subject_option(Str subject) {
     RightText ret;
 
     if (str_has_prefix(subject, prefix))
-        (void)snprintf(ret.text,
-            sizeof(ret.text),
-            "--serviceaccount=%.*s",
+        (void)snprintf(ret.text, sizeof(ret.text), "--serviceaccount=%.*s",
             STR_FMT(str_skip(subject, prefix.len)));
     else
-        (void)snprintf(ret.text,
-            sizeof(ret.text),
-            "--user=%.*s",
+        (void)snprintf(ret.text, sizeof(ret.text), "--user=%.*s",
             STR_FMT(str_is_empty(subject) ? STR("berth") : subject));
     return ret;
 }
@@ -148,8 +100,7 @@ static void fix_missing(const InstallationFacts *facts, const RightFact *right, 
     if (!role) {
         verdict_fix(verdict,
             "kubectl auth can-i %s --as=%.*s   # no role that comes with berth has it",
-            describe(right).text,
-            STR_FMT(facts->subject));
+            describe(right).text, STR_FMT(facts->subject));
         return;
     }
     if (is_local)
@@ -157,14 +108,8 @@ static void fix_missing(const InstallationFacts *facts, const RightFact *right, 
     if (!str_is_empty(right->name))
         (void)snprintf(name, sizeof(name), " --resource-name=%.*s", STR_FMT(right->name));
     verdict_fix(verdict, "kubectl%s create %s %s %s%s", where, kind, role->role, role->rule, name);
-    verdict_fix(verdict,
-        "kubectl%s create %sbinding %s --%s=%s %s",
-        where,
-        kind,
-        role->role,
-        kind,
-        role->role,
-        subject_option(facts->subject).text);
+    verdict_fix(verdict, "kubectl%s create %sbinding %s --%s=%s %s", where, kind, role->role, kind,
+        role->role, subject_option(facts->subject).text);
 }
 
 /* Says of which of those that are @wanted there is no answer: what is not known does not pass. */
@@ -182,14 +127,11 @@ static void report_unknown(const InstallationFacts *facts, RightWanted wanted, V
         n_unknown++;
     }
     if (n == 0)
-        verdict_skip(verdict,
-            facts->was_cluster_asked ? "the API server does not report berth's permissions"
-                                     : "no API server was named: --kubeconfig FILE");
+        verdict_skip(verdict, facts->was_cluster_asked
+                                  ? "the API server does not report berth's permissions"
+                                  : "no API server was named: --kubeconfig FILE");
     if (unknown)
-        verdict_skip(verdict,
-            "not known of %zu: %s: %.*s",
-            n_unknown,
-            describe(unknown).text,
+        verdict_skip(verdict, "not known of %zu: %s: %.*s", n_unknown, describe(unknown).text,
             STR_FMT(str_is_empty(unknown->error) ? STR("no answer") : unknown->error));
 }
 
@@ -199,10 +141,7 @@ void judge_rights_complete(const InstallationFacts *facts, Verdict *verdict) {
 
         if (right->wanted != RIGHT_NEEDED || right->answer != RIGHT_DENIED)
             continue;
-        verdict_fail(verdict,
-            "%.*s may not %s, %s",
-            STR_FMT(facts->subject),
-            describe(right).text,
+        verdict_fail(verdict, "%.*s may not %s, %s", STR_FMT(facts->subject), describe(right).text,
             right->why ? right->why : "which it needs");
         fix_missing(facts, right, verdict);
     }
@@ -215,10 +154,7 @@ void judge_rights_minimal(const InstallationFacts *facts, Verdict *verdict) {
 
         if (right->wanted != RIGHT_FORBIDDEN || right->answer != RIGHT_ALLOWED)
             continue;
-        verdict_fail(verdict,
-            "%.*s may %s: %s",
-            STR_FMT(facts->subject),
-            describe(right).text,
+        verdict_fail(verdict, "%.*s may %s: %s", STR_FMT(facts->subject), describe(right).text,
             right->why ? right->why : "berth never needs it");
         verdict_fix(verdict,
             "kubectl get clusterrolebindings,rolebindings -A -o wide | grep '%.*s'   # then delete "

@@ -27,21 +27,15 @@ static void compare_managed(const BerthEntry *own, const BerthFact *berth, Verdi
 
         if (berth_manages(berth, name))
             continue;
-        verdict_fail(verdict,
-            "%s: %.*s is managed; %.*s runs without it",
-            own->where,
-            STR_FMT(name),
-            STR_FMT(berth->url));
+        verdict_fail(verdict, "%s: %.*s is managed; %.*s runs without it", own->where,
+            STR_FMT(name), STR_FMT(berth->url));
         verdict_fix(verdict, "berth serve --managed-resource %.*s ...", STR_FMT(name));
     }
     for (size_t i = 0; i < berth->n_managed; i++) {
         if (entry_manages(own->entry, berth->managed[i]))
             continue;
-        verdict_fail(verdict,
-            "%.*s runs with %.*s; managedResources at %s do not have it",
-            STR_FMT(berth->url),
-            STR_FMT(berth->managed[i]),
-            own->where);
+        verdict_fail(verdict, "%.*s runs with %.*s; managedResources at %s do not have it",
+            STR_FMT(berth->url), STR_FMT(berth->managed[i]), own->where);
         verdict_fix(verdict,
             "managedResources: [{name: %.*s}]   # or berth serve without --managed-resource",
             STR_FMT(berth->managed[i]));
@@ -64,10 +58,8 @@ void judge_ignored_resources(const InstallationFacts *facts, Verdict *verdict) {
             verdict_warn(verdict,
                 "%s: %.*s is ignoredByScheduler: only berth counts it, and no pod is preempted for "
                 "it",
-                own.where,
-                STR_FMT(resource->name));
-            verdict_fix(verdict,
-                "ignoredByScheduler: false   # and nodes offer %.*s",
+                own.where, STR_FMT(resource->name));
+            verdict_fix(verdict, "ignoredByScheduler: false   # and nodes offer %.*s",
                 STR_FMT(resource->name));
         }
     }
@@ -112,9 +104,7 @@ static void judge_sample_of(const BerthEntry *own, size_t n, Verdict *verdict) {
     else
         verdict_warn(verdict,
             "%.*s: of %zu nodes berth gets %zu at most (percentageOfNodesToScore %s)",
-            STR_FMT(own->fact->origin),
-            n,
-            size,
+            STR_FMT(own->fact->origin), n, size,
             percentage > 0 ? "is lower than 100" : "is not set");
     verdict_fix(verdict, "percentageOfNodesToScore: 100");
 }
@@ -149,10 +139,7 @@ static void judge_pod_at(const PodFact *pod, const BerthEntry *own, Verdict *ver
     verdict_fail(verdict,
         "%s: %.*s places pod %.*s/%.*s, and calls berth for it: while berth is down it cannot "
         "start",
-        own->where,
-        STR_FMT(pod->scheduler_name),
-        STR_FMT(pod->namespace),
-        STR_FMT(pod->name));
+        own->where, STR_FMT(pod->scheduler_name), STR_FMT(pod->namespace), STR_FMT(pod->name));
     verdict_fix(verdict,
         "managedResources: [{name: ...}]   # or ignorable: true, or another schedulerName for "
         "berth's pods");
@@ -182,9 +169,7 @@ static void judge_pod(const InstallationFacts *facts, const PodFact *pod, Verdic
     if (!is_served(facts, pod->scheduler_name) && has_asked(facts, pod->scheduler_name))
         verdict_skip(verdict,
             "%.*s places pod %.*s/%.*s and calls berth; its configuration is not known",
-            STR_FMT(pod->scheduler_name),
-            STR_FMT(pod->namespace),
-            STR_FMT(pod->name));
+            STR_FMT(pod->scheduler_name), STR_FMT(pod->namespace), STR_FMT(pod->name));
 }
 
 void judge_self_deadlock(const InstallationFacts *facts, Verdict *verdict) {
@@ -275,8 +260,7 @@ void judge_leader_election(const InstallationFacts *facts, Verdict *verdict) {
             continue;
         verdict_fail(verdict,
             "%.*s: leaderElect: false, and there are %zu pods with a kube-scheduler each",
-            STR_FMT(own.fact->origin),
-            facts->n_pods);
+            STR_FMT(own.fact->origin), facts->n_pods);
         verdict_fix(verdict, "leaderElection: {leaderElect: true}");
     }
 }

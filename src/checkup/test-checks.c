@@ -77,12 +77,8 @@ static void check_case(const Case *c, Arena *arena) {
     finding = &checkup.findings[0];
     if (finding->state != c->state || !has_part(finding->cause, c->cause) ||
         !has_part(finding->fix, c->fix))
-        print_error("%s %s: %s\n%s\nfix: %s\n",
-            c->code,
-            c->name,
-            check_state_name(finding->state),
-            finding->cause.ptr,
-            finding->fix.ptr);
+        print_error("%s %s: %s\n%s\nfix: %s\n", c->code, c->name, check_state_name(finding->state),
+            finding->cause.ptr, finding->fix.ptr);
     assert_case(c->name, checkup.n == 1);
     assert_case(c->name, finding->state == c->state);
     assert_case(c->name, has_part(finding->cause, c->cause));

@@ -27,8 +27,7 @@ static void test_text(void **state) {
 
     (void)state;
     checkup_print(&checkup, /* has_colour= */ false, &out);
-    assert_text("text",
-        buf_str(&out),
+    assert_text("text", buf_str(&out),
         "scheduler\n"
         "---------\n"
         "√ a thing is so            B101\n"
@@ -56,8 +55,7 @@ static void test_ascii(void **state) {
 
     (void)state;
     checkup_print_ascii(&two, /* has_colour= */ false, &out);
-    assert_text("text",
-        buf_str(&out),
+    assert_text("text", buf_str(&out),
         "berth\n"
         "-----\n"
         "x  third   B201\n"
@@ -77,8 +75,7 @@ static void test_colour(void **state) {
     (void)state;
     checkup_print(&first, /* has_colour= */ true, &out);
     checkup_print(&last, /* has_colour= */ true, &out);
-    assert_text("text",
-        buf_str(&out),
+    assert_text("text", buf_str(&out),
         "scheduler\n"
         "---------\n"
         "\033[32m√\033[0m a thing is so  B101\n"
@@ -103,8 +100,7 @@ static void test_runs(void **state) {
 
     (void)state;
     checkup_print(&runs, /* has_colour= */ false, &out);
-    assert_text("text",
-        buf_str(&out),
+    assert_text("text", buf_str(&out),
         "scheduler\n"
         "---------\n"
         "- 3 checks could not be made  B101 to B102\n"
@@ -135,8 +131,7 @@ static void test_json(void **state) {
 
     (void)state;
     checkup_print_json(&two, &out);
-    assert_text("json",
-        buf_str(&out),
+    assert_text("json", buf_str(&out),
         "{\n"
         "  \"state\": \"failed\",\n"
         "  \"counts\": {\n"

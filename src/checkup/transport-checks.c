@@ -55,17 +55,14 @@ void judge_server_verified(const InstallationFacts *facts, Verdict *verdict) {
         if (has_ca(&entry->tls))
             continue;
         if (entry->is_https || entry->tls.is_insecure)
-            verdict_fail(verdict,
-                "%s: %s without a CA: nothing verifies the server at %.*s%s",
-                own.where,
-                entry->is_https ? "enableHTTPS" : "insecure: true",
+            verdict_fail(verdict, "%s: %s without a CA: nothing verifies the server at %.*s%s",
+                own.where, entry->is_https ? "enableHTTPS" : "insecure: true",
                 STR_FMT(entry->url_prefix),
                 has_certificate(&entry->tls) ? ", client certificate or not" : "");
         else
             verdict_warn(verdict,
                 "%s: no CA: the certificate at %.*s must be signed by one that the system trusts",
-                own.where,
-                STR_FMT(entry->url_prefix));
+                own.where, STR_FMT(entry->url_prefix));
         verdict_fix(verdict, "tlsConfig: {caFile: ca.crt}   # the CA of berth's certificate");
     }
 }
@@ -77,8 +74,7 @@ void judge_not_insecure(const InstallationFacts *facts, Verdict *verdict) {
         if (!own.entry->tls.is_insecure)
             continue;
         verdict_fail(verdict,
-            "%s: insecure: true: kube-scheduler does not verify the server at %.*s",
-            own.where,
+            "%s: insecure: true: kube-scheduler does not verify the server at %.*s", own.where,
             STR_FMT(own.entry->url_prefix));
         verdict_fix(verdict,
             "tlsConfig: {insecure: false, caFile: ca.crt}   # the CA of berth's certificate");
@@ -90,15 +86,11 @@ void judge_scheme_agrees(const InstallationFacts *facts, Verdict *verdict) {
         Str url = own.entry->url_prefix;
 
         if (!address_is_http(url) && !address_is_https(url)) {
-            verdict_fail(verdict,
-                "%s: urlPrefix %.*s begins with neither http:// nor https://",
-                own.where,
-                STR_FMT(url));
+            verdict_fail(verdict, "%s: urlPrefix %.*s begins with neither http:// nor https://",
+                own.where, STR_FMT(url));
             verdict_fix(verdict, "urlPrefix: https://%.*s", STR_FMT(url));
         } else if (address_is_http(url) && own.entry->is_https) {
-            verdict_fail(verdict,
-                "%s: enableHTTPS with %.*s: plain HTTP is spoken",
-                own.where,
+            verdict_fail(verdict, "%s: enableHTTPS with %.*s: plain HTTP is spoken", own.where,
                 STR_FMT(url));
             verdict_fix(verdict, "urlPrefix: https://%.*s", STR_FMT(str_skip(url, 7)));
         }
@@ -144,10 +136,8 @@ void judge_client_certificate(const InstallationFacts *facts, Verdict *verdict) 
     for (BerthEntry own = {0}; https_next(facts, &own);) {
         if (has_certificate(&own.entry->tls))
             continue;
-        verdict_fail(verdict,
-            "%s: no certFile or certData, and %.*s requires a certificate",
-            own.where,
-            STR_FMT(find_client_ca(facts)->url));
+        verdict_fail(verdict, "%s: no certFile or certData, and %.*s requires a certificate",
+            own.where, STR_FMT(find_client_ca(facts)->url));
         verdict_fix(verdict,
             "tlsConfig: {certFile: client.crt, keyFile: client.key}   # berth certs DIR makes "
             "them");
@@ -175,18 +165,10 @@ static void report_unknown_client(const BerthEntry *own, const BerthFact *berth,
     char more[64] = "";
 
     if (fact->n_client_names > 1)
-        (void)snprintf(more,
-            sizeof(more),
-            " (and %zu more name%s)",
-            fact->n_client_names - 1,
+        (void)snprintf(more, sizeof(more), " (and %zu more name%s)", fact->n_client_names - 1,
             fact->n_client_names > 2 ? "s" : "");
-    verdict_fail(verdict,
-        "%s: the certificate is %.*s's%s; %.*s accepts %.*s%s",
-        own->where,
-        STR_FMT(fact->client_names[0]),
-        more,
-        STR_FMT(berth->url),
-        STR_FMT(berth->client_names[0]),
+    verdict_fail(verdict, "%s: the certificate is %.*s's%s; %.*s accepts %.*s%s", own->where,
+        STR_FMT(fact->client_names[0]), more, STR_FMT(berth->url), STR_FMT(berth->client_names[0]),
         berth->n_client_names > 1 ? " and others" : "");
     shell_word(&word, fact->client_names[0]);
     verdict_fix(verdict, "berth serve --client-name %.*s ...", STR_FMT(buf_str(&word)));
@@ -242,9 +224,7 @@ void judge_host_resolves(const InstallationFacts *facts, Verdict *verdict) {
         verdict_warn(verdict,
             "%s: %.*s is a Service, and this kube-scheduler (kubeconfig %.*s) seems to run on its "
             "host's network",
-            own.where,
-            STR_FMT(url),
-            STR_FMT(kubeconfig));
+            own.where, STR_FMT(url), STR_FMT(kubeconfig));
         verdict_fix(verdict,
             "urlPrefix: http://127.0.0.1:8080   # berth beside kube-scheduler, or the Service's "
             "clusterIP with tlsConfig.serverName");
@@ -286,11 +266,8 @@ void judge_timeout_deadline(const InstallationFacts *facts, Verdict *verdict) {
 
         if (timeout < 0 || timeout > deadline)
             continue;
-        verdict_fail(verdict,
-            "%s: httpTimeout %s; berth may take %s",
-            own.where,
-            duration_text(timeout).text,
-            duration_text(deadline).text);
+        verdict_fail(verdict, "%s: httpTimeout %s; berth may take %s", own.where,
+            duration_text(timeout).text, duration_text(deadline).text);
         verdict_fix(verdict, "httpTimeout: 1s   # or a shorter berth serve --deadline");
     }
 }
@@ -303,17 +280,12 @@ static void judge_timeout_of(const BerthEntry *own, Verdict *verdict) {
     if (timeout < 0)
         verdict_fail(verdict, "%s: a negative httpTimeout is none at all", own->where);
     else if (has_bind && timeout < TIMEOUT_BIND_SEC)
-        verdict_warn(verdict,
-            "%s: httpTimeout %s%s, and a bind may take 10 s",
-            own->where,
-            duration_text(timeout).text,
-            given);
+        verdict_warn(verdict, "%s: httpTimeout %s%s, and a bind may take 10 s", own->where,
+            duration_text(timeout).text, given);
     else if (!has_bind && timeout > TIMEOUT_LONG_SEC)
         verdict_warn(verdict,
             "%s: httpTimeout %s%s: a berth that hangs stops scheduling for as long, pod by pod",
-            own->where,
-            duration_text(timeout).text,
-            given);
+            own->where, duration_text(timeout).text, given);
     else
         return;
     verdict_fix(verdict, has_bind ? "httpTimeout: 15s" : "httpTimeout: 1s");

@@ -82,15 +82,11 @@ static void judge_bind_at(const BerthEntry *own, const BerthFact *berth, Verdict
     bool is_set = !str_is_empty(own->entry->bind_verb);
 
     if (is_set && !berth->answers_bind) {
-        verdict_fail(verdict,
-            "%s: bindVerb is set, and %.*s does not bind",
-            own->where,
+        verdict_fail(verdict, "%s: bindVerb is set, and %.*s does not bind", own->where,
             STR_FMT(berth->url));
         verdict_fix(verdict, "berth serve --bind ...   # or leave bindVerb out");
     } else if (!is_set && berth->answers_bind) {
-        verdict_warn(verdict,
-            "%s: %.*s would bind, and bindVerb is not set",
-            own->where,
+        verdict_warn(verdict, "%s: %.*s would bind, and bindVerb is not set", own->where,
             STR_FMT(berth->url));
         verdict_fix(verdict, "bindVerb: bind, httpTimeout: 15s   # or berth serve without --bind");
     }
@@ -108,11 +104,8 @@ void judge_sole_binder(const InstallationFacts *facts, Verdict *verdict) {
         for (size_t i = 0; i < config->n_extenders && is_ours; i++) {
             if (i == own.fact->own || str_is_empty(config->extenders[i].bind_verb))
                 continue;
-            verdict_fail(verdict,
-                "%s: berth binds, and so does extender %zu, %.*s",
-                own.where,
-                i + 1,
-                STR_FMT(config->extenders[i].url_prefix));
+            verdict_fail(verdict, "%s: berth binds, and so does extender %zu, %.*s", own.where,
+                i + 1, STR_FMT(config->extenders[i].url_prefix));
             verdict_fix(verdict, "leave bindVerb out of one of them");
         }
     }
@@ -136,19 +129,13 @@ static void judge_weight_of(
     double share = weight > 0 ? wiring_weight_share(effective) : 0;
 
     if (weight <= 0) {
-        verdict_fail(verdict,
-            "%s: weight %lld with prioritizeVerb: kube-scheduler refuses that",
-            own->where,
-            (long long)weight);
+        verdict_fail(verdict, "%s: weight %lld with prioritizeVerb: kube-scheduler refuses that",
+            own->where, (long long)weight);
         verdict_fix(verdict, "weight: 5");
         return;
     }
-    verdict_note(verdict,
-        "%s: weight %lld is at most %.0f %% of a node's total%s",
-        own->where,
-        (long long)weight,
-        100 * share,
-        effective > weight ? ", as scores go beyond 10" : "");
+    verdict_note(verdict, "%s: weight %lld is at most %.0f %% of a node's total%s", own->where,
+        (long long)weight, 100 * share, effective > weight ? ", as scores go beyond 10" : "");
     if (effective >= WEIGHT_DOMINATES)
         verdict_warn(verdict, "more than all of kube-scheduler's own scores together");
     else if (share < SHARE_AUDIBLE)
@@ -178,9 +165,7 @@ static void judge_names_at(
     FOR_ALL_BERTHS (berth, facts) {
         if (berth->knows_cluster)
             continue;
-        verdict_fail(verdict,
-            "%s: names of nodes are sent, and %.*s knows no cluster",
-            own->where,
+        verdict_fail(verdict, "%s: names of nodes are sent, and %.*s knows no cluster", own->where,
             STR_FMT(berth->url));
         verdict_fix(verdict, "berth serve --in-cluster ...   # or --kubeconfig FILE");
     }
@@ -197,8 +182,7 @@ void judge_node_cache(const InstallationFacts *facts, Verdict *verdict) {
         if (is_new)
             verdict_fail(verdict,
                 "%s: nodeCacheCapable is not true: %.*s takes every node for empty when it scores",
-                own.where,
-                STR_FMT(facts->cluster_version));
+                own.where, STR_FMT(facts->cluster_version));
         else
             verdict_warn(verdict,
                 "%s: nodeCacheCapable is not true: every question carries whole Node objects",

@@ -100,10 +100,7 @@ void berth_client_explain(
     if (str_has_prefix(message, STR("berth: ")))
         message = str_skip(message, 7);
     if (str_is_empty(message))
-        (void)snprintf(error,
-            BERTH_CLIENT_ERROR_MAX,
-            "%s answered with status %u",
-            access->server,
+        (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s answered with status %u", access->server,
             reply->status);
     else
         (void)snprintf(

@@ -15,9 +15,7 @@
 
 int bundle_source_fetch(
     ServerSource *source, const BundleRequest *request, const char *who, Arena *arena, Str *ret) {
-    Str path = arena_printf(arena,
-        "/api/v1/bundle?last=%" PRId64 "%s%s",
-        request->last,
+    Str path = arena_printf(arena, "/api/v1/bundle?last=%" PRId64 "%s%s", request->last,
         request->is_anonymous ? "&anonymize=true" : "",
         request->only_digest ? "&cluster=digest" : "");
     int r = server_source_open(source, who);

@@ -45,8 +45,7 @@ int cluster_source_access(const ClusterSource *source, const char *who, Access *
         return complain(who, error, r);
     if (access_is_insecure(*ret))
         (void)fprintf(stderr,
-            "%s: WARNING: the certificate of %s is not verified (insecure-skip-tls-verify)\n",
-            who,
+            "%s: WARNING: the certificate of %s is not verified (insecure-skip-tls-verify)\n", who,
             access_server(*ret));
     return 0;
 }

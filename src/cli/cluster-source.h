@@ -21,26 +21,16 @@ typedef struct ClusterSource {
 
 /* Rows of an option table whose settings of type @type hold a ClusterSource at @member. */
 #define CLUSTER_SOURCE_LIVE_OPTIONS(type, member)                                                  \
-    {"kubeconfig",                                                                                 \
-        OPTION_FILE,                                                                               \
-        .argument = "FILE",                                                                        \
-        OPTION_AT(type, member.kubeconfig),                                                        \
+    {"kubeconfig", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.kubeconfig),            \
         .help = "read from the API server of this kubeconfig"},                                    \
-        {"context",                                                                                \
-            OPTION_TEXT,                                                                           \
-            .argument = "NAME",                                                                    \
-            OPTION_AT(type, member.context),                                                       \
-            .complete = COMPLETE_CONTEXTS,                                                         \
-            .help = "a context of it other than the current one"},                                 \
+        {"context", OPTION_TEXT, .argument = "NAME", OPTION_AT(type, member.context),              \
+            .complete = COMPLETE_CONTEXTS, .help = "a context of it other than the current one"},  \
     {                                                                                              \
         "in-cluster", OPTION_FLAG, OPTION_AT(type, member.is_in_cluster),                          \
             .help = "use the service account of this pod"                                          \
     }
 #define CLUSTER_SOURCE_OPTIONS(type, member)                                                       \
-    {"cluster",                                                                                    \
-        OPTION_FILE,                                                                               \
-        .argument = "FILE",                                                                        \
-        OPTION_AT(type, member.file),                                                              \
+    {"cluster", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.file),                     \
         .help = "nodes and pods, from `kubectl get nodes,pods -A -o json`"},                       \
         CLUSTER_SOURCE_LIVE_OPTIONS(type, member)
 

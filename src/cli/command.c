@@ -92,11 +92,9 @@ static int unknown_option(const Command *command, Str word) {
     Str nearest = is_long ? find_nearest(command->options, word) : STR_NULL;
     char text[512];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         str_is_empty(nearest) ? "unknown option %.*s" : "unknown option %.*s; did you mean --%.*s?",
-        STR_FMT(word),
-        STR_FMT(nearest));
+        STR_FMT(word), STR_FMT(nearest));
     return command_misused(command, text);
 }
 
@@ -117,10 +115,8 @@ static int ambiguous_option(const Command *command, Str word) {
 static int misused_option(const Command *command, const Option *option, bool needs_value) {
     char text[512];
 
-    (void)snprintf(text,
-        sizeof(text),
-        needs_value ? "--%s needs a value: %s" : "--%s takes no value",
-        option->name,
+    (void)snprintf(text, sizeof(text),
+        needs_value ? "--%s needs a value: %s" : "--%s takes no value", option->name,
         option->argument);
     return command_misused(command, text);
 }
@@ -225,9 +221,7 @@ static int run(Parser *parser, Arguments *arguments) {
     if (parser->wants_help)
         return print_to(stdout, command, command_print_help) ? EXIT_FINE : EXIT_UNREACHABLE;
     if (arguments->n > 0 && command->max_completed == 0) {
-        (void)snprintf(text,
-            sizeof(text),
-            "unexpected argument \"%s\": it takes options only",
+        (void)snprintf(text, sizeof(text), "unexpected argument \"%s\": it takes options only",
             arguments->items[0]);
         wrong = text;
     } else if (command->check)

@@ -73,10 +73,7 @@ static int ask(const MetricsSource *source, const ClusterSource *cluster, const 
         return terminal_out_of_memory(who);
     for (size_t i = 0; !ret_statuses && i < program->n_gauges; i++)
         if (statuses[i].error[0])
-            (void)fprintf(stderr,
-                "%s: metric %.*s: %s\n",
-                who,
-                STR_FMT(program->gauges[i].name),
+            (void)fprintf(stderr, "%s: metric %.*s: %s\n", who, STR_FMT(program->gauges[i].name),
                 statuses[i].error);
     return 0;
 }

@@ -19,20 +19,14 @@ typedef struct MetricsSource {
 
 /* Rows of an option table whose settings of type @type hold a MetricsSource at @member. */
 #define METRICS_SOURCE_LIVE_OPTIONS(type, member)                                                  \
-    {"prometheus",                                                                                 \
-        OPTION_TEXT,                                                                               \
-        .argument = "URL",                                                                         \
-        OPTION_AT(type, member.prometheus),                                                        \
+    {"prometheus", OPTION_TEXT, .argument = "URL", OPTION_AT(type, member.prometheus),             \
         .help = "query this server for the metrics of policies"},                                  \
     {                                                                                              \
         "sources", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.sources),               \
                                 .help = "query the servers that this file names"                   \
     }
 #define METRICS_SOURCE_OPTIONS(type, member)                                                       \
-    {"metrics",                                                                                    \
-        OPTION_FILE,                                                                               \
-        .argument = "FILE",                                                                        \
-        OPTION_AT(type, member.file),                                                              \
+    {"metrics", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.file),                     \
         .help = "metrics in a file: {metrics: {NAME: {NODE: NUMBER}}}"},                           \
         METRICS_SOURCE_LIVE_OPTIONS(type, member)
 

@@ -112,11 +112,8 @@ static bool store_number(const Option *option, void *settings, const char *value
     int64_t number;
 
     if (!str_to_int64(str_from_c(value), &number) || number < option->min || number > option->max) {
-        (void)snprintf(wanted,
-            OPTION_WANTED_MAX,
-            "expected a whole number from %lld to %lld",
-            (long long)option->min,
-            (long long)option->max);
+        (void)snprintf(wanted, OPTION_WANTED_MAX, "expected a whole number from %lld to %lld",
+            (long long)option->min, (long long)option->max);
         return false;
     }
     store_integer(option, settings, number);
@@ -145,9 +142,7 @@ static bool store_duration(const Option *option, void *settings, const char *val
     cel_duration_print(option->min, &text);
     buf_append(&text, STR(" to "));
     cel_duration_print(option->max, &text);
-    (void)snprintf(wanted,
-        OPTION_WANTED_MAX,
-        "expected a duration like 100ms, from %.*s",
+    (void)snprintf(wanted, OPTION_WANTED_MAX, "expected a duration like 100ms, from %.*s",
         STR_FMT(buf_str(&text)));
     return false;
 }

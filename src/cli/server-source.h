@@ -20,32 +20,19 @@ typedef struct ServerSource {
 /* Rows of an option table whose settings of type @type hold a ServerSource at @member. A command
  * with several servers has a --server of its own. */
 #define SERVER_SOURCE_ACCESS_OPTIONS(type, member)                                                 \
-    {"ca",                                                                                         \
-        OPTION_FILE,                                                                               \
-        .argument = "FILE",                                                                        \
-        OPTION_AT(type, member.access.ca),                                                         \
+    {"ca", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.access.ca),                     \
         .help = "CA that signed its certificate (PEM)"},                                           \
-        {"cert",                                                                                   \
-            OPTION_FILE,                                                                           \
-            .argument = "FILE",                                                                    \
-            OPTION_AT(type, member.access.cert),                                                   \
+        {"cert", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.access.cert),             \
             .help = "client certificate for it (PEM), with --key"},                                \
-        {"key",                                                                                    \
-            OPTION_FILE,                                                                           \
-            .argument = "FILE",                                                                    \
-            OPTION_AT(type, member.access.key),                                                    \
+        {"key", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.access.key),               \
             .help = "private key of --cert (PEM)"},                                                \
     {                                                                                              \
         "token-file", OPTION_FILE, .argument = "FILE", OPTION_AT(type, member.access.token_file),  \
                                    .help = "bearer token for it (berth serve --pages-token-file)"  \
     }
 #define SERVER_SOURCE_OPTIONS(type, member)                                                        \
-    {"server",                                                                                     \
-        OPTION_TEXT,                                                                               \
-        .argument = "URL",                                                                         \
-        OPTION_AT(type, member.access.server),                                                     \
-        .initial = SERVER_SOURCE_DEFAULT,                                                          \
-        .help = "a running berth"},                                                                \
+    {"server", OPTION_TEXT, .argument = "URL", OPTION_AT(type, member.access.server),              \
+        .initial = SERVER_SOURCE_DEFAULT, .help = "a running berth"},                              \
         SERVER_SOURCE_ACCESS_OPTIONS(type, member)
 
 /* Whether any of its options was given. */

@@ -247,10 +247,9 @@ static void test_rejects_values_out_of_range(void **state) {
 }
 
 static void test_wrong_usage_suggests_and_prints_the_usage(void **state) {
-    expect_wrong("--polcy x",
-        "berth plain: unknown option --polcy; did you mean --policy?\n"
-        "usage: berth plain [OPTIONS]\n"
-        "Try: berth plain --help\n");
+    expect_wrong("--polcy x", "berth plain: unknown option --polcy; did you mean --policy?\n"
+                              "usage: berth plain [OPTIONS]\n"
+                              "Try: berth plain --help\n");
     expect_wrong("--xyzzy", "berth plain: unknown option --xyzzy\nusage: ");
     expect_wrong("-x", "berth plain: unknown option -x\nusage: ");
     expect_wrong("--po x", "berth plain: --po is ambiguous: --policy, --pods\nusage: ");
@@ -296,9 +295,9 @@ static void test_help_is_laid_out(void **state) {
         assert_non_null(strstr(printed, long_name));
     }
     assert_int_equal(run_command(&words, "--help"), EXIT_FINE);
-    assert_non_null(strstr(printed,
-        "usage: berth words FILE...\n       berth words --all [FILE]\n\n"
-        "Two paragraphs.\n\n  one\n  two\n\n"));
+    assert_non_null(
+        strstr(printed, "usage: berth words FILE...\n       berth words --all [FILE]\n\n"
+                        "Two paragraphs.\n\n  one\n  two\n\n"));
     assert_non_null(strstr(printed, "\n\nThat is all.\n"));
     (void)state;
 }

@@ -389,10 +389,8 @@ static void remove_all(const Delta *delta, Store *store) {
     for (size_t i = 0; i < delta->forgotten.n; i++)
         store_forget(store, delta->forgotten.items[i]);
     for (size_t i = 0; i < delta->removed_pods.n; i++)
-        store_remove_pod(store,
-            delta->removed_pods.items[i].namespace,
-            delta->removed_pods.items[i].name,
-            STR_NULL);
+        store_remove_pod(store, delta->removed_pods.items[i].namespace,
+            delta->removed_pods.items[i].name, STR_NULL);
     for (size_t i = 0; i < delta->removed_nodes.n; i++)
         store_remove_node(store, delta->removed_nodes.items[i]);
 }

@@ -185,13 +185,11 @@ static void check_labels(
         bool takes_a = a && (!b || str_cmp(a->key, b->key) <= 0);
         bool takes_b = b && (!a || str_cmp(a->key, b->key) >= 0);
 
-        check(report,
-            what,
+        check(report, what,
             takes_a ? a->key
             : b     ? b->key
                     : STR_NULL,
-            takes_a ? TEXT(a->value) : ABSENT,
-            takes_b ? TEXT(b->value) : ABSENT);
+            takes_a ? TEXT(a->value) : ABSENT, takes_b ? TEXT(b->value) : ABSENT);
         i += takes_a;
         j += takes_b;
     }
@@ -206,17 +204,11 @@ static FieldValue amount_of(const Resources *resources, Str name) {
 static void check_resources(
     DiffReport *report, const char *what, const Resources *here, const Resources *there) {
     for (size_t i = 0; i < here->n; i++)
-        check(report,
-            what,
-            here->items[i].name,
-            AMOUNT(here->items[i].name, here->items[i].amount),
+        check(report, what, here->items[i].name, AMOUNT(here->items[i].name, here->items[i].amount),
             amount_of(there, here->items[i].name));
     for (size_t i = 0; i < there->n; i++)
         if (!resources_find(here, there->items[i].name))
-            check(report,
-                what,
-                there->items[i].name,
-                ABSENT,
+            check(report, what, there->items[i].name, ABSENT,
                 AMOUNT(there->items[i].name, there->items[i].amount));
 }
 
@@ -251,10 +243,7 @@ static void check_node(DiffReport *report, const Node *here, const Node *there) 
     check_labels(report, "label", &here->labels, &there->labels);
     check_labels(report, "annotation", &here->annotations, &there->annotations);
     check(report, "taints", STR_NULL, TAINTS(here), TAINTS(there));
-    check(report,
-        "unschedulable",
-        STR_NULL,
-        BOOL(here->is_unschedulable),
+    check(report, "unschedulable", STR_NULL, BOOL(here->is_unschedulable),
         BOOL(there->is_unschedulable));
     check(report, "ready", STR_NULL, BOOL(here->is_ready), BOOL(there->is_ready));
     check_conditions(report, here, there);
@@ -283,17 +272,13 @@ static void check_sums(DiffReport *report, const NodeTable *here, uint32_t here_
     const NodeTable *there, uint32_t there_row) {
     size_t before = report->counts->n_lines;
 
-    check(report,
-        "number of pods",
-        STR_NULL,
+    check(report, "number of pods", STR_NULL,
         NUMBER(table_chunk(here, here_row)->n_pods[table_slot(here_row)]),
         NUMBER(table_chunk(there, there_row)->n_pods[table_slot(there_row)]));
     for (size_t i = 0; i < here->n_resources; i++) {
         Str name = here->resources[i];
 
-        check(report,
-            "requested",
-            name,
+        check(report, "requested", name,
             AMOUNT(name, table_amount(here, here_row, i, AMOUNT_REQUESTED)),
             AMOUNT(name, requested(there, there_row, name)));
     }
@@ -301,10 +286,7 @@ static void check_sums(DiffReport *report, const NodeTable *here, uint32_t here_
         Str name = there->resources[i];
 
         if (table_find_resource(here, name) == SIZE_MAX)
-            check(report,
-                "requested",
-                name,
-                AMOUNT(name, requested(here, here_row, name)),
+            check(report, "requested", name, AMOUNT(name, requested(here, here_row, name)),
                 AMOUNT(name, table_amount(there, there_row, i, AMOUNT_REQUESTED)));
     }
     report->counts->n_sums_differ += report->counts->n_lines > before;
@@ -356,10 +338,7 @@ static void compare_nodes(DiffReport *report, DiffSide *here, DiffSide *there) {
             say_only(report, "there", NULL);
         } else {
             check_node(report, a, b);
-            check_sums(report,
-                here->table,
-                here->inventory.rows[here->at],
-                there->table,
+            check_sums(report, here->table, here->inventory.rows[here->at], there->table,
                 there->inventory.rows[there->at]);
         }
         here->at += order <= 0;
@@ -387,10 +366,7 @@ static void check_pod(DiffReport *report, const Pod *here, const Pod *there) {
     check(report, "owner's kind", STR_NULL, FIELD(here->owner_kind), FIELD(there->owner_kind));
     check(report, "owner's name", STR_NULL, FIELD(here->owner_name), FIELD(there->owner_name));
     check(report, "owner's uid", STR_NULL, FIELD(here->owner_uid), FIELD(there->owner_uid));
-    check(report,
-        "nominated node",
-        STR_NULL,
-        FIELD(here->nominated_node_name),
+    check(report, "nominated node", STR_NULL, FIELD(here->nominated_node_name),
         FIELD(there->nominated_node_name));
     check(report, "scheduler", STR_NULL, FIELD(here->scheduler_name), FIELD(there->scheduler_name));
     check(report, "priority", STR_NULL, NUMBER(here->priority), NUMBER(there->priority));

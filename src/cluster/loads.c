@@ -115,8 +115,7 @@ static int64_t until_of(const LoadChunk *chunk, size_t n_gauges, size_t gauge) {
 }
 
 static void set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t until_nsec) {
-    memcpy(&chunk->columns[LOAD_COLUMN(n_gauges, LOAD_VALUE) + gauge],
-        &until_nsec,
+    memcpy(&chunk->columns[LOAD_COLUMN(n_gauges, LOAD_VALUE) + gauge], &until_nsec,
         sizeof(until_nsec));
     if (until_nsec < chunk->until_nsec)
         chunk->until_nsec = until_nsec;
@@ -344,8 +343,7 @@ static void make_gauge(ChunkBuild *chunk, size_t i) {
     int64_t until;
 
     if (is_unchanged(chunk, i)) {
-        memcpy(values,
-            chunk->before->columns + LOAD_COLUMN(i, LOAD_VALUE),
+        memcpy(values, chunk->before->columns + LOAD_COLUMN(i, LOAD_VALUE),
             (size_t)_LOAD_KINDS * CHUNK_ROWS * sizeof(*values));
         set_until(chunk->into, n_gauges, i, until_of(chunk->before, n_gauges, i));
         return;

@@ -284,9 +284,7 @@ static void write_details(JsonWriter *writer, const Pod *pod) {
     write_containers(
         writer, STR("containers"), details->containers, details->n_containers, &pod->requests);
     if (details->n_init_containers > 0)
-        write_containers(writer,
-            STR("initContainers"),
-            details->init_containers,
+        write_containers(writer, STR("initContainers"), details->init_containers,
             details->n_init_containers,
             /* requests= */ NULL);
     if (details->n_containers == 0)

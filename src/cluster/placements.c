@@ -111,8 +111,7 @@ double placements_sum(
         return 0;
     for (uint32_t i = 0; pods && i < pods->n; i++) {
         const Pod *pod = pods->items[i];
-        double weight = weight_of(to_nsec(pod_placement_time(pod)),
-            measured_nsec,
+        double weight = weight_of(to_nsec(pod_placement_time(pod)), measured_nsec,
             placements->gauge->placements.settle_nsec);
 
         if (weight > 0 && is_shown(placements->gauge, pod))

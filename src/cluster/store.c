@@ -259,16 +259,14 @@ static int publish_new(Store *store) {
     if (!nominated)
         return -ENOMEM;
     assumed = nominated + store->nominated.n_used;
-    r = snapshot_build(&store->rows,
-        store->published,
+    r = snapshot_build(&store->rows, store->published,
         &(SnapshotPods){
             .nominated = nominated,
             .n_nominated = collect_nominated(store, nominated),
             .assumed = assumed,
             .n_assumed = collect_assumed(store, assumed),
         },
-        &snapshot,
-        &n_copied);
+        &snapshot, &n_copied);
     free(nominated);
     if (r < 0)
         return r;

@@ -288,9 +288,6 @@ const TableDictionary *table_dictionary_builder_finish(
     const TableDictionaryBuilder *builder, const TableDictionary *before) {
     if (!builder->has_new_entries)
         return table_dictionary_ref(before);
-    return table_dictionary_new(builder->resources.items,
-        builder->resources.n,
-        builder->n_left_out,
-        builder->taint_sets.items,
-        builder->taint_sets.n);
+    return table_dictionary_new(builder->resources.items, builder->resources.n, builder->n_left_out,
+        builder->taint_sets.items, builder->taint_sets.n);
 }

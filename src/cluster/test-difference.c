@@ -37,15 +37,12 @@ static void test_lines(void **state) {
         {NODE("a", "}"), NODE("a", "}"), ""},
         {NODE("a", "}"), "", "node a: only here\n"},
         {"", NODE("a", "}"), "node a: only there\n"},
-        {NODE("a", "}") NODE("c", "}"),
-            NODE("c", "}") NODE("b", "}"),
+        {NODE("a", "}") NODE("c", "}"), NODE("c", "}") NODE("b", "}"),
             "node a: only here\nnode b: only there\n"},
-        {NODE("a", ",\"uid\":\"1\"}"),
-            NODE("a", ",\"uid\":\"2\"}"),
+        {NODE("a", ",\"uid\":\"1\"}"), NODE("a", ",\"uid\":\"2\"}"),
             "node a: uid is \"1\" here, \"2\" there\n"},
         {NODE("a", ",\"resourceVersion\":\"1\"}"), NODE("a", ",\"resourceVersion\":\"2\"}"), ""},
-        {NODE("a", ",\"creationTimestamp\":\"2026-01-02T03:04:05Z\"}"),
-            NODE("a", "}"),
+        {NODE("a", ",\"creationTimestamp\":\"2026-01-02T03:04:05Z\"}"), NODE("a", "}"),
             "node a: creation is 2026-01-02T03:04:05Z here, absent there\n"},
         {NODE("a", ",\"labels\":{\"both\":\"1\",\"here\":\"h\",\"zone\":\"a\"}}"),
             NODE("a", ",\"labels\":{\"both\":\"1\",\"there\":\"\",\"zone\":\"b\"}}"),
@@ -62,15 +59,12 @@ static void test_lines(void **state) {
                 "},\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"},{}]}"),
             "node a: taints are [k=v:NoSchedule l:NoExecute] here, "
             "[k:PreferNoSchedule :?] there\n"},
-        {NODE("a", "},\"spec\":{\"unschedulable\":true}"),
-            NODE("a", "}"),
+        {NODE("a", "},\"spec\":{\"unschedulable\":true}"), NODE("a", "}"),
             "node a: unschedulable is true here, false there\n"},
-        {NODE("a",
-             "},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},"
-             "{\"type\":\"X\",\"status\":\"1\"}]}"),
-            NODE("a",
-                "},\"status\":{\"conditions\":[{\"type\":\"Y\",\"status\":\"2\"},"
-                "{\"type\":\"Ready\",\"status\":\"Unknown\"}]}"),
+        {NODE("a", "},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},"
+                   "{\"type\":\"X\",\"status\":\"1\"}]}"),
+            NODE("a", "},\"status\":{\"conditions\":[{\"type\":\"Y\",\"status\":\"2\"},"
+                      "{\"type\":\"Ready\",\"status\":\"Unknown\"}]}"),
             "node a: ready is true here, false there\n"
             "node a: condition Ready is \"True\" here, \"Unknown\" there\n"
             "node a: condition X is \"1\" here, absent there\n"
@@ -82,8 +76,7 @@ static void test_lines(void **state) {
             "node a: allocatable x is 1 here, absent there\n"
             "node a: allocatable y is absent here, 2 there\n"},
         {NODE("a", "},\"status\":{\"images\":[{\"names\":[\"i\",\"j\"],\"sizeBytes\":1}]}"),
-            NODE("a", "},\"status\":{\"images\":[{\"names\":[\"i\",\"j\"],\"sizeBytes\":1}]}"),
-            ""},
+            NODE("a", "},\"status\":{\"images\":[{\"names\":[\"i\",\"j\"],\"sizeBytes\":1}]}"), ""},
         {NODE("a", "},\"status\":{\"images\":[{\"names\":[\"i\",\"j\"],\"sizeBytes\":1}]}"),
             NODE("a", "},\"status\":{\"images\":[{\"names\":[\"i\",\"k\"],\"sizeBytes\":1}]}"),
             "node a: images are a list of 1 here, a list of 1 there\n"},
@@ -91,43 +84,35 @@ static void test_lines(void **state) {
             NODE("a", "},\"status\":{\"images\":[{\"sizeBytes\":2},{\"sizeBytes\":1}]}"),
             "node a: images are a list of 1 here, a list of 2 there\n"},
         {NODE("a", "},\"status\":{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"h\"}]}"),
-            NODE("a",
-                "},\"status\":{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"i\"},"
-                "{\"type\":\"Hostname\",\"address\":\"h\"}]}"),
+            NODE("a", "},\"status\":{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"i\"},"
+                      "{\"type\":\"Hostname\",\"address\":\"h\"}]}"),
             "node a: addresses are [Hostname=h] here, [InternalIP=i Hostname=h] there\n"},
 
         {POD("p", "}," ON_B), POD("p", "}," ON_B), ""},
-        {POD("p", "}," ON_B),
-            NODE("b", "}"),
+        {POD("p", "}," ON_B), NODE("b", "}"),
             "node b: number of pods is 1 here, 0 there\npod shop/p: only here, on b\n"},
-        {NODE("b", "}"),
-            POD("p", "},\"status\":{\"nominatedNodeName\":\"b\"}"),
+        {NODE("b", "}"), POD("p", "},\"status\":{\"nominatedNodeName\":\"b\"}"),
             "pod shop/p: only there, nominated for b\n"},
         {NODE("a", "}") POD("p", "},\"spec\":{\"nodeName\":\"a\"}"),
             NODE("a", "}") POD("p", "}," ON_B),
             "node a: number of pods is 1 here, 0 there\n"
             "node b: number of pods is 0 here, 1 there\n"
             "pod shop/p: node is \"a\" here, \"b\" there\n"},
-        {POD("p", ",\"uid\":\"1\"}," ON_B),
-            POD("p", ",\"uid\":\"2\"}," ON_B),
+        {POD("p", ",\"uid\":\"1\"}," ON_B), POD("p", ",\"uid\":\"2\"}," ON_B),
             "pod shop/p: uid is \"1\" here, \"2\" there\n"},
         {POD("p", ",\"creationTimestamp\":\"2026-01-02T03:04:05Z\"}," ON_B),
             POD("p", ",\"creationTimestamp\":\"2026-01-02T03:04:06Z\"}," ON_B),
             "pod shop/p: creation is 2026-01-02T03:04:05Z here, 2026-01-02T03:04:06Z there\n"},
         {POD("p", "}," ON_B ",\"status\":{\"startTime\":\"2026-01-02T03:04:05Z\"}"),
-            POD("p", "}," ON_B),
-            "pod shop/p: start is 2026-01-02T03:04:05Z here, absent there\n"},
-        {POD("p",
-             "}," ON_B ",\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
-             "\"True\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}]}"),
+            POD("p", "}," ON_B), "pod shop/p: start is 2026-01-02T03:04:05Z here, absent there\n"},
+        {POD("p", "}," ON_B ",\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
+                  "\"True\",\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}]}"),
             POD("p", "}," ON_B),
             "pod shop/p: binding is 2026-01-02T03:04:05Z here, absent there\n"},
-        {POD("p", ",\"labels\":{\"a\":\"b\"}}," ON_B),
-            POD("p", "}," ON_B),
+        {POD("p", ",\"labels\":{\"a\":\"b\"}}," ON_B), POD("p", "}," ON_B),
             "pod shop/p: label a is \"b\" here, absent there\n"},
-        {POD("p",
-             ",\"ownerReferences\":[{\"kind\":\"K\",\"name\":\"N\",\"uid\":\"U\","
-             "\"controller\":true}]}," ON_B),
+        {POD("p", ",\"ownerReferences\":[{\"kind\":\"K\",\"name\":\"N\",\"uid\":\"U\","
+                  "\"controller\":true}]}," ON_B),
             POD("p", "}," ON_B),
             "pod shop/p: owner's kind is \"K\" here, absent there\n"
             "pod shop/p: owner's name is \"N\" here, absent there\n"
@@ -139,31 +124,25 @@ static void test_lines(void **state) {
             POD("p", "}," ON_B),
             "pod shop/p: scheduler is \"x\" here, absent there\n"
             "pod shop/p: priority is 7 here, 0 there\n"},
-        {POD("p", ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}," ON_B),
-            POD("p", "}," ON_B),
+        {POD("p", ",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}," ON_B), POD("p", "}," ON_B),
             "pod shop/p: terminating is true here, false there\n"},
-        {POD("p",
-             "},\"spec\":{\"nodeName\":\"b\",\"containers\":[{\"resources\":{\"requests\":{"
-             "\"cpu\":\"250m\",\"x\":1}}}]}"),
-            POD("p",
-                "},\"spec\":{\"nodeName\":\"b\",\"containers\":[{\"resources\":{\"requests\":{"
-                "\"cpu\":\"1\",\"y\":2}}}]}"),
+        {POD("p", "},\"spec\":{\"nodeName\":\"b\",\"containers\":[{\"resources\":{\"requests\":{"
+                  "\"cpu\":\"250m\",\"x\":1}}}]}"),
+            POD("p", "},\"spec\":{\"nodeName\":\"b\",\"containers\":[{\"resources\":{\"requests\":{"
+                     "\"cpu\":\"1\",\"y\":2}}}]}"),
             "node b: requested cpu is 250m here, 1 there\n"
             "pod shop/p: request cpu is 250m here, 1 there\n"
             "pod shop/p: request x is 1 here, absent there\n"
             "pod shop/p: request y is absent here, 2 there\n"},
 
         /* A column on one side only; the pods there and here ask for the same, or not. */
-        {OFFERS_X POD("p", ASKS("x", "1")),
-            NODE("a", "}") POD("p", ASKS("x", "1")),
+        {OFFERS_X POD("p", ASKS("x", "1")), NODE("a", "}") POD("p", ASKS("x", "1")),
             "node a: allocatable x is 1 here, absent there\n"},
-        {NODE("a", "}") POD("p", ASKS("x", "1")),
-            OFFERS_X POD("p", ASKS("x", "2")),
+        {NODE("a", "}") POD("p", ASKS("x", "1")), OFFERS_X POD("p", ASKS("x", "2")),
             "node a: allocatable x is absent here, 1 there\n"
             "node b: requested x is 1 here, 2 there\n"
             "pod shop/p: request x is 1 here, 2 there\n"},
-        {OFFERS_X POD("p", ASKS("x", "3")),
-            NODE("a", "}") POD("p", "}," ON_B),
+        {OFFERS_X POD("p", ASKS("x", "3")), NODE("a", "}") POD("p", "}," ON_B),
             "node a: allocatable x is 1 here, absent there\n"
             "node b: requested x is 3 here, 0 there\n"
             "pod shop/p: request x is 3 here, absent there\n"},
@@ -209,8 +188,7 @@ static void test_counts(void **state) {
     assert_int_equal(difference_find(here, there, 3, &some, &again), 0);
     assert_memory_equal(&again, &difference, sizeof(again));
     assert_true(str_has_prefix(buf_str(&all), buf_str(&some)));
-    assert_text("first",
-        buf_str(&some),
+    assert_text("first", buf_str(&some),
         "node a: label x is \"1\" here, absent there\n"
         "node a: label y is \"1\" here, absent there\n"
         "node a: number of pods is 1 here, 0 there\n");

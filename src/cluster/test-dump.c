@@ -81,11 +81,8 @@ static void test_text(void **state) {
     test_load_node(store, STR(node_a));
     snapshot = test_load_publish(store);
     buf_printf(&want,
-        "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n%s,\n%s,\n%s,\n%s\n]}\n",
-        node_a,
-        node_b,
-        pod_promised,
-        pod_bound);
+        "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n%s,\n%s,\n%s,\n%s\n]}\n", node_a,
+        node_b, pod_promised, pod_bound);
     buf_append_char(&want, '\0');
     kept = dump(snapshot);
     assert_text("dump", buf_str(&kept.text), want.data);
@@ -112,9 +109,8 @@ static void test_left_out(void **state) {
 
     (void)state;
     test_load_node(store, STR(node_b));
-    test_load_pod(store,
-        STR("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"b\"},"
-            "\"status\":{\"phase\":\"Succeeded\"}}"));
+    test_load_pod(store, STR("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"b\"},"
+                             "\"status\":{\"phase\":\"Succeeded\"}}"));
     test_load_pod(store, STR("{\"metadata\":{\"name\":\"q\"}}"));
     test_load_pod(
         store, STR("{\"metadata\":{\"name\":\"r\"},\"spec\":{\"nodeName\":\"elsewhere\"}}"));
@@ -182,10 +178,7 @@ static void load_many_node(Store *store, unsigned i) {
     buf_printf(&text,
         "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"zone\":\"z%u\"}},"
         "\"status\":{\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"%uGi\"}}}",
-        i,
-        i % 3,
-        i % 64,
-        i % 100);
+        i, i % 3, i % 64, i % 100);
     test_load_node(store, buf_str(&text));
 }
 
@@ -196,13 +189,7 @@ static void load_many_pod(Store *store, unsigned i) {
         "{\"metadata\":{\"name\":\"p%u\",\"namespace\":\"ns%u\",\"uid\":\"u%u\"},"
         "\"spec\":{\"nodeName\":\"n%u\",\"containers\":[{\"resources\":{\"requests\":{"
         "\"memory\":\"%uMi\",\"cpu\":\"%um\",\"x/y\":%u}}}]}}",
-        i,
-        i % 7,
-        i,
-        i % MANY_NODES,
-        i % 999,
-        i % 777,
-        i % 2);
+        i, i % 7, i, i % MANY_NODES, i % 999, i % 777, i % 2);
     test_load_pod(store, buf_str(&text));
 }
 

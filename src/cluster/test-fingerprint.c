@@ -32,9 +32,7 @@ static Digest digest_of_nodes(const Node *nodes, size_t n, const Pod *on_one) {
     if (on_one)
         assert_int_equal(
             table_change(&table,
-                &(PodChange){.row = table_find(&table, on_one->node_name), .add = on_one},
-                1,
-                arena,
+                &(PodChange){.row = table_find(&table, on_one->node_name), .add = on_one}, 1, arena,
                 &with_pod),
             0);
     assert_int_equal(table_fingerprint(&with_pod, &digest), 0);

@@ -114,10 +114,9 @@ static void sample(Random *random) {
 
     for (uint32_t row = 0; row < measurement->names->n_rows; row++)
         if (!str_is_empty(measurement->names->names[row]) && roll(random, 5))
-            assert_int_equal(measurement_set(measurement,
-                                 row,
-                                 roll(random, 9) ? roll(random, 100) : NAN,
-                                 has_lags ? (int64_t)roll(random, 30) * SEC : 0),
+            assert_int_equal(
+                measurement_set(measurement, row, roll(random, 9) ? roll(random, 100) : NAN,
+                    has_lags ? (int64_t)roll(random, 30) * SEC : 0),
                 0);
     assert_int_equal(measurement_reserve_workloads(measurement, WORKLOADS), 0);
     for (unsigned i = 0; i < WORKLOADS; i++) {

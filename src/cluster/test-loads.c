@@ -162,11 +162,8 @@ static void open_many(Lab *lab) {
 static size_t build_next(Lab *lab, Snapshot *before, Loads *ret) {
     size_t n = 0;
 
-    assert_int_equal(loads_build_counted(&lab->input,
-                         lab_table(lab),
-                         &(KnownLoads){snapshot_table(before), &lab->loads},
-                         lab->arena,
-                         ret),
+    assert_int_equal(loads_build_counted(&lab->input, lab_table(lab),
+                         &(KnownLoads){snapshot_table(before), &lab->loads}, lab->arena, ret),
         0);
     for (size_t i = 0; i < ret->n_chunks && i < lab->loads.n_chunks; i++)
         n += ret->chunks[i] == lab->loads.chunks[i];
@@ -249,11 +246,8 @@ static void test_lives(void **state) {
     loads_release(&lab.loads);
     assert_int_equal(lab.loads.n_gauges, 0);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 64), 2);
-    assert_int_equal(loads_build(&lab.input,
-                         lab_table(&lab),
-                         &(KnownLoads){snapshot_table(before), &next},
-                         arena,
-                         &borrowing),
+    assert_int_equal(loads_build(&lab.input, lab_table(&lab),
+                         &(KnownLoads){snapshot_table(before), &next}, arena, &borrowing),
         0);
     assert_ptr_equal(borrowing.chunks[2], next.chunks[2]);
     loads_release(&borrowing);

@@ -366,8 +366,7 @@ static void expect_pods(const Model *model, unsigned node, Expected *expected) {
             const EntryFacts *entry = &model->entries[i][g];
 
             if (entry->is_there && entry->node == node + 1)
-                expect_pod(expected,
-                    i,
+                expect_pod(expected, i,
                     &(PodFacts){.generation = (uint8_t)g,
                         .variant = entry->variant,
                         .node = entry->node,

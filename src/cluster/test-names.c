@@ -42,8 +42,7 @@ static void test_learnt_guess(void **state) {
         uint32_t of_first; /* what follows row 0; row 2 was learnt */
         uint64_t since;    /* of row 0 */
     } cases[] = {
-        {{"a", "b", "c", "d"}, 2, 1},
-        {{"a", "x", "c", ""}, 2, 1},
+        {{"a", "b", "c", "d"}, 2, 1}, {{"a", "x", "c", ""}, 2, 1},
         {{"a", "b", "x", "d"}, 1, 1}, /* another follower */
         {{"a", "b", "", "d"}, 1, 1},
         {{"x", "b", "c", "d"}, 1, 2}, /* another node: what followed the old one says nothing */

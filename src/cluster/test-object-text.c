@@ -43,9 +43,7 @@ static void make_containers(Buf *out, const char *key, unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         buf_printf(out,
             "%s{\"name\":\"c%u\",\"image\":\"%s\",\"env\":[{\"name\":\"A\",\"value\":\"secret\"}]",
-            i ? "," : "",
-            i,
-            pick(images, 5));
+            i ? "," : "", i, pick(images, 5));
         if (roll(3)) {
             buf_append(out, STR(",\"resources\":{"));
             make_amounts(out, roll(4) ? "requests" : "limits");
@@ -70,9 +68,7 @@ static void make_labels(Buf *out, const char *key) {
 }
 
 static void make_metadata(Buf *out) {
-    buf_printf(out,
-        "\"metadata\":{\"name\":\"p%u\",\"namespace\":\"ns\",\"uid\":\"u%u\"",
-        roll(9),
+    buf_printf(out, "\"metadata\":{\"name\":\"p%u\",\"namespace\":\"ns\",\"uid\":\"u%u\"", roll(9),
         roll(9));
     make_labels(out, "labels");
     make_labels(out, "annotations");
@@ -128,9 +124,8 @@ static void make_status(Buf *out) {
     if (roll(3) == 0)
         buf_append(out, STR(",\"startTime\":\"2026-01-02T03:04:06Z\""));
     if (roll(3) == 0)
-        buf_append(out,
-            STR(",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
-                "\"lastTransitionTime\":\"2026-01-02T03:04:07Z\"}]"));
+        buf_append(out, STR(",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
+                            "\"lastTransitionTime\":\"2026-01-02T03:04:07Z\"}]"));
     if (roll(4) == 0) {
         buf_append(out, STR(",\"containerStatuses\":[{\"name\":\"c0\",\"allocatedResources\":{"));
         buf_append(out, STR("\"cpu\":\"3\"}}]"));
@@ -207,8 +202,7 @@ static void test_random(void **state) {
         pod_decode(&reader, arena, &again);
         assert_int_equal(json_error(&reader), JSON_OK);
         if (!pods_equal(&pod, &again)) {
-            print_error("sent    %.*s\nwritten %.*s\n",
-                STR_FMT(buf_str(&sent)),
+            print_error("sent    %.*s\nwritten %.*s\n", STR_FMT(buf_str(&sent)),
                 STR_FMT(buf_str(&written)));
             fail();
         }

@@ -110,9 +110,8 @@ static void test_amounts(void **state) {
         lab_set(&lab, 0, "a", 1, 0);
         lab_sample(&lab, 3);
         assert_int_equal(measurement_reserve_workloads(lab.input.measurements->items[3], 1), 0);
-        assert_int_equal(
-            measurement_set_workload(
-                lab.input.measurements->items[3], STR("shop/StatefulSet/web"), cases[i].by),
+        assert_int_equal(measurement_set_workload(lab.input.measurements->items[3],
+                             STR("shop/StatefulSet/web"), cases[i].by),
             0);
         lab_build(&lab);
         added = lab_number(&lab, 0, LOAD_VALUE, "a") - 1;
@@ -159,11 +158,8 @@ static void test_age_of_workloads(void **state) {
     assert_int_equal(lab.loads.until_nsec, UPTIME + 60 * SEC + 1);
     assert_int_equal(lab.loads.chunks[0]->until_nsec, UPTIME + 60 * SEC + 1);
     lab_pass(&lab, 60 * SEC + 1);
-    assert_int_equal(loads_build(&lab.input,
-                         lab_table(&lab),
-                         &(KnownLoads){lab_table(&lab), &lab.loads},
-                         lab.arena,
-                         &loads),
+    assert_int_equal(loads_build(&lab.input, lab_table(&lab),
+                         &(KnownLoads){lab_table(&lab), &lab.loads}, lab.arena, &loads),
         0);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 0), 1.5);
     assert_number(loads_workload(&loads, 3, STR("shop/StatefulSet/web")), NAN);

@@ -153,10 +153,9 @@ static int64_t offered_on(Store *store, const char *node, const char *resource) 
     const NodeTable *table = snapshot_table(snapshot);
     size_t column = table_find_resource(table, str_from_c(resource));
 
-    return column == SIZE_MAX
-               ? -1
-               : table_amount(
-                     table, table_find(table, str_from_c(node)), column, AMOUNT_ALLOCATABLE);
+    return column == SIZE_MAX ? -1
+                              : table_amount(table, table_find(table, str_from_c(node)), column,
+                                    AMOUNT_ALLOCATABLE);
 }
 
 static size_t n_left_out(const Store *store) {

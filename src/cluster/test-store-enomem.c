@@ -34,10 +34,7 @@ static void describe(Store *store, Buf *out) {
 
     buf_reset(out);
     store_figures(store, &figures);
-    buf_printf(out,
-        "%zu nodes, %zu pods, %zu assumed\n",
-        figures.n_nodes,
-        figures.n_pods,
+    buf_printf(out, "%zu nodes, %zu pods, %zu assumed\n", figures.n_nodes, figures.n_pods,
         figures.n_assumed);
     if (store_find_assumed(store, STR("u-assumed"), &until))
         buf_printf(out, "assumed until %lld\n", (long long)until);
@@ -176,10 +173,8 @@ static int list_nodes(Store *store) {
 }
 
 static int list_pods(Store *store) {
-    Pod pods[] = {full_pod("running", "u1", "b"),
-        full_pod("pending", "u2", ""),
-        full_pod("new", "u8", "a"),
-        full_pod("new-too", "u9", "unknown-too"),
+    Pod pods[] = {full_pod("running", "u1", "b"), full_pod("pending", "u2", ""),
+        full_pod("new", "u8", "a"), full_pod("new-too", "u9", "unknown-too"),
         full_pod("bound", "u-assumed", "a")};
     int r = 0;
 

@@ -205,11 +205,10 @@ static void test_list_without_news(void **state) {
 
         assert_int_equal(store_list_node(store, &node), 0);
     }
-    assert_int_equal(store_list_pod(store,
-                         &(Pod){.namespace = STR("space"),
-                             .name = STR("p"),
-                             .uid = STR("u"),
-                             .node_name = STR("node-1")}),
+    assert_int_equal(store_list_pod(store, &(Pod){.namespace = STR("space"),
+                                               .name = STR("p"),
+                                               .uid = STR("u"),
+                                               .node_name = STR("node-1")}),
         0);
     assert_int_equal(store_list_end(store, STORE_NODES), 0);
     assert_int_equal(store_list_end(store, STORE_PODS), 0);

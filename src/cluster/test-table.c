@@ -273,8 +273,7 @@ static void test_change_shares(void **state) {
     static char names[N][16];
     const Pod pod = {.uid = STR("u"), .requests = RESOURCES({STR("cpu"), 1})};
     const PodChange changes[] = {{.row = CHUNK_ROWS + 3, .add = &pod},
-        {.row = CHUNK_ROWS + 3, .add = &pod},
-        {.row = CHUNK_ROWS + 4, .remove = STR("nobody")},
+        {.row = CHUNK_ROWS + 3, .add = &pod}, {.row = CHUNK_ROWS + 4, .remove = STR("nobody")},
         {.row = N, .add = &pod}};
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     NodeTable table, changed;

@@ -83,10 +83,9 @@ static void apply_node(Store *store, unsigned index, unsigned variant) {
     (void)snprintf(name, sizeof(name), "node-%u", index);
     (void)snprintf(value, sizeof(value), "pool-%u", variant);
     label.value = str_from_c(value);
-    assert_true(store_apply_node(store,
-                    &(Node){.name = str_from_c(name),
-                        .labels = {.items = &label, .n = 1},
-                        .allocatable = {.items = &cpu, .n = 1}}) >= 0);
+    assert_true(store_apply_node(store, &(Node){.name = str_from_c(name),
+                                            .labels = {.items = &label, .n = 1},
+                                            .allocatable = {.items = &cpu, .n = 1}}) >= 0);
 }
 
 static void apply_pod(Store *store, unsigned index, unsigned variant) {
@@ -98,12 +97,11 @@ static void apply_pod(Store *store, unsigned index, unsigned variant) {
     (void)snprintf(value, sizeof(value), "app-%u", variant);
     (void)snprintf(node, sizeof(node), "node-%u", variant % N_NODES);
     label.value = str_from_c(value);
-    assert_true(store_apply_pod(store,
-                    &(Pod){.name = str_from_c(name),
-                        .uid = str_from_c(name),
-                        .node_name = str_from_c(node),
-                        .labels = {.items = &label, .n = 1},
-                        .requests = {.items = &cpu, .n = 1}}) >= 0);
+    assert_true(store_apply_pod(store, &(Pod){.name = str_from_c(name),
+                                           .uid = str_from_c(name),
+                                           .node_name = str_from_c(node),
+                                           .labels = {.items = &label, .n = 1},
+                                           .requests = {.items = &cpu, .n = 1}}) >= 0);
 }
 
 static void change(Store *store, unsigned turn) {

@@ -44,11 +44,8 @@ static int fetch_page(Collector *collector, const BerthAccess *access, const cha
 static int not_a_berth(Collector *collector, BerthFact *fact, const char *path) {
     char error[BERTH_CLIENT_ERROR_MAX];
 
-    (void)snprintf(error,
-        sizeof(error),
-        "%.*s: the page at %s is not berth's, or is of another version",
-        STR_FMT(fact->url),
-        path);
+    (void)snprintf(error, sizeof(error),
+        "%.*s: the page at %s is not berth's, or is of another version", STR_FMT(fact->url), path);
     return set_error(fact, collector->arena, error);
 }
 

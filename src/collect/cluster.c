@@ -83,10 +83,8 @@ static int note_account(Collector *collector, const SchedulerPod *pods, size_t n
             return 0;
     if (n == 0 || str_is_empty(pods[0].service_account))
         return 0;
-    collector->service_account = arena_printf(collector->arena,
-        "%.*s/%.*s",
-        STR_FMT(pods[0].pod.namespace),
-        STR_FMT(pods[0].service_account));
+    collector->service_account = arena_printf(collector->arena, "%.*s/%.*s",
+        STR_FMT(pods[0].pod.namespace), STR_FMT(pods[0].service_account));
     return collector->service_account.ptr ? 0 : -ENOMEM;
 }
 

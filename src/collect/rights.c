@@ -55,22 +55,12 @@ static const Right rights[] = {
     {FEATURE_ALWAYS, false, STR("get"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
     {FEATURE_ALWAYS, false, STR("list"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
     {FEATURE_ALWAYS, false, STR("watch"), STR(""), STR("pods"), STR(""), CLUSTER_WHY},
-    {FEATURE_BIND,
-        true,
-        STR("create"),
-        STR(""),
-        STR("pods"),
-        STR("binding"),
+    {FEATURE_BIND, true, STR("create"), STR(""), STR("pods"), STR("binding"),
         "to bind pods (--bind)"},
     {FEATURE_LEASE, false, STR("create"), LEASES, WHO_BINDS},
     {FEATURE_LEASE, false, STR("get"), LEASES, WHO_BINDS},
     {FEATURE_LEASE, false, STR("update"), LEASES, WHO_BINDS},
-    {FEATURE_WAKE_UP,
-        true,
-        STR("patch"),
-        STR(""),
-        STR("nodes"),
-        STR(""),
+    {FEATURE_WAKE_UP, true, STR("patch"), STR(""), STR("nodes"), STR(""),
         "to wake pods (--wake-up)"},
     {FEATURE_EVENTS, false, STR("create"), EVENTS, EVENTS_WHY},
     {FEATURE_NODE_METRICS, false, STR("list"), NODE_METRICS, METRICS_WHY},
@@ -84,32 +74,17 @@ static const Right rights[] = {
     {FEATURE_NONE, true, STR("delete"), STR(""), STR("pods"), STR(""), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("exec"), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("create"), STR(""), STR("pods"), STR("eviction"), NEVER_NEEDED},
-    {FEATURE_NONE,
-        true,
-        STR("patch"),
-        STR(""),
-        STR("pods"),
-        STR("ephemeralcontainers"),
+    {FEATURE_NONE, true, STR("patch"), STR(""), STR("pods"), STR("ephemeralcontainers"),
         NEVER_NEEDED},
     {FEATURE_NONE, true, STR("update"), STR(""), STR("nodes"), STR(""), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("delete"), STR(""), STR("nodes"), STR(""), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("get"), STR(""), STR("nodes"), STR("proxy"), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("list"), STR(""), STR("configmaps"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE,
-        true,
-        STR("create"),
-        STR(""),
-        STR("serviceaccounts"),
-        STR("token"),
+    {FEATURE_NONE, true, STR("create"), STR(""), STR("serviceaccounts"), STR("token"),
         NEVER_NEEDED},
     {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("users"), STR(""), NEVER_NEEDED},
     {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("groups"), STR(""), NEVER_NEEDED},
-    {FEATURE_NONE,
-        true,
-        STR("impersonate"),
-        STR(""),
-        STR("serviceaccounts"),
-        STR(""),
+    {FEATURE_NONE, true, STR("impersonate"), STR(""), STR("serviceaccounts"), STR(""),
         NEVER_NEEDED},
     {FEATURE_NONE, true, STR("escalate"), ROLES, NEVER_NEEDED},
     {FEATURE_NONE, true, STR("bind"), ROLES, NEVER_NEEDED},
@@ -220,8 +195,7 @@ static void write_review(Buf *out, const RightFact *right, Str subject, bool is_
 
     json_write_object(&writer);
     write_given(&writer, STR("apiVersion"), STR(API));
-    write_given(&writer,
-        STR("kind"),
+    write_given(&writer, STR("kind"),
         is_self ? STR("SelfSubjectAccessReview") : STR("SubjectAccessReview"));
     json_member_object(&writer, "spec");
     if (!is_self) {
@@ -369,8 +343,7 @@ int collect_rights(Collector *collector) {
     if (!facts->rights || !facts->subject.ptr)
         return -ENOMEM;
     if (str_is_empty(facts->subject)) {
-        collect_note(collector,
-            "%s\n",
+        collect_note(collector, "%s\n",
             "no permissions were checked: name the account with --service-account NAMESPACE/NAME");
         return 0;
     }

@@ -371,8 +371,7 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret) {
     static const JsonField fields[] = {
         {"metadata.name", JSON_FIELD_TEXT, AT(pod.name)},
         {"metadata.namespace", JSON_FIELD_TEXT, AT(pod.namespace)},
-        {"metadata.annotations.kubernetes.io/config.mirror",
-            JSON_FIELD_CUSTOM,
+        {"metadata.annotations.kubernetes.io/config.mirror", JSON_FIELD_CUSTOM,
             .read = read_mirror},
         {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, .read = read_deletion},
         {"spec.containers", JSON_FIELD_ARRAY, .read = read_one_container},

@@ -108,19 +108,15 @@ static size_t find_own(Collector *collector, const SchedulerConfigFact *fact, bo
         if (own == SIZE_MAX)
             continue;
         if (heuristics[i].why)
-            collect_note(collector,
-                "%.*s: extender %zu (%.*s) is assumed to be berth: %s\n",
-                STR_FMT(fact->origin),
-                own + 1,
-                STR_FMT(config->extenders[own].url_prefix),
+            collect_note(collector, "%.*s: extender %zu (%.*s) is assumed to be berth: %s\n",
+                STR_FMT(fact->origin), own + 1, STR_FMT(config->extenders[own].url_prefix),
                 heuristics[i].why);
         return own;
     }
     if (config->n_extenders > 1)
         collect_note(collector,
             "%.*s: which of its %zu extenders is berth? Name it with --url URL\n",
-            STR_FMT(fact->origin),
-            config->n_extenders);
+            STR_FMT(fact->origin), config->n_extenders);
     return SIZE_MAX;
 }
 
@@ -262,11 +258,8 @@ static int add_map(Search *search, const SchedulerPod *pod) {
     Collector *collector = search->collector;
     Arena *arena = collector->arena;
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
-    Str origin = arena_printf(arena,
-            "ConfigMap %.*s/%.*s (%.*s)",
-            STR_FMT(pod->map_namespace),
-            STR_FMT(pod->map_name),
-            STR_FMT(pod->map_key)),
+    Str origin = arena_printf(arena, "ConfigMap %.*s/%.*s (%.*s)", STR_FMT(pod->map_namespace),
+            STR_FMT(pod->map_name), STR_FMT(pod->map_key)),
         text = STR_NULL;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
@@ -294,8 +287,7 @@ static int add_map(Search *search, const SchedulerPod *pod) {
 
 static int add_default(Search *search, const SchedulerPod *pod) {
     Str origin = arena_printf(search->collector->arena,
-        "pod %.*s/%.*s (without --config: kube-scheduler's defaults)",
-        STR_FMT(pod->pod.namespace),
+        "pod %.*s/%.*s (without --config: kube-scheduler's defaults)", STR_FMT(pod->pod.namespace),
         STR_FMT(pod->pod.name));
 
     if (!origin.ptr)
@@ -320,17 +312,12 @@ static int add_pod(Search *search, const SchedulerPod *pod) {
         buf_printf(&search->hint,
             "kube-scheduler of pod %.*s/%.*s reads a file of node %.*s; there, run: berth check "
             "--offline %.*s\n",
-            STR_FMT(fact->namespace),
-            STR_FMT(fact->name),
-            STR_FMT(fact->node),
-            STR_FMT(pod->path));
+            STR_FMT(fact->namespace), STR_FMT(fact->name), STR_FMT(fact->node), STR_FMT(pod->path));
     else
         buf_printf(&search->hint,
             "kube-scheduler of pod %.*s/%.*s reads %.*s, which is in no ConfigMap: give its text "
             "with --scheduler-config\n",
-            STR_FMT(fact->namespace),
-            STR_FMT(fact->name),
-            STR_FMT(pod->path));
+            STR_FMT(fact->namespace), STR_FMT(fact->name), STR_FMT(pod->path));
     return 0;
 }
 

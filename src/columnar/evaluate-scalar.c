@@ -213,9 +213,7 @@ static void run_place(Evaluator *e, const ByText *by, uint32_t code, CelValue te
     };
 
     e->inputs[by->input] = text;
-    column_set(&table,
-        code,
-        (CelKind)by->column->kind,
+    column_set(&table, code, (CelKind)by->column->kind,
         evaluator_run(e, by->column->code->code, e->inputs));
 }
 

@@ -56,12 +56,8 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
     }
 
 #define KERNEL_BINARY(name, A, am, B, bm, R, rm, expression)                                       \
-    KERNEL_INLINE void name##_loop(bool a_single,                                                  \
-        bool b_single,                                                                             \
-        size_t n,                                                                                  \
-        const A *restrict a,                                                                       \
-        const B *restrict b,                                                                       \
-        R *restrict out) {                                                                         \
+    KERNEL_INLINE void name##_loop(bool a_single, bool b_single, size_t n, const A *restrict a,    \
+        const B *restrict b, R *restrict out) {                                                    \
         for (size_t i = 0; i < n; i++) {                                                           \
             A x = a[a_single ? 0 : i];                                                             \
             B y = b[b_single ? 0 : i];                                                             \
@@ -71,13 +67,8 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
     KERNEL name(const KernelArgs *args) {                                                          \
         const bool has_own = sizeof(R) == sizeof(uint8_t); /* out->states */                       \
         const KernelOperand *a = &args->operands[0], *b = &args->operands[1];                      \
-        KERNEL_SHAPES(name##_loop,                                                                 \
-            a->is_single,                                                                          \
-            b->is_single,                                                                          \
-            args->n,                                                                               \
-            a->column->am,                                                                         \
-            b->column->bm,                                                                         \
-            args->out->rm);                                                                        \
+        KERNEL_SHAPES(name##_loop, a->is_single, b->is_single, args->n, a->column->am,             \
+            b->column->bm, args->out->rm);                                                         \
         kernel_merge(args, 2, has_own);                                                            \
     }
 
@@ -105,32 +96,17 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
     KERNEL name(const KernelArgs *args) {                                                          \
         const KernelOperand *a = &args->operands[0], *b = &args->operands[1];                      \
         uint64_t failed = 0;                                                                       \
-        KERNEL_SHAPES(name##_loop,                                                                 \
-            a->is_single,                                                                          \
-            b->is_single,                                                                          \
-            args->n,                                                                               \
-            a->column->am,                                                                         \
-            b->column->bm,                                                                         \
-            args->out->rm,                                                                         \
-            &failed);                                                                              \
+        KERNEL_SHAPES(name##_loop, a->is_single, b->is_single, args->n, a->column->am,             \
+            b->column->bm, args->out->rm, &failed);                                                \
         if (failed)                                                                                \
-            name##_failures(a->is_single,                                                          \
-                b->is_single,                                                                      \
-                args->n,                                                                           \
-                a->column->am,                                                                     \
-                b->column->bm,                                                                     \
+            name##_failures(a->is_single, b->is_single, args->n, a->column->am, b->column->bm,     \
                 args->out->states);                                                                \
         kernel_merge(args, 2, failed != 0);                                                        \
     }
 
 #define KERNEL_BINARY_FAILING_LOOPS(name, A, B, R, expression, fails, state)                       \
-    KERNEL_INLINE void name##_loop(bool a_single,                                                  \
-        bool b_single,                                                                             \
-        size_t n,                                                                                  \
-        const A *a,                                                                                \
-        const B *b,                                                                                \
-        R *restrict out,                                                                           \
-        uint64_t *failed) {                                                                        \
+    KERNEL_INLINE void name##_loop(bool a_single, bool b_single, size_t n, const A *a, const B *b, \
+        R *restrict out, uint64_t *failed) {                                                       \
         uint64_t any = 0;                                                                          \
         for (size_t i = 0; i < n; i++) {                                                           \
             A x = a[a_single ? 0 : i];                                                             \

@@ -42,12 +42,8 @@ KERNEL_INLINE uint8_t worst(uint8_t x, uint8_t y) {
 }
 
 #define LOGIC(name, expression)                                                                    \
-    KERNEL_INLINE void name##_loop(bool a_single,                                                  \
-        bool b_single,                                                                             \
-        size_t n,                                                                                  \
-        const uint8_t *restrict a,                                                                 \
-        const uint8_t *restrict b,                                                                 \
-        uint8_t *restrict out) {                                                                   \
+    KERNEL_INLINE void name##_loop(bool a_single, bool b_single, size_t n,                         \
+        const uint8_t *restrict a, const uint8_t *restrict b, uint8_t *restrict out) {             \
         for (size_t i = 0; i < n; i++) {                                                           \
             uint8_t x = a[a_single ? 0 : i];                                                       \
             uint8_t y = b[b_single ? 0 : i];                                                       \
@@ -56,13 +52,8 @@ KERNEL_INLINE uint8_t worst(uint8_t x, uint8_t y) {
     }                                                                                              \
     KERNEL kernel_##name(const KernelArgs *args) {                                                 \
         const KernelOperand *a = &args->operands[0], *b = &args->operands[1];                      \
-        KERNEL_SHAPES(name##_loop,                                                                 \
-            a->is_single,                                                                          \
-            b->is_single,                                                                          \
-            args->n,                                                                               \
-            a->column->states,                                                                     \
-            b->column->states,                                                                     \
-            args->out->states);                                                                    \
+        KERNEL_SHAPES(name##_loop, a->is_single, b->is_single, args->n, a->column->states,         \
+            b->column->states, args->out->states);                                                 \
     }
 
 LOGIC(and, (x == COLUMN_FALSE || y == COLUMN_FALSE) ? COLUMN_FALSE : worst(x, y))
@@ -132,13 +123,8 @@ void kernel_copy(const KernelArgs *args) {
 }
 
 #define CHOOSE(name, T)                                                                            \
-    KERNEL_INLINE void name(bool a_single,                                                         \
-        bool b_single,                                                                             \
-        size_t n,                                                                                  \
-        const uint8_t *restrict c,                                                                 \
-        const T *restrict a,                                                                       \
-        const T *restrict b,                                                                       \
-        T *restrict out) {                                                                         \
+    KERNEL_INLINE void name(bool a_single, bool b_single, size_t n, const uint8_t *restrict c,     \
+        const T *restrict a, const T *restrict b, T *restrict out) {                               \
         for (size_t i = 0; i < n; i++) {                                                           \
             T x = a[a_single ? 0 : i], y = b[b_single ? 0 : i];                                    \
             out[i] = c[i] == COLUMN_TRUE ? x : y;                                                  \
@@ -185,25 +171,13 @@ KERNEL_INLINE void merge_states(const KernelArgs *args) {
         args->out->states = NULL;
         return;
     }
-    KERNEL_SHAPES(choose_states,
-        a->is_single || !a_states,
-        b->is_single || !b_states,
-        args->n,
-        condition,
-        a_states ? a_states : &fine,
-        b_states ? b_states : &fine,
-        args->out->states);
+    KERNEL_SHAPES(choose_states, a->is_single || !a_states, b->is_single || !b_states, args->n,
+        condition, a_states ? a_states : &fine, b_states ? b_states : &fine, args->out->states);
 }
 
 #define CHOOSE_IN(member)                                                                          \
-    KERNEL_SHAPES(choose_##member,                                                                 \
-        a->is_single,                                                                              \
-        b->is_single,                                                                              \
-        args->n,                                                                                   \
-        args->operands[0].column->states,                                                          \
-        a->column->member,                                                                         \
-        b->column->member,                                                                         \
-        args->out->member)
+    KERNEL_SHAPES(choose_##member, a->is_single, b->is_single, args->n,                            \
+        args->operands[0].column->states, a->column->member, b->column->member, args->out->member)
 
 KERNEL_INLINE void choose_columns(const KernelArgs *args) {
     const KernelOperand *a = &args->operands[1], *b = &args->operands[2];

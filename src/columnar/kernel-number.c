@@ -11,16 +11,8 @@
 #include "columnar/kernel-internal.h"
 
 #define INT(name, expression, fails)                                                               \
-    KERNEL_BINARY_FAILING(kernel_##name,                                                           \
-        int64_t,                                                                                   \
-        ints,                                                                                      \
-        int64_t,                                                                                   \
-        ints,                                                                                      \
-        int64_t,                                                                                   \
-        ints,                                                                                      \
-        expression,                                                                                \
-        fails,                                                                                     \
-        COLUMN_ERROR)
+    KERNEL_BINARY_FAILING(kernel_##name, int64_t, ints, int64_t, ints, int64_t, ints, expression,  \
+        fails, COLUMN_ERROR)
 
 KERNEL_INLINE bool product_fails(int64_t x, int64_t y) {
     int64_t product;
@@ -86,16 +78,8 @@ DOUBLE_TO(is_finite, uint8_t, states, isfinite(x) != 0)
 
 /* Of equals (0.0 and -0.0) the first wins. */
 #define CHOICE_DOUBLE(name, expression)                                                            \
-    KERNEL_BINARY_FAILING(kernel_##name,                                                           \
-        double,                                                                                    \
-        doubles,                                                                                   \
-        double,                                                                                    \
-        doubles,                                                                                   \
-        double,                                                                                    \
-        doubles,                                                                                   \
-        expression,                                                                                \
-        isunordered(x, y),                                                                         \
-        COLUMN_ERROR)
+    KERNEL_BINARY_FAILING(kernel_##name, double, doubles, double, doubles, double, doubles,        \
+        expression, isunordered(x, y), COLUMN_ERROR)
 
 CHOICE_DOUBLE(least_double, y < x ? y : x)
 CHOICE_DOUBLE(greatest_double, y > x ? y : x)

@@ -219,9 +219,7 @@ static bool next_of_logic(Order *o, Visit *visiting) {
         visit(o, visiting->sides[0]);
         return true;
     case 1:
-        open_part(o,
-            visiting,
-            visiting->sides[0],
+        open_part(o, visiting, visiting->sides[0],
             column->op == OP_AND ? WHERE_NOT_FALSE : WHERE_NOT_TRUE);
         visit(o, visiting->sides[1]);
         return true;

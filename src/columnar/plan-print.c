@@ -89,9 +89,7 @@ static void print_step(const Plan *plan, const PlanStep *step, uint32_t depth, B
             out, "space %u: elements of %%%u", step->column, plan->spaces.items[step->column].of);
         break;
     case STEP_WHERE:
-        buf_printf(out,
-            "where %%%u %s:",
-            plan_column_at(plan, step->column)->node,
+        buf_printf(out, "where %%%u %s:", plan_column_at(plan, step->column)->node,
             conditions[step->condition]);
         break;
     case STEP_END:

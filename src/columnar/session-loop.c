@@ -153,11 +153,7 @@ static void add_run(Evaluator *e, const PlanReduction *reduction, size_t i, cons
         memset(frame->list_states + i, 0, run->n);
     add_range(frame, run->block, from[0], from[run->n] - from[0]);
     for (uint32_t k = 0; (reduction->needs_rows || reduction->needs_elements) && k < run->n; k++)
-        add_row(e,
-            reduction,
-            run->entry + k,
-            starts[k],
-            starts[k + 1] - starts[k],
+        add_row(e, reduction, run->entry + k, starts[k], starts[k + 1] - starts[k],
             &frame->list_states[i + k]);
     frame->n += from[run->n] - from[0];
 }

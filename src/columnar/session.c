@@ -185,13 +185,8 @@ void evaluate_keyed(Evaluator *e, const PlanColumn *column) {
     }
     for (size_t i = 0; !frame->rows && i < frame->n; i++)
         rows[i] = entry_frame_row(frame, i);
-    e->table->load_keyed(e->table,
-        column->leaf,
-        key,
-        frame->rows ? frame->rows : rows,
-        frame->n,
-        &reg->column,
-        reg->texts);
+    e->table->load_keyed(e->table, column->leaf, key, frame->rows ? frame->rows : rows, frame->n,
+        &reg->column, reg->texts);
 }
 
 /* Stores the value, also as a column of one entry for kernels. */

@@ -140,47 +140,14 @@ static const char *const sources[] = {
     "math.sqrt(i)",
 };
 
-static const int64_t special_ints[] = {0,
-    1,
-    -1,
-    2,
-    -3,
-    7,
-    1000000000,
-    -1000000001,
-    INT64_MAX,
-    INT64_MIN,
-    INT64_MAX - 1,
-    INT64_MIN + 1,
-    (INT64_C(1) << 53) + 1,
-    -(INT64_C(1) << 53) - 1,
-    INT64_C(3037000500),
-    INT64_C(9223372036),
-    INT64_C(9223372037),
-    -INT64_C(9223372036),
-    -INT64_C(9223372037),
-    INT64_C(253402300800)};
+static const int64_t special_ints[] = {0, 1, -1, 2, -3, 7, 1000000000, -1000000001, INT64_MAX,
+    INT64_MIN, INT64_MAX - 1, INT64_MIN + 1, (INT64_C(1) << 53) + 1, -(INT64_C(1) << 53) - 1,
+    INT64_C(3037000500), INT64_C(9223372036), INT64_C(9223372037), -INT64_C(9223372036),
+    -INT64_C(9223372037), INT64_C(253402300800)};
 
-static const double special_doubles[] = {0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    0.5,
-    -0.5,
-    1.5,
-    2.5,
-    -2.5,
-    0.49999999999999994,
-    0x1p52 + 0.5,
-    0x1p63,
-    -0x1p63,
-    0x1.fffffffffffffp62,
-    0x1p-1074,
-    0x1p1023,
-    9007199254740993.0,
-    INFINITY,
-    -INFINITY,
-    NAN};
+static const double special_doubles[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5,
+    0.49999999999999994, 0x1p52 + 0.5, 0x1p63, -0x1p63, 0x1.fffffffffffffp62, 0x1p-1074, 0x1p1023,
+    9007199254740993.0, INFINITY, -INFINITY, NAN};
 
 /* --- columns ---------------------------------------------------------------------------- */
 
@@ -366,20 +333,13 @@ static void check_row(Scene *s, const Case *c, size_t row) {
             return;
         /* An instant that does not fit the lane. */
         if (got.kind == CEL_ABSENT && c->node->type == &cel_timestamp_type) {
-            assert_case(c->source,
-                want.kind == CEL_ERROR || want.i > INT64_MAX / 1000000000 - 1 ||
-                    want.i < INT64_MIN / 1000000000 + 1);
+            assert_case(c->source, want.kind == CEL_ERROR || want.i > INT64_MAX / 1000000000 - 1 ||
+                                       want.i < INT64_MIN / 1000000000 + 1);
             return;
         }
         if (!is_same(got, want)) {
-            print_error("%s, row %zu of %zu: got kind %d %lld, want kind %d %lld\n",
-                c->source,
-                row,
-                c->n,
-                got.kind,
-                (long long)got.i,
-                want.kind,
-                (long long)want.i);
+            print_error("%s, row %zu of %zu: got kind %d %lld, want kind %d %lld\n", c->source, row,
+                c->n, got.kind, (long long)got.i, want.kind, (long long)want.i);
             fail();
         }
         if (!has_odd)
@@ -502,10 +462,8 @@ static void test_states_are_left_out(void **state) {
 /* --- folds ------------------------------------------------------------------------------- */
 
 static void test_folds(void **state) {
-    static const char *const folds[] = {"math.least(i, j, k)",
-        "math.greatest(i, j, k)",
-        "math.least(x, y, z)",
-        "math.greatest(x, y, z)"};
+    static const char *const folds[] = {"math.least(i, j, k)", "math.greatest(i, j, k)",
+        "math.least(x, y, z)", "math.greatest(x, y, z)"};
     Scene *s = *state;
 
     for (size_t i = 0; i < ELEMENTS_OF(folds); i++) {

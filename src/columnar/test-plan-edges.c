@@ -77,14 +77,8 @@ static void test_root_of_another_type(void **state) {
         Plan *plan;
         uint32_t root;
 
-        assert_case(sources[i],
-            cel_compile_tree(s->env,
-                STR("test"),
-                str_from_c(sources[i]),
-                &options,
-                s->arena,
-                &diags,
-                &checked) == 0);
+        assert_case(sources[i], cel_compile_tree(s->env, STR("test"), str_from_c(sources[i]),
+                                    &options, s->arena, &diags, &checked) == 0);
         assert_case(sources[i], cel_lower(graph, checked, &options, &diags, &root) == 0);
         assert_case(sources[i], plan_new(graph, &root, 1, &s->host, s->arena, &plan) == -EINVAL);
     }
@@ -169,14 +163,8 @@ static void test_splice_of_many_strings(void **state) {
         int r;
 
         name_items(s, &new->rows[0], 100000, n);
-        r = plan_block_replace_rows(p.plan,
-            test_blocks(&p, old)[0],
-            test_blocks(&p, new)[0],
-            rows,
-            1,
-            scratch,
-            s->arena,
-            &spliced);
+        r = plan_block_replace_rows(p.plan, test_blocks(&p, old)[0], test_blocks(&p, new)[0], rows,
+            1, scratch, s->arena, &spliced);
         assert_int_equal(r, n == 20000 ? 0 : PLAN_BLOCK_FULL);
     }
 }

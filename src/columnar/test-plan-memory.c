@@ -63,14 +63,8 @@ static int make_blocks(const Scene *scene, Arena *arena, Arena *keep, const Plan
 
         for (; n < PLAN_BLOCK_ROWS && from + n < N_ROWS; n++)
             rows[n] = from + n;
-        r = plan_block_new(scene->plan.plan,
-            &scene->table->head,
-            rows,
-            n,
-            &run,
-            (PlanDeadline){0},
-            keep,
-            &blocks[from / PLAN_BLOCK_ROWS]);
+        r = plan_block_new(scene->plan.plan, &scene->table->head, rows, n, &run, (PlanDeadline){0},
+            keep, &blocks[from / PLAN_BLOCK_ROWS]);
         if (r != 0)
             return r;
     }

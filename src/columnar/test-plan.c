@@ -104,8 +104,7 @@ static const Case cases[] = {
     {"row.items.filter(i, i.app == pod.app).size()", PLAN_PER_BATCH, false},
     {"row.items.filter(i, now - i.at < duration('120s')).size() < 2", PLAN_PER_BATCH, false},
     {"row.items.filter(i, i.app == pod.app).map(i, i.w).sum()", PLAN_PER_BATCH, false},
-    {"row.items.filter(i, i.ok).filter(i, i.app == pod.app).map(i, i.n).max()",
-        PLAN_PER_BATCH,
+    {"row.items.filter(i, i.ok).filter(i, i.app == pod.app).map(i, i.n).max()", PLAN_PER_BATCH,
         false},
     {"row.items.filter(i, i.ok).exists(i, i.app == pod.app)", PLAN_PER_BATCH, false},
     {"row.items.map(i, i.n * pod.n).min()", PLAN_PER_BATCH, false},
@@ -126,14 +125,12 @@ static const Case cases[] = {
     {"row.domain('zone').items.map(i, i.w).sum()", PLAN_PER_BATCH, false},
     {"row.domain('zone').items.filter(i, i.n < 5).map(i, i.w).max()", PLAN_PER_BATCH, false},
     {"row.domain('zone').items.map(i, i.n).min()", PLAN_PER_BATCH, false},
-    {"cluster.domains('zone').map(d, d.items.filter(i, i.app == pod.app).size()).min()",
-        PLAN_ONCE,
+    {"cluster.domains('zone').map(d, d.items.filter(i, i.app == pod.app).size()).min()", PLAN_ONCE,
         false},
     {"cluster.domains('zone').exists(d, d.items.size() > pod.n)", PLAN_ONCE, false},
     {"row.domain('zone').items.filter(i, i.app == pod.app).size() - "
      "cluster.domains('zone').map(d, d.items.filter(i, i.app == pod.app).size()).min() < 2",
-        PLAN_PER_BATCH,
-        false},
+        PLAN_PER_BATCH, false},
     /* the scalar machine */
     {"row.labels == pod.labels", PLAN_PER_BATCH, true},
     {"row.labels.all(k, k in pod.labels)", PLAN_PER_BATCH, true},
@@ -183,8 +180,7 @@ static void test_print(void **state) {
 
     test_plan_init(&p, *state, &source, 1);
     plan_print(p.plan, &out);
-    assert_text(source,
-        buf_str(&out),
+    assert_text(source, buf_str(&out),
         "precomputed for each row (2 columns):\n"
         "  %1 leaf field .cpu\n"
         "  space 1: elements of %5\n"
@@ -349,9 +345,9 @@ static void test_deadline(void **state) {
         assert_int_equal(plan_session_root(session, root, &column), 0);
         assert_true(clock.n_asked >= 640 / (int)PLAN_BLOCK_ROWS);
         for (uint32_t i = 0; i < 640; i++)
-            assert_case(sources[root],
-                test_is_same(
-                    column, i, test_scalar(&p, table, options.variables, root, i, s->arena)));
+            assert_case(
+                sources[root], test_is_same(column, i,
+                                   test_scalar(&p, table, options.variables, root, i, s->arena)));
     }
 }
 

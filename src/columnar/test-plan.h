@@ -34,23 +34,11 @@ static inline void test_plan_init(
         CelChecked *checked;
         CelProgram *program;
 
-        assert_case(sources[i],
-            cel_compile_tree(s->env,
-                STR("test"),
-                str_from_c(sources[i]),
-                &options,
-                s->arena,
-                &diags,
-                &checked) == 0);
+        assert_case(sources[i], cel_compile_tree(s->env, STR("test"), str_from_c(sources[i]),
+                                    &options, s->arena, &diags, &checked) == 0);
         assert_case(sources[i], cel_lower(p->graph, checked, &options, &diags, &roots[i]) == 0);
-        assert_case(sources[i],
-            cel_compile(s->env,
-                STR("test"),
-                str_from_c(sources[i]),
-                &options,
-                s->arena,
-                &diags,
-                &program) == 0);
+        assert_case(sources[i], cel_compile(s->env, STR("test"), str_from_c(sources[i]), &options,
+                                    s->arena, &diags, &program) == 0);
         p->programs[i] = program;
     }
     assert_int_equal(plan_new(p->graph, roots, n, &s->host, s->arena, &p->plan), 0);
@@ -69,14 +57,8 @@ static inline const PlanBlock **test_blocks(const TestPlan *p, const TestTable *
 
         for (; length < PLAN_BLOCK_ROWS && i * PLAN_BLOCK_ROWS + length < table->n; length++)
             rows[length] = (uint32_t)(i * PLAN_BLOCK_ROWS + length);
-        assert_int_equal(plan_block_new(p->plan,
-                             &table->head,
-                             rows,
-                             length,
-                             &run,
-                             (PlanDeadline){0},
-                             p->schema->arena,
-                             &blocks[i]),
+        assert_int_equal(plan_block_new(p->plan, &table->head, rows, length, &run,
+                             (PlanDeadline){0}, p->schema->arena, &blocks[i]),
             0);
         arena_reset(arena);
     }
@@ -120,12 +102,8 @@ static inline void test_fail(
 
     plan_print(p->plan, &out);
     print_error("%s: row %u: state %u, number %" PRId64 "; want kind %u, number %" PRId64 "\n",
-        p->sources[root],
-        row,
-        test_state(column, i),
-        column->lane != LANE_BOOL ? column->ints[i] : 0,
-        want.kind,
-        want.i);
+        p->sources[root], row, test_state(column, i),
+        column->lane != LANE_BOOL ? column->ints[i] : 0, want.kind, want.i);
     if (want.kind == CEL_ERROR)
         print_error("(%.*s)\n", STR_FMT(want.error->text));
     if (p->n < 4)

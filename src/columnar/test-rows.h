@@ -27,33 +27,15 @@ static inline CelValue test_random_int(Rng *rng) {
 }
 
 static inline CelValue test_random_double(Rng *rng) {
-    static const double doubles[] = {0.0,
-        -0.0,
-        1.0,
-        0.1,
-        0.2,
-        0.3,
-        -1.5,
-        1e300,
-        -1e300,
-        3.0,
-        __builtin_inf(),
-        -__builtin_inf(),
-        __builtin_nan(""),
-        1e-300};
+    static const double doubles[] = {0.0, -0.0, 1.0, 0.1, 0.2, 0.3, -1.5, 1e300, -1e300, 3.0,
+        __builtin_inf(), -__builtin_inf(), __builtin_nan(""), 1e-300};
 
     return cel_double(TEST_PICK(rng, doubles));
 }
 
 static inline CelValue test_random_time(Rng *rng) {
-    static const int64_t seconds[] = {0,
-        1,
-        1700000000,
-        1700000060,
-        1700003600,
-        -1,
-        INT64_C(253402300799) /* the end of 9999 */,
-        INT64_C(-62135596800) /* the year 1 */};
+    static const int64_t seconds[] = {0, 1, 1700000000, 1700000060, 1700003600, -1,
+        INT64_C(253402300799) /* the end of 9999 */, INT64_C(-62135596800) /* the year 1 */};
 
     return cel_timestamp(TEST_PICK(rng, seconds), (uint32_t)rng_pick(rng, 3) * 250000000);
 }

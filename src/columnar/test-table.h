@@ -289,9 +289,7 @@ static inline void test_load(const PlanTable *table, uint32_t leaf, const uint32
     for (size_t i = 0; i < n; i++) {
         const CelValue *fields = of->rows[rows[i]].record.fields;
 
-        test_load_one(ret,
-            ret_texts,
-            i,
+        test_load_one(ret, ret_texts, i,
             leaf < ROW_FIELDS ? fields[leaf]
                               : cel_map_find(fields[ROW_LABELS].map, cel_string(STR("a")), NULL));
     }

@@ -51,11 +51,8 @@ static size_t count_pods(const Recording *recording, Arena *arena) {
 
     for (size_t i = 0; i < recording->n; i++) {
         const RecordedDecision *decision = &recording->decisions[i];
-        Str key = arena_printf(arena,
-            "%.*s/%.*s/%.*s",
-            STR_FMT(decision->pod_namespace),
-            STR_FMT(decision->pod_name),
-            STR_FMT(decision->pod_uid));
+        Str key = arena_printf(arena, "%.*s/%.*s/%.*s", STR_FMT(decision->pod_namespace),
+            STR_FMT(decision->pod_name), STR_FMT(decision->pod_uid));
 
         if (key.ptr && map_find(&seen, key) == MAP_NONE && map_add(&seen, key, 0) == 0)
             n++;
@@ -113,10 +110,10 @@ static void print_policies(const Bundle *bundle, Buf *out) {
         (void)visible_append(out, bundle->policies[i].file);
     }
     buf_append_char(out, '\n');
-    buf_append(out,
-        bundle->is_anonymous
-            ? STR("  anonymized: names are hashed; policies are unchanged\n")
-            : STR("  not anonymized: --anonymize hashes names that no policy mentions\n"));
+    buf_append(
+        out, bundle->is_anonymous
+                 ? STR("  anonymized: names are hashed; policies are unchanged\n")
+                 : STR("  not anonymized: --anonymize hashes names that no policy mentions\n"));
 }
 
 /* Commands that read the file. */
@@ -131,9 +128,8 @@ static void print_commands(const Bundle *bundle, const char *path, Arena *arena,
     shell_word(out, str_from_c(path));
     buf_append_char(out, ' ');
     if (newest)
-        shell_word(out,
-            arena_printf(
-                arena, "%.*s/%.*s", STR_FMT(newest->pod_namespace), STR_FMT(newest->pod_name)));
+        shell_word(out, arena_printf(arena, "%.*s/%.*s", STR_FMT(newest->pod_namespace),
+                            STR_FMT(newest->pod_name)));
     else
         buf_append(out, STR("NAMESPACE/NAME"));
     buf_append_char(out, '\n');
@@ -187,13 +183,8 @@ static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
     text = buf_str(&time);
     if (text.len < 19)
         text = STR("1970-01-01T00:00:00Z");
-    (void)snprintf(ret,
-        PATH_TEXT_MAX,
-        "berth-bundle-%.10s-%.2s%.2s%.2s.tar.gz",
-        text.ptr,
-        text.ptr + 11,
-        text.ptr + 14,
-        text.ptr + 17);
+    (void)snprintf(ret, PATH_TEXT_MAX, "berth-bundle-%.10s-%.2s%.2s%.2s.tar.gz", text.ptr,
+        text.ptr + 11, text.ptr + 14, text.ptr + 17);
 }
 
 /* --- the command ------------------------------------------------------------------------- */

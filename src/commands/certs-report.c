@@ -147,15 +147,12 @@ static void print_next(const CertsReport *report, const PemFolder *folder,
                 "CA is trusted\n"
                 "nowhere.\n"));
     } else if (report->is_renewed) {
-        buf_append(out,
-            STR("\nNext: copy server.* to berth, which reloads it, and client.* to\n"
-                "kube-scheduler: it reloads files; if they are written into its\n"
-                "configuration, regenerate it (berth config) and restart it.\n"));
+        buf_append(out, STR("\nNext: copy server.* to berth, which reloads it, and client.* to\n"
+                            "kube-scheduler: it reloads files; if they are written into its\n"
+                            "configuration, regenerate it (berth config) and restart it.\n"));
     } else {
-        print_commands(folder,
-            client->common_name,
-            server->n_names > 0 ? server->names[0] : STR("localhost"),
-            out);
+        print_commands(folder, client->common_name,
+            server->n_names > 0 ? server->names[0] : STR("localhost"), out);
     }
 }
 
@@ -232,8 +229,7 @@ static void print_secret(const CertsReport *report, const PemFolder *folder, con
         "  labels:\n"
         "    app.kubernetes.io/name: berth\n"
         "data:\n",
-        name,
-        STR_FMT(report->namespace));
+        name, STR_FMT(report->namespace));
     print_data("ca.crt", pem_folder_text(folder, PEM_CA), out);
     print_data("tls.crt", pem_folder_text(folder, row->certificate), out);
     print_data("tls.key", pem_folder_text(folder, row->key), out);
@@ -244,11 +240,8 @@ int certs_print_secrets(const CertsReport *report, const PemFolder *folder, char
 
     for (int i = 0; i < _PEM_FILE_MAX; i++)
         if (i != PEM_CA_KEY && str_is_empty(pem_folder_text(folder, (PemFile)i)))
-            return message_fail(-EINVAL,
-                error,
-                "%s has no %s: --renew makes new pairs",
-                folder->path,
-                pem_file_name((PemFile)i));
+            return message_fail(-EINVAL, error, "%s has no %s: --renew makes new pairs",
+                folder->path, pem_file_name((PemFile)i));
     print_secret(report, folder, "berth-server", &rows[1], &out);
     buf_append(&out, STR("---\n"));
     print_secret(report, folder, "berth-client", &rows[2], &out);

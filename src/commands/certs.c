@@ -148,12 +148,10 @@ static int read_authority(const PemFolder *folder, bool needs_key, Authority **r
     int r;
 
     if (!folder->is_there[PEM_CA] || (needs_key && !has_key)) {
-        message_set(error,
-            AUTHORITY_ERROR_MAX,
+        message_set(error, AUTHORITY_ERROR_MAX,
             "%s has no %s: the CA's key is needed to sign; without it make everything new "
             "(--force)",
-            folder->path,
-            folder->is_there[PEM_CA] ? "ca.key" : "ca.crt");
+            folder->path, folder->is_there[PEM_CA] ? "ca.key" : "ca.crt");
         return -EINVAL;
     }
     r = authority_read(pem_folder_text(folder, PEM_CA), key, ret, detail);
@@ -169,11 +167,9 @@ static int make(Settings *settings, PemFolder *folder, char *error) {
     int r;
 
     if (settings->mode == MAKE && pem_folder_first(folder)) {
-        message_set(error,
-            AUTHORITY_ERROR_MAX,
+        message_set(error, AUTHORITY_ERROR_MAX,
             "%s/%s exists; --renew makes new certificates of its CA, --force makes everything new",
-            folder->path,
-            pem_folder_first(folder));
+            folder->path, pem_folder_first(folder));
         return -EEXIST;
     }
     use_defaults(settings);
@@ -215,13 +211,11 @@ static int retire(Settings *settings, PemFolder *folder, char *error) {
     for (size_t i = 0; i < ELEMENTS_OF(leaves); i++)
         if (folder->is_there[leaves[i]] &&
             authority_signer_of(authority, pem_folder_text(folder, leaves[i])) != 0) {
-            message_set(error,
-                AUTHORITY_ERROR_MAX,
+            message_set(error, AUTHORITY_ERROR_MAX,
                 "%s/%s is not signed by the newest CA; run --renew first, and copy the new files "
                 "to "
                 "where they are used",
-                folder->path,
-                pem_file_name(leaves[i]));
+                folder->path, pem_file_name(leaves[i]));
             return -EINVAL;
         }
     return authority_retire(authority) > 0 ? put_certificates(authority, folder, error) : 0;

@@ -50,33 +50,20 @@ static void write_rule(JsonWriter *writer, const Program *program, const Row *ro
 
 static void write_rules_of(JsonWriter *writer, const Program *program, const Policy *policy) {
     if (expression_is_given(&policy->match.expression))
-        write_rule(writer,
-            program,
-            &(Row){policy,
-                "match",
-                STR(""),
-                NULL,
-                &policy->match.expression,
-                NULL,
+        write_rule(writer, program,
+            &(Row){policy, "match", STR(""), NULL, &policy->match.expression, NULL,
                 policy->match.root});
     for (size_t i = 0; i < policy->n_filters; i++) {
         const Filter *filter = &policy->filters[i];
 
-        write_rule(writer,
-            program,
-            &(Row){policy,
-                "filter",
-                filter->name,
-                filter->kind,
-                &filter->test,
-                &filter->message,
+        write_rule(writer, program,
+            &(Row){policy, "filter", filter->name, filter->kind, &filter->test, &filter->message,
                 filter->root});
     }
     for (size_t i = 0; i < policy->n_scores; i++) {
         const Score *score = &policy->scores[i];
 
-        write_rule(writer,
-            program,
+        write_rule(writer, program,
             &(Row){policy, "score", score->name, score->kind, &score->value, NULL, score->root});
     }
 }

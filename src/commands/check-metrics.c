@@ -49,11 +49,7 @@ static void print_examples(
 static void print_dropped(Buf *out, const JoinReport *report) {
     for (size_t i = 0; i < _JOIN_DROPS; i++)
         if (report->n_dropped[i] > 0)
-            buf_printf(out,
-                "%*s%zu series dropped: %s\n",
-                INDENT,
-                "",
-                report->n_dropped[i],
+            buf_printf(out, "%*s%zu series dropped: %s\n", INDENT, "", report->n_dropped[i],
                 join_drop_name((JoinDrop)i));
 }
 
@@ -72,13 +68,8 @@ static void print_metric(
     Str from = source_meant(gauge->from);
 
     metric_describe_placements(gauge, &placements);
-    buf_printf(out,
-        "%-*.*s %-9s %zu of %zu nodes   %.*s\n",
-        INDENT - 1,
-        STR_FMT(gauge->name),
-        state_name(gauge, status, figures->n_present),
-        figures->n_present,
-        figures->n_nodes,
+    buf_printf(out, "%-*.*s %-9s %zu of %zu nodes   %.*s\n", INDENT - 1, STR_FMT(gauge->name),
+        state_name(gauge, status, figures->n_present), figures->n_present, figures->n_nodes,
         STR_FMT(is_prometheus ? from : str_from_c(source_name(gauge))));
     print_detail(out, "", str_from_c(status->error));
     print_detail(out, "the server warns: ", str_from_c(status->warning));
@@ -87,9 +78,7 @@ static void print_metric(
         buf_printf(
             out, "%*s%zu pods, %zu workloads\n", INDENT, "", report->n_pods, report->n_workloads);
     print_dropped(out, report);
-    print_examples(out,
-        "not joined: ",
-        report->unmatched,
+    print_examples(out, "not joined: ", report->unmatched,
         report->n_dropped[JOIN_NO_NODE] + report->n_dropped[JOIN_NO_LABEL]);
     print_examples(out, "no value: ", report->uncovered, report->n_nodes - report->n_covered);
     print_detail(out, "placements count: ", buf_str(&placements));
@@ -121,15 +110,8 @@ static int measure(const MetricsSource *metrics, const ClusterSource *cluster, P
     int r = cluster_source_load(cluster, WHO, &snapshot);
 
     if (r == 0)
-        r = metrics_source_load(metrics,
-            cluster,
-            WHO,
-            program,
-            snapshot,
-            clock_wall_nsec(),
-            clock_monotonic_nsec(),
-            &measurements,
-            ret_statuses);
+        r = metrics_source_load(metrics, cluster, WHO, program, snapshot, clock_wall_nsec(),
+            clock_monotonic_nsec(), &measurements, ret_statuses);
     if (r != 0)
         return r;
     parts.snapshot = snapshot;

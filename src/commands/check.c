@@ -40,14 +40,9 @@ typedef struct Settings {
 } Settings;
 
 static void print_summary(const Program *program, Buf *out) {
-    buf_printf(out,
-        "ok: %zu polic%s, %zu filter%s, %zu score%s\n",
-        program->n_policies,
-        program->n_policies == 1 ? "y" : "ies",
-        program->n_filters,
-        program->n_filters == 1 ? "" : "s",
-        program->n_scores,
-        program->n_scores == 1 ? "" : "s");
+    buf_printf(out, "ok: %zu polic%s, %zu filter%s, %zu score%s\n", program->n_policies,
+        program->n_policies == 1 ? "y" : "ies", program->n_filters,
+        program->n_filters == 1 ? "" : "s", program->n_scores, program->n_scores == 1 ? "" : "s");
 }
 
 static void print_diags(const Settings *settings, const DiagList *diags, Buf *out) {

@@ -202,8 +202,7 @@ void complete_pods(const CompleteOptions *options, Str prefix, Arena *arena, Nam
     if (options->cluster)
         return; /* a pod of a file is given as a file */
     if (slash != SIZE_MAX && slash > 0 && is_plain(str_take(prefix, slash)))
-        path = arena_printf(arena,
-            "/api/v1/namespaces/%.*s/pods?limit=" PAGE_NAMES,
+        path = arena_printf(arena, "/api/v1/namespaces/%.*s/pods?limit=" PAGE_NAMES,
             STR_FMT(str_take(prefix, slash)))
                    .ptr;
     if (path)

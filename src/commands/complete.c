@@ -105,9 +105,7 @@ static void offer_values(Line *line, const Option *option) {
     size_t comma = str_find_last(line->typed, ',');
 
     if (str_has_suffix(str_from_c(option->argument), STR(",...")) && comma != SIZE_MAX) {
-        line->before = arena_printf(line->arena,
-            "%.*s%.*s",
-            STR_FMT(line->before),
+        line->before = arena_printf(line->arena, "%.*s%.*s", STR_FMT(line->before),
             STR_FMT(str_take(line->typed, comma + 1)));
         line->typed = str_skip(line->typed, comma + 1);
     }
@@ -174,8 +172,7 @@ static const Option *walk(Line *line, size_t *ret_arguments, bool *ret_is_after_
             continue;
         if (equals == SIZE_MAX && ++i == line->n)
             return option;
-        note_option(&line->options,
-            option->name,
+        note_option(&line->options, option->name,
             equals == SIZE_MAX ? line->words[i] : &line->words[i][equals + 1]);
     }
     return NULL;

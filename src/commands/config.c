@@ -179,8 +179,7 @@ static int set_managed(const ConfigSettings *settings, const BerthFeatures *bert
         while (j < n && !str_eq(entry->managed[j].name, settings->managed[i].name))
             j++;
         if (j == n) {
-            (void)fprintf(stderr,
-                WHO ": that berth runs without --managed-resource %.*s\n",
+            (void)fprintf(stderr, WHO ": that berth runs without --managed-resource %.*s\n",
                 STR_FMT(settings->managed[i].name));
             return EXIT_USAGE;
         }

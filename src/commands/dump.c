@@ -32,16 +32,9 @@ static void print_summary(const Difference *difference, const char *dump, Buf *o
         "%zu differences between %s (here) and the cluster (there)\n"
         "nodes: %zu only here, %zu only there, %zu differ, %zu with other pods or sums\n"
         "pods:  %zu only here, %zu only there, %zu on another node, %zu differ\n",
-        difference->n_lines,
-        dump,
-        difference->n_nodes_only_here,
-        difference->n_nodes_only_there,
-        difference->n_nodes_differ,
-        difference->n_sums_differ,
-        difference->n_pods_only_here,
-        difference->n_pods_only_there,
-        difference->n_pods_moved,
-        difference->n_pods_differ);
+        difference->n_lines, dump, difference->n_nodes_only_here, difference->n_nodes_only_there,
+        difference->n_nodes_differ, difference->n_sums_differ, difference->n_pods_only_here,
+        difference->n_pods_only_there, difference->n_pods_moved, difference->n_pods_differ);
 }
 
 static int compare(const Settings *settings, const Snapshot *there) {

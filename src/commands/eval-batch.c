@@ -50,10 +50,9 @@ static int answer_record(
     CelRun run = eval_context_run(context);
     CelValue *variables = eval_record_variables(record, arena);
     CelProgram *program;
-    int r =
-        variables
-            ? cel_compile(record->env, record->id, record->expr, &options, arena, &diags, &program)
-            : -ENOMEM;
+    int r = variables ? cel_compile(record->env, record->id, record->expr, &options, arena, &diags,
+                            &program)
+                      : -ENOMEM;
 
     if (r < 0)
         return r;
@@ -85,9 +84,8 @@ static bool eval_line(
     JsonWriter writer = JSON_WRITER(out);
     char error[EVAL_RECORD_ERROR_MAX] = "it is longer than 16 MiB", text[sizeof(error) + 64];
     EvalRecord record = {0};
-    bool is_record =
-        buf_error(line) == 0 &&
-        eval_record_decode(str_trim(buf_str(line)), context->env, arena, &record, error);
+    bool is_record = buf_error(line) == 0 && eval_record_decode(str_trim(buf_str(line)),
+                                                 context->env, arena, &record, error);
 
     if (!is_record) {
         (void)snprintf(text, sizeof(text), "line %zu is no record: %s", number, error);

@@ -74,9 +74,7 @@ int eval_bind_option(EvalContext *context, const char *option, EvalValues *value
         (void)fprintf(stderr,
             "berth eval: --var %s: not JSON: %s\n"
             "A text needs its quotes: --var '%.*s=\"…\"'\n",
-            option,
-            error,
-            STR_FMT(name));
+            option, error, STR_FMT(name));
         return EXIT_USAGE;
     }
     return bind(context, values, name, v) < 0 ? eval_out_of_memory() : 0;

@@ -76,12 +76,8 @@ static void print_error(Str file, Str source, const CelError *error, Arena *aren
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
 
-    diag_add(&diags,
-        DIAG_ERROR,
-        cel_place(file, source, error->at, error->at + 1),
-        source,
-        error->text,
-        error->hint);
+    diag_add(&diags, DIAG_ERROR, cel_place(file, source, error->at, error->at + 1), source,
+        error->text, error->hint);
     if (diags.diags.n > 0)
         diag_print(&diags.diags.items[0], terminal_has_colour(stderr), &out);
     (void)terminal_print(stderr, buf_str(&out));
@@ -148,8 +144,7 @@ static int evaluate(const Settings *settings, const EvalContext *context, Str fi
     if (r > 0)
         return EXIT_FAILED;
     if (settings->cost)
-        (void)printf("cost: %llu to %llu\n",
-            (unsigned long long)program->cost.min,
+        (void)printf("cost: %llu to %llu\n", (unsigned long long)program->cost.min,
             (unsigned long long)program->cost.max);
     v = cel_run(program->code, &run, variables);
     if (v.kind == CEL_ERROR) {
@@ -164,16 +159,8 @@ static int explain(const EvalContext *context, Str file, Str source, const CelOp
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
     CelRun run = eval_context_run(context);
     CelValue v;
-    int r = cel_explain(context->env,
-        file,
-        source,
-        options,
-        variables,
-        &run,
-        terminal_has_colour(stdout),
-        diags,
-        &out,
-        &v);
+    int r = cel_explain(context->env, file, source, options, variables, &run,
+        terminal_has_colour(stdout), diags, &out, &v);
 
     terminal_print_diags(diags);
     if (r < 0)

@@ -48,12 +48,9 @@ static int complain_unknown(const char *path, const char *name, const Recording 
     char text[BUNDLE_ERROR_MAX / 2];
 
     if (newest)
-        (void)snprintf(text,
-            sizeof(text),
-            "it has no filter for %s; the newest decision is about %.*s/%.*s",
-            name,
-            STR_FMT(str_take(newest->pod_namespace, 64)),
-            STR_FMT(str_take(newest->pod_name, 64)));
+        (void)snprintf(text, sizeof(text),
+            "it has no filter for %s; the newest decision is about %.*s/%.*s", name,
+            STR_FMT(str_take(newest->pod_namespace, 64)), STR_FMT(str_take(newest->pod_name, 64)));
     else
         (void)snprintf(text, sizeof(text), "it has no decisions");
     return complain(path, text);

@@ -99,8 +99,7 @@ static void keep_fields(JsonReader *reader, Arena *arena, ApiDecision *decision)
 
 void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision) {
     static const JsonField page_fields[] = {
-        {"nodes", JSON_FIELD_ARRAY, .read = decode_node},
-        {"next", JSON_FIELD_INT, AT(next)},
+        {"nodes", JSON_FIELD_ARRAY, .read = decode_node}, {"next", JSON_FIELD_INT, AT(next)},
         {"hasNodes", JSON_FIELD_BOOL, AT(has_nodes)}, /* may be forgotten between two pages */
     };
     bool is_first = decision->fields.n == 0;

@@ -136,8 +136,7 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     print_line(out, filter->late, "not evaluated in time: rejected");
     print_line(out, filter->unjudged - filter->late, "not evaluated in time: passed");
     print_line(out, filter->narrowed, "passed, but not returned: the policy narrows");
-    print_line(out,
-        count_not_evaluated(filter),
+    print_line(out, count_not_evaluated(filter),
         "not evaluated by berth: filtered out or not sampled by kube-scheduler");
     if (decisions->printer)
         return;
@@ -400,8 +399,7 @@ int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
         print_followers(decisions, out);
     }
     if (decisions->obstacle) {
-        visible_print(out,
-            "\nValues and parts of scores are not available: {}\n",
+        visible_print(out, "\nValues and parts of scores are not available: {}\n",
             str_from_c(decisions->obstacle));
     }
     return r;

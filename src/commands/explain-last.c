@@ -51,9 +51,7 @@ static int check_reader(Lookup *lookup, JsonReader *reader) {
     json_end(reader);
     if (json_error(reader) == JSON_OK)
         return 0;
-    (void)snprintf(lookup->error,
-        sizeof(lookup->error),
-        "%s does not reply like a berth",
+    (void)snprintf(lookup->error, sizeof(lookup->error), "%s does not reply like a berth",
         lookup->access.server);
     return 1;
 }
@@ -61,11 +59,8 @@ static int check_reader(Lookup *lookup, JsonReader *reader) {
 /* The newest of @verb about the pod. */
 static int find_newest(
     Lookup *lookup, const char *filter, Str value, const char *verb, ApiDecision *ret) {
-    Str path = arena_printf(lookup->decisions.arena,
-        "/api/v1/decisions?%s=%.*s&verb=%s&limit=1",
-        filter,
-        STR_FMT(berth_client_escape(value, lookup->decisions.arena)),
-        verb);
+    Str path = arena_printf(lookup->decisions.arena, "/api/v1/decisions?%s=%.*s&verb=%s&limit=1",
+        filter, STR_FMT(berth_client_escape(value, lookup->decisions.arena)), verb);
     Str page = STR_NULL, key;
     JsonReader reader;
     int r = fetch(lookup, path, &page);
@@ -106,8 +101,7 @@ static int fetch_nodes(Lookup *lookup, ApiDecision *decision) {
     if (decision->id == 0 || !decision->has_nodes)
         return 0;
     if (node)
-        filter = arena_printf(lookup->decisions.arena,
-            "&node=%.*s",
+        filter = arena_printf(lookup->decisions.arena, "&node=%.*s",
             STR_FMT(berth_client_escape(str_from_c(node), lookup->decisions.arena)));
     for (size_t i = 0; r == 0 && i < PAGES_MAX && (i == 0 || decision->next > 0); i++) {
         Str after = STR_NULL, page = STR_NULL;
@@ -117,10 +111,8 @@ static int fetch_nodes(Lookup *lookup, ApiDecision *decision) {
             after = arena_printf(lookup->decisions.arena, "&after=%" PRId64, decision->next);
         r = fetch(lookup,
             arena_printf(lookup->decisions.arena,
-                "/api/v1/decisions/%" PRId64 "?limit=" PAGE_LIMIT "%.*s%.*s",
-                decision->id,
-                STR_FMT(filter),
-                STR_FMT(after)),
+                "/api/v1/decisions/%" PRId64 "?limit=" PAGE_LIMIT "%.*s%.*s", decision->id,
+                STR_FMT(filter), STR_FMT(after)),
             &page);
         if (r != 0)
             break;
@@ -148,11 +140,8 @@ static int fetch_all(Lookup *lookup) {
         lookup, "pod", str_from_c(lookup->decisions.pod), "filter", &lookup->decisions.filter);
 
     if (r == 0 && lookup->decisions.filter.id == 0) {
-        (void)snprintf(lookup->error,
-            sizeof(lookup->error),
-            "%s remembers no filter for %s",
-            lookup->access.server,
-            lookup->decisions.pod);
+        (void)snprintf(lookup->error, sizeof(lookup->error), "%s remembers no filter for %s",
+            lookup->access.server, lookup->decisions.pod);
         return 1;
     }
     if (r == 0)
@@ -225,9 +214,8 @@ static int look_back(Lookup *lookup, const Zones *zones, ReplayedFilter *ret) {
 
     if (!str_is_empty(decisions->filter.error))
         return 0;
-    if (replayed_filter_fetch(
-            &lookup->access, decisions->filter.id, decisions->node, zones, decisions->arena, ret) <
-        0)
+    if (replayed_filter_fetch(&lookup->access, decisions->filter.id, decisions->node, zones,
+            decisions->arena, ret) < 0)
         return fail_memory(lookup);
     if (ret->obstacle[0] != '\0')
         decisions->obstacle = ret->obstacle;

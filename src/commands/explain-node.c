@@ -17,9 +17,9 @@ static void print_outcome(ExplainPrinter *printer, const NodeExplanation *node) 
     (void)visible_append(printer->out, node->node);
     buf_printf(printer->out, "%s: ", printer->paint.off);
     if (node->outcome == NODE_REJECTED) {
-        buf_append(printer->out,
-            node->verdict->is_unresolvable ? STR("rejected; preemption cannot help\n")
-                                           : STR("rejected\n"));
+        buf_append(printer->out, node->verdict->is_unresolvable
+                                     ? STR("rejected; preemption cannot help\n")
+                                     : STR("rejected\n"));
         return;
     }
     buf_append(printer->out, node->outcome == NODE_PASSED ? STR("passes") : STR("passed"));
@@ -181,8 +181,7 @@ static void print_score_rule(
     if (score->kind)
         buf_printf(printer->out, ": %.*s", STR_FMT(score->kind->field));
     if (score->normalize != NORMALIZE_NONE)
-        buf_printf(printer->out,
-            ", normalize: %s over the nodes that pass",
+        buf_printf(printer->out, ", normalize: %s over the nodes that pass",
             score->normalize == NORMALIZE_RANK ? "rank" : "minMax");
     buf_append_char(printer->out, '\n');
     if (score->value.is_built_in)
@@ -198,10 +197,8 @@ static void print_score(ExplainPrinter *printer, const NodeExplanation *node) {
 
     buf_printf(printer->out, "  score %.1f of 100", node->score);
     if (node->outcome == NODE_PASSED)
-        buf_printf(printer->out,
-            ", %u of %u on the wire, +%" PRId64 " in kube-scheduler",
-            node->wire_score,
-            explanation->wire_max,
+        buf_printf(printer->out, ", %u of %u on the wire, +%" PRId64 " in kube-scheduler",
+            node->wire_score, explanation->wire_max,
             explain_print_points(printer, node->wire_score));
     if (best) {
         buf_printf(printer->out, "; rank 1 is ");

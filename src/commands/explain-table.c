@@ -79,23 +79,17 @@ static bool has_failed(const ScorePart *part) {
 static void print_ranked(ExplainPrinter *printer, const NodeExplanation *node, size_t width) {
     bool is_offered = node->outcome == NODE_PASSED;
 
-    buf_printf(printer->out,
-        "%s%4u%s  ",
-        is_offered ? printer->paint.good : printer->paint.dim,
-        node->rank,
-        printer->paint.off);
+    buf_printf(printer->out, "%s%4u%s  ", is_offered ? printer->paint.good : printer->paint.dim,
+        node->rank, printer->paint.off);
     visible_append_padded(printer->out, node->node, width);
     if (is_offered)
         buf_printf(printer->out, "  %4u  %5.1f", node->wire_score, node->score);
     else
         buf_printf(printer->out, "     -  %5.1f", node->score);
     for (size_t i = 0; i < printer->explanation->n_scores; i++)
-        buf_printf(printer->out,
-            "%s%*.1f%s",
-            i == 0 ? "     " : "  ",
+        buf_printf(printer->out, "%s%*.1f%s", i == 0 ? "     " : "  ",
             (int)part_width(printer, i) - (has_failed(&node->parts[i]) ? 1 : 0),
-            node->parts[i].value,
-            has_failed(&node->parts[i]) ? "!" : "");
+            node->parts[i].value, has_failed(&node->parts[i]) ? "!" : "");
     if (!is_offered)
         buf_printf(printer->out, "  %snot returned%s", printer->paint.dim, printer->paint.off);
     buf_append_char(printer->out, '\n');
@@ -198,11 +192,8 @@ static void print_group_head(ExplainPrinter *printer, const Group *group) {
     buf_append_repeat(printer->out, ' ', 9 - (strlen(digits) + (strlen(digits) - 1) / 3));
     buf_append(printer->out, str_from_c(printer->paint.bad));
     explain_print_count(printer, group->n);
-    buf_printf(printer->out,
-        "%s  %.*s/%.*s: ",
-        printer->paint.off,
-        STR_FMT(group->filter->policy->name),
-        STR_FMT(group->filter->name));
+    buf_printf(printer->out, "%s  %.*s/%.*s: ", printer->paint.off,
+        STR_FMT(group->filter->policy->name), STR_FMT(group->filter->name));
     (void)visible_append(printer->out, group->filter->reason);
     if (group->filter->is_unresolvable)
         buf_printf(
@@ -296,8 +287,7 @@ static void print_fallback(ExplainPrinter *printer, const RuleErrors *errors) {
 
     buf_printf(printer->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
     if (errors->score) {
-        buf_printf(printer->out,
-            "%g)",
+        buf_printf(printer->out, "%g)",
             errors->is_missing ? errors->score->on_missing : errors->score->on_error);
         return;
     }
@@ -309,12 +299,8 @@ static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors)
     const Policy *policy = errors->filter ? errors->filter->policy : errors->score->policy;
     Str name = errors->filter ? errors->filter->name : errors->score->name;
 
-    buf_printf(printer->out,
-        "  %s%.*s/%.*s%s on ",
-        printer->paint.bad,
-        STR_FMT(policy->name),
-        STR_FMT(name),
-        printer->paint.off);
+    buf_printf(printer->out, "  %s%.*s/%.*s%s on ", printer->paint.bad, STR_FMT(policy->name),
+        STR_FMT(name), printer->paint.off);
     explain_print_count(printer, errors->n);
     buf_printf(printer->out, " node%s", errors->n == 1 ? "" : "s");
     print_fallback(printer, errors);

@@ -69,14 +69,8 @@ static int load_view(
         r = cluster_source_load(&settings->source, WHO, &snapshot);
     parts.uptime_nsec = clock_monotonic_nsec();
     if (r == 0)
-        r = metrics_source_load(&settings->metrics,
-            &settings->source,
-            WHO,
-            program,
-            snapshot,
-            now_nsec,
-            parts.uptime_nsec,
-            &measurements,
+        r = metrics_source_load(&settings->metrics, &settings->source, WHO, program, snapshot,
+            now_nsec, parts.uptime_nsec, &measurements,
             /* ret_statuses= */ NULL);
     if (r != 0)
         return r;

@@ -97,9 +97,8 @@ static int list_nodes(FactReader *reader, const char *path, bool is_control_plan
 
     if (r < 0)
         return r;
-    if (r == 0 &&
-        !read_nodes(
-            reply.body, reader->collector.arena, is_control_plane ? reader->facts : NULL, ret_n)) {
+    if (r == 0 && !read_nodes(reply.body, reader->collector.arena,
+                      is_control_plane ? reader->facts : NULL, ret_n)) {
         (void)snprintf(error, sizeof(error), "the answer is no list of nodes");
         r = 1;
     }
@@ -142,11 +141,8 @@ static int find_schedulers(FactReader *reader) {
         return r;
     if (r != 0)
         return note_failure(reader, "kube-scheduler's pods", error);
-    if (!scheduler_pods_read(reply.body,
-            reader->collector.arena,
-            facts->schedulers,
-            INSTALL_SCHEDULERS_MAX,
-            &facts->n_schedulers))
+    if (!scheduler_pods_read(reply.body, reader->collector.arena, facts->schedulers,
+            INSTALL_SCHEDULERS_MAX, &facts->n_schedulers))
         return note_failure(reader, "kube-scheduler's pods", "the answer is no list of pods");
     facts->are_schedulers_known = true;
     for (size_t i = 0; i < facts->n_schedulers; i++)
@@ -173,11 +169,8 @@ static int find_object(
     FactReader *reader, const char *path, const char *what, bool *ret_is_known, bool *ret_has) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r = blocking_client_request_with(reader->collector.client,
-        &(BlockingRequest){.path = path},
-        reader->collector.arena,
-        &reply,
-        error);
+    int r = blocking_client_request_with(reader->collector.client, &(BlockingRequest){.path = path},
+        reader->collector.arena, &reply, error);
 
     if (r < 0)
         return r;
@@ -199,17 +192,11 @@ static int find_objects(FactReader *reader, const char *namespace) {
     url_escape(&path, str_from_c(namespace));
     if (!url_text(&path))
         return -ENOMEM;
-    r = find_object(reader,
-        url_text(&path),
-        "the namespace",
-        &facts->is_namespace_known,
+    r = find_object(reader, url_text(&path), "the namespace", &facts->is_namespace_known,
         &facts->has_namespace);
     if (r == 0)
-        r = find_object(reader,
-            "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
-            "ClusterRoles",
-            &facts->is_role_known,
-            &facts->has_role);
+        r = find_object(reader, "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
+            "ClusterRoles", &facts->is_role_known, &facts->has_role);
     return r;
 }
 

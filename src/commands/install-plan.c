@@ -114,8 +114,7 @@ static void set_control_planes(Plan *plan) {
 
     for (size_t i = 0; i < plan->facts->n_control_planes; i++)
         buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_FMT(plan->facts->control_planes[i]));
-    set_value(plan,
-        "control-planes",
+    set_value(plan, "control-planes",
         plan->facts->n_control_planes > 0 ? buf_str(&names) : STR("none to be seen"));
 }
 

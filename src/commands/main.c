@@ -49,8 +49,7 @@ static void print_help(FILE *out) {
         "\n"
         "Try:  %s demo\n"
         "      %s help COMMAND\n",
-        program_name,
-        program_name);
+        program_name, program_name);
 }
 
 static int unknown_command(const char *word) {

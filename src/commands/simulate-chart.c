@@ -124,14 +124,7 @@ static void draw_y_axis(const Scale *scale, Buf *out) {
         buf_printf(out,
             "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"%s\"/>\n"
             "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.10g</text>\n",
-            LEFT,
-            y,
-            WIDTH - RIGHT,
-            y,
-            i == 0 ? "#333333" : "#dddddd",
-            LEFT - 8,
-            y + 4,
-            value);
+            LEFT, y, WIDTH - RIGHT, y, i == 0 ? "#333333" : "#dddddd", LEFT - 8, y + 4, value);
     }
 }
 
@@ -139,16 +132,11 @@ static void draw_x_axis(const SimulateReport *report, const Scale *scale, bool i
     double step = round_up(scale->x_max / 8);
 
     for (size_t i = 0; (double)i * step <= scale->x_max * 1.0001; i++)
-        buf_printf(out,
-            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.10g</text>\n",
-            x_of(scale, (double)i * step),
-            scale->y + 16,
-            (double)i * step);
+        buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%.10g</text>\n",
+            x_of(scale, (double)i * step), scale->y + 16, (double)i * step);
     if (is_last)
-        buf_printf(out,
-            "<text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-            (LEFT + WIDTH - RIGHT) / 2,
-            scale->y + 36,
+        buf_printf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+            (LEFT + WIDTH - RIGHT) / 2, scale->y + 36,
             report->input->is_timed ? "seconds since the start" : "pods that have come");
 }
 
@@ -156,8 +144,7 @@ static void draw_line(const SimulationResult *result, const Panel *panel, const 
     size_t style, Buf *out) {
     buf_printf(out,
         "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"",
-        styles[style % ELEMENTS_OF(styles)].colour,
-        styles[style % ELEMENTS_OF(styles)].dashes);
+        styles[style % ELEMENTS_OF(styles)].colour, styles[style % ELEMENTS_OF(styles)].dashes);
     for (size_t k = 0; k < result->n_samples; k++) {
         const Sample *sample = &result->samples[k];
 
@@ -180,11 +167,8 @@ static void draw_legend(const SimulateReport *report, Buf *out) {
         buf_printf(out,
             "<line x1=\"%d\" y1=\"22\" x2=\"%d\" y2=\"22\" stroke=\"%s\" stroke-width=\"2\" "
             "stroke-dasharray=\"%s\"/>\n<text x=\"%d\" y=\"26\">",
-            x,
-            x + 36,
-            styles[i % ELEMENTS_OF(styles)].colour,
-            styles[i % ELEMENTS_OF(styles)].dashes,
-            x + 42);
+            x, x + 36, styles[i % ELEMENTS_OF(styles)].colour,
+            styles[i % ELEMENTS_OF(styles)].dashes, x + 42);
         append_escaped(out, str_take(name, 40));
         buf_append(out, STR("</text>\n"));
         x += 62 + 8 * (int)(name.len < 40 ? name.len : 40);
@@ -199,21 +183,13 @@ void simulate_chart(const SimulateReport *report, Buf *out) {
         "height=\"%d\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#222222\">\n"
         "<title>berth simulate: use over time</title>\n"
         "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
-        WIDTH,
-        height,
-        WIDTH,
-        height,
-        WIDTH,
-        height);
+        WIDTH, height, WIDTH, height, WIDTH, height);
     draw_legend(report, out);
     for (size_t p = 0; p < ELEMENTS_OF(panels); p++) {
         Scale scale = find_scale(report, p);
 
-        buf_printf(out,
-            "<text x=\"%d\" y=\"%.1f\" font-weight=\"bold\">%s</text>\n",
-            LEFT,
-            scale.y - PANEL - 8,
-            panels[p].title);
+        buf_printf(out, "<text x=\"%d\" y=\"%.1f\" font-weight=\"bold\">%s</text>\n", LEFT,
+            scale.y - PANEL - 8, panels[p].title);
         draw_y_axis(&scale, out);
         draw_x_axis(report, &scale, p + 1 == ELEMENTS_OF(panels), out);
         for (size_t i = 0; i < report->n; i++)

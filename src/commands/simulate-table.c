@@ -147,11 +147,7 @@ static void add_balance(Table *table, const char *label, bool is_memory) {
         const SimulationResult *result = simulation_result_of(table, i);
         const BalanceFigures *figures = is_memory ? &result->memory : &result->cpu;
 
-        set_cell(table,
-            line,
-            i,
-            "%.1f %% (%.2f)",
-            100 * figures->deviation,
+        set_cell(table, line, i, "%.1f %% (%.2f)", 100 * figures->deviation,
             figures->mean > 0 ? figures->deviation / figures->mean : 0);
     }
     add_share(table, 1, "fullest node", highest);
@@ -174,11 +170,7 @@ static void add_shapes(Table *table) {
         for (size_t i = 0; i < report->n; i++) {
             const ShapeFigures *figures = &simulation_result_of(table, i)->shapes[s];
 
-            set_cell(table,
-                left,
-                i,
-                "%.0f %%, %.0f %%",
-                100 * figures->cpu_left,
+            set_cell(table, left, i, "%.0f %%, %.0f %%", 100 * figures->cpu_left,
                 100 * figures->memory_left);
         }
     }
@@ -192,9 +184,7 @@ static void add_moves(Table *table) {
         line = add_line(table, 0, STR("pods on another node than under the first"));
         set_cell(table, line, 0, "-");
         for (size_t i = 1; i < report->n; i++)
-            set_count(table,
-                line,
-                i,
+            set_count(table, line, i,
                 simulation_result_moves(
                     simulation_result_of(table, i), simulation_result_of(table, 0)));
     }
@@ -238,11 +228,7 @@ static void add_follow(Table *table) {
     for (size_t i = 0; i < table->report->n; i++) {
         const SimulationResult *result = simulation_result_of(table, i);
 
-        set_cell(table,
-            line,
-            i,
-            "%zu (%.1f %%)",
-            result->n_best,
+        set_cell(table, line, i, "%zu (%.1f %%)", result->n_best,
             result->n_followed > 0 ? 100.0 * (double)result->n_best / (double)result->n_followed
                                    : 0);
     }
@@ -348,9 +334,7 @@ static void print_notes(const SimulateReport *report, Buf *out) {
 
     for (unsigned i = 0; i < UNMODELLED_MAX; i++)
         if (input->n_unmodelled[i] > 0)
-            buf_printf(&notes,
-                "  %zu %s %s: not modelled\n",
-                input->n_unmodelled[i],
+            buf_printf(&notes, "  %zu %s %s: not modelled\n", input->n_unmodelled[i],
                 input->n_unmodelled[i] == 1 ? "pod has" : "pods have",
                 unmodelled_name((UnmodelledFeature)i));
     if (input->n_left_pending > 0)
@@ -358,8 +342,7 @@ static void print_notes(const SimulateReport *report, Buf *out) {
             "  %zu pending pods of the cluster are not placed; --pending places them first\n",
             input->n_left_pending);
     if (input->n_without_node > 0)
-        buf_printf(&notes,
-            "  %zu pods run on nodes that the file does not have: left out\n",
+        buf_printf(&notes, "  %zu pods run on nodes that the file does not have: left out\n",
             input->n_without_node);
     for (size_t i = 0; i < report->n; i++) {
         const PolicyRun *run = &report->runs[i];
@@ -368,14 +351,11 @@ static void print_notes(const SimulateReport *report, Buf *out) {
             visible_print(&notes, "  {}", run->name);
             buf_printf(&notes,
                 " reads %zu metric%s without values: absent; --metrics provides them\n",
-                run->n_unfed,
-                run->n_unfed == 1 ? "" : "s");
+                run->n_unfed, run->n_unfed == 1 ? "" : "s");
         }
         if (run->result->is_broken_off) {
             visible_print(&notes, "  {}", run->name);
-            buf_printf(&notes,
-                " was interrupted after %zu of %zu pods\n",
-                run->result->n_reached,
+            buf_printf(&notes, " was interrupted after %zu of %zu pods\n", run->result->n_reached,
                 run->result->n_pods);
         }
     }

@@ -73,12 +73,8 @@ static void show_bar(void *context, size_t n_done) {
     memset(bar, '.', BAR_WIDTH);
     memset(bar, '#', BAR_WIDTH * percent / 100);
     bar[BAR_WIDTH] = '\0';
-    (void)fprintf(stderr,
-        "\r%zu/%zu [%s] %3u %%",
-        simulation->n + 1,
-        simulation->settings->n_policies + !simulation->settings->has_no_baseline,
-        bar,
-        percent);
+    (void)fprintf(stderr, "\r%zu/%zu [%s] %3u %%", simulation->n + 1,
+        simulation->settings->n_policies + !simulation->settings->has_no_baseline, bar, percent);
 }
 
 static void clear_bar(const Simulation *simulation) {
@@ -90,9 +86,7 @@ static int find_shapes(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
 
     if (settings->n_shapes == 0)
-        return shapes_find_typical(simulation->input,
-                   simulation->scratch,
-                   simulation->shapes,
+        return shapes_find_typical(simulation->input, simulation->scratch, simulation->shapes,
                    &simulation->n_shapes) < 0
                    ? terminal_out_of_memory(WHO)
                    : 0;
@@ -190,14 +184,8 @@ static int run_policy(Simulation *simulation, Program *program) {
         .now_nsec = simulation->now_nsec,
         .uptime_nsec = clock_monotonic_nsec(),
     };
-    int r = metrics_source_load(&metrics,
-        &cluster,
-        WHO,
-        program,
-        simulation->input->snapshot,
-        parts.now_nsec,
-        parts.uptime_nsec,
-        &measurements,
+    int r = metrics_source_load(&metrics, &cluster, WHO, program, simulation->input->snapshot,
+        parts.now_nsec, parts.uptime_nsec, &measurements,
         /* ret_statuses= */ NULL);
 
     if (r != 0)

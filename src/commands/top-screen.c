@@ -70,10 +70,7 @@ static void draw_title(Canvas *canvas, const TopState *state) {
     const TopScreen *screen = canvas->screen;
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
 
-    buf_printf(&line,
-        "berth top  %s  %s%s%s",
-        screen->server,
-        state->time,
+    buf_printf(&line, "berth top  %s  %s%s%s", screen->server, state->time,
         screen->is_paused ? "  PAUSED" : "",
         screen->only_rejected ? "  only those without a node" : "");
     draw_line(canvas, canvas->paint.bold, buf_str(&line));
@@ -202,14 +199,8 @@ static void draw_decisions(Canvas *canvas, const TopState *state) {
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
 
     draw_line(canvas, "", STR_NULL);
-    buf_printf(&line,
-        "%-8s %-*s %6s %6s  %s",
-        "TIME",
-        (int)pod_width(canvas->screen),
-        "POD",
-        "NODES",
-        "PASSED",
-        "NODE, OR MAIN REASON");
+    buf_printf(&line, "%-8s %-*s %6s %6s  %s", "TIME", (int)pod_width(canvas->screen), "POD",
+        "NODES", "PASSED", "NODE, OR MAIN REASON");
     draw_line(canvas, canvas->paint.dim, buf_str(&line));
     for (size_t back = 0; lines_left(canvas) > 1; back++) {
         decision = top_state_decision(state, back);

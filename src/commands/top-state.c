@@ -78,8 +78,7 @@ static void take_decision(JsonReader *reader, Arena *arena, TopDecision *decisio
     *decision = (TopDecision){.id = texts.id, .asked = texts.asked, .passed = texts.passed};
     copy_time(decision->time, sizeof(decision->time), texts.time);
     copy(decision->verb, sizeof(decision->verb), texts.verb);
-    copy(decision->pod,
-        sizeof(decision->pod),
+    copy(decision->pod, sizeof(decision->pod),
         arena_printf(arena, "%.*s/%.*s", STR_FMT(texts.namespace), STR_FMT(texts.name)));
     copy(decision->node, sizeof(decision->node), texts.node);
     copy(decision->reason, sizeof(decision->reason), texts.reason);
@@ -162,8 +161,7 @@ static void take_rule(JsonReader *reader, Arena *arena, TopState *state) {
     TopRule *rule;
 
     JSON_READ_FIELDS(reader, arena, fields, &read);
-    copy(name,
-        sizeof(name),
+    copy(name, sizeof(name),
         arena_printf(arena, "%.*s/%.*s", STR_FMT(read.policy), STR_FMT(read.name)));
     rule = find_rule(state, name);
     if (rule)

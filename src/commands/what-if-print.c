@@ -105,8 +105,7 @@ static void print_head(WhatIfPrinter *printer) {
         buf_append(printer->out, STR("time was up: the oldest decisions are not in it\n"));
     if (printer->report->n_changes[WHAT_IF_SKIPPED] > 0) {
         count(printer, printer->report->n_changes[WHAT_IF_SKIPPED], "cannot", "cannot");
-        buf_printf(printer->out,
-            " be replayed: %s\n",
+        buf_printf(printer->out, " be replayed: %s\n",
             printer->report->skipped_why ? printer->report->skipped_why : "not all is kept");
     }
 }
@@ -121,9 +120,7 @@ static const struct {
     {WHAT_IF_NEWLY_REJECTED, "newly rejected", "some nodes passed, now none passes", true},
     {WHAT_IF_NEWLY_PASSING, "newly passing", "no node passed, now some pass", false},
     {WHAT_IF_NODES, "other nodes", "other nodes pass; some do before and after", false},
-    {WHAT_IF_REASONS,
-        "other reasons",
-        "the same nodes pass; others are rejected by another rule",
+    {WHAT_IF_REASONS, "other reasons", "the same nodes pass; others are rejected by another rule",
         false},
     {WHAT_IF_BEST, "other best", "prioritize has another best node", false},
     {WHAT_IF_SCORES, "other scores", "the same best node, with other scores", false},
@@ -133,12 +130,8 @@ static void print_line(
     WhatIfPrinter *printer, const char *what, uint64_t n, const char *about, const char *colour) {
     buf_printf(printer->out, "  %-15s%s", what, n > 0 ? colour : "");
     number(printer, n, 9);
-    buf_printf(printer->out,
-        "%s  %s%s%s\n",
-        n > 0 && colour[0] ? printer->paint.off : "",
-        printer->paint.dim,
-        about,
-        printer->paint.off);
+    buf_printf(printer->out, "%s  %s%s%s\n", n > 0 && colour[0] ? printer->paint.off : "",
+        printer->paint.dim, about, printer->paint.off);
 }
 
 static void print_counts(WhatIfPrinter *printer) {
@@ -147,14 +140,12 @@ static void print_counts(WhatIfPrinter *printer) {
     uint64_t n_again = report->n - report->n_changes[WHAT_IF_SKIPPED];
 
     if (n_again == 0) {
-        buf_append(printer->out,
-            printer->report->n == 0 ? STR("\nno decisions yet\n")
-                                    : STR("\nnone of them can be replayed\n"));
+        buf_append(printer->out, printer->report->n == 0 ? STR("\nno decisions yet\n")
+                                                         : STR("\nnone of them can be replayed\n"));
         return;
     }
     buf_printf(printer->out,
-        "\n%sequal: ",
-        n_equal == n_again ? printer->paint.good : printer->paint.bold);
+        "\n%sequal: ", n_equal == n_again ? printer->paint.good : printer->paint.bold);
     buf_append_grouped(printer->out, n_equal);
     buf_append(printer->out, STR(" of "));
     buf_append_grouped(printer->out, n_again);
@@ -162,15 +153,9 @@ static void print_counts(WhatIfPrinter *printer) {
     if (n_equal == n_again)
         return;
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
-        print_line(printer,
-            lines[i].what,
-            report->n_changes[lines[i].change],
-            lines[i].about,
+        print_line(printer, lines[i].what, report->n_changes[lines[i].change], lines[i].about,
             lines[i].is_bad ? printer->paint.bad : "");
-    print_line(printer,
-        "moved",
-        report->n_moved,
-        "pods whose node is rejected, or no longer best",
+    print_line(printer, "moved", report->n_moved, "pods whose node is rejected, or no longer best",
         printer->paint.bold);
 }
 
@@ -225,8 +210,7 @@ static void print_best(WhatIfPrinter *printer, const WhatIfCase *one) {
         visible_print(printer->out, "still {}", one->best_after);
         return;
     }
-    visible_print(printer->out,
-        "{} → {}",
+    visible_print(printer->out, "{} → {}",
         str_is_empty(one->best_before) ? STR("none") : one->best_before,
         str_is_empty(one->best_after) ? STR("none") : one->best_after);
 }
@@ -237,11 +221,8 @@ static void print_case(WhatIfPrinter *printer, const WhatIfCase *one) {
     _cleanup_(buf_done) Buf pod = BUF_INIT(2048);
 
     buf_printf(&pod, "%.*s/%.*s", STR_FMT(decision->pod_namespace), STR_FMT(decision->pod_name));
-    buf_printf(printer->out,
-        "  %s%-15s%s ",
-        is_bad ? printer->paint.bad : "",
-        what_if_change_name(one->change),
-        is_bad ? printer->paint.off : "");
+    buf_printf(printer->out, "  %s%-15s%s ", is_bad ? printer->paint.bad : "",
+        what_if_change_name(one->change), is_bad ? printer->paint.off : "");
     padded(printer, buf_str(&pod), 32);
     buf_append(printer->out, STR("  "));
     if (decision->verb == VERB_FILTER)
@@ -260,9 +241,8 @@ static void print_cases(WhatIfPrinter *printer) {
 
     if (printer->report->n_cases == 0)
         return;
-    heading(printer,
-        printer->all ? "decisions that changed, the newest first of each kind"
-                     : "decisions that changed");
+    heading(printer, printer->all ? "decisions that changed, the newest first of each kind"
+                                  : "decisions that changed");
     for (size_t kind = 0; kind < ELEMENTS_OF(lines); kind++) {
         for (size_t i = 0; n < max && i < printer->report->n_cases; i++) {
             if (printer->report->cases[i].change != lines[kind].change)
@@ -322,8 +302,7 @@ static void print_bounds(WhatIfPrinter *printer) {
         "changes the outcome only where its own scores differ by less. A pod on another node "
         "would\n"
         "also have changed the decisions after it.%s\n",
-        printer->weight,
-        printer->paint.off);
+        printer->weight, printer->paint.off);
     static_assert(SCORE_IN_TREE_MAX == 1200, "the text above says so");
 }
 

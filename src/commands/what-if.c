@@ -145,11 +145,8 @@ static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena
         buf_append(&text,
             bundle->n_policies == 0 ? STR("no policies, as it was") : STR("the policies in force"));
     for (size_t i = 0; i < settings->n_settings; i++)
-        buf_printf(&text,
-            "%s%.*s = %.*s",
-            i == 0 ? ", and " : ", ",
-            STR_FMT(settings->settings[i].path),
-            STR_FMT(settings->settings[i].value));
+        buf_printf(&text, "%s%.*s = %.*s", i == 0 ? ", and " : ", ",
+            STR_FMT(settings->settings[i].path), STR_FMT(settings->settings[i].value));
     return arena_copy(arena, buf_str(&text));
 }
 

@@ -112,13 +112,8 @@ static void draw_text(const Axis *axis, double x, double y, const char *anchor, 
 
 static void draw_stroke(
     const Axis *axis, const char *class, double x, double y, double to_x, double to_y) {
-    html_write(axis->html,
-        "<line class='%s' x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f'></line>",
-        class,
-        x,
-        y,
-        to_x,
-        to_y);
+    html_write(axis->html, "<line class='%s' x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f'></line>",
+        class, x, y, to_x, to_y);
 }
 
 /* Quarters of an hour, halves of what is shorter. */
@@ -133,9 +128,7 @@ static void draw_time(const Axis *axis) {
         (void)snprintf(
             text, sizeof(text), "%u min%s", axis->span_min * (n - i) / n, i == 0 ? " ago" : "");
         draw_stroke(axis, "time", x, BOTTOM, x, BOTTOM + 4);
-        draw_text(axis,
-            x,
-            HEIGHT - 4,
+        draw_text(axis, x, HEIGHT - 4,
             i == 0   ? "start"
             : i == n ? "end"
                      : "middle",

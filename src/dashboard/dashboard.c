@@ -261,12 +261,8 @@ static void show_found(
         reply_short(reply, 503);
         return;
     }
-    if (query_parse(drop_empty(request->query, request->arena),
-            names,
-            n_names,
-            request->arena,
-            &query,
-            error))
+    if (query_parse(drop_empty(request->query, request->arena), names, n_names, request->arena,
+            &query, error))
         (void)read_at(&query, &context.at_nsec, error);
     show_page(&context, page, error, request, reply);
 }

@@ -20,15 +20,8 @@
 /* --- elements ------------------------------------------------------------------------------- */
 
 static bool is_void(Str tag) {
-    static const Str tags[] = {STR("br"),
-        STR("col"),
-        STR("hr"),
-        STR("img"),
-        STR("input"),
-        STR("link"),
-        STR("meta"),
-        STR("source"),
-        STR("wbr")};
+    static const Str tags[] = {STR("br"), STR("col"), STR("hr"), STR("img"), STR("input"),
+        STR("link"), STR("meta"), STR("source"), STR("wbr")};
 
     for (size_t i = 0; i < ELEMENTS_OF(tags); i++)
         if (str_eq(tags[i], tag))

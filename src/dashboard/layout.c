@@ -59,9 +59,7 @@ static void draw_pattern(Html *html, unsigned colour) {
         "<pattern id='fill-%u' class='colour-%u' patternUnits='userSpaceOnUse' width='12' "
         "height='12'><rect "
         "width='12' height='12'></rect><path d='%s'></path></pattern>",
-        colour,
-        colour,
-        hatches[colour - 1]);
+        colour, colour, hatches[colour - 1]);
 }
 
 static void draw_patterns(Html *html) {
@@ -108,15 +106,11 @@ static void draw_figures(const HealthSummary *health, Html *html) {
         "<div><dt>policy</dt><dd><a href='/policies'>%.*s</a></dd></div>"
         "<div><dt>nodes</dt><dd>%zu</dd></div>"
         "<div><dt>pending pods</dt><dd><a href='/pods?state=pending'>%zu</a></dd></div></dl>",
-        STR_FMT(health->policy_digest),
-        health->n_nodes,
-        health->n_waiting);
+        STR_FMT(health->policy_digest), health->n_nodes, health->n_waiting);
 }
 
 static void draw_reasons(const HealthSummary *health, Html *html) {
-    html_write(html,
-        "<details id='reasons'><summary>%zu reason%s</summary><ul>",
-        health->n_reasons,
+    html_write(html, "<details id='reasons'><summary>%zu reason%s</summary><ul>", health->n_reasons,
         health->n_reasons == 1 ? "" : "s");
     for (size_t i = 0; i < health->n_reasons; i++)
         html_write(html, "<li>%.*s</li>", STR_FMT(health->reasons[i]));
@@ -127,9 +121,7 @@ static void draw_health(const HealthSummary *health, Html *html) {
     html_write(html,
         "<section id='health-summary' class='%s' aria-label='Health of berth' data-live><p><span "
         "class='symbol' aria-hidden='true'>%s</span> berth is <strong>%.*s</strong></p>",
-        healths[health->health].class,
-        healths[health->health].symbol,
-        STR_FMT(health->text));
+        healths[health->health].class, healths[health->health].symbol, STR_FMT(health->text));
     if (health->n_reasons > 0)
         draw_reasons(health, html);
     draw_figures(health, html);
@@ -206,8 +198,7 @@ static void draw_permalink(const PageLayout *layout, Html *html) {
     calendar_print(
         (layout->context->at_nsec ? layout->context->at_nsec : layout->context->wall_nsec) /
             NSEC_PER_SEC,
-        0,
-        &at);
+        0, &at);
     parameters[n++] = (HtmlParameter){"at", buf_str(&at)};
     html_open(html, "li");
     html_open_link(html, layout->page->path, parameters, n);

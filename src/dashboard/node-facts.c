@@ -32,14 +32,10 @@ static void draw_labels(Html *html, const Labels *labels) {
     html_open(html, "details");
     if (labels->n <= LABELS_OPEN)
         html_flag(html, "open");
-    html_write(html,
-        "<summary>%zu%s</summary><ul class='labels'>",
-        labels->n,
+    html_write(html, "<summary>%zu%s</summary><ul class='labels'>", labels->n,
         labels->n == 1 ? " label" : " labels");
     for (size_t i = 0; i < labels->n && i < LABELS_MAX; i++)
-        html_write(html,
-            "<li>%.*s=%.*s</li>",
-            STR_FMT(labels->items[i].key),
+        html_write(html, "<li>%.*s=%.*s</li>", STR_FMT(labels->items[i].key),
             STR_FMT(labels->items[i].value));
     html_write(html, "</ul></details>");
 }
@@ -76,12 +72,8 @@ static void draw_conditions(Html *html, const Node *node) {
         bool is_fine =
             str_is(condition->status, str_is(condition->type, "Ready") ? "True" : "False");
 
-        html_write(html,
-            "<li><span class='%s'>%s</span>%.*s: %.*s</li>",
-            is_fine ? "good" : "bad",
-            is_fine ? "✓ " : "✗ ",
-            STR_FMT(condition->type),
-            STR_FMT(condition->status));
+        html_write(html, "<li><span class='%s'>%s</span>%.*s: %.*s</li>", is_fine ? "good" : "bad",
+            is_fine ? "✓ " : "✗ ", STR_FMT(condition->type), STR_FMT(condition->status));
     }
     html_close(html);
 }
@@ -116,8 +108,7 @@ static void draw_resources(Html *html, const NodeTable *table, uint32_t row, con
         html_write(html, "<tr><th scope='row'>%.*s</th>", STR_FMT(table->resources[i]));
         for (AmountKind kind = 0; kind < _AMOUNT_KINDS; kind++)
             draw_amount(html, table->resources[i], table_amount(table, row, i, kind));
-        draw_share(html,
-            table_amount(table, row, i, AMOUNT_REQUESTED),
+        draw_share(html, table_amount(table, row, i, AMOUNT_REQUESTED),
             table_amount(table, row, i, AMOUNT_ALLOCATABLE));
         html_close(html);
     }
@@ -154,9 +145,7 @@ static void draw_metrics(Html *html, const View *view, uint32_t row, const char 
     if (view->program->n_gauges == 0 || view->loads.n_gauges == 0)
         return;
     (void)snprintf(name, sizeof(name), "%s-metrics", id);
-    widget_table(html,
-        name,
-        "Metrics",
+    widget_table(html, name, "Metrics",
         "Metric|#Value|#Measured value, without pods placed since|Measured|Expires after");
     for (size_t i = 0; i < view->program->n_gauges; i++)
         draw_metric(html, view, i, row);

@@ -76,13 +76,9 @@ static int check_pod(RuleCheck *check, const PodSummary *pod) {
     arena_reset(check->arena);
     check->pod = pod;
     check->n_failed = 0;
-    r = rule_evaluation_open(check->scene->view,
-        &check->time,
-        pod_text_str(pod->filter->pod_text),
+    r = rule_evaluation_open(check->scene->view, &check->time, pod_text_str(pod->filter->pod_text),
         &check->scene->row,
-        /* n= */ 1,
-        check->arena,
-        &check->evaluation);
+        /* n= */ 1, check->arena, &check->evaluation);
     for (size_t i = 0; r == 0 && i < program->n_policies; i++)
         if (judge_applies(check->evaluation.judge, &program->policies[i]))
             r = check_policy(check, &program->policies[i]);

@@ -22,9 +22,7 @@ static void draw_outcome(Html *html, Outcome outcome) {
         [OUTCOME_SCORED] = {"good", "✓ scored"},
     };
 
-    html_write(html,
-        "<td><span class='%s'>%s</span></td>",
-        texts[outcome.kind].class,
+    html_write(html, "<td><span class='%s'>%s</span></td>", texts[outcome.kind].class,
         texts[outcome.kind].text);
 }
 
@@ -32,12 +30,8 @@ static void draw_verdict_pod(const NodePage *scene, Html *html, const PastDecisi
     html_write(html,
         "<td><a href='/pod?namespace=%.*s&name=%.*s&id=%zu&node=%.*s' "
         "class='pod'>%.*s/%.*s</a></td>",
-        STR_FMT(past->pod_namespace),
-        STR_FMT(past->pod_name),
-        past->id,
-        STR_FMT(scene->name),
-        STR_FMT(past->pod_namespace),
-        STR_FMT(past->pod_name));
+        STR_FMT(past->pod_namespace), STR_FMT(past->pod_name), past->id, STR_FMT(scene->name),
+        STR_FMT(past->pod_namespace), STR_FMT(past->pod_name));
 }
 
 static void draw_score(Html *html, Outcome outcome) {
@@ -115,16 +109,13 @@ void node_draw_verdicts(const NodePage *scene, Html *html) {
     size_t n = 0;
 
     html_write(html, "<h2>Recent verdicts</h2>");
-    widget_table(html,
-        "node-verdicts",
-        "The latest 20 verdicts on this node",
+    widget_table(html, "node-verdicts", "The latest 20 verdicts on this node",
         "When|Pod|Asked for|Verdict|Rule|Reason|#Score");
     if (scene->context->api->decisions)
         n = draw_verdict_rows(scene, html);
     widget_table_end(html);
     if (n == 0)
-        widget_empty(html,
-            "No recent decision included this node.",
+        widget_empty(html, "No recent decision included this node.",
             "kube-scheduler sends only nodes that pass its own filters. kubectl describe node "
             "shows whether it is full, tainted or cordoned.");
 }

@@ -65,13 +65,8 @@ static void say_last(const ChangesPage *view, size_t n_recent, size_t n_bad) {
     const Change *last = &view->changes[0];
     Html *html = view->html;
 
-    html_write(html,
-        "%zu%s in the last hour, %zu of them problems. Latest: %s, %td.",
-        n_recent,
-        n_recent == 1 ? " change" : " changes",
-        n_bad,
-        words[last->kind],
-        last->at_nsec);
+    html_write(html, "%zu%s in the last hour, %zu of them problems. Latest: %s, %td.", n_recent,
+        n_recent == 1 ? " change" : " changes", n_bad, words[last->kind], last->at_nsec);
 }
 
 static void draw_verdict(const ChangesPage *view) {
@@ -150,8 +145,7 @@ static void draw_diff(ChangesPage *view, const Change *change) {
     html_open(html, "p");
     if (!is_whole)
         html_write(html, "The difference is cut off here. ");
-    html_write(html,
-        "<a href='/api/v1/changes?diff=%s'>The difference as JSON</a></p></details>",
+    html_write(html, "<a href='/api/v1/changes?diff=%s'>The difference as JSON</a></p></details>",
         digest_print(change->digest, digest));
 }
 
@@ -192,14 +186,11 @@ static void draw_change(ChangesPage *view, const Change *change) {
 
 static void draw_table(ChangesPage *view) {
     if (view->n == 0) {
-        widget_empty(view->html,
-            "No changes yet.",
+        widget_empty(view->html, "No changes yet.",
             "Earlier changes are in the log of the previous container: kubectl logs --previous.");
         return;
     }
-    widget_table(view->html,
-        "changes",
-        "Changes since the start, newest first",
+    widget_table(view->html, "changes", "Changes since the start, newest first",
         "#No.|When|Change|Object|Details");
     for (size_t i = 0; i < view->n; i++)
         draw_change(view, &view->changes[i]);

@@ -61,12 +61,10 @@ static bool is_slow(const LatencyPage *page) {
 static void say_times(const LatencyPage *page) {
     Html *html = page->html;
 
-    html_write(html,
-        "p99 latency of filter is <strong>%jd</strong>",
+    html_write(html, "p99 latency of filter is <strong>%jd</strong>",
         page->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
     if (page->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0)
-        html_write(html,
-            ", of prioritize <strong>%jd</strong>",
+        html_write(html, ", of prioritize <strong>%jd</strong>",
             page->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
     html_write(html, ".");
 }
@@ -79,14 +77,11 @@ static void say_verdict(const LatencyPage *page) {
         html_write(html, "No: there were no filter requests in this time.");
         return;
     }
-    html_write(html,
-        "<strong class='%s'>%s</strong>",
-        is_slow(page) || is_late ? "bad" : "good",
+    html_write(html, "<strong class='%s'>%s</strong>", is_slow(page) || is_late ? "bad" : "good",
         is_slow(page) || is_late ? "Possibly: " : "No: ");
     say_times(page);
     if (is_late)
-        html_write(html,
-            " %.1f %% of decisions exceeded the deadline.",
+        html_write(html, " %.1f %% of decisions exceeded the deadline.",
             (double)page->n_late * 100 / (double)page->n_decided);
     if (is_slow(page) || is_late)
         html_write(html, " %s", advice(&page->verbs[VERB_FILTER]));
@@ -100,8 +95,7 @@ static void draw_verdict(const LatencyPage *page) {
     html_write(html,
         "</p><p>Limits: berth evaluates policies for at most %jd per request (--deadline); "
         "kube-scheduler waits %jd unless the extender's httpTimeout is set.</p>",
-        page->context->api->fixed.deadline_nsec,
-        HTTP_TIMEOUT_NSEC);
+        page->context->api->fixed.deadline_nsec, HTTP_TIMEOUT_NSEC);
 }
 
 /* --- which time ------------------------------------------------------------------------------- */
@@ -185,16 +179,12 @@ static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
     draw_time(html, total->max_nsec, is_known);
     draw_split(html, about);
     draw_nodes(html, about);
-    html_write(html,
-        "<td class='number'>%zu</td><td class='number'>%zu</td></tr>",
-        about->n_late,
+    html_write(html, "<td class='number'>%zu</td><td class='number'>%zu</td></tr>", about->n_late,
         about->n_errors);
 }
 
 static void draw_verbs(const LatencyPage *page) {
-    widget_table(page->html,
-        "verbs",
-        "Requests by verb, from headers received to reply sent",
+    widget_table(page->html, "verbs", "Requests by verb, from headers received to reply sent",
         "Verb|#Requests|#p50 latency|#p99 latency|#Max|Mean, by part|#Nodes: median, max|#Deadline "
         "exceeded|#Errors");
     for (size_t i = 0; i < _VERB_MAX; i++)
@@ -278,9 +268,8 @@ static void draw_further(const LatencyPage *page) {
     Html *html = page->html;
     char path[64];
 
-    html_write(html,
-        "<h2>See also</h2><p><a href='/policies'>Cost of each policy</a> · <a "
-        "href='/changes'>changes in the last hour</a></p>");
+    html_write(html, "<h2>See also</h2><p><a href='/policies'>Cost of each policy</a> · <a "
+                     "href='/changes'>changes in the last hour</a></p>");
     (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", page->window_sec);
     widget_curl(html, page->context->api->server, path);
 }
@@ -290,13 +279,8 @@ unsigned page_latency(const PageContext *context, Html *html) {
     char error[QUERY_ERROR_MAX];
     int64_t window_sec;
 
-    if (!query_number(context->query,
-            STR("window"),
-            0,
-            WINDOW_MAX_SEC,
-            WINDOW_DEFAULT_SEC,
-            &window_sec,
-            error)) {
+    if (!query_number(context->query, STR("window"), 0, WINDOW_MAX_SEC, WINDOW_DEFAULT_SEC,
+            &window_sec, error)) {
         html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
@@ -305,8 +289,7 @@ unsigned page_latency(const PageContext *context, Html *html) {
     draw_verdict(&page);
     draw_windows(&page);
     if (page.n_requests == 0)
-        widget_empty(html,
-            "No requests in this time.",
+        widget_empty(html, "No requests in this time.",
             "Is berth configured as an extender of the scheduler? berth config prints the "
             "configuration, berth check --live tests it.");
     draw_verbs(&page);

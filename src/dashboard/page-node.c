@@ -29,11 +29,8 @@ static void draw_commands(const NodePage *scene, Html *html, const PodsSummary *
         return;
     buf_reset(&command);
     buf_append(&command, STR("berth explain --last "));
-    shell_word(&command,
-        arena_printf(scene->context->arena,
-            "%.*s/%.*s",
-            STR_FMT(pods->pods[0].namespace),
-            STR_FMT(pods->pods[0].name)));
+    shell_word(&command, arena_printf(scene->context->arena, "%.*s/%.*s",
+                             STR_FMT(pods->pods[0].namespace), STR_FMT(pods->pods[0].name)));
     buf_append(&command, STR(" --node "));
     shell_word(&command, scene->name);
     widget_command(html, buf_str(&command));
@@ -163,8 +160,7 @@ static unsigned draw_seen(NodePage *scene, Html *html) {
     scene->node = scene->row < scene->table->n_rows ? table_node(scene->table, scene->row) : NULL;
     say_when(scene, html);
     if (!scene->node) {
-        widget_empty(html,
-            "berth knows no node with this name.",
+        widget_empty(html, "berth knows no node with this name.",
             "It may be deleted, or not listed yet: kubectl get nodes.");
         node_draw_verdicts(scene, html);
         return 404;

@@ -91,16 +91,12 @@ static void draw_form(Html *html, const NodesSummary *summary, const NodesParams
     html_write(html, "<form class='filter' action='/nodes' method='get'>");
     open_select(html, "column", "Colour by");
     for (size_t i = 0; i < summary->n_columns; i++)
-        widget_option(html,
-            summary->columns[i].name,
-            summary->columns[i].label,
+        widget_option(html, summary->columns[i].name, summary->columns[i].label,
             &summary->columns[i] == params->column);
     html_close(html);
     open_select(html, "order", "sort by");
     for (size_t i = 0; i < ELEMENTS_OF(orders); i++)
-        widget_option(html,
-            str_from_c(orders[i].name),
-            str_from_c(orders[i].label),
+        widget_option(html, str_from_c(orders[i].name), str_from_c(orders[i].label),
             i == (size_t)params->order);
     html_write(html, "</><button>Show</button></>");
 }
@@ -171,11 +167,8 @@ static void draw_summary(
     const double *values;
     size_t n = sort_values(column, summary->n, context->arena, &values);
 
-    html_write(html,
-        "<p id='nodes-summary' data-live>%zu%s%.*s",
-        summary->n,
-        summary->n == 1 ? " node; " : " nodes; ",
-        STR_FMT(column->label));
+    html_write(html, "<p id='nodes-summary' data-live>%zu%s%.*s", summary->n,
+        summary->n == 1 ? " node; " : " nodes; ", STR_FMT(column->label));
     if (n == 0) {
         html_write(html, ": no values.");
     } else {
@@ -198,12 +191,10 @@ static void draw_summary(
 
 static void draw_grid(const PageContext *context, Html *html, const NodeColumn *column) {
     html_write(html, "<div id='heat' class='heat' data-column='%.*s'>", STR_FMT(column->name));
-    html_attr(html,
-        "data-src",
+    html_attr(html, "data-src",
         arena_printf(context->arena, "/api/v1/nodes?column=%.*s", STR_FMT(column->name)));
-    html_write(html,
-        "<noscript><p class='quiet'>The grid needs JavaScript; the table has the same "
-        "values.</p></noscript></div>");
+    html_write(html, "<noscript><p class='quiet'>The grid needs JavaScript; the table has the same "
+                     "values.</p></noscript></div>");
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -297,11 +288,8 @@ static void draw_paging(Html *html, const NodesParams *params, size_t n) {
 
     if (n <= PAGE_SIZE)
         return;
-    html_write(html,
-        "<nav id='paging' aria-label='More nodes' data-live>%zu to %zu of %zu. ",
-        from + 1,
-        to,
-        n);
+    html_write(html, "<nav id='paging' aria-label='More nodes' data-live>%zu to %zu of %zu. ",
+        from + 1, to, n);
     if (params->page > 1)
         draw_page_link(html, params, params->page - 1, "Previous 200");
     if (to < n)
@@ -337,8 +325,7 @@ unsigned page_nodes(const PageContext *context, Html *html) {
     if (nodes_summary_make(context->api, context->arena, &summary) < 0)
         return widget_no_memory(html, "this page");
     if (summary.n == 0) {
-        widget_empty(html,
-            "berth knows no nodes.",
+        widget_empty(html, "berth knows no nodes.",
             "berth has no cluster: start berth serve with --kubeconfig or --cluster.");
         return 200;
     }

@@ -152,11 +152,8 @@ static int compare_since(const void *a, const void *b) {
 static void draw_waiting_pod(Html *html, const PodSummary *pod) {
     html_write(html, "<tr><td>");
     widget_pod(html, pod->namespace, pod->name);
-    html_write(html,
-        "</td><td>%td</td><td class='number'>%zu</td><td>%.*s</td></tr>",
-        pod->first_nsec,
-        pod->n_attempts,
-        STR_FMT(pod->reason));
+    html_write(html, "</td><td>%td</td><td class='number'>%zu</td><td>%.*s</td></tr>",
+        pod->first_nsec, pod->n_attempts, STR_FMT(pod->reason));
 }
 
 static void draw_waiting_rows(Html *html, const PodSummary **waiting, size_t n) {
@@ -211,9 +208,7 @@ static void draw_rejecting(Html *html, const Rejecting *rejecting) {
     html_write(html,
         "<tr><td><a href='/policies'>%.*s</a></td><td class='number'>%zu</td><td "
         "class='number'>%zu</td><td class='number'>%zu</td></tr>",
-        STR_FMT(rejecting->policy),
-        rejecting->n_nodes,
-        rejecting->figure.n_matched,
+        STR_FMT(rejecting->policy), rejecting->n_nodes, rejecting->figure.n_matched,
         rejecting->figure.n_rejected_all);
 }
 
@@ -223,16 +218,13 @@ static void draw_policies(const PageContext *context, Html *html) {
 
     widget_section(html, "rejecting", "Policies with the most rejections");
     if (program->n_policies == 0)
-        widget_empty(html,
-            "No policies are loaded: all nodes pass.",
+        widget_empty(html, "No policies are loaded: all nodes pass.",
             "Start berth serve with --policy FILE.");
     for (size_t i = 0; all && i < program->n_policies; i++)
         all[i] = rejecting_of(context->api->metrics, &program->policies[i]);
     if (all)
         qsort(all, program->n_policies, sizeof(*all), compare_rejecting);
-    widget_table(html,
-        "policies",
-        "Since the start",
+    widget_table(html, "policies", "Since the start",
         "Policy|#Nodes rejected|#Filter requests|#No node passed");
     for (size_t i = 0; all && i < program->n_policies && i < POLICIES_SHOWN; i++)
         draw_rejecting(html, &all[i]);

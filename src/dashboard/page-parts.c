@@ -59,11 +59,8 @@ void decision_result(Html *html, const PastDecision *past) {
 }
 
 void decision_open_link(Html *html, const PastDecision *past) {
-    html_write(html,
-        "<a href='/pod?namespace=%.*s&name=%.*s&id=%zu'>",
-        STR_FMT(past->pod_namespace),
-        STR_FMT(past->pod_name),
-        past->id);
+    html_write(html, "<a href='/pod?namespace=%.*s&name=%.*s&id=%zu'>",
+        STR_FMT(past->pod_namespace), STR_FMT(past->pod_name), past->id);
 }
 
 /* --- the last hour ---------------------------------------------------------------------------- */

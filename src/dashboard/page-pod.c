@@ -73,18 +73,13 @@ void pod_draw_sum(const PodPage *page, const NodeExplanation *node) {
     const Explanation *explanation = &page->explanation;
 
     for (size_t i = 0; i < explanation->n_scores; i++)
-        html_write(page->html,
-            "%s%.1f %.*s",
-            i > 0 ? " + " : "",
-            node->parts[i].contribution,
+        html_write(page->html, "%s%.1f %.*s", i > 0 ? " + " : "", node->parts[i].contribution,
             STR_FMT(explanation->scores[i]->name));
 }
 
 void pod_draw_rule(Html *html, Str policy, Str rule) {
-    html_write(html,
-        "<span class='rule'>(policy <a href='/policies'>%.*s</a>, rule %.*s)</span>",
-        STR_FMT(policy),
-        STR_FMT(rule));
+    html_write(html, "<span class='rule'>(policy <a href='/policies'>%.*s</a>, rule %.*s)</span>",
+        STR_FMT(policy), STR_FMT(rule));
 }
 
 /* --- the attempt ------------------------------------------------------------------------------ */
@@ -156,13 +151,8 @@ static void look_back(PodPage *page) {
         .pod_text = pod_text_str(filter->pod_text),
         .now_nsec = filter->past ? filter->past->at_nsec : 0,
     };
-    int r = replayed_decision_explain(&past,
-        program_of(page, filter->saved_view),
-        &setting,
-        page->context->arena,
-        &page->view,
-        &page->as_sent,
-        &page->explanation);
+    int r = replayed_decision_explain(&past, program_of(page, filter->saved_view), &setting,
+        page->context->arena, &page->view, &page->as_sent, &page->explanation);
 
     if (r == 0 && index_nodes(page) == 0 && note_kinds(page) == 0)
         return;
@@ -210,8 +200,7 @@ static void draw_json(const PodPage *page) {
     html_write(page->html,
         "<p><a href='/api/v1/decisions?pod=%.*s/%.*s' id='json'>All decisions about this pod as "
         "JSON</a>",
-        STR_FMT(page->namespace),
-        STR_FMT(page->name));
+        STR_FMT(page->namespace), STR_FMT(page->name));
     if (page->filter)
         html_write(page->html,
             "; <a href='/api/v1/decisions/%zu'>the filter of this attempt, node by node</a>",
@@ -244,10 +233,8 @@ static void draw_parts(PodPage *page) {
 static unsigned draw_unknown(const PodPage *page) {
     Html *html = page->html;
 
-    html_write(html,
-        "<p class='problem'>No decisions about <b>%.*s</b>/<b>%.*s</b> are kept.</p>",
-        STR_FMT(page->namespace),
-        STR_FMT(page->name));
+    html_write(html, "<p class='problem'>No decisions about <b>%.*s</b>/<b>%.*s</b> are kept.</p>",
+        STR_FMT(page->namespace), STR_FMT(page->name));
     widget_empty(html,
         "kube-scheduler has not sent it to berth, or the decisions are no longer kept.",
         "kubectl describe pod shows its scheduler and events.");
@@ -265,8 +252,7 @@ static unsigned draw_found(PodPage *page, const PodsSummary *summary, int64_t id
     if (scratch)
         place = find_attempt(page->pod, id, page->context->at_nsec);
     if (place == SIZE_MAX) {
-        widget_empty(page->html,
-            "This attempt is no longer kept.",
+        widget_empty(page->html, "This attempt is no longer kept.",
             "Remove id and at from the address to see the newest attempt.");
         return 404;
     }
@@ -296,13 +282,8 @@ unsigned page_pod(const PageContext *context, Html *html) {
         html_write(html, "<p class='problem'>%s</p>", error);
         return 400;
     }
-    if (pods_summary_one(context->api->decisions,
-            context->view,
-            page.namespace,
-            page.name,
-            /* uid= */ STR_NULL,
-            context->arena,
-            &summary) < 0)
+    if (pods_summary_one(context->api->decisions, context->view, page.namespace, page.name,
+            /* uid= */ STR_NULL, context->arena, &summary) < 0)
         return widget_no_memory(html, "this page");
     status = draw_found(&page, &summary, id);
     pods_summary_done(&summary);

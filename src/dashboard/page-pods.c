@@ -99,18 +99,12 @@ static void draw_pod(Html *html, const PodSummary *pod) {
     html_write(html,
         "</td><td class='number'>%zu of %zu</td><td>%.*s</td><td "
         "class='number'>%zu</td><td>%td</td><td>%td</td></tr>",
-        pod->n_passed,
-        pod->n_in,
-        STR_FMT(pod->reason),
-        pod->n_attempts,
-        pod->first_nsec,
+        pod->n_passed, pod->n_in, STR_FMT(pod->reason), pod->n_attempts, pod->first_nsec,
         pod->last_nsec);
 }
 
 static void draw_table(Html *html, const PodSummary *const *pods, size_t n) {
-    widget_table(html,
-        "pods",
-        "Recent pods",
+    widget_table(html, "pods", "Recent pods",
         "Pod|State|#Passed, last attempt|Main reason|#Attempts|First|Last");
     for (size_t i = 0; i < n; i++)
         draw_pod(html, pods[i]);
@@ -145,17 +139,14 @@ static void draw_none(const PageContext *context, Html *html, const PodsParams *
 
     html_write(html, "<div id='pods' data-live>");
     if (params->only_waiting && params->text.len == 0)
-        widget_empty(html,
-            "No pod is pending because of berth.",
+        widget_empty(html, "No pod is pending because of berth.",
             "All pending pods: kubectl get pods -A --field-selector status.phase=Pending");
     else if (is_filtered)
-        widget_empty(html,
-            "No matching pods.",
+        widget_empty(html, "No matching pods.",
             "berth shows pods that kube-scheduler sent to it. kubectl describe pod shows the "
             "scheduler of other pods.");
     else
-        widget_empty(html,
-            context->api->decisions ? "No pods yet." : "Decisions are not kept.",
+        widget_empty(html, context->api->decisions ? "No pods yet." : "Decisions are not kept.",
             context->api->decisions ? "Configure berth as an extender of kube-scheduler (berth "
                                       "config prints how), then create a pod."
                                     : "Start berth serve without --decisions 0.");

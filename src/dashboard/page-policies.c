@@ -60,10 +60,8 @@ static void draw_blocker(Html *html, const PoliciesSummary *summary, const Polic
     if (policy->n_only_blocker == 0) {
         html_write(html, "0");
     } else {
-        html_write(html,
-            "<a href='/pods?state=pending' class='bad'>%zu of %zu pending</a>",
-            policy->n_only_blocker,
-            summary->n_looked_at);
+        html_write(html, "<a href='/pods?state=pending' class='bad'>%zu of %zu pending</a>",
+            policy->n_only_blocker, summary->n_looked_at);
     }
     html_close(html);
 }
@@ -71,9 +69,7 @@ static void draw_blocker(Html *html, const PoliciesSummary *summary, const Polic
 /* --- what it comes to ------------------------------------------------------------------------- */
 
 static void say_blocker(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
-    html_write(html,
-        "%zu%s",
-        summary->n_waiting,
+    html_write(html, "%zu%s", summary->n_waiting,
         summary->n_waiting == 1 ? " pod is pending. " : " pods are pending. ");
     if (summary->n_looked_at < summary->n_waiting)
         html_write(html, "%zu of them were checked. ", summary->n_looked_at);
@@ -81,9 +77,7 @@ static void say_blocker(Html *html, const PoliciesSummary *summary, const Policy
         html_write(html,
             "Without policy <strong>%.*s</strong> %zu of %zu pending pods would have a node, as "
             "far as berth's rules go.",
-            STR_FMT(policy->name),
-            policy->n_only_blocker,
-            summary->n_looked_at);
+            STR_FMT(policy->name), policy->n_only_blocker, summary->n_looked_at);
     } else {
         html_write(html, "No single policy is the only blocker of any of them.");
     }
@@ -106,9 +100,7 @@ static void draw_policy(Html *html, const PoliciesSummary *summary, const Policy
     draw_blocker(html, summary, policy);
     html_write(html,
         "<td class='number'>%zu</td><td class='number'>%zu</td><td class='number'>%zu</td>",
-        policy->n_matched,
-        policy->n_rejected,
-        policy->n_rejected_all);
+        policy->n_matched, policy->n_rejected, policy->n_rejected_all);
     draw_cost(html, policy->cost_nsec);
     html_open(html, "td");
     if (policy->matched_nsec > 0)
@@ -119,9 +111,7 @@ static void draw_policy(Html *html, const PoliciesSummary *summary, const Policy
 }
 
 static void draw_table(Html *html, const PoliciesSummary *summary) {
-    widget_table(html,
-        "policies",
-        "Policies in force",
+    widget_table(html, "policies", "Policies in force",
         "Policy|Mode|#Only blocker of|#Filter requests|#Nodes rejected|#No node passed|#Cost per "
         "node|Last match");
     for (size_t i = 0; i < summary->n; i++)
@@ -132,21 +122,15 @@ static void draw_table(Html *html, const PoliciesSummary *summary) {
 /* --- rules ------------------------------------------------------------------------------------ */
 
 static void draw_rule(Html *html, const PolicySummary *policy, const RuleSummary *rule) {
-    html_write(html,
-        "<tr><th scope='row'>%.*s</th><td>%s<code>%.*s</code>",
-        STR_FMT(rule->name),
-        rule->is_filter ? "filter, " : "score, ",
-        STR_FMT(rule->kind));
+    html_write(html, "<tr><th scope='row'>%.*s</th><td>%s<code>%.*s</code>", STR_FMT(rule->name),
+        rule->is_filter ? "filter, " : "score, ", STR_FMT(rule->kind));
     if (!rule->is_filter)
         html_write(html, ", weight %.6g", rule->weight);
     html_write(html,
         "</td><td>%.*s</td><td class='number'>%zu</td><td class='number'>%zu</td><td "
         "class='number'>%zu</td><td class='number'>%zu</td>",
-        STR_FMT(rule->reason),
-        rule->n_only_blocker,
-        policy->is_observed ? rule->n_observed : rule->n_rejected,
-        rule->n_failed,
-        rule->n_missing);
+        STR_FMT(rule->reason), rule->n_only_blocker,
+        policy->is_observed ? rule->n_observed : rule->n_rejected, rule->n_failed, rule->n_missing);
     draw_cost(html, rule->cost_nsec);
     html_close(html);
 }
@@ -157,10 +141,8 @@ static void draw_command(const PageContext *context, Html *html, const PolicySum
     if (str_is_empty(policy->file))
         return;
     shell_word(&file, policy->file);
-    html_write(html,
-        "<p>Defined in line %u of <code>%.*s</code>. Print its rules as CEL:</p>",
-        policy->line,
-        STR_FMT(policy->file));
+    html_write(html, "<p>Defined in line %u of <code>%.*s</code>. Print its rules as CEL:</p>",
+        policy->line, STR_FMT(policy->file));
     widget_command(html,
         arena_printf(context->arena, "berth check --print-cel %.*s", STR_FMT(buf_str(&file))));
 }
@@ -175,15 +157,10 @@ static void draw_rules_of(const PageContext *context, Html *html, const PolicySu
     html_write(html, "<details id='%.*s'>", STR_FMT(id));
     if (policy->n_only_blocker > 0)
         html_flag(html, "open");
-    html_write(html,
-        "<summary><strong>%.*s</strong>: %zu %s</summary>",
-        STR_FMT(policy->name),
-        policy->n_rules,
-        policy->n_rules == 1 ? "rule" : "rules");
+    html_write(html, "<summary><strong>%.*s</strong>: %zu %s</summary>", STR_FMT(policy->name),
+        policy->n_rules, policy->n_rules == 1 ? "rule" : "rules");
     if (policy->n_rules > 0) {
-        widget_table(html,
-            table.ptr,
-            caption.ptr,
+        widget_table(html, table.ptr, caption.ptr,
             "Rule|Kind|Reason|#Only blocker of|#Nodes rejected|#Errors (nodes)|#Metric missing "
             "(nodes)|#Cost per node");
         for (size_t i = 0; i < policy->n_rules; i++)
@@ -222,8 +199,7 @@ unsigned page_policies(const PageContext *context, Html *html) {
         0)
         return widget_no_memory(html, "this page");
     if (summary.n == 0) {
-        widget_empty(html,
-            "No policies are loaded: all nodes pass.",
+        widget_empty(html, "No policies are loaded: all nodes pass.",
             "Write one (see the tutorial) and start berth serve --policy FILE.");
         return 200;
     }

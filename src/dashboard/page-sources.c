@@ -64,13 +64,11 @@ static void say_state(Html *html, const GaugeState *metric) {
         html_write(html, "<span class='good'>✓ every node has a value</span>");
         break;
     case METRIC_WAITING:
-        html_write(html,
-            "<span class='quiet'>%s</span>",
+        html_write(html, "<span class='quiet'>%s</span>",
             metric->figures.n_nodes == 0 ? "no nodes yet" : "no answer yet");
         break;
     case METRIC_PARTLY:
-        html_write(html,
-            "<span class='warn'>%s</span>",
+        html_write(html, "<span class='warn'>%s</span>",
             metric->poll && metric->poll->state == POLL_FAILING
                 ? "! the source does not answer; the last values are still valid"
                 : "! some nodes have no value");
@@ -95,16 +93,11 @@ static void draw_verdict(const SourcesPage *view) {
         html_write(html,
             "No: %zu of %zu metrics %s no value on any node. Rules that read %s use their "
             "onMissing.",
-            n_of[METRIC_BAD],
-            view->n,
-            n_of[METRIC_BAD] == 1 ? "has" : "have",
+            n_of[METRIC_BAD], view->n, n_of[METRIC_BAD] == 1 ? "has" : "have",
             n_of[METRIC_BAD] == 1 ? "it" : "them");
     else if (n_of[METRIC_PARTLY] > 0)
-        html_write(html,
-            "Partly: %zu of %zu metrics %s no value on some nodes.",
-            n_of[METRIC_PARTLY],
-            view->n,
-            n_of[METRIC_PARTLY] == 1 ? "has" : "have");
+        html_write(html, "Partly: %zu of %zu metrics %s no value on some nodes.",
+            n_of[METRIC_PARTLY], view->n, n_of[METRIC_PARTLY] == 1 ? "has" : "have");
     else if (n_of[METRIC_FINE] == view->n)
         html_write(html, "Yes: all %zu metrics have a value on every node.", view->n);
     else
@@ -121,11 +114,8 @@ static void say_uses_of(Html *html, const Policy *policy, size_t gauge, size_t *
     for (uint32_t i = 0; i < metrics->type.n_fields; i++) {
         if (metrics->gauges[i] != gauge)
             continue;
-        html_write(html,
-            "%s%.*s as <code>%.*s</code>",
-            (*n)++ > 0 ? ", " : "in policy ",
-            STR_FMT(policy->name),
-            STR_FMT(metrics->fields[i].name));
+        html_write(html, "%s%.*s as <code>%.*s</code>", (*n)++ > 0 ? ", " : "in policy ",
+            STR_FMT(policy->name), STR_FMT(metrics->fields[i].name));
     }
 }
 
@@ -133,8 +123,7 @@ static void draw_name(const SourcesPage *view, size_t number) {
     Html *html = view->html;
     size_t n = 0;
 
-    html_write(html,
-        "<th scope='row'>%.*s<div class='quiet'>",
+    html_write(html, "<th scope='row'>%.*s<div class='quiet'>",
         STR_FMT(view->metrics[number].gauge->name));
     for (size_t i = 0; i < view->program->n_policies; i++)
         say_uses_of(html, &view->program->policies[i], number, &n);
@@ -254,9 +243,7 @@ static void draw_state(const SourcesPage *view, const GaugeState *metric) {
 }
 
 static void draw_metrics(const SourcesPage *view) {
-    widget_table(view->html,
-        "metrics",
-        "Metrics that policies read",
+    widget_table(view->html, "metrics", "Metrics that policies read",
         "Metric|Query|Nodes with a value|#Age, max age|Dropped series|State");
     for (size_t i = 0; i < view->n; i++) {
         html_open(view->html, "tr");
@@ -276,10 +263,8 @@ static void draw_metrics(const SourcesPage *view) {
 /* --- sources ---------------------------------------------------------------------------------- */
 
 static void draw_source(Html *html, Str name, GaugeSource kind, Str url) {
-    html_write(html,
-        "<tr><th scope='row'>%.*s</th><td>%s</td><td><code>%.*s</code></td></tr>",
-        STR_FMT(name),
-        kind == GAUGE_PROMETHEUS ? "Prometheus API" : "metrics.k8s.io",
+    html_write(html, "<tr><th scope='row'>%.*s</th><td>%s</td><td><code>%.*s</code></td></tr>",
+        STR_FMT(name), kind == GAUGE_PROMETHEUS ? "Prometheus API" : "metrics.k8s.io",
         STR_FMT(url));
 }
 
@@ -287,8 +272,7 @@ static void draw_sources(const SourcesPage *view) {
     const MeasuringStatus *status = &view->status;
 
     if (status->n_sources == 0 && str_is_empty(status->api_server)) {
-        widget_empty(view->html,
-            "No source is configured.",
+        widget_empty(view->html, "No source is configured.",
             "berth serve --prometheus URL sets one source for all metrics, --sources FILE "
             "several.");
         return;
@@ -311,9 +295,8 @@ static bool read_metrics(SourcesPage *view) {
     view->n = n < MEASURING_SHOWN_MAX ? n : MEASURING_SHOWN_MAX;
     view->metrics = ARENA_ARRAY(context->arena, GaugeState, view->n);
     if (!view->metrics ||
-        (context->api->measuring &&
-            !measuring_status(
-                context->api->measuring, context->view, context->arena, &view->status)))
+        (context->api->measuring && !measuring_status(context->api->measuring, context->view,
+                                        context->arena, &view->status)))
         return false;
     for (size_t i = 0; i < view->n; i++)
         view->metrics[i] = gauge_state(context->view, &view->status, i, time);
@@ -326,8 +309,7 @@ unsigned page_sources(const PageContext *context, Html *html) {
     if (!read_metrics(&view))
         return widget_no_memory(html, "this page");
     if (view.n == 0) {
-        widget_empty(html,
-            "No policy reads metrics.",
+        widget_empty(html, "No policy reads metrics.",
             "An entry under metrics: in a policy reads one number per node, by PromQL, from "
             "metrics.k8s.io or from an annotation: see docs/metrics.md.");
     } else {

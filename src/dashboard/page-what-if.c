@@ -58,15 +58,14 @@ static void add_param(const PageContext *context, const Policy *policy, Str name
     Settings *settings) {
     if (value.kind != CEL_INT && value.kind != CEL_DOUBLE)
         return;
-    add_setting(settings,
-        (Setting){
-            .key = arena_printf(
-                context->arena, "%.*s.params.%.*s", STR_FMT(policy->name), STR_FMT(name)),
-            .label = arena_printf(
-                context->arena, "%.*s of policy %.*s", STR_FMT(name), STR_FMT(policy->name)),
-            .value = value.kind == CEL_INT ? (double)value.i : value.d,
-            .is_whole = value.kind == CEL_INT,
-        });
+    add_setting(settings, (Setting){
+                              .key = arena_printf(context->arena, "%.*s.params.%.*s",
+                                  STR_FMT(policy->name), STR_FMT(name)),
+                              .label = arena_printf(context->arena, "%.*s of policy %.*s",
+                                  STR_FMT(name), STR_FMT(policy->name)),
+                              .value = value.kind == CEL_INT ? (double)value.i : value.d,
+                              .is_whole = value.kind == CEL_INT,
+                          });
 }
 
 static void add_params(const PageContext *context, const Policy *policy, Settings *settings) {
@@ -76,11 +75,8 @@ static void add_params(const PageContext *context, const Policy *policy, Setting
     if (!params || !params->is_constant || params->value.kind != CEL_RECORD)
         return;
     for (uint32_t i = 0; i < type->n_fields; i++)
-        add_param(context,
-            policy,
-            type->fields[i].name,
-            type->get(params->value.record, i, /* run= */ NULL),
-            settings);
+        add_param(context, policy, type->fields[i].name,
+            type->get(params->value.record, i, /* run= */ NULL), settings);
 }
 
 static void add_weights(const PageContext *context, const Policy *policy, Settings *settings) {
@@ -89,14 +85,10 @@ static void add_weights(const PageContext *context, const Policy *policy, Settin
 
         add_setting(settings,
             (Setting){
-                .key = arena_printf(context->arena,
-                    "%.*s.%.*s.weight",
-                    STR_FMT(policy->name),
+                .key = arena_printf(context->arena, "%.*s.%.*s.weight", STR_FMT(policy->name),
                     STR_FMT(score->name)),
-                .label = arena_printf(context->arena,
-                    "weight of score %.*s of policy %.*s",
-                    STR_FMT(score->name),
-                    STR_FMT(policy->name)),
+                .label = arena_printf(context->arena, "weight of score %.*s of policy %.*s",
+                    STR_FMT(score->name), STR_FMT(policy->name)),
                 .value = score->weight,
                 .is_weight = true,
             });
@@ -119,12 +111,7 @@ static void draw_setting(Html *html, const Setting *setting, size_t number) {
     html_write(html,
         "<p class='setting'><label for='setting-%zu'>%.*s</label><input type='number' "
         "id='setting-%zu' step='%s' value='%s' data-was='%s' data-set='%.*s'>",
-        number,
-        STR_FMT(setting->label),
-        number,
-        setting->is_whole ? "1" : "any",
-        value,
-        value,
+        number, STR_FMT(setting->label), number, setting->is_whole ? "1" : "any", value, value,
         STR_FMT(setting->key));
     if (setting->is_weight)
         html_attr(html, "min", STR("0"));
@@ -155,11 +142,7 @@ static void draw_text(Html *html, const PolicySource *source, size_t number) {
         "<p><label for='policy-text-%zu'>A copy of <code>%.*s</code></label></p><textarea "
         "id='policy-text-%zu' class='policy' data-file='%.*s' spellcheck='false' "
         "autocomplete='off' rows='%u'>%.*s</textarea>",
-        number,
-        STR_FMT(source->file),
-        number,
-        STR_FMT(source->file),
-        count_lines(source->text),
+        number, STR_FMT(source->file), number, STR_FMT(source->file), count_lines(source->text),
         STR_FMT(source->text));
 }
 
@@ -184,8 +167,7 @@ static void draw_last(Html *html) {
     html_write(html,
         "<p><label for='what-if-last'>Number of recent decisions to replay</label><input "
         "type='number' id='what-if-last' min='1' max='%d' value='%d'></p>",
-        RECORDER_LAST_MAX,
-        RECORDER_LAST_DEFAULT);
+        RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT);
 }
 
 static void draw_form(const PageContext *context, Html *html, const Settings *settings) {
@@ -208,15 +190,11 @@ static void draw_commands(const PageContext *context, Html *html, const Settings
         "file.</p>");
     if (settings->n > 0)
         widget_command(html,
-            arena_printf(context->arena,
-                "berth what-if --set %.*s=%.15g --last %d",
-                STR_FMT(settings->items[0].key),
-                settings->items[0].value,
-                RECORDER_LAST_DEFAULT));
-    widget_command(html,
-        arena_printf(context->arena,
-            "berth what-if --policy new-policy.yaml --last %d",
-            RECORDER_LAST_DEFAULT));
+            arena_printf(context->arena, "berth what-if --set %.*s=%.15g --last %d",
+                STR_FMT(settings->items[0].key), settings->items[0].value, RECORDER_LAST_DEFAULT));
+    widget_command(
+        html, arena_printf(context->arena, "berth what-if --policy new-policy.yaml --last %d",
+                  RECORDER_LAST_DEFAULT));
 }
 
 unsigned page_what_if(const PageContext *context, Html *html) {
@@ -225,8 +203,7 @@ unsigned page_what_if(const PageContext *context, Html *html) {
     if (!settings)
         return widget_no_memory(html, "this page");
     if (!context->api->decisions) {
-        widget_empty(html,
-            "Decisions are not kept: there is nothing to replay.",
+        widget_empty(html, "Decisions are not kept: there is nothing to replay.",
             "Start berth serve without --decisions 0.");
         return 200;
     }

@@ -54,8 +54,7 @@ static void draw_never_offered(const PodPage *page) {
         "<p>Not evaluated by berth: kube-scheduler did not send %zu of %zu nodes. Its own filters "
         "rejected them, or it stopped at percentageOfNodesToScore; <code>kubectl describe "
         "pod</code> shows its reasons.</p>",
-        n,
-        filter->n_known);
+        n, filter->n_known);
 }
 
 static void draw_narrowed(const PodPage *page) {
@@ -66,8 +65,7 @@ static void draw_narrowed(const PodPage *page) {
         return;
     html_write(html,
         "<p>Not returned: %zu nodes passed, but a policy returns only the best %zu (narrow).</p>",
-        filter->summary.n_narrowed,
-        filter->summary.n_out);
+        filter->summary.n_narrowed, filter->summary.n_out);
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */
@@ -152,10 +150,8 @@ static void draw_rest(const PodPage *page, const ReasonGroup *group) {
 
 static void draw_members(const PodPage *page, const ReasonGroup *group, const char *id) {
     size_t size = outcomes_size(page->outcomes), n = 0;
-    Str caption = arena_printf(page->context->arena,
-        "%s: %.*s",
-        group->n_nodes > NODES_SHOWN ? "The first 100 nodes" : "Nodes",
-        STR_FMT(group->reason));
+    Str caption = arena_printf(page->context->arena, "%s: %.*s",
+        group->n_nodes > NODES_SHOWN ? "The first 100 nodes" : "Nodes", STR_FMT(group->reason));
 
     if (!caption.ptr)
         return;
@@ -180,10 +176,7 @@ static void draw_group(const PodPage *page, const ReasonGroup *group, size_t num
     char id[48];
 
     (void)snprintf(id, sizeof(id), "reason-%zu", number);
-    html_write(html,
-        "<details class='reason' id='%s'><summary><b>%zu</b> %.*s",
-        id,
-        group->n_nodes,
+    html_write(html, "<details class='reason' id='%s'><summary><b>%zu</b> %.*s", id, group->n_nodes,
         STR_FMT(group->reason));
     if (group->policy.len > 0)
         html_write(html, " (policy %.*s, rule %.*s)", STR_FMT(group->policy), STR_FMT(group->rule));
@@ -215,17 +208,12 @@ static void draw_reasons(const PodPage *page) {
 static void draw_title(const PodPage *page) {
     Html *html = page->html;
 
-    html_write(html,
-        "<h2>Attempt %zu of %zu</h2><p>Time: %td%s",
-        page->number,
-        page->pod->n_attempts,
-        pod_attempt_first(page->attempt)->at_nsec,
+    html_write(html, "<h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
+        page->pod->n_attempts, pod_attempt_first(page->attempt)->at_nsec,
         page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
     if (page->is_pinned)
-        html_write(html,
-            "<a href='/pod?namespace=%.*s&name=%.*s'>follow the newest</a>",
-            STR_FMT(page->namespace),
-            STR_FMT(page->name));
+        html_write(html, "<a href='/pod?namespace=%.*s&name=%.*s'>follow the newest</a>",
+            STR_FMT(page->namespace), STR_FMT(page->name));
     html_close(html);
 }
 

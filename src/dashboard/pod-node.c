@@ -79,9 +79,7 @@ static void draw_needs(const PodPage *page, const NodeExplanation *node, const F
         return;
     html_write(html, "<p>To pass, it needs ");
     for (size_t i = 0; i < details.n_remedies; i++)
-        html_write(html,
-            "%s<strong>%.*s</strong>",
-            i > 0 ? " and " : "",
+        html_write(html, "%s<strong>%.*s</strong>", i > 0 ? " and " : "",
             STR_FMT(details.remedies[i].text));
     html_write(html, ".</p>");
 }
@@ -126,9 +124,7 @@ static void draw_score(const PodPage *page, const NodeExplanation *node) {
         return;
     html_write(html, "<p>Score %.1f of 100 = ", node->score);
     pod_draw_sum(page, node);
-    html_write(html,
-        "; rank %u of %zu among all nodes that pass.</p>",
-        node->rank,
+    html_write(html, "; rank %u of %zu among all nodes that pass.</p>", node->rank,
         page->explanation.n_passed);
 }
 

@@ -160,8 +160,7 @@ static void draw_outweighed(
     else if (first->wire > chosen->wire)
         html_write(html,
             "kube-scheduler's own scores outweighed berth's by at least %d points (at weight %d).",
-            (int)score_points((unsigned)(first->wire - chosen->wire), WEIGHT),
-            WEIGHT);
+            (int)score_points((unsigned)(first->wire - chosen->wire), WEIGHT), WEIGHT);
     else
         html_write(html, "The score sent for the chosen node was higher.");
     html_close(html);
@@ -236,9 +235,7 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
 static void draw_table(const PodPage *page, const Order *order) {
     Html *html = page->html;
 
-    widget_table(html,
-        "order-table",
-        "Nodes by berth's score",
+    widget_table(html, "order-table", "Nodes by berth's score",
         "#Rank|Node|#Score sent|#Score of 100|Parts");
     for (size_t i = 0; i < order->n && i < BEST_SHOWN; i++)
         draw_ranked(page, order, &order->items[i]);

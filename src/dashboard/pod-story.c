@@ -17,10 +17,7 @@
 /* --- headline --------------------------------------------------------------------------------- */
 
 static void draw_passed(Html *html, const PodSummary *pod) {
-    html_write(html,
-        "%zu of %zu%s",
-        pod->n_passed,
-        pod->n_in,
+    html_write(html, "%zu of %zu%s", pod->n_passed, pod->n_in,
         pod->n_in == 1 ? " node passed" : " nodes passed");
 }
 
@@ -32,10 +29,7 @@ static void draw_reasons(const PodPage *page) {
     Html *html = page->html;
 
     for (size_t i = 0; i < n; i++) {
-        html_write(html,
-            "%s%zu %.*s ",
-            i == 0 ? "; " : ", ",
-            groups[i].n_nodes,
+        html_write(html, "%s%zu %.*s ", i == 0 ? "; " : ", ", groups[i].n_nodes,
             STR_FMT(groups[i].reason));
         if (!str_is_empty(groups[i].policy))
             pod_draw_rule(html, groups[i].policy, groups[i].rule);
@@ -89,8 +83,7 @@ static int64_t waiting_since(const PodSummary *pod) {
 static void draw_waiting(const PodPage *page) {
     Html *html = page->html;
 
-    html_write(html,
-        "<p class='answer'><strong class='warn'>◔ pending</strong> since %td: ",
+    html_write(html, "<p class='answer'><strong class='warn'>◔ pending</strong> since %td: ",
         waiting_since(page->pod));
     draw_passed(html, page->pod);
     draw_reasons(page);
@@ -111,8 +104,7 @@ static void draw_settled(const PodPage *page) {
         html_write(html, "This pod is exempt from policies (--exempt): ");
     }
     if (pod->filter && !str_is_empty(pod->filter->past->error)) {
-        html_write(html,
-            "<strong class='bad'>✗ the last request failed: </strong>%.*s",
+        html_write(html, "<strong class='bad'>✗ the last request failed: </strong>%.*s",
             STR_FMT(pod->filter->past->error));
     } else {
         draw_passed(html, pod);
@@ -125,10 +117,8 @@ static void draw_settled(const PodPage *page) {
 void pod_story(const PodPage *page) {
     Html *html = page->html;
 
-    html_write(html,
-        "<section id='story' data-live><h2 class='subject'>%.*s/%.*s</h2>",
-        STR_FMT(page->namespace),
-        STR_FMT(page->name));
+    html_write(html, "<section id='story' data-live><h2 class='subject'>%.*s/%.*s</h2>",
+        STR_FMT(page->namespace), STR_FMT(page->name));
     if (page->pod->is_waiting)
         draw_waiting(page);
     else
@@ -189,9 +179,7 @@ void pod_attempts(const PodPage *page) {
     const PodSummary *pod = page->pod;
     Html *html = page->html;
 
-    widget_table(html,
-        "attempts",
-        "Attempts, newest first",
+    widget_table(html, "attempts", "Attempts, newest first",
         "Attempt|When|#Candidates → passed|Verbs|Result");
     for (size_t i = 0; i < pod->n_attempts && i < ATTEMPTS_SHOWN; i++)
         draw_attempt(page, &pod->attempts[i], pod->n_attempts - i);

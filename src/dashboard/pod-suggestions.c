@@ -163,8 +163,7 @@ static void draw_suggestions(const PodPage *page, const Suggestions *found) {
         html_write(html,
             "<p class='quiet'>Checked %zu of the %zu nodes that fail the fewest rules before time "
             "ran out.</p>",
-            found->n_looked_at,
-            found->n_nodes);
+            found->n_looked_at, found->n_nodes);
 }
 
 void pod_suggestions(const PodPage *page) {

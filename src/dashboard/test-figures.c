@@ -37,11 +37,7 @@ static void test_is_it_slow(void **state) {
     } cases[] = {
         {"quick", 1, 2, 3, "\"good\">No: </strong>p99 latency of filter is", "Most of the time"},
         {"evaluating", 100, 500, 100, "Most of the time is spent evaluating policies", ">No: "},
-        {"reading",
-            400,
-            100,
-            300,
-            "nodeCacheCapable: true kube-scheduler sends node names",
+        {"reading", 400, 100, 300, "nodeCacheCapable: true kube-scheduler sends node names",
             ">No: "},
         {"writing", 300, 100, 400, "check the scheduler&#39;s machine and the network", ">No: "},
     };
@@ -53,9 +49,7 @@ static void test_is_it_slow(void **state) {
 
         stage_init_text(&stage, scene_text);
         assert_has(get(&stage, "/latency", "", 200), "No: there were no filter requests");
-        answered(&stage,
-            MSEC(cases[i].read_msec),
-            MSEC(cases[i].evaluate_msec),
+        answered(&stage, MSEC(cases[i].read_msec), MSEC(cases[i].evaluate_msec),
             MSEC(cases[i].write_msec),
             /* ago_sec= */ 1);
         page = get(&stage, "/latency", "", 200);
@@ -93,10 +87,7 @@ static void test_hour(void **state) {
     answered(&stage, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ UPTIME_SEC + 20); /* another's */
     changes_note(
         stage.api.changes, CHANGE_STARTED, clock_wall_nsec() - AT(UPTIME_SEC), STR("x"), STR_NULL);
-    changes_note(stage.api.changes,
-        CHANGE_WATCH_LOST,
-        clock_wall_nsec() - AT(60),
-        STR("nodes"),
+    changes_note(stage.api.changes, CHANGE_WATCH_LOST, clock_wall_nsec() - AT(60), STR("nodes"),
         STR("<refused>"));
     page = get(&stage, "/changes", "", 200);
     assert_has(page, ">10 min ago</text>");

@@ -23,21 +23,16 @@ static const struct {
     {"cdata", STR("<![CDATA[x]]>"), "&lt;![CDATA[x]]&gt;"},
     {"entity", STR("&lt;&#60;&amp;"), "&amp;lt;&amp;#60;&amp;amp;"},
     {"quotes", STR("a\" onclick='x'"), "a&quot; onclick=&#39;x&#39;"},
-    {"NUL", STR("a\0b"), "a\\x00b"},
-    {"line ends", STR("a\r\nb\tc"), "a\\x0d\\x0ab c"},
-    {"escape", STR("\x1b[2J"), "\\x1b[2J"},
-    {"backspace", STR("a\x08"), "a\\x08"},
-    {"delete", STR("\x7f"), "\\x7f"},
-    {"C1", STR("\xc2\x85\xc2\x9b"), "\\u0085\\u009b"},
+    {"NUL", STR("a\0b"), "a\\x00b"}, {"line ends", STR("a\r\nb\tc"), "a\\x0d\\x0ab c"},
+    {"escape", STR("\x1b[2J"), "\\x1b[2J"}, {"backspace", STR("a\x08"), "a\\x08"},
+    {"delete", STR("\x7f"), "\\x7f"}, {"C1", STR("\xc2\x85\xc2\x9b"), "\\u0085\\u009b"},
     {"override",
         STR("a\xe2\x80\xae"
             "gpj.exe"),
         "a\\u202egpj.exe"},
-    {"embedding",
-        STR("\xe2\x80\xaa\xe2\x80\xab\xe2\x80\xac\xe2\x80\xad"),
+    {"embedding", STR("\xe2\x80\xaa\xe2\x80\xab\xe2\x80\xac\xe2\x80\xad"),
         "\\u202a\\u202b\\u202c\\u202d"},
-    {"isolates",
-        STR("\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9"),
+    {"isolates", STR("\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9"),
         "\\u2066\\u2067\\u2068\\u2069"},
     {"marks", STR("\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c"), "\\u200e\\u200f\\u061c"},
     {"separators", STR("\xe2\x80\xa8\xe2\x80\xa9"), "\\u2028\\u2029"},
@@ -47,8 +42,7 @@ static const struct {
         STR("a\x80\xff"
             "b"),
         "a\\x80\\xffb"},
-    {"cut short", STR("\xe2\x82"), "\\xe2\\x82"},
-    {"overlong <", STR("\xc0\xbc"), "\\xc0\\xbc"},
+    {"cut short", STR("\xe2\x82"), "\\xe2\\x82"}, {"overlong <", STR("\xc0\xbc"), "\\xc0\\xbc"},
     {"overlong NUL", STR("\xc0\x80"), "\\xc0\\x80"},
     {"high surrogate", STR("\xed\xa0\x80"), "\\xed\\xa0\\x80"},
     {"low surrogate", STR("\xed\xbf\xbf"), "\\xed\\xbf\\xbf"},
@@ -134,19 +128,13 @@ static void test_templates(void **state) {
 
     (void)state;
     html.now_nsec = 12 * NSEC_PER_SEC;
-    html_write(&html,
-        "<tr id='%s-%zu' hidden><td class='number' data-live>%zu of %u: %d %%</td>",
-        "\"'<",
-        (size_t)12345,
-        (size_t)12345,
-        1000u,
-        5000);
+    html_write(&html, "<tr id='%s-%zu' hidden><td class='number' data-live>%zu of %u: %d %%</td>",
+        "\"'<", (size_t)12345, (size_t)12345, 1000u, 5000);
     html_write(&html, "<td>");
     html_attr(&html, "title", STR("it's"));
     html_write(&html, "%jd, %td, %.1f</td></>", INT64_C(3400000), INT64_C(0), 0.25);
     html_write(&html, "<input name='q'>it's<br>%.*s", STR_FMT(STR("<b>")));
-    assert_text("templates",
-        buf_str(&out),
+    assert_text("templates", buf_str(&out),
         "<tr id=\"&quot;&#39;&lt;-12345\" hidden=\"\"><td class=\"number\" data-live=\"\">"
         "12,345 of 1,000: 5000 %</td><td title=\"it&#39;s\">3.4 ms, "
         "<time datetime=\"1970-01-01T00:00:00Z\" title=\"1970-01-01 00:00:00 UTC\">12 s "
@@ -176,8 +164,7 @@ static void test_elements(void **state) {
     html_open(&html, "hr");
     html_write(&html, "%s %d", "<", 5);
     html_close(&html);
-    assert_text("elements",
-        buf_str(&out),
+    assert_text("elements", buf_str(&out),
         "<form x=\"-9223372036854775808\" hidden=\"\"><br/><input name=\"q\"/>"
         "<b class=\"c d\">x&amp;y</b><i></i><script></script><hr/>&lt; 5</form>");
     assert_int_equal(html.depth, 0);
@@ -198,11 +185,8 @@ static void test_lines(void **state) {
         html_write(&html, "<code>%s</code>", "a\n\tb\r<\x1b");
         html_close(&html);
         html_text(&html, STR("\n"));
-        (void)snprintf(want,
-            sizeof(want),
-            "<%s title=\"a\\x0ab\"><code>a\n\tb\\x0d&lt;\\x1b</code></%s>\\x0a",
-            tags[i],
-            tags[i]);
+        (void)snprintf(want, sizeof(want),
+            "<%s title=\"a\\x0ab\"><code>a\n\tb\\x0d&lt;\\x1b</code></%s>\\x0a", tags[i], tags[i]);
         assert_text(tags[i], buf_str(&out), want);
     }
 }
@@ -256,11 +240,8 @@ static void test_links(void **state) {
         html_attr(&html, "class", STR("x"));
         html_text(&html, STR("<"));
         html_close(&html);
-        (void)snprintf(want,
-            sizeof(want),
-            "<a href=\"/pod?name=%s&amp;k=%s\" class=\"x\">&lt;</a>",
-            parameters[i].want,
-            parameters[i].want);
+        (void)snprintf(want, sizeof(want), "<a href=\"/pod?name=%s&amp;k=%s\" class=\"x\">&lt;</a>",
+            parameters[i].want, parameters[i].want);
         assert_text(parameters[i].want, buf_str(&out), want);
     }
 }
@@ -277,10 +258,8 @@ static void test_every_parameter_byte(void **state) {
         const HtmlParameter one[] = {{"n", str_of(&byte, 1)}};
 
         html_link(&html, "/", one, 1, STR_NULL);
-        (void)snprintf(want,
-            sizeof(want),
-            is_unreserved ? "<a href=\"/?n=%c\"></a>" : "<a href=\"/?n=%%%02X\"></a>",
-            (int)c);
+        (void)snprintf(want, sizeof(want),
+            is_unreserved ? "<a href=\"/?n=%c\"></a>" : "<a href=\"/?n=%%%02X\"></a>", (int)c);
         assert_text("byte", buf_str(&out), want);
     }
 }
@@ -327,22 +306,17 @@ static const struct {
     int64_t at, now;
     const char *want;
 } times[] = {
-    {AT(1767323045),
-        AT(1767323057),
+    {AT(1767323045), AT(1767323057),
         "<time datetime=\"2026-01-02T03:04:05Z\" title=\"2026-01-02 03:04:05 UTC\">12 s "
         "ago</time>"},
-    {AT(1767323045) + 999999999,
-        AT(1767323045),
+    {AT(1767323045) + 999999999, AT(1767323045),
         "<time datetime=\"2026-01-02T03:04:05Z\" title=\"2026-01-02 03:04:05 UTC\">0 s ago</time>"},
-    {AT(1767323045),
-        AT(1767323035),
+    {AT(1767323045), AT(1767323035),
         "<time datetime=\"2026-01-02T03:04:05Z\" title=\"2026-01-02 03:04:05 UTC\">in 10 s</time>"},
-    {0,
-        AT(90),
+    {0, AT(90),
         "<time datetime=\"1970-01-01T00:00:00Z\" title=\"1970-01-01 00:00:00 UTC\">1 min 30 s "
         "ago</time>"},
-    {-1,
-        0,
+    {-1, 0,
         "<time datetime=\"1969-12-31T23:59:59Z\" title=\"1969-12-31 23:59:59 UTC\">0 s ago</time>"},
 };
 

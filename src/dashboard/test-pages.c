@@ -233,13 +233,11 @@ static void test_hostile(void **state) {
     static const struct {
         const char *json, *query, *shown;
     } names[] = {
-        {"<script>alert(1)</script>",
-            "%3Cscript%3Ealert(1)%3C/script%3E",
+        {"<script>alert(1)</script>", "%3Cscript%3Ealert(1)%3C/script%3E",
             "&lt;script&gt;alert(1)&lt;/script&gt;"},
         {"\\\" onload=\\\"x", "%22%20onload=%22x", "&quot; onload=&quot;x"},
         {"a\\u202eb", "a%E2%80%AEb", "a\\u202eb"},
-        {"--flag; rm -rf $HOME",
-            "--flag;%20rm%20-rf%20$HOME",
+        {"--flag; rm -rf $HOME", "--flag;%20rm%20-rf%20$HOME",
             "&#39;team/--flag; rm -rf $HOME&#39;"},
     };
     Stage stage;
@@ -306,11 +304,8 @@ static void test_paging(void **state) {
 /* --- headers ---------------------------------------------------------------------------------- */
 
 static void test_headers(void **state) {
-    static const char *const names[] = {"Content-Security-Policy",
-        "X-Content-Type-Options",
-        "Referrer-Policy",
-        "Cross-Origin-Opener-Policy",
-        "Cross-Origin-Resource-Policy",
+    static const char *const names[] = {"Content-Security-Policy", "X-Content-Type-Options",
+        "Referrer-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy",
         "Permissions-Policy"};
     static const char *const paths[] = {"/", "/assets/board.css", "/assets/none"};
     Stage stage;

@@ -39,8 +39,7 @@ static inline void stage_init_text(Stage *stage, const char *text) {
     scene_init_text(&stage->scene, text);
     assert_int_equal(
         view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
-            /* before= */ NULL,
-            &stage->view),
+            /* before= */ NULL, &stage->view),
         0);
     stage->current.view = stage->view;
     stage->arena = arena_new(BUDGET);
@@ -73,10 +72,7 @@ static inline void note(Stage *stage, Verb verb, const Decision *decision) {
     stage->now += AT(1);
     metrics_note_decision(stage->api.metrics, verb, stage->view->program, decision);
     recent_pods_note(stage->api.recent_pods, stage->view, verb, decision, stage->now, stage->now);
-    decisions_note(stage->api.decisions,
-        stage->view,
-        verb,
-        decision,
+    decisions_note(stage->api.decisions, stage->view, verb, decision,
         (PastTimes){.at_nsec = stage->now, .duration_nsec = 1000});
 }
 
@@ -86,9 +82,7 @@ static inline void ask(Stage *stage, Verb verb, const char *pod, const char *nod
     Str body = arena_printf(arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"team\",\"name\":\"%s\",\"uid\":\"uid-%s\"}},"
         "\"NodeNames\":[%s]}",
-        pod,
-        pod,
-        nodes);
+        pod, pod, nodes);
     Answer answer;
 
     if (verb == VERB_FILTER)

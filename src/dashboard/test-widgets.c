@@ -59,12 +59,11 @@ static void test_line(void **state) {
     Html html = HTML(&out);
 
     (void)state;
-    widget_line(&html,
-        &(LineChart){.label = "p99",
-            .unit = "ms",
-            .values = values,
-            .n = ELEMENTS_OF(values),
-            .step_sec = 10});
+    widget_line(&html, &(LineChart){.label = "p99",
+                           .unit = "ms",
+                           .values = values,
+                           .n = ELEMENTS_OF(values),
+                           .step_sec = 10});
     assert_true(has(&out, "last <b>2 ms</b>, highest <b>4 ms</b> of the last 40 s"));
     assert_true(has(&out, "M400.0 2.0h2L600.0 40.0"));
     assert_int_equal(html.depth, 0);

@@ -63,12 +63,8 @@ unsigned widget_no_memory(Html *html, const char *what) {
 /* --- links ------------------------------------------------------------------------------------ */
 
 void widget_pod(Html *html, Str namespace, Str name) {
-    html_write(html,
-        "<a href='/pod?namespace=%.*s&name=%.*s' class='pod'>%.*s/%.*s</a>",
-        STR_FMT(namespace),
-        STR_FMT(name),
-        STR_FMT(namespace),
-        STR_FMT(name));
+    html_write(html, "<a href='/pod?namespace=%.*s&name=%.*s' class='pod'>%.*s/%.*s</a>",
+        STR_FMT(namespace), STR_FMT(name), STR_FMT(namespace), STR_FMT(name));
 }
 
 void widget_node(Html *html, Str name) {
@@ -84,10 +80,7 @@ void widget_table(Html *html, const char *id, const char *caption, const char *c
     html_write(html,
         "<div class='scroll' id='%s' data-live role='region' aria-labelledby='caption-%s' "
         "tabindex='0'><table class='data'><caption id='caption-%s'>%s</caption><thead><tr>",
-        id,
-        id,
-        id,
-        caption);
+        id, id, id, caption);
     while (rest.len > 0 && str_split(&rest, '|', &column)) {
         bool is_number = column.len > 0 && column.ptr[0] == '#';
 
@@ -126,18 +119,12 @@ static void open_svg(Html *html, const char *class, int width, int height) {
     html_write(html,
         "<svg class='%s' viewBox='0 0 %d %d' preserveAspectRatio='none' aria-hidden='true' "
         "focusable='false'>",
-        class,
-        width,
-        height);
+        class, width, height);
 }
 
 static void draw_rect(Html *html, int x, int width, int height, unsigned colour) {
-    html_write(html,
-        "<rect x='%d' y='0' width='%d' height='%d' fill='url(#fill-%u)'></rect>",
-        x,
-        width,
-        height,
-        (colour + WIDGET_COLOURS - 1) % WIDGET_COLOURS + 1);
+    html_write(html, "<rect x='%d' y='0' width='%d' height='%d' fill='url(#fill-%u)'></rect>", x,
+        width, height, (colour + WIDGET_COLOURS - 1) % WIDGET_COLOURS + 1);
 }
 
 /* Where a part ends, on a bar of BAR_WIDTH. */
@@ -237,8 +224,7 @@ static void draw_line(Html *html, const LineChart *line, double highest) {
 
     append_path(&path, line, highest);
     open_svg(html, "line", LINE_WIDTH, LINE_HEIGHT);
-    html_write(html,
-        "<path d='%.*s' fill='none' vector-effect='non-scaling-stroke'></path></svg>",
+    html_write(html, "<path d='%.*s' fill='none' vector-effect='non-scaling-stroke'></path></svg>",
         STR_FMT(buf_str(&path)));
 }
 

@@ -162,8 +162,7 @@ static int load_node(DemoCluster *cluster, size_t number) {
 static void set_ends(DemoCluster *cluster) {
     cluster->life_span = cluster->n_pods < 50 ? 50 : cluster->n_pods;
     for (size_t i = 0; i < cluster->n_pods; i++)
-        cluster->pods[i]->ends_at = rng_between(&cluster->rng,
-            1,
+        cluster->pods[i]->ends_at = rng_between(&cluster->rng, 1,
             (size_t)(cluster->life_span * 2 * cluster->pods[i]->workload->life_span / 100));
 }
 
@@ -386,10 +385,7 @@ static void bind_locked(DemoCluster *cluster, const BindArgs *args, char *error,
     else if (pod_is_pending(pod))
         place_pod(cluster, pod, &cluster->nodes[node], error, size);
     else if (!str_eq(pod->model.node_name, args->node))
-        (void)snprintf(error,
-            size,
-            "pod %s is already assigned to node \"%.*s\"",
-            pod->name,
+        (void)snprintf(error, size, "pod %s is already assigned to node \"%.*s\"", pod->name,
             STR_FMT(pod->model.node_name));
 }
 

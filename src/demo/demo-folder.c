@@ -56,10 +56,8 @@ int demo_folder_open(DemoFolder *folder, char *error) {
             break;
     }
     if (r < 0) {
-        (void)snprintf(error,
-            DEMO_FOLDER_ERROR_MAX,
-            "cannot use %s for its files: %s; TMPDIR can name another place",
-            folder->path,
+        (void)snprintf(error, DEMO_FOLDER_ERROR_MAX,
+            "cannot use %s for its files: %s; TMPDIR can name another place", folder->path,
             strerror(-r));
         return r;
     }

@@ -46,8 +46,7 @@ typedef struct NodePoolType {
 
 static const NodePoolType pool_types[_POOL_MAX] = {
     [POOL_GENERAL] = {"general",
-        {{"standard-4", 4, 16, 0}, {"standard-8", 8, 32, 0}, {"standard-16", 16, 64, 0}},
-        3},
+        {{"standard-4", 4, 16, 0}, {"standard-8", 8, 32, 0}, {"standard-16", 16, 64, 0}}, 3},
     [POOL_BATCH] = {"batch", {{"compute-16", 16, 32, 0}, {"compute-32", 32, 64, 0}}, 2},
     [POOL_WORKSPACE] = {"workspace", {{"memory-8", 8, 64, 0}, {"memory-16", 16, 128, 0}}, 2},
     [POOL_GPU] = {"gpu", {{"gpu-2x", 24, 128, 2}, {"gpu-4x", 48, 256, 4}}, 2},
@@ -122,11 +121,8 @@ static void roll_spec(size_t index, int64_t now_sec, Rng *rng, DemoNodeSpec *ret
         roll_general(ret, rng);
     (void)snprintf(
         ret->name, sizeof(ret->name), "%s-%s-%03zu", pool_types[pool].name, ret->zone, index);
-    (void)snprintf(ret->address,
-        sizeof(ret->address),
-        "10.20.%u.%u",
-        (unsigned)(index / HOSTS_OF_NET % 256),
-        (unsigned)(index % HOSTS_OF_NET + 1));
+    (void)snprintf(ret->address, sizeof(ret->address), "10.20.%u.%u",
+        (unsigned)(index / HOSTS_OF_NET % 256), (unsigned)(index % HOSTS_OF_NET + 1));
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
@@ -140,11 +136,10 @@ static void put_labels(const DemoNodeSpec *spec, const char *daemon, Buf *out) {
         {DEMO_DEDICATED, spec->pool != POOL_GENERAL ? pool : NULL},
         {"example.com/node-generation", generation},
         {"example.com/pool", pool},
-        {DEMO_DAEMON,
-            !is_workspace      ? NULL
-            : daemon           ? daemon
-            : spec->has_daemon ? "ready"
-                               : "starting"},
+        {DEMO_DAEMON, !is_workspace      ? NULL
+                      : daemon           ? daemon
+                      : spec->has_daemon ? "ready"
+                                         : "starting"},
         {"gitpod.io/diskPressure", spec->is_pressed ? "true" : NULL},
         {"gitpod.io/registry-facade_ready_ns_" DEMO_WORKSPACES, is_workspace ? "true" : NULL},
         {"gitpod.io/workload_workspace_headless", spec->takes_headless ? "true" : NULL},
@@ -164,18 +159,15 @@ static void put_labels(const DemoNodeSpec *spec, const char *daemon, Buf *out) {
 static void put_metadata(const DemoNodeSpec *spec, NodeChanges changes, Buf *out) {
     char created[JSON_TIME_MAX], bytes[24];
     const JsonPair annotations[] = {
-        {DEMO_VOLUMES,
-            !spec->has_volumes ? NULL
-            : spec->is_broken  ? "unknown"
-                               : bytes},
+        {DEMO_VOLUMES, !spec->has_volumes ? NULL
+                       : spec->is_broken  ? "unknown"
+                                          : bytes},
         {"cluster-autoscaler.kubernetes.io/scale-down-disabled", spec->stays ? "true" : NULL},
     };
     bool has_any = spec->has_volumes || spec->stays;
 
     (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, spec->volume_bytes);
-    json_put(out,
-        "'metadata':{'name':'%s','creationTimestamp':'%s','labels':{",
-        spec->name,
+    json_put(out, "'metadata':{'name':'%s','creationTimestamp':'%s','labels':{", spec->name,
         json_time(spec->created_at, created));
     put_labels(spec, changes.daemon, out);
     buf_append(out, STR("},\"annotations\":{"));
@@ -193,9 +185,7 @@ static void put_spec(const DemoNodeSpec *spec, Buf *out) {
         const char *key, *value, *effect;
     } taints[] = {
         {spec->pool == POOL_GPU, DEMO_GPU, "present", "NoSchedule"},
-        {spec->pool == POOL_WORKSPACE && !spec->has_daemon,
-            "gitpod.io/ws-daemon-not-ready",
-            "true",
+        {spec->pool == POOL_WORKSPACE && !spec->has_daemon, "gitpod.io/ws-daemon-not-ready", "true",
             "NoSchedule"},
         {spec->is_candidate, "DeletionCandidateOfClusterAutoscaler", NULL, "PreferNoSchedule"},
         {spec->is_leaving, "ToBeDeletedByClusterAutoscaler", NULL, "NoSchedule"},
@@ -233,14 +223,11 @@ static void put_status(const DemoNodeSpec *spec, Buf *out) {
     put_resources("capacity", cpu_milli, memory_mi, gpus, out);
     put_resources(
         "allocatable", cpu_milli - RESERVED_CPU_MILLI, memory_mi - RESERVED_MEMORY_MI, gpus, out);
-    json_put(out,
-        "'conditions':[{'type':'Ready','status':'%s','reason':'%s'}],",
-        spec->is_ready ? "True" : "Unknown",
-        spec->is_ready ? "KubeletReady" : "NodeStatusUnknown");
+    json_put(out, "'conditions':[{'type':'Ready','status':'%s','reason':'%s'}],",
+        spec->is_ready ? "True" : "Unknown", spec->is_ready ? "KubeletReady" : "NodeStatusUnknown");
     json_put(out,
         "'addresses':[{'type':'InternalIP','address':'%s'},{'type':'Hostname','address':'%s'}]",
-        spec->address,
-        spec->name);
+        spec->address, spec->name);
     if (spec->has_image)
         json_put(out, ",'images':[{'names':['" DEMO_IDE_IMAGE "'],'sizeBytes':2400000000}]");
     buf_append_char(out, '}');

@@ -304,9 +304,7 @@ static int bind_by_extender(DemoScheduler *scheduler, const BindArgs *args) {
     buf_reset(&scheduler->request);
     json_put(&scheduler->request,
         "{'PodName':'%.*s','PodNamespace':'%.*s','PodUID':'%.*s','Node':'%.*s'}",
-        STR_FMT(args->pod_name),
-        STR_FMT(args->pod_namespace),
-        STR_FMT(args->pod_uid),
+        STR_FMT(args->pod_name), STR_FMT(args->pod_namespace), STR_FMT(args->pod_uid),
         STR_FMT(args->node));
     r = call(scheduler, VERB_BIND, &reply);
     if (r != 0)

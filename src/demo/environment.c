@@ -119,10 +119,8 @@ int environment_start(
     if (r == 0 && !env->api)
         r = environment_publish(env, &snapshot);
     if (r == 0)
-        r = demo_scheduler_new(daemon_url(env->daemon),
-            env->options.seed,
-            env->api ? env->cluster : NULL,
-            &env->scheduler);
+        r = demo_scheduler_new(daemon_url(env->daemon), env->options.seed,
+            env->api ? env->cluster : NULL, &env->scheduler);
     if (r == 0)
         follow_rules(env);
     if (r == 0 && env->api)

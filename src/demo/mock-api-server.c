@@ -107,8 +107,7 @@ static void append_objects(Buf *out, const MockApiServer *api, Kind kind, const 
 static void append_list(Buf *out, const MockApiServer *api, Kind kind) {
     json_put(out,
         "{'kind':'%s','apiVersion':'v1','metadata':{'resourceVersion':'%" PRIu64 "'},'items':[",
-        kinds[kind].list,
-        api->version);
+        kinds[kind].list, api->version);
     if (api->snapshot)
         append_objects(out, api, kind, ",", "", "");
     buf_append(out, STR("]}\n"));
@@ -135,9 +134,7 @@ static void append_deleted(
                 json_put(out,
                     "{'type':'DELETED','object':{'metadata':{'namespace':'%.*s','name':'%.*s',"
                     "'resourceVersion':'%" PRIu64 "'}}}\n",
-                    STR_FMT(pods->items[i]->namespace),
-                    STR_FMT(pods->items[i]->name),
-                    version);
+                    STR_FMT(pods->items[i]->namespace), STR_FMT(pods->items[i]->name), version);
     }
 }
 
@@ -187,8 +184,7 @@ static void refuse(unsigned status, const char *message, Buf *out, HttpReply *re
     reply->status = status;
     json_put(out,
         "{'kind':'Status','apiVersion':'v1','status':'Failure','message':'%s','code':%u}\n",
-        message,
-        status);
+        message, status);
 }
 
 /* A free slot; NULL: there is none. */
@@ -223,16 +219,9 @@ static bool begin_watch(MockApiServer *api, Kind kind, Str version, const HttpRe
 /* The same. */
 static bool answer_kind(
     MockApiServer *api, Kind kind, const HttpRequest *request, Buf *out, HttpReply *reply) {
-    static const Str names[] = {STR("watch"),
-        STR("resourceVersion"),
-        STR("resourceVersionMatch"),
-        STR("sendInitialEvents"),
-        STR("allowWatchBookmarks"),
-        STR("timeoutSeconds"),
-        STR("limit"),
-        STR("continue"),
-        STR("fieldSelector"),
-        STR("labelSelector")};
+    static const Str names[] = {STR("watch"), STR("resourceVersion"), STR("resourceVersionMatch"),
+        STR("sendInitialEvents"), STR("allowWatchBookmarks"), STR("timeoutSeconds"), STR("limit"),
+        STR("continue"), STR("fieldSelector"), STR("labelSelector")};
     char error[QUERY_ERROR_MAX];
     Query query;
 
@@ -301,8 +290,7 @@ MockApiServer *mock_api_server_free(MockApiServer *api) {
 
 void mock_api_server_kubeconfig(
     const MockApiServer *api, char ret[static MOCK_API_SERVER_KUBECONFIG_MAX]) {
-    (void)snprintf(ret,
-        MOCK_API_SERVER_KUBECONFIG_MAX,
+    (void)snprintf(ret, MOCK_API_SERVER_KUBECONFIG_MAX,
         "apiVersion: v1\n"
         "kind: Config\n"
         "current-context: demo\n"

@@ -147,11 +147,8 @@ static void put_node_series(
 
     if (!node || isnan(value))
         return;
-    (void)snprintf(address,
-        sizeof(address),
-        "%.*s:%d",
-        STR_FMT(node->n_addresses > 0 ? node->addresses[0].text : node->name),
-        EXPORTER_PORT);
+    (void)snprintf(address, sizeof(address), "%.*s:%d",
+        STR_FMT(node->n_addresses > 0 ? node->addresses[0].text : node->name), EXPORTER_PORT);
     put_start(out);
     put_label(out, query->label, query->is_by_address ? str_from_c(address) : node->name);
     put_value(out, state->now_nsec, value);
@@ -198,19 +195,14 @@ static void put_item(
     bool is_pod = !str_is_empty(namespace);
     char time[JSON_TIME_MAX];
 
-    json_put(out,
-        "%s{'metadata':{'name':'%.*s'",
-        out->data[out->len - 1] == '[' ? "" : ",",
+    json_put(out, "%s{'metadata':{'name':'%.*s'", out->data[out->len - 1] == '[' ? "" : ",",
         STR_FMT(name));
     if (is_pod)
         json_put(out, ",'namespace':'%.*s'", STR_FMT(namespace));
     json_put(out,
         "},'timestamp':'%s','window':'15s',%s'usage':{'cpu':'%.0fn','memory':'%.0fKi'}}%s",
-        json_time(now_nsec / NSEC_PER_SEC, time),
-        is_pod ? "'containers':[{'name':'main'," : "",
-        cpu * 1e9,
-        memory / 1024,
-        is_pod ? "]}" : "");
+        json_time(now_nsec / NSEC_PER_SEC, time), is_pod ? "'containers':[{'name':'main'," : "",
+        cpu * 1e9, memory / 1024, is_pod ? "]}" : "");
 }
 
 static void answer_resources(const MetricsState *state, bool is_of_pods, Buf *out) {
@@ -222,8 +214,7 @@ static void answer_resources(const MetricsState *state, bool is_of_pods, Buf *ou
     const NodeTable *cluster = state->cluster;
     int64_t now = state->now_nsec;
 
-    json_put(out,
-        "{'kind':'%s','apiVersion':'metrics.k8s.io/v1beta1','metadata':{},'items':[",
+    json_put(out, "{'kind':'%s','apiVersion':'metrics.k8s.io/v1beta1','metadata':{},'items':[",
         is_of_pods ? "PodMetricsList" : "NodeMetricsList");
     for (uint32_t row = 0; row < cluster->n_rows; row++) {
         const PodList *pods = pods_of(cluster, row);
@@ -235,11 +226,7 @@ static void answer_resources(const MetricsState *state, bool is_of_pods, Buf *ou
         for (uint32_t i = 0; is_of_pods && i < pods->n; i++) {
             const Pod *pod = pods->items[i];
 
-            put_item(out,
-                now,
-                pod->namespace,
-                pod->name,
-                usage_measure_pod(&cpu, pod, now),
+            put_item(out, now, pod->namespace, pod->name, usage_measure_pod(&cpu, pod, now),
                 usage_measure_pod(&memory, pod, now));
         }
     }

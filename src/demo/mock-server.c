@@ -95,8 +95,7 @@ int mock_server_resume(MockServer *mock) {
     if (mock->body_max > 0)
         options.body_max = mock->body_max;
     return server_new(&options,
-        &(ServerCallbacks){.context = mock, .admit = admit, .handle = handle},
-        &mock->server);
+        &(ServerCallbacks){.context = mock, .admit = admit, .handle = handle}, &mock->server);
 }
 
 bool mock_server_is_up(const MockServer *mock) {

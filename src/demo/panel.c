@@ -241,20 +241,13 @@ void panel_print_legend(const Panel *panel, PanelWidth width, Buf *out) {
     const char *resource = lead && lead->usage.resource == TABLE_MEMORY ? "memory" : "cpu";
 
     if (columns.used > 0)
-        buf_printf(out,
-            "\nUSED    metric %s: %s in use on the chosen node, measured%s",
-            lead->name,
-            resource,
-            lead->counts_placements ? ", plus the pods placed since" : "");
+        buf_printf(out, "\nUSED    metric %s: %s in use on the chosen node, measured%s", lead->name,
+            resource, lead->counts_placements ? ", plus the pods placed since" : "");
     if (columns.requested > 0)
-        buf_printf(out,
-            "\nREQ     %s requested by the pods on it, which is what schedulers count",
+        buf_printf(out, "\nREQ     %s requested by the pods on it, which is what schedulers count",
             resource);
     if (columns.other > 0)
-        buf_printf(out,
-            "\n%.*s  metric %s of the chosen node, measured",
-            columns.other,
-            lead->name,
+        buf_printf(out, "\n%.*s  metric %s of the chosen node, measured", columns.other, lead->name,
             lead->name);
 }
 
@@ -339,12 +332,8 @@ static void put_workloads(const View *view, size_t gauge, Buf *out) {
         char key[KEY_MAX];
         double value;
 
-        (void)snprintf(key,
-            sizeof(key),
-            "%s/%s/%s",
-            workloads[i].namespace,
-            workloads[i].owner_kind,
-            workloads[i].name);
+        (void)snprintf(key, sizeof(key), "%s/%s/%s", workloads[i].namespace,
+            workloads[i].owner_kind, workloads[i].name);
         value = loads_workload(view->table->loads, gauge, str_from_c(key));
         if (isnan(value))
             continue;

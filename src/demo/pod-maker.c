@@ -26,10 +26,7 @@ static void put_metadata(const DemoPod *pod, Buf *out) {
     json_put(out,
         "'metadata':{'name':'%s','namespace':'%s','uid':'%s','creationTimestamp':'%s',"
         "'labels':{'app.kubernetes.io/name':'%s',",
-        pod->name,
-        workload->namespace,
-        pod->uid,
-        json_time(pod->model.created_at, created),
+        pod->name, workload->namespace, pod->uid, json_time(pod->model.created_at, created),
         workload->name);
     put_pairs(workload->labels, out);
     if (workload->has_person)
@@ -43,20 +40,16 @@ static void put_metadata(const DemoPod *pod, Buf *out) {
     json_put(out,
         ",'ownerReferences':[{'apiVersion':'%s','kind':'%s','name':'%s','uid':'%s',"
         "'controller':true}]}",
-        workload->owner_kind[0] == 'J' ? "batch/v1" : "apps/v1",
-        workload->owner_kind,
-        workload->name,
-        workload->name);
+        workload->owner_kind[0] == 'J' ? "batch/v1" : "apps/v1", workload->owner_kind,
+        workload->name, workload->name);
 }
 
 static void put_spec(const Workload *workload, Str node, Buf *out) {
     json_put(out,
         "'spec':{'containers':[{'name':'%s','image':'%s','resources':{'requests':"
         "{'cpu':'%s','memory':'%s'",
-        workload->name,
-        workload->image ? workload->image : "registry.example.com/demo:1",
-        workload->cpu,
-        workload->memory);
+        workload->name, workload->image ? workload->image : "registry.example.com/demo:1",
+        workload->cpu, workload->memory);
     if (workload->gpus > 0)
         json_put(out, ",'" DEMO_GPU "':'%d'", workload->gpus);
     json_put(out, "}}}],");
@@ -171,14 +164,9 @@ void pod_maker_make(
     ret->model = ret->template->pod;
     ret->model.created_at = now_sec;
     (void)snprintf(ret->name, sizeof(ret->name), "%s-%s", workload->name, suffix);
-    (void)snprintf(ret->uid,
-        sizeof(ret->uid),
-        "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-a%03" PRIx64 "-%012" PRIx64,
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xfff,
-        low >> 48 & 0xfff,
-        low & UINT64_C(0xffffffffffff));
+    (void)snprintf(ret->uid, sizeof(ret->uid),
+        "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-a%03" PRIx64 "-%012" PRIx64, high >> 32,
+        high >> 16 & 0xffff, high & 0xfff, low >> 48 & 0xfff, low & UINT64_C(0xffffffffffff));
     ret->model.name = str_from_c(ret->name);
     ret->model.uid = str_from_c(ret->uid);
 }

@@ -104,16 +104,8 @@ static void print_columns(DemoPrinter *printer) {
     buf_printf(&console->text, "%-*s %-*s", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
     panel_print_columns(printer->panel, panel_width(printer), &console->text);
     console_plain(console);
-    console_print(console,
-        STYLE_BOLD,
-        " %*s %*s %*s%s\n",
-        COLUMN_PASSED,
-        "PASSED",
-        COLUMN_SCORE,
-        "SCORE",
-        COLUMN_TIME,
-        "TIME",
-        is_wide ? "  REJECTED NODES" : "");
+    console_print(console, STYLE_BOLD, " %*s %*s %*s%s\n", COLUMN_PASSED, "PASSED", COLUMN_SCORE,
+        "SCORE", COLUMN_TIME, "TIME", is_wide ? "  REJECTED NODES" : "");
 }
 
 static unsigned most_points(const Program *rules) {
@@ -141,11 +133,8 @@ static void print_what_if(Buf *out, const DemoStatus *status) {
 
     if (status->rules->n_scores == 0)
         return;
-    (void)snprintf(command,
-        sizeof(command),
-        "what-if --set %.*s.%.*s.weight=9",
-        STR_FMT(status->rules->scores[0]->policy->name),
-        STR_FMT(status->rules->scores[0]->name));
+    (void)snprintf(command, sizeof(command), "what-if --set %.*s.%.*s.weight=9",
+        STR_FMT(status->rules->scores[0]->policy->name), STR_FMT(status->rules->scores[0]->name));
     print_with_server(out, status, command);
 }
 
@@ -159,8 +148,7 @@ static void print_live_hints(DemoPrinter *printer, const DemoStatus *status) {
     if (status->rules->n_gauges > 0)
         buf_printf(out, "  curl -s '%s/api/v1/sources'\n", status->url);
     print_explain(out, status);
-    buf_printf(out,
-        "or edit %s\nand save it: the next decisions follow it. Ctrl-C ends.\n\n",
+    buf_printf(out, "or edit %s\nand save it: the next decisions follow it. Ctrl-C ends.\n\n",
         status->policy_path);
 }
 
@@ -171,12 +159,8 @@ void printer_start(DemoPrinter *printer, const DemoStatus *status) {
     console_print(console, STYLE_BOLD, "berth demo");
     buf_printf(out,
         ": %zu node%s, %zu pods running, %zu policies with %zu filters and %zu scores\nserving ",
-        status->figures.n_nodes,
-        plural(status->figures.n_nodes),
-        status->figures.n_running,
-        status->rules->n_policies,
-        status->rules->n_filters,
-        status->rules->n_scores);
+        status->figures.n_nodes, plural(status->figures.n_nodes), status->figures.n_running,
+        status->rules->n_policies, status->rules->n_filters, status->rules->n_scores);
     console_print(console, STYLE_BOLD, "%s", status->url);
     buf_append(out, STR(" to the demo's kube-scheduler, with the real protocol\n"));
     panel_print_sources(status->rules, status->mock_metrics_url, out);
@@ -266,11 +250,8 @@ void printer_hint(DemoPrinter *printer, const DemoStatus *status, const Placemen
     if (!printer->console.is_live || printer->has_hinted || !str_is_empty(placement->node))
         return;
     printer->has_hinted = true;
-    (void)snprintf(command,
-        sizeof(command),
-        "explain --last %s/%s",
-        placement->pod->workload->namespace,
-        placement->pod->name);
+    (void)snprintf(command, sizeof(command), "explain --last %s/%s",
+        placement->pod->workload->namespace, placement->pod->name);
     console_clear_status(&printer->console);
     console_print(&printer->console, STYLE_BOLD, "-- why? In another terminal:\n");
     print_with_server(&printer->console.text, status, command);
@@ -280,11 +261,8 @@ void printer_hint(DemoPrinter *printer, const DemoStatus *status, const Placemen
 void printer_status(DemoPrinter *printer, const DemoStatus *status, const PlacementStats *stats) {
     _cleanup_(buf_done) Buf line = BUF_INIT(CONSOLE_TEXT_MAX);
 
-    buf_printf(&line,
-        "%llu placed, %zu pending | %zu pods on %zu nodes | ",
-        (unsigned long long)stats->n_placed,
-        status->figures.n_pending,
-        status->figures.n_running,
+    buf_printf(&line, "%llu placed, %zu pending | %zu pods on %zu nodes | ",
+        (unsigned long long)stats->n_placed, status->figures.n_pending, status->figures.n_running,
         status->figures.n_nodes);
     buf_printf(&line, "%s | Ctrl-C ends", status->url);
     console_status(&printer->console, buf_str(&line));
@@ -292,12 +270,9 @@ void printer_status(DemoPrinter *printer, const DemoStatus *status, const Placem
 
 void printer_reload(DemoPrinter *printer, const Program *rules) {
     console_clear_status(&printer->console);
-    console_print(&printer->console,
-        STYLE_BOLD,
-        "-- policy reloaded: %zu policies, %zu filters, %zu scores\n",
-        rules->n_policies,
-        rules->n_filters,
-        rules->n_scores);
+    console_print(&printer->console, STYLE_BOLD,
+        "-- policy reloaded: %zu policies, %zu filters, %zu scores\n", rules->n_policies,
+        rules->n_filters, rules->n_scores);
     console_flush(&printer->console);
 }
 
@@ -328,9 +303,7 @@ static void print_reasons(Console *console, const PlacementStats *stats) {
     for (size_t i = 0; i < stats->n_reasons; i++) {
         if (i == 0)
             console_print(console, STYLE_BOLD, "\nRejected nodes by reason\n");
-        buf_printf(&console->text,
-            "  %8llu  %s\n",
-            (unsigned long long)stats->reasons[i].n_nodes,
+        buf_printf(&console->text, "  %8llu  %s\n", (unsigned long long)stats->reasons[i].n_nodes,
             stats->reasons[i].text);
     }
 }
@@ -349,31 +322,21 @@ static void print_calls(Console *console, const DemoStatus *status, const Placem
         buf_append_char(out, '\n');
     }
     if (status->cpu_nsec_per_call > 0)
-        buf_printf(out,
-            "  berth's own threads used %.0f µs of CPU per call\n",
+        buf_printf(out, "  berth's own threads used %.0f µs of CPU per call\n",
             (double)status->cpu_nsec_per_call / 1000);
 }
 
 static void print_counts(Console *console, const DemoStatus *status, const PlacementStats *stats) {
-    console_print(console,
-        STYLE_BOLD,
-        "\n%llu pod%s: %llu placed, %llu pending",
-        (unsigned long long)stats->n_pods,
-        plural(stats->n_pods),
-        (unsigned long long)stats->n_placed,
-        (unsigned long long)(stats->n_pods - stats->n_placed));
+    console_print(console, STYLE_BOLD, "\n%llu pod%s: %llu placed, %llu pending",
+        (unsigned long long)stats->n_pods, plural(stats->n_pods),
+        (unsigned long long)stats->n_placed, (unsigned long long)(stats->n_pods - stats->n_placed));
     buf_printf(&console->text,
         " (%llu further attempt%s). %zu pods ended meanwhile, %zu are running.\n",
-        (unsigned long long)stats->n_retries,
-        plural(stats->n_retries),
-        status->figures.n_ended,
+        (unsigned long long)stats->n_retries, plural(stats->n_retries), status->figures.n_ended,
         status->figures.n_running);
     if (stats->n_errors > 0)
-        console_print(console,
-            STYLE_BAD,
-            "%llu attempt%s failed\n",
-            (unsigned long long)stats->n_errors,
-            plural(stats->n_errors));
+        console_print(console, STYLE_BAD, "%llu attempt%s failed\n",
+            (unsigned long long)stats->n_errors, plural(stats->n_errors));
 }
 
 void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats *stats) {
@@ -389,9 +352,7 @@ void printer_end(DemoPrinter *printer, const DemoStatus *status, PlacementStats 
         panel_print_summaries(printer->panel, status->view, &console->text);
     }
     print_calls(console, status, stats);
-    buf_printf(&console->text,
-        "\nIt served %s, which is closed now%s%s.\n",
-        status->url,
+    buf_printf(&console->text, "\nIt served %s, which is closed now%s%s.\n", status->url,
         status->dashboard_url ? "; the dashboard was " : "",
         status->dashboard_url ? status->dashboard_url : "");
     console_print(console, STYLE_BOLD, "Try next\n");

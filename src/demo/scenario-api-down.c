@@ -41,9 +41,8 @@ static void build(ScenarioRun *run) {
     run_await_page(run, "berth noticed", "/readyz?verbose", "refused; pods");
     run_await_page(run, "berth noticed", "/readyz?verbose", "refused\n");
     run_tell(run, "the workspace daemon of %s fails: its label is " BROKEN " now", node);
-    if (run->status == 0 &&
-        demo_cluster_change_node(
-            run->env.cluster, str_from_c(node), (NodeChanges){.daemon = BROKEN}) < 0)
+    if (run->status == 0 && demo_cluster_change_node(run->env.cluster, str_from_c(node),
+                                (NodeChanges){.daemon = BROKEN}) < 0)
         run->status = RUN_FAILED;
     run_place(run, workspace, &placement);
     run_place(run, workspace, &placement);
@@ -90,8 +89,7 @@ static void solve(ScenarioRun *run) {
         run->status = RUN_FAILED;
     run_await(run, "berth knew the label", knows, node);
     run_place(run, workspace, &placement);
-    run_expect(run,
-        !str_is_empty(placement.node) && !str_is(placement.node, node),
+    run_expect(run, !str_is_empty(placement.node) && !str_is(placement.node, node),
         "the pod went to the failed node again");
     run_say(run,
         "berth lists everything again by itself, and the next workspace avoids %s. "

@@ -66,8 +66,7 @@ static void solve(ScenarioRun *run) {
     run_heading(run, "The fix");
     run_reload(run, TYPO, FIXED);
     run_place(run, workspace, &placement);
-    run_expect(run,
-        !str_is_empty(placement.node) && !str_is(placement.node, node),
+    run_expect(run, !str_is_empty(placement.node) && !str_is(placement.node, node),
         "the pod went to the full node again");
     run_say(run, "The next workspace goes elsewhere: %s has more than two.", node);
 }

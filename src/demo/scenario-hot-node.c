@@ -144,8 +144,7 @@ static void solve(ScenarioRun *run) {
     run_reload(run, "maxLoad: 0.97", "maxLoad: 0.8");
     run_place(run, workload_named("web"), &placement);
     run_place(run, workload_named("web"), &placement);
-    run_expect(run,
-        !str_is_empty(placement.node) && !str_is(placement.node, node),
+    run_expect(run, !str_is_empty(placement.node) && !str_is(placement.node, node),
         "the pod went to the busy node again");
     run_choose_pod(run, &placement);
     run_command(

@@ -84,9 +84,7 @@ void run_describe(ScenarioRun *run, const Placement *placement) {
     if (!goes_on(run) || !placement->pod)
         return;
     workload = placement->pod->workload;
-    buf_printf(&run->console.text,
-        "  $ kubectl describe pod -n %s %s\n",
-        workload->namespace,
+    buf_printf(&run->console.text, "  $ kubectl describe pod -n %s %s\n", workload->namespace,
         placement->pod->name);
     console_paragraph(&run->console, "  Status:   ", STR("Pending"));
     console_paragraph(&run->console, "  Warning   FailedScheduling  ", placement->fit_error);
@@ -164,11 +162,8 @@ void run_choose_pod(ScenarioRun *run, const Placement *placement) {
     if (!goes_on(run) || !placement->pod)
         return;
     run->pod = placement->pod;
-    (void)snprintf(run->pod_name,
-        sizeof(run->pod_name),
-        "%s/%s",
-        placement->pod->workload->namespace,
-        placement->pod->name);
+    (void)snprintf(run->pod_name, sizeof(run->pod_name), "%s/%s",
+        placement->pod->workload->namespace, placement->pod->name);
     (void)snprintf(run->node, sizeof(run->node), "%.*s", STR_FMT(placement->node));
 }
 

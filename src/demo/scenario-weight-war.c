@@ -46,8 +46,7 @@ static void build(ScenarioRun *run) {
 static void show(ScenarioRun *run) {
     run_say(run,
         "%u Jobs that would fit on a few nodes are on %zu, and the autoscaler can take none away.",
-        N_PODS,
-        run->n_nodes_used);
+        N_PODS, run->n_nodes_used);
 }
 
 static void suggest(ScenarioRun *run) {
@@ -66,9 +65,8 @@ static void solve(ScenarioRun *run) {
         "scores, which prefer empty nodes, outweigh it.",
         run->node);
     run_heading(run, "The cause");
-    run_say(run,
-        "The extender's weight in kube-scheduler's configuration is 1. The policy packs; "
-        "NodeResourcesFit (LeastAllocated) spreads; the two cancel each other out.");
+    run_say(run, "The extender's weight in kube-scheduler's configuration is 1. The policy packs; "
+                 "NodeResourcesFit (LeastAllocated) spreads; the two cancel each other out.");
     run_heading(run, "The fix");
     run_say(run,
         "`berth config --weight 5` prints the file for kube-scheduler: berth's score is then at "

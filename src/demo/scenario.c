@@ -46,10 +46,8 @@ static void print_start(ScenarioRun *run, const Scenario *scenario) {
     Buf *out = &run->console.text;
 
     console_print(&run->console, STYLE_BOLD, "berth demo: scenario %s", scenario->name);
-    buf_printf(out,
-        "\n%zu simulated nodes; berth serves %s to the demo's kube-scheduler\n",
-        scenario->n_nodes,
-        run_url(run));
+    buf_printf(out, "\n%zu simulated nodes; berth serves %s to the demo's kube-scheduler\n",
+        scenario->n_nodes, run_url(run));
     if (daemon_dashboard_url(run->env.daemon))
         buf_printf(out, "dashboard %s\n", daemon_dashboard_url(run->env.daemon));
     buf_printf(out, "policy    %s\n\n", run->policy_path);
@@ -67,8 +65,7 @@ static void print_question(ScenarioRun *run, const Scenario *scenario) {
         run, run->console.is_live ? "Try in another terminal" : "Try, while it runs in a terminal");
     scenario->suggest(run);
     if (daemon_dashboard_url(run->env.daemon))
-        run_say(run,
-            "or look at %s/pods in a browser, and edit the policy",
+        run_say(run, "or look at %s/pods in a browser, and edit the policy",
             daemon_dashboard_url(run->env.daemon));
     run_heading(run, "The answer");
     run_suggest(run, WORDS("demo", "--scenario", scenario->name, "--solve"));
@@ -84,10 +81,7 @@ static void add_pods(ScenarioRun *run, const Scenario *scenario) {
 
     for (unsigned n = 1; run->status == 0; n++) {
         buf_reset(&line);
-        buf_printf(&line,
-            "%zu pods, %zu placed | %s | Ctrl-C ends",
-            run->n_pods,
-            run->n_placed,
+        buf_printf(&line, "%zu pods, %zu placed | %s | Ctrl-C ends", run->n_pods, run->n_placed,
             run_url(run));
         console_status(&run->console, buf_str(&line));
         run_pause(run, POD_MSEC);

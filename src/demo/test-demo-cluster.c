@@ -337,8 +337,7 @@ static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     assert_int_equal(pod->n_attempts, 2);
     demo_cluster_bind(cluster,
         &(BindArgs){pod->model.name, pod->model.namespace, pod->model.uid, STR("workspace-b-001")},
-        error,
-        sizeof(error));
+        error, sizeof(error));
     assert_string_equal(error, "");
     demo_cluster_count(cluster, &figures);
     assert_int_equal(figures.n_running, 1);

@@ -102,14 +102,8 @@ static Measurements *ask(
     _cleanup_(access_freep) Access *access = access_of(scene);
     Measurements *measurements = NULL;
 
-    assert_int_equal(poller_once(&scene->sources,
-                         access,
-                         gauges,
-                         n,
-                         scene->snapshot,
-                         5 * NSEC_PER_SEC,
-                         &measurements,
-                         ret_statuses),
+    assert_int_equal(poller_once(&scene->sources, access, gauges, n, scene->snapshot,
+                         5 * NSEC_PER_SEC, &measurements, ret_statuses),
         0);
     return measurements;
 }

@@ -171,11 +171,8 @@ static int set_verdicts(Explainer *x) {
 static Str tell_missing(Explainer *x, const Expression *expression, uint32_t row) {
     Buf names = BUF_INIT(ERROR_TEXT_MAX);
     size_t n = judge_absent(x->judge, expression, row, &names);
-    Str text = arena_printf(x->arena,
-        "metric%s %.*s %s missing",
-        n == 1 ? "" : "s",
-        STR_FMT(buf_str(&names)),
-        n == 1 ? "is" : "are");
+    Str text = arena_printf(x->arena, "metric%s %.*s %s missing", n == 1 ? "" : "s",
+        STR_FMT(buf_str(&names)), n == 1 ? "is" : "are");
 
     buf_done(&names);
     return text;
@@ -252,8 +249,7 @@ static int note_failures(Explainer *x, const Filter *filter) {
         if (counts)
             count_error(counts, node->node, detail);
         if (!is_passed)
-            r = add_failure(x,
-                node,
+            r = add_failure(x, node,
                 (FailedRule){.filter = filter,
                     .is_error = counts == &errors,
                     .is_missing = counts == &missing,

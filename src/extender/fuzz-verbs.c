@@ -51,8 +51,7 @@ static const View *fixed_view(void) {
     if (!view) {
         scene_init_text(&scene, scene_text);
         require(view_new(&(ViewParts){.snapshot = scene.snapshot, .program = scene.program},
-                    /* before= */ NULL,
-                    &view) == 0);
+                    /* before= */ NULL, &view) == 0);
     }
     return view;
 }

@@ -77,10 +77,7 @@ static void draw_metrics(unsigned number, Buf *out) {
 static void draw_policy(Rng *rng, unsigned number, Buf *out) {
     unsigned n_filters = roll(rng, 5), n_scores = roll(rng, 4);
 
-    buf_printf(out,
-        "  p%u: {mode: %s, %s",
-        number,
-        roll(rng, 4) ? "Enforce" : "Observe",
+    buf_printf(out, "  p%u: {mode: %s, %s", number, roll(rng, 4) ? "Enforce" : "Observe",
         ONE_OF(rng, matches));
     if (roll(rng, 4) == 0)
         buf_printf(out, "narrow: {to: %u}, ", 1 + roll(rng, 4));
@@ -88,53 +85,29 @@ static void draw_policy(Rng *rng, unsigned number, Buf *out) {
     draw_metrics(number, out);
     buf_append(out, STR("filters: ["));
     for (unsigned i = 0; i < n_filters; i++)
-        buf_printf(out,
-            "%s{name: f%u, %s, reason: \"p%u f%u\", unresolvable: %s, onMissing: %s}",
-            i ? ", " : "",
-            i,
-            ONE_OF(rng, filters),
-            number,
-            i,
-            roll(rng, 3) ? "false" : "true",
+        buf_printf(out, "%s{name: f%u, %s, reason: \"p%u f%u\", unresolvable: %s, onMissing: %s}",
+            i ? ", " : "", i, ONE_OF(rng, filters), number, i, roll(rng, 3) ? "false" : "true",
             roll(rng, 2) ? "allow" : "reject");
     buf_append(out, STR("], scores: ["));
     for (unsigned i = 0; i < n_scores; i++)
-        buf_printf(out,
-            "%s{name: s%u, %s, weight: %u, onMissing: %u}",
-            i ? ", " : "",
-            i,
-            ONE_OF(rng, scores),
-            1 + roll(rng, 9),
-            roll(rng, 101));
+        buf_printf(out, "%s{name: s%u, %s, weight: %u, onMissing: %u}", i ? ", " : "", i,
+            ONE_OF(rng, scores), 1 + roll(rng, 9), roll(rng, 101));
     buf_append(out, STR("]}\n"));
 }
 
 static void draw_node(Rng *rng, unsigned number, Buf *out) {
     static const char *const labels[] = {"pool: a", "pool: b", "pool: c", "pool: a, gpu: ''"};
-    static const char *const taints[] = {"",
-        "",
-        "{key: gpu, effect: NoSchedule}",
+    static const char *const taints[] = {"", "", "{key: gpu, effect: NoSchedule}",
         "{key: gpu, effect: NoExecute}, {key: x, value: y, effect: NoSchedule}",
         "{key: soft, effect: PreferNoSchedule}"};
 
-    buf_printf(out,
-        "  n%u: {labels: {%s, gen: '%u'}, taints: [%s], ready: %s, cordoned: %s",
-        number,
-        ONE_OF(rng, labels),
-        roll(rng, 6),
-        ONE_OF(rng, taints),
-        roll(rng, 6) ? "true" : "false",
-        roll(rng, 6) ? "false" : "true");
+    buf_printf(out, "  n%u: {labels: {%s, gen: '%u'}, taints: [%s], ready: %s, cordoned: %s",
+        number, ONE_OF(rng, labels), roll(rng, 6), ONE_OF(rng, taints),
+        roll(rng, 6) ? "true" : "false", roll(rng, 6) ? "false" : "true");
     if (roll(rng, 3))
-        buf_printf(out,
-            ", annotations: {written: '%u,2026-01-02T03:0%u:%02uZ'}",
-            roll(rng, 100),
-            3 + roll(rng, 2),
-            roll(rng, 20));
-    buf_printf(out,
-        ", allocatable: {cpu: %u, memory: %uGi%s}}\n",
-        roll(rng, 9),
-        roll(rng, 9),
+        buf_printf(out, ", annotations: {written: '%u,2026-01-02T03:0%u:%02uZ'}", roll(rng, 100),
+            3 + roll(rng, 2), roll(rng, 20));
+    buf_printf(out, ", allocatable: {cpu: %u, memory: %uGi%s}}\n", roll(rng, 9), roll(rng, 9),
         roll(rng, 3) ? "" : ", example.com/dev: 2");
 }
 
@@ -150,20 +123,13 @@ static void draw_pod(Rng *rng, unsigned number, unsigned node, Buf *out) {
         out, "{name: pod%u, uid: u%u, namespace: %s", number, number, roll(rng, 2) ? "x" : "z");
     buf_printf(
         out, ", labels: {%s}, tolerations: [%s]", ONE_OF(rng, labels), ONE_OF(rng, tolerations));
-    buf_printf(out,
-        ", requests: {cpu: %um, memory: %uMi%s}",
-        roll(rng, 3000),
-        roll(rng, 3000),
+    buf_printf(out, ", requests: {cpu: %um, memory: %uMi%s}", roll(rng, 3000), roll(rng, 3000),
         roll(rng, 4) ? "" : ", example.com/dev: 1");
     if (roll(rng, 3))
         buf_printf(out, ", owner: w%u", roll(rng, 3));
     if (node != NOWHERE)
-        buf_printf(out,
-            ", on: n%u, phase: %s, scheduled: 2026-01-02T03:0%u:%02uZ",
-            node,
-            ONE_OF(rng, phases),
-            3 + roll(rng, 2),
-            roll(rng, 60));
+        buf_printf(out, ", on: n%u, phase: %s, scheduled: 2026-01-02T03:0%u:%02uZ", node,
+            ONE_OF(rng, phases), 3 + roll(rng, 2), roll(rng, 60));
     buf_append(out, STR("}"));
 }
 

@@ -39,8 +39,7 @@ static int setup(void **state) {
     assert_int_equal(view_new(&(ViewParts){.snapshot = stage->scene.snapshot,
                                   .program = stage->scene.program,
                                   .exemptions = &stage->exemptions},
-                         /* before= */ NULL,
-                         &stage->view),
+                         /* before= */ NULL, &stage->view),
         0);
     *state = stage;
     return 0;
@@ -96,8 +95,7 @@ static void test_filter_before_the_cluster_is_known(void **state) {
 
     assert_int_equal(
         view_new(&(ViewParts){.program = stage->scene.program, .exemptions = &stage->exemptions},
-            /* before= */ NULL,
-            &view),
+            /* before= */ NULL, &view),
         0);
     view->awaits_cluster = true;
     extender_filter(view, NULL, STR("{" POD("free") NAMES), arena, &answer);

@@ -103,13 +103,11 @@ static int setup(void **state) {
     assert_int_equal(snapshot_table(fixture->snapshot)->n_rows, 5);
     assert_int_equal(program_compile(NULL, 0, &diags, &nothing), 0);
     assert_int_equal(view_new(&(ViewParts){.snapshot = fixture->snapshot, .program = nothing},
-                         /* before= */ NULL,
-                         &fixture->open),
+                         /* before= */ NULL, &fixture->open),
         0);
     assert_int_equal(
         view_new(&(ViewParts){.snapshot = fixture->snapshot, .program = fixture->scene.program},
-            /* before= */ NULL,
-            &fixture->closed),
+            /* before= */ NULL, &fixture->closed),
         0);
     program_unref(nothing);
     *state = fixture;
@@ -173,10 +171,7 @@ static void test_filter(void **state) {
         {"filter-nodecache-true-nominated", {N3}, {N3}, {NULL}, {NULL}},
         {"filter-nodecache-false-nominated", {N3}, {N3}, {NULL}, {NULL}},
         {"filter-nodecache-true-https", {N2, N4, N0}, {N4, N0}, {N2}, {NULL}},
-        {"filter-nodecache-true-managed-resource",
-            {N0, N1, N2, N3, N4},
-            {NULL},
-            {N2},
+        {"filter-nodecache-true-managed-resource", {N0, N1, N2, N3, N4}, {NULL}, {N2},
             {N0, N1, N3, N4}},
     };
     const Fixture *fixture = *state;
@@ -226,11 +221,8 @@ static void test_filter_recorded(void **state) {
         (void)snprintf(recorded, sizeof(recorded), "%s.reply", names[i]);
         text = fixture_body(fixture, recorded);
         for (size_t k = 0; k < reply.passed.n; k++)
-            assert_case(names[i],
-                memmem(text.ptr,
-                    text.len,
-                    reply.passed.items[k].raw.ptr,
-                    reply.passed.items[k].raw.len));
+            assert_case(names[i], memmem(text.ptr, text.len, reply.passed.items[k].raw.ptr,
+                                      reply.passed.items[k].raw.len));
         assert_case(names[i], reply.passed.n > 0);
     }
 }
@@ -318,8 +310,7 @@ static void test_bind(void **state) {
         assert_case(names[i], args.pod_uid.len == 36);
         assert_case(names[i], str_has_suffix(args.node, STR(".example.internal")));
         extender_bind_reply(&args, STR_NULL, fixture->arena, &answer);
-        assert_text(names[i],
-            answer_text(fixture, &answer),
+        assert_text(names[i], answer_text(fixture, &answer),
             fixture_body(fixture, "bind-nodecache-true.reply").ptr);
     }
 }

@@ -41,8 +41,7 @@ static int setup(void **state) {
     scene_init_text(&fixture->scene, scene_text);
     assert_int_equal(view_new(&(ViewParts){.snapshot = fixture->scene.snapshot,
                                   .program = fixture->scene.program},
-                         /* before= */ NULL,
-                         &fixture->view),
+                         /* before= */ NULL, &fixture->view),
         0);
     fixture->arena = arena_new((size_t)64 << 20);
     fixture->reading = arena_new((size_t)64 << 20);

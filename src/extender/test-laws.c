@@ -265,12 +265,10 @@ static bool check_explain(const Round *round) {
 
     all.n = (unsigned)snapshot_table(round->scene.snapshot)->n_rows;
     if (!reply_scores(ask(round, round->view, VERB_PRIORITIZE, round_names_body(&all)),
-            round->arena,
-            &scored))
+            round->arena, &scored))
         return false;
-    assert_int_equal(
-        extender_explain(
-            round->view, /* now_nsec= */ 0, &round->scene.pod, round->arena, &explanation),
+    assert_int_equal(extender_explain(round->view, /* now_nsec= */ 0, &round->scene.pod,
+                         round->arena, &explanation),
         0);
     if (explanation.n_nodes != all.n)
         return false;
@@ -309,14 +307,8 @@ static void test_rounds(void **state) {
             (void)fprintf(stderr,
                 "round %u: filter %d, late %d, prioritize %d, preempt %d, explain %d\n"
                 "%.*s%.*s\n%.*s\n",
-                i,
-                filters_hold,
-                late_hold,
-                scores_hold,
-                victims_hold,
-                explained,
-                STR_FMT(round.text),
-                STR_FMT(round_names_body(&round)),
+                i, filters_hold, late_hold, scores_hold, victims_hold, explained,
+                STR_FMT(round.text), STR_FMT(round_names_body(&round)),
                 STR_FMT(ask(&round, round.view, VERB_FILTER, round_names_body(&round))));
             fail();
         }

@@ -64,8 +64,7 @@ static int setup(void **state) {
     assert_non_null(memory);
     scene_init_text(&scene, arena_copy(memory, buf_str(&text)).ptr);
     return view_new(&(ViewParts){.snapshot = scene.snapshot, .program = scene.program},
-        /* before= */ NULL,
-        &view);
+        /* before= */ NULL, &view);
 }
 
 static int teardown(void **state) {

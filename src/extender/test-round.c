@@ -32,8 +32,7 @@ View *round_view(const Round *round) {
                                   .measurements = round->scene.measurements,
                                   .now_nsec = round->scene.now,
                                   .uptime_nsec = SCENE_UPTIME},
-                         /* before= */ NULL,
-                         &view),
+                         /* before= */ NULL, &view),
         0);
     return view;
 }
@@ -43,10 +42,8 @@ void round_init(Round *round, Rng *rng) {
 
     *round = (Round){.arena = arena_new((size_t)64 << 20)};
     round->text = drawn_scene(rng, round->arena, &n_nodes);
-    scene_init(&round->scene,
-        scene_parse("scene", round->text, round->arena).documents[0],
-        /* extra= */ NULL,
-        0);
+    scene_init(&round->scene, scene_parse("scene", round->text, round->arena).documents[0],
+        /* extra= */ NULL, 0);
     round->view = round_view(round);
     draw_order(round, rng, n_nodes);
 }
@@ -109,9 +106,7 @@ Str round_victims_body(const Round *round) {
 
         buf_printf(&body, "%s\"n%u\":{\"Pods\":[", i ? "," : "", round->order[i]);
         for (unsigned k = 0; k < n_victims; k++)
-            buf_printf(&body,
-                "%s{\"UID\":\"%.*s\"}",
-                k ? "," : "",
+            buf_printf(&body, "%s{\"UID\":\"%.*s\"}", k ? "," : "",
                 STR_FMT(victim_of(round, round->order[i], k)));
         buf_printf(&body, "],\"NumPDBViolations\":%u}", round->order[i]);
     }

@@ -212,9 +212,8 @@ static void test_narrow_needs_nodes(void **state) {
     TestScene scene;
 
     (void)state;
-    scene_init_text(&scene,
-        "policy: {narrow: {to: 1}, scores: [{name: s, spread: {cpu: 1}}]}\n"
-        "nodes: {n0: {}, n1: {}, n2: {allocatable: {cpu: 2}}}\n");
+    scene_init_text(&scene, "policy: {narrow: {to: 1}, scores: [{name: s, spread: {cpu: 1}}]}\n"
+                            "nodes: {n0: {}, n1: {}, n2: {allocatable: {cpu: 2}}}\n");
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
         _cleanup_(view_unrefp) View *view = NULL;
@@ -224,13 +223,11 @@ static void test_narrow_needs_nodes(void **state) {
         assert_int_equal(
             view_new(&(ViewParts){.snapshot = cases[i].has_cluster ? scene.snapshot : NULL,
                          .program = scene.program},
-                /* before= */ NULL,
-                &view),
+                /* before= */ NULL, &view),
             0);
         view->awaits_cluster = cases[i].awaits_cluster;
         extender_filter(view, /* time= */ NULL, STR(body), arena, &answer);
-        (void)snprintf(want,
-            sizeof(want),
+        (void)snprintf(want, sizeof(want),
             "{\"NodeNames\":%s,\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},"
             "\"Error\":\"\"}",
             cases[i].want);
@@ -249,10 +246,9 @@ static void test_annotations_without_cluster(void **state) {
         int64_t now_sec;
         size_t n_out;
     } cases[] = {
-        {INT64_C(1767323040), 1}, /* of this moment */
-        {INT64_C(1767323100), 1},
-        {INT64_C(1767323101), 0}, /* too old, by a second */
-        {INT64_C(1767322000), 0}, /* of what will be: nobody's time */
+        {INT64_C(1767323040), 1},                           /* of this moment */
+        {INT64_C(1767323100), 1}, {INT64_C(1767323101), 0}, /* too old, by a second */
+        {INT64_C(1767322000), 0},                           /* of what will be: nobody's time */
     };
     _cleanup_(view_unrefp) View *view = NULL;
     TestScene scene;
@@ -297,16 +293,13 @@ static void test_unknown_zone(void **state) {
         "policy:\n"
         "  metrics: [{name: load, annotation: {key: load, timeZone: Mars/Olympus}, maxAge: 60s}]\n"
         "  filters: [{name: f, metricLimit: {metric: load, max: 0.8}, onMissing: reject}]\n");
-    assert_int_equal(
-        view_new(
-            &(ViewParts){.program = scene.program, .zones = &nowhere}, /* before= */ NULL, &view),
+    assert_int_equal(view_new(&(ViewParts){.program = scene.program, .zones = &nowhere},
+                         /* before= */ NULL, &view),
         0);
-    extender_filter(view,
-        &time,
+    extender_filter(view, &time,
         STR("{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"annotations\":"
             "{\"load\":\"0.5,2026-01-02T03:04:00\"}}}]}}"),
-        arena,
-        &answer);
+        arena, &answer);
     assert_int_equal(answer.status, 200);
     assert_int_equal(answer.decision.summary.n_out, 0);
     assert_int_equal(answer.decision.notes.filter_missing[0], 1);

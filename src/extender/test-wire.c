@@ -38,13 +38,8 @@ static Verb verb_of(const YamlNode *word) {
 }
 
 static void case_init(Case *test, const YamlNode *document) {
-    static const Str keys[] = {STR("case"),
-        STR("verb"),
-        STR("body"),
-        STR("status"),
-        STR("reply"),
-        STR("error"),
-        STR("decision")};
+    static const Str keys[] = {STR("case"), STR("verb"), STR("body"), STR("status"), STR("reply"),
+        STR("error"), STR("decision")};
     const YamlNode *name = yaml_find(document, STR("case"));
 
     scene_require(name != NULL, document->place, "a case needs a name");
@@ -55,8 +50,7 @@ static void case_init(Case *test, const YamlNode *document) {
     test->name = arena_copy(test->scene.arena, name->text).ptr;
     assert_int_equal(
         view_new(&(ViewParts){.snapshot = test->scene.snapshot, .program = test->scene.program},
-            /* before= */ NULL,
-            &test->view),
+            /* before= */ NULL, &test->view),
         0);
 }
 
@@ -70,12 +64,8 @@ static void ask(Case *test) {
     Str body = yaml_find(test->document, STR("body"))->text;
     const YamlNode *error = yaml_find(test->document, STR("error"));
 
-    reply_ask(test->view,
-        verb_of(yaml_find(test->document, STR("verb"))),
-        body,
-        error ? error->text : STR_NULL,
-        test->arena,
-        &test->answer);
+    reply_ask(test->view, verb_of(yaml_find(test->document, STR("verb"))), body,
+        error ? error->text : STR_NULL, test->arena, &test->answer);
 }
 
 static void check_reply(const Case *test) {

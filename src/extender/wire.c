@@ -84,11 +84,9 @@ static void decode_items(JsonReader *reader, Arena *arena, const NodeParts *part
         begin = reader->at;
         node_decode_parts(reader, arena, parts, node);
         name_check(reader, node->name);
-        if (json_error(reader) == JSON_OK && !node_list_add(reader,
-                                                 arena,
-                                                 list,
-                                                 str_of(reader->data + begin, reader->at - begin),
-                                                 (uint32_t)list->nodes.n - 1))
+        if (json_error(reader) == JSON_OK &&
+            !node_list_add(reader, arena, list, str_of(reader->data + begin, reader->at - begin),
+                (uint32_t)list->nodes.n - 1))
             return;
     }
 }

@@ -248,11 +248,8 @@ static bool diff_versions(
 
 /* "3 lines added, 1 removed" */
 static void describe(const LinediffCounts *counts, Buf *out) {
-    buf_printf(out,
-        "%zu line%s added, %zu removed",
-        counts->n_added,
-        counts->n_added == 1 ? "" : "s",
-        counts->n_removed);
+    buf_printf(out, "%zu line%s added, %zu removed", counts->n_added,
+        counts->n_added == 1 ? "" : "s", counts->n_removed);
 }
 
 /* A reference to the version of @digest; NULL: it is not kept. With the lock. */

@@ -82,16 +82,15 @@ static bool take_turn(KubeEvents *events, int64_t now) {
 
 static void post(
     KubeEvents *events, const char *reason, const char *action, const Buf *note, const Pod *pod) {
-    events->options.post(events->options.context,
-        &(PodEvent){
-            .is_warning = true,
-            .reason = reason,
-            .action = action,
-            .note = buf_str(note),
-            .namespace = pod->namespace,
-            .pod = pod->name,
-            .uid = pod->uid,
-        });
+    events->options.post(events->options.context, &(PodEvent){
+                                                      .is_warning = true,
+                                                      .reason = reason,
+                                                      .action = action,
+                                                      .note = buf_str(note),
+                                                      .namespace = pod->namespace,
+                                                      .pod = pod->name,
+                                                      .uid = pod->uid,
+                                                  });
 }
 
 static void append_start(Buf *out, Str text) {
@@ -151,8 +150,7 @@ static void write_filter_note(const View *view, const Decision *decision, Buf *o
 
     collect_causes(view, decision, &causes);
     write_causes(&causes, &why);
-    buf_printf(&command,
-        ". See: berth explain --last %.*s/%.*s",
+    buf_printf(&command, ". See: berth explain --last %.*s/%.*s",
         STR_FMT(str_take(pod->namespace, NODE_NAME_MAX)),
         STR_FMT(str_take(pod->name, NODE_NAME_MAX)));
     buf_printf(out, "0 of %zu nodes passed berth's policies: ", decision->summary.n_in);

@@ -17,15 +17,8 @@ static size_t text_bytes(Str text) {
 
 /* About the size of a record of @pod. */
 static size_t pod_bytes(const Pod *pod) {
-    const Str texts[] = {pod->name,
-        pod->namespace,
-        pod->uid,
-        pod->resource_version,
-        pod->owner_kind,
-        pod->owner_name,
-        pod->owner_uid,
-        pod->node_name,
-        pod->nominated_node_name,
+    const Str texts[] = {pod->name, pod->namespace, pod->uid, pod->resource_version,
+        pod->owner_kind, pod->owner_name, pod->owner_uid, pod->node_name, pod->nominated_node_name,
         pod->scheduler_name};
     size_t bytes = sizeof(Pod);
 

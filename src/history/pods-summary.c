@@ -424,9 +424,7 @@ size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max
     for (size_t i = 0; past && i < past->n_rules; i++) {
         const RuleName *rule = past_rule(past, i);
 
-        add_group(ret,
-            &n,
-            max,
+        add_group(ret, &n, max,
             (ReasonGroup){
                 .reason = rule->reason,
                 .n_nodes = past->rules[i].rejected,
@@ -437,15 +435,11 @@ size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max
             });
     }
     if (past) {
-        add_group(ret,
-            &n,
-            max,
+        add_group(ret, &n, max,
             (ReasonGroup){.reason = STR(UNKNOWN_NODE_REASON),
                 .n_nodes = past->summary.n_unknown,
                 .kind = OUTCOME_UNKNOWN});
-        add_group(ret,
-            &n,
-            max,
+        add_group(ret, &n, max,
             (ReasonGroup){.reason = STR(LATE_NODE_REASON),
                 .n_nodes = past->summary.n_late,
                 .kind = OUTCOME_LATE});

@@ -31,8 +31,7 @@ static size_t find_program(const SavedViews *saved_views, const Program *program
 static void drop_program(SavedViews *saved_views, size_t i) {
     program_unref(saved_views->programs[i].program);
     saved_views->n_programs--;
-    memmove(&saved_views->programs[i],
-        &saved_views->programs[i + 1],
+    memmove(&saved_views->programs[i], &saved_views->programs[i + 1],
         (saved_views->n_programs - i) * sizeof(saved_views->programs[0]));
 }
 
@@ -84,8 +83,7 @@ static void use_program(SavedViews *saved_views, Program *program) {
 
     if (i < saved_views->n_programs) {
         used = saved_views->programs[i];
-        memmove(&saved_views->programs[i],
-            &saved_views->programs[i + 1],
+        memmove(&saved_views->programs[i], &saved_views->programs[i + 1],
             (saved_views->n_programs - i - 1) * sizeof(used));
         saved_views->n_programs--;
     } else {

@@ -107,8 +107,7 @@ static void test_versions(void **state) {
     assert_true(fixture->read[0].has_diff);
     assert_text("text", fixture->read[0].text, "2 lines added, 1 removed");
     assert_true(changes_diff(fixture->changes, second, &diff));
-    assert_text("diff",
-        buf_str(&diff),
+    assert_text("diff", buf_str(&diff),
         "--- a.yaml\n+++ a.yaml\n@@ -1 +1,2 @@\n-mode: Observe\n+mode: Enforce\n+x: 1\n");
     assert_true(changes_sources(fixture->changes, first, fixture->arena, &sources, &n));
     assert_int_equal(n, 1);
@@ -125,8 +124,7 @@ static void test_files_come_and_go(void **state) {
     changes_note_policies(fixture->changes, 1, digest_of(STR("x")), before, 2);
     changes_note_policies(fixture->changes, 2, digest_of(STR("y")), after, 2);
     assert_true(changes_diff(fixture->changes, digest_of(STR("y")), &diff));
-    assert_text("diff",
-        buf_str(&diff),
+    assert_text("diff", buf_str(&diff),
         "--- /dev/null\n+++ c\n@@ -0,0 +1 @@\n+3\n--- a\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n");
 }
 

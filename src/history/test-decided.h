@@ -31,14 +31,9 @@ static inline void note(
     Str body = arena_printf(arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"uid-%s\"}},%"
         "s}",
-        pod,
-        pod,
-        rest);
+        pod, pod, rest);
 
-    stage_ask(decisions,
-        view,
-        verb,
-        body,
+    stage_ask(decisions, view, verb, body,
         (PastTimes){.at_nsec = INT64_C(1700000000123456789), .duration_nsec = 42000});
 }
 

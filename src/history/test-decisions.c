@@ -37,9 +37,7 @@ static const char *look(
             found.outcomes, decisions_number(decisions, found.outcomes, str_from_c(node)));
         (void)snprintf(text, 128, "%s", outcome_name(outcome.kind));
         if (outcome.kind == OUTCOME_REJECTED)
-            (void)snprintf(text,
-                128,
-                "rejected by %.*s/%.*s: %.*s",
+            (void)snprintf(text, 128, "rejected by %.*s/%.*s: %.*s",
                 STR_FMT(past_rule_of(found.past, outcome)->policy),
                 STR_FMT(past_rule_of(found.past, outcome)->name),
                 STR_FMT(past_rule_of(found.past, outcome)->reason));
@@ -84,22 +82,15 @@ static void test_outcomes(void **state) {
     stage_init(&stage, scene_text);
     note(decisions, stage.view, VERB_FILTER, "a", ALL_NAMES);
     note(decisions, stage.view, VERB_PRIORITIZE, "a", "\"NodeNames\":[\"n1\",\"n2\"]");
-    note(decisions,
-        stage.view,
-        VERB_FILTER,
-        "b",
+    note(decisions, stage.view, VERB_FILTER, "b",
         "\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"stranger\"}},"
         "{\"metadata\":{\"name\":\"n1\",\"labels\":{\"zone\":\"a\",\"disk\":\"ssd\"}}}]}");
-    note(decisions,
-        stage.view,
-        VERB_PREEMPT,
-        "a",
+    note(decisions, stage.view, VERB_PREEMPT, "a",
         "\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"u\"}]}}");
     note_bind(decisions, stage.view, "a", "n1");
     note(decisions, stage.view, VERB_FILTER, "c", "\"NodeNames\":7");
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_text(cases[i].node,
-            str_from_c(look(decisions, cases[i].id, cases[i].node, text)),
+        assert_text(cases[i].node, str_from_c(look(decisions, cases[i].id, cases[i].node, text)),
             cases[i].want);
     assert_int_equal(figures_of(decisions).n, 6);
     assert_int_equal(figures_of(decisions).n_with_outcomes, 3);

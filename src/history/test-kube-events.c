@@ -31,15 +31,9 @@ static Arena *arena;
 static void on_post(void *context, const PodEvent *what) {
     n_told++;
     (void)snprintf(note, sizeof(note), "%.*s", STR_FMT(what->note));
-    (void)snprintf(head,
-        sizeof(head),
-        "%s %s %s %.*s/%.*s %.*s",
-        what->is_warning ? "Warning" : "Normal",
-        what->reason,
-        what->action,
-        STR_FMT(what->namespace),
-        STR_FMT(what->pod),
-        STR_FMT(what->uid));
+    (void)snprintf(head, sizeof(head), "%s %s %s %.*s/%.*s %.*s",
+        what->is_warning ? "Warning" : "Normal", what->reason, what->action,
+        STR_FMT(what->namespace), STR_FMT(what->pod), STR_FMT(what->uid));
 }
 
 static int set_up(void **state) {
@@ -78,12 +72,10 @@ static void filter(const char *uid, const char *nodes, int64_t now) {
     char body[1024];
     Answer answer;
 
-    (void)snprintf(body,
-        sizeof(body),
+    (void)snprintf(body, sizeof(body),
         "{\"Pod\":{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"uid\":\"%s\"}},"
         "\"NodeNames\":[%s]}",
-        uid,
-        nodes);
+        uid, nodes);
     extender_filter(view, NULL, arena_copy(arena, str_from_c(body)), arena, &answer);
     assert_non_null(answer.decision.args);
     note_filter(view, &answer.decision, now);
@@ -182,9 +174,8 @@ static void test_counts_each_late_node_once(void **state) {
     Answer answer;
 
     scene_init_text(&late, text);
-    assert_int_equal(
-        view_new(
-            &(ViewParts){.snapshot = late.snapshot, .program = late.program}, NULL, &late_view),
+    assert_int_equal(view_new(&(ViewParts){.snapshot = late.snapshot, .program = late.program},
+                         NULL, &late_view),
         0);
     extender_filter(late_view, &none, body, arena, &answer);
     assert_int_equal(answer.decision.summary.n_unjudged, 2);

@@ -28,9 +28,7 @@ static Str secret_request(World *world, unsigned pod, Arena *arena) {
         "\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/" SECRET "\"}],"
         "\"livenessProbe\":{\"httpGet\":{\"httpHeaders\":[{\"name\":\"Authorization\","
         "\"value\":\"" SECRET "\"}]}},%.*s",
-        (int)head,
-        plain.ptr,
-        STR_FMT(str_skip(plain, head + sizeof(container) - 1)));
+        (int)head, plain.ptr, STR_FMT(str_skip(plain, head + sizeof(container) - 1)));
 }
 
 static void note(Decisions *decisions, World *world, Verb verb, Str body) {
@@ -206,11 +204,7 @@ static void test_no_pod(void **state) {
     World world;
 
     world_open(&world, 15, 80);
-    world_ask(world.view,
-        VERB_FILTER,
-        world_now(&world),
-        secret_request(&world, 0, arena),
-        arena,
+    world_ask(world.view, VERB_FILTER, world_now(&world), secret_request(&world, 0, arena), arena,
         &answer);
     answer.decision.pod_text = STR("{\"metadata\":7,\"a\":\"" SECRET "\"}");
     decisions_note(decisions, world.view, VERB_FILTER, &answer.decision, (PastTimes){0});
@@ -235,11 +229,7 @@ static void test_bounded(void **state) {
     World world;
 
     world_open(&world, 16, 4);
-    world_ask(world.view,
-        VERB_FILTER,
-        world_now(&world),
-        secret_request(&world, 0, arena),
-        arena,
+    world_ask(world.view, VERB_FILTER, world_now(&world), secret_request(&world, 0, arena), arena,
         &answer);
     for (unsigned i = 0; i < REMOVE_SECRETS_MAX + 100; i++)
         decisions_note(decisions, world.view, VERB_FILTER, &answer.decision, (PastTimes){0});

@@ -41,10 +41,7 @@ static void note(Stage *stage, Verb verb, const char *pod, const char *uid, cons
     Str body = arena_printf(stage->arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"%s%s\"}},"
         "\"NodeNames\":[%s]}",
-        pod,
-        *uid ? "uid-" : "",
-        uid,
-        nodes);
+        pod, *uid ? "uid-" : "", uid, nodes);
 
     stage_ask(stage->decisions, stage->view, verb, body, next_second(stage));
 }
@@ -58,15 +55,8 @@ static void note_bind(Stage *stage, const char *pod, const char *node, const cha
 
 /* "NAME attempts passed/in waiting|at NODE|gone: RULE" */
 static void print_pod(const PodSummary *pod, char text[static 128]) {
-    (void)snprintf(text,
-        128,
-        "%.*s %zu %zu/%zu %s%.*s: %.*s",
-        STR_FMT(pod->name),
-        pod->n_attempts,
-        pod->n_passed,
-        pod->n_in,
-        pod->is_waiting ? "waiting" : "at ",
-        STR_FMT(pod->node),
+    (void)snprintf(text, 128, "%.*s %zu %zu/%zu %s%.*s: %.*s", STR_FMT(pod->name), pod->n_attempts,
+        pod->n_passed, pod->n_in, pod->is_waiting ? "waiting" : "at ", STR_FMT(pod->node),
         STR_FMT(pod->rule));
 }
 
@@ -157,9 +147,8 @@ static void test_nothing(void **state) {
     assert_int_equal(summary.n, 0);
     pods_summary_done(&summary);
     note(&stage, VERB_FILTER, "a", "a", GOOD);
-    assert_int_equal(
-        pods_summary_one(
-            stage.decisions, stage.view, STR("default"), STR("b"), STR_NULL, stage.arena, &summary),
+    assert_int_equal(pods_summary_one(stage.decisions, stage.view, STR("default"), STR("b"),
+                         STR_NULL, stage.arena, &summary),
         0);
     assert_int_equal(summary.n, 0);
     assert_int_equal(summary.n_decisions, 1);
@@ -188,9 +177,8 @@ static void test_one(void **state) {
     note(&stage, VERB_PRIORITIZE, "a", "a", GOOD);
     note(&stage, VERB_FILTER, "a", "other", BAD);
     note(&stage, VERB_FILTER, "b", "b", BAD);
-    assert_int_equal(
-        pods_summary_one(
-            stage.decisions, stage.view, STR("default"), STR("a"), STR(""), stage.arena, &summary),
+    assert_int_equal(pods_summary_one(stage.decisions, stage.view, STR("default"), STR("a"),
+                         STR(""), stage.arena, &summary),
         0);
     assert_int_equal(summary.n, 1);
     assert_int_equal(summary.pods[0].n_attempts, ELEMENTS_OF(want));
@@ -203,13 +191,8 @@ static void test_one(void **state) {
         assert_int_equal(id_of(&summary.pods[0].attempts[i].preempt), 0);
     }
     pods_summary_done(&summary);
-    assert_int_equal(pods_summary_one(stage.decisions,
-                         stage.view,
-                         STR("default"),
-                         STR("a"),
-                         STR("uid-a"),
-                         stage.arena,
-                         &summary),
+    assert_int_equal(pods_summary_one(stage.decisions, stage.view, STR("default"), STR("a"),
+                         STR("uid-a"), stage.arena, &summary),
         0);
     assert_int_equal(summary.pods[0].n_attempts, 3);
     assert_false(summary.pods[0].is_waiting);

@@ -14,10 +14,7 @@ static inline void play_note(
     int64_t now = world_now(world) + WORLD_SEC / 7;
 
     world_ask(world->view, verb, now, body, arena, ret);
-    decisions_note(decisions,
-        world->view,
-        verb,
-        &ret->decision,
+    decisions_note(decisions, world->view, verb, &ret->decision,
         (PastTimes){.at_nsec = now, .duration_nsec = 1000});
 }
 
@@ -32,10 +29,7 @@ static inline void play_bind(Decisions *decisions, World *world, unsigned pod, S
     Answer answer;
 
     extender_bind_reply(&args, /* error= */ STR_NULL, arena, &answer);
-    decisions_note(decisions,
-        world->view,
-        VERB_BIND,
-        &answer.decision,
+    decisions_note(decisions, world->view, VERB_BIND, &answer.decision,
         (PastTimes){.at_nsec = world_now(world), .duration_nsec = -1});
 }
 

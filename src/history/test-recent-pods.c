@@ -37,8 +37,7 @@ static NodeNames *names_of(const char *const *texts, size_t n, const NodeNames *
 
 #define NAMES(before, ...)                                                                         \
     names_of((const char *const[]){__VA_ARGS__},                                                   \
-        sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),                               \
-        (before))
+        sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), (before))
 
 /* A pod @uid whose name is @name. */
 static Pod pod_of(const char *uid, const char *name) {

@@ -217,8 +217,7 @@ static void test_request(void **state) {
     Recording recording = {.names = names, .n_names = 3};
     RecordedDecision decision = {.pod_text = STR("{}"), .nodes = nodes, .n_nodes = 3};
 
-    assert_text("request",
-        recorded_request(&recording, &decision, arena),
+    assert_text("request", recorded_request(&recording, &decision, arena),
         "{\"Pod\":{},\"NodeNames\":[\"n1\",\"a\\\"b\\\\\",\"\xC3\xA4\"]}");
     decision.n_nodes = 0;
     assert_text(

@@ -28,8 +28,7 @@ static inline void stage_init(Stage *stage, const char *text) {
                                   .measurements = stage->scene.measurements,
                                   .now_nsec = stage->scene.now,
                                   .uptime_nsec = SCENE_UPTIME},
-                         /* before= */ NULL,
-                         &stage->view),
+                         /* before= */ NULL, &stage->view),
         0);
     stage->arena = arena_new(STAGE_BUDGET);
     assert_non_null(stage->arena);

@@ -315,9 +315,7 @@ static void check_headers(Connections *connections, Connection *connection, int6
         return;
     if (has_unread(connection))
         return;
-    time_out(connections,
-        connection,
-        SERVER_REFUSED_HEADER_TIME,
+    time_out(connections, connection, SERVER_REFUSED_HEADER_TIME,
         tcp_info(connection, &info) && info.tcpi_bytes_received > 0);
 }
 

@@ -199,12 +199,8 @@ static bool authenticate(Server *server, Connection *connection, struct MHD_Conn
     generation = tls_store_generation(tls);
     if (connection->is_checked && connection->checked_generation == generation)
         return connection->is_authenticated;
-    connection->is_authenticated = tls_store_peer_is_allowed(tls,
-        session_of(mhd),
-        server->options.client_names,
-        server->options.n_client_names,
-        problem,
-        sizeof(problem));
+    connection->is_authenticated = tls_store_peer_is_allowed(tls, session_of(mhd),
+        server->options.client_names, server->options.n_client_names, problem, sizeof(problem));
     connection->is_checked = true;
     connection->checked_generation = generation;
     if (!connection->is_authenticated)
@@ -243,10 +239,8 @@ static enum MHD_Result start(Request *request, struct MHD_Connection *mhd, const
         if (r)
             return refuse_body(request, mhd, r);
     }
-    if (!connection_enter(server->connections,
-            request->connection,
-            has_body ? CONNECTION_BODY : CONNECTION_HANDLING,
-            request->started_nsec))
+    if (!connection_enter(server->connections, request->connection,
+            has_body ? CONNECTION_BODY : CONNECTION_HANDLING, request->started_nsec))
         return MHD_NO;
     return MHD_YES;
 }
@@ -342,10 +336,8 @@ static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
         return MHD_NO;
     if (!request->pending) {
         request->whole_nsec = clock_monotonic_nsec();
-        if (!connection_enter(request->server->connections,
-                request->connection,
-                CONNECTION_HANDLING,
-                request->whole_nsec))
+        if (!connection_enter(request->server->connections, request->connection,
+                CONNECTION_HANDLING, request->whole_nsec))
             return MHD_NO;
         is_none = !make_reply(request);
     }
@@ -448,8 +440,7 @@ enum MHD_Result request_step(void *context, struct MHD_Connection *mhd, const ch
     if (!request)
         return MHD_NO; /* no memory, or the connection was refused */
     if (request->started_nsec == 0)
-        return start(request,
-            mhd,
+        return start(request, mhd,
             &(HeadLine){
                 .url = url, .method = method, .version = version, .target = request->target});
     if (*size > 0)

@@ -212,17 +212,8 @@ static int start_daemon(Server *server) {
     else
         tls[0].option = MHD_OPTION_END;
     errno = 0;
-    server->daemon = MHD_start_daemon(flags,
-        server->port,
-        on_accept,
-        server,
-        request_step,
-        server,
-        MHD_OPTION_ARRAY,
-        common,
-        MHD_OPTION_ARRAY,
-        tls,
-        MHD_OPTION_END);
+    server->daemon = MHD_start_daemon(flags, server->port, on_accept, server, request_step, server,
+        MHD_OPTION_ARRAY, common, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     return server->daemon ? 0 : errno > 0 ? -errno : -EINVAL;
 }
 
@@ -316,14 +307,8 @@ const char *server_url(const Server *server, char ret[static SERVER_URL_MAX]) {
     const ServerOptions *options = &server->options;
     bool is_ipv6 = str_find(str_from_c(options->address), ':') != SIZE_MAX;
 
-    (void)snprintf(ret,
-        SERVER_URL_MAX,
-        "%s://%s%s%s:%u",
-        options->tls ? "https" : "http",
-        is_ipv6 ? "[" : "",
-        options->address,
-        is_ipv6 ? "]" : "",
-        server->port);
+    (void)snprintf(ret, SERVER_URL_MAX, "%s://%s%s%s:%u", options->tls ? "https" : "http",
+        is_ipv6 ? "[" : "", options->address, is_ipv6 ? "]" : "", server->port);
     return ret;
 }
 

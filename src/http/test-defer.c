@@ -206,12 +206,8 @@ static int connect_to(const Desk *desk) {
 
 static void ask(int fd, const char *path, const char *body) {
     char text[512];
-    int len = snprintf(text,
-        sizeof(text),
-        "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %zu\r\n\r\n%s",
-        path,
-        strlen(body),
-        body);
+    int len = snprintf(text, sizeof(text),
+        "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %zu\r\n\r\n%s", path, strlen(body), body);
 
     assert_true(len > 0 && (size_t)len < sizeof(text));
     client_send(fd, str_of(text, (size_t)len));

@@ -39,11 +39,8 @@ static inline void identity_set_names(gnutls_x509_crt_t crt, const Wish *wish) {
         CHECK(gnutls_x509_crt_set_subject_alt_name(
             crt, GNUTLS_SAN_URI, wish->uri, (unsigned)strlen(wish->uri), GNUTLS_FSAN_APPEND));
     if (wish->email)
-        CHECK(gnutls_x509_crt_set_subject_alt_name(crt,
-            GNUTLS_SAN_RFC822NAME,
-            wish->email,
-            (unsigned)strlen(wish->email),
-            GNUTLS_FSAN_APPEND));
+        CHECK(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_RFC822NAME, wish->email,
+            (unsigned)strlen(wish->email), GNUTLS_FSAN_APPEND));
 }
 
 static inline Identity identity_new(const Wish *wish) {
@@ -70,13 +67,10 @@ static inline Identity identity_new(const Wish *wish) {
         CHECK(gnutls_x509_crt_set_key_usage(it.certificate, GNUTLS_KEY_KEY_CERT_SIGN));
     else
         CHECK(gnutls_x509_crt_set_key_purpose_oid(it.certificate,
-            wish->is_for_servers ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT,
-            0));
+            wish->is_for_servers ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT, 0));
     CHECK(gnutls_x509_crt_sign2(it.certificate,
         wish->issuer ? wish->issuer->certificate : it.certificate,
-        wish->issuer ? wish->issuer->key : it.key,
-        GNUTLS_DIG_SHA256,
-        0));
+        wish->issuer ? wish->issuer->key : it.key, GNUTLS_DIG_SHA256, 0));
     return it;
 }
 

@@ -135,10 +135,8 @@ static void test_answers(void **state) {
     HttpOutcome outcome;
     ServerFigures figures;
 
-    ask(server,
-        STR("POST /a%41/b?c=%20&d+e HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxyz"),
-        "HTTP/1.1 200 ",
-        "\r\n\r\n[xyz]");
+    ask(server, STR("POST /a%41/b?c=%20&d+e HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxyz"),
+        "HTTP/1.1 200 ", "\r\n\r\n[xyz]");
     assert_string_equal(seen.path, "/a%41/b");
     assert_string_equal(seen.query, "c=%20&d+e");
     outcome = wait_for_outcome(&seen, 0);
@@ -167,10 +165,8 @@ static void test_refuses(void **state) {
     options.body_max = 10;
     server = start(&seen, options);
     ask(server, STR("GET /forbidden HTTP/1.1\r\n" LAST "\r\n"), "HTTP/1.1 404 ", "not here\n");
-    ask(server,
-        STR("POST /forbidden HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxyz"),
-        "HTTP/1.1 404 ",
-        "not here\n");
+    ask(server, STR("POST /forbidden HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxyz"),
+        "HTTP/1.1 404 ", "not here\n");
     for (size_t i = 0; i < 2; i++) {
         outcome = wait_for_outcome(&seen, i);
         assert_int_equal(outcome.tag, 7);
@@ -179,18 +175,13 @@ static void test_refuses(void **state) {
         assert_int_equal(outcome.read_nsec + outcome.handle_nsec, 0);
     }
 
-    ask(server,
-        STR("POST / HTTP/1.1\r\n" LAST "Content-Length: 11\r\n\r\nhello world"),
-        "HTTP/1.1 413 ",
-        "\n");
+    ask(server, STR("POST / HTTP/1.1\r\n" LAST "Content-Length: 11\r\n\r\nhello world"),
+        "HTTP/1.1 413 ", "\n");
     ask(server,
         STR("POST / HTTP/1.1\r\n" LAST "Transfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n"),
-        "HTTP/1.1 413 ",
-        "\n");
+        "HTTP/1.1 413 ", "\n");
     ask(server, STR("GET / HTTP/1.1\r\n" LAST "X : y\r\n\r\n"), "HTTP/1.1 400 ", "\n");
-    ask(server,
-        STR("GET / HTTP/1.1\r\n" LAST "Content-Encoding: gzip\r\n\r\n"),
-        "HTTP/1.1 415 ",
+    ask(server, STR("GET / HTTP/1.1\r\n" LAST "Content-Encoding: gzip\r\n\r\n"), "HTTP/1.1 415 ",
         "\n");
     for (size_t i = 2; i < 6; i++)
         assert_int_equal(wait_for_outcome(&seen, i).tag, -1);
@@ -207,21 +198,14 @@ static void test_limits_of_a_path(void **state) {
     Seen seen;
     _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
 
-    ask(server,
-        STR("POST /limited HTTP/1.1\r\n" LAST "Content-Length: 5\r\n\r\nhello"),
-        "HTTP/1.1 200 ",
-        "[hello]");
-    ask(server,
-        STR("POST /limited HTTP/1.1\r\n" LAST "Content-Length: 6\r\n\r\nhello!"),
-        "HTTP/1.1 413 ",
-        "\n");
+    ask(server, STR("POST /limited HTTP/1.1\r\n" LAST "Content-Length: 5\r\n\r\nhello"),
+        "HTTP/1.1 200 ", "[hello]");
+    ask(server, STR("POST /limited HTTP/1.1\r\n" LAST "Content-Length: 6\r\n\r\nhello!"),
+        "HTTP/1.1 413 ", "\n");
     ask(server,
         STR("POST /limited HTTP/1.1\r\n" LAST "Transfer-Encoding: chunked\r\n\r\n6\r\nhello!\r\n"),
-        "HTTP/1.1 413 ",
-        "\n");
-    ask(server,
-        STR("POST / HTTP/1.1\r\n" LAST "Content-Length: 6\r\n\r\nhello!"),
-        "HTTP/1.1 200 ",
+        "HTTP/1.1 413 ", "\n");
+    ask(server, STR("POST / HTTP/1.1\r\n" LAST "Content-Length: 6\r\n\r\nhello!"), "HTTP/1.1 200 ",
         "[hello!]");
 }
 
@@ -233,15 +217,10 @@ static bool say_what_was_seen(void *context, const HttpRequest *request, HttpRep
 
     (void)context;
     assert_non_null(slice);
-    *slice = arena_printf(request->arena,
-        "%s%s%s%s%s|%.*s|%.*s",
-        request->has_origin ? "O" : "",
-        request->is_same_origin ? "S" : "",
-        request->is_misaddressed ? "M" : "",
-        request->accepts_html ? "H" : "",
-        request->accepts_gzip ? "G" : "",
-        STR_FMT(request->if_none_match),
-        STR_FMT(request->content_type));
+    *slice = arena_printf(request->arena, "%s%s%s%s%s|%.*s|%.*s", request->has_origin ? "O" : "",
+        request->is_same_origin ? "S" : "", request->is_misaddressed ? "M" : "",
+        request->accepts_html ? "H" : "", request->accepts_gzip ? "G" : "",
+        STR_FMT(request->if_none_match), STR_FMT(request->content_type));
     *reply = (HttpReply){.status = 200,
         .cache_control = "max-age=1",
         .headers = headers,
@@ -284,9 +263,7 @@ static void test_browsers(void **state) {
         char request[512], reply[1024];
         int fd = connect_to(server);
 
-        (void)snprintf(request,
-            sizeof(request),
-            "GET / HTTP/1.1\r\n%.*sConnection: close\r\n\r\n",
+        (void)snprintf(request, sizeof(request), "GET / HTTP/1.1\r\n%.*sConnection: close\r\n\r\n",
             STR_FMT(cases[i].lines));
         client_send(fd, str_from_c(request));
         (void)client_read_all(fd, reply, sizeof(reply));

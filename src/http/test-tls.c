@@ -68,9 +68,7 @@ static TlsStore *open_store(Folder *folder, const Str *names, size_t n_names) {
                           .client_ca = folder->ca,
                           .client_names = names,
                           .n_client_names = n_names},
-        &store,
-        error,
-        sizeof(error));
+        &store, error, sizeof(error));
     if (r < 0)
         fail_msg("%s", error);
     return store;
@@ -227,13 +225,10 @@ static void test_refuses(void **state) {
         assert_case(cases[i].name, before == after);
         tls_set_unref(before);
         tls_set_unref(after);
-        assert_case(cases[i].name,
-            tls_store_new(
-                &(TlsFiles){
-                    .certificate = folder.certificate, .key = folder.key, .client_ca = folder.ca},
-                &second,
-                error,
-                sizeof(error)) < 0);
+        assert_case(cases[i].name, tls_store_new(&(TlsFiles){.certificate = folder.certificate,
+                                                     .key = folder.key,
+                                                     .client_ca = folder.ca},
+                                       &second, error, sizeof(error)) < 0);
         (void)rmdir(folder.certificate);
         folder_done(&folder);
     }
@@ -329,13 +324,11 @@ static void test_clients(void **state) {
         {"by URI", {.common_name = "x", .uri = name, .issuer = &ca}, true},
         {"by e-mail", {.common_name = "x", .email = name, .issuer = &ca}, true},
         {"by the second alternative name",
-            {.common_name = "x", .dns = "y", .uri = name, .issuer = &ca},
-            true},
+            {.common_name = "x", .dns = "y", .uri = name, .issuer = &ca}, true},
         {"another name", {.common_name = "system:node:a", .dns = "a", .issuer = &ca}, false},
         {"a name that begins alike", {.common_name = TLS_CLIENT_NAME "2", .issuer = &ca}, false},
         {"no name", {.issuer = &ca}, false},
-        {"two common names",
-            {.common_name = "x", .second_common_name = name, .issuer = &ca},
+        {"two common names", {.common_name = "x", .second_common_name = name, .issuer = &ca},
             false},
         {"another CA", {.common_name = name, .issuer = &other_ca}, false},
         {"its own CA", {.common_name = name}, false},

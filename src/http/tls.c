@@ -395,14 +395,8 @@ static bool chain_is_good(
     int r;
 
     pthread_mutex_lock(&store->verify_mutex);
-    r = gnutls_x509_trust_list_verify_crt2(set->clients,
-        chain->items,
-        chain->n,
-        &purpose,
-        1,
-        GNUTLS_PROFILE_TO_VFLAGS(GNUTLS_PROFILE_MEDIUM),
-        &status,
-        NULL);
+    r = gnutls_x509_trust_list_verify_crt2(set->clients, chain->items, chain->n, &purpose, 1,
+        GNUTLS_PROFILE_TO_VFLAGS(GNUTLS_PROFILE_MEDIUM), &status, NULL);
     pthread_mutex_unlock(&store->verify_mutex);
     if (r >= 0 && status == 0)
         return true;

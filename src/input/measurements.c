@@ -45,13 +45,8 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
         metric_values_open(&reader, stream.documents[0], &measured);
     if (stream.n_documents > 1)
         reader_error(&reader, stream.documents[1], "a file of metric values has one document");
-    r = metric_values_read(&reader,
-        &measured,
-        program,
-        snapshot_table(snapshot),
-        now_nsec,
-        uptime_nsec,
-        &measurements);
+    r = metric_values_read(&reader, &measured, program, snapshot_table(snapshot), now_nsec,
+        uptime_nsec, &measurements);
     if (r < 0)
         return r;
     if (diags->n_errors > n_errors)

@@ -233,10 +233,8 @@ static int add_pod(ObjectReader *objects, Str object) {
     if (pod.is_terminal)
         return 0;
     if (store_find_pod(objects->store, pod.namespace, pod.name))
-        return fail(objects,
-            ": there are two pods named \"%.*s\" in namespace \"%.*s\"",
-            STR_FMT(pod.name),
-            STR_FMT(pod.namespace));
+        return fail(objects, ": there are two pods named \"%.*s\" in namespace \"%.*s\"",
+            STR_FMT(pod.name), STR_FMT(pod.namespace));
     r = store_apply_pod(objects->store, &pod);
     return r == STORE_FULL ? full(objects) : r == STORE_BOUND ? 0 : error_fold(r);
 }

@@ -33,12 +33,8 @@ static int add_file(PolicyFiles *files, const char *path) {
 
     if (files->n_files++ >= POLICIES_FILES_MAX) {
         if (files->n_files == POLICIES_FILES_MAX + 1) /* reported once */
-            diag_addf(files->diags,
-                DIAG_ERROR,
-                (Place){0},
-                STR_NULL,
-                "there are more than %u policy files",
-                POLICIES_FILES_MAX);
+            diag_addf(files->diags, DIAG_ERROR, (Place){0}, STR_NULL,
+                "there are more than %u policy files", POLICIES_FILES_MAX);
         return 0;
     }
     if (file_read(path, &text, error) < 0) {

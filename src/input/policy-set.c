@@ -50,26 +50,18 @@ static void add_known(PolicySetter *setter, Str name) {
 /* "there is no WHAT "WORD"; did you mean …?", or all that there are. */
 static int unknown(PolicySetter *setter, const char *what, Str word) {
     Str meant = str_nearest(word, setter->known, setter->n_known);
-    size_t used = (size_t)snprintf(setter->error,
-        POLICY_SET_ERROR_MAX,
-        "%.*s: there is no %s \"%.*s\"",
-        STR_FMT(str_take(setter->setting->path, 128)),
-        what,
-        STR_FMT(str_take(word, 64)));
+    size_t used =
+        (size_t)snprintf(setter->error, POLICY_SET_ERROR_MAX, "%.*s: there is no %s \"%.*s\"",
+            STR_FMT(str_take(setter->setting->path, 128)), what, STR_FMT(str_take(word, 64)));
 
     if (!str_is_empty(meant)) {
-        (void)snprintf(setter->error + used,
-            POLICY_SET_ERROR_MAX - used,
-            "; did you mean \"%.*s\"?",
-            STR_FMT(str_take(meant, 128)));
+        (void)snprintf(setter->error + used, POLICY_SET_ERROR_MAX - used,
+            "; did you mean \"%.*s\"?", STR_FMT(str_take(meant, 128)));
         return POLICY_SET_E_UNKNOWN;
     }
     for (size_t i = 0; i < setter->n_known && used < POLICY_SET_ERROR_MAX; i++)
-        used += (size_t)snprintf(setter->error + used,
-            POLICY_SET_ERROR_MAX - used,
-            "%s%.*s",
-            i == 0 ? "; there are " : ", ",
-            STR_FMT(str_take(setter->known[i], 64)));
+        used += (size_t)snprintf(setter->error + used, POLICY_SET_ERROR_MAX - used, "%s%.*s",
+            i == 0 ? "; there are " : ", ", STR_FMT(str_take(setter->known[i], 64)));
     return POLICY_SET_E_UNKNOWN;
 }
 
@@ -233,10 +225,7 @@ static int set_one(PolicySetter *setter) {
 static int read_trees(PolicySetter *setter) {
     for (size_t i = 0; i < setter->n; i++) {
         DiagList diags = DIAG_LIST_IN(setter->arena);
-        int r = yaml_parse(setter->sources[i].file,
-            setter->sources[i].text,
-            setter->arena,
-            &diags,
+        int r = yaml_parse(setter->sources[i].file, setter->sources[i].text, setter->arena, &diags,
             &setter->trees[i].stream);
 
         if (r == -ENOMEM)
@@ -257,9 +246,7 @@ static int read_value(PolicySetter *setter) {
         setter->value = stream.documents[0];
         return 0;
     }
-    (void)snprintf(setter->error,
-        POLICY_SET_ERROR_MAX,
-        "%.*s: \"%.*s\" is not a value",
+    (void)snprintf(setter->error, POLICY_SET_ERROR_MAX, "%.*s: \"%.*s\" is not a value",
         STR_FMT(str_take(setter->setting->path, 128)),
         STR_FMT(str_take(setter->setting->value, 128)));
     return POLICY_SET_E_UNKNOWN;

@@ -74,27 +74,21 @@ static const Shape text_shape = {.kind = SHAPE_STRING, .check = check_text};
 
 static const Field basic_fields[] = {
     {REQUIRED("user"), INTO(SourceFields, user, text_shape), .about = "user name"},
-    {REQUIRED("passwordFile"),
-        INTO(SourceFields, password_file, text_shape),
+    {REQUIRED("passwordFile"), INTO(SourceFields, password_file, text_shape),
         .about = "file with the password, read again when it changes"},
 };
 static const Shape basic_shape = {SHAPE_OF(basic_fields)};
 
 static const Field tls_fields[] = {
-    {OPTIONAL("caFile"),
-        INTO(SourceFields, ca_file, text_shape),
+    {OPTIONAL("caFile"), INTO(SourceFields, ca_file, text_shape),
         .about = "CA certificates of the server; default: those that the system trusts"},
-    {OPTIONAL("certFile"),
-        INTO(SourceFields, cert_file, text_shape),
+    {OPTIONAL("certFile"), INTO(SourceFields, cert_file, text_shape),
         .about = "client certificate"},
-    {OPTIONAL("keyFile"),
-        INTO(SourceFields, key_file, text_shape),
+    {OPTIONAL("keyFile"), INTO(SourceFields, key_file, text_shape),
         .about = "key of the client certificate"},
-    {OPTIONAL("serverName"),
-        INTO(SourceFields, server_name, text_shape),
+    {OPTIONAL("serverName"), INTO(SourceFields, server_name, text_shape),
         .about = "name in the server's certificate; default: the host of the url"},
-    {OPTIONAL("insecureSkipVerify"),
-        INTO(SourceFields, is_insecure, shape_bool),
+    {OPTIONAL("insecureSkipVerify"), INTO(SourceFields, is_insecure, shape_bool),
         .about = "do not verify the server's certificate"},
 };
 static const Shape tls_shape = {SHAPE_OF(tls_fields)};
@@ -103,23 +97,17 @@ static const Shape headers_shape = {
     .kind = SHAPE_MAP, .of = &shape_scalar, .max = SOURCE_HEADERS_MAX};
 
 static const Field source_fields[] = {
-    {REQUIRED("name"),
-        INTO(SourceFields, name, shape_name),
+    {REQUIRED("name"), INTO(SourceFields, name, shape_name),
         .about = "name in policies; a metric without a source uses `default`"},
-    {REQUIRED("url"),
-        INTO(SourceFields, url, text_shape),
+    {REQUIRED("url"), INTO(SourceFields, url, text_shape),
         .about = "http:// or https:// URL of the server, without /api/v1"},
-    {OPTIONAL("bearerTokenFile"),
-        INTO(SourceFields, token_file, text_shape),
+    {OPTIONAL("bearerTokenFile"), INTO(SourceFields, token_file, text_shape),
         .about = "file with a token, read again when it changes"},
     {OPTIONAL("basicAuth"), .shape = &basic_shape, .about = "user name and password"},
     {OPTIONAL("tls"), .shape = &tls_shape, .about = "for https://"},
-    {OPTIONAL("headers"),
-        .shape = &headers_shape,
-        .about = "sent with every request, such as X-Scope-OrgID",
-        .read = read_headers},
-    {OPTIONAL("allowLinkLocal"),
-        INTO(SourceFields, may_be_link_local, shape_bool),
+    {OPTIONAL("headers"), .shape = &headers_shape,
+        .about = "sent with every request, such as X-Scope-OrgID", .read = read_headers},
+    {OPTIONAL("allowLinkLocal"), INTO(SourceFields, may_be_link_local, shape_bool),
         .about = "allow link-local addresses, from which clouds serve credentials"},
 };
 static const Shape source_shape = {SHAPE_OF(source_fields)};
@@ -229,15 +217,10 @@ static void check_name(YamlReader *reader, const SourcesFile *document, size_t n
 
         if (str_is_empty(name) || !str_eq(document->sources[i].name, name))
             continue;
-        (void)snprintf(hint,
-            sizeof(hint),
-            "the other is in line %zu",
+        (void)snprintf(hint, sizeof(hint), "the other is in line %zu",
             find_field(document->nodes[i], "name")->place.line);
-        reader_error_hint(reader,
-            find_field(document->nodes[number], "name"),
-            str_from_c(hint),
-            "there are two sources named \"%.*s\"",
-            STR_FMT(name));
+        reader_error_hint(reader, find_field(document->nodes[number], "name"), str_from_c(hint),
+            "there are two sources named \"%.*s\"", STR_FMT(name));
         return;
     }
 }
@@ -288,18 +271,12 @@ static const Shape document_shape = {SHAPE_OF(document_fields)};
 
 static void read_document(YamlReader *reader, const YamlStream *stream, SourcesFile *document) {
     if (stream->n_documents == 0)
-        diag_add(reader->diags,
-            DIAG_ERROR,
-            (Place){.file = stream->file},
-            STR_NULL,
-            STR("contains no sources"),
-            STR_NULL);
+        diag_add(reader->diags, DIAG_ERROR, (Place){.file = stream->file}, STR_NULL,
+            STR("contains no sources"), STR_NULL);
     else
         reader_fields(reader, stream->documents[0], "a file of sources", &document_shape, document);
     if (stream->n_documents > 1)
-        reader_error_hint(reader,
-            stream->documents[1],
-            STR("put all sources in one list"),
+        reader_error_hint(reader, stream->documents[1], STR("put all sources in one list"),
             "a file of sources has one document");
 }
 
@@ -382,10 +359,7 @@ static void report_two_defaults(const char *path, DiagList *diags) {
 
     (void)snprintf(
         hint, sizeof(hint), "remove --prometheus, or call the one in %s another name", path);
-    diag_add(diags,
-        DIAG_ERROR,
-        (Place){0},
-        STR_NULL,
+    diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL,
         STR("there are two sources named \"" SOURCE_DEFAULT_NAME "\": --prometheus, and one in "
             "the file"),
         str_from_c(hint));
@@ -405,12 +379,8 @@ int sources_gather(
         of_file = SOURCES_E_INVALID;
     }
     if (flag.n + file.n > SOURCES_MAX) {
-        diag_addf(diags,
-            DIAG_ERROR,
-            (Place){0},
-            STR_NULL,
-            "there are more than %u sources: --prometheus is one, too",
-            SOURCES_MAX);
+        diag_addf(diags, DIAG_ERROR, (Place){0}, STR_NULL,
+            "there are more than %u sources: --prometheus is one, too", SOURCES_MAX);
         of_file = SOURCES_E_INVALID;
     }
     if (of_flag != 0 || of_file != 0)

@@ -105,13 +105,9 @@ static void test_errors(void **state) {
 
     (void)state;
     folder_init(&folder);
-    check_error(&folder,
-        folder.path,
-        POLICIES_E_INVALID,
+    check_error(&folder, folder.path, POLICIES_E_INVALID,
         "error: @folder: contains no *.yaml file\n1 error\n");
-    check_error(&folder,
-        folder_path(&folder, "none.yaml"),
-        POLICIES_E_UNREADABLE,
+    check_error(&folder, folder_path(&folder, "none.yaml"), POLICIES_E_UNREADABLE,
         "error: @folder/none.yaml: No such file or directory\n1 error\n");
 
     (void)folder_write(&folder, "a.yaml", STR(POLICY("same")));
@@ -120,9 +116,7 @@ static void test_errors(void **state) {
     (void)folder_write(&folder, "d.yaml", STR(""));
     assert_int_equal(symlink("nowhere", folder_path(&folder, "e.yaml")), 0);
     assert_int_equal(mkdir(folder_path(&folder, "f.yaml"), 0700), 0);
-    check_error(&folder,
-        folder.path,
-        POLICIES_E_UNREADABLE,
+    check_error(&folder, folder.path, POLICIES_E_UNREADABLE,
         "error: @folder/e.yaml: No such file or directory\n"
         "error: @folder/f.yaml: is a folder, not a file\n"
         "@folder/b.yaml:3:18: error: there are two policies named \"same\"\n"
@@ -151,8 +145,7 @@ static void test_too_many(void **state) {
         char name[32], policy[256];
 
         (void)snprintf(name, sizeof(name), "%04u.yaml", i);
-        (void)snprintf(policy,
-            sizeof(policy),
+        (void)snprintf(policy, sizeof(policy),
             "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p%u}\n"
             "spec: {filters: [{name: r, nodeReady: true}]}\n",
             i);

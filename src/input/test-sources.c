@@ -43,8 +43,7 @@ static void test_all_fields(void **state) {
 
     (void)state;
     folder_init(&folder);
-    (void)folder_write(&folder,
-        "sources.yaml",
+    (void)folder_write(&folder, "sources.yaml",
         STR(HEAD
             "  - name: default\n"
             "    url: https://thanos.monitoring.svc:9091/thanos/\n"
@@ -162,8 +161,7 @@ static void test_unreadable(void **state) {
         sources_load(folder_path(&folder, "none"), arena, &diags, &sources), SOURCES_E_UNREADABLE);
     assert_int_equal(sources_load(folder.path, arena, &diags, &sources), SOURCES_E_UNREADABLE);
     show(&folder, &diags, &text);
-    assert_text("messages",
-        buf_str(&text),
+    assert_text("messages", buf_str(&text),
         "error: @folder/none: No such file or directory\n"
         "error: @folder: is a folder, not a file\n"
         "2 errors\n");
@@ -197,23 +195,20 @@ static void test_urls(void **state) {
     } cases[] = {
         {"http://prometheus:9090", NULL},
         {"https://h/prometheus/", NULL},
-        {"prometheus:9090",
-            "error: --prometheus: the url must begin with https:// (or http://)\n"
-            "  = for example https://prometheus.monitoring.svc:9090\n"
-            "1 error\n"},
-        {"",
-            "error: --prometheus: the url must begin with https:// (or http://)\n"
-            "  = for example https://prometheus.monitoring.svc:9090\n"
-            "1 error\n"},
+        {"prometheus:9090", "error: --prometheus: the url must begin with https:// (or http://)\n"
+                            "  = for example https://prometheus.monitoring.svc:9090\n"
+                            "1 error\n"},
+        {"", "error: --prometheus: the url must begin with https:// (or http://)\n"
+             "  = for example https://prometheus.monitoring.svc:9090\n"
+             "1 error\n"},
         {"http://jane:sesame@h",
             "error: --prometheus: the url has a user in it\n"
             "  = basicAuth: {user: …, passwordFile: …} or bearerTokenFile: …, in a file of "
             "sources\n"
             "1 error\n"},
-        {"http://h/api/v1",
-            "error: --prometheus: the url ends in /api/v1\n"
-            "  = leave it out: berth appends it\n"
-            "1 error\n"},
+        {"http://h/api/v1", "error: --prometheus: the url ends in /api/v1\n"
+                            "  = leave it out: berth appends it\n"
+                            "1 error\n"},
     };
 
     (void)state;
@@ -243,17 +238,12 @@ static void test_gathered(void **state) {
         {"the flag", "http://h", NULL, "", 0, 1},
         {"the file", NULL, HEAD "  - {name: default, url: 'http://h'}\n", "", 0, 1},
         {"both", "http://h", HEAD "  - {name: b, url: 'http://h'}\n", "", 0, 2},
-        {"two defaults",
-            "http://h",
-            HEAD "  - {name: default, url: 'http://h'}\n",
+        {"two defaults", "http://h", HEAD "  - {name: default, url: 'http://h'}\n",
             "error: there are two sources named \"default\": --prometheus, and one in the file\n"
             "  = remove --prometheus, or call the one in @folder/s.yaml another name\n"
             "1 error\n",
-            SOURCES_E_INVALID,
-            0},
-        {"both are wrong",
-            "h",
-            HEAD "  - {name: b, url: h}\n",
+            SOURCES_E_INVALID, 0},
+        {"both are wrong", "h", HEAD "  - {name: b, url: h}\n",
             "error: --prometheus: the url must begin with https:// (or http://)\n"
             "  = for example https://prometheus.monitoring.svc:9090\n"
             "@folder/s.yaml:4:20: error: url must begin with https:// (or http://)\n"
@@ -261,8 +251,7 @@ static void test_gathered(void **state) {
             "    |                    ^\n"
             "  = for example https://prometheus.monitoring.svc:9090\n"
             "2 errors\n",
-            SOURCES_E_INVALID,
-            0},
+            SOURCES_E_INVALID, 0},
     };
     Folder folder;
 

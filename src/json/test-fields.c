@@ -57,8 +57,7 @@ static void test_reads_fields_by_path_and_skips_others(void **state) {
                   " \"a\": {\"x\": [1], \"nested\": \"in\", \"b\": {\"c\": {\"deep\": \"down\"}}},"
                   " \"number\": -3, \"count\": -1, \"real\": 2.5,"
                   " \"list\": [1, {}, []], \"custom\": [1, 2]}",
-            arena,
-            &item),
+            arena, &item),
         JSON_OK);
     assert_true(str_is(item.text, "yes") && str_is(item.nested, "in") && str_is(item.deep, "down"));
     assert_true(item.flag && item.number == -3 && item.count == 0 && item.real == 2.5);
@@ -76,12 +75,8 @@ static void test_null_number_is_nan(void **state) {
 }
 
 static void test_wrong_types_are_errors_of_the_reader(void **state) {
-    static const char *const wrong[] = {"[]",
-        "{\"text\": 1}",
-        "{\"flag\": \"x\"}",
-        "{\"number\": 1.5}",
-        "{\"list\": {}}",
-        "{\"a\":"};
+    static const char *const wrong[] = {"[]", "{\"text\": 1}", "{\"flag\": \"x\"}",
+        "{\"number\": 1.5}", "{\"list\": {}}", "{\"a\":"};
     _cleanup_(arena_freep) Arena *arena = arena_new(1024 * 1024);
     Item item;
 

@@ -100,9 +100,7 @@ static void test_decoder_errors(void **state) {
         {STR("{\"count\":\"1\"}"), JSON_E_TYPE, 9, "byte 9: expected a whole number"},
         {STR("{\"count\":1.0}"), JSON_E_TYPE, 9, "byte 9: expected a whole number"},
         {STR("{\"count\":1e3}"), JSON_E_TYPE, 9, "byte 9: expected a whole number"},
-        {STR("{\"count\":9223372036854775808}"),
-            JSON_E_RANGE,
-            9,
+        {STR("{\"count\":9223372036854775808}"), JSON_E_RANGE, 9,
             "byte 9: a number that does not fit 64 bits"},
         {STR("{\"ready\":0}"), JSON_E_TYPE, 9, "byte 9: expected true or false"},
         {STR("{\"ready\":tru}"), JSON_E_SYNTAX, 9, "byte 9: expected a value"},
@@ -176,14 +174,8 @@ static void test_fail(void **state) {
 }
 
 static void test_peek(void **state) {
-    static const JsonToken expected[] = {JSON_OBJECT_BEGIN,
-        JSON_ARRAY_BEGIN,
-        JSON_STRING,
-        JSON_NUMBER,
-        JSON_NUMBER,
-        JSON_TRUE,
-        JSON_FALSE,
-        JSON_NULL};
+    static const JsonToken expected[] = {JSON_OBJECT_BEGIN, JSON_ARRAY_BEGIN, JSON_STRING,
+        JSON_NUMBER, JSON_NUMBER, JSON_TRUE, JSON_FALSE, JSON_NULL};
     JsonReader reader;
 
     json_reader_init(&reader, STR("[{}, [], \"\", 0, -1, true, false, null, x]"));

@@ -45,18 +45,17 @@ static void test_indent(void **state) {
 
     w.indent = 2;
     write_sample(&w);
-    assert_written(&out,
-        "{\n"
-        "  \"empty\": {},\n"
-        "  \"list\": [\n"
-        "    -1,\n"
-        "    true,\n"
-        "    null,\n"
-        "    [],\n"
-        "    {\"a\":1}\n"
-        "  ],\n"
-        "  \"last\": \"x\"\n"
-        "}");
+    assert_written(&out, "{\n"
+                         "  \"empty\": {},\n"
+                         "  \"list\": [\n"
+                         "    -1,\n"
+                         "    true,\n"
+                         "    null,\n"
+                         "    [],\n"
+                         "    {\"a\":1}\n"
+                         "  ],\n"
+                         "  \"last\": \"x\"\n"
+                         "}");
 }
 
 static void test_quote(void **state) {
@@ -64,13 +63,9 @@ static void test_quote(void **state) {
         Str text;
         const char *quoted;
     } cases[] = {
-        {STR(""), "\"\""},
-        {STR("node-1"), "\"node-1\""},
-        {STR("a\"b\\c/d"), "\"a\\\"b\\\\c/d\""},
-        {STR("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""},
-        {STR("\x01\x1f\x7f"), "\"\\u0001\\u001f\x7f\""},
-        {STR("a\0b"), "\"a\\u0000b\""},
-        {STR("<&>"), "\"<&>\""},
+        {STR(""), "\"\""}, {STR("node-1"), "\"node-1\""}, {STR("a\"b\\c/d"), "\"a\\\"b\\\\c/d\""},
+        {STR("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""}, {STR("\x01\x1f\x7f"), "\"\\u0001\\u001f\x7f\""},
+        {STR("a\0b"), "\"a\\u0000b\""}, {STR("<&>"), "\"<&>\""},
         {STR("caf\xc3\xa9 \xf0\x9f\x9a\xa2"), "\"caf\xc3\xa9 \xf0\x9f\x9a\xa2\""},
         {STR("\xe2\x80\xa8|\xe2\x80\xa9|\xe2\x80\xaa"), "\"\\u2028|\\u2029|\xe2\x80\xaa\""},
         {STR("\xff|\xc3"), "\"\\ufffd|\\ufffd\""},

@@ -143,14 +143,8 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     r = find_kept(build, rows, n_slots, build->scratch, &fresh);
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
-    r = plan_block_replace_rows(build->program->plan,
-        known->kept,
-        fresh,
-        slots,
-        n_slots,
-        build->scratch,
-        keep,
-        &chunk->kept);
+    r = plan_block_replace_rows(build->program->plan, known->kept, fresh, slots, n_slots,
+        build->scratch, keep, &chunk->kept);
     if (r == PLAN_BLOCK_FULL)
         return find_facts(build, first, keep, chunk);
     if (r == 0)
@@ -299,18 +293,10 @@ static int find_whole(
     if (build->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER))
         facts->cluster = schema_cluster(build->table, arena);
     if (known && known->facts->whole && has_same_nodes(known->table, build->table))
-        return plan_totals_update(build->program->plan,
-            known->facts->whole,
-            facts->blocks,
-            build->table->n_rows,
-            arena,
-            &facts->whole);
-    return plan_totals_new(build->program->plan,
-        &build->rows,
-        facts->blocks,
-        build->table->n_rows,
-        arena,
-        &facts->whole);
+        return plan_totals_update(build->program->plan, known->facts->whole, facts->blocks,
+            build->table->n_rows, arena, &facts->whole);
+    return plan_totals_new(build->program->plan, &build->rows, facts->blocks, build->table->n_rows,
+        arena, &facts->whole);
 }
 
 static int build_facts(const Program *program, const NodeTable *table, const FactsOptions *options,

@@ -178,12 +178,8 @@ static bool solve_equal(RemedyAttempt *attempt, uint32_t atom, bool want, bool i
     for (int i = 0; i < 2; i++) {
         int k = i == 0 ? first : 1 - first;
 
-        if (are[k] && make_equal(attempt,
-                          atom,
-                          want,
-                          &sides[k],
-                          attempt_value(attempt, node->args[1 - k]),
-                          is_equal == want))
+        if (are[k] && make_equal(attempt, atom, want, &sides[k],
+                          attempt_value(attempt, node->args[1 - k]), is_equal == want))
             return true;
     }
     return false;
@@ -324,9 +320,7 @@ static bool solve_removal(RemedyAttempt *attempt, uint32_t atom, bool want, uint
         if (body.kind == CEL_BOOL && body.boolean == want)
             items[list->n++] = element;
     }
-    return attempt_try(attempt,
-        atom,
-        want,
+    return attempt_try(attempt, atom, want,
         &(RemedyChange){
             .fact = read->fact,
             .relation = "without",

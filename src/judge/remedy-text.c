@@ -49,9 +49,7 @@ static Str describe_subject(const RemedyAttempt *attempt, const RemedyFact *fact
         buf_append(&out, str_from_c(fact_places[fact->kind]));
     if (fact->kind == FACT_PODS && !str_is_empty(fact->key)) {
         buf_reset(&out);
-        buf_printf(&out,
-            "node.domain('%.*s').pods%s.size()",
-            STR_FMT(fact->key),
+        buf_printf(&out, "node.domain('%.*s').pods%s.size()", STR_FMT(fact->key),
             fact->is_matching ? ".filter(…)" : "");
     }
     if (is_entry(fact->kind))
@@ -91,9 +89,7 @@ static void print_condition(
         buf_append(out, str_is(relation, "in") ? STR(" one of ") : STR(" none of "));
         print_values(change->bound, out);
     } else if (!str_is(relation, "present")) {
-        buf_printf(out,
-            " of %.*s or %s",
-            STR_FMT(cel_str(change->bound)),
+        buf_printf(out, " of %.*s or %s", STR_FMT(cel_str(change->bound)),
             relation.ptr[0] == '<' ? "less" : "more");
     }
 }
@@ -153,9 +149,8 @@ static void print_change_of_amount(
     if (fact->kind == FACT_POD_REQUEST)
         buf_append(out, STR("requested by the pod"));
     else
-        buf_append(out,
-            fact->kind == FACT_ALLOCATABLE ? STR("allocatable on the node")
-                                           : STR("free on the node"));
+        buf_append(out, fact->kind == FACT_ALLOCATABLE ? STR("allocatable on the node")
+                                                       : STR("free on the node"));
     print_whole(attempt, fact, change, out);
 }
 
@@ -198,12 +193,8 @@ static void print_pods(
         before.kind == CEL_INT && change->value.kind == CEL_INT ? change->value.i - before.i : 0;
     int64_t n = difference < 0 ? -difference : difference;
 
-    buf_printf(out,
-        "%lld %s%spod%s ",
-        (long long)n,
-        difference < 0 ? "fewer " : "more ",
-        fact->is_matching ? "matching " : "",
-        n == 1 ? "" : "s");
+    buf_printf(out, "%lld %s%spod%s ", (long long)n, difference < 0 ? "fewer " : "more ",
+        fact->is_matching ? "matching " : "", n == 1 ? "" : "s");
     if (str_is_empty(fact->key))
         buf_append(out, STR("on the node"));
     else
@@ -234,14 +225,12 @@ static void print_fact(
         buf_append(out, STR(" on the pod"));
         break;
     case FACT_READY:
-        buf_append(out,
-            cel_is_true(change->value) ? STR("the node to be Ready")
-                                       : STR("the node not to be Ready"));
+        buf_append(out, cel_is_true(change->value) ? STR("the node to be Ready")
+                                                   : STR("the node not to be Ready"));
         break;
     case FACT_CORDONED:
-        buf_append(out,
-            cel_is_true(change->value) ? STR("the node to be cordoned")
-                                       : STR("the node not to be cordoned"));
+        buf_append(out, cel_is_true(change->value) ? STR("the node to be cordoned")
+                                                   : STR("the node not to be cordoned"));
         break;
     case FACT_TAINTS:
         print_removed(attempt, change, out);

@@ -59,11 +59,9 @@ static void case_init(Case *test, const YamlNode *document) {
     test->name = arena_copy(test->scene.arena, name->text).ptr;
     test->zones = (CaseZones){.finder.find = find_zone, .arena = test->scene.arena};
     table = &test->scene.table;
-    assert_int_equal(facts_build(test->scene.program,
-                         table,
-                         &(FactsOptions){.zones = &test->zones.finder},
-                         test->scene.arena,
-                         &test->facts),
+    assert_int_equal(
+        facts_build(test->scene.program, table, &(FactsOptions){.zones = &test->zones.finder},
+            test->scene.arena, &test->facts),
         0);
     rows = ARENA_ARRAY(test->scene.arena, uint32_t, table->n_rows);
     for (size_t i = 0; i < table->n_rows; i++)
@@ -89,13 +87,10 @@ static Str verdict_text(const Case *test, uint16_t verdict) {
     if (verdict == VERDICT_PASS)
         return STR("pass");
     filter = test->scene.program->filters[verdict];
-    return arena_printf(test->scene.arena,
-        "%s%.*s%s%.*s: %.*s",
+    return arena_printf(test->scene.arena, "%s%.*s%s%.*s: %.*s",
         filter->is_unresolvable ? "unresolvable " : "",
-        STR_FMT(with_policy ? filter->policy->name : STR_NULL),
-        with_policy ? "/" : "",
-        STR_FMT(filter->name),
-        STR_FMT(filter->reason));
+        STR_FMT(with_policy ? filter->policy->name : STR_NULL), with_policy ? "/" : "",
+        STR_FMT(filter->name), STR_FMT(filter->reason));
 }
 
 /* The row of a key that names a node; every node must be named once. */
@@ -171,8 +166,7 @@ static void check_explanations(const Case *test, const uint16_t *verdicts) {
         char want[512];
 
         scene_require(row < test->input.n && verdicts[row] < test->scene.program->n_filters,
-            expected->pairs[i].key->place,
-            "no node that failed");
+            expected->pairs[i].key->place, "no node that failed");
         (void)snprintf(want, sizeof(want), "%.*s", STR_FMT(expected->pairs[i].value->text));
         assert_text(test->name, message_of(test, verdicts[row], row), want);
     }
@@ -214,11 +208,8 @@ static void check_scores(const Case *test) {
 
         if (fabs(got - pair->value->real) < 1e-9)
             continue;
-        print_error("%s, node %.*s: got %.12g, want %.*s\n",
-            test->name,
-            STR_FMT(pair->key->text),
-            got,
-            STR_FMT(pair->value->text));
+        print_error("%s, node %.*s: got %.12g, want %.*s\n", test->name, STR_FMT(pair->key->text),
+            got, STR_FMT(pair->value->text));
         fail();
     }
     for (size_t i = 0; i < test->input.n; i++)

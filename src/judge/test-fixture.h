@@ -20,11 +20,8 @@ typedef struct JudgeFixture {
 static inline void fixture_set(JudgeFixture *fixture, const char *text) {
     scene_init_text(&fixture->scene, text);
     fixture->table = &fixture->scene.table;
-    assert_int_equal(facts_build(fixture->scene.program,
-                         fixture->table,
-                         &(FactsOptions){0},
-                         fixture->scene.arena,
-                         &fixture->facts),
+    assert_int_equal(facts_build(fixture->scene.program, fixture->table, &(FactsOptions){0},
+                         fixture->scene.arena, &fixture->facts),
         0);
 }
 
@@ -33,12 +30,8 @@ static inline void fixture_init(JudgeFixture *fixture, const char *policies, uns
 
     buf_printf(&text, "policies: {%s}\nnodes:\n", policies);
     for (unsigned i = 0; i < n_nodes; i++)
-        buf_printf(&text,
-            "  n%u: {labels: {n: '%u'%s}, allocatable: {cpu: %u}}\n",
-            i,
-            i,
-            i % 3 == 0 ? ", pool: a" : "",
-            i % 16 + 1);
+        buf_printf(&text, "  n%u: {labels: {n: '%u'%s}, allocatable: {cpu: %u}}\n", i, i,
+            i % 3 == 0 ? ", pool: a" : "", i % 16 + 1);
     buf_append(&text, STR("pod: {namespace: here, labels: {app: web}, requests: {cpu: 1}}\n"));
     buf_append_char(&text, '\0');
     assert_int_equal(buf_error(&text), 0);

@@ -216,10 +216,10 @@ static void test_little_scratch(void **state) {
     Judge *judge;
 
     (void)state;
-    buf_append(&text,
-        STR("policies: {p: {filters: [{name: pairs, expression: '!node.pods.exists(p, "
-            "node.pods.exists(q, (p.metadata.name + q.metadata.name + pod.metadata.name)"
-            ".contains(\"nothing\")))'}]}}\nnodes:\n"));
+    buf_append(
+        &text, STR("policies: {p: {filters: [{name: pairs, expression: '!node.pods.exists(p, "
+                   "node.pods.exists(q, (p.metadata.name + q.metadata.name + pod.metadata.name)"
+                   ".contains(\"nothing\")))'}]}}\nnodes:\n"));
     for (unsigned i = 0; i < ELEMENTS_OF(rows); i++)
         buf_printf(&text, "  n%u: {}\n", i);
     buf_append(&text, STR("pods:\n"));
@@ -274,10 +274,9 @@ static void test_narrow(void **state) {
 
             for (size_t j = 0; j < to && j < ELEMENTS_OF(best); j++)
                 stays |= best[j] == candidates[i];
-            assert_int_equal(verdicts[i],
-                candidates[i] % 3 != 0 ? 0
-                : stays                ? VERDICT_PASS
-                                       : VERDICT_NARROWED);
+            assert_int_equal(verdicts[i], candidates[i] % 3 != 0 ? 0
+                                          : stays                ? VERDICT_PASS
+                                                                 : VERDICT_NARROWED);
             n_passed += verdicts[i] == VERDICT_PASS;
             if (scores)
                 assert_true(scores[i] ==

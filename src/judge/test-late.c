@@ -26,8 +26,7 @@ static void test_time_is_up(void **state) {
         JudgeFixture fixture;
         Judge *judge;
 
-        (void)snprintf(policies,
-            sizeof(policies),
+        (void)snprintf(policies, sizeof(policies),
             "p: {onTimeout: %s, filters: [{name: known, nodeLabels: {pool: a}}, {name: slow, "
             "expression: 'node.metadata.name.replace(\"n\", pod.metadata.namespace) != \"\"'}]}",
             cases[c].on_timeout);
@@ -104,8 +103,7 @@ static void test_time_is_up_for_match(void **state) {
         JudgeFixture fixture;
         Judge *judge;
 
-        (void)snprintf(policies,
-            sizeof(policies),
+        (void)snprintf(policies, sizeof(policies),
             "p: {onTimeout: %s, match: {expression: 'pod.metadata.name.replace(\"a\", \"b\") "
             "!= \"x\"'}, filters: [{name: known, nodeLabels: {pool: a}}, {name: slow, "
             "expression: 'node.metadata.name.replace(\"n\", pod.metadata.namespace) != "
@@ -150,11 +148,8 @@ static void test_late_facts(void **state) {
 
         (void)snprintf(text, sizeof(text), policies, cases[c].on_timeout);
         fixture_init(&fixture, text, 70);
-        assert_int_equal(facts_build(fixture.scene.program,
-                             fixture.table,
-                             &options,
-                             fixture.scene.arena,
-                             &fixture.facts),
+        assert_int_equal(facts_build(fixture.scene.program, fixture.table, &options,
+                             fixture.scene.arena, &fixture.facts),
             0);
         assert_true(fixture.facts.is_late);
         judge = fixture_open(&fixture, rows, 3);

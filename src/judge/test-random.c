@@ -234,8 +234,7 @@ static void check_facts(const Round *round) {
     assert_int_equal(
         facts_build(round->program, round->table, &(FactsOptions){0}, arena, &fresh.facts), 0);
     for (size_t i = 0; i < round->table->n_chunks; i++)
-        assert_memory_equal(round->facts.chunks[i]->failing,
-            fresh.facts.chunks[i]->failing,
+        assert_memory_equal(round->facts.chunks[i]->failing, fresh.facts.chunks[i]->failing,
             round->program->n_policies * CHUNK_ROWS * sizeof(uint16_t));
     open_round(&fresh);
     open_round(&shared);
@@ -276,9 +275,8 @@ static void change(Rng *rng, Round *round) {
     assert_int_equal(table_change(round->table, changes, n, arena, changed), 0);
     assert_int_equal(loads_build(&round->scene.input, changed, &known_loads, arena, loads), 0);
     changed->loads = loads;
-    assert_int_equal(
-        facts_build(
-            round->program, changed, &(FactsOptions){.known = &known}, arena, &round->facts),
+    assert_int_equal(facts_build(round->program, changed, &(FactsOptions){.known = &known}, arena,
+                         &round->facts),
         0);
     round->table = changed;
 }
@@ -304,11 +302,8 @@ static void play(Rng *rng, size_t *n_played, size_t *n_missing) {
     round->table = &round->scene.table;
     round->program = compile(rng, round->scene.arena);
     if (round->program) {
-        assert_int_equal(facts_build(round->program,
-                             round->table,
-                             &(FactsOptions){0},
-                             round->scene.arena,
-                             &round->facts),
+        assert_int_equal(facts_build(round->program, round->table, &(FactsOptions){0},
+                             round->scene.arena, &round->facts),
             0);
         choose_rows(rng, round);
         check_round(round);

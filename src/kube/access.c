@@ -42,11 +42,8 @@ static int out_of_memory(char *error) {
 
 /* Reads the files. Each must have been there once. */
 static int refresh_files(Access *access, bool force, bool *ret_changed, char *error) {
-    Secret *secrets[] = {&access->config.ca,
-        &access->config.client_cert,
-        &access->config.client_key,
-        &access->config.token,
-        &access->password};
+    Secret *secrets[] = {&access->config.ca, &access->config.client_cert,
+        &access->config.client_key, &access->config.token, &access->password};
 
     for (size_t i = 0; i < ELEMENTS_OF(secrets); i++) {
         char what[ACCESS_ERROR_MAX];
@@ -175,8 +172,7 @@ static int file_list_find(FileList *list, const char *path, char *error) {
         standard = NULL;
     r = file_list_add(list, standard, error);
     if (r == -ENOENT)
-        return message_fail(r,
-            error,
+        return message_fail(r, error,
             "no kubeconfig: none was named, KUBECONFIG is not set, and %s/.kube/config is not "
             "there",
             home);
@@ -212,8 +208,7 @@ static int read_environment(char **ret_server, char *error) {
     bool is_v6;
 
     if (!host || !port || host[0] == '\0' || port[0] == '\0')
-        return message_fail(-ENOENT,
-            error,
+        return message_fail(-ENOENT, error,
             "not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; "
             "name a kubeconfig instead");
     if (strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-") !=
@@ -222,11 +217,7 @@ static int read_environment(char **ret_server, char *error) {
     if (!str_to_int64(str_from_c(port), &number) || number < 1 || number > UINT16_MAX)
         return message_fail(-EINVAL, error, "KUBERNETES_SERVICE_PORT is no port: %s", port);
     is_v6 = strchr(host, ':') != NULL;
-    if (asprintf(ret_server,
-            "https://%s%s%s:%d",
-            is_v6 ? "[" : "",
-            host,
-            is_v6 ? "]" : "",
+    if (asprintf(ret_server, "https://%s%s%s:%d", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
             (int)number) < 0) {
         *ret_server = NULL;
         return out_of_memory(error);
@@ -290,12 +281,8 @@ static int check_server(const AccessServer *server, char *error) {
         const char *complaint = header_complaint(header->name, header->value);
 
         if (complaint)
-            return message_fail(-EINVAL,
-                error,
-                "%s: the header \"%.*s\" %s",
-                server->name,
-                STR_FMT(header->name),
-                complaint);
+            return message_fail(-EINVAL, error, "%s: the header \"%.*s\" %s", server->name,
+                STR_FMT(header->name), complaint);
     }
     return 0;
 }

@@ -61,33 +61,19 @@ void bind_permit_explain(const BindPermit *permit, char *text, size_t size) {
 
     lease_status(permit->lease, &status);
     if (status.is_held)
-        message_set(text,
-            size,
+        message_set(text, size,
             "this berth has taken the lease %s/%s, and is still listing the pods that were bound "
             "before",
-            options->namespace,
-            options->name);
+            options->namespace, options->name);
     else if (status.error[0] != '\0')
-        message_set(text,
-            size,
-            "cannot take the lease %s/%s, whose holder binds: %s",
-            options->namespace,
-            options->name,
-            status.error);
+        message_set(text, size, "cannot take the lease %s/%s, whose holder binds: %s",
+            options->namespace, options->name, status.error);
     else if (status.holder[0] != '\0' && strcmp(status.holder, options->identity) != 0)
-        message_set(text,
-            size,
-            "%s holds the lease %s/%s and binds; this is %s",
-            status.holder,
-            options->namespace,
-            options->name,
-            options->identity);
+        message_set(text, size, "%s holds the lease %s/%s and binds; this is %s", status.holder,
+            options->namespace, options->name, options->identity);
     else
-        message_set(text,
-            size,
-            "did not get the lease %s/%s, whose holder binds, in time",
-            options->namespace,
-            options->name);
+        message_set(text, size, "did not get the lease %s/%s, whose holder binds, in time",
+            options->namespace, options->name);
 }
 
 int64_t bind_permit_tick(BindPermit *permit, int64_t now_nsec) {

@@ -133,9 +133,7 @@ static bool is_known(Binder *binder, const BindJob *job, char *error) {
     if (!pod || !str_eq(pod->uid, job->uid) || str_is_empty(pod->node_name))
         return false;
     if (!str_eq(pod->node_name, job->node))
-        (void)snprintf(error,
-            WATCHER_ERROR_MAX,
-            "the pod is on node %.*s already",
+        (void)snprintf(error, WATCHER_ERROR_MAX, "the pod is on node %.*s already",
             STR_FMT(str_take(pod->node_name, NODE_NAME_MAX)));
     return true;
 }
@@ -179,8 +177,7 @@ static bool assume(Entry *entry, char *error) {
     r = store_assume(store, &pod, job->node, until);
     if (r == 0)
         return true;
-    (void)snprintf(error,
-        WATCHER_ERROR_MAX,
+    (void)snprintf(error, WATCHER_ERROR_MAX,
         r == STORE_FULL ? "too many pods are being bound" : "out of memory");
     return false;
 }
@@ -312,9 +309,7 @@ static bool join(Binder *binder, BindJob *job) {
     if (!other)
         return false;
     if (!str_eq(other->job->node, job->node)) {
-        (void)snprintf(error,
-            sizeof(error),
-            "the pod is being bound to node %.*s",
+        (void)snprintf(error, sizeof(error), "the pod is being bound to node %.*s",
             STR_FMT(str_take(other->job->node, NODE_NAME_MAX)));
         finish_job(binder, job, BIND_FAILED, error);
         return true;

@@ -48,11 +48,8 @@ __attribute__((format(printf, 3, 4))) static void finish(
 }
 
 static void finish_unknown(Binding *binding, const char *why) {
-    finish(binding,
-        BINDING_UNKNOWN,
-        "it is not known whether the pod was bound: %.200s; then: %.200s",
-        binding->why,
-        why);
+    finish(binding, BINDING_UNKNOWN,
+        "it is not known whether the pod was bound: %.200s; then: %.200s", binding->why, why);
 }
 
 /* --- reading the pod -------------------------------------------------------------------- */
@@ -82,9 +79,7 @@ static void conclude(Binding *binding, const PodLocation *pod) {
     else if (str_eq(pod->node, binding->options.node))
         finish(binding, BINDING_BOUND, "bound");
     else if (!str_is_empty(pod->node))
-        finish(binding,
-            BINDING_FAILED,
-            "the pod is on node %.*s already",
+        finish(binding, BINDING_FAILED, "the pod is on node %.*s already",
             STR_FMT(str_take(pod->node, 253)));
     else if (binding->is_refused)
         finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);
@@ -115,10 +110,7 @@ static void on_pod_read(Binding *binding, const CallResult *result) {
     } else if (result->status != 200) {
         /* Also a 403: an API server that has just started answers so until it has its RBAC rules.
          */
-        (void)snprintf(why,
-            sizeof(why),
-            "HTTP %u%s",
-            result->status,
+        (void)snprintf(why, sizeof(why), "HTTP %u%s", result->status,
             result->status == 403 ? " (needs the right get on pods)" : "");
         read_later(binding, why);
     } else if (arena && read_location(buf_str(&binding->answer), arena, &pod)) {
@@ -136,12 +128,8 @@ static void explain_refusal(Binding *binding, unsigned code) {
 
     if (arena)
         (void)api_status_read(buf_str(&binding->answer), arena, &status);
-    (void)snprintf(binding->why,
-        sizeof(binding->why),
-        "HTTP %u%s%.*s%s",
-        code,
-        str_is_empty(status.message) ? "" : ": ",
-        STR_FMT(str_take(status.message, 300)),
+    (void)snprintf(binding->why, sizeof(binding->why), "HTTP %u%s%.*s%s", code,
+        str_is_empty(status.message) ? "" : ": ", STR_FMT(str_take(status.message, 300)),
         code == 403 ? " (needs the right create on pods/binding)" : "");
 }
 

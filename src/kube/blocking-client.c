@@ -102,11 +102,8 @@ void blocking_client_explain(const BlockingReply *reply, Arena *arena, char *err
     ApiStatus status;
 
     if (api_status_read(reply->body, arena, &status) && !str_is_empty(status.message))
-        message_set(error,
-            BLOCKING_CLIENT_ERROR_MAX,
-            "the API server answered %u: %.*s",
-            reply->status,
-            STR_FMT(status.message));
+        message_set(error, BLOCKING_CLIENT_ERROR_MAX, "the API server answered %u: %.*s",
+            reply->status, STR_FMT(status.message));
     else
         message_set(error, BLOCKING_CLIENT_ERROR_MAX, "the API server answered %u", reply->status);
 }

@@ -59,11 +59,8 @@ static void location_take(Call *call, Str value) {
 /* The request has no Accept-Encoding, and nothing here could decode one. */
 static void check_encoding(Call *call, Str value, Str plain) {
     if (!str_eq_nocase(value, plain) && value.len > 0)
-        call_stop(call,
-            CALL_BROKEN,
-            "%s: the answer is encoded (%.*s), which was not requested",
-            access_server(call->client->access),
-            STR_FMT(str_take(value, 32)));
+        call_stop(call, CALL_BROKEN, "%s: the answer is encoded (%.*s), which was not requested",
+            access_server(call->client->access), STR_FMT(str_take(value, 32)));
 }
 
 static void head_line(Call *call, Str line) {
@@ -99,14 +96,14 @@ static void head_end(Call *call) {
         return;
     call->client->loop->n_events++;
     if (call->handler.head)
-        call->handler.head(call->handler.context,
-            &(CallHead){
-                .status = call->status,
-                .content_type = str_from_c(call->content_type),
-                .location = str_from_c(call->location),
-                .date_sec = call->date_sec,
-                .retry_after_sec = call->retry_after_sec,
-            });
+        call->handler.head(
+            call->handler.context, &(CallHead){
+                                       .status = call->status,
+                                       .content_type = str_from_c(call->content_type),
+                                       .location = str_from_c(call->location),
+                                       .date_sec = call->date_sec,
+                                       .retry_after_sec = call->retry_after_sec,
+                                   });
 }
 
 static void head_take(Call *call, Str line) {
@@ -127,11 +124,8 @@ static size_t answer_header(char *bytes, size_t size, size_t n, void *context) {
     call->heard_at = clock_monotonic_nsec();
     call->n_header_bytes += line.len;
     if (call->n_header_bytes > HEADERS_MAX)
-        call_stop(call,
-            CALL_BROKEN,
-            "%s: the headers of the answer are larger than %zu KiB",
-            access_server(call->client->access),
-            HEADERS_MAX >> 10);
+        call_stop(call, CALL_BROKEN, "%s: the headers of the answer are larger than %zu KiB",
+            access_server(call->client->access), HEADERS_MAX >> 10);
     else
         head_take(call, line);
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : line.len;
@@ -150,8 +144,7 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
     call->heard_at = clock_monotonic_nsec();
     call->n_bytes += part.len;
     if (!call->has_head) /* after a 101, libcurl hands on whatever comes */
-        call_stop(call,
-            CALL_BROKEN,
+        call_stop(call, CALL_BROKEN,
             "%s: it switches to another protocol (101), which was not requested",
             access_server(call->client->access));
     if (call->is_cancelled || call->is_stopped)
@@ -159,11 +152,8 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
     if (call_is_unauthorized(call))
         return call->n_bytes > REFUSAL_MAX ? CURL_WRITEFUNC_ERROR : part.len;
     if (call->limits.bytes_max > 0 && call->n_bytes > call->limits.bytes_max) {
-        call_stop(call,
-            CALL_TOO_LARGE,
-            "%s: the answer is larger than %llu bytes",
-            access_server(call->client->access),
-            (unsigned long long)call->limits.bytes_max);
+        call_stop(call, CALL_TOO_LARGE, "%s: the answer is larger than %llu bytes",
+            access_server(call->client->access), (unsigned long long)call->limits.bytes_max);
         return CURL_WRITEFUNC_ERROR;
     }
     call->client->loop->n_events++;
@@ -199,9 +189,7 @@ static int on_send(void *context, char *from, char *to, int from_port, int to_po
     }
     if (call->n_sent++ == 0 || call->limits.may_repeat || strcmp(call->method, "GET") == 0)
         return CURL_PREREQFUNC_OK;
-    call_stop(call,
-        CALL_BROKEN,
-        "%s: the connection ended before an answer came",
+    call_stop(call, CALL_BROKEN, "%s: the connection ended before an answer came",
         access_server(call->client->access));
     return CURL_PREREQFUNC_ABORT;
 }
@@ -245,10 +233,7 @@ static int on_socket_options(void *context, curl_socket_t fd, curlsocktype purpo
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(options); i++)
-        if (setsockopt(fd,
-                options[i].level,
-                options[i].option,
-                &options[i].value,
+        if (setsockopt(fd, options[i].level, options[i].option, &options[i].value,
                 sizeof(options[i].value)) < 0)
             return CURL_SOCKOPT_ERROR;
     return CURL_SOCKOPT_OK;
@@ -351,8 +336,7 @@ bool attempt_start(Call *call) {
         identity_apply(call->identity, call->easy) &&
         curl_multi_add_handle(client->loop->multi, call->easy) == CURLM_OK)
         return true;
-    call_stop(call,
-        CALL_BROKEN,
+    call_stop(call, CALL_BROKEN,
         "%s: the request could not be made: out of memory, or libcurl refuses an option",
         access_server(client->access));
     return false;

@@ -17,21 +17,15 @@ static void explain_certificate(Call *call) {
 
     (void)curl_easy_getinfo(call->easy, CURLINFO_SSL_VERIFYRESULT, &status);
     if (status & GNUTLS_CERT_SIGNER_NOT_FOUND)
-        call_stop(call,
-            CALL_REFUSED,
-            "%s: its certificate is not signed by the CA of %s",
-            server,
+        call_stop(call, CALL_REFUSED, "%s: its certificate is not signed by the CA of %s", server,
             origin);
     else if (status & GNUTLS_CERT_EXPIRED)
         call_stop(call, CALL_REFUSED, "%s: its certificate has expired", server);
     else if (status & GNUTLS_CERT_NOT_ACTIVATED)
         call_stop(call, CALL_REFUSED, "%s: its certificate is not valid yet", server);
     else if (status != 0)
-        call_stop(call,
-            CALL_REFUSED,
-            "%s: its certificate cannot be trusted (verification status 0x%lx)",
-            server,
-            status);
+        call_stop(call, CALL_REFUSED,
+            "%s: its certificate cannot be trusted (verification status 0x%lx)", server, status);
     else
         call_stop(call, CALL_REFUSED, "%s: %s", server, call->curl_error);
 }
@@ -75,18 +69,13 @@ static void explain_tls(Call *call, const char *words) {
     const char *origin = access_origin(call->client->access);
 
     if (is_key_unusable(call))
-        call_stop(call,
-            CALL_REFUSED,
-            "%s: the client certificate and key of %s cannot be used, or are no pair",
-            server,
+        call_stop(call, CALL_REFUSED,
+            "%s: the client certificate and key of %s cannot be used, or are no pair", server,
             origin);
     else if (is_alert(call) && identity_has_certificate(call->identity))
-        call_stop(call,
-            CALL_REFUSED,
+        call_stop(call, CALL_REFUSED,
             "%s: it ended the TLS handshake; it may not accept the client certificate of %s (%s)",
-            server,
-            origin,
-            words);
+            server, origin, words);
     else if (is_alert(call))
         call_stop(call, CALL_REFUSED, "%s: it ended the TLS handshake (%s)", server, words);
 }

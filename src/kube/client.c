@@ -153,11 +153,8 @@ int client_identify(Client *client, char *error) {
     Identity *identity = NULL;
     int r;
 
-    r = access_authorize(client->access,
-        clock_monotonic_nsec(),
-        clock_wall_nsec() / NSEC_PER_SEC,
-        &credentials,
-        error);
+    r = access_authorize(client->access, clock_monotonic_nsec(), clock_wall_nsec() / NSEC_PER_SEC,
+        &credentials, error);
     if (r < 0)
         return r;
     if (client->identity && identity_version(client->identity) == credentials.version)
@@ -166,8 +163,7 @@ int client_identify(Client *client, char *error) {
                          .origin = &client->origin,
                          .proxies = &client->proxies,
                          .credentials = &credentials},
-        &identity,
-        error);
+        &identity, error);
     if (r < 0)
         return r;
     identity_unref(client->identity);
@@ -230,11 +226,9 @@ static void call_refused(Call *call) {
             return;
         }
     }
-    call_stop(call,
-        CALL_UNAUTHORIZED,
+    call_stop(call, CALL_UNAUTHORIZED,
         "%s: it does not accept the credentials of %s (401 Unauthorized)",
-        access_server(client->access),
-        access_origin(client->access));
+        access_server(client->access), access_origin(client->access));
     call_done(call);
 }
 
@@ -276,17 +270,13 @@ static Deadline call_deadline(const Call *call) {
         after(call->begun_at, limits->total_sec), "was not answered to the end", limits->total_sec};
 
     if (call->n_sent == 0)
-        next = earlier(next,
-            (Deadline){
-                after(call->started_at, CLIENT_CONNECT_SEC), "no connection", CLIENT_CONNECT_SEC});
+        next = earlier(next, (Deadline){after(call->started_at, CLIENT_CONNECT_SEC),
+                                 "no connection", CLIENT_CONNECT_SEC});
     if (call->has_head)
-        return earlier(next,
-            (Deadline){after(call->heard_at, limits->silence_sec),
-                "nothing more came",
-                limits->silence_sec});
-    return earlier(next,
-        (Deadline){
-            after(call->started_at, limits->first_byte_sec), "no answer", limits->first_byte_sec});
+        return earlier(next, (Deadline){after(call->heard_at, limits->silence_sec),
+                                 "nothing more came", limits->silence_sec});
+    return earlier(next, (Deadline){after(call->started_at, limits->first_byte_sec), "no answer",
+                             limits->first_byte_sec});
 }
 
 static void call_check_time(Call *call, int64_t now) {
@@ -294,12 +284,8 @@ static void call_check_time(Call *call, int64_t now) {
 
     if (now < deadline.at)
         return;
-    call_stop(call,
-        CALL_TIMEOUT,
-        "%s: %s within %u s",
-        access_server(call->client->access),
-        deadline.what,
-        deadline.sec);
+    call_stop(call, CALL_TIMEOUT, "%s: %s within %u s", access_server(call->client->access),
+        deadline.what, deadline.sec);
     call_done(call);
 }
 

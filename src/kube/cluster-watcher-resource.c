@@ -146,11 +146,10 @@ static void notify_lost(WatchedResource *resource, const char *why, int64_t retr
     if (!watcher_may_notify(&resource->lost_reported_at))
         return;
     resource->has_reported_connected = false;
-    watcher_notify(resource->watcher,
-        (WatcherNotice){.event = WATCHER_LOST,
-            .kind = resource->kind,
-            .why = why,
-            .msec = retry_nsec / NSEC_PER_MSEC});
+    watcher_notify(resource->watcher, (WatcherNotice){.event = WATCHER_LOST,
+                                          .kind = resource->kind,
+                                          .why = why,
+                                          .msec = retry_nsec / NSEC_PER_MSEC});
 }
 
 static void notify_listed(const WatchedResource *resource) {

@@ -153,9 +153,8 @@ static void on_lease_changed(void *context) {
         watcher_notify(
             watcher, (WatcherNotice){.event = WATCHER_LEASE_TAKEN, .why = before->holder});
     else if (!lease.is_held && before->is_held && lease.n_lost > before->n_lost)
-        watcher_notify(watcher,
-            (WatcherNotice){
-                .event = WATCHER_LEASE_LOST, .why = lease.error[0] ? lease.error : lease.holder});
+        watcher_notify(watcher, (WatcherNotice){.event = WATCHER_LEASE_LOST,
+                                    .why = lease.error[0] ? lease.error : lease.holder});
     else if (!lease.is_held && before->is_held)
         watcher_notify(watcher, (WatcherNotice){.event = WATCHER_LEASE_RELEASED});
     else
@@ -206,11 +205,11 @@ static void notify_synced(const ClusterWatcher *watcher) {
     StoreFigures figures;
 
     store_figures(watcher->store, &figures);
-    watcher_notify(watcher,
-        (WatcherNotice){.event = WATCHER_SYNCED,
-            .n_nodes = figures.n_nodes,
-            .n_pods = figures.n_pods,
-            .msec = (clock_monotonic_nsec() - watcher->began_at) / NSEC_PER_MSEC});
+    watcher_notify(
+        watcher, (WatcherNotice){.event = WATCHER_SYNCED,
+                     .n_nodes = figures.n_nodes,
+                     .n_pods = figures.n_pods,
+                     .msec = (clock_monotonic_nsec() - watcher->began_at) / NSEC_PER_MSEC});
 }
 
 static bool is_complete(const ClusterWatcher *watcher) {

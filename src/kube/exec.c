@@ -168,8 +168,7 @@ static int check_answer(const Answer *answer, Str api_version, ExecCredential *r
     if (!str_is(answer->kind, "ExecCredential"))
         return refuse(error, "what it printed has not the kind ExecCredential");
     if (!str_eq(answer->api_version, api_version))
-        return message_fail(-EINVAL,
-            error,
+        return message_fail(-EINVAL, error,
             "it answers in another apiVersion than %.*s, which the kubeconfig asks for",
             STR_FMT(api_version));
     if (!answer->has_status)
@@ -281,12 +280,8 @@ static const char **build_args(const ExecSpec *spec, Arena *arena) {
 
 static int explain_start(const ExecSpec *spec, int r, char *error) {
     if (r == -ENOENT)
-        return message_fail(r,
-            error,
-            "credential plugin %s was not found%s%s%s",
-            spec->command,
-            strchr(spec->command, '/') ? "" : " in PATH",
-            spec->install_hint ? ": " : "",
+        return message_fail(r, error, "credential plugin %s was not found%s%s%s", spec->command,
+            strchr(spec->command, '/') ? "" : " in PATH", spec->install_hint ? ": " : "",
             spec->install_hint ? spec->install_hint : "");
     return message_fail(
         r, error, "credential plugin %s could not be started: %s", spec->command, strerror(-r));
@@ -327,12 +322,8 @@ static int explain_end(const ExecSpec *spec, ProcessResult *result, int timeout_
         message_set(how, sizeof(how), "printed more than %zu KiB", ACCESS_PLUGIN_OUTPUT_MAX >> 10);
         break;
     }
-    return message_fail(result->end == PROCESS_TIMEOUT ? -ETIMEDOUT : -EIO,
-        error,
-        "credential plugin %s %s%s%.*s",
-        spec->command,
-        how,
-        words.len > 0 ? ": " : "",
+    return message_fail(result->end == PROCESS_TIMEOUT ? -ETIMEDOUT : -EIO, error,
+        "credential plugin %s %s%s%.*s", spec->command, how, words.len > 0 ? ": " : "",
         STR_FMT(words));
 }
 

@@ -51,10 +51,7 @@ static void describe(const WatcherStatus *status, char *error) {
     for (size_t i = 0; i < _WATCHER_KINDS; i++) {
         if (status->kinds[i].is_synced)
             continue;
-        (void)snprintf(error,
-            FETCH_ERROR_MAX,
-            "%s: %s cannot be listed: %s",
-            status->server,
+        (void)snprintf(error, FETCH_ERROR_MAX, "%s: %s cannot be listed: %s", status->server,
             watcher_kind_name((WatcherKind)i),
             status->kinds[i].last_error[0] ? status->kinds[i].last_error : "no answer in time");
         return;
@@ -87,10 +84,8 @@ int fetch_cluster(Access *access, Snapshot **ret, char *error) {
 
     deadline_cond_init(&first.changed);
     (void)snprintf(error, FETCH_ERROR_MAX, "out of memory");
-    r = watcher_new(access,
-        &(WatcherOptions){0},
-        &(WatcherCallbacks){.context = &first, .publish = keep_first},
-        &watcher);
+    r = watcher_new(access, &(WatcherOptions){0},
+        &(WatcherCallbacks){.context = &first, .publish = keep_first}, &watcher);
     if (r < 0)
         return r;
     wait_for_first(&first, watcher, error);
@@ -123,20 +118,14 @@ int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, c
     if (!url_text(&path))
         return -ENOMEM;
     r = blocking_client_request(access,
-        &(BlockingRequest){.path = url_text(&path), .sec = FETCH_SEC},
-        arena,
-        &reply,
-        error);
+        &(BlockingRequest){.path = url_text(&path), .sec = FETCH_SEC}, arena, &reply, error);
     if (r != 0)
         return r < 0 ? r : -EHOSTUNREACH;
     if (reply.status == 200)
         return decode(reply.body, arena, ret, error);
-    (void)snprintf(error,
-        FETCH_ERROR_MAX,
+    (void)snprintf(error, FETCH_ERROR_MAX,
         reply.status == 404 ? "there is no pod %.*s/%.*s"
                             : "pod %.*s/%.*s: the API server answered %u",
-        STR_FMT(namespace),
-        STR_FMT(name),
-        reply.status);
+        STR_FMT(namespace), STR_FMT(name), reply.status);
     return reply.status == 404 ? -ENOENT : -EACCES;
 }

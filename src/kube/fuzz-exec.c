@@ -18,9 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char error[ACCESS_ERROR_MAX] = "";
 
     if (exec_read_credential(str_of((const char *)data, size),
-            STR("client.authentication.k8s.io/v1"),
-            &credential,
-            error) < 0) {
+            STR("client.authentication.k8s.io/v1"), &credential, error) < 0) {
         require(error[0] != '\0' && memchr(error, '\0', sizeof(error)));
         require(!credential.token && !credential.cert_pem && !credential.key_pem);
         return 0;

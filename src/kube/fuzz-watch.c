@@ -86,10 +86,7 @@ static void check(const Reflector *reflector) {
 static void begin(Client *client, size_t n, unsigned how) {
     static const unsigned statuses[] = {200, 200, 200, 422, 410, 429, 500, 403};
 
-    fake_head(client,
-        n,
-        statuses[(how + n) % 8],
-        how % 16 == 15 ? "text/html" : "application/json",
+    fake_head(client, n, statuses[(how + n) % 8], how % 16 == 15 ? "text/html" : "application/json",
         how % 4 == 3 ? 5 : -1);
 }
 

@@ -107,8 +107,7 @@ static bool add_header(Identity *identity, const Header *header) {
 
 static bool set_headers(Identity *identity, const Credentials *credentials) {
     static const char *const lines[] = {
-        ("User-Agent: berth/" BERTH_VERSION),
-        "Accept: application/json",
+        ("User-Agent: berth/" BERTH_VERSION), "Accept: application/json",
         "Expect:", /* none: one round trip less */
     };
 
@@ -129,25 +128,12 @@ static bool set_server_name(Identity *identity, const IdentityOptions *options) 
     bool is_v6 = str_find(name, ':') != SIZE_MAX;
     _cleanup_(buf_done) Buf base = BUF_INIT(4096), route = BUF_INIT(4096), host = BUF_INIT(4096);
 
-    buf_printf(&base,
-        "https://%s%.*s%s:%u%.*s",
-        is_v6 ? "[" : "",
-        STR_FMT(name),
-        is_v6 ? "]" : "",
-        origin->port,
-        STR_FMT(origin->path));
-    buf_printf(&host,
-        "Host: %s%.*s%s:%u",
-        origin->is_v6 ? "[" : "",
-        STR_FMT(origin->host),
-        origin->is_v6 ? "]" : "",
-        origin->port);
-    buf_printf(&route,
-        "::%s%.*s%s:%u", /* from anywhere */
-        origin->is_v6 ? "[" : "",
-        STR_FMT(origin->host),
-        origin->is_v6 ? "]" : "",
-        origin->port);
+    buf_printf(&base, "https://%s%.*s%s:%u%.*s", is_v6 ? "[" : "", STR_FMT(name), is_v6 ? "]" : "",
+        origin->port, STR_FMT(origin->path));
+    buf_printf(&host, "Host: %s%.*s%s:%u", origin->is_v6 ? "[" : "", STR_FMT(origin->host),
+        origin->is_v6 ? "]" : "", origin->port);
+    buf_printf(&route, "::%s%.*s%s:%u", /* from anywhere */
+        origin->is_v6 ? "[" : "", STR_FMT(origin->host), origin->is_v6 ? "]" : "", origin->port);
     identity->base = buf_take(&base);
     return identity->base && list_add(&identity->headers, text_of(&host)) &&
            list_add(&identity->connect_to, text_of(&route));
@@ -179,9 +165,8 @@ static bool set_proxy(Identity *identity, const IdentityOptions *options) {
 
 static bool set_pool(Identity *identity) {
     identity->pool = curl_share_init();
-    return identity->pool &&
-           curl_share_setopt(identity->pool, CURLSHOPT_SHARE, (int)CURL_LOCK_DATA_CONNECT) ==
-               CURLSHE_OK;
+    return identity->pool && curl_share_setopt(identity->pool, CURLSHOPT_SHARE,
+                                 (int)CURL_LOCK_DATA_CONNECT) == CURLSHE_OK;
 }
 
 static int set_files(Identity *identity, const Credentials *credentials) {

@@ -43,11 +43,7 @@ const YamlNode *tree_find(Tree *tree, const YamlNode *mapping, const char *key, 
         return NULL;
     if (node->kind == kind)
         return node;
-    tree_refuse(tree,
-        node->place,
-        "%s must be %s, not %s%s",
-        key,
-        yaml_kind_name(kind),
+    tree_refuse(tree, node->place, "%s must be %s, not %s%s", key, yaml_kind_name(kind),
         yaml_kind_name(node->kind),
         kind == YAML_STRING && node->kind < YAML_STRING ? "; put it in quotes" : "");
     return NULL;
@@ -110,12 +106,8 @@ static void read_data(Tree *tree, const TreeEntry *entry, const char *key, Secre
         return;
     (void)buf_reserve(&pem, node->text.len / 4 * 3 + 3); /* in one piece: nothing left behind */
     if (!base64_decode(node->text, &pem)) {
-        tree_refuse(tree,
-            node->place,
-            "%s is no base64; %.*s takes a file's name",
-            key,
-            (int)(strlen(key) - strlen("-data")),
-            key);
+        tree_refuse(tree, node->place, "%s is no base64; %.*s takes a file's name", key,
+            (int)(strlen(key) - strlen("-data")), key);
         return;
     }
     if (buf_error(&pem) == -ENOMEM) {
@@ -159,12 +151,8 @@ static void complain_of_syntax(Tree *tree, const TreeFile *file, const DiagList 
 
         if (diag->level != DIAG_ERROR)
             continue;
-        tree_refuse(tree,
-            diag->place,
-            "%.*s%s%.*s",
-            STR_FMT(show_diag(diag)),
-            diag->hint.len > 0 ? "; " : "",
-            STR_FMT(diag->hint));
+        tree_refuse(tree, diag->place, "%.*s%s%.*s", STR_FMT(show_diag(diag)),
+            diag->hint.len > 0 ? "; " : "", STR_FMT(diag->hint));
         return;
     }
     tree_refuse(tree, tree_file_place(file), "is no YAML");
@@ -174,12 +162,8 @@ static void check_word(Tree *tree, const YamlNode *root, const char *key, const 
     const YamlNode *node = tree_find_text(tree, root, key);
 
     if (node && !str_is(node->text, word))
-        tree_refuse(tree,
-            node->place,
-            "this is no kubeconfig: %s is \"%.*s\", not \"%s\"",
-            key,
-            STR_FMT(str_take(node->text, 64)),
-            word);
+        tree_refuse(tree, node->place, "this is no kubeconfig: %s is \"%.*s\", not \"%s\"", key,
+            STR_FMT(str_take(node->text, 64)), word);
 }
 
 static void parse_file(Tree *tree, const KubeconfigFile *from, TreeFile *file) {
@@ -199,9 +183,7 @@ static void parse_file(Tree *tree, const KubeconfigFile *from, TreeFile *file) {
     else if (stream.n_documents > 1)
         tree_refuse(tree, stream.documents[1]->place, "a second document; a kubeconfig is one");
     else if (file->root && file->root->kind != YAML_MAPPING)
-        tree_refuse(tree,
-            file->root->place,
-            "this is no kubeconfig: it is %s",
+        tree_refuse(tree, file->root->place, "this is no kubeconfig: it is %s",
             yaml_kind_name(file->root->kind));
     check_word(tree, file->root, "kind", "Config");
     check_word(tree, file->root, "apiVersion", "v1");
@@ -241,11 +223,8 @@ static const YamlNode *entry_name(Tree *tree, const YamlNode *item, TreeSection 
     const YamlNode *name;
 
     if (item->kind != YAML_MAPPING) {
-        tree_refuse(tree,
-            item->place,
-            "an entry of %s must be a mapping with name and %s",
-            section.list,
-            section.body);
+        tree_refuse(tree, item->place, "an entry of %s must be a mapping with name and %s",
+            section.list, section.body);
         return NULL;
     }
     name = tree_find_text(tree, item, "name");
@@ -266,10 +245,7 @@ static bool find_in_file(
         if (!at || !str_eq(at->text, name))
             continue;
         if (found)
-            tree_refuse(tree,
-                at->place,
-                "a second entry of %s is called \"%.*s\"",
-                section.list,
+            tree_refuse(tree, at->place, "a second entry of %s is called \"%.*s\"", section.list,
                 STR_FMT(name));
         found = true;
         *ret = (TreeEntry){
@@ -308,10 +284,7 @@ static Str list_files(Tree *tree) {
 
     if (tree->n_files == 1)
         return str_from_c(first);
-    return arena_printf(tree->arena,
-        "%s and %zu more file%s",
-        first,
-        tree->n_files - 1,
+    return arena_printf(tree->arena, "%s and %zu more file%s", first, tree->n_files - 1,
         tree->n_files > 2 ? "s" : "");
 }
 
@@ -322,12 +295,8 @@ TreeEntry tree_find_entry(Tree *tree, TreeSection section, Str name, Place place
         if (find_in_file(tree, &tree->files[i], section, name, &entry))
             return entry;
     if (tree->r == 0)
-        tree_refuse(tree,
-            place,
-            "%s \"%.*s\" is not in %.*s; it has: %.*s",
-            section.body,
-            STR_FMT(str_take(name, 128)),
-            STR_FMT(list_files(tree)),
+        tree_refuse(tree, place, "%s \"%.*s\" is not in %.*s; it has: %.*s", section.body,
+            STR_FMT(str_take(name, 128)), STR_FMT(list_files(tree)),
             STR_FMT(tree_list_names(tree, section)));
     return entry;
 }

@@ -96,14 +96,12 @@ static void check_exec(Tree *tree, const YamlNode *body) {
     if (!version)
         tree_refuse(tree, body->place, "exec has no apiVersion");
     else if (!exec_is_api_version(version->text))
-        tree_refuse(tree,
-            version->place,
+        tree_refuse(tree, version->place,
             "apiVersion \"%.*s\" of exec is not supported; "
             "client.authentication.k8s.io/v1 and v1beta1 are",
             STR_FMT(str_take(version->text, 64)));
     if (mode && str_is(mode->text, "Always"))
-        tree_refuse(tree,
-            mode->place,
+        tree_refuse(tree, mode->place,
             "the plugin wants a terminal to ask on (interactiveMode: Always), which berth does "
             "not have");
     else if (mode && !str_is(mode->text, "Never") && !str_is(mode->text, "IfAvailable"))
@@ -155,8 +153,7 @@ static TreeEntry find_context(Tree *tree, const char *wanted) {
         if (node)
             return tree_find_entry(tree, contexts, node->text, node->place);
     }
-    tree_refuse(tree,
-        tree_file_place(&tree->files[0]),
+    tree_refuse(tree, tree_file_place(&tree->files[0]),
         "no current-context is set; name a context, or set one with kubectl config use-context; "
         "there are: %.*s",
         STR_FMT(tree_list_names(tree, contexts)));
@@ -169,18 +166,13 @@ static void read_server(Tree *tree, const TreeEntry *cluster, Kubeconfig *config
     Str url;
 
     if (!node) {
-        tree_refuse(tree,
-            cluster->body ? cluster->body->place : tree_file_place(cluster->file),
-            "cluster \"%.*s\" has no server",
-            STR_FMT(cluster->name));
+        tree_refuse(tree, cluster->body ? cluster->body->place : tree_file_place(cluster->file),
+            "cluster \"%.*s\" has no server", STR_FMT(cluster->name));
         return;
     }
     complaint = origin_complaint(node->text);
     if (complaint)
-        tree_refuse(tree,
-            node->place,
-            "server %s%s",
-            complaint,
+        tree_refuse(tree, node->place, "server %s%s", complaint,
             strcmp(complaint, "has a user in it") == 0 ? "; put it into the user's entry" : "");
     url = node->text;
     while (str_has_suffix(url, STR("/")))
@@ -195,8 +187,7 @@ static void read_cluster(Tree *tree, const TreeEntry *cluster, Kubeconfig *confi
     tree_read_pem(tree, cluster, "certificate-authority", &config->ca);
     config->is_insecure = tree_read_bool(tree, cluster->body, "insecure-skip-tls-verify");
     if (config->is_insecure && secret_is_given(&config->ca))
-        tree_refuse(tree,
-            cluster->body->place,
+        tree_refuse(tree, cluster->body->place,
             "cluster \"%.*s\" has both a certificate-authority and insecure-skip-tls-verify; "
             "remove one",
             STR_FMT(cluster->name));
@@ -239,22 +230,16 @@ static void check_user(Tree *tree, const TreeEntry *user, const Kubeconfig *conf
     const YamlNode *provider = yaml_find(user->body, STR("auth-provider"));
 
     if (provider && provider->kind != YAML_NULL)
-        tree_refuse(tree,
-            provider->place,
+        tree_refuse(tree, provider->place,
             "auth-provider is no longer supported, in kubectl since 1.26; use exec with the "
             "plugin of your provider");
     if (secret_is_given(&config->client_cert) != secret_is_given(&config->client_key))
-        tree_refuse(tree,
-            user->body->place,
-            "user \"%.*s\" has a %s",
-            STR_FMT(user->name),
+        tree_refuse(tree, user->body->place, "user \"%.*s\" has a %s", STR_FMT(user->name),
             secret_is_given(&config->client_cert) ? "client-certificate without a client-key"
                                                   : "client-key without a client-certificate");
     if (config->user && secret_is_given(&config->token))
-        tree_refuse(tree,
-            user->body->place,
-            "user \"%.*s\" has both a token and a username; remove one",
-            STR_FMT(user->name));
+        tree_refuse(tree, user->body->place,
+            "user \"%.*s\" has both a token and a username; remove one", STR_FMT(user->name));
     if (has_colon(config->user))
         tree_refuse(tree, user->body->place, "a username cannot have a colon in it");
 }
@@ -281,10 +266,8 @@ static void read_context(Tree *tree, const char *wanted, Kubeconfig *config) {
         return;
     assert(context.file); /* it was found */
     if (!cluster_name) {
-        tree_refuse(tree,
-            context.body ? context.body->place : tree_file_place(context.file),
-            "context \"%.*s\" has no cluster",
-            STR_FMT(context.name));
+        tree_refuse(tree, context.body ? context.body->place : tree_file_place(context.file),
+            "context \"%.*s\" has no cluster", STR_FMT(context.name));
         return;
     }
     config->file = tree_copy(tree, str_from_c(context.file->path));

@@ -204,20 +204,15 @@ static void explain(Lease *lease, const CallResult *result) {
         return;
     }
     if (result->status == 403) {
-        message_set(lease->error,
-            sizeof(lease->error),
+        message_set(lease->error, sizeof(lease->error),
             "HTTP 403: it needs the right %s on leases.coordination.k8s.io in namespace %s "
             "(Role berth-lease)",
-            verbs[lease->step],
-            lease->namespace);
+            verbs[lease->step], lease->namespace);
         return;
     }
     if (arena)
         (void)api_status_read(buf_str(&lease->answer), arena, &status);
-    message_set(lease->error,
-        sizeof(lease->error),
-        "HTTP %u%s%.*s",
-        result->status,
+    message_set(lease->error, sizeof(lease->error), "HTTP %u%s%.*s", result->status,
         str_is_empty(status.message) ? "" : ": ",
         STR_FMT(str_take(status.message, LEASE_TEXT_MAX)));
 }

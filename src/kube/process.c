@@ -82,12 +82,8 @@ static int spawn(const ProcessOptions *options, int out, int err, pid_t *ret) {
     if (r == 0)
         r = set_actions(&actions, out, err);
     if (r == 0)
-        r = -posix_spawnp(ret,
-            options->command,
-            &actions,
-            &attributes,
-            (char *const *)(uintptr_t)options->args,
-            (char *const *)(uintptr_t)options->env);
+        r = -posix_spawnp(ret, options->command, &actions, &attributes,
+            (char *const *)(uintptr_t)options->args, (char *const *)(uintptr_t)options->env);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
     return r < 0 ? r : 0;

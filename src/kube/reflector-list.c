@@ -90,8 +90,7 @@ static bool take_page(Reflector *reflector, ListPage *ret) {
     }
     r = add_items(reflector, ret->items);
     if (r != 0) {
-        reflector_fail(reflector,
-            NEXT_LIST,
+        reflector_fail(reflector, NEXT_LIST,
             r < 0 ? "a list could not be kept: out of memory" : "a list cannot be read");
         return false;
     }

@@ -43,11 +43,8 @@ static bool on_error(Reflector *reflector, Str object) {
     (void)api_status_read(object, reflector->arena, &status);
     if (api_status_is_expired(&status) || ++reflector->n_refusals >= REFLECTOR_REFUSALS_MAX)
         next = NEXT_LIST;
-    (void)reflector_end_call(reflector,
-        next,
-        "the watch ended with an error: %d %.*s",
-        (int)status.code,
-        STR_FMT(str_take(status.message, REFLECTOR_ERROR_MAX)));
+    (void)reflector_end_call(reflector, next, "the watch ended with an error: %d %.*s",
+        (int)status.code, STR_FMT(str_take(status.message, REFLECTOR_ERROR_MAX)));
     reflector->failure.retry_after_sec = status.retry_after_sec;
     reflector->failure.is_expired = api_status_is_expired(&status);
     return false;
@@ -205,10 +202,8 @@ bool watch_take(Reflector *reflector, Str bytes) {
         if (!on_document(reflector, document))
             return false;
     if (r == SPLITTER_TOO_LARGE)
-        return reflector_end_call(reflector,
-            NEXT_LIST,
-            "the watch sent an event of more than %zu bytes",
-            REFLECTOR_DOCUMENT_MAX);
+        return reflector_end_call(reflector, NEXT_LIST,
+            "the watch sent an event of more than %zu bytes", REFLECTOR_DOCUMENT_MAX);
     if (r < 0)
         return reflector_end_call(reflector, NEXT_RESUME, "out of memory");
     return true;

@@ -162,8 +162,7 @@ static void on_head(void *context, const CallHead *head) {
     if (head->status != 200)
         return;
     if (!str_eq_nocase(head->content_type, STR("application/json"))) {
-        (void)reflector_end_call(reflector,
-            NEXT_RESUME,
+        (void)reflector_end_call(reflector, NEXT_RESUME,
             "the answer is \"%.*s\", not JSON: is that an API server?",
             STR_FMT(str_take(head->content_type, 64)));
         return;
@@ -234,19 +233,13 @@ static void explain_refusal(
     const char *hint = "";
     char rule[64];
 
-    (void)snprintf(rule,
-        sizeof(rule),
-        " (needs the rights list and watch on %s)",
+    (void)snprintf(rule, sizeof(rule), " (needs the rights list and watch on %s)",
         reflector->options.resource);
     if (code == 403)
         hint = rule;
-    message_set(failure->why,
-        sizeof(failure->why),
-        "HTTP %u%s%.*s%s",
-        code,
+    message_set(failure->why, sizeof(failure->why), "HTTP %u%s%.*s%s", code,
         str_is_empty(status->message) ? "" : ": ",
-        STR_FMT(str_take(status->message, REFLECTOR_ERROR_MAX - 128)),
-        hint);
+        STR_FMT(str_take(status->message, REFLECTOR_ERROR_MAX - 128)), hint);
 }
 
 /* Whether the version we hold, or where the list goes on, is no longer any good. */
@@ -323,8 +316,7 @@ static void on_done(void *context, const CallResult *result) {
 
 /* The path of a watch that goes on from our version, or of one that begins with a list. */
 static void write_watch_path(Reflector *reflector, bool is_list, Buf *out) {
-    buf_printf(out,
-        "%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%d",
+    buf_printf(out, "%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%d",
         reflector->options.path,
         (int)backoff_pick(
             &reflector->backoff, REFLECTOR_WATCH_LEAST_SEC, REFLECTOR_WATCH_MOST_SEC));
@@ -421,9 +413,7 @@ static int64_t deadline_of(const Reflector *reflector) {
 static void give_up(Reflector *reflector) {
     CallFailure failure = {.next = NEXT_RESUME, .is_stall = true, .retry_after_sec = -1};
 
-    message_set(failure.why,
-        sizeof(failure.why),
-        "%s",
+    message_set(failure.why, sizeof(failure.why), "%s",
         reflector->state == STATE_STREAMING ? "the streamed list does not end"
                                             : "the watch has gone silent");
     call_cancel(TAKE_PTR(reflector->call));

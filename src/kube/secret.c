@@ -172,10 +172,7 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
     if (!force && stat(secret->path, &status) == 0 && mark_eq(mark_of(&status), secret->mark))
         return 0;
     r = secret_read_file(secret->path,
-        secret->kind == SECRET_PEM ? ACCESS_FILE_MAX : ACCESS_TOKEN_MAX,
-        &file,
-        &mark,
-        error);
+        secret->kind == SECRET_PEM ? ACCESS_FILE_MAX : ACCESS_TOKEN_MAX, &file, &mark, error);
     if (r < 0)
         return r;
     text = secret->kind == SECRET_PEM ? file : str_trim(file);

@@ -24,15 +24,12 @@ static inline void assert_says(const char *part) {
 static const char *write_config(Folder *folder, const char *cluster, const char *user) {
     char text[8192];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "current-context: c\n"
         "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
         "clusters: [{name: k, cluster: {server: 'https://h'%s%s}}]\n"
         "users: [{name: u, user: {%s}}]\n",
-        cluster[0] ? ", " : "",
-        cluster,
-        user);
+        cluster[0] ? ", " : "", cluster, user);
     return folder_replace(folder, "config", text);
 }
 

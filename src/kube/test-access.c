@@ -228,11 +228,8 @@ static void test_token_and_file(void **state) {
 /* --- in a pod --- */
 
 static void make_mount(Folder *folder) {
-    static const char *const parts[] = {"var",
-        "var/run",
-        "var/run/secrets",
-        "var/run/secrets/kubernetes.io",
-        "var/run/secrets/kubernetes.io/serviceaccount",
+    static const char *const parts[] = {"var", "var/run", "var/run/secrets",
+        "var/run/secrets/kubernetes.io", "var/run/secrets/kubernetes.io/serviceaccount",
         "var/run/secrets/kubernetes.io/serviceaccount/..1",
         "var/run/secrets/kubernetes.io/serviceaccount/..2"};
 

@@ -330,8 +330,7 @@ static void test_what_the_watch_has_shown_is_not_sent(void **state) {
         int n_done;
         const char *error; /* NULL: bound */
     } cases[] = {
-        {"u1", "n1", 1, NULL},
-        {"u1", "n2", 1, "the pod is on node n2 already"},
+        {"u1", "n1", 1, NULL}, {"u1", "n2", 1, "the pod is on node n2 already"},
         {"u1", "", 0, NULL},
         {"u0", "n2", 0, NULL}, /* an older pod of that name: the API server knows */
     };

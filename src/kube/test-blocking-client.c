@@ -16,9 +16,7 @@ static void send_large(TestPeer *peer) {
     static char block[65536];
     char head[128];
 
-    (void)snprintf(head,
-        sizeof(head),
-        "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
+    (void)snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
         BLOCKING_CLIENT_BYTES_MAX + sizeof(block));
     test_send(peer, str_from_c(head));
     for (size_t sent = 0; sent < BLOCKING_CLIENT_BYTES_MAX + sizeof(block); sent += sizeof(block))
@@ -29,12 +27,8 @@ static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
     if (str_is(request->path, "/echo?a=b")) {
         char text[256];
 
-        (void)snprintf(text,
-            sizeof(text),
-            "%.*s %.*s %.*s",
-            STR_FMT(request->method),
-            STR_FMT(test_header(request, "Content-Type")),
-            STR_FMT(request->body));
+        (void)snprintf(text, sizeof(text), "%.*s %.*s %.*s", STR_FMT(request->method),
+            STR_FMT(test_header(request, "Content-Type")), STR_FMT(request->body));
         test_answer(
             peer, "201 Created", "Date: Thu, 01 Jan 1970 00:01:40 GMT\r\n", str_from_c(text));
     } else if (str_is(request->path, "/forbidden")) {
@@ -86,15 +80,9 @@ static void test_answers(void **state) {
         const char *body, *complaint;
     } cases[] = {
         {{.path = "/echo?a=b"}, 201, 100, "GET  ", "the API server answered 201"},
-        {{.method = "POST", .path = "/echo?a=b", .body = STR("{\"a\":1}")},
-            201,
-            100,
-            "POST application/json {\"a\":1}",
-            "the API server answered 201"},
-        {{.path = "/forbidden"},
-            403,
-            0,
-            refusal,
+        {{.method = "POST", .path = "/echo?a=b", .body = STR("{\"a\":1}")}, 201, 100,
+            "POST application/json {\"a\":1}", "the API server answered 201"},
+        {{.path = "/forbidden"}, 403, 0, refusal,
             "the API server answered 403: pods is forbidden\\x1b[31m"},
         {{.path = "/else"}, 500, 0, "not JSON", "the API server answered 500"},
     };
@@ -137,9 +125,8 @@ static void test_no_answer(void **state) {
     }
     test_server_free(setup->server);
     setup->server = test_server_new(&(TestServerOptions){.handler = answer}); /* another port */
-    assert_int_equal(
-        blocking_client_request(
-            setup->access, &(BlockingRequest){.path = "/"}, setup->arena, &reply, error),
+    assert_int_equal(blocking_client_request(setup->access, &(BlockingRequest){.path = "/"},
+                         setup->arena, &reply, error),
         1);
     assert_non_null(strstr(error, "127.0.0.1"));
 }
@@ -152,9 +139,8 @@ static void test_client_is_kept(void **state) {
     BlockingReply reply;
 
     for (int i = 0; i < 5; i++)
-        assert_int_equal(
-            blocking_client_request_with(
-                client, &(BlockingRequest){.path = "/forbidden"}, setup->arena, &reply, error),
+        assert_int_equal(blocking_client_request_with(client,
+                             &(BlockingRequest){.path = "/forbidden"}, setup->arena, &reply, error),
             0);
     assert_int_equal(test_server_connections(setup->server), 1);
     client_free(client);
@@ -166,9 +152,8 @@ static void test_small_arena(void **state) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
 
-    assert_int_equal(
-        blocking_client_request(
-            setup->access, &(BlockingRequest){.path = "/forbidden"}, arena, &reply, error),
+    assert_int_equal(blocking_client_request(setup->access,
+                         &(BlockingRequest){.path = "/forbidden"}, arena, &reply, error),
         -ENOMEM);
     arena_free(arena);
 }

@@ -35,8 +35,7 @@ static void test_no_callbacks(void **state) {
     (void)state;
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
-    assert_non_null(client_call(setup.client,
-        &(CallOptions){.method = "GET", .path = "/large"},
+    assert_non_null(client_call(setup.client, &(CallOptions){.method = "GET", .path = "/large"},
         &(CallHandler){.context = &seen, .done = on_done}));
     finish(setup.client, &seen);
     assert_int_equal(seen.result.outcome, CALL_DONE);
@@ -108,8 +107,7 @@ static void test_host_name(void **state) {
 
     (void)state;
     setup_init(&setup, NULL, NULL, "");
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "current-context: c\n"
         "contexts: [{name: c, context: {cluster: k}}]\n"
         "clusters: [{name: k, cluster: {server: 'http://localhost:%u'}}]\n",

@@ -33,14 +33,8 @@ static inline void send_many(TestPeer *peer, const char *start, size_t n, const 
 }
 
 static inline bool echo(TestPeer *peer, const TestRequest *request) {
-    static const char *const names[] = {"Host",
-        "User-Agent",
-        "Accept",
-        "Accept-Encoding",
-        "Content-Type",
-        "Expect",
-        "Cookie",
-        "Authorization"};
+    static const char *const names[] = {"Host", "User-Agent", "Accept", "Accept-Encoding",
+        "Content-Type", "Expect", "Cookie", "Authorization"};
     _cleanup_(buf_done) Buf out = BUF_INIT(65536);
 
     buf_printf(&out, "%.*s %.*s\n", STR_FMT(request->method), STR_FMT(request->path));
@@ -92,16 +86,13 @@ static const struct {
     {"/cut-head", "HTTP/1.1 200 OK\r\nContent-", CLOSE},
     {"/cut-chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", CLOSE},
     {"/half", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", LINGER},
-    {"/gzip",
-        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b",
+    {"/gzip", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b",
         KEEP},
     {"/te", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", KEEP},
-    {"/identity",
-        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: identity\r\n\r\nok",
+    {"/identity", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: identity\r\n\r\nok",
         KEEP},
     {"/busy", "HTTP/1.1 429 Too Many\r\nContent-Length: 4\r\nRetry-After: 7\r\n\r\nbusy", KEEP},
-    {"/date",
-        "HTTP/1.1 503 No\r\nContent-Length: 0\r\nRetry-After: Fri, 31 Dec 1999\r\n\r\n",
+    {"/date", "HTTP/1.1 503 No\r\nContent-Length: 0\r\nRetry-After: Fri, 31 Dec 1999\r\n\r\n",
         KEEP},
     {"/interim",
         "HTTP/1.1 100 Continue\r\nRetry-After: 3\r\n\r\n"
@@ -143,9 +134,7 @@ static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
     if (str_is(path, "/auth"))
         return check_word(world, peer, request);
     if (str_is(path, "/headers")) {
-        send_many(peer,
-            "HTTP/1.1 200 OK\r\n",
-            1000,
+        send_many(peer, "HTTP/1.1 200 OK\r\n", 1000,
             "X-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n");
         return false;
@@ -180,16 +169,12 @@ static void write_config(
     Setup *setup, const char *scheme, uint16_t port, const char *cluster, const char *user) {
     char text[16384];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "current-context: c\n"
         "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
         "clusters: [{name: k, cluster: {server: '%s://127.0.0.1:%u', %s}}]\n"
         "users: [{name: u, user: {%s}}]\n",
-        scheme,
-        port,
-        cluster,
-        user);
+        scheme, port, cluster, user);
     (void)folder_replace(&setup->folder, "config", text);
 }
 

@@ -50,29 +50,17 @@ static void test_server_certificates(void **state) {
         const char *says;
     } cases[] = {
         {"good", &loopback, &ca, BY_FILE, CALL_DONE, NULL},
-        {"another CA",
-            &loopback,
-            &other_ca,
-            BY_FILE,
-            CALL_REFUSED,
+        {"another CA", &loopback, &other_ca, BY_FILE, CALL_REFUSED,
             "its certificate is not signed by the CA of context c of /tmp/"},
         {"the system's CAs", &loopback, &ca, "", CALL_REFUSED, "its certificate is not signed by"},
         {"another name", &named, &ca, BY_FILE, CALL_REFUSED, "does not match target host name"},
         {"expired", &expired, &ca, BY_FILE, CALL_REFUSED, "its certificate has expired"},
         {"early", &early, &ca, BY_FILE, CALL_REFUSED, "its certificate is not valid yet"},
         {"not looked at", &named, &ca, "insecure-skip-tls-verify: true", CALL_DONE, NULL},
-        {"a name of its own",
-            &named,
-            &ca,
-            BY_FILE ", tls-server-name: named.example",
-            CALL_DONE,
+        {"a name of its own", &named, &ca, BY_FILE ", tls-server-name: named.example", CALL_DONE,
             NULL},
-        {"a wrong name of its own",
-            &loopback,
-            &ca,
-            BY_FILE ", tls-server-name: named.example",
-            CALL_REFUSED,
-            "does not match target host name 'named.example'"},
+        {"a wrong name of its own", &loopback, &ca, BY_FILE ", tls-server-name: named.example",
+            CALL_REFUSED, "does not match target host name 'named.example'"},
     };
 
     (void)state;
@@ -160,15 +148,9 @@ static void test_client_certificates(void **state) {
         const char *says;
     } cases[] = {
         {"good", &client_pair, &client_pair, CALL_DONE, NULL},
-        {"of another CA",
-            &other_client,
-            &other_client,
-            CALL_REFUSED,
+        {"of another CA", &other_client, &other_client, CALL_REFUSED,
             "it may not accept the client certificate of context c of /tmp/"},
-        {"another key",
-            &client_pair,
-            &other_client,
-            CALL_REFUSED,
+        {"another key", &client_pair, &other_client, CALL_REFUSED,
             "the client certificate and key of context c of /tmp/"},
     };
 
@@ -199,9 +181,7 @@ static void test_new_identity_new_connection(void **state) {
     (void)state;
     setup_init(&setup, &loopback, NULL, "tokenFile: token");
     write_config(&setup, /* to libcurl every connection is like the other */
-        "https",
-        test_server_port(setup.server),
-        "insecure-skip-tls-verify: true",
+        "https", test_server_port(setup.server), "insecure-skip-tls-verify: true",
         "tokenFile: token");
     (void)folder_replace(&setup.folder, "token", "one");
     open_client(&setup);
@@ -339,8 +319,7 @@ static void try_again(void *context, const CallResult *result) {
 
     stubborn->n_done++;
     assert_int_equal(result->outcome, CALL_UNAUTHORIZED);
-    assert_non_null(client_call(stubborn->client,
-        &(CallOptions){.method = "GET", .path = "/"},
+    assert_non_null(client_call(stubborn->client, &(CallOptions){.method = "GET", .path = "/"},
         &(CallHandler){.context = stubborn, .done = try_again}));
 }
 
@@ -355,8 +334,7 @@ static void test_no_spinning(void **state) {
     (void)folder_write_script(&setup.folder, "plugin", "exit 1");
     open_client(&setup);
     stubborn.client = setup.client;
-    assert_non_null(client_call(setup.client,
-        &(CallOptions){.method = "GET", .path = "/"},
+    assert_non_null(client_call(setup.client, &(CallOptions){.method = "GET", .path = "/"},
         &(CallHandler){.context = &stubborn, .done = try_again}));
     for (unsigned i = 1; i <= 5; i++) {
         assert_int_equal(client_wait(setup.client, 1000), 0);
@@ -386,9 +364,7 @@ static void test_proxy(void **state) {
 
     (void)state;
     setup_init_tls(&setup, "");
-    (void)snprintf(cluster,
-        sizeof(cluster),
-        BY_FILE ", proxy-url: 'http://me:hidden@127.0.0.1:%u'",
+    (void)snprintf(cluster, sizeof(cluster), BY_FILE ", proxy-url: 'http://me:hidden@127.0.0.1:%u'",
         test_server_port(proxy));
     write_config(&setup, "https", test_server_port(setup.server), cluster, "token: opensesame");
     open_client(&setup);
@@ -415,9 +391,7 @@ static void test_socks(void **state) {
 
     (void)state;
     setup_init_tls(&setup, "");
-    (void)snprintf(cluster,
-        sizeof(cluster),
-        BY_FILE ", proxy-url: 'socks5://127.0.0.1:%u'",
+    (void)snprintf(cluster, sizeof(cluster), BY_FILE ", proxy-url: 'socks5://127.0.0.1:%u'",
         test_server_port(gone));
     test_server_free(gone);
     write_config(&setup, "https", test_server_port(setup.server), cluster, "");
@@ -444,11 +418,8 @@ static void test_unknown_proxy(void **state) {
 
     (void)state;
     setup_init_tls(&setup, "");
-    write_config(&setup,
-        "https",
-        test_server_port(setup.server),
-        BY_FILE ", proxy-url: 'http://me:hidden@proxy.test:3128'",
-        "");
+    write_config(&setup, "https", test_server_port(setup.server),
+        BY_FILE ", proxy-url: 'http://me:hidden@proxy.test:3128'", "");
     open_client(&setup);
     get(setup.client, &seen, "/echo");
     assert_int_equal(seen.result.outcome, CALL_REFUSED);

@@ -41,15 +41,12 @@ static void test_requests(void **state) {
         assert_case(cases[i].name, seen.result.outcome == CALL_DONE && seen.result.status == 200);
         assert_case(cases[i].name, seen.n_heads == 1 && seen.head.status == 200);
         assert_text(cases[i].name, str_from_c(seen.content_type), "text/plain");
-        (void)snprintf(want,
-            sizeof(want),
+        (void)snprintf(want, sizeof(want),
             "%sHost: 127.0.0.1:%u\nUser-Agent: berth/0.1.0\nAccept: application/json\n%s%s%s%.*s",
-            cases[i].says,
-            test_server_port(setup.server),
+            cases[i].says, test_server_port(setup.server),
             cases[i].options.content_type ? "Content-Type: " : "",
             cases[i].options.content_type ? cases[i].options.content_type : "",
-            cases[i].options.content_type ? "\n" : "",
-            STR_FMT(cases[i].options.body));
+            cases[i].options.content_type ? "\n" : "", STR_FMT(cases[i].options.body));
         assert_text(cases[i].name, buf_str(&seen.body), want);
     }
     setup_done(&setup);
@@ -95,8 +92,7 @@ static void test_outcomes(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(seen_done) Seen seen = {0};
 
-        run(setup.client,
-            &seen,
+        run(setup.client, &seen,
             &(CallOptions){
                 .method = "GET", .path = cases[i].path, .bytes_max = cases[i].bytes_max});
         if (seen.result.outcome != cases[i].outcome)
@@ -177,10 +173,7 @@ static void open_mute(Setup *setup) {
     *setup = (Setup){0};
     folder_init(&setup->folder);
     setup->server = test_server_new(&(TestServerOptions){.is_mute = true});
-    write_config(setup,
-        "https",
-        test_server_port(setup->server),
-        "insecure-skip-tls-verify: true",
+    write_config(setup, "https", test_server_port(setup->server), "insecure-skip-tls-verify: true",
         "token: t");
     open_client(setup);
 }
@@ -254,8 +247,7 @@ static void test_nothing_is_sent_twice(void **state) {
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
     get(setup.client, &first, "/number");
-    run(setup.client,
-        &post,
+    run(setup.client, &post,
         &(CallOptions){
             .method = "POST", .path = "/die", .content_type = "text/plain", .body = STR("x")});
     assert_int_equal(post.result.outcome, CALL_BROKEN);
@@ -298,8 +290,7 @@ static void test_what_was_sent_stays_sent(void **state) {
     open_client(&setup);
     get(setup.client, &first, "/number");
     test_server_deafen(setup.server);
-    run(setup.client,
-        &post,
+    run(setup.client, &post,
         &(CallOptions){
             .method = "POST", .path = "/die", .content_type = "text/plain", .body = STR("x")});
     assert_int_not_equal(post.result.outcome, CALL_DONE);

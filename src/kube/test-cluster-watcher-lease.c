@@ -12,12 +12,10 @@ static void answer_lease(Lab *lab, size_t call, unsigned version, const char *ho
     char text[256];
 
     assert_true(call != SIZE_MAX);
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"%u\"},\"spec\":{"
         "\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":15}}",
-        version,
-        holder);
+        version, holder);
     fake_answer(lab->client, call, 200, text);
 }
 
@@ -108,13 +106,11 @@ static void test_why_it_is_not_bound(void **state) {
         {"taken, and pods are being listed",
             "this berth has taken the lease ns/l, and is still listing the pods that were bound "
             "before",
-            200,
-            true},
+            200, true},
         {"no right to look",
             "cannot take the lease ns/l, whose holder binds: HTTP 403: it needs the right get "
             "on leases.coordination.k8s.io in namespace ns (Role berth-lease)",
-            403,
-            false},
+            403, false},
         {"no answer", "did not get the lease ns/l, whose holder binds, in time", 0, false},
     };
 

@@ -139,8 +139,7 @@ static void test_objects_that_cannot_be_read(void **state) {
 
     lab_open(&lab);
     fake_head(lab.client, lab.nodes, 200, "application/json", -1);
-    send_text(&lab,
-        lab.nodes,
+    send_text(&lab, lab.nodes,
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"n0\",\"resourceVersion\":\"1\","
         "\"labels\":7}}}\n");
     send_node(&lab, "ADDED", "n1", 2);
@@ -149,8 +148,7 @@ static void test_objects_that_cannot_be_read(void **state) {
     fake_head(lab.client, lab.pods, 200, "application/json", -1);
     send_text(&lab, lab.pods, LIST_END);
     wait_for_pods(&lab, "n1", 0);
-    send_text(&lab,
-        lab.nodes,
+    send_text(&lab, lab.nodes,
         "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":"
         "\"101\",\"labels\":7}}}\n");
     wait_for_pods(&lab, "n1", SIZE_MAX);
@@ -170,8 +168,7 @@ static void test_an_object_that_is_no_json(void **state) {
 
     lab_open(&lab);
     lab_sync(&lab);
-    send_text(&lab,
-        lab.nodes,
+    send_text(&lab, lab.nodes,
         "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":"
         "\"101\"},\"status\":{\"allocatable\":{\"cpu\" \"8\"}}}}\n");
     (void)wait_for_status(&lab, is_malformed);

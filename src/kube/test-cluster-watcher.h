@@ -239,15 +239,11 @@ static inline void send_text(Lab *lab, size_t call, const char *text) {
 static inline void send_node(Lab *lab, const char *type, const char *name, unsigned version) {
     char text[512];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "{\"type\":\"%s\",\"object\":{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\","
         "\"resourceVersion\":\"%u\"},\"status\":{\"allocatable\":{\"cpu\":\"8\"},"
         "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}}\n",
-        type,
-        name,
-        name,
-        version);
+        type, name, name, version);
     send_text(lab, lab->nodes, text);
 }
 
@@ -255,16 +251,11 @@ static inline void send_pod(Lab *lab, const char *type, const char *name, const 
     static atomic_uint version = 1000;
     char text[512];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "{\"type\":\"%s\",\"object\":{\"metadata\":{\"name\":\"%s\",\"namespace\":\"shop\","
         "\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"},\"spec\":{\"nodeName\":\"%s\","
         "\"containers\":[]},\"status\":{\"phase\":\"Running\"}}}\n",
-        type,
-        name,
-        name,
-        atomic_fetch_add(&version, 1),
-        node);
+        type, name, name, atomic_fetch_add(&version, 1), node);
     send_text(lab, lab->pods, text);
 }
 

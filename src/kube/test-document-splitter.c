@@ -41,19 +41,11 @@ static void test_any_split_gives_the_same_documents(void **state) {
         {"empty lines and carriage returns", "\n\r\n  \n{}\r\n\n[]\n", "{}|[]", 0, 0},
         {"as long as may be",
             "01234567890123456789012345678901\n", //
-            "01234567890123456789012345678901",
-            0,
-            0},
-        {"one byte too long",
-            "{}\n012345678901234567890123456789012\n{}\n",
-            "{}",
-            SPLITTER_TOO_LARGE,
-            SIZE_MAX},
-        {"too long without an end",
-            "0123456789012345678901234567890123456789",
-            "",
-            SPLITTER_TOO_LARGE,
-            SIZE_MAX},
+            "01234567890123456789012345678901", 0, 0},
+        {"one byte too long", "{}\n012345678901234567890123456789012\n{}\n", "{}",
+            SPLITTER_TOO_LARGE, SIZE_MAX},
+        {"too long without an end", "0123456789012345678901234567890123456789", "",
+            SPLITTER_TOO_LARGE, SIZE_MAX},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)

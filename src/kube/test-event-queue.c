@@ -217,8 +217,7 @@ static void test_refused_in_one_namespace(void **state) {
         assert_true(add("web", STR("x")));
     write_queue_tick(queue, now);
     for (size_t i = 0; i < ELEMENTS_OF(messages); i++) {
-        (void)snprintf(body,
-            sizeof(body),
+        (void)snprintf(body, sizeof(body),
             "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"%s\"}",
             messages[i]);
         assert_int_equal(fake_n_calls(client), i + 1);

@@ -27,40 +27,23 @@ static void test_answers(void **state) {
         int64_t expires;
     } cases[] = {
         {"a token", ANSWER("{\"token\":\"abc\"}"), V1, "abc", NULL, EXEC_NEVER},
-        {"a pair",
-            ANSWER("{\"clientCertificateData\":\"" PEM "\",\"clientKeyData\":\"" PEM "\"}"),
-            V1,
-            NULL,
-            "-----BEGIN X-----\nabc\n-----END X-----\n",
-            EXEC_NEVER},
+        {"a pair", ANSWER("{\"clientCertificateData\":\"" PEM "\",\"clientKeyData\":\"" PEM "\"}"),
+            V1, NULL, "-----BEGIN X-----\nabc\n-----END X-----\n", EXEC_NEVER},
         {"all of it",
             ANSWER(
                 "{\"token\":\"abc\",\"clientCertificateData\":\"" PEM "\",\"clientKeyData\":\"" PEM
                 "\",\"expirationTimestamp\":\"1970-01-01T00:01:40Z\",\"more\":[{}]}"),
-            V1,
-            "abc",
-            "-----BEGIN X-----\nabc\n-----END X-----\n",
-            100},
+            V1, "abc", "-----BEGIN X-----\nabc\n-----END X-----\n", 100},
         {"an offset",
             ANSWER("{\"token\":\"abc\",\"expirationTimestamp\":\"1970-01-01T01:01:40.5+01:00\"}"),
-            V1,
-            "abc",
-            NULL,
-            100},
-        {"no time",
-            ANSWER("{\"token\":\"abc\",\"expirationTimestamp\":null}"),
-            V1,
-            "abc",
-            NULL,
+            V1, "abc", NULL, 100},
+        {"no time", ANSWER("{\"token\":\"abc\",\"expirationTimestamp\":null}"), V1, "abc", NULL,
             EXEC_NEVER},
         {"an escape", ANSWER("{\"tok\\u0065n\":\"a\\u0062c\"}"), V1, "abc", NULL, EXEC_NEVER},
         {"v1beta1",
             "{\"status\":{\"token\":\"abc\"},\"spec\":{},\"kind\":\"ExecCredential\","
             "\"apiVersion\":\"" V1BETA1 "\"}\n",
-            V1BETA1,
-            "abc",
-            NULL,
-            EXEC_NEVER},
+            V1BETA1, "abc", NULL, EXEC_NEVER},
     };
 
     (void)state;
@@ -139,12 +122,10 @@ static void test_info(void **state) {
         ExecCluster cluster;
         const char *want;
     } cases[] = {
-        {{.api_version = (char *)(uintptr_t)V1BETA1},
-            {.server = "https://h"},
+        {{.api_version = (char *)(uintptr_t)V1BETA1}, {.server = "https://h"},
             "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1BETA1
             "\",\"spec\":{\"interactive\":false}}"},
-        {{.api_version = (char *)(uintptr_t)V1, .wants_cluster = true},
-            {.server = "https://h"},
+        {{.api_version = (char *)(uintptr_t)V1, .wants_cluster = true}, {.server = "https://h"},
             "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1
             "\",\"spec\":{\"cluster\":{\"server\":\"https://h\"},\"interactive\":false}}"},
     };
@@ -161,8 +142,7 @@ static void test_info(void **state) {
     }
     buf_reset(&out);
     exec_write_info(&all, &cluster, &out);
-    assert_text("all of it",
-        buf_str(&out),
+    assert_text("all of it", buf_str(&out),
         "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1
         "\",\"spec\":{\"cluster\":{\"server\":\"https://h\",\"tls-server-name\":\"n\","
         "\"insecure-skip-tls-verify\":true,\"certificate-authority-data\":\"Zm9v\","
@@ -205,16 +185,13 @@ static void test_runs(void **state) {
     } cases[] = {
         {"plain", PRINT("abc"), "abc"},
         {"arguments", PRINT("$1-$(echo $2 | tr ' ' _)-$#"), "first-second_arg-2"},
-        {"variables",
-            PRINT("$BERTH_TEST_A-$(echo $BERTH_TEST_B | tr ' ' _)"),
+        {"variables", PRINT("$BERTH_TEST_A-$(echo $BERTH_TEST_B | tr ' ' _)"),
             "ours-of_the_plugin"},
-        {"what it is told",
-            PRINT("$(echo $KUBERNETES_EXEC_INFO | tr -d '\"')"),
+        {"what it is told", PRINT("$(echo $KUBERNETES_EXEC_INFO | tr -d '\"')"),
             "{kind:ExecCredential,apiVersion:" V1 ",spec:{interactive:false}}"},
         {"nothing on standard input", PRINT("$(wc -c | tr -d ' ')"), "0"},
         {"no terminal", PRINT("$( (echo x >/dev/tty) 2>/dev/null && echo yes || echo no)"), "no"},
-        {"no descriptors of ours",
-            PRINT("$(ls /proc/self/fd | grep -c 77)"), /* see below */
+        {"no descriptors of ours", PRINT("$(ls /proc/self/fd | grep -c 77)"), /* see below */
             "0"},
         {"no blocked signals", PRINT("$(grep SigBlk /proc/self/status | tr -dc 1-9)x"), "x"},
         {"no ignored signals",
@@ -256,42 +233,24 @@ static void test_runs_that_fail(void **state) {
         const char *says;
     } cases[] = {
         {"not there", NULL, PATIENCE, -ENOENT, "was not found: ask your administrator"},
-        {"exit code",
-            "echo out of luck >&2; exit 7",
-            PATIENCE,
-            -EIO,
+        {"exit code", "echo out of luck >&2; exit 7", PATIENCE, -EIO,
             "failed with exit code 7: out of luck"},
         {"lines", "printf 'one\\n\\n  two\\n' >&2; exit 1", PATIENCE, -EIO, "exit code 1: one two"},
-        {"exit code, no words",
-            PRINT("s3cret") "; exit 1",
-            PATIENCE,
-            -EIO,
+        {"exit code, no words", PRINT("s3cret") "; exit 1", PATIENCE, -EIO,
             "failed with exit code 1"},
         {"a signal", "kill -9 $$", PATIENCE, -EIO, "was ended by signal 9"},
         {"too slow", "sleep 1000", 200, -ETIMEDOUT, "did not end within 1 s"},
-        {"too slow, and deaf",
-            "trap '' TERM; while :; do sleep 1; done",
-            200,
-            -ETIMEDOUT,
+        {"too slow, and deaf", "trap '' TERM; while :; do sleep 1; done", 200, -ETIMEDOUT,
             "did not end within 1 s"},
-        {"too slow, with a word",
-            "echo waiting for a browser >&2; sleep 1000",
-            3000,
-            -ETIMEDOUT,
+        {"too slow, with a word", "echo waiting for a browser >&2; sleep 1000", 3000, -ETIMEDOUT,
             "did not end within 3 s: waiting for a browser"},
         {"too much", "exec yes", PATIENCE, -EIO, "printed more than 1024 KiB"},
-        {"too much on standard error",
-            "(yes | head -c 3000000; echo; echo the end) >&2; exit 1",
-            PATIENCE,
-            -EIO,
-            "the end"},
+        {"too much on standard error", "(yes | head -c 3000000; echo; echo the end) >&2; exit 1",
+            PATIENCE, -EIO, "the end"},
         {"nothing but standard error", "exec yes >&2", 200, -ETIMEDOUT, "did not end within 1 s"},
         {"garbage", "echo hello", PATIENCE, -EINVAL, "is no ExecCredential"},
         {"nothing", "true", PATIENCE, -EINVAL, "is no ExecCredential"},
-        {"control characters",
-            "printf 'a\\033[31mb\\001' >&2; exit 1",
-            PATIENCE,
-            -EIO,
+        {"control characters", "printf 'a\\033[31mb\\001' >&2; exit 1", PATIENCE, -EIO,
             "a\\x1b[31mb\\x01"},
     };
 
@@ -320,8 +279,7 @@ static void test_no_orphans(void **state) {
     assert_int_equal(
         process_run(
             &(ProcessOptions){.command = args[0], .args = args, .env = env, .timeout_msec = 3000},
-            &out,
-            &result),
+            &out, &result),
         0);
     assert_int_equal(result.end, PROCESS_TIMEOUT);
     assert_true(str_to_int64(str_trim(buf_str(&out)), &child));

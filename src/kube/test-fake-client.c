@@ -334,15 +334,14 @@ static char *copy_bytes(Str bytes) {
 }
 
 void fake_head(Client *client, size_t n, unsigned status, const char *type, int retry_after_sec) {
-    push(client,
-        (Step){
-            .kind = STEP_HEAD,
-            .call = n,
-            .status = status,
-            .retry_after_sec = retry_after_sec,
-            .bytes = copy_bytes(str_from_c(type)),
-            .len = strlen(type),
-        });
+    push(client, (Step){
+                     .kind = STEP_HEAD,
+                     .call = n,
+                     .status = status,
+                     .retry_after_sec = retry_after_sec,
+                     .bytes = copy_bytes(str_from_c(type)),
+                     .len = strlen(type),
+                 });
 }
 
 void fake_data(Client *client, size_t n, Str bytes) {

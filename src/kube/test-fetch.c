@@ -35,8 +35,7 @@ static const Path whole[] = {
 /* Pods are nobody's business. */
 static const Path forbidden[] = {
     {"/api/v1/nodes?limit=", "200 OK", NODES},
-    {"/api/v1/pods?limit=",
-        "403 Forbidden",
+    {"/api/v1/pods?limit=", "403 Forbidden",
         "{\"kind\":\"Status\",\"code\":403,\"message\":\"pods is forbidden\"}"},
     {"", "404 Not Found", "{}"},
 };
@@ -92,8 +91,7 @@ static void test_cluster_that_cannot_be_listed(void **state) {
     Snapshot *snapshot = NULL;
 
     (void)state;
-    (void)snprintf(want,
-        sizeof(want),
+    (void)snprintf(want, sizeof(want),
         "http://127.0.0.1:%u: pods cannot be listed: HTTP 403: pods is forbidden (needs the rights "
         "list and watch on pods)",
         test_server_port(server));

@@ -166,17 +166,15 @@ static void test_messages_keep_secrets(void **state) {
         _cleanup_(kubeconfig_done) Kubeconfig config = {0};
         char text[1024], error[ACCESS_ERROR_MAX] = "";
 
-        (void)snprintf(text,
-            sizeof(text),
+        (void)snprintf(text, sizeof(text),
             "current-context: c\n"
             "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
             "clusters: [{name: k, cluster: {server: 'https://h'}}]\n"
             "users:\n- name: u\n  user:\n    %s\n",
             users[i]);
-        assert_case(users[i],
-            kubeconfig_read(
-                &(KubeconfigFile){.path = "f", .text = str_from_c(text)}, 1, NULL, &config, error) <
-                0);
+        assert_case(
+            users[i], kubeconfig_read(&(KubeconfigFile){.path = "f", .text = str_from_c(text)}, 1,
+                          NULL, &config, error) < 0);
         assert_case(users[i], error[0] != '\0');
         if (strstr(error, "cret"))
             fail_msg("%s", error);

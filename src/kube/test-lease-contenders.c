@@ -234,14 +234,10 @@ static void arrive(const WatchEvent *request) {
         return;
     reply.kind = EVENT_REPLY;
     reply.at = world.now + request->back;
-    (void)snprintf(reply.body,
-        sizeof(reply.body),
+    (void)snprintf(reply.body, sizeof(reply.body),
         "{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"%u\"},\"spec\":{\"holderIdentity\":"
         "\"%s\",\"leaseDurationSeconds\":%d,\"leaseTransitions\":%d}}",
-        server->version,
-        server->holder,
-        server->duration,
-        server->transitions);
+        server->version, server->holder, server->duration, server->transitions);
     push(reply);
 }
 
@@ -395,11 +391,8 @@ static void check_begin(const Peer *peer, uint64_t seed) {
         if (distance < 0 ||
             (!other->has_given_up && (double)distance < least * (double)NSEC_PER_SEC))
             fail_msg("seed %llu: at %.3f s peer %zd takes it %.3f s after the end of peer %zu",
-                (unsigned long long)seed,
-                (double)world.now / (double)SEC,
-                peer - world.peers,
-                (double)distance / (double)SEC,
-                i);
+                (unsigned long long)seed, (double)world.now / (double)SEC, peer - world.peers,
+                (double)distance / (double)SEC, i);
         totals.n_run_out += !other->has_given_up && distance < 30 * SEC;
         totals.n_given_up += other->has_given_up && distance < 30 * SEC;
     }
@@ -425,10 +418,8 @@ static void check_safety(uint64_t seed) {
         }
     }
     if (n_held > 1)
-        fail_msg("seed %llu: at %.3f s %zu hold it",
-            (unsigned long long)seed,
-            (double)world.now / (double)SEC,
-            n_held);
+        fail_msg("seed %llu: at %.3f s %zu hold it", (unsigned long long)seed,
+            (double)world.now / (double)SEC, n_held);
 }
 
 /* --- a round
@@ -569,12 +560,9 @@ static void test_contenders(void **state) {
         run_round(seed);
     print_message("%llu times taken, %llu lost, %llu after it ran out, %llu after it was given up, "
                   "%llu crashes, %llu conflicts; at last held after %.1f s at most\n",
-        (unsigned long long)totals.n_taken,
-        (unsigned long long)totals.n_lost,
-        (unsigned long long)totals.n_run_out,
-        (unsigned long long)totals.n_given_up,
-        (unsigned long long)totals.n_crashes,
-        (unsigned long long)totals.n_conflicts,
+        (unsigned long long)totals.n_taken, (unsigned long long)totals.n_lost,
+        (unsigned long long)totals.n_run_out, (unsigned long long)totals.n_given_up,
+        (unsigned long long)totals.n_crashes, (unsigned long long)totals.n_conflicts,
         (double)totals.slowest / (double)SEC);
     /* The proof is worth something only if all of that happens. */
     assert_true(totals.n_taken > 5 * ROUNDS);

@@ -53,14 +53,11 @@ static int tear_down(void **state) {
 static const char *object(unsigned version, const char *holder, int duration) {
     static char text[512];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"berth\",\"resourceVersion\":\"%u\","
         "\"labels\":{\"a\":\"b\"}},\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":%d,"
         "\"leaseTransitions\":3,\"renewTime\":\"2026-11-15T00:00:00.000000Z\"}}",
-        version,
-        holder,
-        duration);
+        version, holder, duration);
     return text;
 }
 

@@ -96,10 +96,7 @@ static void setup_init(Setup *setup, const TestPair *pair, const TestPair *clien
     folder_init(&setup->folder);
     setup->server = test_server_new(&(TestServerOptions){
         .handler = answer, .context = &setup->world, .pair = pair, .client_ca = client_ca});
-    (void)snprintf(setup->url,
-        sizeof(setup->url),
-        "%s://127.0.0.1:%u",
-        pair ? "https" : "http",
+    (void)snprintf(setup->url, sizeof(setup->url), "%s://127.0.0.1:%u", pair ? "https" : "http",
         test_server_port(setup->server));
 }
 
@@ -195,8 +192,7 @@ static Seen ask(Setup *setup, CallOptions options) {
     Seen seen = {0};
 
     options.method = "GET";
-    assert_non_null(client_call(setup->client,
-        &options,
+    assert_non_null(client_call(setup->client, &options,
         &(CallHandler){.context = &seen, .head = on_head, .data = on_data, .done = on_done}));
     for (int i = 0; i < 200 && !seen.is_done; i++)
         assert_int_equal(client_wait(setup->client, 100), 0);
@@ -381,8 +377,7 @@ static void test_headers(void **state) {
     setup_init(&setup, NULL, NULL);
     open_client(&setup, (AccessServer){.headers = headers, .n_headers = ELEMENTS_OF(headers)});
     seen = get(&setup, "/echo");
-    (void)snprintf(want,
-        sizeof(want),
+    (void)snprintf(want, sizeof(want),
         "GET /echo\nHost: 127.0.0.1:%u\nX-Scope-OrgID: tenant-1\nX-Two: a: b\n",
         test_server_port(setup.server));
     assert_text("headers", str_from_c(seen.body), want);
@@ -400,22 +395,14 @@ static void test_certificates(void **state) {
         const char *says; /* NULL: it works */
     } cases[] = {
         {"good", &loopback, &ca, NULL, false, NULL},
-        {"another CA",
-            &loopback,
-            &other_ca,
-            NULL,
-            false,
+        {"another CA", &loopback, &other_ca, NULL, false,
             "its certificate is not signed by the CA of source default"},
         {"the system's CAs", &loopback, NULL, NULL, false, "its certificate is not signed by"},
         {"expired", &expired, &ca, NULL, false, "its certificate has expired"},
         {"early", &early, &ca, NULL, false, "its certificate is not valid yet"},
         {"another name", &named, &ca, NULL, false, "does not match target host name"},
         {"by its name", &named, &ca, "named.example", false, NULL},
-        {"by a wrong name",
-            &loopback,
-            &ca,
-            "named.example",
-            false,
+        {"by a wrong name", &loopback, &ca, "named.example", false,
             "target host name 'named.example'"},
         {"not looked at", &expired, NULL, NULL, true, NULL},
     };
@@ -457,13 +444,9 @@ static void test_client_certificates(void **state) {
     } cases[] = {
         {"good", &client_pair, &client_pair, NULL},
         {"none", NULL, NULL, "it ended the TLS handshake"},
-        {"of another CA",
-            &other_client,
-            &other_client,
+        {"of another CA", &other_client, &other_client,
             "it may not accept the client certificate of source default"},
-        {"another key",
-            &client_pair,
-            &other_client,
+        {"another key", &client_pair, &other_client,
             "the client certificate and key of source default"},
     };
 
@@ -474,12 +457,11 @@ static void test_client_certificates(void **state) {
         Seen seen;
 
         setup_init(&setup, &loopback, &ca);
-        open_client(&setup,
-            (AccessServer){
-                .ca_file = write_certificate(&setup, "ca.pem", &ca),
-                .cert_file = pair ? write_certificate(&setup, "c.pem", pair) : NULL,
-                .key_file = pair ? write_key(&setup, "k.pem", cases[i].key) : NULL,
-            });
+        open_client(&setup, (AccessServer){
+                                .ca_file = write_certificate(&setup, "ca.pem", &ca),
+                                .cert_file = pair ? write_certificate(&setup, "c.pem", pair) : NULL,
+                                .key_file = pair ? write_key(&setup, "k.pem", cases[i].key) : NULL,
+                            });
         seen = get(&setup, "/echo");
         if (!cases[i].says)
             assert_case(cases[i].name, seen.outcome == CALL_DONE);
@@ -502,10 +484,7 @@ static void test_credentials(void **state) {
         {"none", NULL, NULL, NULL, ""},
         {"token", "abc\n", NULL, NULL, "Authorization: Bearer abc\n"},
         {"basic", NULL, "jane", "pa:ss\n", "Authorization: Basic amFuZTpwYTpzcw==\n"},
-        {"basic with blanks",
-            NULL,
-            "jane",
-            "two words",
+        {"basic with blanks", NULL, "jane", "two words",
             "Authorization: Basic amFuZTp0d28gd29yZHM=\n"},
     };
 
@@ -517,19 +496,16 @@ static void test_credentials(void **state) {
         Seen seen;
 
         setup_init(&setup, NULL, NULL);
-        open_client(&setup,
-            (AccessServer){
-                .token_file = token ? write_file(&setup, "token", token) : NULL,
-                .user = cases[i].user,
-                .password_file = password ? write_file(&setup, "password", password) : NULL,
-            });
+        open_client(
+            &setup, (AccessServer){
+                        .token_file = token ? write_file(&setup, "token", token) : NULL,
+                        .user = cases[i].user,
+                        .password_file = password ? write_file(&setup, "password", password) : NULL,
+                    });
         assert_string_equal(access_origin(setup.access), "source default");
         seen = get(&setup, "/echo");
-        (void)snprintf(want,
-            sizeof(want),
-            "GET /echo\nHost: 127.0.0.1:%u\n%s",
-            test_server_port(setup.server),
-            cases[i].want);
+        (void)snprintf(want, sizeof(want), "GET /echo\nHost: 127.0.0.1:%u\n%s",
+            test_server_port(setup.server), cases[i].want);
         assert_text(cases[i].name, str_from_c(seen.body), want);
         setup_done(&setup);
     }
@@ -553,12 +529,11 @@ static void test_replaced(void **state) {
         setup_init(&setup, NULL, NULL);
         setup.world.word = cases[i].first;
         path = write_file(&setup, "secret", "old\n");
-        open_client(&setup,
-            (AccessServer){
-                .token_file = user ? NULL : path,
-                .user = user,
-                .password_file = user ? path : NULL,
-            });
+        open_client(&setup, (AccessServer){
+                                .token_file = user ? NULL : path,
+                                .user = user,
+                                .password_file = user ? path : NULL,
+                            });
         assert_int_equal(get(&setup, "/x").outcome, CALL_DONE);
 
         setup.world.word = cases[i].second;
@@ -619,9 +594,8 @@ static void test_bad_files(void **state) {
         Seen seen;
 
         setup_init(&setup, NULL, NULL);
-        open_client(&setup,
-            (AccessServer){
-                .user = "u", .password_file = write_file(&setup, "secret", cases[i].text)});
+        open_client(&setup, (AccessServer){.user = "u",
+                                .password_file = write_file(&setup, "secret", cases[i].text)});
         seen = get(&setup, "/x");
         assert_int_equal(seen.outcome, CALL_UNAUTHORIZED);
         assert_says(seen, cases[i].says);

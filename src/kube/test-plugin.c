@@ -10,15 +10,12 @@
 static void write_plugin(Folder *folder, const char *expires) {
     char script[2048];
 
-    (void)snprintf(script,
-        sizeof(script),
+    (void)snprintf(script, sizeof(script),
         "cd %s; echo x >>runs; [ -e fail ] && { echo broken >&2; exit 1; }\n"
         "[ -e slow ] && sleep %d\n"
         "printf '{\"apiVersion\":\"" V1 "\",\"kind\":\"ExecCredential\",\"status\":{"
         "\"token\":\"token-%%s\",\"expirationTimestamp\":%s}}' $(wc -l <runs)",
-        folder->path,
-        ACCESS_PLUGIN_REFRESH_SEC + 1,
-        expires);
+        folder->path, ACCESS_PLUGIN_REFRESH_SEC + 1, expires);
     (void)folder_write_script(folder, "plugin", script);
 }
 
@@ -77,8 +74,7 @@ static void test_gives_another_certificate(void **state) {
 
     (void)state;
     folder_init(&folder);
-    (void)snprintf(script,
-        sizeof(script),
+    (void)snprintf(script, sizeof(script),
         "cd %s; echo x >>runs\n"
         "printf '{\"apiVersion\":\"" V1 "\",\"kind\":\"ExecCredential\",\"status\":{\"token\":"
         "\"t\",\"clientCertificateData\":\"-----BEGIN C%%s\",\"clientKeyData\":\"-----BEGIN K\","

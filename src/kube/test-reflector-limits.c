@@ -284,8 +284,7 @@ static void test_normal_ends_never_list(void **state) {
         lab_next_call(&lab, "next");
         (void)snprintf(part, sizeof(part), "&resourceVersion=%d", i);
         assert_non_null(strstr(fake_call(lab.client, lab.call).path, part));
-        (void)snprintf(text,
-            sizeof(text),
+        (void)snprintf(text, sizeof(text),
             "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"%d\"}}}\n",
             i + 1);
         fake_head(lab.client, lab.call, 200, "application/json", -1);

@@ -88,24 +88,19 @@ static void send_event(Lab *lab, size_t i) {
     static const char *const words[] = {"ADDED", "MODIFIED", "DELETED"};
     char text[256];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "{\"type\":\"%s\",\"object\":{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":\"%zu\"}}}"
         "\n",
-        words[server.events[i].type],
-        server.events[i].name,
-        i);
+        words[server.events[i].type], server.events[i].name, i);
     server_send(lab, str_from_c(text));
 }
 
 static void send_bookmark(Lab *lab, size_t version, bool is_end) {
     char text[256];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"%zu\"%s}}}\n",
-        version,
-        is_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
+        version, is_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
     server_send(lab, str_from_c(text));
 }
 
@@ -118,12 +113,10 @@ static void serve_stream(Lab *lab) {
     for (size_t i = 0; i < state->n; i++) {
         char text[256];
 
-        (void)snprintf(text,
-            sizeof(text),
+        (void)snprintf(text, sizeof(text),
             "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":"
             "\"%s\"}}}\n",
-            state->entries[i].name,
-            state->entries[i].version);
+            state->entries[i].name, state->entries[i].version);
         server_send(lab, str_from_c(text));
         if (roll(20) == 0) {
             fake_done(lab->client, lab->call, CALL_BROKEN);
@@ -154,20 +147,16 @@ static void serve_page(Lab *lab, const char *path) {
     } else {
         server.listed_at = server.n;
     }
-    used = (size_t)snprintf(text,
-        sizeof(text),
-        "{\"metadata\":{\"resourceVersion\":\"%zu\",\"continue\":\"",
-        server.listed_at);
+    used = (size_t)snprintf(text, sizeof(text),
+        "{\"metadata\":{\"resourceVersion\":\"%zu\",\"continue\":\"", server.listed_at);
     if ((size_t)from + 2 < server.states[server.listed_at].n)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%d", (int)from + 2);
     used += (size_t)snprintf(text + used, sizeof(text) - used, "\"},\"items\":[");
     for (size_t i = (size_t)from; i < (size_t)from + 2 && i < server.states[server.listed_at].n;
          i++)
-        used += (size_t)snprintf(text + used,
-            sizeof(text) - used,
+        used += (size_t)snprintf(text + used, sizeof(text) - used,
             "%s{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":\"%s\"}}",
-            i > (size_t)from ? "," : "",
-            server.states[server.listed_at].entries[i].name,
+            i > (size_t)from ? "," : "", server.states[server.listed_at].entries[i].name,
             server.states[server.listed_at].entries[i].version);
     (void)snprintf(text + used, sizeof(text) - used, "]}");
     fake_answer(lab->client, lab->call, 200, text);

@@ -75,12 +75,8 @@ static inline const char *state_text(ReflectorState *state) {
     if (state->n > 0)
         qsort(state->entries, state->n, sizeof(Entry), compare_entries);
     for (size_t i = 0; i < state->n; i++)
-        used += (size_t)snprintf(text + used,
-            sizeof(text) - used,
-            "%s%s:%s",
-            i ? " " : "",
-            state->entries[i].name,
-            state->entries[i].version);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s:%s", i ? " " : "",
+            state->entries[i].name, state->entries[i].version);
     return text;
 }
 
@@ -181,23 +177,22 @@ static inline void lab_open(Lab *lab, uint64_t seed) {
     now = 1000 * NSEC_PER_SEC;
     lab->sink.arena = arena_new((size_t)1024 * 1024);
     assert_non_null(lab->sink.arena);
-    lab->reflector = reflector_new(lab->client,
-        &(ReflectorOptions){
-            .path = "/api/v1/nodes",
-            .resource = "nodes",
-            .clock = fake_clock,
-            .seed = seed,
-            .silence_sec = SILENCE_SEC,
-            .sink =
-                {
-                    .context = &lab->sink,
-                    .begin = sink_begin,
-                    .item = sink_item,
-                    .end = sink_end,
-                    .apply = sink_apply,
-                    .notice = sink_notice,
-                },
-        });
+    lab->reflector = reflector_new(lab->client, &(ReflectorOptions){
+                                                    .path = "/api/v1/nodes",
+                                                    .resource = "nodes",
+                                                    .clock = fake_clock,
+                                                    .seed = seed,
+                                                    .silence_sec = SILENCE_SEC,
+                                                    .sink =
+                                                        {
+                                                            .context = &lab->sink,
+                                                            .begin = sink_begin,
+                                                            .item = sink_item,
+                                                            .end = sink_end,
+                                                            .apply = sink_apply,
+                                                            .notice = sink_notice,
+                                                        },
+                                                });
     assert_non_null(lab->reflector);
 }
 

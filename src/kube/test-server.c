@@ -24,10 +24,7 @@
 static void set_names(gnutls_x509_crt_t crt, const TestWish *wish) {
     static const unsigned char loopback[4] = {127, 0, 0, 1};
 
-    CHECK(gnutls_x509_crt_set_dn_by_oid(crt,
-        GNUTLS_OID_X520_COMMON_NAME,
-        0,
-        wish->common_name,
+    CHECK(gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, wish->common_name,
         (unsigned)strlen(wish->common_name)));
     if (wish->dns)
         CHECK(gnutls_x509_crt_set_subject_alt_name(
@@ -61,13 +58,10 @@ TestPair test_pair_new(const TestWish *wish) {
         CHECK(gnutls_x509_crt_set_key_usage(pair.certificate, GNUTLS_KEY_KEY_CERT_SIGN));
     else
         CHECK(gnutls_x509_crt_set_key_purpose_oid(pair.certificate,
-            wish->is_for_clients ? GNUTLS_KP_TLS_WWW_CLIENT : GNUTLS_KP_TLS_WWW_SERVER,
-            0));
+            wish->is_for_clients ? GNUTLS_KP_TLS_WWW_CLIENT : GNUTLS_KP_TLS_WWW_SERVER, 0));
     CHECK(gnutls_x509_crt_sign2(pair.certificate,
         wish->issuer ? wish->issuer->certificate : pair.certificate,
-        wish->issuer ? wish->issuer->key : pair.key,
-        GNUTLS_DIG_SHA256,
-        0));
+        wish->issuer ? wish->issuer->key : pair.key, GNUTLS_DIG_SHA256, 0));
     return pair;
 }
 
@@ -150,11 +144,7 @@ unsigned test_peer_number(const TestPeer *peer) {
 void test_answer(TestPeer *peer, const char *status, const char *headers, Str body) {
     _cleanup_(buf_done) Buf out = BUF_INIT((size_t)64 << 20);
 
-    buf_printf(&out,
-        "HTTP/1.1 %s\r\nContent-Length: %zu\r\n%s\r\n%.*s",
-        status,
-        body.len,
-        headers,
+    buf_printf(&out, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n%s\r\n%.*s", status, body.len, headers,
         STR_FMT(body));
     test_send(peer, buf_str(&out));
 }
@@ -285,13 +275,10 @@ static void load_credentials(TestServer *server) {
 
     CHECK(gnutls_certificate_allocate_credentials(&server->credentials));
     CHECK(gnutls_certificate_set_x509_key(server->credentials,
-        (gnutls_x509_crt_t *)(uintptr_t)&options->pair->certificate,
-        1,
-        options->pair->key));
+        (gnutls_x509_crt_t *)(uintptr_t)&options->pair->certificate, 1, options->pair->key));
     if (options->client_ca)
         CHECK(gnutls_certificate_set_x509_trust(server->credentials,
-            (gnutls_x509_crt_t *)(uintptr_t)&options->client_ca->certificate,
-            1));
+            (gnutls_x509_crt_t *)(uintptr_t)&options->client_ca->certificate, 1));
 }
 
 TestServer *test_server_new(const TestServerOptions *options) {

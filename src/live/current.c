@@ -110,11 +110,7 @@ static void follow_again(Current *current, uint64_t owner) {
     char error[POLLER_ERROR_MAX];
 
     current->owner = owner;
-    if (measuring_follow(current->measuring,
-            current->view->program,
-            owner,
-            &measurements,
-            error,
+    if (measuring_follow(current->measuring, current->view->program, owner, &measurements, error,
             sizeof(error)) < 0)
         log_error("nothing is measured until policies are loaded again", LOG_CSTR("error", error));
 }

@@ -69,10 +69,8 @@ static void pod_bound(void *context, const Pod *pod) {
     recent_pods_note_bound(live->recent, pod);
     if (!bypass_note_bound(live->bypass, pod, clock_monotonic_nsec()))
         return;
-    log_warn("a pod was bound without asking berth",
-        LOG_STR("namespace", pod->namespace),
-        LOG_STR("pod", pod->name),
-        LOG_STR("node", pod->node_name),
+    log_warn("a pod was bound without asking berth", LOG_STR("namespace", pod->namespace),
+        LOG_STR("pod", pod->name), LOG_STR("node", pod->node_name),
         LOG_STR("scheduler", pod->scheduler_name));
     if (live->events)
         kube_events_note_bypassed(live->events, pod, clock_monotonic_nsec());
@@ -132,12 +130,8 @@ static const char *find_passed(
     if (!live->may_bind)
         return "berth: it was not started with --bind; remove bindVerb from the extender's "
                "configuration, or add the flag";
-    switch (recent_pods_find_passed(live->recent,
-        args->pod_uid,
-        args->node,
-        view->table->names,
-        clock_monotonic_nsec(),
-        ret_pod)) {
+    switch (recent_pods_find_passed(live->recent, args->pod_uid, args->node, view->table->names,
+        clock_monotonic_nsec(), ret_pod)) {
     case 0:
         return NULL;
     case PASSED_E_UNKNOWN:
@@ -171,10 +165,8 @@ static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
             view, &time, bind->pod, bind->args.node, bind->arena, &job->annotations, &reason))
         return true;
     atomic_fetch_add(&bind->live->n_bind_refused, 1);
-    (void)snprintf(error,
-        WATCHER_ERROR_MAX,
-        "berth: refused: %.*s would not take the pod any more: %.*s",
-        STR_FMT(bind->args.node),
+    (void)snprintf(error, WATCHER_ERROR_MAX,
+        "berth: refused: %.*s would not take the pod any more: %.*s", STR_FMT(bind->args.node),
         STR_FMT(reason));
     return false;
 }
@@ -225,9 +217,9 @@ static const char *start_bind(
         return "berth: too many binds are under way; try again";
     r = watcher_bind(live->watcher, &bind->job);
     if (r < 0) { /* answered from here, but the reply is deferred already */
-        finish_bind(&TAKE_PTR(bind)->job,
-            r == -EBUSY ? "berth: too many binds are under way; try again"
-                        : "berth: it is shutting down");
+        finish_bind(&TAKE_PTR(bind)->job, r == -EBUSY
+                                              ? "berth: too many binds are under way; try again"
+                                              : "berth: it is shutting down");
         return NULL;
     }
     (void)TAKE_PTR(bind);
@@ -326,8 +318,7 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
         return r;
     }
     (void)snprintf(error, size, "cannot start the thread that watches the cluster");
-    r = watcher_new(access,
-        &options->watcher,
+    r = watcher_new(access, &options->watcher,
         &(WatcherCallbacks){
             .context = live, .publish = publish, .pod_bound = pod_bound, .notice = take_notice},
         &live->watcher);

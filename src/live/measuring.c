@@ -73,10 +73,7 @@ static int read_sources(
     (void)snprintf(error, size, "out of memory");
     if (!configured.arena)
         return -ENOMEM;
-    r = sources_gather(options->prometheus_url,
-        options->sources_path,
-        configured.arena,
-        &diags,
+    r = sources_gather(options->prometheus_url, options->sources_path, configured.arena, &diags,
         &configured.sources);
     if (r > 0) {
         describe(&diags, error, size);
@@ -155,12 +152,9 @@ static void take_notice(void *context, const PollerNotice *notice) {
     (void)context;
     switch (notice->is) {
     case POLL_OK:
-        log_info("metrics source answers",
-            LOG_STR("metric", notice->gauge),
-            LOG_STR("source", notice->source),
-            LOG_STR("query", query),
-            LOG_INT("nodes_covered", n_covered),
-            LOG_INT("nodes", n_nodes),
+        log_info("metrics source answers", LOG_STR("metric", notice->gauge),
+            LOG_STR("source", notice->source), LOG_STR("query", query),
+            LOG_INT("nodes_covered", n_covered), LOG_INT("nodes", n_nodes),
             LOG_CSTR("join", notice->report ? notice->report->how : ""),
             /* without a key it is none */
             notice->down_nsec > 0 ? LOG_INT("down_ms", notice->down_nsec / NSEC_PER_MSEC)
@@ -168,25 +162,19 @@ static void take_notice(void *context, const PollerNotice *notice) {
         break;
     case POLL_FAILING:
         log_warn("metrics source fails; values stay in force until they expire",
-            LOG_STR("metric", notice->gauge),
-            LOG_STR("source", notice->source),
-            LOG_STR("query", query),
-            LOG_CSTR("error", notice->error));
+            LOG_STR("metric", notice->gauge), LOG_STR("source", notice->source),
+            LOG_STR("query", query), LOG_CSTR("error", notice->error));
         break;
     case POLL_UNJOINED:
         log_warn("metrics source answers, but no series matches a node",
-            LOG_STR("metric", notice->gauge),
-            LOG_STR("source", notice->source),
+            LOG_STR("metric", notice->gauge), LOG_STR("source", notice->source),
             LOG_STR("query", query),
             LOG_INT("series", notice->report ? notice->report->n_series : 0),
-            LOG_INT("nodes", n_nodes),
-            LOG_CSTR("error", notice->error));
+            LOG_INT("nodes", n_nodes), LOG_CSTR("error", notice->error));
         break;
     case POLL_NO_SOURCE:
-        log_warn("metric has no source: no values",
-            LOG_STR("metric", notice->gauge),
-            LOG_STR("source", notice->source),
-            LOG_CSTR("error", notice->error));
+        log_warn("metric has no source: no values", LOG_STR("metric", notice->gauge),
+            LOG_STR("source", notice->source), LOG_CSTR("error", notice->error));
         break;
     case POLL_WAITING:
         break;

@@ -9,8 +9,7 @@ void notice_log(const WatcherNotice *notice) {
 
     switch (notice->event) {
     case WATCHER_FOLLOWING:
-        log_info("following the cluster",
-            LOG_CSTR("server", notice->server),
+        log_info("following the cluster", LOG_CSTR("server", notice->server),
             LOG_CSTR("access", notice->origin));
         break;
     case WATCHER_INSECURE:
@@ -19,14 +18,11 @@ void notice_log(const WatcherNotice *notice) {
             LOG_CSTR("access", notice->origin));
         break;
     case WATCHER_CONNECTED:
-        log_info("connected to the API server",
-            LOG_CSTR("kind", kind),
+        log_info("connected to the API server", LOG_CSTR("kind", kind),
             LOG_CSTR("server", notice->server));
         break;
     case WATCHER_LISTED:
-        log_info("listed",
-            LOG_CSTR("kind", kind),
-            LOG_INT("objects", notice->n),
+        log_info("listed", LOG_CSTR("kind", kind), LOG_INT("objects", notice->n),
             LOG_INT("ms", notice->msec));
         break;
     case WATCHER_RELISTING:
@@ -34,22 +30,16 @@ void notice_log(const WatcherNotice *notice) {
         break;
     case WATCHER_LOST:
         log_warn("lost touch with the API server; what is known stays in force",
-            LOG_CSTR("kind", kind),
-            LOG_CSTR("server", notice->server),
-            LOG_CSTR("error", notice->why),
-            LOG_INT("retry_ms", notice->msec));
+            LOG_CSTR("kind", kind), LOG_CSTR("server", notice->server),
+            LOG_CSTR("error", notice->why), LOG_INT("retry_ms", notice->msec));
         break;
     case WATCHER_SYNCED:
-        log_info("the cluster is known",
-            LOG_INT("nodes", notice->n_nodes),
-            LOG_INT("pods", notice->n_pods),
-            LOG_INT("ms", notice->msec));
+        log_info("the cluster is known", LOG_INT("nodes", notice->n_nodes),
+            LOG_INT("pods", notice->n_pods), LOG_INT("ms", notice->msec));
         break;
     case WATCHER_OBJECT_SKIPPED:
-        log_warn("an object of the cluster is passed over",
-            LOG_CSTR("kind", kind),
-            LOG_STR("name", notice->name),
-            LOG_CSTR("error", notice->why));
+        log_warn("an object of the cluster is passed over", LOG_CSTR("kind", kind),
+            LOG_STR("name", notice->name), LOG_CSTR("error", notice->why));
         break;
     case WATCHER_ASSUMED_EXPIRED:
         log_warn(

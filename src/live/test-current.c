@@ -79,8 +79,7 @@ static Measurements *measure(const Stage *stage, uint64_t owner, int64_t age_nse
     assert_non_null(measurements);
     measurements->items[0] = measurement_new(
         (NodeNames *)(uintptr_t)snapshot_table(stage->scene.snapshot)->names, /* to be counted */
-        clock_wall_nsec() - age_nsec,
-        clock_monotonic_nsec() - age_nsec);
+        clock_wall_nsec() - age_nsec, clock_monotonic_nsec() - age_nsec);
     assert_non_null(measurements->items[0]);
     assert_int_equal(measurement_set(measurements->items[0], 0, 0.5, 0), 0);
     return measurements;

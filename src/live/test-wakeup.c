@@ -21,10 +21,7 @@ static void note_touch(void *context, Str node) {
     World *world = context;
     size_t len = strlen(world->touched);
 
-    (void)snprintf(world->touched + len,
-        sizeof(world->touched) - len,
-        "%s%.*s",
-        len ? " " : "",
+    (void)snprintf(world->touched + len, sizeof(world->touched) - len, "%s%.*s", len ? " " : "",
         STR_FMT(node));
 }
 

@@ -73,8 +73,7 @@ void join_explain_unmatched(Join *join, Str label) {
         message_add(&message, "no label that all series have is a node's name or address: ");
         show_labels(&message, series);
     } else {
-        message_add(&message,
-            "no %s has the value of label ",
+        message_add(&message, "no %s has the value of label ",
             join->gauge->is_of_pods ? "pod on a node" : "node");
         message_quote(&message, "", label, "");
         message_add(&message, ": \"");
@@ -102,10 +101,8 @@ void join_explain_duplicates(Join *join, Str by) {
 
     if (report->n_dropped[JOIN_DUPLICATE] == 0)
         return;
-    message_add(&message,
-        "; %zu series are not used, since their %s has several: %s by (",
-        report->n_dropped[JOIN_DUPLICATE],
-        is_of_pods ? "pod" : "node",
+    message_add(&message, "; %zu series are not used, since their %s has several: %s by (",
+        report->n_dropped[JOIN_DUPLICATE], is_of_pods ? "pod" : "node",
         is_of_pods ? "sum" : "aggregate");
     message_show(&message, by, MESSAGE_QUOTE_MAX);
     message_add(&message, ")");
@@ -142,10 +139,8 @@ void join_explain_unused(Join *join, Str by) {
         message_add(&message, "%s", texts[cause]);
         return;
     }
-    message_add(&message,
-        "every %s has several series: %s by (",
-        join->gauge->is_of_pods ? "pod" : "node",
-        join->gauge->is_of_pods ? "sum" : "aggregate");
+    message_add(&message, "every %s has several series: %s by (",
+        join->gauge->is_of_pods ? "pod" : "node", join->gauge->is_of_pods ? "sum" : "aggregate");
     message_show(&message, by, MESSAGE_QUOTE_MAX);
     message_add(&message, ")");
 }

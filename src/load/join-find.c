@@ -159,12 +159,9 @@ static void explain_rival(Join *join, const Candidate *best, const Candidate *ri
 
     if (str_eq(best->way.label, rival->way.label)) {
         message_quote(&message, "label ", best->way.label, "");
-        message_add(&message,
-            " is the %s of %zu nodes and the %s of %zu others: set nodeIs",
-            join_identity_name(best->way.identity),
-            best->n_nodes,
-            join_identity_name(rival->way.identity),
-            rival->n_nodes);
+        message_add(&message, " is the %s of %zu nodes and the %s of %zu others: set nodeIs",
+            join_identity_name(best->way.identity), best->n_nodes,
+            join_identity_name(rival->way.identity), rival->n_nodes);
         return;
     }
     message_quote(&message, "labels ", best->way.label, "");

@@ -167,9 +167,9 @@ static void tell_how(Join *join, const JoinWay *way, const Rows *rows) {
 static void explain_pattern(Join *join, int r) {
     Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
 
-    message_add(&message,
-        r == -EINVAL ? "nodePattern is no regular expression: "
-                     : "nodePattern takes too long for the labels of this answer: ");
+    message_add(&message, r == -EINVAL
+                              ? "nodePattern is no regular expression: "
+                              : "nodePattern takes too long for the labels of this answer: ");
     message_quote(&message, "", join->gauge->node_pattern, "");
 }
 

@@ -141,9 +141,7 @@ static void read_vector(PollAnswer *answer, const Gauge *gauge) {
                     : vector_read_resources(
                           body, gauge->resource, gauge->is_of_pods, arena, &answer->vector, why);
     if (answer->r < 0)
-        message_add(&message,
-            "%s: %s",
-            access_server(answer->request->server->access),
+        message_add(&message, "%s: %s", access_server(answer->request->server->access),
             answer->r == -ENOMEM || why[0] == '\0' ? "out of memory for its answer" : why);
 }
 
@@ -159,14 +157,8 @@ static void measure(PollAnswer *answer, Reading *reading) {
     }
     arena_reset(scratch);
     join_memory_share(reading->memory, answer->queue->index);
-    if (join_vector(&reading->gauge,
-            &answer->vector,
-            answer->table,
-            &answer->time,
-            reading->memory,
-            scratch,
-            &report,
-            &measurement) < 0)
+    if (join_vector(&reading->gauge, &answer->vector, answer->table, &answer->time, reading->memory,
+            scratch, &report, &measurement) < 0)
         fail_reading(
             answer->queue, reading, answer->request, "out of memory for joining its answer");
     else

@@ -22,17 +22,12 @@ typedef struct Advice {
 
 static const Advice advices[] = {
     {400, "Bad PollRequest", "", ""},
-    {401,
-        "Unauthorized",
-        "it does not accept our credentials: check bearerTokenFile or basicAuth",
+    {401, "Unauthorized", "it does not accept our credentials: check bearerTokenFile or basicAuth",
         "it does not accept our credentials"},
-    {403,
-        "Forbidden",
+    {403, "Forbidden",
         "we may not query it: check bearerTokenFile or basicAuth, and what that account may do",
         "berth's account needs the right to list nodes and pods of metrics.k8s.io"},
-    {404,
-        "Not Found",
-        "is the path before /api/v1 right?",
+    {404, "Not Found", "is the path before /api/v1 right?",
         "there is no metrics.k8s.io: is metrics-server installed?"},
     {405, "Method Not Allowed", "it takes neither POST nor GET: is it a Prometheus?", ""},
     {413, "Content Too Large", "the query is too long for it", ""},
@@ -96,12 +91,8 @@ static void complain_status(const PollRequest *request, Arena *scratch, Message 
     const Advice *advice = find_advice(request->status);
     const char *help = advice ? is_api(request) ? advice->api : advice->source : "";
 
-    message_add(message,
-        "%s: answers %u%s%s",
-        server_url(request),
-        request->status,
-        advice ? " " : "",
-        advice ? advice->name : "");
+    message_add(message, "%s: answers %u%s%s", server_url(request), request->status,
+        advice ? " " : "", advice ? advice->name : "");
     if (request->status != 401)
         add_words(request, advice, scratch, message);
     if (help[0] != '\0')
@@ -110,8 +101,7 @@ static void complain_status(const PollRequest *request, Arena *scratch, Message 
 
 static void complain_redirect(const PollRequest *request, Message *message) {
     if (request->location.len == 0) {
-        message_add(message,
-            "%s: redirects without a Location that could be followed",
+        message_add(message, "%s: redirects without a Location that could be followed",
             server_url(request));
         return;
     }
@@ -148,9 +138,7 @@ static const char *outcome_advice(const PollRequest *request) {
 
 static void complain_outcome(const PollRequest *request, Message *message) {
     if (request->outcome == CALL_TOO_LARGE || buf_error(&request->body) == -EFBIG)
-        message_add(message,
-            "%s: the answer is larger than %zu MiB%s",
-            server_url(request),
+        message_add(message, "%s: the answer is larger than %zu MiB%s", server_url(request),
             VECTOR_BYTES_MAX >> 20,
             is_api(request) ? "" : "; aggregate in the query, as in sum by (node) (…)");
     else if (buf_error(&request->body) != 0)

@@ -240,9 +240,7 @@ static void ask_all(PollQueue *queue, int64_t timeout_nsec) {
             break;
         poll_queue_wait(queue, next < deadline ? next : deadline);
     }
-    (void)snprintf(error,
-        sizeof(error),
-        "no answer within %.1f s",
+    (void)snprintf(error, sizeof(error), "no answer within %.1f s",
         (double)timeout_nsec / (double)NSEC_PER_SEC);
     poll_queue_give_up(queue, error);
 }

@@ -24,18 +24,15 @@ typedef struct AddressRange {
 } AddressRange;
 
 static const AddressRange v4_ranges[] = {
-    {{0}, 8, ADDRESS_UNSPECIFIED},
-    {{169, 254}, 16, ADDRESS_LINK_LOCAL},
-    {{224}, 4, ADDRESS_MULTICAST},
-    {{255, 255, 255, 255}, 32, ADDRESS_MULTICAST}, /* broadcast */
-    {{100, 100, 100, 200}, 32, ADDRESS_OF_CLOUD},  /* Alibaba Cloud */
-    {{168, 63, 129, 16}, 32, ADDRESS_OF_CLOUD},    /* Azure */
-    {{192, 0, 0, 192}, 32, ADDRESS_OF_CLOUD},      /* Oracle Cloud */
+    {{0}, 8, ADDRESS_UNSPECIFIED}, {{169, 254}, 16, ADDRESS_LINK_LOCAL},
+    {{224}, 4, ADDRESS_MULTICAST}, {{255, 255, 255, 255}, 32, ADDRESS_MULTICAST}, /* broadcast */
+    {{100, 100, 100, 200}, 32, ADDRESS_OF_CLOUD}, /* Alibaba Cloud */
+    {{168, 63, 129, 16}, 32, ADDRESS_OF_CLOUD},   /* Azure */
+    {{192, 0, 0, 192}, 32, ADDRESS_OF_CLOUD},     /* Oracle Cloud */
 };
 
 static const AddressRange v6_ranges[] = {
-    {{0}, 128, ADDRESS_UNSPECIFIED},
-    {{0xfe, 0x80}, 10, ADDRESS_LINK_LOCAL},
+    {{0}, 128, ADDRESS_UNSPECIFIED}, {{0xfe, 0x80}, 10, ADDRESS_LINK_LOCAL},
     {{0xff}, 8, ADDRESS_MULTICAST},
     {{0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54}, 128, ADDRESS_OF_CLOUD}, /* AWS */
     {{0xfd, 0x20, 0x00, 0xce, [14] = 0x02, [15] = 0x54}, 128, ADDRESS_OF_CLOUD}, /* Google Cloud */
@@ -233,23 +230,18 @@ static void check_credentials(Faults *faults, const MetricSource *source) {
     bool is_plain = str_has_prefix(str_from_c(source->url), STR("http://"));
 
     if (source->token_file && source->user)
-        (void)add_text(faults,
-            "basicAuth",
+        (void)add_text(faults, "basicAuth",
             "a source cannot have both bearerTokenFile and basicAuth",
             "only one of them can be sent: remove the other");
     if (source->user && str_find(user, ':') != SIZE_MAX)
-        (void)add_text(faults,
-            "basicAuth.user",
-            "user has a ':' in it, which basic authentication cannot encode",
-            NULL);
+        (void)add_text(faults, "basicAuth.user",
+            "user has a ':' in it, which basic authentication cannot encode", NULL);
     if (is_plain && source->token_file)
-        add_warning(faults,
-            "bearerTokenFile",
+        add_warning(faults, "bearerTokenFile",
             "the token is sent over http://, where it can be read on the way",
             "use https:// if the server speaks it");
     else if (is_plain && source->user)
-        add_warning(faults,
-            "basicAuth",
+        add_warning(faults, "basicAuth",
             "the password is sent over http://, where it can be read on the way",
             "use https:// if the server speaks it");
 }
@@ -265,18 +257,14 @@ static void check_tls(Faults *faults, const MetricSource *source) {
     if (source->key_file && !source->cert_file)
         (void)add_text(faults, "tls.keyFile", "keyFile needs a certFile, too", NULL);
     if (source->server_name && !origin_is_host_name(str_from_c(source->server_name)))
-        (void)add_text(faults,
-            "tls.serverName",
-            "serverName is no host name",
+        (void)add_text(faults, "tls.serverName", "serverName is no host name",
             "a name or an address that the server's certificate is for, without a port");
     if (source->is_insecure && source->ca_file)
-        (void)add_text(faults,
-            "tls.insecureSkipVerify",
+        (void)add_text(faults, "tls.insecureSkipVerify",
             "insecureSkipVerify and caFile contradict each other",
             "with caFile the certificate is verified: remove insecureSkipVerify");
     else if (source->is_insecure)
-        add_warning(faults,
-            "tls.insecureSkipVerify",
+        add_warning(faults, "tls.insecureSkipVerify",
             "the certificate of this source is not verified: any host on the way can answer for it",
             "name the CA that signed it: caFile");
     if (has_tls(source) && str_has_prefix(str_from_c(source->url), STR("http://")))
@@ -301,11 +289,8 @@ static void check_header(Faults *faults, const MetricSource *source, size_t numb
     if (!fault)
         return;
     fault->header = header->name;
-    (void)snprintf(fault->text,
-        sizeof(fault->text),
-        "the header \"%.*s\" %s",
-        STR_FMT(str_take(header->name, 64)),
-        complaint);
+    (void)snprintf(fault->text, sizeof(fault->text), "the header \"%.*s\" %s",
+        STR_FMT(str_take(header->name, 64)), complaint);
     if (str_eq_nocase(header->name, STR("Authorization")))
         fault->hint = "use bearerTokenFile or basicAuth, which read it from a file";
 }

@@ -7,17 +7,10 @@ static void load_pod(Scene *scene, const char *namespace, const char *name, cons
     const char *labels, const char *owner) {
     char text[1024];
 
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"uid\":\"%s-%s\",\"labels\":{%s}%s},"
         "\"spec\":{\"nodeName\":\"%s\"},\"status\":{\"phase\":\"%s\"}}",
-        namespace,
-        name,
-        namespace,
-        name,
-        labels,
-        owner,
-        node,
+        namespace, name, namespace, name, labels, owner, node,
         strcmp(name, "done") == 0 ? "Succeeded" : "Running");
     test_load_pod(scene->store, str_from_c(text));
 }
@@ -119,12 +112,8 @@ static void test_which_pods(void **state) {
 static void test_lost(void **state) {
     Scene *scene = *state;
 
-    SCENE_JOIN(scene,
-        "namespace=s,pod=web-1 1",
-        "namespace=t,pod=done 1",
-        "namespace=t,pod=pending 1",
-        "namespace=u,pod=web-1 1",
-        "pod=web-1 1",
+    SCENE_JOIN(scene, "namespace=s,pod=web-1 1", "namespace=t,pod=done 1",
+        "namespace=t,pod=pending 1", "namespace=u,pod=web-1 1", "pod=web-1 1",
         "namespace=s,pod=web-2 NaN");
     assert_value(scene, "node-a", 1);
     assert_int_equal(scene->report.n_covered, 1);
@@ -138,9 +127,7 @@ static void test_lost(void **state) {
 static void test_duplicates(void **state) {
     Scene *scene = *state;
 
-    SCENE_JOIN(scene,
-        "container=a,namespace=s,pod=web-1 1",
-        "container=b,namespace=s,pod=web-1 1",
+    SCENE_JOIN(scene, "container=a,namespace=s,pod=web-1 1", "container=b,namespace=s,pod=web-1 1",
         "container=a,namespace=s,pod=web-2 2");
     assert_value(scene, "node-a", 2);
     assert_true(workload(scene, "s/Deployment/web") == 2);
@@ -172,9 +159,7 @@ static void test_lags(void **state) {
     Scene *scene = *state;
     const NodeTable *table = snapshot_table(scene->snapshot);
 
-    SCENE_JOIN(scene,
-        "namespace=s,pod=web-1 1 1700000000",
-        "namespace=s,pod=web-2 2 1699999970",
+    SCENE_JOIN(scene, "namespace=s,pod=web-1 1 1700000000", "namespace=s,pod=web-2 2 1699999970",
         "namespace=s,pod=web-3 4 1699999000");
     assert_value(scene, "node-a", 3);
     assert_absent(scene, "node-b");

@@ -180,8 +180,7 @@ static void test_resources(void **state) {
 static void test_ambiguous(void **state) {
     Scene *scene = *state;
 
-    SCENE_JOIN(scene,
-        "exported_node=node-b,instance=10.0.0.1:1 1",
+    SCENE_JOIN(scene, "exported_node=node-b,instance=10.0.0.1:1 1",
         "exported_node=node-c,instance=10.0.0.2:1 2");
     assert_int_equal(scene->report.n_covered, 0);
     assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 2);
@@ -189,8 +188,7 @@ static void test_ambiguous(void **state) {
         "labels \"exported_node\" (2 nodes) and \"instance\" (2 nodes) name different nodes: "
         "set nodeLabel");
     scene->gauge.node_label = STR("instance");
-    SCENE_JOIN(scene,
-        "exported_node=node-b,instance=10.0.0.1:1 1",
+    SCENE_JOIN(scene, "exported_node=node-b,instance=10.0.0.1:1 1",
         "exported_node=node-c,instance=10.0.0.2:1 2");
     assert_value(scene, "node-a", 1);
 }
@@ -229,9 +227,9 @@ static void test_duplicates(void **state) {
 static void test_shared_address(void **state) {
     Scene *scene = *state;
 
-    test_load_node(scene->store,
-        STR("{\"metadata\":{\"name\":\"node-d\"},\"status\":{\"addresses\":["
-            "{\"type\":\"InternalIP\",\"address\":\"10.0.0.1\"}]}}"));
+    test_load_node(
+        scene->store, STR("{\"metadata\":{\"name\":\"node-d\"},\"status\":{\"addresses\":["
+                          "{\"type\":\"InternalIP\",\"address\":\"10.0.0.1\"}]}}"));
     scene_publish(scene);
     SCENE_JOIN(scene, "i=10.0.0.1 1", "i=10.0.0.2 2");
     assert_absent(scene, "node-a");
@@ -297,24 +295,24 @@ static void test_memory(void **state) {
     assert_value(scene, "node-c", 3);
 
     /* An address goes from one node to another. */
-    test_load_node(scene->store,
-        STR("{\"metadata\":{\"name\":\"node-a\"},\"status\":{\"addresses\":["
-            "{\"type\":\"InternalIP\",\"address\":\"10.0.0.9\"}]}}"));
-    test_load_node(scene->store,
-        STR("{\"metadata\":{\"name\":\"node-d\"},\"status\":{\"addresses\":["
-            "{\"type\":\"InternalIP\",\"address\":\"10.0.0.1\"}]}}"));
+    test_load_node(
+        scene->store, STR("{\"metadata\":{\"name\":\"node-a\"},\"status\":{\"addresses\":["
+                          "{\"type\":\"InternalIP\",\"address\":\"10.0.0.9\"}]}}"));
+    test_load_node(
+        scene->store, STR("{\"metadata\":{\"name\":\"node-d\"},\"status\":{\"addresses\":["
+                          "{\"type\":\"InternalIP\",\"address\":\"10.0.0.1\"}]}}"));
     scene_publish(scene);
     SCENE_JOIN(scene, "i=10.0.0.2:9 2", "i=10.0.0.3:9 3", "i=10.0.0.1:9 1");
     assert_absent(scene, "node-a");
     assert_value(scene, "node-d", 1);
 
     /* The same, and no node comes or goes. */
-    test_load_node(scene->store,
-        STR("{\"metadata\":{\"name\":\"node-d\"},\"status\":{\"addresses\":["
-            "{\"type\":\"InternalIP\",\"address\":\"10.0.0.9\"}]}}"));
-    test_load_node(scene->store,
-        STR("{\"metadata\":{\"name\":\"node-a\"},\"status\":{\"addresses\":["
-            "{\"type\":\"InternalIP\",\"address\":\"10.0.0.1\"}]}}"));
+    test_load_node(
+        scene->store, STR("{\"metadata\":{\"name\":\"node-d\"},\"status\":{\"addresses\":["
+                          "{\"type\":\"InternalIP\",\"address\":\"10.0.0.9\"}]}}"));
+    test_load_node(
+        scene->store, STR("{\"metadata\":{\"name\":\"node-a\"},\"status\":{\"addresses\":["
+                          "{\"type\":\"InternalIP\",\"address\":\"10.0.0.1\"}]}}"));
     scene_publish(scene);
     SCENE_JOIN(scene, "i=10.0.0.2:9 2", "i=10.0.0.3:9 3", "i=10.0.0.1:9 1");
     assert_absent(scene, "node-d");
@@ -360,10 +358,8 @@ static void test_memory_of_ways(void **state) {
     assert_value(scene, "node-a", 5);
     /* A way that leads all of them to one node (where their exporter runs) is none. */
     SCENE_JOIN(scene, "exported_node=node-c,instance=10.0.0.3 3");
-    SCENE_JOIN(scene,
-        "exported_node=node-c,instance=10.0.0.1 1",
-        "exported_node=node-c,instance=10.0.0.2 2",
-        "exported_node=node-c,instance=10.0.0.3 3");
+    SCENE_JOIN(scene, "exported_node=node-c,instance=10.0.0.1 1",
+        "exported_node=node-c,instance=10.0.0.2 2", "exported_node=node-c,instance=10.0.0.3 3");
     assert_value(scene, "node-a", 1);
     assert_value(scene, "node-c", 3);
     assert_says(scene->report.how, "label instance is the node's IP address");

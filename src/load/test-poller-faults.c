@@ -23,8 +23,7 @@ static void test_bad_answers(void **state) {
         {MOOD_BAD_QUERY, POLL_FAILING, {"400 Bad PollRequest", "unexpected end of input"}},
         {MOOD_UNAUTHORIZED, POLL_FAILING, {"401 Unauthorized", "check bearerTokenFile"}},
         {MOOD_FORBIDDEN, POLL_FAILING, {"403 Forbidden", "check bearerTokenFile"}},
-        {MOOD_NOT_FOUND,
-            POLL_FAILING,
+        {MOOD_NOT_FOUND, POLL_FAILING,
             {"404 Not Found", "404 page not found", "is the path before /api/v1 right?"}},
         {MOOD_IN_CIRCLES, POLL_FAILING, {"redirects to /again", "after 3 redirects"}},
         {MOOD_NOWHERE, POLL_FAILING, {"redirects without a Location"}},
@@ -334,10 +333,8 @@ static void test_moved_far(void **state) {
     scene_init(&scene);
     world_init(&other);
     folder_init(&folder);
-    (void)snprintf(scene.world.elsewhere,
-        sizeof(scene.world.elsewhere),
-        "http://127.0.0.1:%u/api/v1/query",
-        test_server_port(other.server));
+    (void)snprintf(scene.world.elsewhere, sizeof(scene.world.elsewhere),
+        "http://127.0.0.1:%u/api/v1/query", test_server_port(other.server));
     source = scene.source;
     source.token_file = folder_write(&folder, "token", STR("secret"));
     assert_int_equal(
@@ -383,14 +380,8 @@ static void test_once(void **state) {
     (void)state;
     gauges[2].from = STR("none");
     scene_init(&scene);
-    assert_int_equal(poller_once(&scene.sources,
-                         NULL,
-                         gauges,
-                         4,
-                         scene.listener.snapshot,
-                         20 * NSEC_PER_SEC,
-                         &measurements,
-                         statuses),
+    assert_int_equal(poller_once(&scene.sources, NULL, gauges, 4, scene.listener.snapshot,
+                         20 * NSEC_PER_SEC, &measurements, statuses),
         0);
     assert_int_equal(atomic_load(&scene.world.n_requests), 2);
     assert_int_equal(statuses[0].state, POLL_OK);
@@ -402,14 +393,8 @@ static void test_once(void **state) {
     measurements_unref(measurements);
 
     atomic_store(&scene.world.mood, MOOD_NOT_FOUND);
-    assert_int_equal(poller_once(&scene.sources,
-                         NULL,
-                         gauges,
-                         1,
-                         scene.listener.snapshot,
-                         20 * NSEC_PER_SEC,
-                         &measurements,
-                         statuses),
+    assert_int_equal(poller_once(&scene.sources, NULL, gauges, 1, scene.listener.snapshot,
+                         20 * NSEC_PER_SEC, &measurements, statuses),
         0);
     assert_int_equal(atomic_load(&scene.world.n_requests), 3);
     assert_int_equal(statuses[0].state, POLL_FAILING);
@@ -428,14 +413,8 @@ static void test_once_silent(void **state) {
     (void)state;
     scene_init(&scene);
     atomic_store(&scene.world.mood, MOOD_HANG);
-    assert_int_equal(poller_once(&scene.sources,
-                         NULL,
-                         gauges,
-                         2,
-                         scene.listener.snapshot,
-                         NSEC_PER_SEC / 5,
-                         &measurements,
-                         statuses),
+    assert_int_equal(poller_once(&scene.sources, NULL, gauges, 2, scene.listener.snapshot,
+                         NSEC_PER_SEC / 5, &measurements, statuses),
         0);
     assert_int_equal(statuses[0].state, POLL_FAILING);
     assert_non_null(strstr(statuses[1].error, "no answer within 0.2 s"));

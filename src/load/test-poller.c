@@ -361,9 +361,7 @@ static void test_bad_source(void **state) {
 
     (void)state;
     assert_true(poller_new(&(PollerOptions){.sources = &(MetricSources){.items = &source, .n = 1}},
-                    &callbacks,
-                    &poller,
-                    error) < 0);
+                    &callbacks, &poller, error) < 0);
     assert_null(poller);
     assert_true(error[0] != '\0');
 }

@@ -76,8 +76,7 @@ static inline void send_vector(TestPeer *peer, const char *result, const char *m
     _cleanup_(buf_done) Buf out = BUF_INIT(65536);
 
     buf_printf(&out,
-        "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[%s]}%s}",
-        result,
+        "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[%s]}%s}", result,
         more);
     test_answer(peer, "200 OK", "Content-Type: application/json\r\n", buf_str(&out));
 }
@@ -90,9 +89,8 @@ static inline void send_large(TestPeer *peer, bool has_length) {
     static char junk[65536];
 
     memset(junk, ' ', sizeof(junk));
-    test_send(peer,
-        has_length ? STR("HTTP/1.1 200 OK\r\nContent-Length: 600000000\r\n\r\n")
-                   : STR("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"));
+    test_send(peer, has_length ? STR("HTTP/1.1 200 OK\r\nContent-Length: 600000000\r\n\r\n")
+                               : STR("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"));
     for (size_t n = 0; n < (size_t)40 << 20; n += sizeof(junk))
         test_send(peer, str_of(junk, sizeof(junk)));
 }
@@ -101,9 +99,7 @@ static inline void send_resources(World *world, TestPeer *peer, Str path) {
     bool is_of_pods = str_has_suffix(path, STR("/pods"));
 
     atomic_fetch_add(is_of_pods ? &world->n_pods : &world->n_nodes, 1);
-    test_answer(peer,
-        "200 OK",
-        "Content-Type: application/json\r\n",
+    test_answer(peer, "200 OK", "Content-Type: application/json\r\n",
         atomic_load(&world->mood) == MOOD_BAD_MEMORY
             ? STR("{\"kind\":\"NodeMetricsList\",\"items\":[{\"metadata\":{\"name\":\"a\"},"
                   "\"usage\":{\"cpu\":\"1\",\"memory\":\"much\"}}]}")
@@ -126,9 +122,7 @@ static inline bool send_moved(World *world, TestPeer *peer, const TestRequest *r
         send_vector(peer, TWO_SERIES, "");
         return true;
     }
-    (void)snprintf(head,
-        sizeof(head),
-        "Location: %s\r\n",
+    (void)snprintf(head, sizeof(head), "Location: %s\r\n",
         mood == MOOD_MOVED_FAR    ? world->elsewhere
         : mood == MOOD_IN_CIRCLES ? "/again"
                                   : "/there/api/v1/query");
@@ -150,8 +144,7 @@ static inline void send_laboriously(TestPeer *peer) {
         "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
         "{\"metric\":{\"node\":\"a\"},\"value\":[%lld,\"1\"]},"
         "{\"metric\":{\"node\":\"b\"},\"value\":[%lld,\"1\"]}]}}",
-        (long long)asked,
-        (long long)asked - 60);
+        (long long)asked, (long long)asked - 60);
     test_answer(peer, "200 OK", head, buf_str(&out));
 }
 
@@ -166,9 +159,7 @@ static const struct {
     {MOOD_HTML, "200 OK", "Content-Type: text/html; charset=utf-8\r\n", "<html>hello"},
     {MOOD_LOGIN, "200 OK", "", " <!doctype html><title>Log in"},
     {MOOD_GARBAGE, "200 OK", "", "{\"status\":\"succ"},
-    {MOOD_BAD_QUERY,
-        "400 Bad PollRequest",
-        "",
+    {MOOD_BAD_QUERY, "400 Bad PollRequest", "",
         "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"unexpected end of input\"}"},
     {MOOD_UNAUTHORIZED, "401 Unauthorized", "", "no"},
     {MOOD_NOWHERE, "307 Temporary Redirect", "", ""},
@@ -180,9 +171,7 @@ static inline bool answer_plain(TestPeer *peer, int mood) {
     for (size_t i = 0; i < ELEMENTS_OF(plain_answers); i++) {
         if ((int)plain_answers[i].mood != mood)
             continue;
-        test_answer(peer,
-            plain_answers[i].status,
-            plain_answers[i].headers,
+        test_answer(peer, plain_answers[i].status, plain_answers[i].headers,
             str_from_c(plain_answers[i].body));
         return true;
     }
@@ -260,10 +249,7 @@ static inline void note_request(World *world, const TestRequest *request) {
     if (asks_for_y(request))
         atomic_fetch_add(&world->n_y, 1);
     pthread_mutex_lock(&world->lock);
-    (void)snprintf(world->last,
-        sizeof(world->last),
-        "%.*s\n%.*s",
-        STR_FMT(request->head),
+    (void)snprintf(world->last, sizeof(world->last), "%.*s\n%.*s", STR_FMT(request->head),
         STR_FMT(request->body));
     pthread_mutex_unlock(&world->lock);
 }
@@ -311,9 +297,9 @@ static inline Snapshot *two_nodes(void) {
     assert_non_null(store);
     test_load_node(store, STR("{\"metadata\":{\"name\":\"a\"}}"));
     test_load_node(store, STR("{\"metadata\":{\"name\":\"b\"}}"));
-    test_load_pod(store,
-        STR("{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"uid\":\"u\"},\"spec\":{"
-            "\"nodeName\":\"b\",\"containers\":[{\"name\":\"c\"}]}}"));
+    test_load_pod(
+        store, STR("{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"uid\":\"u\"},\"spec\":{"
+                   "\"nodeName\":\"b\",\"containers\":[{\"name\":\"c\"}]}}"));
     return test_load_publish(store);
 }
 
@@ -426,17 +412,12 @@ static inline void scene_init_at(Scene *scene, const char *path) {
 
     world_init(&scene->world);
     listener_init(&scene->listener);
-    (void)snprintf(scene->url,
-        sizeof(scene->url),
-        "http://127.0.0.1:%u%s",
-        test_server_port(scene->world.server),
-        path);
+    (void)snprintf(scene->url, sizeof(scene->url), "http://127.0.0.1:%u%s",
+        test_server_port(scene->world.server), path);
     scene->source = (MetricSource){.name = STR("default"), .url = scene->url};
     scene->sources = (MetricSources){.items = &scene->source, .n = 1};
-    assert_int_equal(poller_new(&(PollerOptions){.sources = &scene->sources, .seed = 1},
-                         &callbacks,
-                         &scene->poller,
-                         error),
+    assert_int_equal(poller_new(&(PollerOptions){.sources = &scene->sources, .seed = 1}, &callbacks,
+                         &scene->poller, error),
         0);
 }
 
@@ -453,9 +434,7 @@ static inline void scene_init_api(Scene *scene) {
     listener_init(&scene->listener);
     assert_int_equal(poller_new(&(PollerOptions){.sources = &(MetricSources){0},
                                     .access = test_server_access(scene->world.server)},
-                         &callbacks,
-                         &scene->poller,
-                         error),
+                         &callbacks, &scene->poller, error),
         0);
 }
 

@@ -49,16 +49,16 @@ static inline void scene_begin(Scene *scene) {
             "hostname\":\"host-a\"}},"
             "\"status\":{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"10.0.0.1\"},"
             "{\"type\":\"Hostname\",\"address\":\"a.example\"}]}}"));
-    test_load_node(scene->store,
-        STR("{\"metadata\":{\"name\":\"node-b\"},\"status\":{\"addresses\":["
-            "{\"type\":\"InternalIP\",\"address\":\"10.0.0.2\"},"
-            "{\"type\":\"InternalIP\",\"address\":\"2001:db8::2\"},"
-            "{\"type\":\"Hostname\",\"address\":\"b.example\"}]}}"));
-    test_load_node(scene->store,
-        STR("{\"metadata\":{\"name\":\"node-c\"},\"status\":{\"addresses\":["
-            "{\"type\":\"InternalIP\",\"address\":\"10.0.0.3\"},"
-            "{\"type\":\"ExternalIP\",\"address\":\"192.0.2.3\"},"
-            "{\"type\":\"Hostname\",\"address\":\"c.example\"}]}}"));
+    test_load_node(
+        scene->store, STR("{\"metadata\":{\"name\":\"node-b\"},\"status\":{\"addresses\":["
+                          "{\"type\":\"InternalIP\",\"address\":\"10.0.0.2\"},"
+                          "{\"type\":\"InternalIP\",\"address\":\"2001:db8::2\"},"
+                          "{\"type\":\"Hostname\",\"address\":\"b.example\"}]}}"));
+    test_load_node(
+        scene->store, STR("{\"metadata\":{\"name\":\"node-c\"},\"status\":{\"addresses\":["
+                          "{\"type\":\"InternalIP\",\"address\":\"10.0.0.3\"},"
+                          "{\"type\":\"ExternalIP\",\"address\":\"192.0.2.3\"},"
+                          "{\"type\":\"Hostname\",\"address\":\"c.example\"}]}}"));
     scene_publish(scene);
 }
 
@@ -92,11 +92,8 @@ static inline void scene_answer(Scene *scene, const char *const *texts, size_t n
         while (labels.len > 0 && str_split(&labels, ',', &label)) {
             size_t at = str_find(label, '=');
 
-            buf_printf(&body,
-                "%s\"%.*s\":\"%.*s\"",
-                is_first ? "" : ",",
-                STR_FMT(str_take(label, at)),
-                STR_FMT(str_skip(label, at + 1)));
+            buf_printf(&body, "%s\"%.*s\":\"%.*s\"", is_first ? "" : ",",
+                STR_FMT(str_take(label, at)), STR_FMT(str_skip(label, at + 1)));
             is_first = false;
         }
         buf_printf(&body, "},\"value\":[%.*s,\"%.*s\"]}", STR_FMT(time), STR_FMT(value));
@@ -109,14 +106,9 @@ static inline void scene_answer(Scene *scene, const char *const *texts, size_t n
 static inline void scene_join(Scene *scene) {
     measurement_unref(scene->measurement);
     scene->measurement = NULL;
-    assert_int_equal(join_vector(&scene->gauge,
-                         &scene->vector,
-                         snapshot_table(scene->snapshot),
-                         &scene->time,
-                         scene->memory,
-                         scene->arena,
-                         &scene->report,
-                         &scene->measurement),
+    assert_int_equal(
+        join_vector(&scene->gauge, &scene->vector, snapshot_table(scene->snapshot), &scene->time,
+            scene->memory, scene->arena, &scene->report, &scene->measurement),
         0);
     assert_non_null(scene->measurement);
 }

@@ -24,10 +24,7 @@ static void print_vector(const Vector *vector, Buf *out) {
 
         buf_append(out, STR("{"));
         for (size_t k = 0; k < series->n_labels; k++)
-            buf_printf(out,
-                "%s%.*s=%.*s",
-                k > 0 ? "," : "",
-                STR_FMT(series->labels[k].name),
+            buf_printf(out, "%s%.*s=%.*s", k > 0 ? "," : "", STR_FMT(series->labels[k].name),
                 STR_FMT(series->labels[k].value));
         buf_printf(out, "} %.17g @%lld;", series->value, (long long)series->at_msec);
     }
@@ -135,10 +132,9 @@ static void test_shapes(void **state) {
         " " SERIES("\"m\":\"h\",\"n\":\"i\"", "8"));
 
     (void)state;
-    check_read(labels,
-        "{n=a} 1 @1700000000123;{n=b} 2 @1700000000123;{n=c\n} 3 @1700000000123;"
-        "{n=d} 4 @1700000000123;{m=e} 5 @1700000000123;{m=} 6 @1700000000123;"
-        "{m=f,n=g} 7 @1700000000123;{m=h,n=i} 8 @1700000000123;");
+    check_read(labels, "{n=a} 1 @1700000000123;{n=b} 2 @1700000000123;{n=c\n} 3 @1700000000123;"
+                       "{n=d} 4 @1700000000123;{m=e} 5 @1700000000123;{m=} 6 @1700000000123;"
+                       "{m=f,n=g} 7 @1700000000123;{m=h,n=i} 8 @1700000000123;");
     check_read(ANSWER("{\"metric\":{\"a\":\"x\"},\"value\":[1,\"1\"]},"
                       "{\"metric\":{\"a\":\"y\"},\"value\":[2,\"2\"]},"
                       "{\"metric\":{\"a\":\"z\"},\"value\":[2,\"3\"]},"
@@ -161,11 +157,8 @@ static void write_random(Buf *out, const char *space, unsigned seed) {
         buf_printf(out, "%s%s{\"metric\":{", i > 0 ? "," : "", space);
         for (int k = 0; k < n; k++)
             buf_printf(out, "%s\"l%d\":\"%s\"", k > 0 ? "," : "", k, values[rand() % 6]);
-        buf_printf(out,
-            "},\"value\":[%d,\"%.*f\"]}",
-            rand() % 6 == 0 ? 1700000001 : 1700000000,
-            rand() % 18,
-            (double)rand() / 1000);
+        buf_printf(out, "},\"value\":[%d,\"%.*f\"]}", rand() % 6 == 0 ? 1700000001 : 1700000000,
+            rand() % 18, (double)rand() / 1000);
     }
     buf_append(out, STR("]}}"));
 }
@@ -206,9 +199,7 @@ static void test_extras(void **state) {
                 "[0m\",\"b\"],\"data\":{\"resultType\":\"vector\",\"result\":["
                 "{\"metric\":{\"node\":\"a\"},\"histogram\":[1,{\"count\":\"1\"}]},"
                 "{\"metric\":{\"node\":\"b\"},\"value\":[1,\"1\"]}]}}"),
-            arena,
-            &vector,
-            error),
+            arena, &vector, error),
         0);
     assert_int_equal(vector.n, 1);
     assert_int_equal(vector.n_histograms, 1);
@@ -226,12 +217,8 @@ static void check_error(Str body, int want, const char *part) {
     int r = vector_read_prometheus(body, arena, &vector, error);
 
     if (r != want || !strstr(error, part) || strchr(error, '\n') || strchr(error, '\x1b'))
-        print_error("%.*s:\n  %d: %s\n  want %s\n",
-            (int)(body.len < 200 ? body.len : 200),
-            body.ptr,
-            r,
-            error,
-            part);
+        print_error("%.*s:\n  %d: %s\n  want %s\n", (int)(body.len < 200 ? body.len : 200),
+            body.ptr, r, error, part);
     assert_int_equal(r, want);
     assert_non_null(strstr(error, part));
     assert_null(strchr(error, '\n'));
@@ -304,17 +291,15 @@ static void test_ceilings(void **state) {
     _cleanup_(buf_done) Buf body = BUF_INIT(VECTOR_BYTES_MAX + 1024);
 
     (void)state;
-    buf_append(&body,
-        STR("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
-            "{\"metric\":{"));
+    buf_append(&body, STR("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+                          "{\"metric\":{"));
     for (unsigned i = 0; i <= VECTOR_LABELS_MAX; i++)
         buf_printf(&body, "%s\"l%u\":\"\"", i > 0 ? "," : "", i);
     check_error(buf_str(&body), -EFBIG, "too large: a series of more than 64 labels");
 
     buf_reset(&body);
-    buf_append(&body,
-        STR("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
-            "{\"metric\":{\"a\":\""));
+    buf_append(&body, STR("{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+                          "{\"metric\":{\"a\":\""));
     buf_append_repeat(&body, 'x', 9000);
     buf_append(&body, STR("\"},\"value\":[1,\"1\"]}]}}"));
     check_error(buf_str(&body), -EFBIG, "a label of more than 8192 bytes");

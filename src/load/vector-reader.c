@@ -56,9 +56,7 @@ int vector_reader_begin(
     VectorReader *reader, Str body, Arena *arena, Vector *vector, Message *message) {
     *reader = (VectorReader){.arena = arena, .vector = vector, .block = LABELS_FIRST / 2};
     if (body.len > VECTOR_BYTES_MAX) {
-        message_add(message,
-            "an answer of %zu bytes: more than %zu are not read",
-            body.len,
+        message_add(message, "an answer of %zu bytes: more than %zu are not read", body.len,
             VECTOR_BYTES_MAX);
         return -EFBIG;
     }

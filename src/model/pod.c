@@ -89,10 +89,7 @@ static void decode_metadata(JsonReader *reader, Arena *arena, Decoding *decoding
         else if (json_key_is(reader, key, STR("labels")))
             labels_decode(reader, arena, &pod->labels);
         else if (json_key_is(reader, key, STR("annotations")))
-            labels_decode_bounded(reader,
-                arena,
-                POD_ANNOTATIONS_MAX,
-                POD_ANNOTATION_VALUE_MAX,
+            labels_decode_bounded(reader, arena, POD_ANNOTATIONS_MAX, POD_ANNOTATION_VALUE_MAX,
                 &decoding->details->annotations);
         else if (json_key_is(reader, key, STR("ownerReferences")))
             decode_owners(reader, arena, pod);
@@ -240,7 +237,6 @@ void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
     if (!json_error(reader))
         decode_details(reader, arena, &decoding);
     if (!json_error(reader) && !has_room && str_is_empty(ret->node_name))
-        json_fail(reader,
-            JSON_E_RANGE,
+        json_fail(reader, JSON_E_RANGE,
             "a pod with more than 64 resources, 256 containers or 256 tolerations");
 }

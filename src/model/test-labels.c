@@ -107,10 +107,7 @@ static void test_every_budget(void **state) {
         JsonError error;
 
         for (int k = 0; k < cases[i].n; k++)
-            buf_printf(&text,
-                "%s\"%s%d\":\"\"",
-                k == 0 ? "{" : ",",
-                cases[i].prefix,
+            buf_printf(&text, "%s\"%s%d\":\"\"", k == 0 ? "{" : ",", cases[i].prefix,
                 500 + k * cases[i].step);
         buf_append_char(&text, '}');
         do {

@@ -261,10 +261,8 @@ static void test_ready(void **state) {
         char text[512];
         Node node;
 
-        (void)snprintf(text,
-            sizeof(text),
-            "{\"metadata\":{\"name\":\"n\"},\"status\":{\"conditions\":%s}}",
-            cases[i].conditions);
+        (void)snprintf(text, sizeof(text),
+            "{\"metadata\":{\"name\":\"n\"},\"status\":{\"conditions\":%s}}", cases[i].conditions);
         assert_case(text, decode(str_from_c(text), arena, &node) == JSON_OK);
         assert_case(text, node.is_ready == cases[i].is_ready);
     }

@@ -42,11 +42,8 @@ static void check_case(const Case *c, bool is_status_first) {
     assert_int_equal(decode_pod(buf_str(&text), arena, &pod), JSON_OK);
     print_requests(&pod.requests, &got);
     if (!str_eq(buf_str(&got), c->expect))
-        fail_msg("%.*s: %.*s: got \"%.*s\", want \"%.*s\"",
-            STR_FMT(c->name),
-            STR_FMT(buf_str(&text)),
-            STR_FMT(buf_str(&got)),
-            STR_FMT(c->expect));
+        fail_msg("%.*s: %.*s: got \"%.*s\", want \"%.*s\"", STR_FMT(c->name),
+            STR_FMT(buf_str(&text)), STR_FMT(buf_str(&got)), STR_FMT(c->expect));
 }
 
 /* Each case with its spec first, and with its status first. The file says where its amounts
@@ -146,11 +143,10 @@ static void test_too_many_resources(void **state) {
         assert_case(place, pod.requests.n == (is_pod_level ? 1 : RESOURCES_MAX));
         /* Nothing of a resource does not count, however often. */
         assert_case(place, decode_place(place, 200, true, false, arena, &pod) == JSON_OK);
-        assert_case(place,
-            resources_get(&pod.requests, STR("one-more")) +
-                    resources_get(&pod.requests, STR("hugepages-1Gi")) +
-                    resources_get(&pod.requests, STR("cpu")) / 1000 ==
-                1);
+        assert_case(place, resources_get(&pod.requests, STR("one-more")) +
+                                   resources_get(&pod.requests, STR("hugepages-1Gi")) +
+                                   resources_get(&pod.requests, STR("cpu")) / 1000 ==
+                               1);
     }
 }
 

@@ -18,8 +18,7 @@ static void test_scheduled(void **state) {
         {"{\"conditions\":[]}", 0, 1767323045},
         {"{\"conditions\":[{" SCHEDULED "," AT "}]}", 1767323047, 1767323047},
         {"{\"conditions\":[{" AT "," SCHEDULED "}]}", 1767323047, 1767323047},
-        {"{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\"," AT "}]}",
-            0,
+        {"{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\"," AT "}]}", 0,
             1767323045},
         {"{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"," AT "}]}", 0, 1767323045},
         {"{\"conditions\":[{" SCHEDULED "}]}", 0, 1767323045},
@@ -28,13 +27,11 @@ static void test_scheduled(void **state) {
         {"{\"conditions\":[{" SCHEDULED ",\"lastTransitionTime\":\"today\"}]}", 0, 1767323045},
         {"{\"conditions\":[{" SCHEDULED "," AT "},{" SCHEDULED
          ",\"lastTransitionTime\":\"2026-01-02T03:04:08Z\"}]}",
-            1767323047,
-            1767323047}, /* the first */
+            1767323047, 1767323047}, /* the first */
         {"{\"conditions\":[{" SCHEDULED "," AT "}],\"conditions\":[]}", 0, 1767323045},
         {"{\"startTime\":\"2026-01-02T03:04:09Z\"}", 0, 1767323049},
         {"{\"startTime\":\"2026-01-02T03:04:09Z\",\"conditions\":[{" SCHEDULED "," AT "}]}",
-            1767323047,
-            1767323047},
+            1767323047, 1767323047},
     };
 
     (void)state;
@@ -215,8 +212,7 @@ static void test_duplicate_keys(void **state) {
                 "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"9\"}}}],"
                 "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"cpu\":\"2\"}}}],"
                 "\"tolerations\":[{},{}],\"tolerations\":[{}]}}"),
-            arena,
-            &pod),
+            arena, &pod),
         JSON_OK);
     assert_text("name", pod.name, "b");
     assert_int_equal(pod.tolerations.n, 1);
@@ -343,24 +339,16 @@ static void test_too_many(void **state) {
         size_t max;
         int64_t cpu; /* of one that has a node */
     } cases[] = {
-        {"\"spec\":{\"containers\":",
-            "{\"resources\":{\"requests\":{\"cpu\":1}}}",
-            POD_CONTAINERS_MAX,
-            POD_CONTAINERS_MAX * INT64_C(1000)},
-        {"\"spec\":{\"initContainers\":",
-            "{\"resources\":{\"requests\":{\"cpu\":1}}}",
-            POD_CONTAINERS_MAX,
-            1000},
-        {"\"status\":{\"containerStatuses\":[]},\"spec\":{\"tolerations\":",
-            "{\"key\":\"k\"}",
-            TOLERATIONS_MAX,
-            0},
+        {"\"spec\":{\"containers\":", "{\"resources\":{\"requests\":{\"cpu\":1}}}",
+            POD_CONTAINERS_MAX, POD_CONTAINERS_MAX * INT64_C(1000)},
+        {"\"spec\":{\"initContainers\":", "{\"resources\":{\"requests\":{\"cpu\":1}}}",
+            POD_CONTAINERS_MAX, 1000},
+        {"\"status\":{\"containerStatuses\":[]},\"spec\":{\"tolerations\":", "{\"key\":\"k\"}",
+            TOLERATIONS_MAX, 0},
         {"\"spec\":{},\"status\":{\"containerStatuses\":", "{}", POD_CONTAINERS_MAX, -1},
         {"\"spec\":{},\"status\":{\"initContainerStatuses\":", "{}", POD_CONTAINERS_MAX, -1},
-        {"\"spec\":{\"nodeName\":\"n\"},\"status\":{\"containerStatuses\":",
-            "{}",
-            POD_CONTAINERS_MAX,
-            -2},
+        {"\"spec\":{\"nodeName\":\"n\"},\"status\":{\"containerStatuses\":", "{}",
+            POD_CONTAINERS_MAX, -2},
     };
 
     (void)state;
@@ -372,9 +360,8 @@ static void test_too_many(void **state) {
         Pod pod;
 
         assert_case(list, decode_many(list, max, element, false, arena, &pod) == JSON_OK);
-        assert_case(list,
-            decode_many(list, max + 1, element, false, arena, &pod) ==
-                (is_placed ? JSON_OK : JSON_E_RANGE));
+        assert_case(list, decode_many(list, max + 1, element, false, arena, &pod) ==
+                              (is_placed ? JSON_OK : JSON_E_RANGE));
         if (cases[i].cpu < 0)
             continue;
         assert_case(list, decode_many(list, max + 9, element, true, arena, &pod) == JSON_OK);
@@ -412,12 +399,8 @@ static void test_wire(void **state) {
         {"filter-nodecache-true-affinity.json", "affinity-pod", "", 0, 0, 3},
         {"filter-nodecache-true-gpu.json", "gpu-pod", "", 1, 0, 3},
         {"filter-nodecache-true-managed-resource.json", "gpu-hungry-pod", "", 64, 0, 3},
-        {"filter-nodecache-true-nominated.json",
-            "urgent-pod",
-            "node-00003.pool-3.example.internal",
-            8,
-            100000,
-            3},
+        {"filter-nodecache-true-nominated.json", "urgent-pod", "node-00003.pool-3.example.internal",
+            8, 100000, 3},
         {"filter-nodecache-false.json", "plain-pod", "", 0, 0, 2},
         {"preempt-nodecache-true.json", "urgent-pod", "", 8, 100000, 3},
     };

@@ -19,13 +19,9 @@ static void test_requirement(void **state) {
         {"in, prefix only", {.op = SELECTOR_IN, .values = pools, .n_values = 2}, "ab", false},
         {"in, absent", {.op = SELECTOR_IN, .values = pools, .n_values = 2}, NULL, false},
         {"in, empty value", {.op = SELECTOR_IN, .values = nothing, .n_values = 1}, "", true},
-        {"in, empty is not absent",
-            {.op = SELECTOR_IN, .values = nothing, .n_values = 1},
-            NULL,
+        {"in, empty is not absent", {.op = SELECTOR_IN, .values = nothing, .n_values = 1}, NULL,
             false},
-        {"not in, one of them",
-            {.op = SELECTOR_NOT_IN, .values = pools, .n_values = 2},
-            "a",
+        {"not in, one of them", {.op = SELECTOR_NOT_IN, .values = pools, .n_values = 2}, "a",
             false},
         {"not in, other", {.op = SELECTOR_NOT_IN, .values = pools, .n_values = 2}, "c", true},
         {"not in, absent", {.op = SELECTOR_NOT_IN, .values = pools, .n_values = 2}, NULL, true},
@@ -51,9 +47,8 @@ static void test_requirement(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         Str value = str_from_c(cases[i].value);
 
-        assert_case(cases[i].name,
-            requirement_matches(&cases[i].requirement, cases[i].value ? &value : NULL) ==
-                cases[i].matches);
+        assert_case(cases[i].name, requirement_matches(&cases[i].requirement,
+                                       cases[i].value ? &value : NULL) == cases[i].matches);
     }
 }
 

@@ -22,45 +22,30 @@ static const struct {
     bool tolerates, admits;
 } tolerances[] = {
     {"{'key':'a','value':'1','effect':'NoSchedule'}",
-        "{'key':'a','value':'1','effect':'NoSchedule'}",
-        true,
-        true},
-    {"{'key':'a','operator':'Equal','value':'1'}",
-        "{'key':'a','value':'1','effect':'NoSchedule'}",
-        true,
-        true},
+        "{'key':'a','value':'1','effect':'NoSchedule'}", true, true},
+    {"{'key':'a','operator':'Equal','value':'1'}", "{'key':'a','value':'1','effect':'NoSchedule'}",
+        true, true},
     {"{'key':'a','value':'2'}", "{'key':'a','value':'1','effect':'NoSchedule'}", false, false},
     {"{'key':'b','value':'1'}", "{'key':'a','value':'1','effect':'NoSchedule'}", false, false},
     {"{'key':'a','operator':'Exists'}", "{'key':'a','value':'1','effect':'NoExecute'}", true, true},
     {"{'operator':'Exists'}", "{'key':'any','effect':'NoExecute'}", true, true},
-    {"{'operator':'Exists','effect':'NoSchedule'}",
-        "{'key':'a','effect':'NoExecute'}",
-        false,
+    {"{'operator':'Exists','effect':'NoSchedule'}", "{'key':'a','effect':'NoExecute'}", false,
         false},
-    {"{'operator':'Exists','effect':'NoSchedule'}",
-        "{'key':'a','effect':'PreferNoSchedule'}",
-        false,
-        true}, /* only a wish */
+    {"{'operator':'Exists','effect':'NoSchedule'}", "{'key':'a','effect':'PreferNoSchedule'}",
+        false, true}, /* only a wish */
     {"{'key':'a','effect':'PreferNoSchedule','operator':'Exists'}",
-        "{'key':'a','effect':'PreferNoSchedule'}",
-        true,
-        true},
+        "{'key':'a','effect':'PreferNoSchedule'}", true, true},
     {"{'key':'a'}", "{'key':'a','effect':'NoSchedule'}", true, true}, /* both without value */
     {"{'key':'a','value':null,'effect':null}",
-        "{'key':'a','value':null,'effect':'NoSchedule','timeAdded':'2026-01-01T00:00:00Z'}",
-        true,
+        "{'key':'a','value':null,'effect':'NoSchedule','timeAdded':'2026-01-01T00:00:00Z'}", true,
         true},
-    {"{'key':'a','operator':'Gt','value':'5'}",
-        "{'key':'a','value':'9','effect':'NoSchedule'}",
-        false,
-        false},
+    {"{'key':'a','operator':'Gt','value':'5'}", "{'key':'a','value':'9','effect':'NoSchedule'}",
+        false, false},
     {"{'operator':'Exists','effect':'Sometimes'}", "{'key':'a','effect':'Sometimes'}", false, true},
     {"{'operator':'exists'}", "{'key':'a','effect':'NoSchedule'}", false, false},
     {"{'key':'A','operator':'Exists'}", "{'key':'a','effect':'NoSchedule'}", false, false},
-    {"{'key':'a','operator':'Exists','tolerationSeconds':300}",
-        "{'key':'a','effect':'NoExecute'}",
-        true,
-        true},
+    {"{'key':'a','operator':'Exists','tolerationSeconds':300}", "{'key':'a','effect':'NoExecute'}",
+        true, true},
 };
 
 static void test_tolerates(void **state) {
@@ -78,9 +63,8 @@ static void test_tolerates(void **state) {
         assert_int_equal(json_error(&of_pod), JSON_OK);
         assert_int_equal(json_error(&of_node), JSON_OK);
         assert_true(tolerations.n == 1 && taints.n == 1);
-        assert_case(tolerances[i].toleration,
-            toleration_tolerates(&tolerations.items[0], &taints.items[0]) ==
-                tolerances[i].tolerates);
+        assert_case(tolerances[i].toleration, toleration_tolerates(&tolerations.items[0],
+                                                  &taints.items[0]) == tolerances[i].tolerates);
         assert_case(tolerances[i].toleration,
             tolerations_admit(&tolerations, &taints) == tolerances[i].admits);
     }

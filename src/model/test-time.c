@@ -129,15 +129,8 @@ static void check_against_libc(int64_t sec) {
     int64_t back = INT64_MIN;
 
     assert_non_null(gmtime_r(&as_time, &parts));
-    (void)snprintf(want,
-        sizeof(want),
-        "%04d-%02d-%02dT%02d:%02d:%02dZ",
-        parts.tm_year + 1900,
-        parts.tm_mon + 1,
-        parts.tm_mday,
-        parts.tm_hour,
-        parts.tm_min,
-        parts.tm_sec);
+    (void)snprintf(want, sizeof(want), "%04d-%02d-%02dT%02d:%02d:%02dZ", parts.tm_year + 1900,
+        parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
     time_print(sec, &out);
     assert_text(want, buf_str(&out), want);
     assert_case(want, time_parse(buf_str(&out), &back));

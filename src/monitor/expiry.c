@@ -114,16 +114,12 @@ void expiry_log(const View *view, size_t gauge, ExpiryChange change) {
     Str policy = gauge_policy(view->program, gauge);
 
     if (change == EXPIRY_GONE)
-        log_warn("metric expired: no value on any node",
-            LOG_STR("policy", policy),
-            LOG_STR("metric", about->name),
-            LOG_STR("source", gauge_source_name(about)),
+        log_warn("metric expired: no value on any node", LOG_STR("policy", policy),
+            LOG_STR("metric", about->name), LOG_STR("source", gauge_source_name(about)),
             LOG_INT("max_age_ms", about->max_age_nsec / NSEC_PER_MSEC));
     else
-        log_info("metric has values again",
-            LOG_STR("policy", policy),
-            LOG_STR("metric", about->name),
-            LOG_STR("source", gauge_source_name(about)));
+        log_info("metric has values again", LOG_STR("policy", policy),
+            LOG_STR("metric", about->name), LOG_STR("source", gauge_source_name(about)));
 }
 
 void expiry_note(
@@ -134,14 +130,10 @@ void expiry_note(
 
     (void)snprintf(
         what, sizeof(what), "metric %.*s of policy %.*s", STR_FMT(about->name), STR_FMT(policy));
-    (void)snprintf(text,
-        sizeof(text),
+    (void)snprintf(text, sizeof(text),
         change == EXPIRY_GONE ? "older than %.0f s on every node: expired"
                               : "has values younger than %.0f s again",
         (double)about->max_age_nsec / (double)NSEC_PER_SEC);
-    changes_note(changes,
-        change == EXPIRY_GONE ? CHANGE_METRIC_OLD : CHANGE_METRIC_BACK,
-        wall_nsec,
-        str_from_c(what),
-        str_from_c(text));
+    changes_note(changes, change == EXPIRY_GONE ? CHANGE_METRIC_OLD : CHANGE_METRIC_BACK, wall_nsec,
+        str_from_c(what), str_from_c(text));
 }

@@ -125,11 +125,7 @@ static bool check_sources(const HealthState *state, char *note) {
     }
     if (note[0] || n == 0)
         return true;
-    (void)snprintf(note,
-        HEALTH_NOTE_MAX,
-        "%zu of %zu metrics answered%s%.*s%s%s",
-        n_answered,
-        n,
+    (void)snprintf(note, HEALTH_NOTE_MAX, "%zu of %zu metrics answered%s%.*s%s%s", n_answered, n,
         failing != SIZE_MAX ? "; " : "",
         STR_FMT(failing != SIZE_MAX ? state->program->gauges[failing].name : STR_NULL),
         failing < measuring->n ? ": " : "",
@@ -195,13 +191,8 @@ static void print_check(
     Buf *out, const Check *check, bool ok, bool shows_reasons, const char *note) {
     if (!shows_reasons)
         note = ok ? "" : "reason withheld";
-    buf_printf(out,
-        "[%c]%s %s%s%s\n",
-        ok ? '+' : '-',
-        check->name,
-        ok ? "ok" : "failed",
-        note[0] ? ": " : "",
-        note);
+    buf_printf(out, "[%c]%s %s%s%s\n", ok ? '+' : '-', check->name, ok ? "ok" : "failed",
+        note[0] ? ": " : "", note);
 }
 
 unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf *out) {

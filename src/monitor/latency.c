@@ -245,8 +245,7 @@ static void add_totals(const TotalVerb *total, VerbSum *sum, LatencyVerb *ret) {
     for (size_t part = 0; part < _LATENCY_PARTS; part++) {
         for (size_t i = 0; i < TIME_BUCKETS; i++)
             spread_add(&sum->parts[part].spread, i, LOAD(&total->parts[part].buckets[i]));
-        time_add(&sum->parts[part],
-            LOAD(&total->parts[part].sum_nsec),
+        time_add(&sum->parts[part], LOAD(&total->parts[part].sum_nsec),
             LOAD(&total->parts[part].max_nsec));
     }
     for (size_t i = 0; i < NODE_BUCKETS; i++)
@@ -262,8 +261,7 @@ static void add_slot(const VerbCounts *counts, VerbSum *sum, LatencyVerb *ret) {
     for (size_t part = 0; part < _LATENCY_PARTS; part++) {
         for (size_t i = 0; i < TIME_BUCKETS; i++)
             spread_add(&sum->parts[part].spread, i, LOAD(&counts->parts[part].buckets[i]));
-        time_add(&sum->parts[part],
-            LOAD(&counts->parts[part].sum_nsec),
+        time_add(&sum->parts[part], LOAD(&counts->parts[part].sum_nsec),
             LOAD(&counts->parts[part].max_nsec));
     }
     for (size_t i = 0; i < NODE_BUCKETS; i++)

@@ -11,15 +11,13 @@ static const struct {
 } kind_figures[] = {
     {"berth_cluster_synced", "gauge", "Whether all objects have been listed."},
     {"berth_cluster_connected", "gauge", "Whether the API server sends changes now."},
-    {"berth_cluster_staleness_seconds",
-        "gauge",
+    {"berth_cluster_staleness_seconds", "gauge",
         "Seconds since the last update from the API server; -1: never."},
     {"berth_cluster_lists_total", "counter", "Complete lists begun."},
     {"berth_cluster_watches_total", "counter", "Watches begun."},
     {"berth_cluster_failures_total", "counter", "Lists and watches that failed."},
     {"berth_cluster_received_bytes_total", "counter", "Bytes of lists and watches."},
-    {"berth_cluster_passed_over_total",
-        "counter",
+    {"berth_cluster_passed_over_total", "counter",
         "Objects that could not be used: malformed, or over a limit."},
 };
 
@@ -40,11 +38,8 @@ static void print_kinds(const WatcherStatus *watcher, int64_t now_nsec, Buf *out
                 (double)(kind->n_unfit + kind->n_malformed),
             };
 
-            buf_printf(out,
-                "%s{resource=\"%s\"} %.17g\n",
-                kind_figures[i].name,
-                watcher_kind_name((WatcherKind)k),
-                values[i]);
+            buf_printf(out, "%s{resource=\"%s\"} %.17g\n", kind_figures[i].name,
+                watcher_kind_name((WatcherKind)k), values[i]);
         }
     }
 }
@@ -66,11 +61,8 @@ static void print_events(const WatcherStatus *watcher, Buf *out) {
         };
 
         for (size_t t = 0; t < ELEMENTS_OF(types); t++)
-            buf_printf(out,
-                "berth_cluster_events_total{resource=\"%s\",type=\"%s\"} %" PRIu64 "\n",
-                watcher_kind_name((WatcherKind)i),
-                types[t].type,
-                types[t].n);
+            buf_printf(out, "berth_cluster_events_total{resource=\"%s\",type=\"%s\"} %" PRIu64 "\n",
+                watcher_kind_name((WatcherKind)i), types[t].type, types[t].n);
     }
 }
 
@@ -78,10 +70,8 @@ static void print_lease(const LeaseStatus *lease, Buf *out) {
     exposition_gauge(
         out, "berth_lease_held", "1: this berth holds the lease, and binds.", lease->is_held);
     exposition_count(out, "berth_lease_taken_total", "Times the lease was taken.", lease->n_taken);
-    exposition_count(out,
-        "berth_lease_lost_total",
-        "Times the lease could not be renewed, or was taken over.",
-        lease->n_lost);
+    exposition_count(out, "berth_lease_lost_total",
+        "Times the lease could not be renewed, or was taken over.", lease->n_lost);
 }
 
 static void print_announced(const LiveStatus *live, Buf *out) {
@@ -92,9 +82,7 @@ static void print_announced(const LiveStatus *live, Buf *out) {
         "berth_events_total{result=\"posted\"} %" PRIu64 "\n"
         "berth_events_total{result=\"failed\"} %" PRIu64 "\n"
         "berth_events_total{result=\"dropped\"} %" PRIu64 "\n",
-        events->n_written,
-        events->n_failed,
-        events->n_dropped + live->n_events_dropped);
+        events->n_written, events->n_failed, events->n_dropped + live->n_events_dropped);
 }
 
 void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
@@ -103,30 +91,21 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     print_kinds(watcher, now_nsec, out);
     print_events(watcher, out);
     exposition_gauge(out, "berth_cluster_pods", "Pods berth knows.", (double)watcher->n_pods);
-    exposition_gauge(out,
-        "berth_cluster_resources_left_out",
+    exposition_gauge(out, "berth_cluster_resources_left_out",
         "Node resources over the limit, which are not counted.",
         (double)watcher->n_resources_left_out);
-    exposition_gauge(out,
-        "berth_ledger_pods",
-        "Pods bound by berth that the watch has not shown yet.",
-        (double)watcher->n_assumed);
-    exposition_count(out,
-        "berth_ledger_expired_total",
-        "Pods bound by berth that the watch never showed.",
-        watcher->n_expired);
+    exposition_gauge(out, "berth_ledger_pods",
+        "Pods bound by berth that the watch has not shown yet.", (double)watcher->n_assumed);
+    exposition_count(out, "berth_ledger_expired_total",
+        "Pods bound by berth that the watch never showed.", watcher->n_expired);
     exposition_count(out, "berth_snapshots_total", "Snapshots published.", watcher->n_published);
     exposition_count(out, "berth_binds_total", "Pods bound.", watcher->n_bound);
-    exposition_count(out,
-        "berth_bind_failures_total",
-        "Binds that the API server rejected, or that failed.",
-        watcher->n_bind_failed);
-    exposition_count(out,
-        "berth_bind_refusals_total",
+    exposition_count(out, "berth_bind_failures_total",
+        "Binds that the API server rejected, or that failed.", watcher->n_bind_failed);
+    exposition_count(out, "berth_bind_refusals_total",
         "Binds that berth rejected: no filter passed the node, or it would not pass now.",
         live->n_bind_refused);
-    exposition_count(out,
-        "berth_bind_filters_dropped_total",
+    exposition_count(out, "berth_bind_filters_dropped_total",
         "Filters dropped before the end of the bind window, because of the memory limit.",
         live->passed.n_dropped);
     if (live->watcher.has_lease)
@@ -135,12 +114,9 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
         print_announced(live, out);
     exposition_count(
         out, "berth_wake_ups_total", "Nodes marked for a retry.", watcher->marks.n_written);
-    exposition_count(out,
-        "berth_wake_up_failures_total",
-        "Nodes that could not be marked.",
+    exposition_count(out, "berth_wake_up_failures_total", "Nodes that could not be marked.",
         watcher->marks.n_failed);
-    exposition_count(out,
-        "berth_bypassed_pods_total",
+    exposition_count(out, "berth_bypassed_pods_total",
         "Pods that bypassed berth: bound without a filter request by a scheduler that uses berth.",
         live->n_bypassed);
 }

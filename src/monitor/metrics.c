@@ -178,16 +178,13 @@ static void print_process(int64_t started_at_sec, Buf *out) {
     (void)getrusage(RUSAGE_SELF, &usage);
     (void)getrlimit(RLIMIT_NOFILE, &files);
     exposition_head(out, "process_cpu_seconds_total", "counter", "User and system CPU time spent.");
-    buf_printf(out,
-        "process_cpu_seconds_total %.6f\n",
+    buf_printf(out, "process_cpu_seconds_total %.6f\n",
         (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
             (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
     print_memory(out);
     exposition_gauge(out, "process_open_fds", "Open file descriptors.", count_fds());
     exposition_gauge(out, "process_max_fds", "File descriptors allowed.", (double)files.rlim_cur);
-    exposition_gauge(out,
-        "process_start_time_seconds",
-        "When the process started, since 1970.",
+    exposition_gauge(out, "process_start_time_seconds", "When the process started, since 1970.",
         (double)started_at_sec);
 }
 
@@ -218,18 +215,13 @@ static void print_requests(const Metrics *metrics, Buf *out) {
 
             if (n == 0 && !(i < _VERB_MAX && codes[c] == 200))
                 continue; /* the series that matter exist from the start, others when seen */
-            buf_printf(out,
-                "berth_requests_total{verb=\"%s\",code=\"%u\"} %" PRIu64 "\n",
-                kind_names[i],
-                codes[c],
-                n);
+            buf_printf(out, "berth_requests_total{verb=\"%s\",code=\"%u\"} %" PRIu64 "\n",
+                kind_names[i], codes[c], n);
         }
 }
 
 static void print_durations(const Metrics *metrics, Buf *out) {
-    exposition_head(out,
-        "berth_request_duration_seconds",
-        "histogram",
+    exposition_head(out, "berth_request_duration_seconds", "histogram",
         "Time from complete headers to the reply sent.");
     for (size_t i = 0; i < _VERB_MAX; i++) {
         const RequestFigures *figures = &metrics->requests[i];
@@ -239,21 +231,15 @@ static void print_durations(const Metrics *metrics, Buf *out) {
             n += load(&figures->buckets[b]);
             buf_printf(out,
                 "berth_request_duration_seconds_bucket{verb=\"%s\",le=\"%g\"} %" PRIu64 "\n",
-                verb_name((Verb)i),
-                (double)bucket_usec[b] / 1e6,
-                n);
+                verb_name((Verb)i), (double)bucket_usec[b] / 1e6, n);
         }
         n += load(&figures->buckets[N_BUCKETS]);
         buf_printf(out,
             "berth_request_duration_seconds_bucket{verb=\"%s\",le=\"+Inf\"} %" PRIu64 "\n"
             "berth_request_duration_seconds_sum{verb=\"%s\"} %.9f\n"
             "berth_request_duration_seconds_count{verb=\"%s\"} %" PRIu64 "\n",
-            verb_name((Verb)i),
-            n,
-            verb_name((Verb)i),
-            (double)load(&figures->nsec) / 1e9,
-            verb_name((Verb)i),
-            n);
+            verb_name((Verb)i), n, verb_name((Verb)i), (double)load(&figures->nsec) / 1e9,
+            verb_name((Verb)i), n);
     }
 }
 
@@ -262,10 +248,7 @@ static void print_by_verb(
     const Metrics *metrics, Buf *out, const char *name, const char *help, size_t offset) {
     exposition_head(out, name, "counter", help);
     for (size_t i = 0; i < _VERB_MAX; i++)
-        buf_printf(out,
-            "%s{verb=\"%s\"} %" PRIu64 "\n",
-            name,
-            verb_name((Verb)i),
+        buf_printf(out, "%s{verb=\"%s\"} %" PRIu64 "\n", name, verb_name((Verb)i),
             load((const _Atomic uint64_t *)(const void *)((const char *)&metrics->requests[i] +
                                                           offset)));
 }
@@ -280,24 +263,16 @@ static void print_counters(
 
 /* What a filter does with nodes besides what its rules say. */
 static void print_nodes(const Metrics *metrics, Buf *out) {
-    exposition_count(out,
-        "berth_nodes_unknown_total",
-        "Nodes rejected because berth does not know them.",
-        load(&metrics->nodes_unknown));
-    exposition_count(out,
-        "berth_narrowed_nodes_total",
+    exposition_count(out, "berth_nodes_unknown_total",
+        "Nodes rejected because berth does not know them.", load(&metrics->nodes_unknown));
+    exposition_count(out, "berth_narrowed_nodes_total",
         "Nodes that passed but were not returned, because other nodes scored higher (narrow).",
         load(&metrics->nodes_narrowed));
-    print_counters(out,
-        "berth_late_requests_total",
-        "Requests that exceeded the deadline (--deadline), by verb.",
-        metrics->late_requests);
-    print_counters(out,
-        "berth_late_nodes_total",
-        "Nodes not evaluated or scored before the deadline, by verb.",
-        metrics->late_nodes);
-    exposition_count(out,
-        "berth_late_rejected_nodes_total",
+    print_counters(out, "berth_late_requests_total",
+        "Requests that exceeded the deadline (--deadline), by verb.", metrics->late_requests);
+    print_counters(out, "berth_late_nodes_total",
+        "Nodes not evaluated or scored before the deadline, by verb.", metrics->late_nodes);
+    exposition_count(out, "berth_late_rejected_nodes_total",
         "Nodes rejected because the deadline was exceeded (onTimeout: reject).",
         load(&metrics->late_rejected));
 }
@@ -307,26 +282,19 @@ static void print_reloads(const MetricsState *state, Buf *out) {
 
     for (size_t i = 0; i < _RELOAD_MAX; i++)
         reloads_get(state->reloads, (ReloadKind)i, &reloads[i]);
-    exposition_head(out,
-        "berth_config_last_reload_success",
-        "gauge",
+    exposition_head(out, "berth_config_last_reload_success", "gauge",
         "1 when the configuration on disk is in force, 0 when the newest was rejected.");
     for (size_t i = 0; i < _RELOAD_MAX; i++)
         if (reloads[i].is_used)
-            buf_printf(out,
-                "berth_config_last_reload_success{config=\"%s\"} %d\n",
-                reload_kind_name((ReloadKind)i),
-                reloads[i].is_good);
-    exposition_head(out,
-        "berth_config_last_reload_success_timestamp_seconds",
-        "gauge",
+            buf_printf(out, "berth_config_last_reload_success{config=\"%s\"} %d\n",
+                reload_kind_name((ReloadKind)i), reloads[i].is_good);
+    exposition_head(out, "berth_config_last_reload_success_timestamp_seconds", "gauge",
         "When the configuration in force was read.");
     for (size_t i = 0; i < _RELOAD_MAX; i++)
         if (reloads[i].is_used)
             buf_printf(out,
                 "berth_config_last_reload_success_timestamp_seconds{config=\"%s\"} %" PRId64 "\n",
-                reload_kind_name((ReloadKind)i),
-                reloads[i].good_at_sec);
+                reload_kind_name((ReloadKind)i), reloads[i].good_at_sec);
     exposition_head(
         out, "berth_config_reloads_total", "counter", "Reads of configuration, by result.");
     for (size_t i = 0; i < _RELOAD_MAX; i++)
@@ -334,9 +302,7 @@ static void print_reloads(const MetricsState *state, Buf *out) {
             buf_printf(out,
                 "berth_config_reloads_total{config=\"%s\",result=\"good\"} %" PRIu64 "\n"
                 "berth_config_reloads_total{config=\"%s\",result=\"refused\"} %" PRIu64 "\n",
-                reload_kind_name((ReloadKind)i),
-                reloads[i].n_good,
-                reload_kind_name((ReloadKind)i),
+                reload_kind_name((ReloadKind)i), reloads[i].n_good, reload_kind_name((ReloadKind)i),
                 reloads[i].n_bad);
 }
 
@@ -348,17 +314,13 @@ static void print_server(const MetricsState *state, Buf *out) {
     exposition_gauge(out, "berth_connections", "Connections that are open.", figures.connections);
     exposition_head(out, "berth_connections_total", "counter", "Connections accepted.");
     buf_printf(out, "berth_connections_total %" PRIu64 "\n", figures.connections_total);
-    exposition_gauge(out,
-        "berth_request_memory_bytes",
-        "Memory held by requests: bodies and replies.",
-        (double)figures.memory);
+    exposition_gauge(out, "berth_request_memory_bytes",
+        "Memory held by requests: bodies and replies.", (double)figures.memory);
     exposition_head(
         out, "berth_refused_total", "counter", "Requests and connections refused by a limit.");
     for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)
-        buf_printf(out,
-            "berth_refused_total{cause=\"%s\"} %" PRIu64 "\n",
-            server_refusal_name((ServerRefusal)i),
-            figures.refused[i]);
+        buf_printf(out, "berth_refused_total{cause=\"%s\"} %" PRIu64 "\n",
+            server_refusal_name((ServerRefusal)i), figures.refused[i]);
 }
 
 static void print_state(const MetricsState *state, Buf *out) {
@@ -368,57 +330,39 @@ static void print_state(const MetricsState *state, Buf *out) {
     buf_printf(out, "berth_build_info{version=\"%s\"} 1\n", BERTH_VERSION);
     exposition_head(
         out, "berth_policy_info", "gauge", "The policies in force, by digest; always 1.");
-    buf_printf(out,
-        "berth_policy_info{digest=\"%s\"} 1\n",
+    buf_printf(out, "berth_policy_info{digest=\"%s\"} 1\n",
         digest_print(state->view->program->digest, digest));
     exposition_gauge(
         out, "berth_policies", "Policies in force.", (double)state->view->program->n_policies);
-    exposition_gauge(out,
-        "berth_cluster_nodes",
-        "Nodes berth knows.",
+    exposition_gauge(out, "berth_cluster_nodes", "Nodes berth knows.",
         (double)state->view->table->names->n_nodes);
     if (state->certificate_expiry_sec != 0)
-        exposition_gauge(out,
-            "berth_certificate_expiry_timestamp_seconds",
-            "When the server certificate in use expires.",
-            (double)state->certificate_expiry_sec);
+        exposition_gauge(out, "berth_certificate_expiry_timestamp_seconds",
+            "When the server certificate in use expires.", (double)state->certificate_expiry_sec);
 }
 
 static void print_decisions(const DecisionsFigures *figures, Buf *out) {
     exposition_gauge(out, "berth_decisions_kept", "Decisions that are kept.", (double)figures->n);
-    exposition_gauge(out,
-        "berth_decisions_with_nodes",
+    exposition_gauge(out, "berth_decisions_with_nodes",
         "Kept decisions that also have the verdict of each node.",
         (double)figures->n_with_outcomes);
     exposition_gauge(
         out, "berth_decisions_bytes", "Memory used by kept decisions.", (double)figures->bytes);
-    exposition_count(out,
-        "berth_decisions_nodes_dropped_total",
+    exposition_count(out, "berth_decisions_nodes_dropped_total",
         "Decisions whose node verdicts were dropped early, because of the memory limit.",
         figures->n_outcomes_dropped);
-    exposition_count(out,
-        "berth_decisions_dropped_total",
-        "Decisions dropped early, because of the memory limit.",
-        figures->n_dropped);
+    exposition_count(out, "berth_decisions_dropped_total",
+        "Decisions dropped early, because of the memory limit.", figures->n_dropped);
 }
 
 void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
     print_requests(metrics, out);
     print_durations(metrics, out);
-    print_by_verb(metrics,
-        out,
-        "berth_request_bytes_total",
-        "Bytes of request bodies.",
+    print_by_verb(metrics, out, "berth_request_bytes_total", "Bytes of request bodies.",
         offsetof(RequestFigures, bytes_in));
-    print_by_verb(metrics,
-        out,
-        "berth_reply_bytes_total",
-        "Bytes of reply bodies.",
+    print_by_verb(metrics, out, "berth_reply_bytes_total", "Bytes of reply bodies.",
         offsetof(RequestFigures, bytes_out));
-    print_by_verb(metrics,
-        out,
-        "berth_nodes_in_total",
-        "Candidate nodes.",
+    print_by_verb(metrics, out, "berth_nodes_in_total", "Candidate nodes.",
         offsetof(RequestFigures, nodes_in));
     print_counters(out, "berth_errors_total", "Answers with an error, by verb.", metrics->errors);
     rule_figures_print(metrics->rules, state->view->program, out);
@@ -429,10 +373,8 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
     print_decisions(state->decisions, out);
     if (state->live)
         live_figures_print(state->live, state->now_nsec, out);
-    source_figures_print(state->view,
-        state->measuring,
-        (GaugeTime){.now_nsec = state->wall_nsec, .uptime_nsec = state->now_nsec},
-        state->arena,
+    source_figures_print(state->view, state->measuring,
+        (GaugeTime){.now_nsec = state->wall_nsec, .uptime_nsec = state->now_nsec}, state->arena,
         out);
     print_process(state->started_at_sec, out);
 }

@@ -256,32 +256,22 @@ static const struct {
     bool of_filters_only;
 } rule_metrics[] =
     {
-        {"berth_nodes_rejected_total",
-            "Nodes rejected by a filter rule, by policy and rule.",
-            offsetof(Figures, rule_figure.n_rejected),
-            true},
+        {"berth_nodes_rejected_total", "Nodes rejected by a filter rule, by policy and rule.",
+            offsetof(Figures, rule_figure.n_rejected), true},
         {"berth_nodes_observed_total",
             "Nodes a filter rule of a policy in mode Observe would have rejected.",
-            offsetof(Figures, rule_figure.n_observed),
-            true},
+            offsetof(Figures, rule_figure.n_observed), true},
         {"berth_rule_errors_total",
             "Nodes on which a rule failed and onError applied; for match: requests.",
-            offsetof(Figures, rule_figure.n_failed),
-            false},
-        {"berth_rule_missing_total",
-            "Nodes on which a metric was missing and onMissing applied.",
-            offsetof(Figures, rule_figure.n_missing),
-            false},
+            offsetof(Figures, rule_figure.n_failed), false},
+        {"berth_rule_missing_total", "Nodes on which a metric was missing and onMissing applied.",
+            offsetof(Figures, rule_figure.n_missing), false},
 },
   policy_metrics[] = {
-      {"berth_policy_matched_total",
-          "Filters to which a policy applied.",
-          offsetof(Figures, policy_figure.n_matched),
-          false},
-      {"berth_policy_rejected_all_total",
-          "Filters in which a policy rejected all nodes.",
-          offsetof(Figures, policy_figure.n_rejected_all),
-          false},
+      {"berth_policy_matched_total", "Filters to which a policy applied.",
+          offsetof(Figures, policy_figure.n_matched), false},
+      {"berth_policy_rejected_all_total", "Filters in which a policy rejected all nodes.",
+          offsetof(Figures, policy_figure.n_rejected_all), false},
 };
 
 static uint64_t value_at(const Figures *item, size_t offset) {
@@ -297,11 +287,8 @@ void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) 
             const Figures *item = &figures->items[i];
 
             if (item->rule.len > 0 && (item->is_filter || !rule_metrics[m].of_filters_only))
-                buf_printf(out,
-                    "%s{policy=\"%.*s\",rule=\"%.*s\"} %" PRIu64 "\n",
-                    rule_metrics[m].name,
-                    STR_FMT(item->policy),
-                    STR_FMT(item->rule),
+                buf_printf(out, "%s{policy=\"%.*s\",rule=\"%.*s\"} %" PRIu64 "\n",
+                    rule_metrics[m].name, STR_FMT(item->policy), STR_FMT(item->rule),
                     value_at(item, rule_metrics[m].offset));
         }
     }
@@ -311,11 +298,8 @@ void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) 
             Figures spare = {0};
             const Figures *item = find(figures, &program->policies[i], STR_NULL, &spare);
 
-            buf_printf(out,
-                "%s{policy=\"%.*s\"} %" PRIu64 "\n",
-                policy_metrics[m].name,
-                STR_FMT(program->policies[i].name),
-                value_at(item, policy_metrics[m].offset));
+            buf_printf(out, "%s{policy=\"%.*s\"} %" PRIu64 "\n", policy_metrics[m].name,
+                STR_FMT(program->policies[i].name), value_at(item, policy_metrics[m].offset));
         }
     }
     (void)pthread_mutex_unlock(&figures->lock);

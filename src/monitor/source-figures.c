@@ -25,8 +25,7 @@ static const struct {
     {"berth_source_nodes", "Nodes that could have a value.", false},
     {"berth_source_series", "Series of the last answer.", true},
     {"berth_source_query_duration_seconds", "How long the last request took.", true},
-    {"berth_source_last_success_timestamp_seconds",
-        "When the last good answer came; 0: never.",
+    {"berth_source_last_success_timestamp_seconds", "When the last good answer came; 0: never.",
         true},
 };
 
@@ -46,25 +45,18 @@ static void print_figure(size_t figure, const LabelledGauge *shown, size_t n, Bu
         };
 
         if (state->poll || !figures[figure].of_queried_only)
-            buf_printf(out,
-                "%s{%.*s} %.17g\n",
-                figures[figure].name,
-                STR_FMT(shown[i].labels),
+            buf_printf(out, "%s{%.*s} %.17g\n", figures[figure].name, STR_FMT(shown[i].labels),
                 values[figure]);
     }
 }
 
 static void print_dropped(const LabelledGauge *shown, size_t n, Buf *out) {
-    exposition_head(out,
-        "berth_source_dropped_series_total",
-        "counter",
+    exposition_head(out, "berth_source_dropped_series_total", "counter",
         "Series that could not be used, by cause.");
     for (size_t i = 0; i < n; i++)
         for (size_t cause = 0; shown[i].state.poll && cause < _JOIN_DROPS; cause++)
-            buf_printf(out,
-                "berth_source_dropped_series_total{%.*s,cause=\"%s\"} %" PRIu64 "\n",
-                STR_FMT(shown[i].labels),
-                join_drop_name((JoinDrop)cause),
+            buf_printf(out, "berth_source_dropped_series_total{%.*s,cause=\"%s\"} %" PRIu64 "\n",
+                STR_FMT(shown[i].labels), join_drop_name((JoinDrop)cause),
                 shown[i].state.poll->n_dropped[cause]);
 }
 
@@ -76,9 +68,7 @@ static void print_requests(const LabelledGauge *shown, size_t n, Buf *out) {
             buf_printf(out,
                 "berth_source_requests_total{%.*s,result=\"ok\"} %" PRIu64 "\n"
                 "berth_source_requests_total{%.*s,result=\"failed\"} %" PRIu64 "\n",
-                STR_FMT(shown[i].labels),
-                shown[i].state.poll->n_ok,
-                STR_FMT(shown[i].labels),
+                STR_FMT(shown[i].labels), shown[i].state.poll->n_ok, STR_FMT(shown[i].labels),
                 shown[i].state.poll->n_failed);
 }
 

@@ -33,8 +33,7 @@ static void test_samples(void **state) {
     (void)state;
     exposition_count(&out, "a_total", "So many.", UINT64_MAX);
     exposition_gauge(&out, "b", "So much.", 0.1);
-    assert_text("page",
-        buf_str(&out),
+    assert_text("page", buf_str(&out),
         "# HELP a_total So many.\n# TYPE a_total counter\na_total 18446744073709551615\n"
         "# HELP b So much.\n# TYPE b gauge\nb 0.10000000000000001\n");
 }

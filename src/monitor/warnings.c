@@ -71,12 +71,9 @@ static void note_late(Warnings *warnings, Verb verb, const Decision *decision, i
 
     if (n > 0)
         log_warn("deadline exceeded before all nodes were evaluated; onTimeout applies",
-            LOG_CSTR("verb", verb_name(verb)),
-            LOG_STR("namespace", decision->pod_namespace),
-            LOG_STR("pod", decision->pod_name),
-            LOG_INT("nodes_in", decision->summary.n_in),
-            LOG_INT("nodes_late", decision->summary.n_unjudged),
-            LOG_INT("requests", n));
+            LOG_CSTR("verb", verb_name(verb)), LOG_STR("namespace", decision->pod_namespace),
+            LOG_STR("pod", decision->pod_name), LOG_INT("nodes_in", decision->summary.n_in),
+            LOG_INT("nodes_late", decision->summary.n_unjudged), LOG_INT("requests", n));
 }
 
 /* --- rules that fail ------------------------------------------------------------------ */
@@ -177,18 +174,14 @@ static void log_rule(const Failure *failure, Judge *judge, const FilterArgs *arg
     Str node = STR_NULL;
     Str text = judge ? find_text(judge, failure, args, arena, &node) : STR_NULL;
 
-    log_warn("rule fails; its onError applies",
-        LOG_STR("policy", failure->policy->name),
+    log_warn("rule fails; its onError applies", LOG_STR("policy", failure->policy->name),
         LOG_STR("rule", failure->filter ? failure->filter->name : failure->score->name),
-        LOG_INT("nodes", failure->n),
-        LOG_STR("node", node),
-        LOG_STR("error", text));
+        LOG_INT("nodes", failure->n), LOG_STR("node", node), LOG_STR("error", text));
 }
 
 static void log_match(const Failure *failure, const CelError *error) {
     log_warn("match expression of a policy fails; the policy does not apply",
-        LOG_STR("policy", failure->policy->name),
-        LOG_STR("error", error->text));
+        LOG_STR("policy", failure->policy->name), LOG_STR("error", error->text));
 }
 
 static void log_failures(const Failures *failures, const View *view, const Decision *decision,

@@ -62,9 +62,7 @@ static void look_at_connection(const WatchLook *look) {
         note(look, CHANGE_WATCH_LOST, "API server", error_of(watcher));
         return;
     }
-    (void)snprintf(text,
-        sizeof(text),
-        "after %lld s",
+    (void)snprintf(text, sizeof(text), "after %lld s",
         (long long)((look->now_nsec - watch->lost_at_nsec) / NSEC_PER_SEC));
     note(look, CHANGE_WATCH_BACK, "API server", text);
 }
@@ -95,9 +93,7 @@ static void look_at_lease(const WatchLook *look) {
     if (is_held)
         note(look, CHANGE_LEASE_TAKEN, "lease", "this replica binds");
     else
-        note(look,
-            CHANGE_LEASE_LOST,
-            "lease",
+        note(look, CHANGE_LEASE_LOST, "lease",
             lease->error[0] ? lease->error : "another replica binds");
 }
 

@@ -149,10 +149,7 @@ static void append_membership(Buf *out, const Requirement *requirement, const ch
 
 static void append_not_in(Buf *out, const Requirement *requirement, const char *labels) {
     if (requirement->n_values == 1 && !has_empty(requirement)) {
-        cel_text(out,
-            "$1$2 != $3",
-            TEXT_RAW(labels),
-            TEXT_LABEL(requirement->key),
+        cel_text(out, "$1$2 != $3", TEXT_RAW(labels), TEXT_LABEL(requirement->key),
             TEXT_QUOTED(requirement->values[0]));
         return;
     }
@@ -182,10 +179,8 @@ void cel_text_requirement(Buf *out, const Requirement *requirement, const char *
         /* int() fails for anything but an int: then the first two conditions are false. A label
          * has at most 63 bytes, and a quantity room for as many digits. */
         cel_text(out,
-            "$1$2.matches('^-?[0-9]{1,63}$') && quantity($1$2).isInteger() && int($1$2) $3 $4",
-            map,
-            TEXT_LABEL(requirement->key),
-            TEXT_RAW(requirement->op == SELECTOR_GT ? ">" : "<"),
+            "$1$2.matches('^-?[0-9]{1,63}$') && quantity($1$2).isInteger() && int($1$2) $3 $4", map,
+            TEXT_LABEL(requirement->key), TEXT_RAW(requirement->op == SELECTOR_GT ? ">" : "<"),
             TEXT_INT(requirement->bound));
         return;
     }

@@ -21,10 +21,8 @@ static void describe_bounds(Buf *out, const char *what, const Shape *shape) {
 
     buf_append(out, str_from_c(what));
     if (has_bounds)
-        buf_printf(out,
-            shape->is_above ? " over %.10g, to %.10g" : " from %.10g to %.10g",
-            shape->min,
-            shape->max);
+        buf_printf(out, shape->is_above ? " over %.10g, to %.10g" : " from %.10g to %.10g",
+            shape->min, shape->max);
 }
 
 /* Recursive: lists of lists, as the tables have them. */
@@ -81,12 +79,8 @@ typedef struct Path {
 /* Our names are short, our tables not deep. */
 static Path path_add(const Path *path, const char *separator, Str name) {
     Path longer;
-    int n = snprintf(longer.text,
-        sizeof(longer.text),
-        "%s%s%.*s",
-        path->text,
-        path->text[0] ? separator : "",
-        STR_FMT(name));
+    int n = snprintf(longer.text, sizeof(longer.text), "%s%s%.*s", path->text,
+        path->text[0] ? separator : "", STR_FMT(name));
 
     assert(n > 0 && (size_t)n < sizeof(longer.text));
     (void)n;

@@ -98,11 +98,8 @@ static Str excerpt(Arena *arena, Str line, size_t column) {
         from = line.len - EXCERPT_MAX;
     from = utf8_take(line, from).len;
     to = utf8_take(line, from + EXCERPT_MAX).len;
-    return arena_printf(arena,
-        "%s%.*s%s",
-        from > 0 ? "…" : "",
-        STR_FMT(str_skip(str_take(line, to), from)),
-        to < line.len ? "…" : "");
+    return arena_printf(arena, "%s%.*s%s", from > 0 ? "…" : "",
+        STR_FMT(str_skip(str_take(line, to), from)), to < line.len ? "…" : "");
 }
 
 /* One report of the language, in terms of the policy file. */
@@ -118,11 +115,8 @@ static void report(YamlReader *reader, const Expression *expression, const Diag 
         place.width = diag->place.width;
     } else if (is_shown && diag->source.len > 0) {
         shown = excerpt(reader->diags->arena, diag->source, diag->place.column);
-        text = arena_printf(reader->diags->arena,
-            "%.*s, in \"%.*s\" at column %zu",
-            STR_FMT(diag->text),
-            STR_FMT(shown),
-            diag->place.column);
+        text = arena_printf(reader->diags->arena, "%.*s, in \"%.*s\" at column %zu",
+            STR_FMT(diag->text), STR_FMT(shown), diag->place.column);
     }
     diag_add(reader->diags, diag->level, place, reader->source, text, diag->hint);
 }
@@ -270,13 +264,8 @@ static int check(ExpressionCompiler *compiler) {
     CelChecked *checked = NULL;
     int r;
 
-    r = cel_compile_tree(compiler->scope->env,
-        compiler->at->place.file,
-        result->text,
-        &compiler->options,
-        compiler->reader->arena,
-        &compiler->diags,
-        &checked);
+    r = cel_compile_tree(compiler->scope->env, compiler->at->place.file, result->text,
+        &compiler->options, compiler->reader->arena, &compiler->diags, &checked);
     if (r != 0)
         return r;
     result->checked = checked;
@@ -303,12 +292,8 @@ static bool has_type(ExpressionCompiler *compiler, ExpressionType type, const ch
     if (type != EXPRESSION_NUMBER || found->kind == CEL_T_INT || found->kind == CEL_T_DOUBLE)
         return true;
     cel_type_print(found, /* is_wire= */ false, &name);
-    reader_error_hint(compiler->reader,
-        compiler->at,
-        STR("double(…) converts a string or an int"),
-        "%s must be a number (double or int), not %.*s",
-        what,
-        STR_FMT(buf_str(&name)));
+    reader_error_hint(compiler->reader, compiler->at, STR("double(…) converts a string or an int"),
+        "%s must be a number (double or int), not %.*s", what, STR_FMT(buf_str(&name)));
     return false;
 }
 
@@ -328,11 +313,8 @@ static void report_failure(const ExpressionCompiler *compiler, const char *what,
     if (arena_has_failed(compiler->reader->arena))
         return;
     if (r == -ENOMEM)
-        reader_error(compiler->reader,
-            compiler->at,
-            "%s needs more than %zu MiB of memory to be compiled",
-            what,
-            SCRATCH_BUDGET >> 20);
+        reader_error(compiler->reader, compiler->at,
+            "%s needs more than %zu MiB of memory to be compiled", what, SCRATCH_BUDGET >> 20);
     else
         reader_error(compiler->reader, compiler->at, "%s cannot be compiled", what);
 }

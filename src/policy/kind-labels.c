@@ -136,9 +136,7 @@ static const Shape int_shape = {.kind = SHAPE_INT, .min = -0x1p63, .max = 0x1p63
 static const Field condition_fields[] = {
     {OPTIONAL("equal"), .shape = &shape_scalar, .about = "equal to", .read = read_equal},
     {OPTIONAL("in"), .shape = &shape_scalars, .about = "one of", .read = read_in},
-    {OPTIONAL("notIn"),
-        .shape = &shape_scalars,
-        .about = "none of, or absent",
+    {OPTIONAL("notIn"), .shape = &shape_scalars, .about = "none of, or absent",
         .read = read_not_in},
     {OPTIONAL("exists"), .shape = &shape_bool, .about = "present", .read = read_exists},
     {OPTIONAL("absent"), .shape = &shape_bool, .about = "absent", .read = read_absent},
@@ -195,12 +193,8 @@ static void append_required(Buf *out, const Requirement *requirement) {
 static void write_label_message(Buf *out, const LabelCondition *condition, const char *map) {
     Str key = condition->requirement.key;
 
-    cel_text(out,
-        "'$1 $2 is ' + ($3 in $4 ? '\"' + $4$5 + '\"' : 'absent') + '",
-        TEXT_RAW(condition->source->word),
-        TEXT_ESCAPED(key),
-        TEXT_QUOTED(key),
-        TEXT_RAW(map),
+    cel_text(out, "'$1 $2 is ' + ($3 in $4 ? '\"' + $4$5 + '\"' : 'absent') + '",
+        TEXT_RAW(condition->source->word), TEXT_ESCAPED(key), TEXT_QUOTED(key), TEXT_RAW(map),
         TEXT_LABEL(key));
     append_required(out, &condition->requirement);
     buf_append_char(out, '\'');
@@ -241,10 +235,7 @@ static void write_labels(
         return;
     }
     cel_text(&ret->message, "cel.bind(l, $1, ", TEXT_RAW(source->map));
-    cel_text_messages(&ret->message,
-        &part,
-        reading.conditions.items,
-        reading.conditions.n,
+    cel_text_messages(&ret->message, &part, reading.conditions.items, reading.conditions.n,
         sizeof(LabelCondition));
     buf_append_char(&ret->message, ')');
 }
@@ -259,9 +250,7 @@ const RuleKind kind_node_labels = {
     STR("nodeLabels"), "the node's labels meet these conditions", &conditions_shape, write_labels};
 
 const RuleKind kind_node_annotations = {STR("nodeAnnotations"),
-    "the node's annotations meet these conditions",
-    &conditions_shape,
-    write_labels};
+    "the node's annotations meet these conditions", &conditions_shape, write_labels};
 
 /* --- dedicated --------------------------------------------------------------------- */
 
@@ -270,11 +259,9 @@ typedef struct Dedicated {
 } Dedicated;
 
 static const Field dedicated_fields[] = {
-    {REQUIRED("key"),
-        INTO(Dedicated, key, shape_label_key),
+    {REQUIRED("key"), INTO(Dedicated, key, shape_label_key),
         .about = "node label that names the node's pool"},
-    {OPTIONAL("podKey"),
-        INTO(Dedicated, pod_key, shape_label_key),
+    {OPTIONAL("podKey"), INTO(Dedicated, pod_key, shape_label_key),
         .about = "pod label that names the pool the pod needs; default: the same key"},
 };
 static const Shape dedicated_shape = {SHAPE_OF(dedicated_fields)};
@@ -287,23 +274,18 @@ static void write_dedicated(
     reader_fields(reader, value, kind->field.ptr, kind->shape, &dedicated);
     if (str_is_empty(dedicated.pod_key))
         dedicated.pod_key = dedicated.key;
-    cel_text(&ret->expression,
-        LABELS "$1 == pod.metadata.labels$2",
-        TEXT_LABEL(dedicated.key),
+    cel_text(&ret->expression, LABELS "$1 == pod.metadata.labels$2", TEXT_LABEL(dedicated.key),
         TEXT_LABEL(dedicated.pod_key));
     cel_text(&ret->message,
         "'label $1 is ' + (" LABELS "$2 == '' ? 'absent' : '\"' + " LABELS "$2 + '\"') + "
         "', the pod\\'s $3 is ' + (pod.metadata.labels$4 == '' ? 'absent' : '\"' + "
         "pod.metadata.labels$4 + '\"')",
-        TEXT_ESCAPED(dedicated.key),
-        TEXT_LABEL(dedicated.key),
-        TEXT_ESCAPED(dedicated.pod_key),
+        TEXT_ESCAPED(dedicated.key), TEXT_LABEL(dedicated.key), TEXT_ESCAPED(dedicated.pod_key),
         TEXT_LABEL(dedicated.pod_key));
 }
 
 const RuleKind kind_dedicated = {STR("dedicated"),
-    "nodes of a pool take only pods of that pool, which go to no other node",
-    &dedicated_shape,
+    "nodes of a pool take only pods of that pool, which go to no other node", &dedicated_shape,
     write_dedicated};
 
 /* --- nodeLabelPreference, labelOrder ------------------------------------------------ */
@@ -370,20 +352,16 @@ static const Shape values_shape = {.kind = SHAPE_MAP, .of = &shape_points, .min 
 
 static const Field preference_fields[] = {
     {REQUIRED("key"), INTO(LabelPreference, key, shape_label_key), .about = "label key"},
-    {REQUIRED("values"),
-        .shape = &values_shape,
-        .about = "values of the label and the points for each",
-        .read = read_points},
-    {OPTIONAL("otherwise"),
-        INTO(LabelPreference, otherwise, shape_points),
+    {REQUIRED("values"), .shape = &values_shape,
+        .about = "values of the label and the points for each", .read = read_points},
+    {OPTIONAL("otherwise"), INTO(LabelPreference, otherwise, shape_points),
         .about = "points for any other value, or none; default 0"},
 };
 static const Shape preference_shape = {SHAPE_OF(preference_fields)};
 
 static const Field order_fields[] = {
     {REQUIRED("key"), INTO(LabelPreference, key, shape_label_key), .about = "label key"},
-    {REQUIRED("values"),
-        .shape = &shape_scalars,
+    {REQUIRED("values"), .shape = &shape_scalars,
         .about = "values of the label, the best first; any other gets 0 points",
         .read = read_order},
 };
@@ -403,28 +381,19 @@ static void write_preference(
     if (has_empty)
         cel_text(out, "$1 in " LABELS " ? ", TEXT_QUOTED(preference.key));
     for (size_t i = 0; i < preference.n; i++)
-        cel_text(out,
-            "$1$2: $3",
-            TEXT_RAW(i > 0 ? ", " : "{"),
-            TEXT_QUOTED(preference.items[i].value),
-            TEXT_NUMBER(preference.items[i].points));
-    cel_text(out,
-        "}[?" LABELS "$1].orValue($2)",
-        TEXT_LABEL(preference.key),
+        cel_text(out, "$1$2: $3", TEXT_RAW(i > 0 ? ", " : "{"),
+            TEXT_QUOTED(preference.items[i].value), TEXT_NUMBER(preference.items[i].points));
+    cel_text(out, "}[?" LABELS "$1].orValue($2)", TEXT_LABEL(preference.key),
         TEXT_NUMBER(preference.otherwise));
     if (has_empty)
         cel_text(out, " : $1", TEXT_NUMBER(preference.otherwise));
 }
 
 const RuleKind kind_node_label_preference = {STR("nodeLabelPreference"),
-    "points by the value of a label",
-    &preference_shape,
-    write_preference};
+    "points by the value of a label", &preference_shape, write_preference};
 
 const RuleKind kind_label_order = {STR("labelOrder"),
-    "label values that come first in a list get more points",
-    &order_shape,
-    write_preference};
+    "label values that come first in a list get more points", &order_shape, write_preference};
 
 /* --- labelNumber ---------------------------------------------------------------------- */
 
@@ -444,17 +413,13 @@ static const Shape bound_shape = {.kind = SHAPE_NUMBER, .min = -BOUND_MAX, .max 
 
 static const Field number_fields[] = {
     {REQUIRED("key"), INTO(LabelNumber, key, shape_label_key), .about = "label key"},
-    {REQUIRED("prefer"),
-        INTO(LabelNumber, prefer, kind_prefer_shape),
+    {REQUIRED("prefer"), INTO(LabelNumber, prefer, kind_prefer_shape),
         .about = "which nodes get more points"},
-    {REQUIRED("min"),
-        INTO(LabelNumber, min, bound_shape),
+    {REQUIRED("min"), INTO(LabelNumber, min, bound_shape),
         .about = "lower numbers get the same points"},
-    {REQUIRED("max"),
-        INTO(LabelNumber, max, bound_shape),
+    {REQUIRED("max"), INTO(LabelNumber, max, bound_shape),
         .about = "higher numbers get the same points"},
-    {OPTIONAL("otherwise"),
-        INTO(LabelNumber, otherwise, shape_points),
+    {OPTIONAL("otherwise"), INTO(LabelNumber, otherwise, shape_points),
         .about = "points when the label is absent or not a number; default 0"},
 };
 static const Shape number_shape = {SHAPE_OF(number_fields)};
@@ -472,14 +437,9 @@ static void write_number(
         reader_error(reader, yaml_find(value, STR("max")), "max must be greater than min");
     cel_text(&ret->expression,
         number.prefer == PREFER_LOW ? BIND_NUMBER("$2 - double(v)") : BIND_NUMBER("double(v) - $3"),
-        TEXT_LABEL(number.key),
-        TEXT_NUMBER(number.max),
-        TEXT_NUMBER(number.min),
-        TEXT_NUMBER(number.max - number.min),
-        TEXT_NUMBER(number.otherwise));
+        TEXT_LABEL(number.key), TEXT_NUMBER(number.max), TEXT_NUMBER(number.min),
+        TEXT_NUMBER(number.max - number.min), TEXT_NUMBER(number.otherwise));
 }
 
 const RuleKind kind_label_number = {STR("labelNumber"),
-    "lower, or higher, numbers in a label get more points",
-    &number_shape,
-    write_number};
+    "lower, or higher, numbers in a label get more points", &number_shape, write_number};

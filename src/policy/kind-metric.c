@@ -31,11 +31,9 @@ typedef struct MetricRule {
 static bool check_metric(YamlReader *reader, const YamlNode *value) {
     if (scope_name_is_valid(value->text))
         return true;
-    reader_error_hint(reader,
-        value,
+    reader_error_hint(reader, value,
         STR("the name of a metric that the policy declares under metrics"),
-        "\"%.*s\" is not a metric's name",
-        STR_FMT(value->text));
+        "\"%.*s\" is not a metric's name", STR_FMT(value->text));
     return false;
 }
 
@@ -94,16 +92,13 @@ static void write_limit(
         has_low && has_high ? "metrics.$1 >= $2 && metrics.$1 <= $3"
         : has_low           ? "metrics.$1 >= $2"
                             : "metrics.$1 <= $3",
-        metric,
-        low,
-        high);
+        metric, low, high);
     cel_text(&ret->message,
         "has(metrics.$1) ? '$1 is ' + " ROUNDED(
             "metrics.$1") " + (metrics.$1 == "
                           "metrics.$1.measured ? '' : ' with recently placed pods, measured ' "
                           "+ " ROUNDED("metrics.$1.measured") ") + ', $2' : '$1 is unknown'",
-        metric,
-        TEXT_RAW(bounds));
+        metric, TEXT_RAW(bounds));
 }
 
 const RuleKind kind_metric_limit = {
@@ -113,14 +108,11 @@ const RuleKind kind_metric_limit = {
 
 static const Field score_fields[] = {
     FIELD_METRIC,
-    {REQUIRED("low"),
-        INTO(MetricRule, low, bound_shape),
+    {REQUIRED("low"), INTO(MetricRule, low, bound_shape),
         .about = "lower values get the same points"},
-    {REQUIRED("high"),
-        INTO(MetricRule, high, bound_shape),
+    {REQUIRED("high"), INTO(MetricRule, high, bound_shape),
         .about = "higher values get the same points"},
-    {REQUIRED("prefer"),
-        INTO(MetricRule, prefer, kind_prefer_shape),
+    {REQUIRED("prefer"), INTO(MetricRule, prefer, kind_prefer_shape),
         .about = "which nodes get more points"},
 };
 static const Shape score_shape = {SHAPE_OF(score_fields)};
@@ -136,12 +128,8 @@ static void write_score(
         reader_error(reader, yaml_find(value, STR("high")), "high must be greater than low");
     cel_text(&ret->expression,
         rule.prefer == PREFER_LOW ? POINTS("$3 - metrics.$1") : POINTS("metrics.$1 - $2"),
-        TEXT_ESCAPED(rule.metric),
-        TEXT_NUMBER(rule.low),
-        TEXT_NUMBER(rule.high));
+        TEXT_ESCAPED(rule.metric), TEXT_NUMBER(rule.low), TEXT_NUMBER(rule.high));
 }
 
 const RuleKind kind_metric_score = {STR("metricScore"),
-    "lower, or higher, values of a metric get more points",
-    &score_shape,
-    write_score};
+    "lower, or higher, values of a metric get more points", &score_shape, write_score};

@@ -48,11 +48,8 @@ static void read_status(YamlReader *reader, const YamlNode *value, AllowedStatus
             ret->is_allowed[i] = true;
             return;
         }
-    reader_error_hint(reader,
-        value,
-        STR("one of True, False and Unknown"),
-        "\"%.*s\" is not a condition's status",
-        STR_FMT(text));
+    reader_error_hint(reader, value, STR("one of True, False and Unknown"),
+        "\"%.*s\" is not a condition's status", STR_FMT(text));
 }
 
 static void read_condition(YamlReader *reader, const YamlPair *pair, AllowedStatus *ret) {
@@ -92,10 +89,8 @@ static void write_condition(Buf *out, const void *item) {
     if (list.n == 0)
         buf_append(out, STR("true"));
     else
-        cel_text(out,
-            "$1node.status.conditions.exists(c, c.type == $2 && c.status $3 $4)",
-            TEXT_RAW(may_lack ? "!" : ""),
-            TEXT_QUOTED(condition->type),
+        cel_text(out, "$1node.status.conditions.exists(c, c.type == $2 && c.status $3 $4)",
+            TEXT_RAW(may_lack ? "!" : ""), TEXT_QUOTED(condition->type),
             TEXT_RAW(list.n == 1 ? "==" : "in"),
             list.n == 1 ? TEXT_QUOTED(items[0]) : TEXT_STRINGS(&list));
 }
@@ -108,8 +103,7 @@ static void write_condition_message(Buf *out, const void *item) {
     cel_text(out,
         "'condition $1 is ' + node.status.conditions.filter(c, c.type == $2).map(c, "
         "c.status).first().orValue('absent') + ', must be ",
-        TEXT_ESCAPED(condition->type),
-        TEXT_QUOTED(condition->type));
+        TEXT_ESCAPED(condition->type), TEXT_QUOTED(condition->type));
     for (size_t i = 0; i < n; i++)
         buf_printf(out, "%s%.*s", i > 0 ? " or " : "", STR_FMT(items[i]));
     buf_append_char(out, '\'');
@@ -135,9 +129,7 @@ static const Shape statuses_shape = {
 static const Shape conditions_shape = {.kind = SHAPE_MAP, .of = &statuses_shape, .min = 1};
 
 const RuleKind kind_node_conditions = {STR("nodeConditions"),
-    "the node's conditions have these statuses",
-    &conditions_shape,
-    write_conditions};
+    "the node's conditions have these statuses", &conditions_shape, write_conditions};
 
 /* --- taints ---------------------------------------------------------------------- */
 
@@ -169,8 +161,7 @@ static void write_no_taints(
 const RuleKind kind_no_taints = {STR("noTaints"),
     "the node has none of these taints, whatever their effect and what the pod "
     "tolerates",
-    &shape_label_keys,
-    write_no_taints};
+    &shape_label_keys, write_no_taints};
 
 /* --- age ------------------------------------------------------------------------- */
 
@@ -204,13 +195,9 @@ static void write_age_range(
     buf_append(
         &ret->message, STR("'node is ' + string(int(now) - int(" CREATED ")) + 's old, must be "));
     if (has_min) {
-        cel_text(&ret->expression,
-            CREATED " <= now - duration('$1')$2",
-            TEXT_DURATION(range.min),
+        cel_text(&ret->expression, CREATED " <= now - duration('$1')$2", TEXT_DURATION(range.min),
             TEXT_RAW(has_max ? " && " : ""));
-        cel_text(&ret->message,
-            "at least $1$2",
-            TEXT_DURATION(range.min),
+        cel_text(&ret->message, "at least $1$2", TEXT_DURATION(range.min),
             TEXT_RAW(has_max ? " and " : ""));
     }
     if (has_max) {
@@ -221,8 +208,7 @@ static void write_age_range(
 }
 
 const RuleKind kind_node_age_range = {STR("nodeAge"),
-    "the node's age is within limits; a node without a creation time passes",
-    &range_shape,
+    "the node's age is within limits; a node without a creation time passes", &range_shape,
     write_age_range};
 
 typedef struct AgePreference {
@@ -241,11 +227,9 @@ static const char *const age_words[] = {"old", "young", NULL};
 static const Shape age_word_shape = {.kind = SHAPE_WORD, .words = age_words};
 
 static const Field preference_fields[] = {
-    {REQUIRED("prefer"),
-        INTO(AgePreference, prefer, age_word_shape),
+    {REQUIRED("prefer"), INTO(AgePreference, prefer, age_word_shape),
         .about = "which nodes get more points"},
-    {REQUIRED("full"),
-        .shape = &shape_duration,
+    {REQUIRED("full"), .shape = &shape_duration,
         .about = "the age with the most, or the fewest, points; older nodes get the same",
         .read = read_full},
 };
@@ -266,8 +250,7 @@ static void write_age_preference(
 }
 
 const RuleKind kind_node_age = {STR("nodeAge"),
-    "older, or younger, nodes get more points, evenly up to the age `full`",
-    &preference_shape,
+    "older, or younger, nodes get more points, evenly up to the age `full`", &preference_shape,
     write_age_preference};
 
 /* --- images ------------------------------------------------------------------------ */

@@ -100,11 +100,8 @@ static PodRule read_rule(
             rule.namespaces.n = 0;
     if (is_own_namespace && value->kind == YAML_MAPPING && !rule.has_selector &&
         !yaml_find(value, STR("sameOwner")) && !yaml_find(value, STR("matchLabelKeys")))
-        reader_error_hint(reader,
-            value,
-            STR("podSelector: {} selects all pods"),
-            "%s needs one of podSelector, sameOwner and matchLabelKeys",
-            kind->field.ptr);
+        reader_error_hint(reader, value, STR("podSelector: {} selects all pods"),
+            "%s needs one of podSelector, sameOwner and matchLabelKeys", kind->field.ptr);
     return rule;
 }
 
@@ -213,9 +210,7 @@ static void write_where(Buf *out, const PodRule *rule, const char *before, const
         str_is_empty(rule->topology_key) ? "'$1 on the node$2'"
         : after[0] != '\0'               ? "'$1 in $3 ' + " LABELS "$4 + '$2'"
                                          : "'$1 in $3 ' + " LABELS "$4",
-        TEXT_RAW(before),
-        TEXT_RAW(after),
-        TEXT_ESCAPED(rule->topology_key),
+        TEXT_RAW(before), TEXT_RAW(after), TEXT_ESCAPED(rule->topology_key),
         TEXT_LABEL(rule->topology_key));
 }
 
@@ -223,8 +218,7 @@ static void write_where(Buf *out, const PodRule *rule, const char *before, const
 static void write_unless_absent(Buf *out, const PodRule *rule) {
     if (!str_is_empty(rule->topology_key))
         cel_text(out,
-            "!($1 in " LABELS ") ? 'label $2 is absent' : ",
-            TEXT_QUOTED(rule->topology_key),
+            "!($1 in " LABELS ") ? 'label $2 is absent' : ", TEXT_QUOTED(rule->topology_key),
             TEXT_ESCAPED(rule->topology_key));
 }
 
@@ -256,8 +250,7 @@ static const Shape limit_shape = {.kind = SHAPE_INT, .min = 0, .max = COUNT_MAX}
 
 static const Field max_fields[] = {
     FIELD_LIMIT,
-    {OPTIONAL("per"),
-        INTO(PodRule, per, per_shape),
+    {OPTIONAL("per"), INTO(PodRule, per, per_shape),
         .about = "owner: only pods with the same controlling owner as the pod count"},
     FIELD_SELECTOR,
     FIELD_LABEL_KEYS,
@@ -287,10 +280,7 @@ static void write_max_pods(
     write_count(out, &rule);
     cel_text(out, " < $1", TEXT_INT(rule.limit));
 
-    (void)snprintf(before,
-        sizeof(before),
-        " %spods%s",
-        adjective(&rule),
+    (void)snprintf(before, sizeof(before), " %spods%s", adjective(&rule),
         rule.is_same_owner ? " of its owner" : "");
     (void)snprintf(after, sizeof(after), ", limit %" PRId64, rule.limit);
     write_unless_absent(&ret->message, &rule);
@@ -304,8 +294,7 @@ const RuleKind kind_max_pods = {
 
 static const Field fresh_fields[] = {
     FIELD_LIMIT,
-    {REQUIRED("youngerThan"),
-        INTO(PodRule, younger_than, shape_duration),
+    {REQUIRED("youngerThan"), INTO(PodRule, younger_than, shape_duration),
         .about = "pods up to this age count"},
     FIELD_SELECTOR,
     FIELD_ALL_NAMESPACES,
@@ -320,8 +309,7 @@ static void write_fresh_count(Buf *out, const PodRule *rule) {
     cel_text(out,
         "node.pods.filter(p, has(p.metadata.creationTimestamp) && "
         "p.metadata.creationTimestamp > now - duration('$1')$2$3).size()",
-        TEXT_DURATION(rule->younger_than),
-        TEXT_RAW(predicate.len > 0 ? " && " : ""),
+        TEXT_DURATION(rule->younger_than), TEXT_RAW(predicate.len > 0 ? " && " : ""),
         TEXT_BUF(&predicate));
 }
 
@@ -335,17 +323,12 @@ static void write_max_fresh_pods(
     cel_text(&ret->expression, " < $1", TEXT_INT(rule.limit));
     buf_append(&ret->message, STR("string("));
     write_fresh_count(&ret->message, &rule);
-    cel_text(&ret->message,
-        ") + ' $1pods younger than $2 on the node, limit $3'",
-        TEXT_RAW(adjective(&rule)),
-        TEXT_DURATION(rule.younger_than),
-        TEXT_INT(rule.limit));
+    cel_text(&ret->message, ") + ' $1pods younger than $2 on the node, limit $3'",
+        TEXT_RAW(adjective(&rule)), TEXT_DURATION(rule.younger_than), TEXT_INT(rule.limit));
 }
 
 const RuleKind kind_max_fresh_pods = {STR("maxFreshPods"),
-    "limits the number of young pods on the node",
-    &fresh_shape,
-    write_max_fresh_pods};
+    "limits the number of young pods on the node", &fresh_shape, write_max_fresh_pods};
 
 /* --- podAffinity, podAntiAffinity ---------------------------------------------------- */
 
@@ -366,11 +349,8 @@ static void write_first(Buf *out, const PodRule *rule) {
 
     write_match(&match, rule);
     write_filter(&filter, rule);
-    cel_text(out,
-        "$1 in " LABELS " && $2$3cluster.domains($1).map(d, d.pods$4.size()).sum() == 0",
-        TEXT_QUOTED(key),
-        TEXT_BUF(&match),
-        TEXT_RAW(match.len > 0 ? " && " : ""),
+    cel_text(out, "$1 in " LABELS " && $2$3cluster.domains($1).map(d, d.pods$4.size()).sum() == 0",
+        TEXT_QUOTED(key), TEXT_BUF(&match), TEXT_RAW(match.len > 0 ? " && " : ""),
         TEXT_BUF(&filter));
 }
 
@@ -397,28 +377,21 @@ static void write_anti_affinity(
 }
 
 const RuleKind kind_pod_affinity = {STR("podAffinity"),
-    "a matching pod is on the node or in its domain",
-    &affinity_shape,
-    write_affinity};
+    "a matching pod is on the node or in its domain", &affinity_shape, write_affinity};
 
 const RuleKind kind_pod_anti_affinity = {STR("podAntiAffinity"),
-    "no matching pod is on the node or in its domain",
-    &affinity_shape,
-    write_anti_affinity};
+    "no matching pod is on the node or in its domain", &affinity_shape, write_anti_affinity};
 
 /* --- topologySpread ------------------------------------------------------------------ */
 
 static const Shape count_shape = {.kind = SHAPE_INT, .min = 1, .max = COUNT_MAX};
 
 static const Field skew_fields[] = {
-    {REQUIRED("topologyKey"),
-        INTO(PodRule, topology_key, shape_label_key),
+    {REQUIRED("topologyKey"), INTO(PodRule, topology_key, shape_label_key),
         .about = "node label whose values are the domains"},
-    {REQUIRED("maxSkew"),
-        INTO(PodRule, max_skew, count_shape),
+    {REQUIRED("maxSkew"), INTO(PodRule, max_skew, count_shape),
         .about = "how many more pods a domain may have than the emptiest one"},
-    {OPTIONAL("minDomains"),
-        INTO(PodRule, min_domains, count_shape),
+    {OPTIONAL("minDomains"), INTO(PodRule, min_domains, count_shape),
         .about = "with fewer domains than this, the emptiest domain counts as empty"},
     FIELD_SELECTOR,
     FIELD_SAME_OWNER,
@@ -436,9 +409,7 @@ static void write_least(Buf *out, const PodRule *rule) {
         rule->min_domains > 0 ? "(cluster.domains($1).size() < $2 ? 0 : "
                                 "cluster.domains($1).map(d, d.pods$3.size()).min())"
                               : "cluster.domains($1).map(d, d.pods$3.size()).min()",
-        TEXT_QUOTED(rule->topology_key),
-        TEXT_INT(rule->min_domains),
-        TEXT_BUF(&filter));
+        TEXT_QUOTED(rule->topology_key), TEXT_INT(rule->min_domains), TEXT_BUF(&filter));
 }
 
 /* Where no node has the label there are no domains, and min() fails: but then the first condition
@@ -462,8 +433,7 @@ static void write_topology_spread(
 }
 
 const RuleKind kind_topology_spread = {STR("topologySpread"),
-    "matching pods are spread evenly over zones or other domains",
-    &skew_shape,
+    "matching pods are spread evenly over zones or other domains", &skew_shape,
     write_topology_spread};
 
 /* --- podSpread, podPack ---------------------------------------------------------------- */
@@ -475,8 +445,7 @@ const RuleKind kind_topology_spread = {STR("topologySpread"),
 
 static const Field spread_fields[] = {FIELDS_OF_SCORES};
 static const Field pack_fields[] = {
-    {REQUIRED("full"),
-        INTO(PodRule, full, count_shape),
+    {REQUIRED("full"), INTO(PodRule, full, count_shape),
         .about = "number of pods that gives 100 points"},
     FIELDS_OF_SCORES,
 };
@@ -502,15 +471,11 @@ static void write_pod_score(
     cel_text(&ret->expression,
         kind == &kind_pod_pack ? "math.least(100.0, double($1) * 100.0 / $2)$3"
                                : "100.0 / (1.0 + double($1))$3",
-        TEXT_BUF(&count),
-        TEXT_NUMBER((double)rule.full),
-        TEXT_RAW(has_key ? " : 0.0" : ""));
+        TEXT_BUF(&count), TEXT_NUMBER((double)rule.full), TEXT_RAW(has_key ? " : 0.0" : ""));
 }
 
 const RuleKind kind_pod_spread = {STR("podSpread"),
-    "nodes with fewer matching pods get more points",
-    &spread_shape,
-    write_pod_score};
+    "nodes with fewer matching pods get more points", &spread_shape, write_pod_score};
 
 const RuleKind kind_pod_pack = {
     STR("podPack"), "nodes with more matching pods get more points", &pack_shape, write_pod_score};

@@ -73,12 +73,9 @@ static void read_reserve(YamlReader *reader, const YamlPair *pair, Reserve *rese
         return;
     if (!has_digit(text) || text.ptr[0] == '-' ||
         !resource_amount_parse(reserve->resource, text, &reserve->amount))
-        reader_error_hint(reader,
-            pair->value,
+        reader_error_hint(reader, pair->value,
             STR("an amount like 500m, 2 or 1.5Gi, or a share of the node like 10%"),
-            "\"%.*s\" is not an amount of %.*s",
-            STR_FMT(text),
-            STR_FMT(reserve->resource));
+            "\"%.*s\" is not an amount of %.*s", STR_FMT(text), STR_FMT(reserve->resource));
 }
 
 /* A share as @part of @whole, a power of ten: 2.5 % is 25 of 1000. */
@@ -108,10 +105,8 @@ static void write_reserve(Buf *out, const void *item) {
                                 "node.requested$1 * $3 : 0.0) >= pod.requests$1 * $3"
         : reserve->amount > 0 ? "node.free$1 >= pod.requests$1 + $4"
                               : FREE " >= pod.requests$1",
-        TEXT_RESOURCE(reserve->resource),
-        TEXT_NUMBER((double)(ratio.whole - ratio.part)),
-        TEXT_NUMBER((double)ratio.whole),
-        TEXT_NUMBER((double)reserve->amount));
+        TEXT_RESOURCE(reserve->resource), TEXT_NUMBER((double)(ratio.whole - ratio.part)),
+        TEXT_NUMBER((double)ratio.whole), TEXT_NUMBER((double)reserve->amount));
 }
 
 /* amount() takes cpu in cores. Shares are rounded up. */
@@ -127,13 +122,10 @@ static void write_reserve_message(Buf *out, const void *item) {
               "amount($3, math.ceil(node.allocatable$1 * $5 / $6)$4) + ' required'"
             : "'$2: ' + amount($3, (" FREE " - pod.requests$1)$4) + ' would remain free, $7 "
               "required'",
-        TEXT_RESOURCE(reserve->resource),
-        TEXT_ESCAPED(reserve->resource),
+        TEXT_RESOURCE(reserve->resource), TEXT_ESCAPED(reserve->resource),
         TEXT_QUOTED(reserve->resource),
         TEXT_RAW(str_is(reserve->resource, "cpu") ? " / 1000.0" : ""),
-        TEXT_NUMBER((double)ratio.part),
-        TEXT_NUMBER((double)ratio.whole),
-        TEXT_BUF(&amount));
+        TEXT_NUMBER((double)ratio.part), TEXT_NUMBER((double)ratio.whole), TEXT_BUF(&amount));
 }
 
 static void write_headroom(
@@ -155,9 +147,7 @@ static const Shape amount_shape = {.kind = SHAPE_AMOUNT};
 static const Shape headroom_shape = {.kind = SHAPE_MAP, .of = &amount_shape, .min = 1};
 
 const RuleKind kind_headroom = {STR("headroom"),
-    "this much remains free on the node after the pod is placed",
-    &headroom_shape,
-    write_headroom};
+    "this much remains free on the node after the pod is placed", &headroom_shape, write_headroom};
 
 /* --- binPack, spread ---------------------------------------------------------------- */
 
@@ -231,11 +221,8 @@ static void write_each(
     for (size_t i = 0; i < weights->n; i++) {
         if (i > 0)
             buf_append(out, str_from_c(between));
-        cel_text(out,
-            template,
-            TEXT_RESOURCE(weights->items[i].resource),
-            TEXT_NUMBER(weights->items[i].weight),
-            TEXT_INT((int64_t)i));
+        cel_text(out, template, TEXT_RESOURCE(weights->items[i].resource),
+            TEXT_NUMBER(weights->items[i].weight), TEXT_INT((int64_t)i));
     }
 }
 
@@ -261,14 +248,10 @@ static void write_mean(
 }
 
 const RuleKind kind_bin_pack = {STR("binPack"),
-    "fuller nodes get more points, by weighted resources",
-    &weights_shape,
-    write_mean};
+    "fuller nodes get more points, by weighted resources", &weights_shape, write_mean};
 
-const RuleKind kind_spread = {STR("spread"),
-    "emptier nodes get more points, by weighted resources",
-    &weights_shape,
-    write_mean};
+const RuleKind kind_spread = {STR("spread"), "emptier nodes get more points, by weighted resources",
+    &weights_shape, write_mean};
 
 /* --- balance ------------------------------------------------------------------------- */
 
@@ -282,10 +265,8 @@ static void write_balance(
     buf_append(out, STR("cel.bind(n, "));
     write_each(out, &weights, WEIGHT, " + ");
     buf_append(out, STR(", "));
-    write_each(out,
-        &weights,
-        "cel.bind(s$3, math.least(1.0, (node.requested$1 + pod.requests$1) * " UNIT "), ",
-        "");
+    write_each(out, &weights,
+        "cel.bind(s$3, math.least(1.0, (node.requested$1 + pod.requests$1) * " UNIT "), ", "");
     if (weights.n == 2) {
         buf_append(
             out, STR("(n > 0.0 ? 100.0 : 0.0) - (n > 1.0 ? 50.0 : 0.0) * math.abs(s0 - s1)"));
@@ -301,6 +282,4 @@ static void write_balance(
 }
 
 const RuleKind kind_balance = {STR("balance"),
-    "nodes whose resources are used evenly get more points",
-    &list_shape,
-    write_balance};
+    "nodes whose resources are used evenly get more points", &list_shape, write_balance};

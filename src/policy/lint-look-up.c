@@ -218,15 +218,10 @@ static Str suggest(const LintExpression *x, uint32_t map, const LookUp *look_up,
     const char *otherwise = default_of(x, map, look_up->node);
 
     if (is_resource)
-        return arena_printf(x->lint->scratch,
-            "node.allocatable[%.*s] is a number, and 0.0 there",
+        return arena_printf(x->lint->scratch, "node.allocatable[%.*s] is a number, and 0.0 there",
             STR_FMT(look_up->spelled));
-    return arena_printf(x->lint->scratch,
-        "%.*s[?%.*s].orValue(%s) gives %s there%.*s",
-        STR_FMT(look_up->from),
-        STR_FMT(look_up->spelled),
-        otherwise,
-        otherwise,
+    return arena_printf(x->lint->scratch, "%.*s[?%.*s].orValue(%s) gives %s there%.*s",
+        STR_FMT(look_up->from), STR_FMT(look_up->spelled), otherwise, otherwise,
         STR_FMT(or_on_error(x)));
 }
 
@@ -235,19 +230,10 @@ static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *loo
     Str hint = suggest(x, map, look_up, missing.is_resource);
 
     if (look_up->key.ptr && missing.who)
-        lint_warn(x,
-            look_up->node,
-            hint,
-            "on a %s without %s \"%.*s\" this is an error, %s",
-            missing.who,
-            missing.what,
-            STR_FMT(look_up->key),
-            consequence_of(x->role));
+        lint_warn(x, look_up->node, hint, "on a %s without %s \"%.*s\" this is an error, %s",
+            missing.who, missing.what, STR_FMT(look_up->key), consequence_of(x->role));
     else
-        lint_warn(x,
-            look_up->node,
-            hint,
-            "where the key is missing this is an error, %s",
+        lint_warn(x, look_up->node, hint, "where the key is missing this is an error, %s",
             consequence_of(x->role));
 }
 
@@ -319,17 +305,14 @@ static void check_metric(const LintExpression *x, uint32_t i) {
         is_guarded(x, &look_up) || is_reported(x, &look_up))
         return;
     text = arena_printf(x->lint->scratch, "%.*s.%.*s", STR_FMT(look_up.from), STR_FMT(look_up.key));
-    lint_warn(x,
-        i,
-        arena_printf(x->lint->scratch,
-            "%shas(%.*s) in the expression",
+    lint_warn(x, i,
+        arena_printf(x->lint->scratch, "%shas(%.*s) in the expression",
             !is_rule                ? ""
             : x->role == LINT_SCORE ? "onMissing: a number, or "
                                     : "onMissing: allow, or ",
             STR_FMT(text)),
         "where %.*s is absent, on every node if its source is down, this is an error, %s",
-        STR_FMT(text),
-        consequence_of(x->role));
+        STR_FMT(text), consequence_of(x->role));
 }
 
 /* --- fields ------------------------------------------------------------------------------- */
@@ -345,14 +328,10 @@ static void check_field(const LintExpression *x, uint32_t i) {
         return;
     look_up.from = lint_text(x, i - 1);
     if (!is_guarded(x, &look_up))
-        lint_warn(x,
-            i,
-            arena_printf(x->lint->scratch,
-                "has(%.*s) tests whether it is set%.*s",
-                STR_FMT(lint_text(x, i)),
-                STR_FMT(or_on_error(x))),
-            "where %.*s is not set this is an error, %s",
-            STR_FMT(lint_text(x, i)),
+        lint_warn(x, i,
+            arena_printf(x->lint->scratch, "has(%.*s) tests whether it is set%.*s",
+                STR_FMT(lint_text(x, i)), STR_FMT(or_on_error(x))),
+            "where %.*s is not set this is an error, %s", STR_FMT(lint_text(x, i)),
             consequence_of(x->role));
 }
 

@@ -56,10 +56,7 @@ static void check(PlanLint *lint, const Expression *expression, uint32_t root) {
         return;
     arena_reset(lint->scratch);
     if (reads_domains(lint, slow))
-        expression_warn(lint->reader,
-            expression,
-            0,
-            (uint32_t)expression->text.len,
+        expression_warn(lint->reader, expression, 0, (uint32_t)expression->text.len,
             STR("counts of pods are fast: node.domain('zone').pods.filter(p, …).size(), with a "
                 "constant "
                 "label key"),

@@ -23,19 +23,10 @@ static const ApiWords table[] = {
     {"Toleration", "effect", true, {"NoSchedule", "PreferNoSchedule", "NoExecute", "Unknown", ""}},
     {"Toleration", "operator", true, {"Equal", "Exists"}},
     {"Condition", "status", true, {"True", "False", "Unknown"}},
-    {"Condition",
-        "type",
-        false,
+    {"Condition", "type", false,
         {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"}},
-    {"OwnerReference",
-        "kind",
-        false,
-        {"ReplicaSet",
-            "StatefulSet",
-            "DaemonSet",
-            "Job",
-            "CronJob",
-            "ReplicationController",
+    {"OwnerReference", "kind", false,
+        {"ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController",
             "Node"}},
 };
 
@@ -86,9 +77,7 @@ static Str list_words(const LintExpression *x, const ApiWords *words) {
     while (n > 0 && words->words[n - 1][0] == '\0')
         n--;
     for (size_t i = 0; i < n; i++)
-        list = arena_printf(x->lint->scratch,
-            "%.*s%s%s",
-            STR_FMT(list),
+        list = arena_printf(x->lint->scratch, "%.*s%s%s", STR_FMT(list),
             i == 0       ? ""
             : i + 1 == n ? " or "
                          : ", ",
@@ -107,14 +96,12 @@ static void check_word(
     meant = nearest(words, word);
     if (has_word(words, word) || (!words->is_complete && str_is_empty(meant)))
         return;
-    lint_warn(x,
-        literal,
+    lint_warn(x, literal,
         str_is_empty(meant)
             ? list_words(x, words)
             : arena_printf(x->lint->scratch, "did you mean \"%.*s\"?", STR_FMT(meant)),
         words->is_complete ? "%.*s is never \"%.*s\"" : "%.*s is unlikely to be \"%.*s\"",
-        STR_FMT(lint_text(x, field)),
-        STR_FMT(word));
+        STR_FMT(lint_text(x, field)), STR_FMT(word));
 }
 
 /* x.effect == 'word', 'word' != x.effect, x.effect in ['word', 'word'] */
@@ -160,13 +147,11 @@ static void check_resource(const LintExpression *x, uint32_t i) {
     if (map == UINT32_MAX || !key.ptr || !is_amounts(x, map) || is_resource(key))
         return;
     meant = key.len >= MEANT_MIN ? nearest(&resources, key) : STR_NULL;
-    lint_warn(x,
-        i,
+    lint_warn(x, i,
         str_is_empty(meant)
             ? STR("extended resources have a domain, like nvidia.com/gpu")
             : arena_printf(x->lint->scratch, "did you mean \"%.*s\"?", STR_FMT(meant)),
-        "there is no resource \"%.*s\": this is always 0.0",
-        STR_FMT(key));
+        "there is no resource \"%.*s\": this is always 0.0", STR_FMT(key));
 }
 
 void lint_words(const LintExpression *x) {
@@ -211,13 +196,8 @@ static bool has_text(Str text, Str part) {
 }
 
 static bool looks_varying(Str reason) {
-    static const Str parts[] = {STR("node.metadata"),
-        STR("pod.metadata"),
-        STR("params."),
-        STR("variables."),
-        STR("metrics."),
-        STR("string("),
-        STR("' +")};
+    static const Str parts[] = {STR("node.metadata"), STR("pod.metadata"), STR("params."),
+        STR("variables."), STR("metrics."), STR("string("), STR("' +")};
 
     for (size_t i = 0; i < reason.len; i++)
         if (is_verb(reason, i) || is_date(reason, i) ||
@@ -233,15 +213,12 @@ void lint_reason(const Lint *lint, const YamlNode *reason) {
     if (!reason)
         return;
     if (looks_varying(reason->text))
-        reader_warning(lint->reader,
-            reason,
+        reader_warning(lint->reader, reason,
             STR("kube-scheduler groups nodes by it; messageExpression is for values"),
             "a reason is a fixed text: nothing is substituted");
     else if (reason->text.len > REASON_LONG)
-        reader_warning(lint->reader,
-            reason,
+        reader_warning(lint->reader, reason,
             STR("all reasons of a pod share 1,024 bytes of its event; messageExpression is for "
                 "more"),
-            "the reason is long: %zu bytes",
-            reason->text.len);
+            "the reason is long: %zu bytes", reason->text.len);
 }

@@ -193,9 +193,7 @@ static void check_selector(Lint *lint, const YamlNode *at, const Selector *selec
 
         if (can_be_met(selector, one) && (one->op != SELECTOR_IN || has_value(selector, one)))
             continue;
-        reader_warning(lint->reader,
-            at,
-            STR("all requirements must hold together"),
+        reader_warning(lint->reader, at, STR("all requirements must hold together"),
             "no pod can meet podSelector's requirements on the label \"%.*s\": the policy never "
             "applies",
             STR_FMT(one->key));
@@ -219,9 +217,7 @@ static void check_match(Lint *lint) {
         warn_whole(
             lint, &match->expression, STR("leave it out"), STR("this is true for every pod"));
     else
-        warn_whole(lint,
-            &match->expression,
-            STR("mode: Observe tests a policy without effect"),
+        warn_whole(lint, &match->expression, STR("mode: Observe tests a policy without effect"),
             STR("this is never true: the policy never applies"));
 }
 
@@ -237,9 +233,7 @@ static void check_on_missing(Lint *lint, const YamlNode *rule, const Expression 
     const YamlNode *given = yaml_find(rule, STR("onMissing"));
 
     if (given && !expression_is_given(missing))
-        reader_warning(lint->reader,
-            given,
-            STR("leave it out; onError is for other errors"),
+        reader_warning(lint->reader, given, STR("leave it out; onError is for other errors"),
             "onMissing has no effect: the rule reads no metric");
 }
 
@@ -248,8 +242,7 @@ static void check_on_missing(Lint *lint, const YamlNode *rule, const Expression 
 static void check_metric_kind(
     Lint *lint, const YamlNode *rule, const Filter *filter, LintHandling handling) {
     if (filter->kind && expression_is_given(&filter->missing) && handling == LINT_HANDLES_NOTHING)
-        reader_warning(lint->reader,
-            yaml_find(rule, filter->kind->field),
+        reader_warning(lint->reader, yaml_find(rule, filter->kind->field),
             STR("onMissing: allow; or onMissing: reject, if this is intended"),
             "where the metric is absent, on every node if its source is down, the node is "
             "rejected");
@@ -271,14 +264,10 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
     if (!is_constant_bool(lint, &filter->test))
         return;
     if (filter->test.constant.boolean)
-        warn_whole(lint,
-            &filter->test,
-            STR("leave the filter out"),
+        warn_whole(lint, &filter->test, STR("leave the filter out"),
             STR("this is always true: every node passes"));
     else
-        warn_whole(lint,
-            &filter->test,
-            STR("a filter must be true for nodes that pass"),
+        warn_whole(lint, &filter->test, STR("a filter must be true for nodes that pass"),
             STR("this is never true: every node is rejected"));
 }
 
@@ -297,8 +286,7 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
     if (score->value.is_built_in)
         return;
     if (is_same_everywhere(lint, score))
-        warn_whole(lint,
-            &score->value,
+        warn_whole(lint, &score->value,
             score->normalize != NORMALIZE_NONE
                 ? STR("normalize makes equal values 100, or 0: leave the score out")
                 : STR("leave the score out: it has no effect"),
@@ -316,9 +304,7 @@ static void check_twin(
         return; /* no memory, no warning */
     if (other == MAP_NONE)
         return;
-    reader_warning(lint->reader,
-        yaml_find(rules->items[number], STR("name")),
-        hint,
+    reader_warning(lint->reader, yaml_find(rules->items[number], STR("name")), hint,
         "the rule is the same as \"%.*s\"",
         STR_FMT(yaml_find(rules->items[other], STR("name"))->text));
 }
@@ -338,10 +324,7 @@ static void check_twins(Lint *lint) {
         check_twin(
             lint, filters, i, lint->policy->filters[i].test.text, &tests, STR("leave one out"));
     for (size_t i = 0; i < lint->policy->n_scores; i++)
-        check_twin(lint,
-            scores,
-            i,
-            lint->policy->scores[i].value.text,
+        check_twin(lint, scores, i, lint->policy->scores[i].value.text,
             &values[lint->policy->scores[i].normalize],
             STR("leave one out, and add its weight to the other's"));
     map_done(&tests);
@@ -395,11 +378,8 @@ static void check_variables(Lint *lint) {
         if (lint->used_variables >> i & 1)
             check_expression(lint, expression, LINT_VARIABLE, handling_of_variable(lint, i));
         else
-            reader_warning(lint->reader,
-                yaml_find(variables->items[i], STR("name")),
-                STR_NULL,
-                "no rule uses the variable \"%.*s\"",
-                STR_FMT(scope->variables[i].name));
+            reader_warning(lint->reader, yaml_find(variables->items[i], STR("name")), STR_NULL,
+                "no rule uses the variable \"%.*s\"", STR_FMT(scope->variables[i].name));
     }
 }
 
@@ -408,11 +388,8 @@ static void check_params(Lint *lint) {
 
     for (uint32_t i = 0; i < lint->policy->scope->params_type.n_fields; i++)
         if (!lint->used_params[i])
-            reader_warning(lint->reader,
-                params->pairs[i].key,
-                STR_NULL,
-                "no expression uses the parameter \"%.*s\"",
-                STR_FMT(params->pairs[i].key->text));
+            reader_warning(lint->reader, params->pairs[i].key, STR_NULL,
+                "no expression uses the parameter \"%.*s\"", STR_FMT(params->pairs[i].key->text));
 }
 
 /* --- all of it --------------------------------------------------------------------------- */

@@ -21,20 +21,16 @@ static void read_resource(YamlReader *reader, const YamlNode *value, void *into)
 }
 
 static const Field placements_fields[] = {
-    {OPTIONAL("resource"),
-        .shape = &metric_resource_shape,
+    {OPTIONAL("resource"), .shape = &metric_resource_shape,
         .about = "resource of the pods that it measures; known for resourceMetrics and some "
                  "queries",
         .read = read_resource},
-    {OPTIONAL("unit"),
-        INTO(Gauge, placements.unit, unit_shape),
+    {OPTIONAL("unit"), INTO(Gauge, placements.unit, unit_shape),
         .about = "cores or bytes; 0 to 1 of the node's allocatable; 0 to 100 of it"},
-    {OPTIONAL("settle"),
-        INTO(Gauge, placements.settle_nsec, settle_shape),
+    {OPTIONAL("settle"), INTO(Gauge, placements.settle_nsec, settle_shape),
         .about = "time until the value fully includes a new pod; default: the longest range of "
                  "the query, from 1m to 10m"},
-    {OPTIONAL("by"),
-        INTO(Gauge, placements.by, shape_string),
+    {OPTIONAL("by"), INTO(Gauge, placements.by, shape_string),
         .about = "a metric of pods: a pod counts with its workload's usage, if that is known; "
                  "else with its requests"},
 };
@@ -46,8 +42,7 @@ void metric_read_placements(YamlReader *reader, const YamlNode *value, void *int
     if (value->kind == YAML_MAPPING)
         reader_fields(reader, value, "placements", &placements_object_shape, into);
     else if (value->kind != YAML_STRING || !str_is(value->text, "none"))
-        reader_error_hint(reader,
-            value,
+        reader_error_hint(reader, value,
             STR("none: do not count pods; or a mapping of resource, unit, settle and by"),
             "placements must be none or a mapping");
 }
@@ -78,11 +73,8 @@ static bool can_count(const Gauge *gauge, const PromqlLoad *known) {
 }
 
 static void report_unknown(YamlReader *reader, const YamlNode *at, const char *what) {
-    reader_error_hint(reader,
-        at,
-        STR("resource: cpu or memory, unit: amount, fraction or percent"),
-        "placements needs %s: it cannot be inferred from the source",
-        what);
+    reader_error_hint(reader, at, STR("resource: cpu or memory, unit: amount, fraction or percent"),
+        "placements needs %s: it cannot be inferred from the source", what);
 }
 
 static void check_resource_metrics(
@@ -94,14 +86,10 @@ static void check_resource_metrics(
         return;
     if (resource && !str_is_empty(gauge->placements.resource) &&
         !str_eq(gauge->placements.resource, gauge->resource))
-        reader_error(reader,
-            resource,
-            "resourceMetrics: %.*s does not measure the %.*s of a pod",
-            STR_FMT(gauge->resource),
-            STR_FMT(gauge->placements.resource));
+        reader_error(reader, resource, "resourceMetrics: %.*s does not measure the %.*s of a pod",
+            STR_FMT(gauge->resource), STR_FMT(gauge->placements.resource));
     if (unit && gauge->placements.unit != GAUGE_AMOUNT)
-        reader_error_hint(reader,
-            unit,
+        reader_error_hint(reader, unit,
             STR("in a rule, metrics.x / node.allocatable… computes the share"),
             "resourceMetrics measures amounts: cores or bytes");
 }
@@ -113,9 +101,7 @@ static void complete_section(
     bool has_unit = yaml_find(section, STR("unit"));
 
     if (gauge->is_of_pods && gauge->aggregate != GAUGE_SUM)
-        reader_error_hint(reader,
-            section,
-            STR("aggregate: sum, or placements: none"),
+        reader_error_hint(reader, section, STR("aggregate: sum, or placements: none"),
             "placements can be added to a sum only");
     check_resource_metrics(reader, section, gauge);
     placements->is_counted = true;
@@ -182,29 +168,18 @@ static void check_by(
     PromqlLoad known = infer_load(other);
 
     if (!other->is_of_pods)
-        reader_error_hint(reader,
-            at,
-            STR("pods: {} makes it a metric of pods"),
-            "by: \"%.*s\" is not a metric of pods",
-            STR_FMT(name));
+        reader_error_hint(reader, at, STR("pods: {} makes it a metric of pods"),
+            "by: \"%.*s\" is not a metric of pods", STR_FMT(name));
     else if (other == gauge || !str_is_empty(other->placements.by))
-        reader_error_hint(reader,
-            at,
-            STR("declare another metric for it, with placements: none"),
-            "by: \"%.*s\" counts by another metric itself",
-            STR_FMT(name));
+        reader_error_hint(reader, at, STR("declare another metric for it, with placements: none"),
+            "by: \"%.*s\" counts by another metric itself", STR_FMT(name));
     else if (other->workload_aggregate == GAUGE_SUM)
-        reader_error_hint(reader,
-            at,
-            STR("workload: avg, or max"),
+        reader_error_hint(reader, at, STR("workload: avg, or max"),
             "by: \"%.*s\" is the sum over a workload's pods, but one pod is counted",
             STR_FMT(name));
     else if (known.is_load &&
              (known.unit != GAUGE_AMOUNT || !str_eq(known.resource, gauge->placements.resource)))
-        reader_error(reader,
-            at,
-            "by: \"%.*s\" is not an amount of %.*s",
-            STR_FMT(name),
+        reader_error(reader, at, "by: \"%.*s\" is not an amount of %.*s", STR_FMT(name),
             STR_FMT(gauge->placements.resource));
 }
 
@@ -242,9 +217,7 @@ void metric_describe_placements(const Gauge *gauge, Buf *out) {
 
     if (!placements->is_counted)
         return;
-    buf_printf(out,
-        "%.*s, %s",
-        STR_FMT(placements->resource),
+    buf_printf(out, "%.*s, %s", STR_FMT(placements->resource),
         placements->unit == GAUGE_FRACTION  ? "as a fraction of the node"
         : placements->unit == GAUGE_PERCENT ? "in percent of the node"
         : is_cpu                            ? "in cores"

@@ -72,10 +72,8 @@ static bool find_gauges(
     if (!other)
         reader_error(reading->reader, name, "no policy has a metric \"%.*s\"", STR_FMT(name->text));
     else if (other->source == GAUGE_ANNOTATION)
-        reader_error(reading->reader,
-            name,
-            "metric \"%.*s\" comes from an annotation; set it on the nodes",
-            STR_FMT(name->text));
+        reader_error(reading->reader, name,
+            "metric \"%.*s\" comes from an annotation; set it on the nodes", STR_FMT(name->text));
     else
         reader_error(
             reading->reader, name, "\"%.*s\" is not a metric of pods", STR_FMT(name->text));
@@ -136,9 +134,7 @@ static int set_workload(const ValuesReading *reading, const Gauges *gauges, cons
     int r = 0;
 
     if (!is_workload(key)) {
-        reader_error(reading->reader,
-            pair->key,
-            "a workload is NAMESPACE/KIND/NAME, not \"%.*s\"",
+        reader_error(reading->reader, pair->key, "a workload is NAMESPACE/KIND/NAME, not \"%.*s\"",
             STR_FMT(key));
         return 0;
     }

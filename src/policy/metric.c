@@ -36,11 +36,9 @@ static bool is_text(Str text, const char *others) {
 static bool check_label(YamlReader *reader, const YamlNode *value) {
     if (is_text(value->text, "_") && !ascii_is_digit(value->text.ptr[0]))
         return true;
-    reader_error_hint(reader,
-        value,
+    reader_error_hint(reader, value,
         STR("a label of the series: letters, digits and '_', no digit at the beginning"),
-        "\"%.*s\" is not a label of Prometheus",
-        STR_FMT(value->text));
+        "\"%.*s\" is not a label of Prometheus", STR_FMT(value->text));
     return false;
 }
 
@@ -53,17 +51,11 @@ static const Shape aggregate_shape = {.kind = SHAPE_WORD, .words = aggregate_wor
 
 static bool check_query(YamlReader *reader, const YamlNode *value) {
     if (str_is_empty(str_trim(value->text)))
-        reader_error_hint(reader,
-            value,
-            STR("PromQL that returns one number for each node, or for each pod"),
-            "query is empty");
+        reader_error_hint(reader, value,
+            STR("PromQL that returns one number for each node, or for each pod"), "query is empty");
     else if (value->text.len > METRIC_QUERY_MAX)
-        reader_error_hint(reader,
-            value,
-            STR("a recording rule gives it a short name"),
-            "query has %zu bytes, and the limit is %u",
-            value->text.len,
-            METRIC_QUERY_MAX);
+        reader_error_hint(reader, value, STR("a recording rule gives it a short name"),
+            "query has %zu bytes, and the limit is %u", value->text.len, METRIC_QUERY_MAX);
     else
         return true;
     return false;
@@ -88,18 +80,12 @@ static bool check_pattern(YamlReader *reader, const YamlNode *value) {
     if (str_is_empty(value->text))
         reader_error(reader, value, "nodePattern is empty");
     else if (!regex)
-        reader_error_hint(reader,
-            value,
-            STR("RE2: https://github.com/google/re2/wiki/Syntax"),
-            "nodePattern is not a regular expression: %.*s: `%.*s`",
-            STR_FMT(error.text),
+        reader_error_hint(reader, value, STR("RE2: https://github.com/google/re2/wiki/Syntax"),
+            "nodePattern is not a regular expression: %.*s: `%.*s`", STR_FMT(error.text),
             STR_FMT(error.part));
     else if (regex_n_groups(regex) > 1)
-        reader_error_hint(reader,
-            value,
-            STR("use (?:…) for the other groups"),
-            "nodePattern has %zu groups; only one may capture the node",
-            regex_n_groups(regex));
+        reader_error_hint(reader, value, STR("use (?:…) for the other groups"),
+            "nodePattern has %zu groups; only one may capture the node", regex_n_groups(regex));
     else
         return true;
     return false;
@@ -126,12 +112,8 @@ static void read_nodes(YamlReader *reader, const YamlNode *value, void *into) {
     if (!reader_mapping(reader, value, "nodes"))
         return;
     if (value->n == 0 || value->n > METRIC_NODES_MAX) {
-        reader_error_hint(reader,
-            value,
-            STR("label value: node name"),
-            "nodes has %zu entries; it must have 1 to %u",
-            value->n,
-            METRIC_NODES_MAX);
+        reader_error_hint(reader, value, STR("label value: node name"),
+            "nodes has %zu entries; it must have 1 to %u", value->n, METRIC_NODES_MAX);
         return;
     }
     items = ARENA_ARRAY(reader->arena, Label, value->n);
@@ -153,27 +135,18 @@ static const Shape nodes_shape = {
     .kind = SHAPE_MAP, .of = &shape_scalar, .min = 1, .max = METRIC_NODES_MAX};
 
 static const Field prometheus_fields[] = {
-    {REQUIRED("query"),
-        INTO(Gauge, query, query_shape),
+    {REQUIRED("query"), INTO(Gauge, query, query_shape),
         .about = "PromQL that returns a number for each node, or with `pods` for each pod"},
-    {OPTIONAL("source"),
-        .shape = &shape_name,
-        .about = "name of the server; default: that of `--prometheus`",
-        .read = read_source},
-    {OPTIONAL("nodeLabel"),
-        INTO(Gauge, node_label, label_shape),
+    {OPTIONAL("source"), .shape = &shape_name,
+        .about = "name of the server; default: that of `--prometheus`", .read = read_source},
+    {OPTIONAL("nodeLabel"), INTO(Gauge, node_label, label_shape),
         .about = "label of the series that names the node; default: detected"},
-    {OPTIONAL("nodePattern"),
-        INTO(Gauge, node_pattern, pattern_shape),
+    {OPTIONAL("nodePattern"), INTO(Gauge, node_pattern, pattern_shape),
         .about = "regular expression (RE2): its group, or the whole match, names the node"},
-    {OPTIONAL("nodeIs"),
-        .shape = &identity_shape,
-        .about = "how the label names the node; default: detected",
-        .read = read_node_is},
-    {OPTIONAL("nodes"),
-        .shape = &nodes_shape,
-        .about = "label values and the names of the nodes they stand for",
-        .read = read_nodes},
+    {OPTIONAL("nodeIs"), .shape = &identity_shape,
+        .about = "how the label names the node; default: detected", .read = read_node_is},
+    {OPTIONAL("nodes"), .shape = &nodes_shape,
+        .about = "label values and the names of the nodes they stand for", .read = read_nodes},
 };
 static const Shape prometheus_shape = {SHAPE_OF(prometheus_fields)};
 
@@ -187,11 +160,9 @@ static void read_resource(YamlReader *reader, const YamlNode *value, void *into)
 static bool check_zone(YamlReader *reader, const YamlNode *value) {
     if (is_text(value->text, "_-+/") && value->text.ptr[0] != '/')
         return true;
-    reader_error_hint(reader,
-        value,
+    reader_error_hint(reader, value,
         STR("like Asia/Shanghai; by default the times name their own zone"),
-        "\"%.*s\" is not a time zone",
-        STR_FMT(value->text));
+        "\"%.*s\" is not a time zone", STR_FMT(value->text));
     return false;
 }
 
@@ -199,11 +170,9 @@ static const Shape annotation_key_shape = {.kind = SHAPE_STRING, .check = reader
 static const Shape zone_shape = {
     .kind = SHAPE_STRING, .pattern = "^[A-Za-z0-9_+-][A-Za-z0-9_+/-]*$", .check = check_zone};
 static const Field annotation_fields[] = {
-    {REQUIRED("key"),
-        INTO(Gauge, annotation, annotation_key_shape),
+    {REQUIRED("key"), INTO(Gauge, annotation, annotation_key_shape),
         .about = "annotation of the node: a number, a comma, a time"},
-    {OPTIONAL("timeZone"),
-        INTO(Gauge, zone, zone_shape),
+    {OPTIONAL("timeZone"), INTO(Gauge, zone, zone_shape),
         .about = "its times are local times of this zone, whatever letter follows them"},
 };
 static const Shape annotation_shape = {SHAPE_OF(annotation_fields)};
@@ -220,24 +189,17 @@ static void read_namespaces(YamlReader *reader, const YamlNode *value, void *int
 }
 
 static const Field pods_fields[] = {
-    {OPTIONAL("aggregate"),
-        INTO(Gauge, aggregate, aggregate_shape),
+    {OPTIONAL("aggregate"), INTO(Gauge, aggregate, aggregate_shape),
         .about = "how the numbers of a node's pods are combined; default `sum`"},
-    {OPTIONAL("podSelector"),
-        INTO(Gauge, selector, shape_selector),
+    {OPTIONAL("podSelector"), INTO(Gauge, selector, shape_selector),
         .about = "only pods with these labels"},
-    {OPTIONAL("namespaces"),
-        .shape = &shape_namespaces,
-        .about = "only pods of these namespaces",
+    {OPTIONAL("namespaces"), .shape = &shape_namespaces, .about = "only pods of these namespaces",
         .read = read_namespaces},
-    {OPTIONAL("workload"),
-        INTO(Gauge, workload_aggregate, aggregate_shape),
+    {OPTIONAL("workload"), INTO(Gauge, workload_aggregate, aggregate_shape),
         .about = "how the numbers of a workload's pods are combined; default `avg`"},
-    {OPTIONAL("namespaceLabel"),
-        INTO(Gauge, namespace_label, label_shape),
+    {OPTIONAL("namespaceLabel"), INTO(Gauge, namespace_label, label_shape),
         .about = "label of the series that names the namespace; default `namespace`"},
-    {OPTIONAL("podLabel"),
-        INTO(Gauge, pod_label, label_shape),
+    {OPTIONAL("podLabel"), INTO(Gauge, pod_label, label_shape),
         .about = "label of the series that names the pod; default `pod`"},
 };
 static const Shape pods_shape = {SHAPE_OF(pods_fields)};
@@ -276,8 +238,7 @@ static void complete_times(YamlReader *reader, const YamlNode *metric, Gauge *ga
     if (!max_age)
         gauge->max_age_nsec = default_age(gauge);
     else if (gauge->max_age_nsec > 0 && gauge->max_age_nsec < gauge->interval_nsec)
-        reader_error_hint(reader,
-            max_age,
+        reader_error_hint(reader, max_age,
             STR("allow several intervals, so that one late response does no harm"),
             "maxAge is less than interval: the value would be absent most of the time");
 }
@@ -292,29 +253,22 @@ static const Shape max_age_shape = {
 
 static const Field metric_fields[] = {
     {REQUIRED("name"), INTO(Gauge, name, name_shape), .about = "metrics.NAME in expressions"},
-    {OPTIONAL("prometheus"),
-        .shape = &prometheus_shape,
+    {OPTIONAL("prometheus"), .shape = &prometheus_shape,
         .about = "from Prometheus, or a server with its API; one of three sources"},
-    {OPTIONAL("resourceMetrics"),
-        .shape = &metric_resource_shape,
+    {OPTIONAL("resourceMetrics"), .shape = &metric_resource_shape,
         .about = "from metrics.k8s.io, in cores or bytes, as `kubectl top` shows it",
         .read = read_resource},
-    {OPTIONAL("annotation"),
-        .shape = &annotation_shape,
+    {OPTIONAL("annotation"), .shape = &annotation_shape,
         .about = "from an annotation of the node: `0.25,2026-01-02T03:04:05Z`"},
-    {OPTIONAL("pods"),
-        .shape = &pods_shape,
+    {OPTIONAL("pods"), .shape = &pods_shape,
         .about = "the numbers are those of pods, combined for nodes and workloads",
         .read = read_pods},
-    {OPTIONAL("interval"),
-        INTO(Gauge, interval_nsec, interval_shape),
+    {OPTIONAL("interval"), INTO(Gauge, interval_nsec, interval_shape),
         .about = "how often it is queried, from 1s to 1d; default `15s`"},
-    {OPTIONAL("maxAge"),
-        INTO(Gauge, max_age_nsec, max_age_shape),
+    {OPTIONAL("maxAge"), INTO(Gauge, max_age_nsec, max_age_shape),
         .about = "an older value counts as absent; default: three intervals, at most 5m; at least "
                  "3m for resourceMetrics"},
-    {OPTIONAL("placements"),
-        .shape = &metric_placements_shape,
+    {OPTIONAL("placements"), .shape = &metric_placements_shape,
         .about = "how pods count that the value does not include yet; on for known load queries",
         .read = metric_read_placements},
 };
@@ -346,11 +300,8 @@ static void check_sources(YamlReader *reader, const YamlNode *metric, Gauge *gau
             if (!str_is(key->text, sources[source]))
                 continue;
             if (first) {
-                reader_error_hint(reader,
-                    key,
-                    STR("declare two metrics"),
-                    "a metric has one source, and \"%.*s\" is given already",
-                    STR_FMT(first->text));
+                reader_error_hint(reader, key, STR("declare two metrics"),
+                    "a metric has one source, and \"%.*s\" is given already", STR_FMT(first->text));
             } else {
                 first = key;
                 gauge->source = (GaugeSource)source;
@@ -358,9 +309,7 @@ static void check_sources(YamlReader *reader, const YamlNode *metric, Gauge *gau
         }
     }
     if (!first && !has_unknown_field(metric))
-        reader_error_hint(reader,
-            metric,
-            STR("one of prometheus, resourceMetrics, annotation"),
+        reader_error_hint(reader, metric, STR("one of prometheus, resourceMetrics, annotation"),
             "a metric needs a source");
 }
 
@@ -390,13 +339,10 @@ static void check_together(YamlReader *reader, const YamlNode *metric) {
         reader_error_hint(
             reader, pods, STR("leave out pods"), "an annotation belongs to the node, not to pods");
     if (annotation && interval)
-        reader_error_hint(reader,
-            interval,
-            STR("maxAge limits its age"),
+        reader_error_hint(reader, interval, STR("maxAge limits its age"),
             "an annotation is not queried, so interval has no effect");
     if (pods && node_field)
-        reader_error_hint(reader,
-            node_field->value,
+        reader_error_hint(reader, node_field->value,
             STR("namespaceLabel and podLabel of pods name the pod"),
             "%.*s is for series of nodes, and with pods the series are those of pods",
             STR_FMT(node_field->key->text));

@@ -33,23 +33,18 @@ static void read_match_expression(YamlReader *reader, const YamlNode *value, voi
     if (expression_read(
             reader, policy->scope, value, "match.expression", EXPRESSION_BOOL, expression) &&
         (expression->groups & SCHEMA_BIT(SCHEMA_NODE)))
-        reader_error_hint(reader,
-            value,
+        reader_error_hint(reader, value,
             STR("a policy selects pods; conditions on nodes belong in a filter"),
             "match.expression cannot read %s",
             expression->metrics == 0 ? "node" : "metrics, which belong to a node");
 }
 
 static const Field match_fields[] = {
-    {OPTIONAL("namespaces"),
-        INTO(PolicyReading, policy.match.namespaces, shape_namespaces),
+    {OPTIONAL("namespaces"), INTO(PolicyReading, policy.match.namespaces, shape_namespaces),
         .about = "only pods of these namespaces"},
-    {OPTIONAL("podSelector"),
-        INTO(PolicyReading, policy.match.pod_selector, shape_selector),
+    {OPTIONAL("podSelector"), INTO(PolicyReading, policy.match.pod_selector, shape_selector),
         .about = "only pods with these labels"},
-    {OPTIONAL("expression"),
-        .shape = &shape_expression,
-        .about = "only pods for which it is true",
+    {OPTIONAL("expression"), .shape = &shape_expression, .about = "only pods for which it is true",
         .read = read_match_expression},
 };
 static const Shape match_shape = {SHAPE_OF(match_fields)};
@@ -96,10 +91,8 @@ static void read_annotations(YamlReader *reader, const YamlNode *value, void *in
 }
 
 static const Field bind_fields[] = {
-    {REQUIRED("annotations"),
-        .shape = &bind_annotations_shape,
-        .about = "annotations set on the pod together with its node",
-        .read = read_annotations},
+    {REQUIRED("annotations"), .shape = &bind_annotations_shape,
+        .about = "annotations set on the pod together with its node", .read = read_annotations},
 };
 static const Shape bind_shape = {SHAPE_OF(bind_fields)};
 
@@ -107,8 +100,7 @@ static const Shape bind_shape = {SHAPE_OF(bind_fields)};
 
 static const Shape narrow_to_shape = {.kind = SHAPE_INT, .min = 1, .max = NARROW_MAX};
 static const Field narrow_fields[] = {
-    {REQUIRED("to"),
-        INTO(PolicyReading, narrow_to, narrow_to_shape),
+    {REQUIRED("to"), INTO(PolicyReading, narrow_to, narrow_to_shape),
         .about = "number of nodes that filter returns: the best by the scores",
         .what = "narrow.to"},
 };
@@ -117,8 +109,7 @@ static const Shape narrow_shape = {SHAPE_OF(narrow_fields)};
 static const Shape wire_max_shape = {
     .kind = SHAPE_INT, .min = WIRE_MAX_DEFAULT, .max = WIRE_MAX_LIMIT};
 static const Field wire_fields[] = {
-    {REQUIRED("maxScore"),
-        INTO(PolicyReading, wire_max, wire_max_shape),
+    {REQUIRED("maxScore"), INTO(PolicyReading, wire_max, wire_max_shape),
         .about = "score sent to kube-scheduler for the best node; over 10 it outweighs "
                  "kube-scheduler's own scores",
         .what = "wire.maxScore"},
@@ -139,36 +130,25 @@ static const Shape mode_shape = {.kind = SHAPE_WORD,
     .hint = "Enforce (the default), or Observe: count verdicts, do not act on them"};
 
 static const Field spec_fields[] = {
-    {OPTIONAL("mode"),
-        INTO(PolicyReading, mode, mode_shape),
+    {OPTIONAL("mode"), INTO(PolicyReading, mode, mode_shape),
         .about = "Observe: evaluated and counted, but without effect"},
     {OPTIONAL("match"), .shape = &match_shape, .about = "pods that the policy applies to"},
-    {OPTIONAL("params"),
-        .shape = &scope_params_shape,
+    {OPTIONAL("params"), .shape = &scope_params_shape,
         .about = "constants: params.NAME in expressions"}, /* before all others: scope_new() */
-    {OPTIONAL("metrics"),
-        .shape = &scope_metrics_shape,
+    {OPTIONAL("metrics"), .shape = &scope_metrics_shape,
         .about = "measured values: metrics.NAME in expressions"},
-    {OPTIONAL("variables"),
-        .shape = &scope_variables_shape,
+    {OPTIONAL("variables"), .shape = &scope_variables_shape,
         .about = "named expressions: variables.NAME in later expressions"},
-    {OPTIONAL("filters"),
-        .shape = &filters_shape,
-        .about = "which nodes a pod may be placed on",
+    {OPTIONAL("filters"), .shape = &filters_shape, .about = "which nodes a pod may be placed on",
         .read = read_filters},
-    {OPTIONAL("scores"),
-        .shape = &scores_shape,
-        .about = "which of these nodes are preferred",
+    {OPTIONAL("scores"), .shape = &scores_shape, .about = "which of these nodes are preferred",
         .read = read_scores},
-    {OPTIONAL("narrow"),
-        .shape = &narrow_shape,
+    {OPTIONAL("narrow"), .shape = &narrow_shape,
         .about = "limits the number of nodes that filter returns"},
-    {OPTIONAL("onTimeout"),
-        INTO(PolicyReading, policy.on_timeout, fallback_shape),
+    {OPTIONAL("onTimeout"), INTO(PolicyReading, policy.on_timeout, fallback_shape),
         .about = "verdict for nodes that were not evaluated before the deadline"},
     {OPTIONAL("wire"), .shape = &wire_shape, .about = "how scores are sent to kube-scheduler"},
-    {OPTIONAL("bind"),
-        .shape = &bind_shape,
+    {OPTIONAL("bind"), .shape = &bind_shape,
         .about = "what berth does in addition when it binds a pod"},
 };
 static const Shape spec_shape = {SHAPE_OF(spec_fields)};
@@ -178,8 +158,7 @@ static void warn_without_effect(YamlReader *reader, const YamlNode *value, const
         reader_warning(
             reader, value, STR("add filters or scores"), "the policy has no rules and no effect");
     if (policy->narrow_to > 0 && policy->n_scores == 0)
-        reader_warning(reader,
-            yaml_find(value, STR("narrow")),
+        reader_warning(reader, yaml_find(value, STR("narrow")),
             STR("add scores: the best nodes are chosen by them"),
             "narrow without scores: filter returns the first nodes of a request");
 }
@@ -189,12 +168,9 @@ static void read_spec(YamlReader *reader, const YamlNode *value, void *into) {
     Policy *policy = &reading->policy;
     size_t n_errors = reader->diags->n_errors;
 
-    policy->scope = scope_new(reader,
-        reading->schema,
-        reading->common,
-        yaml_find(value, STR("params")),
-        yaml_find(value, STR("metrics")),
-        yaml_find(value, STR("variables")));
+    policy->scope =
+        scope_new(reader, reading->schema, reading->common, yaml_find(value, STR("params")),
+            yaml_find(value, STR("metrics")), yaml_find(value, STR("variables")));
     if (!policy->scope)
         return; /* out of memory: arena_has_failed() */
     reader_fields(reader, value, "spec", &spec_shape, reading);
@@ -212,8 +188,7 @@ static void ignore(YamlReader *reader, const YamlNode *value, void *into) {
 }
 
 static const Field metadata_fields[] = {
-    {REQUIRED("name"),
-        INTO(PolicyReading, policy.name, shape_name),
+    {REQUIRED("name"), INTO(PolicyReading, policy.name, shape_name),
         .about = "name in metrics, explanations and messages"},
     {OPTIONAL("labels"), .shape = &labels_shape},
     {OPTIONAL("annotations"), .shape = &labels_shape},

@@ -33,17 +33,10 @@ static void check_policy_name(ProgramCompiler *compiler, Str source, const Polic
 
         if (str_is_empty(policy->name) || !str_eq(other->name, policy->name))
             continue;
-        (void)snprintf(hint,
-            sizeof(hint),
-            "the other is at %.*s:%zu",
-            STR_FMT(other->place.file),
+        (void)snprintf(hint, sizeof(hint), "the other is at %.*s:%zu", STR_FMT(other->place.file),
             other->place.line);
-        diag_add(compiler->diags,
-            DIAG_ERROR,
-            policy->place,
-            source,
-            arena_printf(compiler->program->arena,
-                "there are two policies named \"%.*s\"",
+        diag_add(compiler->diags, DIAG_ERROR, policy->place, source,
+            arena_printf(compiler->program->arena, "there are two policies named \"%.*s\"",
                 STR_FMT(policy->name)),
             str_from_c(hint));
         return;
@@ -53,12 +46,8 @@ static void check_policy_name(ProgramCompiler *compiler, Str source, const Polic
 /* A file that was cut short while it was written must not pass for one without
  * rules: the policy that is in force would go. */
 static void report_empty(ProgramCompiler *compiler, Str file) {
-    diag_add(compiler->diags,
-        DIAG_ERROR,
-        (Place){.file = file},
-        STR_NULL,
-        STR("contains no policy"),
-        STR("remove the file if this is intended"));
+    diag_add(compiler->diags, DIAG_ERROR, (Place){.file = file}, STR_NULL,
+        STR("contains no policy"), STR("remove the file if this is intended"));
 }
 
 static int compile_document(
@@ -127,26 +116,16 @@ static size_t count_scores(const Policies *policies) {
 
 static void check_count(ProgramCompiler *compiler, const char *what, size_t n, size_t max) {
     if (n > max)
-        diag_addf(compiler->diags,
-            DIAG_ERROR,
-            (Place){0},
-            STR_NULL,
-            "there are %zu %s, and the limit is %zu",
-            n,
-            what,
-            max);
+        diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
+            "there are %zu %s, and the limit is %zu", n, what, max);
 }
 
 static void check_counts(ProgramCompiler *compiler) {
     check_count(compiler, "filters", count_filters(&compiler->policies), PROGRAM_FILTERS_MAX);
     check_count(compiler, "scores", count_scores(&compiler->policies), PROGRAM_SCORES_MAX);
     if (compiler->common.has_too_many)
-        diag_addf(compiler->diags,
-            DIAG_ERROR,
-            (Place){0},
-            STR_NULL,
-            "there are more than %u different metrics in all policies",
-            SCOPE_GAUGES_MAX);
+        diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
+            "there are more than %u different metrics in all policies", SCOPE_GAUGES_MAX);
 }
 
 /* Gives every rule its number; unresolvable filters first (program.h says why). */
@@ -299,11 +278,7 @@ static int plan(ProgramCompiler *compiler) {
     for (size_t i = 0; r == 0 && i < policies->n; i++)
         r = lower_policy(program, &policies->items[i], &roots);
     if (r == 0)
-        r = plan_new(program->graph,
-            roots.nodes,
-            roots.n,
-            &program->schema->host,
-            program->arena,
+        r = plan_new(program->graph, roots.nodes, roots.n, &program->schema->host, program->arena,
             &program->plan);
     for (size_t i = 0; r == 0 && i < policies->n; i++)
         note_known(program, &policies->items[i]);
@@ -400,12 +375,8 @@ static int assemble(ProgramCompiler *compiler) {
 static bool has_run_out(const ProgramCompiler *compiler) {
     if (!arena_has_failed(compiler->program->arena))
         return false;
-    diag_addf(compiler->diags,
-        DIAG_ERROR,
-        (Place){0},
-        STR_NULL,
-        "the policies are too large: they need more than %zu MiB of memory",
-        PROGRAM_BUDGET >> 20);
+    diag_addf(compiler->diags, DIAG_ERROR, (Place){0}, STR_NULL,
+        "the policies are too large: they need more than %zu MiB of memory", PROGRAM_BUDGET >> 20);
     return true;
 }
 

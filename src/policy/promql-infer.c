@@ -112,10 +112,8 @@ static bool reduce(Evaluation *evaluation, int rank) {
         char op = evaluation->pending[--evaluation->n_pending].op;
         Term result;
 
-        if (evaluation->n_terms < 2 || !combine(op,
-                                           &evaluation->terms[evaluation->n_terms - 2],
-                                           &evaluation->terms[evaluation->n_terms - 1],
-                                           &result))
+        if (evaluation->n_terms < 2 || !combine(op, &evaluation->terms[evaluation->n_terms - 2],
+                                           &evaluation->terms[evaluation->n_terms - 1], &result))
             return false;
         evaluation->terms[--evaluation->n_terms - 1] = result;
     }

@@ -30,13 +30,8 @@ const PromqlUsed promql_used_memory = {{10, 1}, {0.625, 0.125}};
 #define RECORDED_CPU "node_namespace_pod_container:container_cpu_usage_seconds_total:"
 
 static const PromqlSeries known_series[] = {
-    {"node_cpu_seconds_total",
-        PROMQL_OF_CPU,
-        {0.25, 0.7},
-        .is_counter = true,
-        .is_idle = true,
-        .first = AGG_AVG,
-        .then = AGG_AVG | AGG_MAX | AGG_MIN},
+    {"node_cpu_seconds_total", PROMQL_OF_CPU, {0.25, 0.7}, .is_counter = true, .is_idle = true,
+        .first = AGG_AVG, .then = AGG_AVG | AGG_MAX | AGG_MIN},
     CPU_SHARE("instance:node_cpu_utilisation:rate5m", 5 * MINUTE),
     CPU_SHARE("instance:node_cpu_utilisation:rate1m", MINUTE),
     CPU_SHARE("instance:node_cpu:ratio", 5 * MINUTE),

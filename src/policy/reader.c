@@ -68,11 +68,8 @@ static bool read_field(YamlReader *reader, const YamlPair *pair, const Shape *sh
         if (field->read)
             field->read(reader, pair->value, into);
         else
-            (void)reader_value(reader,
-                pair->value,
-                field->what ? field->what : field->name.ptr,
-                field->shape,
-                (char *)into + field->offset);
+            (void)reader_value(reader, pair->value, field->what ? field->what : field->name.ptr,
+                field->shape, (char *)into + field->offset);
         return true;
     }
     return false;
@@ -125,9 +122,7 @@ static void report_word(
 
     for (size_t i = 0; i < n; i++) {
         words[i] = str_from_c(shape->words[i]);
-        used += (size_t)snprintf(list + used,
-            sizeof(list) - used,
-            "%s%s",
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
             i == 0      ? ""
             : i + 1 < n ? ", "
                         : " or ",
@@ -136,15 +131,11 @@ static void report_word(
     }
     meant = n > 1 ? str_nearest(value->text, words, n) : STR_NULL;
     (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    reader_error_hint(reader,
-        value,
+    reader_error_hint(reader, value,
         !str_is_empty(meant) ? str_from_c(hint)
         : shape->hint        ? str_from_c(shape->hint)
                              : STR_NULL,
-        "%s must be %s, not \"%.*s\"",
-        what,
-        list,
-        STR_FMT(value->text));
+        "%s must be %s, not \"%.*s\"", what, list, STR_FMT(value->text));
 }
 
 static bool read_word(YamlReader *reader, const YamlNode *value, const char *what,
@@ -172,12 +163,8 @@ static bool read_number(
     if (!reader_number(reader, value, what, shape->min, shape->max, &number))
         return false;
     if (shape->is_above && number <= shape->min) {
-        reader_error_hint(reader,
-            value,
-            shape->hint ? str_from_c(shape->hint) : STR_NULL,
-            "%s must be greater than %g",
-            what,
-            shape->min);
+        reader_error_hint(reader, value, shape->hint ? str_from_c(shape->hint) : STR_NULL,
+            "%s must be greater than %g", what, shape->min);
         return false;
     }
     *ret = number;
@@ -197,12 +184,8 @@ static bool read_true(YamlReader *reader, const YamlNode *value, const char *wha
 
 static bool read_int(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, int64_t *ret) {
-    return reader_int(reader,
-        value,
-        what,
-        shape->min <= -0x1p63 ? INT64_MIN : (int64_t)shape->min,
-        shape->max >= 0x1p63 ? INT64_MAX : (int64_t)shape->max,
-        ret);
+    return reader_int(reader, value, what, shape->min <= -0x1p63 ? INT64_MIN : (int64_t)shape->min,
+        shape->max >= 0x1p63 ? INT64_MAX : (int64_t)shape->max, ret);
 }
 
 static bool read_text(
@@ -233,13 +216,8 @@ static bool read_duration(
     if (!reader_duration(reader, value, what, &ns))
         return false;
     if (shape->max > 0 && ((double)ns < shape->min || (double)ns > shape->max)) {
-        reader_error(reader,
-            value,
-            "%s must be from %.0fs to %.0fs, not \"%.*s\"",
-            what,
-            shape->min / NSEC_PER_SEC,
-            shape->max / NSEC_PER_SEC,
-            STR_FMT(value->text));
+        reader_error(reader, value, "%s must be from %.0fs to %.0fs, not \"%.*s\"", what,
+            shape->min / NSEC_PER_SEC, shape->max / NSEC_PER_SEC, STR_FMT(value->text));
         return false;
     }
     *ret = ns;
@@ -346,13 +324,10 @@ bool reader_duration(YamlReader *reader, const YamlNode *value, const char *what
         return reader_string(reader, value, what, &text);
     if (value->kind == YAML_STRING && parse_duration(value->text, ret_ns))
         return true;
-    reader_error_hint(reader,
-        value,
-        hint,
+    reader_error_hint(reader, value, hint,
         value->kind == YAML_STRING ? "%s must be a duration up to 36500d, not \"%.*s\""
                                    : "%s must be a duration up to 36500d, not %.*s",
-        what,
-        STR_FMT(value->text));
+        what, STR_FMT(value->text));
     return false;
 }
 
@@ -361,13 +336,10 @@ bool reader_duration(YamlReader *reader, const YamlNode *value, const char *what
 static bool check_key(YamlReader *reader, const YamlNode *key, const char *what) {
     if (label_is_key(key->text))
         return true;
-    reader_error_hint(reader,
-        key,
+    reader_error_hint(reader, key,
         STR("name or prefix/name: letters, digits, '-', '_' and '.', a letter or digit at both "
             "ends, at most 63 characters"),
-        "\"%.*s\" is not %s",
-        STR_FMT(key->text),
-        what);
+        "\"%.*s\" is not %s", STR_FMT(key->text), what);
     return false;
 }
 
@@ -386,23 +358,18 @@ bool reader_resource_name(YamlReader *reader, const YamlNode *name) {
 bool reader_namespace(YamlReader *reader, const YamlNode *name) {
     if (label_is_namespace(name->text))
         return true;
-    reader_error_hint(reader,
-        name,
+    reader_error_hint(reader, name,
         STR("lowercase letters, digits and '-', at most 63 characters; leave namespaces out for "
             "all"),
-        "\"%.*s\" is not a namespace",
-        STR_FMT(name->text));
+        "\"%.*s\" is not a namespace", STR_FMT(name->text));
     return false;
 }
 
 static bool check_name(YamlReader *reader, const YamlNode *name) {
     if (rule_name_is_valid(name->text))
         return true;
-    reader_error_hint(reader,
-        name,
-        STR("letters, digits, '-', '_' and '.', at most 63 characters"),
-        "\"%.*s\" is not a name",
-        STR_FMT(name->text));
+    reader_error_hint(reader, name, STR("letters, digits, '-', '_' and '.', at most 63 characters"),
+        "\"%.*s\" is not a name", STR_FMT(name->text));
     return false;
 }
 
@@ -451,8 +418,7 @@ static const Shape operator_shape = {.kind = SHAPE_WORD, .words = operator_words
 
 static const Field expression_fields[] = {
     {REQUIRED("key"), INTO(LabelExpression, key, shape_label_key), .about = "label key"},
-    {REQUIRED("operator"),
-        INTO(LabelExpression, op, operator_shape),
+    {REQUIRED("operator"), INTO(LabelExpression, op, operator_shape),
         .about = "how the label's value is compared with `values`"},
     {OPTIONAL("values"), INTO(LabelExpression, values, shape_scalars), .about = "for In and NotIn"},
 };
@@ -490,14 +456,10 @@ static const Shape match_labels_shape = {.kind = SHAPE_MAP, .of = &shape_scalar}
 static const Shape match_expressions_shape = {.kind = SHAPE_LIST, .of = &expression_shape};
 
 static const Field selector_fields[] = {
-    {OPTIONAL("matchLabels"),
-        .shape = &match_labels_shape,
-        .about = "labels and the values they must have",
-        .read = read_match_labels},
-    {OPTIONAL("matchExpressions"),
-        .shape = &match_expressions_shape,
-        .about = "conditions that must all hold",
-        .read = read_match_expressions},
+    {OPTIONAL("matchLabels"), .shape = &match_labels_shape,
+        .about = "labels and the values they must have", .read = read_match_labels},
+    {OPTIONAL("matchExpressions"), .shape = &match_expressions_shape,
+        .about = "conditions that must all hold", .read = read_match_expressions},
 };
 
 static void read_selector(YamlReader *reader, const YamlNode *value, Selector *ret) {

@@ -39,11 +39,9 @@ static bool check_reason(YamlReader *reader, const YamlNode *value) {
 
     if (!str_is_empty(reason) && reason.len <= REASON_MAX && is_one_line(reason))
         return true;
-    reader_error_hint(reader,
-        value,
+    reader_error_hint(reader, value,
         STR("kube-scheduler groups nodes by this text and shows it in events"),
-        "reason must be one line of 1 to %u bytes",
-        REASON_MAX);
+        "reason must be one line of 1 to %u bytes", REASON_MAX);
     return false;
 }
 
@@ -66,52 +64,37 @@ static const Shape normalize_shape = {.kind = SHAPE_WORD,
     .hint = "minMax and rank compare the candidates of a request"};
 
 static const Field filter_fields[] = {
-    {REQUIRED("name"),
-        INTO(RuleFields, name, shape_name),
+    {REQUIRED("name"), INTO(RuleFields, name, shape_name),
         .about = "name in metrics and explanations"},
-    {OPTIONAL("reason"),
-        INTO(RuleFields, reason, reason_shape),
+    {OPTIONAL("reason"), INTO(RuleFields, reason, reason_shape),
         .about = "sent to kube-scheduler for a rejected node; fixed text"},
-    {OPTIONAL("messageExpression"),
-        INTO(RuleFields, message, shape_expression),
+    {OPTIONAL("messageExpression"), INTO(RuleFields, message, shape_expression),
         .about = "string for explain: the value and the limit it failed"},
-    {OPTIONAL("unresolvable"),
-        INTO(RuleFields, is_unresolvable, shape_bool),
+    {OPTIONAL("unresolvable"), INTO(RuleFields, is_unresolvable, shape_bool),
         .about = "preemption cannot help"},
-    {OPTIONAL("onError"),
-        INTO(RuleFields, on_error, fallback_shape),
+    {OPTIONAL("onError"), INTO(RuleFields, on_error, fallback_shape),
         .about = "verdict when the expression fails on a node; default reject"},
-    {OPTIONAL("onMissing"),
-        INTO(RuleFields, on_missing, missing_shape),
+    {OPTIONAL("onMissing"), INTO(RuleFields, on_missing, missing_shape),
         .about = "verdict when a metric that the rule reads is absent; default: as onError"},
 };
 
 static const Field score_fields[] = {
-    {REQUIRED("name"),
-        INTO(RuleFields, name, shape_name),
+    {REQUIRED("name"), INTO(RuleFields, name, shape_name),
         .about = "name in metrics and explanations"},
-    {OPTIONAL("weight"),
-        INTO(RuleFields, weight, weight_shape),
+    {OPTIONAL("weight"), INTO(RuleFields, weight, weight_shape),
         .about = "weight among all scores that apply; default 1"},
-    {OPTIONAL("onError"),
-        INTO(RuleFields, score_on_error, shape_points),
+    {OPTIONAL("onError"), INTO(RuleFields, score_on_error, shape_points),
         .about = "score when the expression fails on a node; default 0"},
-    {OPTIONAL("onMissing"),
-        INTO(RuleFields, score_on_missing, shape_points),
+    {OPTIONAL("onMissing"), INTO(RuleFields, score_on_missing, shape_points),
         .about = "score when a metric that the rule reads is absent; default: as onError"},
-    {OPTIONAL("normalize"),
-        INTO(RuleFields, normalize, normalize_shape),
+    {OPTIONAL("normalize"), INTO(RuleFields, normalize, normalize_shape),
         .about = "how values become 0 to 100 over the candidates"},
 };
 
-static const Shape filter_shape = {SHAPE_OF(filter_fields),
-    .kinds = filter_kinds,
-    .n_kinds = &n_filter_kinds,
-    .or_field = "expression"};
-static const Shape score_shape = {SHAPE_OF(score_fields),
-    .kinds = score_kinds,
-    .n_kinds = &n_score_kinds,
-    .or_field = "expression"};
+static const Shape filter_shape = {SHAPE_OF(filter_fields), .kinds = filter_kinds,
+    .n_kinds = &n_filter_kinds, .or_field = "expression"};
+static const Shape score_shape = {SHAPE_OF(score_fields), .kinds = score_kinds,
+    .n_kinds = &n_score_kinds, .or_field = "expression"};
 const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape};
 const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape};
 
@@ -145,12 +128,8 @@ static const YamlPair *find_choice(YamlReader *reader, const YamlNode *rule, con
         if (!find_kind(shape, rule->pairs[i].key->text, &kind))
             continue;
         if (first) {
-            reader_error_hint(reader,
-                rule->pairs[i].key,
-                STR("write two rules"),
-                "%s has one kind, and \"%.*s\" is given already",
-                what,
-                STR_FMT(first->key->text));
+            reader_error_hint(reader, rule->pairs[i].key, STR("write two rules"),
+                "%s has one kind, and \"%.*s\" is given already", what, STR_FMT(first->key->text));
         } else {
             first = &rule->pairs[i];
             *ret_kind = kind;
@@ -199,16 +178,11 @@ static bool read_built_in(
     else if (buf_error(&text.expression) || (!rule->fields.message && buf_error(&text.message)))
         reader_error(reader, pair->value, "the rule is too large: write it as several");
     else
-        is_right =
-            expression_write(
-                reader, scope, pair->value, buf_str(&text.expression), type, &rule->expression) &&
-            (rule->fields.message || buf_str(&text.message).len == 0 ||
-                expression_write(reader,
-                    scope,
-                    pair->value,
-                    buf_str(&text.message),
-                    EXPRESSION_STRING,
-                    &rule->message));
+        is_right = expression_write(reader, scope, pair->value, buf_str(&text.expression), type,
+                       &rule->expression) &&
+                   (rule->fields.message || buf_str(&text.message).len == 0 ||
+                       expression_write(reader, scope, pair->value, buf_str(&text.message),
+                           EXPRESSION_STRING, &rule->message));
     buf_done(&text.expression);
     buf_done(&text.message);
     return is_right;
@@ -218,10 +192,7 @@ static bool read_built_in(
 static void write_absent(Buf *out, const char *record, const CelField *fields, uint64_t named) {
     for (size_t i = 0; i < SCHEMA_METRICS_MAX; i++)
         if (named >> i & 1)
-            buf_printf(out,
-                "%s!has(%s.%.*s)",
-                out->len > 0 ? " || " : "",
-                record,
+            buf_printf(out, "%s!has(%s.%.*s)", out->len > 0 ? " || " : "", record,
                 STR_FMT(fields[i].name));
 }
 
@@ -236,9 +207,7 @@ static bool write_missing(YamlReader *reader, Scope *scope, const YamlNode *at, 
     if (expression->groups & of_node)
         write_absent(&text, "metrics", scope->metrics.fields, expression->metrics);
     if (expression->groups & ~of_node)
-        write_absent(&text,
-            "workload.metrics",
-            scope->metrics.workload_fields,
+        write_absent(&text, "workload.metrics", scope->metrics.workload_fields,
             expression->workload_metrics);
     if (text.len == 0 && !buf_error(&text))
         return true;
@@ -265,12 +234,8 @@ static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, c
     if (!pair)
         return false;
     if (ret->fields.message)
-        is_right = expression_read(reader,
-            scope,
-            ret->fields.message,
-            "messageExpression",
-            EXPRESSION_STRING,
-            &ret->message);
+        is_right = expression_read(reader, scope, ret->fields.message, "messageExpression",
+            EXPRESSION_STRING, &ret->message);
     if (ret->kind)
         is_right &= read_built_in(reader, scope, pair, type, ret);
     else
@@ -362,11 +327,8 @@ static int check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
             continue;
         }
         (void)snprintf(hint, sizeof(hint), "the other is at line %u", line);
-        reader_error_hint(reader,
-            name,
-            str_from_c(hint),
-            "the policy has a rule named \"%.*s\" already",
-            STR_FMT(name->text));
+        reader_error_hint(reader, name, str_from_c(hint),
+            "the policy has a rule named \"%.*s\" already", STR_FMT(name->text));
     }
     return 0;
 }

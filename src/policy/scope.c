@@ -39,11 +39,9 @@ bool scope_name_is_valid(Str name) {
 static bool check_name(YamlReader *reader, const YamlNode *at, Str name) {
     if (scope_name_is_valid(name))
         return true;
-    reader_error_hint(reader,
-        at,
+    reader_error_hint(reader, at,
         STR("a letter, then letters, digits and '_', at most 63 characters"),
-        "\"%.*s\" cannot be a name in expressions",
-        STR_FMT(name));
+        "\"%.*s\" cannot be a name in expressions", STR_FMT(name));
     return false;
 }
 
@@ -156,11 +154,8 @@ static CelValue read_param(
     if (value->kind != YAML_SEQUENCE && value->kind != YAML_MAPPING)
         return read_scalar(value, ret_type);
     if (depth == PARAM_DEPTH_MAX || value->n > PARAM_ITEMS_MAX) {
-        reader_error(reader,
-            value,
-            "at most %u elements, nested at most %u levels",
-            PARAM_ITEMS_MAX,
-            PARAM_DEPTH_MAX);
+        reader_error(reader, value, "at most %u elements, nested at most %u levels",
+            PARAM_ITEMS_MAX, PARAM_DEPTH_MAX);
         return cel_absent();
     }
     return value->kind == YAML_SEQUENCE ? read_list(reader, value, depth, ret_type)
@@ -316,11 +311,9 @@ static bool check_variable_name(YamlReader *reader, const YamlNode *value) {
 static const Shape variable_name_shape = {.kind = SHAPE_STRING, .check = check_variable_name};
 
 static const Field variable_fields[] = {
-    {REQUIRED("name"),
-        INTO(VariableText, name, variable_name_shape),
+    {REQUIRED("name"), INTO(VariableText, name, variable_name_shape),
         .about = "variables.NAME in the expressions that follow"},
-    {REQUIRED("expression"),
-        INTO(VariableText, expression, shape_expression),
+    {REQUIRED("expression"), INTO(VariableText, expression, shape_expression),
         .about = "the expression"},
 };
 
@@ -358,11 +351,8 @@ static int read_variables(YamlReader *reader, const YamlNode *variables, Scope *
     int r;
 
     *type = (CelRecordType){.name = STR("variables"), .fields = scope->variable_fields};
-    r = cel_env_add_variable(scope->env,
-        STR("variables"),
-        cel_record_of(reader->arena, type),
-        /* max_size= */ 1,
-        SCHEMA_NOW, /* never read itself: what it stands for takes its place */
+    r = cel_env_add_variable(scope->env, STR("variables"), cel_record_of(reader->arena, type),
+        /* max_size= */ 1, SCHEMA_NOW, /* never read itself: what it stands for takes its place */
         &scope->variables_slot);
     if (n > SCOPE_VARIABLES_MAX) {
         reader_error(reader, variables, "at most %u variables", SCOPE_VARIABLES_MAX);

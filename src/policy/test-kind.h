@@ -60,22 +60,18 @@ typedef struct Case {
 } Case;
 
 static const Case filters[] = {
-    {"nodeLabels: {pool: a}",
-        L "[?'pool'].orValue('') == 'a'",
+    {"nodeLabels: {pool: a}", L "[?'pool'].orValue('') == 'a'",
         "'label pool is ' + ('pool' in " L " ? '\"' + " L
         "[?'pool'].orValue('') + '\"' : 'absent') + ', must be \"a\"'"},
-    {"nodeLabels: {pool: ''}",
-        "'pool' in " L " && " L "[?'pool'].orValue('') == ''",
+    {"nodeLabels: {pool: ''}", "'pool' in " L " && " L "[?'pool'].orValue('') == ''",
         "'label pool is ' + ('pool' in " L " ? '\"' + " L
         "[?'pool'].orValue('') + '\"' : 'absent') + ', must be \"\"'"},
     {"nodeLabels: {zone: [a, b]}", L "[?'zone'].orValue('') in ['a', 'b']", NULL},
-    {"nodeLabels: {zone: [a, '']}",
-        "'zone' in " L " && " L "[?'zone'].orValue('') in ['a', '']",
+    {"nodeLabels: {zone: [a, '']}", "'zone' in " L " && " L "[?'zone'].orValue('') in ['a', '']",
         NULL},
     {"nodeLabels: {zone: {notIn: [a]}}", L "[?'zone'].orValue('') != 'a'", NULL},
     {"nodeLabels: {zone: {notIn: [a, b]}}", "!(" L "[?'zone'].orValue('') in ['a', 'b'])", NULL},
-    {"nodeLabels: {zone: {notIn: ['']}}",
-        "!('zone' in " L " && " L "[?'zone'].orValue('') == '')",
+    {"nodeLabels: {zone: {notIn: ['']}}", "!('zone' in " L " && " L "[?'zone'].orValue('') == '')",
         NULL},
     {"nodeLabels: {gpu: {exists: true}, old: {absent: true}}",
         "'gpu' in " L " && !('old' in " L ")",
@@ -88,14 +84,11 @@ static const Case filters[] = {
           "[?'gen'].orValue('')).isInteger() && int(" L "[?'gen'].orValue('')) > 3",
         NULL},
     {"nodeLabels: {q: \"it's a \\\\ b\\n\\u0001\"}",
-        L "[?'q'].orValue('') == 'it\\'s a \\\\ b\\n\\u0001'",
-        NULL},
-    {"nodeAnnotations: {a.b/c: x}",
-        "node.metadata.annotations[?'a.b/c'].orValue('') == 'x'",
+        L "[?'q'].orValue('') == 'it\\'s a \\\\ b\\n\\u0001'", NULL},
+    {"nodeAnnotations: {a.b/c: x}", "node.metadata.annotations[?'a.b/c'].orValue('') == 'x'",
         "'annotation a.b/c is ' + ('a.b/c' in node.metadata.annotations ? '\"' + "
         "node.metadata.annotations[?'a.b/c'].orValue('') + '\"' : 'absent') + ', must be \"x\"'"},
-    {"nodeReady: true",
-        "node.ready && !node.spec.unschedulable",
+    {"nodeReady: true", "node.ready && !node.spec.unschedulable",
         "node.ready ? 'node is cordoned' : 'condition Ready is not True'"},
     {"nodeConditions: {DiskPressure: false}",
         "node.status.conditions.exists(c, c.type == 'DiskPressure' && c.status == 'False')",
@@ -105,23 +98,19 @@ static const Case filters[] = {
         "node.status.conditions.exists(c, c.type == 'A' && c.status in ['True', 'False']) && "
         "!node.status.conditions.exists(c, c.type == 'B' && c.status == 'True') && true",
         NULL},
-    {"tolerations: true",
-        "node.spec.taints.all(t, pod.tolerates(t.text))",
+    {"tolerations: true", "node.spec.taints.all(t, pod.tolerates(t.text))",
         "node.spec.taints.filter(t, !pod.tolerates(t.text)).map(t, 'taint ' + t.key + (t.value == "
         "'' "
         "? '' : '=' + t.value) + ' is not tolerated').join('; ')"},
-    {"noTaints: [a, b.c/d]",
-        "!node.spec.taints.exists(t, t.key in ['a', 'b.c/d'])",
+    {"noTaints: [a, b.c/d]", "!node.spec.taints.exists(t, t.key in ['a', 'b.c/d'])",
         "node.spec.taints.filter(t, t.key in ['a', 'b.c/d']).map(t, 'taint ' + t.key + (t.value "
         "== '' ? '' : '=' + t.value) + ' is not allowed').join('; ')"},
-    {"dedicated: {key: pool}",
-        L "[?'pool'].orValue('') == " POD "[?'pool'].orValue('')",
+    {"dedicated: {key: pool}", L "[?'pool'].orValue('') == " POD "[?'pool'].orValue('')",
         "'label pool is ' + (" L "[?'pool'].orValue('') == '' ? 'absent' : '\"' + " L
         "[?'pool'].orValue('') + '\"') + ', the pod\\'s pool is ' + (" POD
         "[?'pool'].orValue('') == '' ? 'absent' : '\"' + " POD "[?'pool'].orValue('') + '\"')"},
     {"dedicated: {key: pool, podKey: team}",
-        L "[?'pool'].orValue('') == " POD "[?'team'].orValue('')",
-        NULL},
+        L "[?'pool'].orValue('') == " POD "[?'team'].orValue('')", NULL},
     {"nodeAge: {min: 90s}",
         "!has(node.metadata.creationTimestamp) || node.metadata.creationTimestamp <= now - "
         "duration('90s')",
@@ -131,8 +120,7 @@ static const Case filters[] = {
         "!has(node.metadata.creationTimestamp) || node.metadata.creationTimestamp <= now - "
         "duration('90000s') && node.metadata.creationTimestamp >= now - duration('3153600000s')",
         NULL},
-    {"headroom: {cpu: 500m}",
-        "node.free.milliCPU >= pod.requests.milliCPU + 500.0",
+    {"headroom: {cpu: 500m}", "node.free.milliCPU >= pod.requests.milliCPU + 500.0",
         "'cpu: ' + amount('cpu', ((node.allocatable.milliCPU > 0.0 ? node.free.milliCPU : 0.0) - "
         "pod.requests.milliCPU) / 1000.0) + ' would remain free, 500m required'"},
     {"headroom: {memory: 10%}",
@@ -151,8 +139,7 @@ static const Case filters[] = {
         "node.requested.memory * 100000000000.0 : 0.0) >= pod.requests.memory * 100000000000.0 "
         "&& node.free.pods >= pod.requests.pods + 1.0",
         NULL},
-    {"maxPods: 30",
-        "node.pods.size() < 30",
+    {"maxPods: 30", "node.pods.size() < 30",
         "string(node.pods.size()) + ' pods on the node, limit 30'"},
     {"maxPods: {limit: 4, podSelector: {matchLabels: {a: x}}}",
         "!(" POD "[?'a'].orValue('') == 'x') || node.pods.filter(p, " P
@@ -204,8 +191,7 @@ static const Case filters[] = {
         "string(node.domain('zone').pods.filter(p, " P "[?'app'].orValue('') == " POD
         "[?'app'].orValue('')).size()) + ' matching pods in zone ' + " L "[?'zone'].orValue('')"},
     {"podAntiAffinity: {podSelector: {}, namespaces: [x, y]}",
-        "node.pods.filter(p, p.metadata.namespace in ['x', 'y']).size() == 0",
-        NULL},
+        "node.pods.filter(p, p.metadata.namespace in ['x', 'y']).size() == 0", NULL},
     {"topologySpread: {topologyKey: zone, maxSkew: 1, sameOwner: true}",
         "pod.owner == '' || 'zone' in " L " && node.domain('zone').pods.filter(p, p.owner == "
         "pod.owner).size() < cluster.domains('zone').map(d, d.pods.filter(p, p.owner == "
@@ -216,16 +202,14 @@ static const Case filters[] = {
         "'zone' in " L " && node.domain('zone').pods.size() < (cluster.domains('zone').size() < 3 "
         "? 0 : cluster.domains('zone').map(d, d.pods.size()).min()) + 2",
         NULL},
-    {"metricLimit: {metric: load, max: 0.8}",
-        "metrics.load <= 0.8",
+    {"metricLimit: {metric: load, max: 0.8}", "metrics.load <= 0.8",
         "has(metrics.load) ? 'load is ' + string(math.round(metrics.load * 1000000.0) / 1000000.0) "
         "+ (metrics.load == metrics.load.measured ? '' : ' with recently placed pods, "
         "measured ' + "
         "string(math.round(metrics.load.measured * 1000000.0) / 1000000.0)) + "
         "', must be at most 0.8' : 'load is unknown'"},
     {"metricLimit: {metric: free_bytes, min: 5e9}", "metrics.free_bytes >= 5000000000.0", NULL},
-    {"metricLimit: {metric: t1, min: -10, max: 90}",
-        "metrics.t1 >= -10.0 && metrics.t1 <= 90.0",
+    {"metricLimit: {metric: t1, min: -10, max: 90}", "metrics.t1 >= -10.0 && metrics.t1 <= 90.0",
         NULL},
 };
 
@@ -259,11 +243,9 @@ static const Case scores[] = {
     {"binPack: {cpu: 3, memory: 0.1, a.b/c: 1000}", NULL, NULL},
     {"spread: {a.b/c: 7}", NULL, NULL},
     {"nodeLabelPreference: {key: type, values: {large: 100, small: 0.5}, otherwise: 10}",
-        "{'large': 100.0, 'small': 0.5}[?" L "[?'type'].orValue('')].orValue(10.0)",
-        NULL},
+        "{'large': 100.0, 'small': 0.5}[?" L "[?'type'].orValue('')].orValue(10.0)", NULL},
     {"nodeLabelPreference: {key: type, values: {'': 40}}",
-        "'type' in " L " ? {'': 40.0}[?" L "[?'type'].orValue('')].orValue(0.0) : 0.0",
-        NULL},
+        "'type' in " L " ? {'': 40.0}[?" L "[?'type'].orValue('')].orValue(0.0) : 0.0", NULL},
     {"labelOrder: {key: tier, values: [a, b, c, d]}",
         "{'a': 100.0, 'b': 75.0, 'c': 50.0, 'd': 25.0}[?" L "[?'tier'].orValue('')].orValue(0.0)",
         NULL},
@@ -284,8 +266,7 @@ static const Case scores[] = {
         "pod.owner).size()))",
         NULL},
     {"podSpread: {podSelector: {}, topologyKey: zone, namespaces: ['*']}",
-        "'zone' in " L " ? 100.0 / (1.0 + double(node.domain('zone').pods.size())) : 0.0",
-        NULL},
+        "'zone' in " L " ? 100.0 / (1.0 + double(node.domain('zone').pods.size())) : 0.0", NULL},
     {"podPack: {matchLabelKeys: [app], full: 3}",
         "math.least(100.0, double(node.pods.filter(p, " POD "[?'app'].orValue('') != '' && " P
         "[?'app'].orValue('') == " POD
@@ -293,11 +274,9 @@ static const Case scores[] = {
         "3.0)",
         NULL},
     {"metricScore: {metric: load, low: 0.2, high: 0.7, prefer: low}",
-        "math.greatest(0.0, math.least(100.0, (0.7 - metrics.load) * 100.0 / (0.7 - 0.2)))",
-        NULL},
+        "math.greatest(0.0, math.least(100.0, (0.7 - metrics.load) * 100.0 / (0.7 - 0.2)))", NULL},
     {"metricScore: {metric: idle, low: 0, high: 64, prefer: high}",
-        "math.greatest(0.0, math.least(100.0, (metrics.idle - 0.0) * 100.0 / (64.0 - 0.0)))",
-        NULL},
+        "math.greatest(0.0, math.least(100.0, (metrics.idle - 0.0) * 100.0 / (64.0 - 0.0)))", NULL},
 };
 
 #undef L

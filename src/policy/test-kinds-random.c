@@ -23,42 +23,16 @@ static const char *pick(Rng *rng, const char *const *words, uint32_t n) {
 /* Labels, annotations: what the rules above look for, or not, in values that they can read, or
  * not. */
 static void random_pairs(Rng *rng, Buf *out) {
-    static const char *const keys[] = {"pool",
-        "zone",
-        "gpu",
-        "old",
-        "gen",
-        "q",
-        "type",
-        "tier",
-        "cost",
-        "a",
-        "app",
-        "team",
-        "a.b/c",
-        "kubernetes.io/hostname"};
-    static const char *const values[] = {"",
-        "a",
-        "b",
-        "x",
-        "4",
-        "-7",
-        "99999999999999999999",
-        "12.5",
-        "large",
-        "it's",
-        "\\u0001\\\\",
-        "0000000000000000000000000000000000005",
-        "1e5"};
+    static const char *const keys[] = {"pool", "zone", "gpu", "old", "gen", "q", "type", "tier",
+        "cost", "a", "app", "team", "a.b/c", "kubernetes.io/hostname"};
+    static const char *const values[] = {"", "a", "b", "x", "4", "-7", "99999999999999999999",
+        "12.5", "large", "it's", "\\u0001\\\\", "0000000000000000000000000000000000005", "1e5"};
     bool is_first = true;
 
     buf_append_char(out, '{');
     for (size_t i = 0; i < ELEMENTS_OF(keys); i++)
         if (roll(rng, 2)) {
-            buf_printf(out,
-                "%s\"%s\":\"%s\"",
-                is_first ? "" : ",",
-                keys[i],
+            buf_printf(out, "%s\"%s\":\"%s\"", is_first ? "" : ",", keys[i],
                 pick(rng, values, ELEMENTS_OF(values)));
             is_first = false;
         }
@@ -80,11 +54,8 @@ static void random_amounts(Rng *rng, Buf *out) {
 }
 
 static void random_time(Rng *rng, Buf *out) {
-    static const char *const times[] = {"2027-01-15T07:59:59Z",
-        "2027-01-15T08:00:01Z",
-        "0001-01-01T00:00:00Z",
-        "9999-12-31T23:59:59Z",
-        "2020-01-01T00:00:00Z"};
+    static const char *const times[] = {"2027-01-15T07:59:59Z", "2027-01-15T08:00:01Z",
+        "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2020-01-01T00:00:00Z"};
 
     if (roll(rng, 4))
         buf_printf(out, "\"creationTimestamp\":\"%s\",", pick(rng, times, ELEMENTS_OF(times)));
@@ -102,17 +73,13 @@ static void random_node(Rng *rng, uint32_t number, Buf *out) {
     random_pairs(rng, out);
     buf_append(out, STR("},\"spec\":{\"taints\":["));
     if (roll(rng, 2))
-        buf_printf(out,
-            "{\"key\":\"a\",\"value\":\"%s\",\"effect\":\"%s\"}",
-            roll(rng, 2) ? "v" : "",
-            pick(rng, effects, ELEMENTS_OF(effects)));
+        buf_printf(out, "{\"key\":\"a\",\"value\":\"%s\",\"effect\":\"%s\"}",
+            roll(rng, 2) ? "v" : "", pick(rng, effects, ELEMENTS_OF(effects)));
     buf_printf(out,
         "],\"unschedulable\":%s},\"status\":{\"conditions\":["
         "{\"type\":\"Ready\",\"status\":\"%s\"},{\"type\":\"%s\",\"status\":\"%s\"}],",
-        roll(rng, 2) ? "true" : "false",
-        pick(rng, statuses, ELEMENTS_OF(statuses)),
-        roll(rng, 2) ? "DiskPressure" : "A",
-        pick(rng, statuses, ELEMENTS_OF(statuses)));
+        roll(rng, 2) ? "true" : "false", pick(rng, statuses, ELEMENTS_OF(statuses)),
+        roll(rng, 2) ? "DiskPressure" : "A", pick(rng, statuses, ELEMENTS_OF(statuses)));
     buf_append(out, STR("\"images\":[{\"names\":[\"docker.io/library/a:latest\"]},{}],"));
     buf_append(out, STR("\"allocatable\":"));
     random_amounts(rng, out);
@@ -127,14 +94,10 @@ static void random_pod(Rng *rng, const char *name, const char *node, Buf *out) {
     if (roll(rng, 2))
         buf_printf(
             out, "\"ownerReferences\":[{\"uid\":\"u%u\",\"controller\":true}],", roll(rng, 2));
-    buf_printf(out,
-        "\"name\":\"%s\",\"namespace\":\"%s\",\"labels\":",
-        name,
+    buf_printf(out, "\"name\":\"%s\",\"namespace\":\"%s\",\"labels\":", name,
         pick(rng, spaces, ELEMENTS_OF(spaces)));
     random_pairs(rng, out);
-    buf_printf(out,
-        "},\"spec\":{\"nodeName\":\"%s\",\"tolerations\":[%s],\"containers\":[",
-        node,
+    buf_printf(out, "},\"spec\":{\"nodeName\":\"%s\",\"tolerations\":[%s],\"containers\":[", node,
         roll(rng, 3) ? "" : "{\"operator\":\"Exists\"}");
     if (roll(rng, 4)) {
         buf_printf(out, "{\"image\":\"%s\",\"resources\":{\"requests\":", roll(rng, 2) ? "a" : "");

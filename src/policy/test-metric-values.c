@@ -54,13 +54,8 @@ static void fixture_open(ValuesFixture *fixture, const char *text) {
     assert_int_equal(
         yaml_parse(STR("m"), str_from_c(text), fixture->arena, &fixture->diags, &stream), 0);
     metric_values_open(&reader, stream.documents[0], &measured);
-    assert_int_equal(metric_values_read(&reader,
-                         &measured,
-                         fixture->program,
-                         &fixture->table,
-                         NOW,
-                         UPTIME,
-                         &fixture->measurements),
+    assert_int_equal(metric_values_read(&reader, &measured, fixture->program, &fixture->table, NOW,
+                         UPTIME, &fixture->measurements),
         0);
 }
 
@@ -129,9 +124,8 @@ static void test_two_names(void **state) {
     ValuesFixture fixture;
 
     (void)state;
-    fixture_open(&fixture,
-        "{metrics: {podCpu: {a: 1}, used: {a: 2}},"
-        " workloads: {podCpu: {x/Job/y: 1, x/Job/z: 3}, used: {x/Job/y: 2}}}");
+    fixture_open(&fixture, "{metrics: {podCpu: {a: 1}, used: {a: 2}},"
+                           " workloads: {podCpu: {x/Job/y: 1, x/Job/z: 3}, used: {x/Job/y: 2}}}");
     assert_int_equal(fixture.diags.n_errors, 0);
     measurement = fixture.measurements->items[1];
     assert_true(measurement->values[0] == 2);

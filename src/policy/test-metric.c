@@ -176,10 +176,7 @@ static void test_guesses(void **state) {
         _cleanup_(buf_done) Buf got = BUF_INIT(256);
 
         if (guess.is_load)
-            buf_printf(&got,
-                "%.*s %s %lld",
-                STR_FMT(guess.resource),
-                unit_names[guess.unit],
+            buf_printf(&got, "%.*s %s %lld", STR_FMT(guess.resource), unit_names[guess.unit],
                 (long long)(guess.range_nsec / 1000000000));
         else
             buf_append_char(&got, '-');
@@ -259,9 +256,7 @@ static void read_done(Read *read) {
 }
 
 static void print_times(const Gauge *gauge, Buf *out) {
-    buf_printf(out,
-        "%lld/%lld ",
-        (long long)(gauge->interval_nsec / 1000000000),
+    buf_printf(out, "%lld/%lld ", (long long)(gauge->interval_nsec / 1000000000),
         (long long)(gauge->max_age_nsec / 1000000000));
 }
 

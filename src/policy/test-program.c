@@ -120,23 +120,11 @@ static void test_limits(void **state) {
     } cases[] = {
         {"filters", "maxPods: ", "", PROGRAM_FILTERS_MAX, 0, ""},
         {"scores", "labelOrder: {key: k", ", values: [a]}", PROGRAM_SCORES_MAX, 0, ""},
-        {"filters",
-            "maxPods: ",
-            "",
-            PROGRAM_FILTERS_MAX + 1,
-            PROGRAM_E_INVALID,
+        {"filters", "maxPods: ", "", PROGRAM_FILTERS_MAX + 1, PROGRAM_E_INVALID,
             "error: there are 1001 filters, and the limit is 1000\n1 error\n"},
-        {"scores",
-            "labelOrder: {key: k",
-            ", values: [a]}",
-            PROGRAM_SCORES_MAX + 1,
-            PROGRAM_E_INVALID,
-            "error: there are 1001 scores, and the limit is 1000\n1 error\n"},
-        {"filters",
-            "maxPods: ",
-            "",
-            20000,
-            PROGRAM_E_INVALID,
+        {"scores", "labelOrder: {key: k", ", values: [a]}", PROGRAM_SCORES_MAX + 1,
+            PROGRAM_E_INVALID, "error: there are 1001 scores, and the limit is 1000\n1 error\n"},
+        {"filters", "maxPods: ", "", 20000, PROGRAM_E_INVALID,
             "error: there are 20000 filters, and the limit is 1000\n1 error\n"},
     };
 
@@ -162,8 +150,7 @@ static void append_metrics(Buf *text, unsigned n) {
             buf_printf(text,
                 "%sapiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
                 "metadata: {name: p%u}\nspec:\n  filters: [{name: a, maxPods: 1}]\n  metrics:\n",
-                i > 0 ? "---\n" : "",
-                i);
+                i > 0 ? "---\n" : "", i);
         buf_printf(text, "    - {name: m%u, prometheus: {query: q%u}}\n", i, i);
     }
 }
@@ -186,10 +173,9 @@ static void test_gauges(void **state) {
         _cleanup_(buf_done) Buf text = BUF_INIT((size_t)8 << 20);
 
         append_metrics(&text, cases[i].n);
-        buf_append(&text,
-            STR("---\napiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
-                "metadata: {name: last}\nspec:\n  filters: [{name: a, maxPods: 1}]\n"
-                "  metrics: [{name: again, prometheus: {query: q0}}]\n"));
+        buf_append(&text, STR("---\napiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
+                              "metadata: {name: last}\nspec:\n  filters: [{name: a, maxPods: 1}]\n"
+                              "  metrics: [{name: again, prometheus: {query: q0}}]\n"));
         assert_int_equal(compile(buf_str(&text), arena, &program, &messages),
             cases[i].messages[0] ? PROGRAM_E_INVALID : 0);
         assert_text("metrics", buf_str(&messages), cases[i].messages);
@@ -222,16 +208,16 @@ static void test_parts(void **state) {
 
         buf_append(&text, STR(HEAD("p")));
         buf_printf(&text, "  metrics: [{name: m, %s}]\n", cases[i].metric);
-        buf_append(&text,
-            STR("  filters: [{name: a, expression: 'metrics.m < 1.0', onMissing: allow}]\n"
-                "  scores: [{name: b, expression: 'metrics.m.measured', onMissing: 0}]\n"));
+        buf_append(
+            &text, STR("  filters: [{name: a, expression: 'metrics.m < 1.0', onMissing: allow}]\n"
+                       "  scores: [{name: b, expression: 'metrics.m.measured', onMissing: 0}]\n"));
         assert_int_equal(compile(buf_str(&text), arena, &program, &messages), 0);
         for (int k = 0; k < 2; k++) {
             parts = k ? &program->score_parts : &program->filter_parts;
-            assert_case(cases[i].metric,
-                parts->allocatable == cases[i].allocatable && parts->rest == cases[i].rest &&
-                    !parts->all_labels && parts->n_labels == 0 && !parts->taints &&
-                    !parts->conditions);
+            assert_case(cases[i].metric, parts->allocatable == cases[i].allocatable &&
+                                             parts->rest == cases[i].rest && !parts->all_labels &&
+                                             parts->n_labels == 0 && !parts->taints &&
+                                             !parts->conditions);
         }
     }
 }
@@ -245,9 +231,9 @@ static void test_too_large(void **state) {
     PolicySource source;
 
     (void)state;
-    buf_append(&text,
-        STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: x}\n"
-            "spec: {filters: [{name: p, nodeLabels: {pool: [x"));
+    buf_append(
+        &text, STR("apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: x}\n"
+                   "spec: {filters: [{name: p, nodeLabels: {pool: [x"));
     for (size_t i = 0; i < 450000; i++)
         buf_append(&text, STR(",a"));
     buf_append(&text, STR("]}}]}\n"));
@@ -293,9 +279,8 @@ static void test_annotations(void **state) {
     const Labels *read;
 
     (void)state;
-    assert_int_equal(
-        compile_spec(
-            STR("  bind: {annotations: {b: 2, c: 3, a: x/1, b.c/d: ''}}\n"), &program, &messages),
+    assert_int_equal(compile_spec(STR("  bind: {annotations: {b: 2, c: 3, a: x/1, b.c/d: ''}}\n"),
+                         &program, &messages),
         0);
     read = &program->policies[0].bind_annotations;
     assert_int_equal(read->n, 4);
@@ -382,60 +367,25 @@ static void test_refused(void **state) {
         {"  params: {", 257, "p", ": 1", "}\n", "at most 256 parameters"},
         {"  metrics: [", 65, "{name: m", "}", "]\n", "at most 64 metrics"},
         {"  variables: [", 65, "{expression: '1', name: v", "}", "]\n", "at most 64 variables"},
-        {"  filters: [{name: f, maxPods: {limit: 1, podSelector: {matchLabels: {",
-            400,
-            "label-number-",
-            ": x",
-            "}}}}]\n",
-            "the rule is too large: write it as several"},
+        {"  filters: [{name: f, maxPods: {limit: 1, podSelector: {matchLabels: {", 400,
+            "label-number-", ": x", "}}}}]\n", "the rule is too large: write it as several"},
         {"  bind: {annotations: {", 33, "a", ": x", "}}\n", "at most 32 annotations"},
-        {"  metrics: [{name: m, prometheus: {query: '",
-            1000,
-            "up",
-            "",
-            "'}}]\n",
+        {"  metrics: [{name: m, prometheus: {query: '", 1000, "up", "", "'}}]\n",
             "query has 6888 bytes, and the limit is 4096"},
-        {"  metrics: [{name: m, prometheus: {query: up, nodes: {",
-            8193,
-            "n",
-            ": x",
-            "}}}]\n",
+        {"  metrics: [{name: m, prometheus: {query: up, nodes: {", 8193, "n", ": x", "}}}]\n",
             "nodes has 8193 entries; it must have 1 to 8192"},
-        {"  filters: [{name: f, nodeLabels: {a: [",
-            2000,
-            "value-",
-            "",
-            "]}}]\n",
+        {"  filters: [{name: f, nodeLabels: {a: [", 2000, "value-", "", "]}}]\n",
             "the rule is too large: write it as several"},
-        {"  filters: [{name: f, nodeConditions: {",
-            60,
-            "Type",
-            ": 'True'",
-            "}}]\n",
+        {"  filters: [{name: f, nodeConditions: {", 60, "Type", ": 'True'", "}}]\n",
             "the rule is too large: write it as several"},
-        {"  scores: [{name: f, labelOrder: {key: a, values: [",
-            2000,
-            "value-",
-            "",
-            "]}}]\n",
+        {"  scores: [{name: f, labelOrder: {key: a, values: [", 2000, "value-", "", "]}}]\n",
             "the rule is too large: write it as several"},
-        {"  filters: [{name: f, expression: \"node.metadata.name in [",
-            3000,
-            "'x",
-            "'",
-            "]\"}]\n",
+        {"  filters: [{name: f, expression: \"node.metadata.name in [", 3000, "'x", "'", "]\"}]\n",
             "10240 are allowed"},
-        {"  filters:\n    - name: f\n      expression: >-\n        node.metadata.name in [",
-            900,
-            "'x",
-            "'",
-            ", nope]\n",
-            "undeclared reference to 'nope', in \"…', 'x"},
-        {"  filters:\n    - name: f\n      expression: >-\n        node.metadata.name in [",
-            120,
-            "'öööööööööööööööööööööööööööööö",
-            "'",
-            ", nope]\n",
+        {"  filters:\n    - name: f\n      expression: >-\n        node.metadata.name in [", 900,
+            "'x", "'", ", nope]\n", "undeclared reference to 'nope', in \"…', 'x"},
+        {"  filters:\n    - name: f\n      expression: >-\n        node.metadata.name in [", 120,
+            "'öööööööööööööööööööööööööööööö", "'", ", nope]\n",
             "undeclared reference to 'nope', in \"…öööööööö117', '"}, /* cut before a character */
     };
     _cleanup_(buf_done) Buf spec = BUF_INIT((size_t)4 << 20);

@@ -134,15 +134,8 @@ static void write_status(JsonWriter *writer, const YamlNode *node) {
 }
 
 void scene_node_json(const YamlPair *node, Buf *out) {
-    static const Str keys[] = {STR("labels"),
-        STR("annotations"),
-        STR("created"),
-        STR("taints"),
-        STR("ready"),
-        STR("cordoned"),
-        STR("conditions"),
-        STR("images"),
-        STR("allocatable")};
+    static const Str keys[] = {STR("labels"), STR("annotations"), STR("created"), STR("taints"),
+        STR("ready"), STR("cordoned"), STR("conditions"), STR("images"), STR("allocatable")};
     JsonWriter writer = JSON_WRITER(out);
 
     check_keys(node->value, keys, ELEMENTS_OF(keys));
@@ -225,22 +218,10 @@ static void write_scheduled(JsonWriter *writer, const YamlNode *time) {
 }
 
 void scene_pod_json(const YamlNode *pod, Buf *out) {
-    static const Str keys[] = {STR("name"),
-        STR("namespace"),
-        STR("uid"),
-        STR("labels"),
-        STR("annotations"),
-        STR("owner"),
-        STR("ownerKind"),
-        STR("created"),
-        STR("images"),
-        STR("on"),
-        STR("phase"),
-        STR("nominated"),
-        STR("priority"),
-        STR("requests"),
-        STR("scheduled"),
-        STR("tolerations")};
+    static const Str keys[] = {STR("name"), STR("namespace"), STR("uid"), STR("labels"),
+        STR("annotations"), STR("owner"), STR("ownerKind"), STR("created"), STR("images"),
+        STR("on"), STR("phase"), STR("nominated"), STR("priority"), STR("requests"),
+        STR("scheduled"), STR("tolerations")};
     JsonWriter writer = JSON_WRITER(out);
 
     check_keys(pod, keys, ELEMENTS_OF(keys));
@@ -301,8 +282,7 @@ static void build_snapshot(TestScene *scene, const YamlNode *nodes, const YamlNo
         Node node;
 
         decode_node(scene, &nodes->pairs[i], &node);
-        scene_require(store_apply_node(store, &node) == 0,
-            nodes->pairs[i].key->place,
+        scene_require(store_apply_node(store, &node) == 0, nodes->pairs[i].key->place,
             "the node cannot be added");
     }
     for (size_t i = 0; pods && i < pods->n; i++) {
@@ -380,13 +360,8 @@ static void measure(TestScene *scene) {
     scene->table = *snapshot_table(scene->snapshot);
     if (scene->program->n_gauges == 0)
         return;
-    require_diags(metric_values_read(&reader,
-                      &measured,
-                      scene->program,
-                      &scene->table,
-                      scene->now,
-                      SCENE_UPTIME,
-                      &scene->measurements),
+    require_diags(metric_values_read(&reader, &measured, scene->program, &scene->table, scene->now,
+                      SCENE_UPTIME, &scene->measurements),
         &diags);
     scene_require(diags.n_errors == 0, scene->document->place, "what was measured");
     scene->input = (LoadsInput){.gauges = scene->program->gauges,
@@ -395,13 +370,9 @@ static void measure(TestScene *scene) {
         .now_nsec = scene->now,
         .uptime_nsec = SCENE_UPTIME,
         .zones = &scene_zones};
-    scene_require(loads_build(&scene->input,
-                      &scene->table,
-                      /* known= */ NULL,
-                      scene->arena,
-                      &scene->loads) == 0,
-        scene->document->place,
-        "no memory");
+    scene_require(loads_build(&scene->input, &scene->table,
+                      /* known= */ NULL, scene->arena, &scene->loads) == 0,
+        scene->document->place, "no memory");
     scene->table.loads = &scene->loads;
 }
 
@@ -416,16 +387,8 @@ static int64_t read_now(const YamlNode *now) {
 }
 
 void scene_init(TestScene *scene, const YamlNode *document, const Str *extra, size_t n_extra) {
-    Str keys[32] = {STR("preset"),
-        STR("policy"),
-        STR("policies"),
-        STR("now"),
-        STR("nodes"),
-        STR("pods"),
-        STR("pod"),
-        STR("measured"),
-        STR("workloads"),
-        STR("measuredAge")};
+    Str keys[32] = {STR("preset"), STR("policy"), STR("policies"), STR("now"), STR("nodes"),
+        STR("pods"), STR("pod"), STR("measured"), STR("workloads"), STR("measuredAge")};
     const size_t n_own = 10;
     const YamlNode *nodes = yaml_find(document, STR("nodes"));
     const YamlNode *pod = yaml_find(document, STR("pod"));
@@ -435,9 +398,7 @@ void scene_init(TestScene *scene, const YamlNode *document, const Str *extra, si
     check_keys(document, keys, n_own + n_extra);
     *scene = (TestScene){.arena = arena_new(SCENE_BUDGET), .document = document};
     scene->now = read_now(yaml_find(document, STR("now")));
-    compile(scene,
-        yaml_find(document, STR("preset")),
-        yaml_find(document, STR("policy")),
+    compile(scene, yaml_find(document, STR("preset")), yaml_find(document, STR("policy")),
         yaml_find(document, STR("policies")));
     if (nodes)
         build_snapshot(scene, nodes, yaml_find(document, STR("pods")));

@@ -88,9 +88,7 @@ static bool resume(Slow *s, size_t at, const Rest *rest) {
         return end_group(s, at, rest);
     if (rest->node == REGEX_NONE)
         return resume(s, at, rest->then);
-    return match(s,
-        rest->node,
-        at,
+    return match(s, rest->node, at,
         &(Rest){.kind = REST_SEQUENCE,
             .node = s->tree->nodes.items[rest->node].next,
             .then = rest->then});
@@ -143,9 +141,7 @@ static bool match_node(Slow *s, uint32_t number, size_t at, const Rest *rest) {
     case REGEX_NODE_REPEAT:
         return repeat(s, number, 0, at, rest);
     case REGEX_NODE_SEQUENCE:
-        return match(s,
-            node->child,
-            at,
+        return match(s, node->child, at,
             &(Rest){.kind = REST_SEQUENCE,
                 .node = s->tree->nodes.items[node->child].next,
                 .then = rest});

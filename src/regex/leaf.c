@@ -290,9 +290,7 @@ static int take_posix_class(RegexParser *parser, RegexClass *class) {
         parser->at += (size_t)(end - rest.ptr) + 2;
         return 0;
     }
-    return regex_parser_refuse(parser,
-        "invalid character class range",
-        parser->at,
+    return regex_parser_refuse(parser, "invalid character class range", parser->at,
         parser->at + (size_t)(end - rest.ptr) + 2);
 }
 

@@ -110,8 +110,7 @@ static void add(RegexSimulation *s, Threads *threads, uint16_t instruction, size
             __attribute__((fallthrough));
         default:
             if (s->n_slots > 0)
-                memcpy(&threads->slots[place * s->n_slots],
-                    s->current,
+                memcpy(&threads->slots[place * s->n_slots], s->current,
                     s->n_slots * sizeof(*s->current));
             break;
         }

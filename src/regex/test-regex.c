@@ -117,8 +117,7 @@ static void test_size(void **state) {
 
 static void test_too_large(void **state) {
     static const char *const patterns[] = {"(?:abcde){500}",
-        "((a{10}){10}){10}((a{10}){10}){10}((a{10}){10}){10}",
-        "(?:(?:|){40}|a){25}"};
+        "((a{10}){10}){10}((a{10}){10}){10}((a{10}){10}){10}", "(?:(?:|){40}|a){25}"};
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 22);
     RegexError error;
 

@@ -85,8 +85,7 @@ static inline Program *world_compile(const WorldPolicy *policy) {
         "    - {name: noted, expression: 'metrics.noted < 0.9', onMissing: allow}\n"
         "    - {name: full, maxPods: %u, reason: too many pods}\n",
         policy->has_other_metric ? "    - {name: other, prometheus: {query: other}}\n" : "",
-        policy->load_max,
-        policy->max_pods);
+        policy->load_max, policy->max_pods);
     buf_printf(&text,
         "  scores:\n"
         "    - {name: idle, expression: 'node.free.cpu * 10.0', normalize: %s}\n"
@@ -134,13 +133,8 @@ static inline void world_apply_node(World *world, unsigned i) {
     };
 
     (void)snprintf(name, sizeof(name), "n%u", i);
-    (void)snprintf(annotation,
-        sizeof(annotation),
-        "%u.%02u,2026-01-02T03:0%u:%02uZ",
-        load / 100,
-        load % 100,
-        3 + world_roll(world, 3),
-        world_roll(world, 60));
+    (void)snprintf(annotation, sizeof(annotation), "%u.%02u,2026-01-02T03:0%u:%02uZ", load / 100,
+        load % 100, 3 + world_roll(world, 3), world_roll(world, 60));
     node.name = str_from_c(name);
     note.value = str_from_c(annotation);
     assert_int_equal(store_apply_node(world->store, &node), 0);
@@ -194,10 +188,9 @@ static inline void world_measure(World *world, Snapshot *snapshot) {
         assert_non_null(made->items[i]);
         for (uint32_t row = 0; row < names->n_rows; row++)
             if (world_roll(world, 4) > 0)
-                assert_int_equal(measurement_set(made->items[i],
-                                     row,
-                                     world_roll(world, 100) / 100.0,
-                                     world_roll(world, 35) * WORLD_SEC),
+                assert_int_equal(
+                    measurement_set(made->items[i], row, world_roll(world, 100) / 100.0,
+                        world_roll(world, 35) * WORLD_SEC),
                     0);
         if (gauge->is_of_pods) {
             assert_int_equal(measurement_reserve_workloads(made->items[i], 1), 0);
@@ -224,8 +217,7 @@ static inline void world_publish(World *world, bool is_measured) {
                                   .measurements = world->measurements,
                                   .now_nsec = world_now(world),
                                   .uptime_nsec = world_uptime(world)},
-                         before,
-                         &world->view),
+                         before, &world->view),
         0);
     world->view->generation = before ? before->generation + 1 : 1;
     view_unref(before);
@@ -293,11 +285,7 @@ static inline Str world_request(World *world, unsigned pod, Arena *arena) {
         "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"new%u\",\"uid\":\"new%u\","
         "\"labels\":{\"zone\":\"%s\"}},\"spec\":{\"priority\":%u,\"containers\":[{\"name\":\"c\","
         "\"resources\":{\"requests\":{\"cpu\":\"%um\"}}}]}},\"NodeNames\":[",
-        pod,
-        pod,
-        pod % 3 ? "a" : "b",
-        pod % 2,
-        100 + pod % 7 * 100);
+        pod, pod, pod % 3 ? "a" : "b", pod % 2, 100 + pod % 7 * 100);
     for (unsigned i = 0; i < world->n_nodes; i++) {
         if (world_roll(world, 4) >= share)
             continue;

@@ -8,8 +8,7 @@ static const struct {
     Str name, type, about;
 } variables[] = {
     {STR("pod"), STR("Pod"), STR("the pod to be placed; read once per request")},
-    {STR("node"),
-        STR("Node"),
+    {STR("node"), STR("Node"),
         STR("the candidate node; expressions that read it alone are cached")},
     {STR("cluster"), STR("Cluster"), STR("totals of all nodes; read once per request")},
     {STR("now"), STR("timestamp"), STR("the time of the request")},
@@ -56,21 +55,15 @@ static void describe_record(const SchemaRecord *record, Buf *out) {
 static void describe_variables(Buf *out) {
     buf_append(out, STR("| variable | type | description |\n|---|---|---|\n"));
     for (size_t i = 0; i < ELEMENTS_OF(variables); i++)
-        buf_printf(out,
-            "| `%.*s` | %.*s | %.*s |\n",
-            STR_FMT(variables[i].name),
-            STR_FMT(variables[i].type),
-            STR_FMT(variables[i].about));
+        buf_printf(out, "| `%.*s` | %.*s | %.*s |\n", STR_FMT(variables[i].name),
+            STR_FMT(variables[i].type), STR_FMT(variables[i].about));
 }
 
 static void describe_functions(Buf *out) {
     buf_append(out, STR("\n| function | signature | description |\n|---|---|---|\n"));
     for (size_t i = 0; i < schema_n_functions; i++)
-        buf_printf(out,
-            "| `%s` | `%s` | %.*s |\n",
-            schema_functions[i].name,
-            schema_functions[i].signature,
-            STR_FMT(schema_function_abouts[i]));
+        buf_printf(out, "| `%s` | `%s` | %.*s |\n", schema_functions[i].name,
+            schema_functions[i].signature, STR_FMT(schema_function_abouts[i]));
 }
 
 /* Top records first: the list has parts before the records that contain them. */

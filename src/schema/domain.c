@@ -53,9 +53,7 @@ GET(get_pods, domain_pods(run, domain_of(record)))
 
 #define DOMAIN(X)                                                                                  \
     X("value", TEXT(WORD_MAX_BYTES), get_value, "of the label; empty when the node has none")      \
-    X("nodes",                                                                                     \
-        VALUE(schema_nodes_type, 0),                                                               \
-        get_nodes,                                                                                 \
+    X("nodes", VALUE(schema_nodes_type, 0), get_nodes,                                             \
         "the nodes that have that value, the node itself included; empty when the node lacks the " \
         "label")                                                                                   \
     X("pods", VALUE(schema_pods_type, 0), get_pods, "the pods on these nodes")
@@ -158,10 +156,8 @@ CelValue schema_domains(CelRun *run, const NodeTable *table, Str key) {
     for (uint32_t g = 0; g < grouping.n; g++) {
         const uint32_t *start = &grouping.starts[g];
 
-        domains[g] = domain(table,
-            value_of_group(table, key, &grouping, g),
-            grouping.rows + start[0],
-            start[1] - start[0]);
+        domains[g] = domain(table, value_of_group(table, key, &grouping, g),
+            grouping.rows + start[0], start[1] - start[0]);
         items[g] = cel_record(&domains[g].head);
     }
     return cel_list_end(run, items, grouping.n);

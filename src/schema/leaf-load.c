@@ -190,8 +190,7 @@ static void load_bools(const LeafLoad *load) {
     for (size_t i = 0; i < load->n; i++) {
         const Node *node = node_at(load, i);
 
-        set_bool(load,
-            i,
+        set_bool(load, i,
             is_always ||
                 (load->leaf->source == LEAF_READY ? node->is_ready : node->is_unschedulable));
     }

@@ -166,21 +166,15 @@ static uint32_t expand_metrics(CelGraph *graph, const CelVariable *variable) {
 static uint32_t expand_measured(CelGraph *graph, const CelVariable *variable) {
     const SchemaMetric *metric = variable->context;
 
-    return add_node_call(graph,
-        metric->metrics->schema,
-        measured_overload_list,
-        &metric->constant,
+    return add_node_call(graph, metric->metrics->schema, measured_overload_list, &metric->constant,
         &cel_double_type);
 }
 
 static uint32_t expand_time(CelGraph *graph, const CelVariable *variable) {
     const SchemaMetric *metric = variable->context;
 
-    return add_node_call(graph,
-        metric->metrics->schema,
-        measured_at_overload_list,
-        &metric->constant,
-        &cel_timestamp_type);
+    return add_node_call(graph, metric->metrics->schema, measured_at_overload_list,
+        &metric->constant, &cel_timestamp_type);
 }
 
 /* now less the time of the measurement, which depends on the node alone. */
@@ -243,10 +237,8 @@ static int add_metric(CelEnv *env, SchemaMetrics *metrics, uint32_t field, Arena
         .constant.type = &metrics->type, .metrics = metrics, .gauge = metrics->gauges[field]};
     for (size_t i = 0; r == 0 && i < ELEMENTS_OF(aspects); i++)
         r = cel_env_add_meaning(env,
-            arena_printf(arena, "metrics.%.*s.%s", STR_FMT(name), aspects[i].name),
-            aspects[i].type,
-            aspects[i].expand,
-            metric);
+            arena_printf(arena, "metrics.%.*s.%s", STR_FMT(name), aspects[i].name), aspects[i].type,
+            aspects[i].expand, metric);
     return r;
 }
 
@@ -261,12 +253,9 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
     for (uint32_t i = 0; r == 0 && i < metrics->type.n_fields; i++)
         r = add_metric(env, metrics, i, arena);
     if (r == 0)
-        r = cel_env_add_variable(env,
-            STR("workload.metrics"),
+        r = cel_env_add_variable(env, STR("workload.metrics"),
             cel_record_of(arena, &metrics->workload_type),
-            /* max_size= */ 1,
-            SCHEMA_POD,
-            &metrics->workload_slot);
+            /* max_size= */ 1, SCHEMA_POD, &metrics->workload_slot);
     return r;
 }
 

@@ -41,12 +41,8 @@ GET(taint_effect, schema_text(taint_effect_word(taint_of(record)->effect)))
 static CelValue taint_text(const CelRecord *record, CelRun *run) {
     const Taint *taint = taint_of(record);
     bool has_value = !str_is_empty(taint->value);
-    Str text = arena_printf(run->arena,
-        "%.*s%s%.*s:%.*s",
-        STR_FMT(taint->key),
-        has_value ? "=" : "",
-        STR_FMT(taint->value),
-        STR_FMT(taint_effect_word(taint->effect)));
+    Str text = arena_printf(run->arena, "%.*s%s%.*s:%.*s", STR_FMT(taint->key),
+        has_value ? "=" : "", STR_FMT(taint->value), STR_FMT(taint_effect_word(taint->effect)));
 
     return text.ptr ? cel_string(text) : cel_no_memory(run);
 }
@@ -54,17 +50,12 @@ static CelValue taint_text(const CelRecord *record, CelRun *run) {
 #define TAINT(X)                                                                                   \
     X("key", TEXT(KEY_MAX_BYTES), taint_key, "its key", PART_TAINTS)                               \
     X("value", TEXT(WORD_MAX_BYTES), taint_value, "its value; may be empty", PART_TAINTS)          \
-    X("effect",                                                                                    \
-        TEXT(WORD_MAX_BYTES),                                                                      \
-        taint_effect,                                                                              \
+    X("effect", TEXT(WORD_MAX_BYTES), taint_effect,                                                \
         "NoSchedule, PreferNoSchedule or NoExecute; Unknown: any other effect, which repels no "   \
         "pod",                                                                                     \
         PART_TAINTS)                                                                               \
-    X("text",                                                                                      \
-        TEXT(KEY_MAX_BYTES + 2 * WORD_MAX_BYTES),                                                  \
-        taint_text,                                                                                \
-        "all three, as kubectl writes them: `gpu=true:NoSchedule`, `gpu:NoSchedule`",              \
-        PART_TAINTS)
+    X("text", TEXT(KEY_MAX_BYTES + 2 * WORD_MAX_BYTES), taint_text,                                \
+        "all three, as kubectl writes them: `gpu=true:NoSchedule`, `gpu:NoSchedule`", PART_TAINTS)
 SCHEMA_RECORD(schema_taint, "Taint", TAINT);
 
 static const Condition *condition_of(const CelRecord *record) {
@@ -75,10 +66,7 @@ GET(condition_type, schema_text(condition_of(record)->type))
 GET(condition_status, schema_text(condition_of(record)->status))
 
 #define CONDITION(X)                                                                               \
-    X("type",                                                                                      \
-        TEXT(WORD_MAX_BYTES),                                                                      \
-        condition_type,                                                                            \
-        "Ready, MemoryPressure, DiskPressure, …",                                                  \
+    X("type", TEXT(WORD_MAX_BYTES), condition_type, "Ready, MemoryPressure, DiskPressure, …",      \
         PART_CONDITIONS)                                                                           \
     X("status", TEXT(WORD_MAX_BYTES), condition_status, "True, False or Unknown", PART_CONDITIONS)
 SCHEMA_RECORD(schema_condition, "Condition", CONDITION);
@@ -91,11 +79,8 @@ GET(image_names, schema_strings(run, image_of(record)->names, image_of(record)->
 GET(image_size, cel_int(image_of(record)->size))
 
 #define IMAGE(X)                                                                                   \
-    X("names",                                                                                     \
-        VALUE(schema_strings_type, NODE_IMAGE_NAMES_MAX),                                          \
-        image_names,                                                                               \
-        "tags and digests, as the node lists them",                                                \
-        PART_REST)                                                                                 \
+    X("names", VALUE(schema_strings_type, NODE_IMAGE_NAMES_MAX), image_names,                      \
+        "tags and digests, as the node lists them", PART_REST)                                     \
     X("sizeBytes", INT, image_size, "its size in bytes", PART_REST)
 SCHEMA_RECORD(schema_image, "Image", IMAGE);
 
@@ -114,16 +99,10 @@ GET(metadata_created, schema_time(metadata_of(record)->created_at))
 #define METADATA(X)                                                                                \
     X("name", TEXT(NAME_MAX_BYTES), metadata_name, "its name")                                     \
     X("uid", TEXT(WORD_MAX_BYTES), metadata_uid, "its UID", PART_REST)                             \
-    X("labels",                                                                                    \
-        VALUE(schema_labels_type, LABELS_ASSUMED),                                                 \
-        metadata_labels,                                                                           \
-        "its labels; labels[?'key'] where one may be missing",                                     \
-        PART_LABELS)                                                                               \
-    X("annotations",                                                                               \
-        VALUE(schema_labels_type, NODE_ANNOTATIONS_MAX),                                           \
-        metadata_annotations,                                                                      \
-        "its annotations; those with a value over 4 KiB are left out",                             \
-        PART_REST)                                                                                 \
+    X("labels", VALUE(schema_labels_type, LABELS_ASSUMED), metadata_labels,                        \
+        "its labels; labels[?'key'] where one may be missing", PART_LABELS)                        \
+    X("annotations", VALUE(schema_labels_type, NODE_ANNOTATIONS_MAX), metadata_annotations,        \
+        "its annotations; those with a value over 4 KiB are left out", PART_REST)                  \
     X("creationTimestamp", TIME, metadata_created, "when it was created", PART_REST)
 SCHEMA_RECORD(schema_node_metadata, "NodeMetadata", METADATA);
 
@@ -136,10 +115,7 @@ GET(spec_taints, taints(run, &spec_of(record)->taints))
 
 #define SPEC(X)                                                                                    \
     X("unschedulable", BOOL, spec_unschedulable, "it is cordoned")                                 \
-    X("taints",                                                                                    \
-        VALUE(taints_type, TAINTS_MAX),                                                            \
-        spec_taints,                                                                               \
-        "its taints; see pod.tolerates()",                                                         \
+    X("taints", VALUE(taints_type, TAINTS_MAX), spec_taints, "its taints; see pod.tolerates()",    \
         PART_TAINTS)
 SCHEMA_RECORD(schema_node_spec, "NodeSpec", SPEC);
 
@@ -157,22 +133,14 @@ GET(status_conditions, conditions(run, status_of(record)))
 GET(status_images, images(run, status_of(record)))
 
 #define STATUS(X)                                                                                  \
-    X("allocatable",                                                                               \
-        VALUE(schema_quantities_type, RESOURCES_MAX),                                              \
-        status_allocatable,                                                                        \
+    X("allocatable", VALUE(schema_quantities_type, RESOURCES_MAX), status_allocatable,             \
         "what it offers, as quantities; a resource that is not there is an error. "                \
         "node.allocatable has numbers",                                                            \
         PART_ALLOCATABLE)                                                                          \
-    X("conditions",                                                                                \
-        VALUE(conditions_type, NODE_CONDITIONS_MAX),                                               \
-        status_conditions,                                                                         \
-        "its conditions",                                                                          \
-        PART_CONDITIONS)                                                                           \
-    X("images",                                                                                    \
-        VALUE(images_type, NODE_IMAGES_MAX),                                                       \
-        status_images,                                                                             \
-        "images on it; by default kubelets list the 50 largest",                                   \
-        PART_REST)
+    X("conditions", VALUE(conditions_type, NODE_CONDITIONS_MAX), status_conditions,                \
+        "its conditions", PART_CONDITIONS)                                                         \
+    X("images", VALUE(images_type, NODE_IMAGES_MAX), status_images,                                \
+        "images on it; by default kubelets list the 50 largest", PART_REST)
 SCHEMA_RECORD(schema_node_status, "NodeStatus", STATUS);
 
 /* --- the node itself ------------------------------------------------------------------------- */
@@ -210,21 +178,14 @@ GET(node_pod_list, pods(run, value_of(record)))
     X("spec", VALUE(schema_node_spec.of, 0), node_spec, "its spec")                                \
     X("status", VALUE(schema_node_status.of, 0), node_status, "its status")                        \
     X("ready", BOOL, node_ready, "its condition Ready is True", PART_CONDITIONS)                   \
-    X("free",                                                                                      \
-        AMOUNTS,                                                                                   \
-        node_free,                                                                                 \
+    X("free", AMOUNTS, node_free,                                                                  \
         "allocatable less requested, as numbers: cpu in cores, 0.0 for what it does not offer; "   \
         "below 0 when it is overcommitted; milliCPU is cpu in thousandths",                        \
         PART_ALLOCATABLE)                                                                          \
     X("requested", AMOUNTS, node_requested, "sum of the requests of its pods", PART_ALLOCATABLE)   \
-    X("allocatable",                                                                               \
-        AMOUNTS,                                                                                   \
-        node_allocatable,                                                                          \
-        "allocatable amounts, as numbers",                                                         \
+    X("allocatable", AMOUNTS, node_allocatable, "allocatable amounts, as numbers",                 \
         PART_ALLOCATABLE)                                                                          \
-    X("pods",                                                                                      \
-        VALUE(schema_pods_type, SCHEMA_PODS_ASSUMED),                                              \
-        node_pod_list,                                                                             \
+    X("pods", VALUE(schema_pods_type, SCHEMA_PODS_ASSUMED), node_pod_list,                         \
         "pods on it that have not ended, with those that berth bound recently")
 SCHEMA_RECORD(schema_node_record, "Node", NODE);
 

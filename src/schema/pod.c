@@ -66,9 +66,7 @@ GET(toleration_effect, schema_text(taint_effect_word(toleration_of(record)->effe
     X("key", TEXT(KEY_MAX_BYTES), toleration_key, "empty: every key")                              \
     X("operator", TEXT(WORD_MAX_BYTES), toleration_operator, "Equal or Exists")                    \
     X("value", TEXT(WORD_MAX_BYTES), toleration_value, "empty with Exists")                        \
-    X("effect",                                                                                    \
-        TEXT(WORD_MAX_BYTES),                                                                      \
-        toleration_effect,                                                                         \
+    X("effect", TEXT(WORD_MAX_BYTES), toleration_effect,                                           \
         "NoSchedule, PreferNoSchedule, NoExecute; empty: every effect; Unknown: any other, which " \
         "tolerates nothing")
 SCHEMA_RECORD(schema_toleration, "Toleration", TOLERATION);
@@ -109,29 +107,22 @@ GET(metadata_owners, owners(run, metadata_of(record)))
     X("name", TEXT(NAME_MAX_BYTES), metadata_name, "its name")                                     \
     X("namespace", TEXT(WORD_MAX_BYTES), metadata_namespace, "its namespace")                      \
     X("uid", TEXT(WORD_MAX_BYTES), metadata_uid, "its UID")                                        \
-    X("labels",                                                                                    \
-        VALUE(schema_labels_type, LABELS_ASSUMED),                                                 \
-        metadata_labels,                                                                           \
+    X("labels", VALUE(schema_labels_type, LABELS_ASSUMED), metadata_labels,                        \
         "its labels; labels[?'key'] where one may be missing")                                     \
     X("creationTimestamp", TIME, metadata_created, "when it was created")                          \
-    X("ownerReferences",                                                                           \
-        VALUE(owners_type, 1),                                                                     \
-        metadata_owners,                                                                           \
+    X("ownerReferences", VALUE(owners_type, 1), metadata_owners,                                   \
         "the controlling owner, or nothing; other owners are not kept")                            \
     REFUSED(X, "deletionTimestamp", "only whether it is set is kept: pod.terminating")
 
 #define POD_METADATA(X)                                                                            \
     METADATA(X)                                                                                    \
-    X("annotations",                                                                               \
-        VALUE(schema_labels_type, POD_ANNOTATIONS_MAX),                                            \
-        metadata_annotations,                                                                      \
+    X("annotations", VALUE(schema_labels_type, POD_ANNOTATIONS_MAX), metadata_annotations,         \
         "its annotations; those with a value over 4 KiB are left out")
 SCHEMA_RECORD(schema_pod_metadata, "PodMetadata", POD_METADATA);
 
 #define NODE_POD_METADATA(X)                                                                       \
     METADATA(X)                                                                                    \
-    REFUSED(X,                                                                                     \
-        "annotations",                                                                             \
+    REFUSED(X, "annotations",                                                                      \
         "annotations are not kept of pods that run, only of the pod to be placed; use a label")
 SCHEMA_RECORD(schema_node_pod_metadata, "NodePodMetadata", NODE_POD_METADATA);
 
@@ -156,27 +147,19 @@ GET(spec_init_containers, containers(run, details_of(spec_of(record))->init_cont
                               details_of(spec_of(record))->n_init_containers))
 
 #define SPEC(X)                                                                                    \
-    X("nodeName",                                                                                  \
-        TEXT(NAME_MAX_BYTES),                                                                      \
-        spec_node_name,                                                                            \
+    X("nodeName", TEXT(NAME_MAX_BYTES), spec_node_name,                                            \
         "the node it runs on; empty for the pod to be placed")                                     \
     X("schedulerName", TEXT(NAME_MAX_BYTES), spec_scheduler_name, "the scheduler that places it")  \
     X("priority", INT, spec_priority, "default 0")                                                 \
-    X("tolerations",                                                                               \
-        VALUE(tolerations_type, TOLERATIONS_MAX),                                                  \
-        spec_tolerations,                                                                          \
+    X("tolerations", VALUE(tolerations_type, TOLERATIONS_MAX), spec_tolerations,                   \
         "its tolerations; see tolerates()")
 
 #define POD_SPEC(X)                                                                                \
     SPEC(X)                                                                                        \
-    X("nodeSelector",                                                                              \
-        VALUE(schema_labels_type, LABELS_ASSUMED),                                                 \
-        spec_node_selector,                                                                        \
+    X("nodeSelector", VALUE(schema_labels_type, LABELS_ASSUMED), spec_node_selector,               \
         "labels that its node must have; kube-scheduler checks them")                              \
     X("containers", VALUE(containers_type, POD_CONTAINERS_MAX), spec_containers, "its containers") \
-    X("initContainers",                                                                            \
-        VALUE(containers_type, POD_CONTAINERS_MAX),                                                \
-        spec_init_containers,                                                                      \
+    X("initContainers", VALUE(containers_type, POD_CONTAINERS_MAX), spec_init_containers,          \
         "its init containers")
 SCHEMA_RECORD(schema_pod_spec, "PodSpec", POD_SPEC);
 
@@ -198,15 +181,10 @@ GET(status_nominated, set_text(status_of(record)->nominated_node_name))
 GET(status_started, schema_time(status_of(record)->started_at))
 
 #define POD_STATUS(X)                                                                              \
-    X("nominatedNodeName",                                                                         \
-        &cel_string_type,                                                                          \
-        MAYBE,                                                                                     \
-        NAME_MAX_BYTES,                                                                            \
-        status_nominated,                                                                          \
+    X("nominatedNodeName", &cel_string_type, MAYBE, NAME_MAX_BYTES, status_nominated,              \
         "the node on which preemption makes room for it")                                          \
     X("startTime", TIME, status_started, "when the kubelet accepted it")                           \
-    REFUSED(X,                                                                                     \
-        "phase",                                                                                   \
+    REFUSED(X, "phase",                                                                            \
         "the phase is not kept: a pod to be placed is Pending, and pods that have ended are not "  \
         "among node.pods")
 SCHEMA_RECORD(schema_pod_status, "PodStatus", POD_STATUS);
@@ -225,14 +203,10 @@ GET(pod_terminating, cel_bool(pod_of(record)->is_terminating))
     X("metadata", VALUE(its_metadata.of, 0), pod_metadata, "its metadata")                         \
     X("spec", VALUE(its_spec.of, 0), pod_spec, "its spec")                                         \
     X("status", VALUE(schema_pod_status.of, 0), pod_status, "its status")                          \
-    X("requests",                                                                                  \
-        AMOUNTS,                                                                                   \
-        pod_requests,                                                                              \
+    X("requests", AMOUNTS, pod_requests,                                                           \
         "its requests as kube-scheduler counts them, as numbers: cpu in cores, 0.0 for others; "   \
         "milliCPU is cpu in thousandths")                                                          \
-    X("owner",                                                                                     \
-        TEXT(WORD_MAX_BYTES),                                                                      \
-        pod_owner,                                                                                 \
+    X("owner", TEXT(WORD_MAX_BYTES), pod_owner,                                                    \
         "the UID of its controlling owner; empty when it has none")                                \
     X("terminating", BOOL, pod_terminating, "it has a deletionTimestamp")
 
@@ -243,9 +217,7 @@ GET(pod_scheduled, schema_time(pod_placed_at(pod_of(record))))
 
 #define NODE_POD(X)                                                                                \
     POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec)                                      \
-    X("scheduledTime",                                                                             \
-        TIME,                                                                                      \
-        pod_scheduled,                                                                             \
+    X("scheduledTime", TIME, pod_scheduled,                                                        \
         "when it was bound to the node; if unknown, when it was started or created")
 SCHEMA_RECORD(schema_node_pod, "NodePod", NODE_POD);
 

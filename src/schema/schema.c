@@ -57,11 +57,7 @@ static bool add_variables(Schema *schema) {
                env, STR("pod"), &schema_pod_record.of, 0, SCHEMA_POD, &schema->pod_slot) == 0 &&
            cel_env_add_variable(
                env, STR("node"), &schema_node_record.of, 0, SCHEMA_NODE, &schema->node_slot) == 0 &&
-           cel_env_add_variable(env,
-               STR("cluster"),
-               &schema_cluster_record.of,
-               0,
-               SCHEMA_CLUSTER,
+           cel_env_add_variable(env, STR("cluster"), &schema_cluster_record.of, 0, SCHEMA_CLUSTER,
                &schema->cluster_slot) == 0 &&
            cel_env_add_variable(
                env, STR("now"), &cel_timestamp_type, 0, SCHEMA_NOW, &schema->now_slot) == 0;

@@ -13,10 +13,7 @@ static void random_labels(Rng *rng, const char *title, Buf *out) {
     buf_printf(out, ",\"%s\":{", title);
     for (size_t i = 0; i < ELEMENTS_OF(keys); i++)
         if (rng_pick(rng, 2)) {
-            buf_printf(out,
-                "%s\"%s\":\"%s\"",
-                is_first ? "" : ",",
-                keys[i],
+            buf_printf(out, "%s\"%s\":\"%s\"", is_first ? "" : ",", keys[i],
                 values[rng_pick(rng, ELEMENTS_OF(values))]);
             is_first = false;
         }
@@ -31,10 +28,7 @@ static void random_allocatable(Rng *rng, Buf *out) {
     buf_append(out, STR("\"allocatable\":{"));
     for (size_t i = 0; i < ELEMENTS_OF(names); i++)
         if (rng_pick(rng, 4) > (i == 3 ? 2 : 0)) {
-            buf_printf(out,
-                "%s\"%s\":\"%s\"",
-                is_first ? "" : ",",
-                names[i],
+            buf_printf(out, "%s\"%s\":\"%s\"", is_first ? "" : ",", names[i],
                 amounts[rng_pick(rng, ELEMENTS_OF(amounts))]);
             is_first = false;
         }
@@ -42,10 +36,8 @@ static void random_allocatable(Rng *rng, Buf *out) {
 }
 
 static void random_node(Rng *rng, uint32_t number, Buf *out) {
-    static const char *const times[] = {"2026-01-02T03:04:05Z",
-        "0001-01-01T00:00:00Z",
-        "9999-12-31T23:59:59Z",
-        "1969-12-31T23:59:59Z"};
+    static const char *const times[] = {"2026-01-02T03:04:05Z", "0001-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z", "1969-12-31T23:59:59Z"};
     static const char *const states[] = {"True", "False", "Unknown"};
 
     buf_printf(out, "{\"metadata\":{\"name\":\"n%u\"", number);
@@ -58,8 +50,7 @@ static void random_node(Rng *rng, uint32_t number, Buf *out) {
     buf_printf(out, "},\"spec\":{\"unschedulable\":%s", rng_pick(rng, 2) ? "true" : "false");
     if (rng_pick(rng, 2))
         buf_append(out, STR(",\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]"));
-    buf_printf(out,
-        "},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}],",
+    buf_printf(out, "},\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}],",
         states[rng_pick(rng, ELEMENTS_OF(states))]);
     random_allocatable(rng, out);
     buf_append(out, STR("}}"));
@@ -72,10 +63,7 @@ static void random_pod(Rng *rng, uint32_t number, Buf *out) {
     buf_printf(out,
         "{\"metadata\":{\"name\":\"p%u\",\"uid\":\"u%u\"},\"spec\":{\"nodeName\":\"n%u\","
         "\"containers\":[{\"resources\":{\"requests\":{\"%s\":\"%s\"}}}]}}",
-        number,
-        number,
-        (unsigned)rng_pick(rng, N_NODES),
-        names[rng_pick(rng, ELEMENTS_OF(names))],
+        number, number, (unsigned)rng_pick(rng, N_NODES), names[rng_pick(rng, ELEMENTS_OF(names))],
         amounts[rng_pick(rng, ELEMENTS_OF(amounts))]);
 }
 
@@ -96,9 +84,9 @@ static int setup(void **state) {
         scene_add_pod(&scene, buf_str(&text));
     }
     buf_done(&text);
-    scene_build(&scene,
-        STR("{\"metadata\":{\"name\":\"p\",\"labels\":{\"key\":\"zone\",\"rest\":\"com/x\","
-            "\"resource\":\"memory\",\"rare\":\"rare\"}}}"));
+    scene_build(
+        &scene, STR("{\"metadata\":{\"name\":\"p\",\"labels\":{\"key\":\"zone\",\"rest\":\"com/x\","
+                    "\"resource\":\"memory\",\"rare\":\"rare\"}}}"));
     *state = &scene;
     return 0;
 }
@@ -347,8 +335,7 @@ static void test_elements(void **state) {
         const char *source, *field;
         bool is_leaf;
     } cases[] = {
-        {"node.pods.filter(p, now - p.scheduledTime < duration('5m')).size()",
-            "scheduledTime",
+        {"node.pods.filter(p, now - p.scheduledTime < duration('5m')).size()", "scheduledTime",
             true},
         {"node.pods.exists(p, has(p.scheduledTime))", "scheduledTime", true},
         {"node.pods.exists(p, p.metadata.creationTimestamp < now)", "creationTimestamp", true},

@@ -23,11 +23,8 @@ static void print_needs(const SchemaNeeds *needs, Buf *out) {
         buf_append(out, STR("all-labels "));
     for (size_t i = 0; i < parts->n_labels; i++)
         buf_printf(out, "%.*s ", STR_FMT(parts->labels[i]));
-    buf_printf(out,
-        "%s%s%s%s",
-        parts->taints ? "taints " : "",
-        parts->conditions ? "conditions " : "",
-        parts->allocatable ? "allocatable " : "",
+    buf_printf(out, "%s%s%s%s", parts->taints ? "taints " : "",
+        parts->conditions ? "conditions " : "", parts->allocatable ? "allocatable " : "",
         parts->rest ? "rest " : "");
 }
 
@@ -113,9 +110,7 @@ static void test_needs(void **state) {
         assert_false(needs.has_failed);
         print_needs(&needs, &got);
         if (!has_all(buf_str(&got), cases[i].want))
-            fail_msg("%s: got \"%.*s\", want \"%s\"",
-                cases[i].source,
-                STR_FMT(buf_str(&got)),
+            fail_msg("%s: got \"%.*s\", want \"%s\"", cases[i].source, STR_FMT(buf_str(&got)),
                 cases[i].want);
     }
 }

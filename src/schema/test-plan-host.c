@@ -16,9 +16,8 @@ static int setup(void **state) {
         buf_append(&text, STR("}}}"));
         scene_add_node(&scene, buf_str(&text));
     }
-    scene_add_pod(&scene,
-        STR("{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{"
-            "\"nodeName\":\"n3\"}}"));
+    scene_add_pod(&scene, STR("{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{"
+                              "\"nodeName\":\"n3\"}}"));
     scene_build(&scene, STR("{\"metadata\":{\"name\":\"x\"}}"));
     *state = &scene;
     return 0;

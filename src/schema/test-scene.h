@@ -92,13 +92,8 @@ static inline void scene_set_row(Scene *scene, uint32_t row) {
 
 static inline CelProgram *scene_compile(Scene *scene, const char *source) {
     CelProgram *program = NULL;
-    int r = cel_compile(scene->schema->env,
-        STR("test"),
-        str_from_c(source),
-        NULL,
-        scene->arena,
-        &scene->diags,
-        &program);
+    int r = cel_compile(scene->schema->env, STR("test"), str_from_c(source), NULL, scene->arena,
+        &scene->diags, &program);
 
     assert_case(source, r == 0);
     return program;

@@ -106,9 +106,8 @@ static void test_node(void **state) {
         {"node.spec.unschedulable", "true"},
         {"node.spec.taints.map(t, t.key + '=' + t.value + ':' + t.effect)",
             "[\"gpu=a:NoSchedule\", \"soft=:PreferNoSchedule\", \"odd=:Unknown\"]"},
-        {"node.spec.taints[0]",
-            "Taint{key: \"gpu\", value: \"a\", effect: \"NoSchedule\", text: "
-            "\"gpu=a:NoSchedule\"}"},
+        {"node.spec.taints[0]", "Taint{key: \"gpu\", value: \"a\", effect: \"NoSchedule\", text: "
+                                "\"gpu=a:NoSchedule\"}"},
         {"node.status.conditions.exists(c, c.type == 'DiskPressure' && c.status == 'False')",
             "true"},
         {"node.status.images.map(i, i.names)", "[[\"app:1\", \"app@sha256:x\"]]"},
@@ -174,9 +173,8 @@ static void test_amounts(void **state) {
         {"cluster.free['milliCPU']", "250.0"},
         {"'none' in cluster.free", "false"},
         {"cluster.allocatable.size()", "4"},
-        {"cluster.requested",
-            "{\"cpu\": 4.25, \"memory\": 1.050624e+06, \"nvidia.com/gpu\": 0.0, "
-            "\"hugepages-2Mi\": 0.0}"},
+        {"cluster.requested", "{\"cpu\": 4.25, \"memory\": 1.050624e+06, \"nvidia.com/gpu\": 0.0, "
+                              "\"hugepages-2Mi\": 0.0}"},
         {"node.status.allocatable",
             "{\"cpu\": quantity(\"3500m\"), \"memory\": quantity(\"1Gi\"), "
             "\"nvidia.com/gpu\": quantity(\"2\"), \"hugepages-2Mi\": quantity(\"0\")}"},
@@ -408,15 +406,12 @@ static void test_mistakes(void **state) {
         {"node.fre", "undefined field 'fre' of Node", "did you mean 'free'?"},
         {"nodes.ready", "undeclared reference to 'nodes'", "did you mean 'node'?"},
         {"pod.spec.prioritty", "undefined field 'prioritty' of PodSpec", "'priority'"},
-        {"node.pods[0].metadata.annotations",
-            "undefined field 'annotations' of NodePodMetadata",
+        {"node.pods[0].metadata.annotations", "undefined field 'annotations' of NodePodMetadata",
             "annotations are not kept of pods that run"},
         {"node.pods.exists(p, p.spec.containers.size() > 0)",
-            "undefined field 'containers' of NodePodSpec",
-            "containers are not kept"},
+            "undefined field 'containers' of NodePodSpec", "containers are not kept"},
         {"has(node.pods[0].metadata.annotations)", "undefined field 'annotations'", "not kept"},
-        {"pod.metadata.deletionTimestamp",
-            "undefined field 'deletionTimestamp'",
+        {"pod.metadata.deletionTimestamp", "undefined field 'deletionTimestamp'",
             "pod.terminating"},
         {"pod.status.phase", "undefined field 'phase' of PodStatus", "Pending"},
         {"node.metadata.annotation", "undefined field", "did you mean 'annotations'?"},
@@ -433,10 +428,8 @@ static void test_mistakes(void **state) {
         DiagList diags = DIAG_LIST_IN(scene->arena);
         Str source = str_from_c(cases[i].source);
 
-        assert_case(cases[i].source,
-            cel_compile(
-                scene->schema->env, STR("t"), source, NULL, scene->arena, &diags, &program) ==
-                CEL_COMPILE_REFUSED);
+        assert_case(cases[i].source, cel_compile(scene->schema->env, STR("t"), source, NULL,
+                                         scene->arena, &diags, &program) == CEL_COMPILE_REFUSED);
         diag_list_print(&diags, false, &text);
         buf_append_char(&text, '\0');
         if (!strstr(text.data, cases[i].text) || !strstr(text.data, cases[i].hint))

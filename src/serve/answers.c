@@ -1,7 +1,7 @@
 /*
- * A request is a route and a body; the route says what answers it. A worker takes a reference to the
- * view when it begins and keeps it to the end, so what is exchanged meanwhile does not matter to
- * it.
+ * A request is a route and a body; the route says what answers it. A worker takes a reference to
+ * the view when it begins and keeps it to the end, so what is exchanged meanwhile does not matter
+ * to it.
  */
 
 #include "serve/answers.h"
@@ -18,15 +18,14 @@
 void answers_note_bind(Answers *answers, const Decision *decision) {
     _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
 
-    observers_run(answers,
-        &(Observation){
-            .verb = VERB_BIND,
-            .view = view,
-            .decision = decision,
-            .at_nsec = clock_wall_nsec(),
-            .begin_nsec = -1,
-            .now_nsec = clock_monotonic_nsec(),
-        });
+    observers_run(answers, &(Observation){
+                               .verb = VERB_BIND,
+                               .view = view,
+                               .decision = decision,
+                               .at_nsec = clock_wall_nsec(),
+                               .begin_nsec = -1,
+                               .now_nsec = clock_monotonic_nsec(),
+                           });
 }
 
 static void answer_bind(Answers *answers, Str body, Arena *arena, Answer *answer) {
@@ -38,8 +37,7 @@ static void answer_bind(Answers *answers, Str body, Arena *arena, Answer *answer
     if (answers->bind_hook)
         answers->bind_hook->bind(answers->bind_hook->context, &args, error, sizeof(error));
     else
-        (void)snprintf(error,
-            sizeof(error),
+        (void)snprintf(error, sizeof(error),
             "berth: cannot bind: it has no API server to talk to; remove bindVerb from the "
             "extender's configuration, or start it with --kubeconfig or --in-cluster, and --bind");
     extender_bind_reply(&args, str_from_c(error), arena, answer);
@@ -91,17 +89,16 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
         answer_bind(answers, request->body, request->arena, &answer);
         break;
     }
-    observers_run(answers,
-        &(Observation){
-            .verb = verb,
-            .view = view,
-            .decision = &answer.decision,
-            .time = &time,
-            .arena = request->arena,
-            .at_nsec = time.now_nsec,
-            .begin_nsec = begin,
-            .now_nsec = clock_monotonic_nsec(),
-        });
+    observers_run(answers, &(Observation){
+                               .verb = verb,
+                               .view = view,
+                               .decision = &answer.decision,
+                               .time = &time,
+                               .arena = request->arena,
+                               .at_nsec = time.now_nsec,
+                               .begin_nsec = begin,
+                               .now_nsec = clock_monotonic_nsec(),
+                           });
     reply_with(reply, &answer);
 }
 
@@ -153,9 +150,7 @@ void answers_handle(void *context, const HttpRequest *request, HttpReply *reply)
  * and may then read what is answered. No scheduler sends an Origin. */
 static bool admit_browser(const Route *route, const HttpRequest *request, HttpReply *reply) {
     if (route_is_verb(route) && request->has_origin)
-        reply_error(request,
-            reply,
-            403,
+        reply_error(request, reply, 403,
             STR("berth: verbs are not for browsers: the request has an Origin"));
     else if (route->clients == ROUTE_VIEWERS && request->is_misaddressed)
         reply_error(request, reply, 403, STR(PAGE_MISADDRESSED));
@@ -173,9 +168,7 @@ bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) 
 
     reply->tag = route_tag(route);
     if (!request->is_authenticated && route->clients != ROUTE_EVERYONE) {
-        reply_error(request,
-            reply,
-            403,
+        reply_error(request, reply, 403,
             STR("berth: a client certificate with an allowed name is required (--client-ca, "
                 "--client-name)"));
         return false;

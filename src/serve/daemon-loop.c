@@ -89,9 +89,7 @@ static void report_expired(void *context, const View *view, size_t gauge, Expiry
     expiry_log(view, gauge, change);
     expiry_note(daemon->records.changes, view, gauge, change, clock_wall_nsec());
     if (daemon->live && change == EXPIRY_GONE)
-        live_note_stale(daemon->live,
-            gauge_policy(view->program, gauge),
-            about->name,
+        live_note_stale(daemon->live, gauge_policy(view->program, gauge), about->name,
             gauge_source_name(about));
 }
 

@@ -51,8 +51,7 @@ static int check_verbs(const DaemonOptions *options, char *error) {
     if (!is_open(options->server.address))
         return 0;
     if (!options->insecure_http) {
-        (void)snprintf(error,
-            DAEMON_ERROR_MAX,
+        (void)snprintf(error, DAEMON_ERROR_MAX,
             "plain HTTP on %s would let any client that reaches it influence scheduling: set "
             "--tls-cert and --tls-key (and --client-ca), listen on 127.0.0.1, or set "
             "--insecure-http",
@@ -60,8 +59,7 @@ static int check_verbs(const DaemonOptions *options, char *error) {
         return -EPERM;
     }
     log_warn("INSECURE: plain HTTP on an address that others can reach",
-        LOG_CSTR("address", options->server.address),
-        LOG_CSTR("flag", "--insecure-http"));
+        LOG_CSTR("address", options->server.address), LOG_CSTR("flag", "--insecure-http"));
     return 0;
 }
 
@@ -70,16 +68,14 @@ static int check_pages(const DaemonOptions *options, char *error) {
     if (!is_open(options->pages.address) || !options->pages.token_path)
         return 0;
     if (!options->insecure_http) {
-        (void)snprintf(error,
-            DAEMON_ERROR_MAX,
+        (void)snprintf(error, DAEMON_ERROR_MAX,
             "plain HTTP on %s would expose the token of --pages-token-file on the network: set "
             "--tls-cert and --tls-key, or --insecure-http",
             options->pages.address);
         return -EPERM;
     }
     log_warn("INSECURE: a token over plain HTTP on an address that others can reach",
-        LOG_CSTR("address", options->pages.address),
-        LOG_CSTR("flag", "--insecure-http"));
+        LOG_CSTR("address", options->pages.address), LOG_CSTR("flag", "--insecure-http"));
     return 0;
 }
 
@@ -189,13 +185,8 @@ static int start_live(Daemon *daemon, char *error) {
     options.watcher.identity = daemon->identity;
     options.exempt = &daemon->options->exempt;
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
-    r = live_new(&options,
-        &daemon->current,
-        daemon->records.recent_pods,
-        &callbacks,
-        &daemon->live,
-        error,
-        DAEMON_ERROR_MAX);
+    r = live_new(&options, &daemon->current, daemon->records.recent_pods, &callbacks, &daemon->live,
+        error, DAEMON_ERROR_MAX);
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);
     return r;
 }
@@ -364,11 +355,8 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     if (r < 0)
         return r;
     log_exempt(&options->exempt);
-    changes_note(daemon->records.changes,
-        CHANGE_STARTED,
-        daemon->started_at_sec * NSEC_PER_SEC,
-        STR("berth " BERTH_VERSION),
-        str_from_c(daemon->url));
+    changes_note(daemon->records.changes, CHANGE_STARTED, daemon->started_at_sec * NSEC_PER_SEC,
+        STR("berth " BERTH_VERSION), str_from_c(daemon->url));
     *ret = TAKE_PTR(daemon);
     return 0;
 }

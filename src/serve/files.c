@@ -63,20 +63,14 @@ static int load_policy(const DaemonOptions *options, ReadPolicy *ret, char *erro
     ret->arena = arena_new(POLICIES_BUDGET);
     if (!arena || !ret->arena)
         return -ENOMEM;
-    r = policies_load_texts(options->policy_paths,
-        options->n_policy_paths,
-        ret->arena,
-        &diags,
-        &ret->program,
-        &ret->sources,
-        &ret->n_sources);
+    r = policies_load_texts(options->policy_paths, options->n_policy_paths, ret->arena, &diags,
+        &ret->program, &ret->sources, &ret->n_sources);
     if (r > 0) {
         describe_diags(&diags, error, size);
         return r == POLICIES_E_UNREADABLE ? -ENOENT : -EINVAL;
     }
     for (size_t i = 0; r == 0 && i < diags.diags.n; i++)
-        log_warn("policy warning",
-            LOG_STR("file", diags.diags.items[i].place.file),
+        log_warn("policy warning", LOG_STR("file", diags.diags.items[i].place.file),
             LOG_INT("line", diags.diags.items[i].place.line),
             LOG_STR("warning", diags.diags.items[i].text));
     return error_fold(r);
@@ -90,11 +84,8 @@ static void note_policy(Files *files, const ReadPolicy *read) {
 
 /* Another file was read. */
 static void note_config(Files *files, ReloadKind kind, const char *text) {
-    changes_note(files->changes,
-        CHANGE_CONFIG,
-        clock_wall_nsec(),
-        str_from_c(reload_kind_name(kind)),
-        str_from_c(text));
+    changes_note(files->changes, CHANGE_CONFIG, clock_wall_nsec(),
+        str_from_c(reload_kind_name(kind)), str_from_c(text));
 }
 
 /* --- at the start ------------------------------------------------------------------------ */
@@ -178,13 +169,10 @@ void files_note_sources(Files *files, uint64_t fingerprint) {
 /* The state comes last: a page that shows it has its log line already. */
 static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
     log_error("new configuration rejected, the last good one stays in force",
-        LOG_CSTR("config", reload_kind_name(kind)),
-        LOG_CSTR("error", error));
+        LOG_CSTR("config", reload_kind_name(kind)), LOG_CSTR("error", error));
     changes_note(files->changes,
-        kind == RELOAD_POLICY ? CHANGE_POLICY_REFUSED : CHANGE_CONFIG_REFUSED,
-        clock_wall_nsec(),
-        str_from_c(reload_kind_name(kind)),
-        str_from_c(error));
+        kind == RELOAD_POLICY ? CHANGE_POLICY_REFUSED : CHANGE_CONFIG_REFUSED, clock_wall_nsec(),
+        str_from_c(reload_kind_name(kind)), str_from_c(error));
     reloads_note_bad(&files->reloads, kind, error);
 }
 
@@ -217,10 +205,8 @@ static void reload_policy(Files *files) {
     if (is_refused(files, RELOAD_POLICY) && digest_equal(before->program->digest, program->digest))
         note_config(files, RELOAD_POLICY, IN_FORCE_AGAIN);
     note_policy(files, &policy);
-    log_info("policy reloaded",
-        LOG_INT("policies", program->n_policies),
-        LOG_INT("filters", program->n_filters),
-        LOG_INT("scores", program->n_scores));
+    log_info("policy reloaded", LOG_INT("policies", program->n_policies),
+        LOG_INT("filters", program->n_filters), LOG_INT("scores", program->n_scores));
     reloads_note_good(&files->reloads, RELOAD_POLICY, now_sec());
 }
 

@@ -56,18 +56,13 @@ static void observe_log(Answers *answers, const Observation *o) {
     if (answers->is_quiet)
         return;
     if (!str_is_empty(decision->error) && may_log(answers, o->now_nsec))
-        log_warn("request answered with an error",
-            LOG_CSTR("verb", verb_name(o->verb)),
-            LOG_STR("namespace", decision->pod_namespace),
-            LOG_STR("pod", decision->pod_name),
+        log_warn("request answered with an error", LOG_CSTR("verb", verb_name(o->verb)),
+            LOG_STR("namespace", decision->pod_namespace), LOG_STR("pod", decision->pod_name),
             LOG_STR("error", decision->error));
     else
-        log_debug("decision",
-            LOG_CSTR("verb", verb_name(o->verb)),
-            LOG_STR("namespace", decision->pod_namespace),
-            LOG_STR("pod", decision->pod_name),
-            LOG_STR("uid", decision->pod_uid),
-            LOG_INT("nodes_in", decision->summary.n_in),
+        log_debug("decision", LOG_CSTR("verb", verb_name(o->verb)),
+            LOG_STR("namespace", decision->pod_namespace), LOG_STR("pod", decision->pod_name),
+            LOG_STR("uid", decision->pod_uid), LOG_INT("nodes_in", decision->summary.n_in),
             LOG_INT("nodes_out", decision->summary.n_out),
             LOG_INT("nodes_unknown", decision->summary.n_unknown));
 }
@@ -84,11 +79,8 @@ static const struct {
 } observers[] = {
     {"recent pods", observe_recent_pods}, /* first: a bind may follow the reply at once, and Events
                                              are limited per pod */
-    {"live", observe_live},
-    {"metrics", observe_metrics},
-    {"latency", observe_latency},
-    {"history", observe_history},
-    {"log", observe_log},
+    {"live", observe_live}, {"metrics", observe_metrics}, {"latency", observe_latency},
+    {"history", observe_history}, {"log", observe_log},
     {"warnings", observe_warnings}, /* last: judges again, in the time that is left */
 };
 

@@ -37,14 +37,13 @@ static void test_counts_rejections_after_deadline(void **state) {
     stage.api.decisions = decisions_new(10, STAGE_ROOM);
     stage.api.latency = latency_new();
     extender_filter(stage.base.view, &time, body, stage.base.arena, &answer);
-    observers_run(&answers,
-        &(Observation){
-            .verb = VERB_FILTER,
-            .view = stage.base.view,
-            .decision = &answer.decision,
-            .begin_nsec = -1,
-            .now_nsec = now,
-        });
+    observers_run(&answers, &(Observation){
+                                .verb = VERB_FILTER,
+                                .view = stage.base.view,
+                                .decision = &answer.decision,
+                                .begin_nsec = -1,
+                                .now_nsec = now,
+                            });
     assert_int_equal(answer.decision.summary.n_unjudged, 3);
     assert_int_equal(atomic_load(&stage.api.counts.rejected_nodes), 1);
     latency_slots(stage.api.latency, now, slots);

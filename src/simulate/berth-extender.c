@@ -217,10 +217,7 @@ static void print_reason(const void *context, size_t number, Buf *out) {
     const BerthExtender *berth = context;
     const Filter *filter = berth->options.program->filters[number];
 
-    buf_printf(out,
-        "%.*s/%.*s: %.*s",
-        STR_FMT(filter->policy->name),
-        STR_FMT(filter->name),
+    buf_printf(out, "%.*s/%.*s: %.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name),
         STR_FMT(filter->reason));
 }
 

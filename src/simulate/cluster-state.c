@@ -20,11 +20,9 @@ static Str either_label(const Labels *labels, Str first, Str second) {
 /* kube-scheduler takes one node of each zone in turn, zones by their first node. A zone is known by
  * region and zone; the old labels win over the new ones. */
 static Str zone_of(const Node *node, Arena *arena) {
-    Str region = either_label(&node->labels,
-        STR("failure-domain.beta.kubernetes.io/region"),
+    Str region = either_label(&node->labels, STR("failure-domain.beta.kubernetes.io/region"),
         STR("topology.kubernetes.io/region"));
-    Str zone = either_label(&node->labels,
-        STR("failure-domain.beta.kubernetes.io/zone"),
+    Str zone = either_label(&node->labels, STR("failure-domain.beta.kubernetes.io/zone"),
         STR("topology.kubernetes.io/zone"));
 
     return arena_printf(arena, "%.*s\x1f%.*s", STR_FMT(region), STR_FMT(zone));
@@ -242,8 +240,7 @@ void cluster_state_add_table_pods(ClusterState *cluster) {
         for (uint32_t row = 0; row < cluster->n_rows; row++)
             cluster->requested[i][row] = table_amount(cluster->table, row, i, AMOUNT_REQUESTED);
     memcpy(cluster->nonzero_cpu, cluster->requested[TABLE_CPU], cluster->n_rows * sizeof(int64_t));
-    memcpy(cluster->nonzero_memory,
-        cluster->requested[TABLE_MEMORY],
+    memcpy(cluster->nonzero_memory, cluster->requested[TABLE_MEMORY],
         cluster->n_rows * sizeof(int64_t));
 }
 

@@ -129,13 +129,8 @@ static void decode_containers(JsonReader *reader, Arena *arena, bool is_init, Dr
 
 /* Whether volumes of this type restrict nodes. */
 static bool binds_to_nodes(JsonReader *reader, Str key) {
-    static const char *const sorts[] = {"persistentVolumeClaim",
-        "ephemeral",
-        "awsElasticBlockStore",
-        "gcePersistentDisk",
-        "azureDisk",
-        "iscsi",
-        "rbd"};
+    static const char *const sorts[] = {"persistentVolumeClaim", "ephemeral",
+        "awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "iscsi", "rbd"};
 
     for (size_t i = 0; i < ELEMENTS_OF(sorts); i++)
         if (json_key_is(reader, key, str_from_c(sorts[i])))
@@ -344,16 +339,11 @@ static void find_keys(JsonReader *reader, Arena *arena, const Draft *draft, PodR
     buf_printf(&key, "\x1e%.*s\x1e%lld\x1e", STR_FMT(pod->namespace), (long long)pod->priority);
     buf_printf(&key, "%.*s/%.*s\x1e", STR_FMT(pod->owner_kind), STR_FMT(pod->owner_name));
     for (size_t i = 0; i < pod->requests.n; i++)
-        buf_printf(&key,
-            "%.*s=%lld\x1f",
-            STR_FMT(pod->requests.items[i].name),
+        buf_printf(&key, "%.*s=%lld\x1f", STR_FMT(pod->requests.items[i].name),
             (long long)pod->requests.items[i].amount);
     for (size_t i = 0; i < request->ports.n; i++)
-        buf_printf(&key,
-            "%.*s:%.*s:%lld\x1f",
-            STR_FMT(request->ports.items[i].ip),
-            STR_FMT(request->ports.items[i].protocol),
-            (long long)request->ports.items[i].port);
+        buf_printf(&key, "%.*s:%.*s:%lld\x1f", STR_FMT(request->ports.items[i].ip),
+            STR_FMT(request->ports.items[i].protocol), (long long)request->ports.items[i].port);
     append_labels(&key, &pod->labels);
     if (pod->details)
         append_labels(&key, &pod->details->annotations);

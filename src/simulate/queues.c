@@ -44,8 +44,7 @@ int pending_queue_add(PendingQueue *pending, const SimulationInput *input, uint3
         else
             high = middle;
     }
-    memmove(pending->items + low + 1,
-        pending->items + low,
+    memmove(pending->items + low + 1, pending->items + low,
         (pending->n - low) * sizeof(*pending->items));
     pending->items[low] = arrival;
     pending->n++;

@@ -185,13 +185,8 @@ static int filter_by_extender(Scheduler *scheduler, Cycle *cycle) {
 
     if (!extender->filter || cycle->n == 0)
         return 0;
-    r = extender->filter(extender->context,
-        &cycle->request->pod,
-        cycle->now_nsec,
-        scheduler->rows,
-        cycle->n,
-        scheduler->cycle,
-        &verdicts);
+    r = extender->filter(extender->context, &cycle->request->pod, cycle->now_nsec, scheduler->rows,
+        cycle->n, scheduler->cycle, &verdicts);
     if (r != 0)
         return r;
     for (size_t i = 0; i < cycle->n; i++) {
@@ -251,13 +246,8 @@ static int score_nodes(Scheduler *scheduler, Cycle *cycle) {
     int r = 0;
 
     if (extender->prioritize)
-        r = extender->prioritize(extender->context,
-            &cycle->request->pod,
-            cycle->now_nsec,
-            scheduler->rows,
-            cycle->n,
-            scheduler->cycle,
-            &scores);
+        r = extender->prioritize(extender->context, &cycle->request->pod, cycle->now_nsec,
+            scheduler->rows, cycle->n, scheduler->cycle, &scores);
     if (r < 0)
         return r;
     for (size_t i = 0; i < cycle->n; i++) {

@@ -69,12 +69,8 @@ static int decode_request(Draft *draft, Str text, Arena *arena, PodRequest *ret)
         return 0;
     if (json_error(&reader) == JSON_E_MEMORY)
         return -ENOMEM;
-    (void)snprintf(draft->error,
-        SIMULATION_ERROR_MAX,
-        "%s: pod \"%.*s\": %s",
-        draft->path,
-        STR_FMT(ret->pod.name),
-        reader.error_text);
+    (void)snprintf(draft->error, SIMULATION_ERROR_MAX, "%s: pod \"%.*s\": %s", draft->path,
+        STR_FMT(ret->pod.name), reader.error_text);
     return -EINVAL;
 }
 
@@ -110,10 +106,8 @@ static int visit_trace(void *context, const TraceLine *line) {
     for (int64_t i = 0; r == 0 && i < line->count; i++) {
         Str own = line->count == 1 && !str_is_empty(name)
                       ? arena_copy(draft->input->arena, name)
-                      : arena_printf(draft->input->arena,
-                            "%.*s.%lld",
-                            STR_FMT(str_is_empty(name) ? STR("pod") : name),
-                            (long long)i + 1);
+                      : arena_printf(draft->input->arena, "%.*s.%lld",
+                            STR_FMT(str_is_empty(name) ? STR("pod") : name), (long long)i + 1);
 
         r = own.ptr ? add_arrival(draft, request, own, line->at, line->lifetime) : -ENOMEM;
     }
@@ -207,8 +201,8 @@ static int read_cluster(Draft *draft) {
         return r;
     draft->input->table = snapshot_table(draft->input->snapshot);
     if (draft->input->table->names->n_nodes == 0)
-        return set_error(
-            draft, draft->path, "contains no Node; make it with: kubectl get nodes,pods -A -o json");
+        return set_error(draft, draft->path,
+            "contains no Node; make it with: kubectl get nodes,pods -A -o json");
     return 0;
 }
 
@@ -249,11 +243,8 @@ static int name_arrivals(Draft *draft, Map *names) {
         bool is_taken = name.ptr && map_find(names, name) != MAP_NONE;
 
         if (is_taken && !draft->files->trace) {
-            (void)snprintf(draft->error,
-                SIMULATION_ERROR_MAX,
-                "%s: there are two pods named \"%.*s\"",
-                draft->path,
-                STR_FMT(name));
+            (void)snprintf(draft->error, SIMULATION_ERROR_MAX,
+                "%s: there are two pods named \"%.*s\"", draft->path, STR_FMT(name));
             return -EINVAL;
         }
         if (is_taken || str_is_empty(arrival->name)) {
@@ -323,9 +314,7 @@ static void settle_arrivals(Draft *draft) {
             input->arrivals[i].current_row = row;
     }
     if (trace || draft->files->by_schedule)
-        qsort(input->arrivals,
-            input->n_arrivals,
-            sizeof(Arrival),
+        qsort(input->arrivals, input->n_arrivals, sizeof(Arrival),
             trace ? compare_arrivals : compare_bound);
     input->is_timed = trace || draft->files->every > 0;
     for (size_t i = 0; i < input->n_arrivals; i++) {

@@ -17,9 +17,7 @@ static void test_least_allocated_rounds_like_the_plugin(void **state) {
     } cases[] = {
         {"nothing asked", {0, 0}, {4000, 10000}, 100},
         {"half of both", {2000, 5000}, {4000, 10000}, 50},
-        {"3000 of 4000 and 5000 of 10000: (25 + 50) / 2, rounded down",
-            {3000, 5000},
-            {4000, 10000},
+        {"3000 of 4000 and 5000 of 10000: (25 + 50) / 2, rounded down", {3000, 5000}, {4000, 10000},
             37},
         {"each share is rounded down: (66 + 33) / 2", {1000, 2000}, {3000, 3000}, 49},
         {"more than there is counts 0: (0 + 100) / 2", {5000, 0}, {4000, 10000}, 50},
@@ -31,9 +29,8 @@ static void test_least_allocated_rounds_like_the_plugin(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_case(cases[i].name,
-            least_allocated_score(cases[i].inspected, cases[i].allocatable, 2) ==
-                cases[i].expected);
+        assert_case(cases[i].name, least_allocated_score(cases[i].inspected, cases[i].allocatable,
+                                       2) == cases[i].expected);
 }
 
 static void test_balanced_prefers_even_use(void **state) {
@@ -51,9 +48,8 @@ static void test_balanced_prefers_even_use(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_case(cases[i].name,
-            balanced_score(cases[i].with, cases[i].without, cases[i].allocatable) ==
-                cases[i].expected);
+        assert_case(cases[i].name, balanced_score(cases[i].with, cases[i].without,
+                                       cases[i].allocatable) == cases[i].expected);
 }
 
 static void test_image_score(void **state) {
@@ -127,9 +123,8 @@ static void check_filter(const char *name, const char *spec, const char *expecte
     for (uint32_t row = 0; row < 5; row++) {
         Choice choice;
 
-        assert_int_equal(
-            scheduler_choose(
-                simulation.scheduler, simulation.input->arrivals[0].request, 0, row, &choice),
+        assert_int_equal(scheduler_choose(simulation.scheduler,
+                             simulation.input->arrivals[0].request, 0, row, &choice),
             0);
         if (choice.is_feasible)
             got[n_got++] = (char)('a' + row);
@@ -151,13 +146,11 @@ static void test_plugins_filter_nodes(void **state) {
         {"tolerates a taint", "tolerations: [{key: own, operator: Exists}]", "abc"},
         {"by another value", "tolerations: [{key: own, value: web}]", "ab"},
         {"NoExecute too", "tolerations: [{key: gone, operator: Exists, effect: NoExecute}]", "abe"},
-        {"of another effect",
-            "tolerations: [{key: gone, operator: Exists, effect: NoSchedule}]",
+        {"of another effect", "tolerations: [{key: gone, operator: Exists, effect: NoSchedule}]",
             "ab"},
         {"everything", "tolerations: [{operator: Exists}]", "abcde"},
         {"cordoned: by its taint",
-            "tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists}]",
-            "abd"},
+            "tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists}]", "abd"},
         {"nodeSelector", "nodeSelector: {zone: y}", "b"},
         {"nodeSelector, nobody", "nodeSelector: {zone: y, disk: hdd}", ""},
         {"In", EXPRESSION("key: zone, operator: In, values: [x, z]"), "a"},
@@ -167,8 +160,7 @@ static void test_plugins_filter_nodes(void **state) {
         {"Gt", EXPRESSION("key: size, operator: Gt, values: ['4']"), "b"},
         {"Lt", EXPRESSION("key: size, operator: Lt, values: ['8']"), "a"},
         {"Gt of no number", EXPRESSION("key: size, operator: Gt, values: [four]"), ""},
-        {"an operator that there is not",
-            EXPRESSION("key: size, operator: Near, values: ['4']"),
+        {"an operator that there is not", EXPRESSION("key: size, operator: Near, values: ['4']"),
             ""},
         {"one of two terms is enough",
             TERM("{matchExpressions: [{key: zone, operator: In, values: [q]}]}, "
@@ -181,34 +173,27 @@ static void test_plugins_filter_nodes(void **state) {
         {"an empty term holds nowhere", TERM("{}"), ""},
         {"no terms at all", TERM(""), ""},
         {"by name", TERM("{matchFields: [{key: metadata.name, operator: In, values: [b]}]}"), "b"},
-        {"not by name",
-            TERM("{matchFields: [{key: metadata.name, operator: NotIn, values: [b]}]}"),
+        {"not by name", TERM("{matchFields: [{key: metadata.name, operator: NotIn, values: [b]}]}"),
             "a"},
         {"selector and affinity",
-            "nodeSelector: {zone: x}, " EXPRESSION("key: disk, operator: Exists"),
-            ""},
+            "nodeSelector: {zone: x}, " EXPRESSION("key: disk, operator: Exists"), ""},
         {"cpu: a has 1 left", "containers: [{name: c, resources: {requests: {cpu: 1001m}}}]", "b"},
         {"cpu, just", "containers: [{name: c, resources: {requests: {cpu: 1000m}}}]", "ab"},
         {"memory", "containers: [{name: c, resources: {requests: {memory: 9Gi}}}]", ""},
         {"ephemeral storage",
-            "containers: [{name: c, resources: {requests: {ephemeral-storage: 11Gi}}}]",
-            ""},
-        {"what nobody has",
-            "containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}]",
+            "containers: [{name: c, resources: {requests: {ephemeral-storage: 11Gi}}}]", ""},
+        {"what nobody has", "containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}]",
             ""},
         {"the largest init container counts",
             "initContainers: [{name: i, resources: {requests: {cpu: 2}}}], containers: [{name: c}]",
             "b"},
         {"a port in use", "containers: [{name: c, ports: [{hostPort: 80}]}]", "b"},
-        {"on one address",
-            "containers: [{name: c, ports: [{hostPort: 80, hostIP: 10.0.0.1}]}]",
+        {"on one address", "containers: [{name: c, ports: [{hostPort: 80, hostIP: 10.0.0.1}]}]",
             "b"},
-        {"of another protocol",
-            "containers: [{name: c, ports: [{hostPort: 80, protocol: UDP}]}]",
+        {"of another protocol", "containers: [{name: c, ports: [{hostPort: 80, protocol: UDP}]}]",
             "ab"},
         {"of an init container that ends",
-            "initContainers: [{name: i, ports: [{hostPort: 80}]}], containers: [{name: c}]",
-            "ab"},
+            "initContainers: [{name: i, ports: [{hostPort: 80}]}], containers: [{name: c}]", "ab"},
         {"of a sidecar",
             "initContainers: [{name: i, restartPolicy: Always, ports: [{hostPort: 80}]}], "
             "containers: [{name: c}]",
@@ -242,9 +227,8 @@ static void check_score(
     for (uint32_t row = 0; row < 2; row++) {
         Choice choice;
 
-        assert_int_equal(
-            scheduler_choose(
-                simulation.scheduler, simulation.input->arrivals[0].request, 0, row, &choice),
+        assert_int_equal(scheduler_choose(simulation.scheduler,
+                             simulation.input->arrivals[0].request, 0, row, &choice),
             0);
         if (choice.inspected_score != expected[row])
             print_error("%s: row %u: %lld\n", name, row, (long long)choice.inspected_score);
@@ -259,22 +243,18 @@ static void test_plugins_score_nodes(void **state) {
         const char *name, *cluster, *spec;
         int64_t expected[2];
     } cases[] = {
-        {"two empty nodes",
-            PLAIN("a", "", "") "}\n" PLAIN("b", "", "") "}\n",
-            "containers: [{name: c}]",
-            {BASE, BASE}},
+        {"two empty nodes", PLAIN("a", "", "") "}\n" PLAIN("b", "", "") "}\n",
+            "containers: [{name: c}]", {BASE, BASE}},
         {"PreferNoSchedule: the one with the most taints gets none of 300",
             PLAIN("a", "spec: {taints: [{key: x, effect: PreferNoSchedule}]}", "") "}\n" PLAIN("b",
                 "spec: {taints: [{key: x, effect: PreferNoSchedule}, {key: y, effect: "
                 "PreferNoSchedule}]}",
                 "") "}\n",
-            "containers: [{name: c}]",
-            {BASE - 150, BASE - 300}},
+            "containers: [{name: c}]", {BASE - 150, BASE - 300}},
         {"PreferNoSchedule, tolerated",
             PLAIN("a", "spec: {taints: [{key: x, effect: PreferNoSchedule}]}", "") "}\n" PLAIN(
                 "b", "", "") "}\n",
-            "containers: [{name: c}], tolerations: [{key: x, operator: Exists}]",
-            {BASE, BASE}},
+            "containers: [{name: c}], tolerations: [{key: x, operator: Exists}]", {BASE, BASE}},
         {"preferred affinity: 30 of 80 is 37, and 80 of 80; times 2",
             PLAIN("a", "", "zone: x") "}\n" PLAIN("b", "", "zone: y, disk: ssd") "}\n",
             "containers: [{name: c}], " PREFER(
@@ -285,16 +265,12 @@ static void test_plugins_score_nodes(void **state) {
         {"images: 500 MiB on one of two nodes counts 250 MiB: 100 × 227 / 977",
             PLAIN("a", "", "") ", images: [{names: ['r/i:1'], sizeBytes: 524288000}]}\n" PLAIN(
                 "b", "", "") "}\n",
-            "containers: [{name: c, image: 'r/i:1'}]",
-            {BASE + 23, BASE}},
+            "containers: [{name: c, image: 'r/i:1'}]", {BASE + 23, BASE}},
         {"images: without a tag it is the latest",
-            PLAIN("a",
-                "",
+            PLAIN("a", "",
                 "") ", images: [{names: ['h:5000/i:latest'], sizeBytes: 524288000}]}\n" PLAIN("b",
-                "",
-                "") "}\n",
-            "containers: [{name: c, image: 'h:5000/i'}]",
-            {BASE + 23, BASE}},
+                "", "") "}\n",
+            "containers: [{name: c, image: 'h:5000/i'}]", {BASE + 23, BASE}},
         {"least allocated and balanced: 1 of 4 cpu on both; a has 2 of 4 cpu already",
             PLAIN("a", "", "") "}\n" PLAIN(
                 "b", "", "") "}\n---\nkind: Pod\nmetadata: {name: r}\nspec: {nodeName: a, "
@@ -322,12 +298,9 @@ static void test_nodes_alternate_between_zones(void **state) {
     /* zone x: a b c; zone y: d e; no zone: f */
     test_simulation_open(&simulation,
         PLAIN("a", "", "topology.kubernetes.io/zone: x") "}\n" PLAIN(
-            "b", "", "topology.kubernetes.io/zone: x") "}\n" PLAIN("c",
-            "",
-            "topology.kubernetes.io/zone: x") "}\n" PLAIN("d",
-            "",
-            "topology.kubernetes.io/zone: y") "}\n" PLAIN("e",
-            "",
+            "b", "", "topology.kubernetes.io/zone: x") "}\n" PLAIN("c", "",
+            "topology.kubernetes.io/zone: x") "}\n" PLAIN("d", "",
+            "topology.kubernetes.io/zone: y") "}\n" PLAIN("e", "",
             "failure-domain.beta.kubernetes.io/zone: y") "}\n" PLAIN("f", "", "") "}\n",
         POD(""));
     assert_int_equal(simulation.cluster->n_order, 6);
@@ -341,8 +314,7 @@ static void test_most_frequent_reason_is_reported(void **state) {
     static const struct {
         const char *name, *spec, *expected;
     } cases[] = {
-        {"taints",
-            "nodeSelector: {zone: nowhere}, tolerations: [{operator: Exists}]",
+        {"taints", "nodeSelector: {zone: nowhere}, tolerations: [{operator: Exists}]",
             "node(s) didn't match Pod's node affinity/selector"},
         {"cpu",
             "containers: [{name: c, resources: {requests: {cpu: 9}}}], tolerations: "
@@ -363,9 +335,8 @@ static void test_most_frequent_reason_is_reported(void **state) {
 
         (void)snprintf(pods, sizeof(pods), POD("%s"), cases[i].spec);
         test_simulation_open(&simulation, CLUSTER, pods);
-        assert_int_equal(
-            scheduler_choose(
-                simulation.scheduler, simulation.input->arrivals[0].request, 0, NO_ROW, &choice),
+        assert_int_equal(scheduler_choose(simulation.scheduler,
+                             simulation.input->arrivals[0].request, 0, NO_ROW, &choice),
             0);
         assert_int_equal(choice.row, NO_ROW);
         scheduling_reason_print(simulation.scheduler, choice.reason, &text);
@@ -400,9 +371,8 @@ static void choose_with(TestSimulation *simulation, SchedulerOptions options,
     simulation->scheduler = NULL;
     assert_int_equal(
         scheduler_new(&options, simulation->cluster, extender, &simulation->scheduler), 0);
-    assert_int_equal(
-        scheduler_choose(
-            simulation->scheduler, simulation->input->arrivals[0].request, 0, NO_ROW, ret),
+    assert_int_equal(scheduler_choose(simulation->scheduler, simulation->input->arrivals[0].request,
+                         0, NO_ROW, ret),
         result);
 }
 
@@ -417,8 +387,7 @@ static void test_profile_leaves_checks_to_the_extender(void **state) {
     Choice choice;
 
     (void)state;
-    test_simulation_open(&simulation,
-        CLUSTER,
+    test_simulation_open(&simulation, CLUSTER,
         POD("containers: [{name: c, resources: {requests: {example.com/x: 9}}}]"));
     choose_with(&simulation, (SchedulerOptions){.weight = 1}, (SchedulerExtender){0}, 0, &choice);
     assert_int_equal(choice.row, NO_ROW);

@@ -44,11 +44,7 @@ static void random_trace(Rng *rng, Buf *out) {
         buf_printf(out,
             "- {at: %zu, count: %zu, pod: {metadata: {name: p%zu}, spec: {priority: %zu, "
             "containers: [{name: c, resources: {requests: {cpu: %zum, memory: %zuMi}}}]}}",
-            rng_pick(rng, 100),
-            1 + rng_pick(rng, 4),
-            i,
-            rng_pick(rng, 2),
-            rng_pick(rng, 1200),
+            rng_pick(rng, 100), 1 + rng_pick(rng, 4), i, rng_pick(rng, 2), rng_pick(rng, 1200),
             rng_pick(rng, 2000));
         if (rng_pick(rng, 2))
             buf_printf(out, ", lifetime: %zu", 1 + rng_pick(rng, 50));
@@ -106,8 +102,7 @@ static void test_random_runs_keep_invariants(void **state) {
         random_trace(&rng, &trace);
         test_simulation_load(&simulation,
             NODES("a") NODES("b") NODES("c") NODES("d") NODES("e") NODES("f") NODES("g") NODES("h"),
-            NULL,
-            trace.data);
+            NULL, trace.data);
         for (int with = 0; with < 2; with++) {
             SimulationResult *first = play(simulation.input, 1, with ? pack : NULL);
             SimulationResult *again = play(simulation.input, 1, with ? pack : NULL);
@@ -143,12 +138,8 @@ static void test_pending_pods_go_by_priority(void **state) {
     TestSimulation simulation;
 
     (void)state;
-    test_simulation_load(&simulation,
-        NODES("a"),
-        NULL,
-        LINE("0", ", lifetime: 10", "first", "2") LINE("1",
-            ", lifetime: 5",
-            "second",
+    test_simulation_load(&simulation, NODES("a"), NULL,
+        LINE("0", ", lifetime: 10", "first", "2") LINE("1", ", lifetime: 5", "second",
             "2") "- {at: 2, lifetime: 5, pod: {metadata: {name: third}, spec: {priority: 7, "
                  "containers: "
                  "[{name: c, resources: {requests: {cpu: 2}}}]}}}\n" LINE("3", "", "fourth", "3"));
@@ -191,9 +182,7 @@ static void test_packing_leaves_empty_nodes(void **state) {
     TestSimulation simulation;
 
     (void)state;
-    test_simulation_load(&simulation,
-        NODES("a") NODES("b") NODES("c") NODES("d"),
-        NULL,
+    test_simulation_load(&simulation, NODES("a") NODES("b") NODES("c") NODES("d"), NULL,
         LINE("0", ", count: 8, lifetime: 50", "short", "500m")
             LINE("60", ", count: 4", "long", "500m"));
     none = play(simulation.input, 1, NULL);

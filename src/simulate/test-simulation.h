@@ -50,9 +50,8 @@ static inline void test_simulation_open(
         assert_int_equal(
             cluster_state_add(simulation->cluster, existing->row, &existing->footprint), 0);
     }
-    assert_int_equal(
-        scheduler_new(
-            &options, simulation->cluster, (SchedulerExtender){0}, &simulation->scheduler),
+    assert_int_equal(scheduler_new(&options, simulation->cluster, (SchedulerExtender){0},
+                         &simulation->scheduler),
         0);
 }
 

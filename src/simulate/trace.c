@@ -27,13 +27,8 @@ typedef struct Trace {
 } Trace;
 
 static int set_error(Trace *trace, const char *what) {
-    (void)snprintf(trace->error,
-        SIMULATION_ERROR_MAX,
-        "%s: %s %zu: %s",
-        trace->path,
-        trace->unit,
-        trace->n,
-        what);
+    (void)snprintf(trace->error, SIMULATION_ERROR_MAX, "%s: %s %zu: %s", trace->path, trace->unit,
+        trace->n, what);
     return -EINVAL;
 }
 
@@ -136,12 +131,8 @@ static int read_yaml(Trace *trace, Str text) {
     int r = arena ? yaml_parse(str_from_c(trace->path), text, arena, &diags, &stream) : -ENOMEM;
 
     if (r == -EINVAL && diags.diags.n > 0)
-        (void)snprintf(trace->error,
-            SIMULATION_ERROR_MAX,
-            "%s:%zu:%zu: %.*s",
-            trace->path,
-            diags.diags.items[0].place.line,
-            diags.diags.items[0].place.column,
+        (void)snprintf(trace->error, SIMULATION_ERROR_MAX, "%s:%zu:%zu: %.*s", trace->path,
+            diags.diags.items[0].place.line, diags.diags.items[0].place.column,
             STR_FMT(diags.diags.items[0].text));
     if (r < 0)
         return r;

@@ -36,17 +36,13 @@ static void check_resource(WiringReading *reading, const YamlNode *entry, Str na
 
     at = at ? at : entry;
     if (!is_extended(name))
-        reader_error_hint(&reading->reader,
-            at,
+        reader_error_hint(&reading->reader, at,
             STR("only resources of a domain, like example.com/gpu, can be managed by an extender"),
-            "\"%.*s\" is no extended resource",
-            STR_FMT(name));
+            "\"%.*s\" is no extended resource", STR_FMT(name));
     else if (!is_new || map_add(&reading->managed, name, /* value= */ 0) < 0)
-        reader_error_hint(&reading->reader,
-            at,
+        reader_error_hint(&reading->reader, at,
             STR("a resource belongs to one extender, and is named once"),
-            "\"%.*s\" is managed already",
-            STR_FMT(name));
+            "\"%.*s\" is managed already", STR_FMT(name));
 }
 
 static void read_resources(
@@ -62,13 +58,8 @@ static void read_resources(
         ManagedResource *resource = &entry->managed[entry->n_managed];
         size_t n_errors = reading->reader.diags->n_errors;
 
-        if (!wiring_read_fields(reading,
-                value->items[i],
-                "a managed resource",
-                !reading->is_legacy,
-                resource_fields,
-                ELEMENTS_OF(resource_fields),
-                resource))
+        if (!wiring_read_fields(reading, value->items[i], "a managed resource", !reading->is_legacy,
+                resource_fields, ELEMENTS_OF(resource_fields), resource))
             continue;
         if (reading->reader.diags->n_errors == n_errors)
             check_resource(reading, value->items[i], resource->name);
@@ -100,15 +91,11 @@ static void check_tls(WiringReading *reading, Place place, const ExtenderTls *tl
     bool has_key = tls->key_file.len + tls->key_data.len > 0;
 
     if (has_ca && tls->is_insecure)
-        report_tls(reading,
-            DIAG_ERROR,
-            place,
+        report_tls(reading, DIAG_ERROR, place,
             STR("a CA and insecure together: kube-scheduler refuses to start"),
             STR("leave insecure out: the CA is what makes the connection safe"));
     if (has_cert != has_key)
-        report_tls(reading,
-            DIAG_WARNING,
-            place,
+        report_tls(reading, DIAG_WARNING, place,
             has_cert ? STR("a certificate without its key: no client certificate is sent")
                      : STR("a key without its certificate: no client certificate is sent"),
             STR_NULL);
@@ -118,9 +105,8 @@ static void read_tls(WiringReading *reading, const YamlNode *value, const char *
     ExtenderTls *tls = into;
     size_t n_errors = reading->reader.diags->n_errors;
 
-    if (value->kind == YAML_NULL ||
-        !wiring_read_fields(
-            reading, value, name, !reading->is_legacy, tls_fields, ELEMENTS_OF(tls_fields), tls))
+    if (value->kind == YAML_NULL || !wiring_read_fields(reading, value, name, !reading->is_legacy,
+                                        tls_fields, ELEMENTS_OF(tls_fields), tls))
         return;
     tls->is_given = true;
     if (reading->reader.diags->n_errors == n_errors)
@@ -150,13 +136,10 @@ static void check_extender(
     YamlReader *reader = &reading->reader;
 
     if (is_clean && str_is_empty(entry->url_prefix))
-        reader_warning(reader,
-            wiring_place_of(mapping, "urlPrefix"),
-            STR_NULL,
+        reader_warning(reader, wiring_place_of(mapping, "urlPrefix"), STR_NULL,
             "no urlPrefix: kube-scheduler starts, and every call fails");
     if (is_clean && entry->prioritize_verb.len > 0 && entry->weight <= 0)
-        reader_error_hint(reader,
-            wiring_place_of(mapping, "weight"),
+        reader_error_hint(reader, wiring_place_of(mapping, "weight"),
             STR("5 is at most 29 % of a node's total; without prioritizeVerb none is needed"),
             "prioritizeVerb needs a weight above 0");
     if (entry->bind_verb.len > 0 && reading->has_binder)
@@ -179,13 +162,8 @@ void wiring_read_extenders(
         size_t n_errors = reading->reader.diags->n_errors;
 
         entry->place = value->items[i]->place;
-        if (!wiring_read_fields(reading,
-                value->items[i],
-                "an extender",
-                !reading->is_legacy,
-                extender_fields,
-                ELEMENTS_OF(extender_fields),
-                entry))
+        if (!wiring_read_fields(reading, value->items[i], "an extender", !reading->is_legacy,
+                extender_fields, ELEMENTS_OF(extender_fields), entry))
             continue;
         check_extender(
             reading, value->items[i], entry, reading->reader.diags->n_errors == n_errors);

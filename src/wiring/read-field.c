@@ -37,12 +37,8 @@ static void complain_of_case(
     char hint[128];
 
     (void)snprintf(hint, sizeof(hint), "write \"%s\": capitals count in this format", field->name);
-    reader_error_hint(&reading->reader,
-        key,
-        str_from_c(hint),
-        "unknown field \"%.*s\" in %s",
-        STR_FMT(key->text),
-        what);
+    reader_error_hint(&reading->reader, key, str_from_c(hint), "unknown field \"%.*s\" in %s",
+        STR_FMT(key->text), what);
 }
 
 static void complain_of_key(WiringReading *reading, const YamlNode *key, const char *what,
@@ -153,11 +149,8 @@ static void complain_of_time(WiringReading *reading, const YamlNode *value, cons
         hint_of_time(is_number, nsec, &hint);
     else if (!is_number)
         buf_append(&hint, STR("a number and its unit, like 200ms, 1s or 1m30s"));
-    reader_wrong_kind(&reading->reader,
-        value,
-        name,
-        is_number ? "a whole number of nanoseconds" : "a duration",
-        buf_str(&hint));
+    reader_wrong_kind(&reading->reader, value, name,
+        is_number ? "a whole number of nanoseconds" : "a duration", buf_str(&hint));
 }
 
 static bool read_time(
@@ -186,13 +179,10 @@ static void check_time(
         reader_warning(
             &reading->reader, value, STR_NULL, "%s is negative: calls have no limit at all", name);
     else if (nsec > 0 && nsec < TIME_SHORT)
-        reader_warning(&reading->reader,
-            value,
+        reader_warning(&reading->reader, value,
             reading->is_legacy ? STR("this format counts nanoseconds: 1000000000 is a second")
                                : STR_NULL,
-            "%s is %" PRId64 " ns: every call will fail",
-            name,
-            nsec);
+            "%s is %" PRId64 " ns: every call will fail", name, nsec);
 }
 
 /* In the legacy formats a number, which may be empty. */
@@ -232,9 +222,7 @@ static void read_pem(
     if (!pem.data || pem.len == 0 || !memmem(pem.data, pem.len, begin.ptr, begin.len))
         complain_of_pem(reading, value, name, "is base64, but not of PEM", hint);
     else if (!memmem(pem.data, pem.len, kind.ptr, kind.len))
-        complain_of_pem(reading,
-            value,
-            name,
+        complain_of_pem(reading, value, name,
             str_is(kind, "PRIVATE KEY-----") ? "has no private key in it"
                                              : "has no certificate in it",
             STR_NULL);

@@ -48,15 +48,12 @@ static void check_election(
             reader_error(
                 reader, wiring_place_of(mapping, times[i]), "%s must be above 0", times[i]);
     if (given(election->lease_nsec, LEASE_DEFAULT) <= given(election->renew_nsec, RENEW_DEFAULT))
-        reader_error_hint(reader,
-            wiring_place_of(mapping, "leaseDuration"),
+        reader_error_hint(reader, wiring_place_of(mapping, "leaseDuration"),
             STR("not given, they are 15s and 10s"),
             "leaseDuration must be longer than renewDeadline");
     if (!reading->is_beta && election->lock.len > 0 && !str_is(election->lock, "leases"))
-        reader_error(reader,
-            wiring_place_of(mapping, "resourceLock"),
-            "resourceLock must be leases, not \"%.*s\"",
-            STR_FMT(election->lock));
+        reader_error(reader, wiring_place_of(mapping, "resourceLock"),
+            "resourceLock must be leases, not \"%.*s\"", STR_FMT(election->lock));
 }
 
 void wiring_read_election(
@@ -65,13 +62,8 @@ void wiring_read_election(
     size_t n_errors = reading->reader.diags->n_errors;
     SchedulerConfig *config = into;
 
-    if (!wiring_read_fields(reading,
-            value,
-            name,
-            /* is_exact= */ true,
-            election_fields,
-            ELEMENTS_OF(election_fields),
-            &election))
+    if (!wiring_read_fields(reading, value, name,
+            /* is_exact= */ true, election_fields, ELEMENTS_OF(election_fields), &election))
         return;
     if (election.is_on && reading->reader.diags->n_errors == n_errors)
         check_election(reading, value, &election);
@@ -114,13 +106,8 @@ void wiring_read_connection(
     Connection connection = {0};
     SchedulerConfig *config = into;
 
-    (void)wiring_read_fields(reading,
-        value,
-        name,
-        /* is_exact= */ true,
-        connection_fields,
-        ELEMENTS_OF(connection_fields),
-        &connection);
+    (void)wiring_read_fields(reading, value, name,
+        /* is_exact= */ true, connection_fields, ELEMENTS_OF(connection_fields), &connection);
     config->kubeconfig = connection.kubeconfig;
 }
 

@@ -63,10 +63,8 @@ static void read_name(WiringReading *reading, const YamlNode *profile, bool is_o
     }
     for (size_t i = 0; i < config->n_scheduler_names; i++)
         if (str_eq(config->scheduler_names[i], name)) {
-            reader_error(&reading->reader,
-                at ? at : profile,
-                "another profile has the schedulerName \"%.*s\"",
-                STR_FMT(name));
+            reader_error(&reading->reader, at ? at : profile,
+                "another profile has the schedulerName \"%.*s\"", STR_FMT(name));
             return;
         }
     config->scheduler_names[config->n_scheduler_names++] = name;
@@ -96,13 +94,8 @@ static void finish_profiles(WiringReading *reading, const YamlNode *root) {
     for (size_t i = 0; config->scheduler_names && i < list->n; i++) {
         Profile profile = {.percentage = -1};
 
-        if (!wiring_read_fields(reading,
-                list->items[i],
-                "a profile",
-                /* is_exact= */ true,
-                profile_fields,
-                ELEMENTS_OF(profile_fields),
-                &profile))
+        if (!wiring_read_fields(reading, list->items[i], "a profile",
+                /* is_exact= */ true, profile_fields, ELEMENTS_OF(profile_fields), &profile))
             continue;
         read_name(reading, list->items[i], list->n == 1, profile.name);
         least = fewer(least, profile.percentage >= 0 ? profile.percentage : all);
@@ -179,11 +172,8 @@ static const Version *find_version(WiringReading *reading, const YamlNode *at) {
         (void)snprintf(hint, sizeof(hint), "it has no extenders; use a Policy, or a later format");
     else if (!str_is_empty(meant))
         (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    reader_error_hint(&reading->reader,
-        at,
-        str_from_c(hint),
-        "no kube-scheduler reads extenders from apiVersion \"%.*s\"",
-        STR_FMT(at->text));
+    reader_error_hint(&reading->reader, at, str_from_c(hint),
+        "no kube-scheduler reads extenders from apiVersion \"%.*s\"", STR_FMT(at->text));
     return NULL;
 }
 
@@ -199,38 +189,23 @@ static void read_config(WiringReading *reading, const YamlNode *root, const Yaml
     reading->is_legacy = version->is_legacy;
     reading->is_beta = release->last > 0;
     if (reading->is_beta)
-        reader_warning(&reading->reader,
-            api_version,
-            STR("1.25 and later read " GROUP "v1"),
-            "only kube-scheduler %s reads this apiVersion",
-            wiring_release_print(release, text));
+        reader_warning(&reading->reader, api_version, STR("1.25 and later read " GROUP "v1"),
+            "only kube-scheduler %s reads this apiVersion", wiring_release_print(release, text));
     config->has_leader_election = true;
-    (void)wiring_read_fields(reading,
-        root,
-        "KubeSchedulerConfiguration",
-        /* is_exact= */ true,
-        config_fields,
-        version->n_fields,
-        config);
+    (void)wiring_read_fields(reading, root, "KubeSchedulerConfiguration",
+        /* is_exact= */ true, config_fields, version->n_fields, config);
     finish_profiles(reading, root);
     wiring_check_backoff(reading, root);
 }
 
 static void read_policy(WiringReading *reading, const YamlNode *root, const YamlNode *api_version) {
     if (!wiring_release_find(WIRING_POLICY, api_version->text))
-        reader_error(&reading->reader,
-            api_version,
-            "apiVersion of a Policy must be v1, not \"%.*s\"",
-            STR_FMT(api_version->text));
+        reader_error(&reading->reader, api_version,
+            "apiVersion of a Policy must be v1, not \"%.*s\"", STR_FMT(api_version->text));
     reading->config->format = WIRING_POLICY;
     reading->is_legacy = true;
-    (void)wiring_read_fields(reading,
-        root,
-        "Policy",
-        /* is_exact= */ true,
-        policy_fields,
-        ELEMENTS_OF(policy_fields),
-        reading->config);
+    (void)wiring_read_fields(reading, root, "Policy",
+        /* is_exact= */ true, policy_fields, ELEMENTS_OF(policy_fields), reading->config);
 }
 
 /* Other kinds that users pass by mistake. */
@@ -277,9 +252,7 @@ static void read_document(WiringReading *reading, const YamlNode *root) {
     else if (str_is(kind->text, "Policy"))
         read_policy(reading, root, api_version);
     else
-        reader_error_hint(&reading->reader,
-            kind,
-            hint_of_kind(kind->text),
+        reader_error_hint(&reading->reader, kind, hint_of_kind(kind->text),
             "kind must be KubeSchedulerConfiguration (or Policy, before 1.23), not \"%.*s\"",
             STR_FMT(kind->text));
 }
@@ -311,12 +284,9 @@ static void check_json(WiringReading *reading, Str file) {
     if (json_error(&json) == JSON_OK)
         return;
     (void)snprintf(text, sizeof(text), "this is no JSON: %s", json.error_text);
-    diag_add(reading->reader.diags,
-        DIAG_ERROR,
-        yaml_place(file, reading->reader.source, json.error_at, 1),
-        reading->reader.source,
-        str_from_c(text),
-        STR("a file that begins with { is read as JSON, not as YAML"));
+    diag_add(reading->reader.diags, DIAG_ERROR,
+        yaml_place(file, reading->reader.source, json.error_at, 1), reading->reader.source,
+        str_from_c(text), STR("a file that begins with { is read as JSON, not as YAML"));
 }
 
 /* Checks the lines before the first document that is not empty. */
@@ -330,8 +300,7 @@ static void check_head(WiringReading *reading, const YamlNode *root) {
         if (str_has_prefix(line, STR("%YAML")) && !str_has_prefix(line, STR("%YAML 1.1")))
             reader_error(&reading->reader, &at, "kube-scheduler reads YAML 1.1 only");
         if (str_has_prefix(line, STR("---")) && n_marks++ > 0)
-            reader_error(&reading->reader,
-                &at,
+            reader_error(&reading->reader, &at,
                 "the document before this line is empty, and kube-scheduler reads that one");
     }
 }
@@ -370,9 +339,7 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     else
         read_first(&reading, file, stream.documents[0]);
     if (stream.n_documents > 1)
-        reader_warning(&reading.reader,
-            stream.documents[1],
-            STR_NULL,
+        reader_warning(&reading.reader, stream.documents[1], STR_NULL,
             "kube-scheduler reads the first document only; this one is not seen");
     diag_list_sort(diags, from);
     r = set_default_name(ret, arena);

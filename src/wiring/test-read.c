@@ -195,9 +195,7 @@ static void test_weight_share(void **state) {
         double difference = 100 * wiring_weight_share(cases[i].weight) - cases[i].percent;
 
         if (difference < -0.05 || difference > 0.05)
-            fail_msg("weight %lld: %g more than %g",
-                (long long)cases[i].weight,
-                difference,
+            fail_msg("weight %lld: %g more than %g", (long long)cases[i].weight, difference,
                 cases[i].percent);
     }
 }

@@ -40,15 +40,8 @@ static bool is_default_profile(const SchedulerConfig *config) {
 
 /* Strings that need no quotes in any YAML reader. */
 static bool is_plain(Str text) {
-    static const Str words[] = {STR("true"),
-        STR("false"),
-        STR("null"),
-        STR("yes"),
-        STR("no"),
-        STR("on"),
-        STR("off"),
-        STR("y"),
-        STR("n")};
+    static const Str words[] = {STR("true"), STR("false"), STR("null"), STR("yes"), STR("no"),
+        STR("on"), STR("off"), STR("y"), STR("n")};
 
     if (text.len == 0 || text.ptr[text.len - 1] == ':' || ascii_is_digit(text.ptr[0]))
         return false;
@@ -96,9 +89,8 @@ static void put_leader_election(const SchedulerConfig *config, Buf *out) {
                 "that\n"
                 "  # of the default scheduler only one of the two would ever work.\n"));
     else
-        buf_append(out,
-            STR("  # One of its replicas schedules, the others wait: by the Lease\n"
-                "  # kube-system/kube-scheduler, which is the default scheduler's.\n"));
+        buf_append(out, STR("  # One of its replicas schedules, the others wait: by the Lease\n"
+                            "  # kube-system/kube-scheduler, which is the default scheduler's.\n"));
     put_bool(out, "  ", "leaderElect", config->has_leader_election);
     put_string(out, "  ", "resourceNamespace", config->lease_namespace);
     put_string(out, "  ", "resourceName", config->lease_name);
@@ -157,8 +149,7 @@ static void put_weight(const ExtenderEntry *entry, Buf *out) {
         buf_printf(out,
             IN "# But these policies answer up to %d instead of 10, and nothing is cut off: at "
                "most\n" IN "# %.0f %%.\n",
-            max_score,
-            100 * wide);
+            max_score, 100 * wide);
     }
     buf_printf(out, IN "weight: %" PRId64 "\n", entry->weight);
 }
@@ -211,10 +202,10 @@ static void put_tls(const ExtenderEntry *entry, Buf *out) {
 static void put_resources(const ExtenderEntry *entry, Buf *out) {
     if (entry->n_managed == 0)
         return;
-    buf_append(out,
-        STR(IN "# Only pods that request one of these are sent to berth. ignoredByScheduler: "
-               "nodes\n" IN "# need not offer it, only berth counts it.\n" IN
-               "managedResources:\n"));
+    buf_append(
+        out, STR(IN "# Only pods that request one of these are sent to berth. ignoredByScheduler: "
+                    "nodes\n" IN "# need not offer it, only berth counts it.\n" IN
+                    "managedResources:\n"));
     for (size_t i = 0; i < entry->n_managed; i++) {
         put_string(out, IN "  - ", "name", entry->managed[i].name);
         if (entry->managed[i].is_ignored_by_scheduler)
@@ -224,9 +215,9 @@ static void put_resources(const ExtenderEntry *entry, Buf *out) {
 
 static void put_ignorable(const ExtenderEntry *entry, Buf *out) {
     if (!entry->is_ignorable)
-        buf_append(out,
-            STR(IN "# While berth does not answer, pods stay pending and are retried; none is "
-                   "placed\n" IN "# against a policy.\n"));
+        buf_append(
+            out, STR(IN "# While berth does not answer, pods stay pending and are retried; none is "
+                        "placed\n" IN "# against a policy.\n"));
     else
         buf_append(out,
             STR(IN "# While berth does not answer, pods are placed as if there were no policies, "

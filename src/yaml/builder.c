@@ -86,16 +86,10 @@ static int key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key
 
     if (first != MAP_NONE) {
         char hint[64];
-        int len = snprintf(hint,
-            sizeof(hint),
-            "first given at line %zu",
+        int len = snprintf(hint, sizeof(hint), "first given at line %zu",
             frame->pairs.items[first].key->place.line);
 
-        complain_about(builder,
-            key->place,
-            "duplicate key ",
-            key->text,
-            STR_NULL,
+        complain_about(builder, key->place, "duplicate key ", key->text, STR_NULL,
             str_of(hint, len > 0 ? (size_t)len : 0));
         return 0;
     }
@@ -109,8 +103,7 @@ static int mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key
         frame->node->place = key->place;
     frame->key = key;
     if (key->kind == YAML_SEQUENCE || key->kind == YAML_MAPPING) {
-        builder_complain(builder,
-            key->place,
+        builder_complain(builder, key->place,
             key->kind == YAML_SEQUENCE ? STR("a sequence cannot be a key")
                                        : STR("a mapping cannot be a key"),
             STR("keys are strings; quote one that starts with { or ["));
@@ -153,12 +146,8 @@ static int collection_open(YamlBuilder *builder, YamlKind kind, struct fy_event 
     YamlNode *node;
 
     if (builder->n_frames == YAML_DEPTH_MAX) {
-        diag_addf(builder->diags,
-            DIAG_ERROR,
-            builder_place(builder, start, 1),
-            builder->source.shown,
-            "nested deeper than %u levels",
-            YAML_DEPTH_MAX);
+        diag_addf(builder->diags, DIAG_ERROR, builder_place(builder, start, 1),
+            builder->source.shown, "nested deeper than %u levels", YAML_DEPTH_MAX);
         return YAML_BUILDER_STOPPED;
     }
     node = ARENA_NEW(builder->arena, YamlNode);
@@ -270,9 +259,7 @@ static int scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *n
     else
         node->kind = YAML_STRING;
     if (node->is_plain && is_key_next(builder) && str_eq(node->text, STR("<<"))) {
-        builder_complain(builder,
-            node->place,
-            STR("merge keys are not supported"),
+        builder_complain(builder, node->place, STR("merge keys are not supported"),
             STR("write the merged keys out"));
         builder->n_unsupported++;
     }
@@ -311,11 +298,7 @@ static int alias_add(YamlBuilder *builder, struct fy_event *event) {
         arena_copy(builder->arena, str_take(str_skip(builder->source.text, start), end - start));
     if (!node->text.ptr)
         return -ENOMEM;
-    complain_about(builder,
-        node->place,
-        "alias ",
-        node->text,
-        STR(" is not supported"),
+    complain_about(builder, node->place, "alias ", node->text, STR(" is not supported"),
         STR("write the value out"));
     builder->n_unsupported++;
     builder->at = end;
@@ -335,12 +318,9 @@ static void check_properties(YamlBuilder *builder, struct fy_event *event) {
         return;
     start = builder_offset(builder, fy_token_start_mark(tag));
     end = builder_offset(builder, fy_token_end_mark(tag));
-    complain_about(builder,
-        builder_place_between(builder, start, end),
-        "tag ",
+    complain_about(builder, builder_place_between(builder, start, end), "tag ",
         str_take(str_skip(builder->source.text, start), end > start ? end - start : 0),
-        STR(" is not supported"),
-        STR("quote a value to make it a string"));
+        STR(" is not supported"), STR("quote a value to make it a string"));
     builder->n_unsupported++;
     if (end > builder->at)
         builder->at = end;

@@ -41,8 +41,7 @@ static bool complain_unclosed(YamlBuilder *builder, size_t offset) {
         return false;
     if (rest.len > 0 && !str_has_prefix(rest, STR("---")) && !str_has_prefix(rest, STR("...")))
         return false;
-    builder_complain(builder,
-        builder_place(builder, top->start, 1),
+    builder_complain(builder, builder_place(builder, top->start, 1),
         top->node->kind == YAML_SEQUENCE ? STR("the closing ] is missing")
                                          : STR("the closing } is missing"),
         STR_NULL);
@@ -61,8 +60,7 @@ static void complain_syntax(YamlBuilder *builder, struct fy_diag *diag) {
     while (error && error->type != FYET_ERROR);
     if (!error || !error->fyt) {
         builder->at = source_skip_blank(&builder->source, builder->at);
-        builder_complain(builder,
-            builder_place(builder, builder->at, 1),
+        builder_complain(builder, builder_place(builder, builder->at, 1),
             error && error->msg ? syntax_explain(str_from_c(error->msg)).text
                                 : STR("not valid YAML"),
             STR("berth reads YAML 1.2"));

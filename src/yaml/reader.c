@@ -12,10 +12,9 @@ __attribute__((format(printf, 5, 0))) static void report(YamlReader *reader, Dia
     const YamlNode *at, Str hint, const char *format, va_list arguments) {
     char text[512];
     int len = vsnprintf(text, sizeof(text), format, arguments);
-    Str message = str_of(text,
-        len < 0                      ? 0
-        : (size_t)len < sizeof(text) ? (size_t)len
-                                     : sizeof(text) - 1);
+    Str message = str_of(text, len < 0                      ? 0
+                               : (size_t)len < sizeof(text) ? (size_t)len
+                                                            : sizeof(text) - 1);
 
     diag_add(reader->diags, level, at->place, reader->source, message, hint);
 }
@@ -80,23 +79,14 @@ void reader_wrong_kind(
         return;
     case YAML_SEQUENCE:
     case YAML_MAPPING:
-        reader_error_hint(reader,
-            value,
-            hint,
-            "%s must be %s, not %s",
-            what,
-            wanted,
+        reader_error_hint(reader, value, hint, "%s must be %s, not %s", what, wanted,
             value->kind == YAML_SEQUENCE ? "a list" : "a mapping");
         return;
     default:
-        reader_error_hint(reader,
-            value,
-            hint,
+        reader_error_hint(reader, value, hint,
             value->kind == YAML_STRING ? "%s must be %s, not the string \"%.*s\""
                                        : "%s must be %s, not %.*s",
-            what,
-            wanted,
-            STR_FMT(value->text));
+            what, wanted, STR_FMT(value->text));
     }
 }
 
@@ -141,11 +131,7 @@ bool reader_int(YamlReader *reader, const YamlNode *value, const char *what, int
     if (value->kind != YAML_INT && !is_huge(value))
         return wrong_kind(reader, value, what, "a whole number");
     if (value->kind != YAML_INT || value->integer < min || value->integer > max) {
-        reader_error(reader,
-            value,
-            "%s must be between %lld and %lld",
-            what,
-            (long long)min,
+        reader_error(reader, value, "%s must be between %lld and %lld", what, (long long)min,
             (long long)max);
         return false;
     }

@@ -90,13 +90,8 @@ static void complain(YamlSource *source, DiagList *diags, size_t offset, Str tex
 static bool check_size(YamlSource *source, DiagList *diags) {
     if (source->text.len <= YAML_SOURCE_MAX)
         return true;
-    diag_addf(diags,
-        DIAG_ERROR,
-        (Place){.file = source->file},
-        STR_NULL,
-        "%zu bytes; at most %zu are read",
-        source->text.len,
-        YAML_SOURCE_MAX);
+    diag_addf(diags, DIAG_ERROR, (Place){.file = source->file}, STR_NULL,
+        "%zu bytes; at most %zu are read", source->text.len, YAML_SOURCE_MAX);
     return false;
 }
 
@@ -121,12 +116,8 @@ static bool check_bytes(YamlSource *source, DiagList *diags) {
     else if (text.ptr[i] == '\0')
         complain(source, diags, i, STR("NUL byte"), hint);
     else
-        diag_addf(diags,
-            DIAG_ERROR,
-            source_place(source, i, 1),
-            source->shown,
-            "control character 0x%02x",
-            (unsigned char)text.ptr[i]);
+        diag_addf(diags, DIAG_ERROR, source_place(source, i, 1), source->shown,
+            "control character 0x%02x", (unsigned char)text.ptr[i]);
     return false;
 }
 

@@ -155,152 +155,125 @@ typedef struct ErrorCase {
 
 /* What is YAML, but not for us. */
 static const ErrorCase refused_cases[] = {
-    {STR("a: &x 1\nb: *x\n"),
-        "f.yaml:2:4: error: alias \"*x\" is not supported\n"
-        "  2 | b: *x\n"
-        "    |    ^^\n"
-        "  = write the value out\n"},
-    {STR("a:\n  <<: {b: 1}\n"),
-        "f.yaml:2:3: error: merge keys are not supported\n"
-        "  2 |   <<: {b: 1}\n"
-        "    |   ^^\n"
-        "  = write the merged keys out\n"},
-    {STR("? [a, b]\n: 1\n"),
-        "f.yaml:1:3: error: a sequence cannot be a key\n"
-        "  1 | ? [a, b]\n"
-        "    |   ^^^^^^\n"
-        "  = keys are strings; quote one that starts with { or [\n"},
-    {STR("{{a: 1}: 2}\n"),
-        "f.yaml:1:2: error: a mapping cannot be a key\n"
-        "  1 | {{a: 1}: 2}\n"
-        "    |  ^^^^^^\n"
-        "  = keys are strings; quote one that starts with { or [\n"},
-    {STR("a: !!int 1\n"),
-        "f.yaml:1:4: error: tag \"!!int\" is not supported\n"
-        "  1 | a: !!int 1\n"
-        "    |    ^^^^^\n"
-        "  = quote a value to make it a string\n"},
+    {STR("a: &x 1\nb: *x\n"), "f.yaml:2:4: error: alias \"*x\" is not supported\n"
+                              "  2 | b: *x\n"
+                              "    |    ^^\n"
+                              "  = write the value out\n"},
+    {STR("a:\n  <<: {b: 1}\n"), "f.yaml:2:3: error: merge keys are not supported\n"
+                                "  2 |   <<: {b: 1}\n"
+                                "    |   ^^\n"
+                                "  = write the merged keys out\n"},
+    {STR("? [a, b]\n: 1\n"), "f.yaml:1:3: error: a sequence cannot be a key\n"
+                             "  1 | ? [a, b]\n"
+                             "    |   ^^^^^^\n"
+                             "  = keys are strings; quote one that starts with { or [\n"},
+    {STR("{{a: 1}: 2}\n"), "f.yaml:1:2: error: a mapping cannot be a key\n"
+                           "  1 | {{a: 1}: 2}\n"
+                           "    |  ^^^^^^\n"
+                           "  = keys are strings; quote one that starts with { or [\n"},
+    {STR("a: !!int 1\n"), "f.yaml:1:4: error: tag \"!!int\" is not supported\n"
+                          "  1 | a: !!int 1\n"
+                          "    |    ^^^^^\n"
+                          "  = quote a value to make it a string\n"},
     {STR("a: 1\nreason: x\nb:\n  reason: y\nreason: z\n"),
         "f.yaml:5:1: error: duplicate key \"reason\"\n"
         "  5 | reason: z\n"
         "    | ^^^^^^\n"
         "  = first given at line 2\n"},
-    {STR("{1: a, \"1\": b}\n"),
-        "f.yaml:1:8: error: duplicate key \"1\"\n"
-        "  1 | {1: a, \"1\": b}\n"
-        "    |        ^^^\n"
-        "  = first given at line 1\n"},
-    {STR("a: x\0y\n"),
-        "f.yaml:1:5: error: NUL byte\n"
-        "  1 | a: x\\x00y\n"
-        "    |     ^^^^\n"
-        "  = save the file as UTF-8 text\n"},
-    {STR("a: 1\nb: \x1b[31m\n"),
-        "f.yaml:2:4: error: control character 0x1b\n"
-        "  2 | b: \\x1b[31m\n"
-        "    |    ^^^^\n"},
-    {STR("a: \"\\0\"\n"),
-        "f.yaml:1:4: error: NUL character in a string\n"
-        "  1 | a: \"\\0\"\n"
-        "    |    ^^^^\n"},
+    {STR("{1: a, \"1\": b}\n"), "f.yaml:1:8: error: duplicate key \"1\"\n"
+                                "  1 | {1: a, \"1\": b}\n"
+                                "    |        ^^^\n"
+                                "  = first given at line 1\n"},
+    {STR("a: x\0y\n"), "f.yaml:1:5: error: NUL byte\n"
+                       "  1 | a: x\\x00y\n"
+                       "    |     ^^^^\n"
+                       "  = save the file as UTF-8 text\n"},
+    {STR("a: 1\nb: \x1b[31m\n"), "f.yaml:2:4: error: control character 0x1b\n"
+                                 "  2 | b: \\x1b[31m\n"
+                                 "    |    ^^^^\n"},
+    {STR("a: \"\\0\"\n"), "f.yaml:1:4: error: NUL character in a string\n"
+                          "  1 | a: \"\\0\"\n"
+                          "    |    ^^^^\n"},
     {STR("\xff\xfe"
          "a\0"), /* UTF-16 */
         "f.yaml:1:1: error: invalid UTF-8\n"
         "  1 | \\xff\\xfea\\x00\n"
         "    | ^^^^\n"
         "  = save the file as UTF-8 text\n"},
-    {STR("a: ok\nb: \xc3(\n"),
-        "f.yaml:2:4: error: invalid UTF-8\n"
-        "  2 | b: \\xc3(\n"
-        "    |    ^^^^\n"
-        "  = save the file as UTF-8 text\n"},
+    {STR("a: ok\nb: \xc3(\n"), "f.yaml:2:4: error: invalid UTF-8\n"
+                               "  2 | b: \\xc3(\n"
+                               "    |    ^^^^\n"
+                               "  = save the file as UTF-8 text\n"},
 };
 
 /* What libfyaml finds. */
 static const ErrorCase syntax_cases[] = {
-    {STR("a:\n\tb: 1\n"),
-        "f.yaml:2:1: error: a tab cannot indent a line\n"
-        "  2 |  b: 1\n"
-        "    | ^\n"
-        "  = indent with spaces\n"},
-    {STR("a: b: c\n"),
-        "f.yaml:1:5: error: a second \": \" in one line\n"
-        "  1 | a: b: c\n"
-        "    |     ^\n"
-        "  = put the value in quotes if it has a colon\n"},
-    {STR("a: \"x\n"),
-        "f.yaml:1:4: error: the closing \" is missing\n"
-        "  1 | a: \"x\n"
-        "    |    ^^\n"},
-    {STR("a: 'x\nb: 1\n"),
-        "f.yaml:1:4: error: the closing ' is missing\n"
-        "  1 | a: 'x\n"
-        "    |    ^^\n"
-        "  = or indent the lines the text goes on to\n"},
-    {STR("a:\n  b: [1, 2\n\n# end\n"),
-        "f.yaml:2:6: error: the closing ] is missing\n"
-        "  2 |   b: [1, 2\n"
-        "    |      ^\n"},
-    {STR("a: {b: {c: 1}\n"),
-        "f.yaml:1:4: error: the closing } is missing\n"
-        "  1 | a: {b: {c: 1}\n"
-        "    |    ^\n"},
-    {STR("a: 1\n}\n"),
-        "f.yaml:2:1: error: no { before this }\n"
-        "  2 | }\n"
-        "    | ^\n"},
-    {STR("a: 1\n b: 2\n"),
-        "f.yaml:1:4: error: a key must be on one line\n"
-        "  1 | a: 1\n"
-        "    |    ^\n"
-        "  = check the indentation of the next line\n"},
-    {STR("a:\n  b: 1\n c: 2\n"),
-        "f.yaml:3:2: error: wrong indentation\n"
-        "  3 |  c: 2\n"
-        "    |  ^\n"
-        "  = check the indentation of this line and the one above\n"},
-    {STR("- a\nb: c\n"),
-        "f.yaml:2:1: error: expected \"- \", as in the lines above\n"
-        "  2 | b: c\n"
-        "    | ^\n"
-        "  = check the indentation of this line and the one above\n"},
-    {STR("a: 1\nbcd\ne: 2\n"),
-        "f.yaml:2:1: error: expected a colon after this key\n"
-        "  2 | bcd\n"
-        "    | ^^^\n"
-        "  = check the indentation of this line and the one above\n"},
-    {STR("a: @x\n"),
-        "f.yaml:1:4: error: a value cannot start with this character\n"
-        "  1 | a: @x\n"
-        "    |    ^\n"
-        "  = put the value in quotes\n"},
-    {STR("a: \"\\d\"\n"),
-        "f.yaml:1:4: error: unknown escape in a double-quoted string\n"
-        "  1 | a: \"\\d\"\n"
-        "    |    ^^^\n"
-        "  = write \\\\ for a backslash, or use single quotes\n"},
-    {STR("a: - b\n"),
-        "f.yaml:1:4: error: a list item cannot start here\n"
-        "  1 | a: - b\n"
-        "    |    ^\n"
-        "  = start the list on a line of its own\n"},
+    {STR("a:\n\tb: 1\n"), "f.yaml:2:1: error: a tab cannot indent a line\n"
+                          "  2 |  b: 1\n"
+                          "    | ^\n"
+                          "  = indent with spaces\n"},
+    {STR("a: b: c\n"), "f.yaml:1:5: error: a second \": \" in one line\n"
+                       "  1 | a: b: c\n"
+                       "    |     ^\n"
+                       "  = put the value in quotes if it has a colon\n"},
+    {STR("a: \"x\n"), "f.yaml:1:4: error: the closing \" is missing\n"
+                      "  1 | a: \"x\n"
+                      "    |    ^^\n"},
+    {STR("a: 'x\nb: 1\n"), "f.yaml:1:4: error: the closing ' is missing\n"
+                           "  1 | a: 'x\n"
+                           "    |    ^^\n"
+                           "  = or indent the lines the text goes on to\n"},
+    {STR("a:\n  b: [1, 2\n\n# end\n"), "f.yaml:2:6: error: the closing ] is missing\n"
+                                       "  2 |   b: [1, 2\n"
+                                       "    |      ^\n"},
+    {STR("a: {b: {c: 1}\n"), "f.yaml:1:4: error: the closing } is missing\n"
+                             "  1 | a: {b: {c: 1}\n"
+                             "    |    ^\n"},
+    {STR("a: 1\n}\n"), "f.yaml:2:1: error: no { before this }\n"
+                       "  2 | }\n"
+                       "    | ^\n"},
+    {STR("a: 1\n b: 2\n"), "f.yaml:1:4: error: a key must be on one line\n"
+                           "  1 | a: 1\n"
+                           "    |    ^\n"
+                           "  = check the indentation of the next line\n"},
+    {STR("a:\n  b: 1\n c: 2\n"), "f.yaml:3:2: error: wrong indentation\n"
+                                 "  3 |  c: 2\n"
+                                 "    |  ^\n"
+                                 "  = check the indentation of this line and the one above\n"},
+    {STR("- a\nb: c\n"), "f.yaml:2:1: error: expected \"- \", as in the lines above\n"
+                         "  2 | b: c\n"
+                         "    | ^\n"
+                         "  = check the indentation of this line and the one above\n"},
+    {STR("a: 1\nbcd\ne: 2\n"), "f.yaml:2:1: error: expected a colon after this key\n"
+                               "  2 | bcd\n"
+                               "    | ^^^\n"
+                               "  = check the indentation of this line and the one above\n"},
+    {STR("a: @x\n"), "f.yaml:1:4: error: a value cannot start with this character\n"
+                     "  1 | a: @x\n"
+                     "    |    ^\n"
+                     "  = put the value in quotes\n"},
+    {STR("a: \"\\d\"\n"), "f.yaml:1:4: error: unknown escape in a double-quoted string\n"
+                          "  1 | a: \"\\d\"\n"
+                          "    |    ^^^\n"
+                          "  = write \\\\ for a backslash, or use single quotes\n"},
+    {STR("a: - b\n"), "f.yaml:1:4: error: a list item cannot start here\n"
+                      "  1 | a: - b\n"
+                      "    |    ^\n"
+                      "  = start the list on a line of its own\n"},
     /* would make libfyaml 0.7.12 free a key twice */
-    {STR("? 4:\t:"),
-        "f.yaml:1:5: error: a tab after a colon\n"
-        "  1 | ? 4: :\n"
-        "    |     ^\n"
-        "  = use a space\n"},
+    {STR("? 4:\t:"), "f.yaml:1:5: error: a tab after a colon\n"
+                     "  1 | ? 4: :\n"
+                     "    |     ^\n"
+                     "  = use a space\n"},
     /* YAML permits this one; libfyaml 0.7.12 does not, unless the list is indented */
-    {STR("a:\n- x\n-\n- y\n"),
-        "f.yaml:4:1: error: expected a value\n"
-        "  4 | - y\n"
-        "    | ^\n"
-        "  = write null where there is none\n"},
-    {STR("%YAML 3.0\n---\na: b\n"),
-        "f.yaml:1:1: error: not valid YAML\n"
-        "  1 | %YAML 3.0\n"
-        "    | ^\n"
-        "  = berth reads YAML 1.2\n"},
+    {STR("a:\n- x\n-\n- y\n"), "f.yaml:4:1: error: expected a value\n"
+                               "  4 | - y\n"
+                               "    | ^\n"
+                               "  = write null where there is none\n"},
+    {STR("%YAML 3.0\n---\na: b\n"), "f.yaml:1:1: error: not valid YAML\n"
+                                    "  1 | %YAML 3.0\n"
+                                    "    | ^\n"
+                                    "  = berth reads YAML 1.2\n"},
 };
 
 /* Not only the first. */

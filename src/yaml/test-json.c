@@ -39,8 +39,7 @@ static void test_json(void **state) {
 
         assert_int_equal(parse(cases[i].source, arena, &diags, &stream), 0);
         yaml_to_json(stream.documents[0], &out);
-        assert_text(cases[i].source.ptr,
-            buf_str(&out),
+        assert_text(cases[i].source.ptr, buf_str(&out),
             cases[i].json ? cases[i].json : cases[i].source.ptr);
     }
 }

@@ -138,15 +138,10 @@ static void test_unknown_field(void **state) {
     (void)state;
     assert_int_equal(parse(source, arena, &diags, &stream), 0);
     for (size_t i = 0; i < 2; i++)
-        reader_unknown_field(&reader,
-            i == 0 ? DIAG_ERROR : DIAG_WARNING,
-            stream.documents[0]->pairs[i].key,
-            "a filter",
-            known,
-            ELEMENTS_OF(known));
+        reader_unknown_field(&reader, i == 0 ? DIAG_ERROR : DIAG_WARNING,
+            stream.documents[0]->pairs[i].key, "a filter", known, ELEMENTS_OF(known));
     diag_list_print(&diags, false, &out);
-    assert_text("unknown fields",
-        buf_str(&out),
+    assert_text("unknown fields", buf_str(&out),
         "f.yaml:1:1: error: unknown field \"raeson\" in a filter\n"
         "  1 | raeson: a\n"
         "    | ^^^^^^\n"
