@@ -1,6 +1,6 @@
 /* Reads the facts of a PEM certificate with GnuTLS. */
 
-#include "certs/certificate.h"
+#include "certs/authority.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "checkup/address.h"
 #include "checkup/berths.h"
-#include "checkup/duration-text.h"
 #include "checkup/judges.h"
+#include "checkup/verdict.h"
+#include "wiring/scheduler-config.h"
 
 /* --- answering ------------------------------------------------------------------------------ */
 

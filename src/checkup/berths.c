@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "checkup/address.h"
+#include "wiring/scheduler-config.h"
 
 bool config_is_readable(const SchedulerConfigFact *fact) {
     return str_is_empty(fact->error) && !fact->is_invalid;

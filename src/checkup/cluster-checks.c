@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "checkup/berths.h"
-#include "checkup/duration-text.h"
 #include "checkup/judges.h"
+#include "checkup/verdict.h"
 
 /* On a quiet cluster the API server lets berth hear of itself every minute, at first after two:
  * less than that means nothing. */

@@ -2,7 +2,7 @@
 
 #include "checkup/berths.h"
 #include "checkup/judges.h"
-#include "wiring/release.h"
+#include "wiring/scheduler-config.h"
 
 static void fix_find(const InstallationFacts *facts, Verdict *verdict) {
     verdict_fix(verdict, "berth check %s FILE   # the file that --config of kube-scheduler names",

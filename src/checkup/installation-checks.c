@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "checkup/berths.h"
-#include "checkup/duration-text.h"
 #include "checkup/judges.h"
+#include "checkup/verdict.h"
 
 /* --- replicas ------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "checkup/berths.h"
-#include "checkup/duration-text.h"
 #include "checkup/judges.h"
+#include "checkup/verdict.h"
 
 #define MATCH_UPTIME_SEC 3600.0 /* before that, having matched nothing means nothing */
 #define REJECTS_MIN 5u          /* so many pods it let pass nowhere, and no other */

@@ -1,9 +1,9 @@
 /* Checks of the pods and nodes that kube-schedulers send to berth. */
 
 #include "base/cleanup.h"
-#include "checkup/address.h"
 #include "checkup/berths.h"
 #include "checkup/judges.h"
+#include "wiring/scheduler-config.h"
 
 /* --- managed resources ---------------------------------------------------------------------- */
 

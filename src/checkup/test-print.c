@@ -1,7 +1,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 #include "checkup/check.h"
-#include "checkup/duration-text.h"
+#include "checkup/verdict.h"
 
 #define TEXT_MAX ((size_t)1024 * 1024)
 

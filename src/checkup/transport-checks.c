@@ -10,10 +10,10 @@
 
 #include "base/nsec.h"
 #include "base/shell.h"
-#include "checkup/address.h"
 #include "checkup/berths.h"
-#include "checkup/duration-text.h"
 #include "checkup/judges.h"
+#include "checkup/verdict.h"
+#include "wiring/scheduler-config.h"
 
 #define NAME_WORD_MAX ((size_t)8 * 1024)
 

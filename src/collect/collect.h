@@ -24,7 +24,6 @@
 #include "base/str.h"
 #include "checkup/facts.h"
 #include "cli/berth-client.h"
-#include "collect/berth-pages.h"
 #include "kube/access.h"
 #include "kube/blocking-client.h"
 #include "kube/client.h"
@@ -55,6 +54,13 @@ typedef struct CollectOptions {
     bool is_self;                /* ... or our own: we are the service account of this pod */
     bool is_offline;
 } CollectOptions;
+
+/* Used only to select permissions. */
+typedef struct BerthNeeds {
+    Str lease_namespace, lease_name; /* empty: it has none */
+    bool measures_nodes;             /* a metric comes from metrics.k8s.io, of nodes, */
+    bool measures_pods;              /* or of pods */
+} BerthNeeds;
 
 /* One round. */
 typedef struct Collector {

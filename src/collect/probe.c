@@ -12,8 +12,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "checkup/address.h"
 #include "collect/collect.h"
+#include "wiring/scheduler-config.h"
 #include "json/fields.h"
 
 static const char question[] =

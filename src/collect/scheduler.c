@@ -15,12 +15,12 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/url.h"
-#include "certs/certificate.h"
-#include "checkup/address.h"
+#include "certs/authority.h"
 #include "collect/collect.h"
 #include "collect/scheduler-pod.h"
 #include "input/file.h"
 #include "kube/api-objects.h"
+#include "wiring/scheduler-config.h"
 #include "json/read.h"
 
 #define HINT_MAX ((size_t)16 * 1024)

@@ -17,7 +17,7 @@
 #include "base/nsec.h"
 #include "base/shell.h"
 #include "base/visible.h"
-#include "cli/bundle-source.h"
+#include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "history/recorder.h"

@@ -13,7 +13,6 @@
 #include "base/shell.h"
 #include "base/visible.h"
 #include "certs/authority.h"
-#include "certs/certificate.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "kube/secret.h"

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/message.h"
 #include "certs/authority.h"
-#include "certs/certificate.h"
 #include "certs/pem-folder.h"
 #include "cli/terminal.h"
 #include "commands/certs-report.h"

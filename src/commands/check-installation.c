@@ -3,7 +3,7 @@
  * nothing fails or the time is over, and only the last one is shown.
  */
 
-#include "commands/check-installation.h"
+#include "commands/check-internal.h"
 
 #include <errno.h>
 #include <stdio.h>

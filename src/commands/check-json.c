@@ -1,6 +1,6 @@
 /* `berth check -o json`: docs/policy.md says what each field means. */
 
-#include "commands/check-rules.h"
+#include "commands/check-internal.h"
 #include "json/write.h"
 
 static void write_field(JsonWriter *writer, const char *key, Str text) {

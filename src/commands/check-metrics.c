@@ -6,7 +6,7 @@
  *           placements count as cpu, a fraction of the node (inferred from its query)
  */
 
-#include "commands/check-metrics.h"
+#include "commands/check-internal.h"
 
 #include "base/buf.h"
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* Prints the rules of a program as CEL or with their costs. */
 
-#include "commands/check-rules.h"
+#include "commands/check-internal.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* Converts CEL values from and to the typed JSON of the conformance tests. */
 
-#include "commands/eval-value.h"
+#include "commands/eval-internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -19,7 +19,6 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/eval-internal.h"
-#include "commands/eval-value.h"
 #include "input/file.h"
 
 #define VARIABLES_MAX 64u

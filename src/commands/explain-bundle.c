@@ -1,11 +1,11 @@
 /* berth explain --bundle: explains a recorded decision. */
 
-#include "commands/explain-bundle.h"
+#include "commands/explain-past.h"
 
 #include <stdio.h>
 
-#include "cli/bundle-source.h"
 #include "cli/command.h"
+#include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "replay/replayed-decision.h"
 

@@ -2,7 +2,7 @@
  * Reads decisions of /api/v1/decisions by tables of their fields.
  */
 
-#include "commands/explain-last-decision.h"
+#include "commands/explain-last-print.h"
 
 #include "json/fields.h"
 

@@ -1,17 +1,68 @@
 #pragma once
 
-/*
- * PodDecisions: the last decisions about one pod, from filter to bind. With a replay of the filter
- * they are printed as by `berth explain`: values, limits, parts of scores.
- */
+/* The last decisions about a pod: as a berth tells them, and how they are printed. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
-#include "commands/explain-last-decision.h"
+#include "base/str.h"
+#include "base/vec.h"
 #include "commands/explain-print.h"
+#include "json/read.h"
+
+/*
+ * ApiDecision: a decision as /api/v1/decisions shows it, read back.
+ *
+ * docs/api.md has the fields. Those that are not known here are passed over, and are
+ * among @fields all the same.
+ */
+
+/* A rule that spoke, and against how many nodes. */
+typedef struct ApiRule {
+    Str policy, name, reason;
+    bool is_unresolvable;
+    int64_t rejected, observed, failed, missing;
+} ApiRule;
+
+typedef struct ApiNode {
+    Str name, outcome;
+    ApiRule rule;
+    int64_t score; /* -1: none */
+    int64_t rank;  /* 0: none */
+    Str raw;       /* as JSON */
+} ApiNode;
+
+typedef struct ApiField {
+    Str key, raw;
+} ApiField;
+
+/* One decision; id 0: there is none. */
+typedef struct ApiDecision {
+    int64_t id;
+    Str time, error, target, policy_digest, uid;
+    int64_t generation;
+    double duration; /* seconds; below 0: not known */
+    int64_t known, asked, passed, scored, rejected, unknown, narrowed, late, unjudged;
+    bool is_exempt; /* no policy was for the pod */
+    bool has_nodes;
+    VEC(ApiRule) rules;
+    VEC(ApiNode) nodes;
+    VEC(ApiField) fields; /* all but nodes and next, as they came */
+    int64_t next;         /* where the next page of nodes begins; 0: nowhere */
+} ApiDecision;
+
+/* The next value of @reader. Called again for the next page of the same decision, it adds its
+ * nodes to those that are there, and takes nothing else of it but whether there still are any.
+ * Errors are the reader's. */
+void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision);
+
+/*
+ * PodDecisions: the last decisions about one pod, from filter to bind. With a replay of the filter
+ * they are printed as by `berth explain`: values, limits, parts of scores.
+ */
 
 typedef struct PodDecisions {
     const char *pod;  /* NAMESPACE/NAME */

@@ -1,6 +1,6 @@
 /* Finds out what `berth install plan` says of a cluster. */
 
-#include "commands/install-facts.h"
+#include "commands/install-plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Reads single keys from the terminal for `berth top`. */
 
-#include "commands/keyboard.h"
+#include "commands/top-screen.h"
 
 #include <signal.h>
 #include <string.h>

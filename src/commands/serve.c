@@ -4,13 +4,368 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/nsec.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/policy-files.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/serve-settings.h"
+#include "dashboard/dashboard.h"
+#include "history/decisions.h"
+#include "input/file.h"
+#include "model/node.h"
+#include "policy/exemption.h"
 #include "serve/daemon.h"
+
+#define SERVE_CLIENT_NAMES_MAX 64u
+#define SERVE_HOSTS_MAX 16u
+#define OWN_NAMESPACE_MAX 64u /* a DNS label and a NUL */
+
+/* The daemon borrows from it. */
+typedef struct ServeSettings {
+    DaemonOptions daemon;
+    PolicyPaths policies;
+    Str client_names[SERVE_CLIENT_NAMES_MAX];
+    Str pages_client_names[SERVE_CLIENT_NAMES_MAX];
+    Str hosts[SERVE_HOSTS_MAX];
+    size_t n_hosts;
+    Str managed[LIVE_MANAGED_RESOURCES_MAX];
+    Exemption exempt[EXEMPTIONS_MAX + 1]; /* berth's own pods besides */
+    size_t n_exempt;
+    char own_pods[OWN_NAMESPACE_MAX + sizeof("/" EXEMPTION_OWN)];
+    char lease_namespace[OWN_NAMESPACE_MAX];
+    Listen listen, pages_listen;
+    LogLevel log_level;
+    LogFormat log_format;
+} ServeSettings;
+
+/* kube-scheduler gives an extender 5 s by default. */
+#define DEADLINE_MIN_NSEC NSEC_PER_MSEC
+#define DEADLINE_MAX_NSEC (60 * NSEC_PER_SEC)
+
+#define DRAIN_DELAY_MAX_SEC 300
+#define NAMESPACE_FILE "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+static void serve_settings_init(void *context) {
+    ServeSettings *settings = context;
+
+    *settings = (ServeSettings){
+        .daemon = {.server = server_default_options(),
+            .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC},
+            .dashboard = dashboard_hook(),
+            .dump_path = "berth-dump.json",
+            .n_decisions = DECISIONS_DEFAULT,
+            .decisions_bytes = DECISIONS_BYTES_DEFAULT},
+        .log_level = LOG_INFO,
+        .log_format = LOG_LOGFMT,
+    };
+}
+
+/* --- values -------------------------------------------------------------------- */
+
+/* A name in a Host header: no port, no scheme. */
+static const char *check_host(const char *value) {
+    return node_name_is_valid(str_from_c(value)) ? NULL
+                                                 : "expected a host name, like berth.example.org";
+}
+
+static const char *add_exempt(void *context, const char *value) {
+    ServeSettings *settings = context;
+
+    if (settings->n_exempt == EXEMPTIONS_MAX)
+        return "at most 64 are possible";
+    if (!exemption_parse(str_from_c(value), &settings->exempt[settings->n_exempt]))
+        return "expected NAMESPACE or NAMESPACE/KEY=VALUE, like kube-system/k8s-app=kube-dns";
+    settings->n_exempt++;
+    return NULL;
+}
+
+/* [NAMESPACE/]NAME; the default namespace depends on other options. */
+static const char *set_lease(void *context, const char *value) {
+    ServeSettings *settings = context;
+    Str name = str_from_c(value), namespace = STR_NULL;
+    size_t slash = str_find(name, '/');
+
+    if (slash != SIZE_MAX) {
+        namespace = str_take(name, slash);
+        name = str_skip(name, slash + 1);
+    }
+    if (!node_name_is_valid(name) ||
+        (slash != SIZE_MAX &&
+            (!node_name_is_valid(namespace) || namespace.len >= sizeof(settings->lease_namespace))))
+        return "expected NAMESPACE/NAME or NAME, like berth-system/berth";
+    (void)snprintf(
+        settings->lease_namespace, sizeof(settings->lease_namespace), "%.*s", STR_FMT(namespace));
+    settings->daemon.live.watcher.lease_name = name.ptr;
+    return NULL;
+}
+
+/* --- options ------------------------------------------------------------------- */
+
+#define AT(member) OPTION_AT(ServeSettings, member)
+#define NAMES(items, n) OPTION_LIST_AT(ServeSettings, items, n)
+
+/* clang-format off */
+static const Option serve_options[] = {
+    {"listen", OPTION_LISTEN, .argument = "ADDR:PORT", AT(listen), .initial = "127.0.0.1:8080",
+        .help = "address to listen on; port 0 picks one"},
+    POLICY_PATHS_OPTION(ServeSettings, policies, .initial = "all nodes pass",
+        .help = "placement policies; may be repeated"),
+    {"exempt", OPTION_CUSTOM, .argument = "NAMESPACE[/KEY=VALUE]", .set = add_exempt,
+        .help = "pods that no policy applies to; may be repeated. In a cluster berth's own pods are "
+                "always exempt"},
+
+    OPTION_GROUP("The cluster, one of these; required if kube-scheduler sends only node names"),
+    {"kubeconfig", OPTION_FILE, .argument = "FILE", AT(daemon.live.kubeconfig),
+        .help = "watch the API server of this kubeconfig"},
+    {"context", OPTION_TEXT, .argument = "NAME", AT(daemon.live.context), .complete = COMPLETE_CONTEXTS,
+        .help = "a context of it other than the current one"},
+    {"in-cluster", OPTION_FLAG, AT(daemon.live.is_in_cluster),
+        .help = "watch with the service account of berth's pod"},
+    {"cluster", OPTION_FILE, .argument = "FILE", AT(daemon.cluster_path),
+        .help = "nodes and pods, from `kubectl get nodes,pods -A -o json`"},
+
+    OPTION_GROUP("With a cluster that is watched"),
+    {"bind", OPTION_FLAG, AT(daemon.live.may_bind),
+        .help = "answer the bind verb (needs permission to create pods/binding)"},
+    {"bind-window", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.bind_window_sec), .min = 1, .max = 86400,
+        .initial = "900", .help = "how long after its filter a pod may be bound"},
+    {"lease", OPTION_CUSTOM, .argument = "[NAMESPACE/]NAME", .set = set_lease,
+        .help = "the Lease that decides which of several replicas binds (needs permission to create, "
+                "get and update it)"},
+    {"wake-up", OPTION_FLAG, AT(daemon.live.may_touch),
+        .help = "annotate nodes that have become eligible, so that kube-scheduler retries (needs "
+                "permission to patch nodes)"},
+    {"events", OPTION_FLAG, AT(daemon.live.watcher.posts_events),
+        .help = "write Kubernetes Events: no node passed, a pod bypassed berth, a policy was rejected, "
+                "a metric is stale (needs permission to create events)"},
+    {"managed-resource", OPTION_NAMES, .argument = "NAME", NAMES(managed, daemon.live.n_managed),
+        .help = "as in kube-scheduler's managedResources: pods without it are not expected to pass "
+                "through berth; may be repeated"},
+    {"watch-silence", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.watcher.silence_sec), .min = 1, .max = 3600,
+        .initial = "150", .help = "reconnect a watch that sends nothing for this long"},
+    {"dump-file", OPTION_FILE, .argument = "FILE", AT(daemon.dump_path), .initial = "berth-dump.json",
+        .help = "file that SIGUSR2 writes"},
+
+    OPTION_GROUP("Metrics of policies (metrics:)"),
+    {"prometheus", OPTION_TEXT, .argument = "URL", AT(daemon.prometheus_url),
+        .help = "server to query for metrics that name no other source: Prometheus, Thanos, "
+                "VictoriaMetrics, Mimir ..."},
+    {"sources", OPTION_FILE, .argument = "FILE", AT(daemon.sources_path),
+        .help = "such servers by name, with credentials and certificates"},
+
+    OPTION_GROUP("Security"),
+    {"tls-cert", OPTION_FILE, .argument = "FILE", AT(daemon.tls.certificate),
+        .help = "serve HTTPS with this certificate (PEM)"},
+    {"tls-key", OPTION_FILE, .argument = "FILE", AT(daemon.tls.key),
+        .help = "private key of --tls-cert (PEM)"},
+    {"client-ca", OPTION_FILE, .argument = "FILE", AT(daemon.tls.client_ca),
+        .help = "require client certificates of this CA (PEM)"},
+    {"client-name", OPTION_NAMES, .argument = "NAME", NAMES(client_names, daemon.tls.n_client_names), .initial = "system:kube-scheduler",
+        .help = "subject CN or SAN that may call the verbs; may be repeated"},
+    {"insecure-http", OPTION_FLAG, AT(daemon.insecure_http),
+        .help = "allow plain HTTP on an address that is not loopback"},
+
+    OPTION_GROUP("Pages: health, /metrics, /api/v1 and the dashboard"),
+    {"no-dashboard", OPTION_FLAG, AT(daemon.no_dashboard),
+        .help = "do not serve the dashboard. On the listener of the verbs it is served on loopback "
+                "only, and not with --client-ca"},
+    {"pages-host", OPTION_NAMES, .argument = "NAME", NAMES(hosts, n_hosts), .check = check_host,
+        .initial = "localhost and addresses",
+        .help = "another host name for pages on loopback, if a proxy terminates TLS; may be repeated"},
+
+    OPTION_GROUP("Pages on a listener of their own, without verbs"),
+    {"pages-listen", OPTION_LISTEN, .argument = "ADDR:PORT", AT(pages_listen), .initial = "none",
+        .help = "address; HTTPS if there is a certificate. Health is open to all clients; without the "
+                "options below the other pages are served on loopback only"},
+    {"pages-token-file", OPTION_FILE, .argument = "FILE", AT(daemon.pages.token_path),
+        .help = "serve pages to clients that send the token in this file (Authorization: Bearer "
+                "TOKEN, or as the password in a browser, with any user name)"},
+    {"pages-client-name", OPTION_NAMES, .argument = "NAME", NAMES(pages_client_names, daemon.pages.n_client_names),
+        .help = "serve pages to clients with a certificate of --client-ca for this name; may be "
+                "repeated"},
+
+    OPTION_GROUP("Limits"),
+    {"workers", OPTION_NUMBER, .argument = "N", AT(daemon.server.n_workers), .min = 1, .max = 256,
+        .initial = "2", .help = "threads that answer"},
+    {"deadline", OPTION_DURATION, .argument = "TIME", AT(daemon.deadline_nsec),
+        .min = DEADLINE_MIN_NSEC, .max = DEADLINE_MAX_NSEC, .initial = "100ms",
+        .help = "to evaluate policies for one request; onTimeout applies to nodes that were not "
+                "reached"},
+    {"max-header", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.header_max), .initial = "32Ki",
+        .help = "request line and headers"},
+    {"max-body", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.body_max), .initial = "128Mi",
+        .help = "one request body"},
+    {"max-memory", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.memory_max), .initial = "512Mi",
+        .help = "bodies and replies of all requests together"},
+    {"header-timeout", OPTION_NUMBER, .argument = "SEC", AT(daemon.server.header_sec), .min = 1, .max = 3600,
+        .initial = "5", .help = "to send the headers"},
+    {"body-grace", OPTION_NUMBER, .argument = "SEC", AT(daemon.server.body_grace_sec), .min = 1, .max = 3600,
+        .initial = "2", .help = "before --body-min-rate applies"},
+    {"body-min-rate", OPTION_SIZE, .argument = "SIZE", AT(daemon.server.body_rate), .initial = "64Ki",
+        .help = "bytes per second at which a body must arrive"},
+    {"write-timeout", OPTION_NUMBER, .argument = "SEC", AT(daemon.server.write_sec), .min = 1, .max = 3600,
+        .initial = "5", .help = "in which a reply must progress at that rate"},
+    {"idle-timeout", OPTION_NUMBER, .argument = "SEC", AT(daemon.server.idle_sec), .min = 1, .max = 86400,
+        .initial = "120", .help = "between two requests"},
+    {"max-connections", OPTION_NUMBER, .argument = "N", AT(daemon.server.connections_max), .min = 1, .max = 100000,
+        .initial = "1024", .help = "in all"},
+    {"max-connections-per-address", OPTION_NUMBER, .argument = "N", AT(daemon.server.connections_per_address_max),
+        .min = 1, .max = 100000, .initial = "512", .help = "from one address"},
+
+    OPTION_GROUP("Shutdown"),
+    {"drain-delay", OPTION_NUMBER, .argument = "SEC", AT(daemon.drain_delay_sec), .max = DRAIN_DELAY_MAX_SEC,
+        .initial = "0", .help = "after SIGTERM: keep answering for this long while readiness is off"},
+
+    OPTION_GROUP("Remembered decisions, and the log"),
+    {"decisions", OPTION_NUMBER, .argument = "N", AT(daemon.n_decisions), .max = DECISIONS_MAX, .initial = "10000",
+        .help = "how many are remembered for /api/v1/decisions and `berth explain`; 0: none"},
+    {"decisions-memory", OPTION_SIZE, .argument = "SIZE", AT(daemon.decisions_bytes), .initial = "64Mi",
+        .help = "memory for them"},
+    {"log-level", OPTION_CHOICE, .argument = "LEVEL", .values = "debug|info|warn|error", AT(log_level),
+        .initial = "info", .help = "debug, info, warn or error"},
+    {"log-format", OPTION_CHOICE, .argument = "FORMAT", .values = "logfmt|json", AT(log_format),
+        .initial = "logfmt", .help = "logfmt or json"},
+    {0},
+};
+/* clang-format on */
+
+/* --- which options go together --------------------------------------------------- */
+
+static const char *check_cluster(const DaemonOptions *daemon) {
+    const LiveOptions *live = &daemon->live;
+    int n_sources =
+        (live->kubeconfig != NULL) + live->is_in_cluster + (daemon->cluster_path != NULL);
+
+    if (n_sources > 1)
+        return "--kubeconfig, --in-cluster and --cluster exclude each other";
+    if (live->context && !live->kubeconfig)
+        return "--context needs --kubeconfig";
+    if (live->may_bind && !live_is_wanted(live))
+        return "--bind needs --kubeconfig or --in-cluster: an API server to bind through";
+    if (live->watcher.lease_name && !live->may_bind)
+        return "--lease needs --bind: it decides which of several replicas binds";
+    if (live->watcher.posts_events && !live_is_wanted(live))
+        return "--events needs --kubeconfig or --in-cluster: an API server to write them to";
+    if (live->may_touch && !live_is_wanted(live))
+        return "--wake-up needs --kubeconfig or --in-cluster";
+    return NULL;
+}
+
+static const char *check_pages(const ServeSettings *settings) {
+    const DaemonOptions *daemon = &settings->daemon;
+    bool has_names = daemon->pages.n_client_names > 0;
+
+    if ((daemon->pages.token_path || has_names) && settings->pages_listen.address[0] == '\0')
+        return "--pages-token-file and --pages-client-name need --pages-listen";
+    if (has_names && !daemon->tls.client_ca)
+        return "--pages-client-name needs --client-ca";
+    return NULL;
+}
+
+static const char *check_tls(const TlsFiles *tls) {
+    if (!tls->certificate != !tls->key)
+        return "--tls-cert and --tls-key go together";
+    if (tls->client_ca && !tls->certificate)
+        return "--client-ca needs --tls-cert and --tls-key";
+    if (tls->n_client_names > 0 && !tls->client_ca)
+        return "--client-name needs --client-ca";
+    return NULL;
+}
+
+static const char *check_limits(const ServerOptions *server) {
+    if (server->body_max > WIRE_BODY_MAX)
+        return "--max-body must be below 4Gi";
+    if (server->body_max > server->memory_max)
+        return "--max-memory must be at least --max-body";
+    return NULL;
+}
+
+/* $POD_NAMESPACE, else that of the mounted service account. False: there is neither. */
+static bool find_namespace(bool is_in_cluster, char ret[static OWN_NAMESPACE_MAX]) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(1024);
+    Str namespace = str_from_c(getenv("POD_NAMESPACE"));
+    char error[FILE_ERROR_MAX];
+
+    if (str_is_empty(str_trim(namespace)) && is_in_cluster &&
+        file_read(NAMESPACE_FILE, &text, error) == 0)
+    namespace = buf_str(&text);
+    namespace = str_trim(namespace);
+    if (str_is_empty(namespace) || namespace.len >= OWN_NAMESPACE_MAX)
+        return false;
+    (void)snprintf(ret, OWN_NAMESPACE_MAX, "%.*s", STR_FMT(namespace));
+    return true;
+}
+
+/* Policies must not block berth's own pods: without berth no pod could be placed. */
+static void add_own_pods(ServeSettings *settings) {
+    char namespace[OWN_NAMESPACE_MAX];
+
+    if (!find_namespace(settings->daemon.live.is_in_cluster, namespace))
+        return;
+    (void)snprintf(
+        settings->own_pods, sizeof(settings->own_pods), "%s/%s", namespace, EXEMPTION_OWN);
+    if (exemption_parse(str_from_c(settings->own_pods), &settings->exempt[settings->n_exempt]))
+        settings->n_exempt++;
+}
+
+/* By default the Lease is in berth's own namespace. */
+static void place_lease(ServeSettings *settings) {
+    LiveOptions *live = &settings->daemon.live;
+
+    if (settings->lease_namespace[0] == '\0' &&
+        !find_namespace(live->is_in_cluster, settings->lease_namespace))
+        (void)snprintf(settings->lease_namespace, sizeof(settings->lease_namespace), "default");
+    live->watcher.lease_namespace = settings->lease_namespace;
+}
+
+/* From the downward API; Events about berth itself need it. */
+static OwnPod find_own_pod(void) {
+    return (OwnPod){
+        .namespace = getenv("POD_NAMESPACE"), .name = getenv("POD_NAME"), .uid = getenv("POD_UID")};
+}
+
+static void use_listen(const Listen *listen, const char **address, uint16_t *port) {
+    if (listen->address[0] == '\0')
+        return;
+    *address = listen->address;
+    *port = listen->port;
+}
+
+static const char *serve_settings_check(void *context, const Arguments *arguments) {
+    ServeSettings *settings = context;
+    DaemonOptions *daemon = &settings->daemon;
+    const char *wrong = check_cluster(daemon);
+
+    if (!wrong)
+        wrong = check_tls(&daemon->tls);
+    if (!wrong)
+        wrong = check_pages(settings);
+    return wrong ? wrong : check_limits(&daemon->server);
+}
+
+/* After that: makes the daemon's options ready for use. */
+static void serve_settings_finish(ServeSettings *settings) {
+    DaemonOptions *daemon = &settings->daemon;
+
+    add_own_pods(settings);
+    place_lease(settings);
+    use_listen(&settings->listen, &daemon->server.address, &daemon->server.port);
+    use_listen(&settings->pages_listen, &daemon->pages.address, &daemon->pages.port);
+    daemon->live.self = find_own_pod();
+    daemon->policy_paths = settings->policies.items;
+    daemon->n_policy_paths = settings->policies.n;
+    daemon->tls.client_names = settings->client_names;
+    daemon->pages.client_names = settings->pages_client_names;
+    daemon->server.hosts = daemon->pages.hosts = settings->hosts;
+    daemon->server.n_hosts = daemon->pages.n_hosts = settings->n_hosts;
+    daemon->live.managed = settings->managed;
+    daemon->exempt = (Exemptions){.items = settings->exempt, .n = settings->n_exempt};
+}
 
 /* A broken policy or certificate is the user's to fix (1); a port or file may be unavailable (3).
  */

@@ -1,7 +1,6 @@
 /* The report as JSON, and placements line by line. Fields are stable: docs/simulate.md has them. */
 #include "base/visible.h"
 #include "commands/simulate-report.h"
-#include "commands/simulate-shapes.h"
 #include "json/write.h"
 
 static void write_string(JsonWriter *writer, const char *key, Str value) {

@@ -1,6 +1,6 @@
 /* Pod sizes of `berth simulate`: parsing, printing, typical ones. */
 
-#include "commands/simulate-shapes.h"
+#include "commands/simulate-report.h"
 
 #include <errno.h>
 

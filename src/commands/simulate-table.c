@@ -10,7 +10,6 @@
 #include "base/vec.h"
 #include "base/visible.h"
 #include "commands/simulate-report.h"
-#include "commands/simulate-shapes.h"
 
 #define CELL_MAX 64
 #define LABEL_MAX 64 /* columns; longer reasons are cut */

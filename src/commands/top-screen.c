@@ -8,7 +8,6 @@
 
 #include "base/visible.h"
 #include "cli/terminal.h"
-#include "commands/keyboard.h"
 
 #define RULES_SHOWN_MAX 6u
 #define LINE_MAX_BYTES ((size_t)4096)

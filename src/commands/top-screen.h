@@ -1,14 +1,78 @@
 #pragma once
 
-/*
- * TopScreen: what `berth top` shows, as lines of text. Pure.
- */
+/* The parts of `berth top`: its state, the screen and the keyboard. */
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
-#include "commands/top-state.h"
+#include "base/str.h"
+
+/*
+ * TopState: the state of `berth top`.
+ *
+ * Updates come once a second (api/updates.h); the newest decisions and the rejections of rules
+ * since the start are kept here, in fields of fixed size: longer names are cut. Pure: time is an
+ * argument.
+ */
+
+#define TOP_DECISIONS_MAX 512u
+#define TOP_RULES_MAX 64u
+#define TOP_NAME_MAX 160u
+#define TOP_TEXT_MAX 256u
+#define TOP_RATE_UPDATES 10u /* for rates */
+
+/* A filter and its result; or another verb whose filter was not seen. */
+typedef struct TopDecision {
+    int64_t id;
+    char time[16]; /* "12:03:04" */
+    char verb[16];
+    char pod[TOP_NAME_MAX]; /* NAMESPACE/NAME */
+    int64_t asked, passed;
+    char node[TOP_NAME_MAX];   /* where it was bound to; empty: not yet, or not by berth */
+    char reason[TOP_NAME_MAX]; /* the main reason for rejections, or an error */
+} TopDecision;
+
+/* A counter that only grows, and how fast. */
+typedef struct TopCounter {
+    int64_t last;
+    int64_t before[TOP_RATE_UPDATES];
+    size_t n_before; /* since it was first seen; those kept are the last */
+} TopCounter;
+
+typedef struct TopRule {
+    char name[TOP_NAME_MAX]; /* POLICY/RULE */
+    TopCounter rejected;
+} TopRule;
+
+typedef struct TopState {
+    bool has_update;
+    char time[32];
+    char health[16];
+    char summary[TOP_TEXT_MAX];
+    double error_rate, p99_sec; /* p99: NaN: not known */
+    int64_t n_nodes, n_pending;
+    TopCounter filters, rejected;
+    TopRule rules[TOP_RULES_MAX]; /* those that reject most, first */
+    size_t n_rules;
+    TopDecision decisions[TOP_DECISIONS_MAX];
+    int64_t newest_id;  /* that was taken: an update may tell of some again */
+    size_t n_decisions; /* ever; the newest is at (n - 1) % TOP_DECISIONS_MAX */
+} TopState;
+
+/* Takes one update, the JSON of an event. @scratch is emptied. False: it is none, and nothing has
+ * changed. */
+bool top_state_take(TopState *state, Str json, Arena *scratch);
+
+/* How much a second, over the last updates; -1: not known yet. */
+double top_counter_rate(const TopCounter *counter);
+
+/* The decision that is @back behind the newest; NULL: there is none. */
+const TopDecision *top_state_decision(const TopState *state, size_t back);
+
+/* TopScreen: what is shown, as lines of text. Pure. */
 
 #define TOP_FILTER_MAX 64u
 
@@ -31,3 +95,26 @@ void top_screen_draw(const TopScreen *screen, const TopState *state, Buf *out);
 
 /* Keys as they are typed. True: it is time to go. */
 bool top_screen_key(TopScreen *screen, char key);
+
+/*
+ * Keyboard: the terminal while a command has it to itself: keys come one by one, without echo, and
+ * the screen is another one than the person's own, which comes back at the end.
+ *
+ * One at a time. SIGINT, SIGTERM, SIGHUP and SIGWINCH interrupt a wait for it.
+ */
+
+/* Takes the terminal; false: standard input or output is none. */
+bool keyboard_open(void);
+void keyboard_close(void); /* gives it back; takes one that was not opened */
+
+/* To be waited for: it can be read when a key was typed. */
+int keyboard_fd(void);
+
+#define KEYBOARD_INTERRUPT 3 /* Ctrl-C */
+
+/* The next key that was typed; 0: none waits. After SIGINT, SIGTERM or SIGHUP it is
+ * KEYBOARD_INTERRUPT, and stays so. */
+char keyboard_read(void);
+
+/* Columns and lines of the terminal; 80 and 24 where it does not say. */
+void keyboard_size(size_t *ret_width, size_t *ret_height);

@@ -2,7 +2,7 @@
  * Reads the updates of /api/v1/events, and keeps counters and the newest decisions.
  */
 
-#include "commands/top-state.h"
+#include "commands/top-screen.h"
 
 #include <math.h>
 #include <stdlib.h>

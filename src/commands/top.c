@@ -16,9 +16,7 @@
 #include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/keyboard.h"
 #include "commands/top-screen.h"
-#include "commands/top-state.h"
 
 #define WHO "berth top"
 #define EVENTS_PATH "/api/v1/events"

@@ -3,7 +3,7 @@
  * YAML 1.1 where they are not those of 1.2.
  */
 
-#include "wiring/go-scalar.h"
+#include "wiring/read-internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "wiring/scheduler-config.h"
+#include "yaml/document.h"
 #include "yaml/reader.h"
 
 typedef struct WiringReading {
@@ -74,3 +75,15 @@ void wiring_read_extenders(
 
 /* Appends a time as Go reads it, in the largest unit that is exact: "200ms", "1s". */
 void wiring_print_time(Buf *out, int64_t nsec);
+
+/*
+ * GoScalar: what Go makes of the scalars of a YAML file.
+ *
+ * kube-scheduler reads YAML 1.1 and turns it into JSON before it looks at any field. So there
+ * "yes" is no string, 010 is eight, 1_000 is a number, and 5.0 is as good as 5. Our tree is of
+ * YAML 1.2.
+ */
+
+/* Gives every value of the tree the kind and the value that kube-scheduler sees. Texts, and so
+ * messages, stay as they are written. */
+void go_scalars_resolve(YamlNode *root);

@@ -7,9 +7,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "wiring/go-scalar.h"
 #include "wiring/read-internal.h"
-#include "wiring/release.h"
+#include "wiring/scheduler-config.h"
 #include "json/read.h"
 
 #define GROUP "kubescheduler.config.k8s.io/"

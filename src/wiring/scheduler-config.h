@@ -99,3 +99,34 @@ double wiring_weight_share(int64_t weight);
 /* Whether @url and the prefix of an entry name the same server: scheme, host and port; loopback
  * by any of its names is the same. */
 bool wiring_is_same_server(Str url, Str url_prefix);
+
+/* Address: what the URL of a berth says of the way to it. */
+
+/* By the scheme alone, as kube-scheduler takes it. */
+bool address_is_https(Str url);
+bool address_is_http(Str url);
+
+/* localhost, 127.0.0.0/8, ::1. */
+bool address_is_loopback(Str url);
+
+/* NAME.NAMESPACE.svc, with or without a domain after it: known to a cluster's DNS only. */
+bool address_is_service(Str url);
+
+/* Release: which kube-schedulers read which format. */
+
+typedef struct WiringRelease {
+    WiringFormat format;
+    Str api_version;
+    int first, last; /* 1.x; last 0: no last one yet */
+} WiringRelease;
+
+/* NULL: none reads extenders from that. */
+const WiringRelease *wiring_release_find(WiringFormat format, Str api_version);
+
+/* Whether kube-scheduler 1.@minor reads it. */
+bool wiring_release_has(const WiringRelease *release, int minor);
+
+/* "1.18", "1.23 to 1.28", "1.25 and later". */
+#define WIRING_RELEASE_TEXT_MAX 32u
+const char *wiring_release_print(
+    const WiringRelease *release, char ret[static WIRING_RELEASE_TEXT_MAX]);

@@ -1,7 +1,42 @@
-/* Numbers about an extender and its address. */
+/* Releases of kube-scheduler, numbers about an extender, and its address. */
 
+#include <stdio.h>
+
+#include "base/cleanup.h"
 #include "base/origin.h"
 #include "wiring/scheduler-config.h"
+
+static const WiringRelease releases[] = {
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1"), 25, 0},
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta3"), 23, 28},
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta2"), 22, 27},
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1beta1"), 19, 22},
+    {WIRING_V1, STR("kubescheduler.config.k8s.io/v1alpha2"), 18, 18},
+    {WIRING_POLICY, STR("v1"), 16, 22},
+    {WIRING_POLICY, STR("kubescheduler.config.k8s.io/v1"), 17, 22},
+};
+
+const WiringRelease *wiring_release_find(WiringFormat format, Str api_version) {
+    for (size_t i = 0; i < ELEMENTS_OF(releases); i++)
+        if (releases[i].format == format && str_eq(releases[i].api_version, api_version))
+            return &releases[i];
+    return NULL;
+}
+
+bool wiring_release_has(const WiringRelease *release, int minor) {
+    return minor >= release->first && (release->last == 0 || minor <= release->last);
+}
+
+const char *wiring_release_print(
+    const WiringRelease *release, char ret[static WIRING_RELEASE_TEXT_MAX]) {
+    if (release->last == 0)
+        (void)snprintf(ret, WIRING_RELEASE_TEXT_MAX, "1.%d and later", release->first);
+    else if (release->last == release->first)
+        (void)snprintf(ret, WIRING_RELEASE_TEXT_MAX, "1.%d", release->first);
+    else
+        (void)snprintf(ret, WIRING_RELEASE_TEXT_MAX, "1.%d to 1.%d", release->first, release->last);
+    return ret;
+}
 
 /* kube-scheduler's default plugins have weights of 12 together, and 100 points each. */
 #define OWN_POINTS 1200.0
@@ -20,4 +55,34 @@ bool wiring_is_same_server(Str url, Str url_prefix) {
         a.port != b.port)
         return false;
     return str_eq_nocase(a.host, b.host) || (origin_is_loopback(&a) && origin_is_loopback(&b));
+}
+
+static bool has_scheme(Str url, Str scheme) {
+    return str_eq_nocase(str_take(url, scheme.len), scheme);
+}
+
+bool address_is_https(Str url) {
+    return has_scheme(url, STR("https://"));
+}
+
+bool address_is_http(Str url) {
+    return has_scheme(url, STR("http://"));
+}
+
+bool address_is_loopback(Str url) {
+    Origin origin;
+
+    return origin_parse(url, &origin) && origin_is_loopback(&origin);
+}
+
+bool address_is_service(Str url) {
+    Origin origin;
+    Str part;
+
+    if (!origin_parse(url, &origin))
+        return false;
+    for (size_t i = 0; str_split(&origin.host, '.', &part); i++)
+        if (i == 2 && str_eq_nocase(part, STR("svc")))
+            return true;
+    return false;
 }

@@ -7,6 +7,7 @@
  * the bundle or with others.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@
 #include "base/cleanup.h"
 #include "bundle/bundle.h"
 #include "cli/policy-files.h"
+#include "cli/server-source.h"
 #include "extender/explain.h"
 #include "input/zones.h"
 
@@ -37,3 +39,21 @@ int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Pro
  * @arena. 0; or an exit code, after complaining. */
 int explain_bundle(const char *bundle, const char *name, const PolicyPaths *policies,
     const Zones *zones, Arena *arena, BundleCase *ret) MUST_CHECK;
+
+/*
+ * berth explain --last: the last decisions of a running berth about a pod (/api/v1/decisions): the
+ * newest filter, and the prioritize, preempt and bind after it. If the inputs of the filter are
+ * still kept, it is replayed and explained in full.
+ */
+
+typedef struct ExplainLastOptions {
+    const char *pod; /* NAMESPACE/NAME; NULL: not asked */
+    ServerSource source;
+    const char *node; /* only this one; NULL: all */
+    bool all;         /* every node, not only the best */
+    bool json;
+    int64_t weight; /* kube-scheduler's for this extender */
+} ExplainLastOptions;
+
+/* Asks and prints; the exit code. */
+int explain_last(const ExplainLastOptions *options);

@@ -9,11 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/nsec.h"
 #include "checkup/check.h"
 #include "cli/cluster-source.h"
+#include "cli/metrics-source.h"
 #include "cli/server-source.h"
 #include "collect/collect.h"
+#include "policy/program.h"
 
 typedef struct InstallationCheck {
     CollectOptions collect;
@@ -78,3 +81,30 @@ int installation_check_run(InstallationCheck *check, const ClusterSource *cluste
 /* The same of configurations alone. */
 int installation_check_run_offline(
     InstallationCheck *check, const char *const *configs, size_t n_configs);
+
+/* Prints the rules of a valid program: as CEL, with costs, as JSON. */
+
+/* How often the value of root @root of the plan is computed, whose expression is @expression. */
+const char *check_time(const Program *program, uint32_t root, const Expression *expression);
+
+/* Whether part of it is computed for one node at a time, by the scalar machine. */
+bool check_is_slow(const Program *program, uint32_t root);
+
+/* One line a rule. */
+void check_print_costs(const Program *program, Buf *out);
+
+/* Every rule as the CEL it stands for; with @messages, those too. */
+void check_print_cel(const Program *program, bool messages, Buf *out);
+
+/* Diagnostics, and the rules if @program is not NULL, as JSON. */
+void check_print_json(const DiagList *diags, const Program *program, Buf *out);
+
+/*
+ * `berth check --live` with policies: queries every metric source once, and prints which nodes have
+ * a value.
+ */
+
+/* Prints one paragraph a metric. EXIT_FINE when every metric has a value of some node; EXIT_FAILED
+ * when not; or another exit code, after complaining. */
+int check_metric_sources(
+    const MetricsSource *metrics, const ClusterSource *cluster, Program *program);
