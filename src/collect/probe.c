@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "collect/collect.h"
-#include "wiring/scheduler-config.h"
 #include "json/fields.h"
 
 static const char question[] =

@@ -20,7 +20,6 @@
 #include "collect/scheduler-pod.h"
 #include "input/file.h"
 #include "kube/api-objects.h"
-#include "wiring/scheduler-config.h"
 #include "json/read.h"
 
 #define HINT_MAX ((size_t)16 * 1024)

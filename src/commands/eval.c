@@ -1,7 +1,7 @@
 /*
  * berth eval: evaluates one CEL expression with data from the command line or a file.
  *
- * --batch is for programs: one record per line (eval-record.h); the conformance tests use it.
+ * --batch is for programs: one record per line (eval-batch.c); the conformance tests use it.
  */
 
 #include <errno.h>

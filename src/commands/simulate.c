@@ -1,7 +1,7 @@
 /*
  * berth simulate: places pods on a cluster under several policies, and compares the results.
  *
- * Options are in simulate-settings.c; simulate-table.c, simulate-json.c and simulate-chart.c print.
+ * simulate-table.c, simulate-json.c and simulate-chart.c print.
  */
 
 #include <errno.h>
