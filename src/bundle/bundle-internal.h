@@ -60,14 +60,12 @@ Str bundle_text(BundleWrite *write, Str text);
 
 /* A member that is a text, unless it is empty. */
 void bundle_write_text(JsonWriter *writer, Str key, Str text);
-void bundle_write_number(JsonWriter *writer, Str key, int64_t number);
 void bundle_write_digest(JsonWriter *writer, Str key, Digest digest);
 
-/* Files of the bundle. Failures stick. */
+/* Files of the bundle, until pack_end(). Failures stick. */
 void bundle_begin(BundleWrite *write, Str name);
 JsonWriter bundle_line(BundleWrite *write); /* an object is open */
 void bundle_end_line(BundleWrite *write, JsonWriter *writer);
-void bundle_end(BundleWrite *write);
 
 void bundle_write_cluster(BundleWrite *write);   /* cluster.json, changes.jsonl */
 void bundle_write_metrics(BundleWrite *write);   /* metrics.jsonl */

@@ -46,11 +46,6 @@ void bundle_write_text(JsonWriter *writer, Str key, Str text) {
         json_write_member(writer, key, text);
 }
 
-void bundle_write_number(JsonWriter *writer, Str key, int64_t number) {
-    json_write_key(writer, key);
-    json_write_int(writer, number);
-}
-
 void bundle_write_digest(JsonWriter *writer, Str key, Digest digest) {
     char text[DIGEST_TEXT_MAX];
 
@@ -60,8 +55,6 @@ void bundle_write_digest(JsonWriter *writer, Str key, Digest digest) {
 void bundle_begin(BundleWrite *write, Str name) {
     Str path = arena_printf(write->arena, BUNDLE_FOLDER "%.*s", STR_FMT(name));
 
-    if (!path.ptr)
-        write->error = -ENOMEM;
     pack_begin(write->pack, path.ptr ? path : STR(BUNDLE_FOLDER));
 }
 
@@ -81,14 +74,10 @@ void bundle_end_line(BundleWrite *write, JsonWriter *writer) {
     pack_write(write->pack, buf_str(&write->line));
 }
 
-void bundle_end(BundleWrite *write) {
-    pack_end(write->pack);
-}
-
 static void write_file(BundleWrite *write, Str name, Str content) {
     bundle_begin(write, name);
     pack_write(write->pack, content);
-    bundle_end(write);
+    pack_end(write->pack);
 }
 
 /* --- policies ---------------------------------------------------------------------------- */
@@ -116,16 +105,10 @@ static Str policy_path(BundleWrite *write, size_t i) {
         str_has_suffix(name, STR(".yaml")) || str_has_suffix(name, STR(".yml")) ? "" : ".yaml");
 }
 
-static void write_policies(BundleWrite *write) {
-    for (size_t i = 0; i < write->parts->n_policies; i++)
-        write_file(write, policy_path(write, i), write->parts->policies[i].text);
-}
-
 /* --- about.json -------------------------------------------------------------------------- */
 
 static void write_policy_list(BundleWrite *write, JsonWriter *writer) {
-    json_write_key(writer, STR("policies"));
-    json_write_array(writer);
+    json_member_array(writer, "policies");
     for (size_t i = 0; i < write->parts->n_policies; i++) {
         Str file = write->parts->policies[i].file;
 
@@ -141,8 +124,7 @@ static void write_policy_list(BundleWrite *write, JsonWriter *writer) {
 static void write_exemptions(BundleWrite *write, JsonWriter *writer) {
     const Exemptions *exemptions = write->parts->exemptions;
 
-    json_write_key(writer, STR("exemptions"));
-    json_write_array(writer);
+    json_member_array(writer, "exemptions");
     for (size_t i = 0; exemptions && i < exemptions->n; i++) {
         const Exemption *exemption = &exemptions->items[i];
 
@@ -158,8 +140,7 @@ static void write_anonymity(BundleWrite *write, JsonWriter *writer) {
     Str functions[ANONYMOUS_FUNCTIONS_MAX];
     size_t n;
 
-    json_write_key(writer, STR("anonymous"));
-    json_write_bool(writer, write->anonymous);
+    json_member_bool(writer, "anonymous", write->anonymous);
     if (!write->anonymous)
         return;
     n = anonymous_functions(write->parts->program, functions);
@@ -168,8 +149,7 @@ static void write_anonymity(BundleWrite *write, JsonWriter *writer) {
             "policies do not mention; equal ones are equal hashes. Numbers, amounts, times and the "
             "order of nodes are as they were; what is sorted by name comes in another order, so of "
             "equals another may be named first. Pages of the daemon are left out."));
-    json_write_key(writer, STR("functionsOnStrings"));
-    json_write_array(writer);
+    json_member_array(writer, "functionsOnStrings");
     for (size_t i = 0; i < n; i++)
         json_write_string(writer, functions[i]);
     json_write_end_array(writer);
@@ -202,7 +182,7 @@ static void write_times(BundleWrite *write, JsonWriter *writer) {
 
     time_print(write->parts->made_at_nsec / NSEC_PER_SEC, &text);
     json_write_member(writer, STR("made"), buf_str(&text));
-    bundle_write_number(writer, STR("madeNsec"), write->parts->made_at_nsec);
+    json_member_int(writer, "madeNsec", write->parts->made_at_nsec);
 }
 
 static void write_about(BundleWrite *write) {
@@ -211,11 +191,11 @@ static void write_about(BundleWrite *write) {
 
     writer.indent = 2;
     json_write_object(&writer);
-    bundle_write_number(&writer, STR("bundle"), BUNDLE_FORM);
+    json_member_int(&writer, "bundle", BUNDLE_FORM);
     json_write_member(&writer, STR("berth"), write->parts->version);
     write_times(write, &writer);
-    bundle_write_number(&writer, STR("decisions"), (int64_t)write->parts->recording->n);
-    bundle_write_number(&writer, STR("scenes"), (int64_t)write->parts->recording->n_saved_views);
+    json_member_int(&writer, "decisions", (int64_t)write->parts->recording->n);
+    json_member_int(&writer, "scenes", (int64_t)write->parts->recording->n_saved_views);
     write_fingerprint(write, &writer);
     write_policy_list(write, &writer);
     write_exemptions(write, &writer);
@@ -229,11 +209,6 @@ static void write_about(BundleWrite *write) {
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-static void write_pages(BundleWrite *write) {
-    for (size_t i = 0; !write->anonymous && i < write->parts->n_pages; i++)
-        write_file(write, write->parts->pages[i].name, write->parts->pages[i].text);
-}
-
 static Digest digest_of_policies(const BundleParts *parts) {
     Digest digest = DIGEST_NONE;
 
@@ -243,15 +218,19 @@ static Digest digest_of_policies(const BundleParts *parts) {
 }
 
 static void write_all(BundleWrite *write) {
+    const BundleParts *parts = write->parts;
+
     write_about(write);
-    write_policies(write);
+    for (size_t i = 0; i < parts->n_policies; i++)
+        write_file(write, policy_path(write, i), parts->policies[i].text);
     bundle_write_pods(write);
     bundle_write_decisions(write);
-    if (!write->parts->only_digest) {
+    if (!parts->only_digest) {
         bundle_write_cluster(write);
         bundle_write_metrics(write);
     }
-    write_pages(write);
+    for (size_t i = 0; !write->anonymous && i < parts->n_pages; i++)
+        write_file(write, parts->pages[i].name, parts->pages[i].text);
 }
 
 int bundle_write(const BundleParts *parts, Buf *out) {
@@ -278,5 +257,7 @@ int bundle_write(const BundleParts *parts, Buf *out) {
     write_all(&write);
     buf_done(&write.line);
     r = pack_finish(pack);
+    if (arena_has_failed(arena))
+        return -ENOMEM;
     return write.error ? write.error : r;
 }

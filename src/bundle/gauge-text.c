@@ -80,16 +80,10 @@ static void write_strs(JsonWriter *writer, Str key, const Str *strs, size_t n) {
     json_write_end_array(writer);
 }
 
-static void write_number(JsonWriter *writer, Str key, int64_t number) {
-    json_write_key(writer, key);
-    json_write_int(writer, number);
-}
-
 static void write_selector(JsonWriter *writer, const Selector *selector) {
     if (selector->n == 0)
         return;
-    json_write_key(writer, STR("selector"));
-    json_write_array(writer);
+    json_member_array(writer, "selector");
     for (size_t i = 0; i < selector->n; i++) {
         const Requirement *requirement = &selector->items[i];
 
@@ -98,7 +92,7 @@ static void write_selector(JsonWriter *writer, const Selector *selector) {
         json_write_member(writer, STR("operator"), op_words[requirement->op]);
         write_strs(writer, STR("values"), requirement->values, requirement->n_values);
         if (requirement->bound != 0)
-            write_number(writer, STR("bound"), requirement->bound);
+            json_member_int(writer, "bound", requirement->bound);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -107,8 +101,7 @@ static void write_selector(JsonWriter *writer, const Selector *selector) {
 static void write_mapping(JsonWriter *writer, const Labels *mapping) {
     if (mapping->n == 0)
         return;
-    json_write_key(writer, STR("mapping"));
-    json_write_object(writer);
+    json_member_object(writer, "mapping");
     for (size_t i = 0; i < mapping->n; i++)
         json_write_member(writer, mapping->items[i].key, mapping->items[i].value);
     json_write_end_object(writer);
@@ -123,15 +116,14 @@ void gauge_text_write(JsonWriter *writer, const Gauge *gauge) {
     json_write_member(writer, STR("identity"), identity_words[gauge->identity]);
     write_mapping(writer, &gauge->mapping);
     if (gauge->is_of_pods) {
-        json_write_key(writer, STR("ofPods"));
-        json_write_bool(writer, true);
+        json_member_bool(writer, "ofPods", true);
     }
     write_selector(writer, &gauge->selector);
     write_strs(writer, STR("namespaces"), gauge->namespaces, gauge->n_namespaces);
     json_write_member(writer, STR("aggregate"), aggregate_words[gauge->aggregate]);
     json_write_member(writer, STR("workloadAggregate"), aggregate_words[gauge->workload_aggregate]);
-    write_number(writer, STR("intervalNsec"), gauge->interval_nsec);
-    write_number(writer, STR("maxAgeNsec"), gauge->max_age_nsec);
+    json_member_int(writer, "intervalNsec", gauge->interval_nsec);
+    json_member_int(writer, "maxAgeNsec", gauge->max_age_nsec);
     json_write_end_object(writer);
 }
 

@@ -9,6 +9,7 @@
 #include "bundle/bundle-internal.h"
 #include "cluster/delta.h"
 #include "cluster/store.h"
+#include "json/fields.h"
 
 #define LINE_BUDGET ((size_t)4 * 1024 * 1024 * 1024)
 #define FILE_NAME "changes.jsonl"
@@ -120,22 +121,17 @@ static int add_scene(ClusterRead *cluster, const SceneLine *line) {
 }
 
 static int read_scene(ClusterRead *cluster, Str text) {
+    static const JsonField no_cluster = {
+        "noCluster", JSON_FIELD_BOOL, offsetof(SceneLine, has_no_cluster)};
     SceneLine line = {.saved_view = -1};
     bool is_first = !cluster->newest;
     JsonReader reader;
-    Str key;
     int r = 0;
 
     /* The list is numbered from 0, so it must be there first; whether it is needed is said in the
      * line. */
     json_reader_init(&reader, text);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("noCluster")))
-            json_bool(&reader, &line.has_no_cluster);
-        else
-            json_skip(&reader, NULL);
-    }
+    json_read_fields(&reader, cluster->scratch, &no_cluster, 1, &line);
     if (is_first && !line.has_no_cluster && !json_error(&reader))
         r = read_dump(cluster, &line.delta);
     if (r != 0)

@@ -26,19 +26,18 @@ static void write_dump(BundleWrite *write, const Snapshot *snapshot) {
         snapshot, bundle_mask(write), (DumpSink){.write = put, .context = write->pack});
     if (r < 0)
         write->error = r;
-    bundle_end(write);
+    pack_end(write->pack);
 }
 
 static void write_scene(
     BundleWrite *write, JsonWriter *writer, size_t number, const SavedView *saved_view) {
-    bundle_write_number(writer, STR("scene"), (int64_t)number);
-    bundle_write_number(writer, STR("generation"), (int64_t)saved_view->generation);
-    bundle_write_number(writer, STR("madeNsec"), saved_view->made_at_nsec);
-    bundle_write_number(writer, STR("uptimeNsec"), saved_view->uptime_nsec);
+    json_member_int(writer, "scene", (int64_t)number);
+    json_member_int(writer, "generation", (int64_t)saved_view->generation);
+    json_member_int(writer, "madeNsec", saved_view->made_at_nsec);
+    json_member_int(writer, "uptimeNsec", saved_view->uptime_nsec);
     bundle_write_digest(writer, STR("policy"), saved_view->policy);
     if (!saved_view->snapshot) {
-        json_write_key(writer, STR("noCluster"));
-        json_write_bool(writer, true);
+        json_member_bool(writer, "noCluster", true);
     }
 }
 
@@ -63,7 +62,7 @@ static void write_changes(BundleWrite *write, size_t first) {
             before = saved_view->snapshot;
         bundle_end_line(write, &writer);
     }
-    bundle_end(write);
+    pack_end(write->pack);
 }
 
 void bundle_write_cluster(BundleWrite *write) {

@@ -61,7 +61,7 @@ static uint32_t pod_line(
     if (!write_pod(write, decision->pod_text, digest, arena))
         return UINT32_MAX;
     key = arena_copy(write->arena, str_from_c(digest));
-    if (!key.ptr || map_add(known, key, *n) < 0)
+    if (key.ptr && map_add(known, key, *n) < 0)
         write->error = -ENOMEM;
     return (*n)++;
 }
@@ -80,7 +80,7 @@ void bundle_write_pods(BundleWrite *write) {
     bundle_begin(write, STR("pods.jsonl"));
     for (size_t i = 0; i < recording->n; i++)
         write->pods[i] = pod_line(write, &recording->decisions[i], &known, &n, arena);
-    bundle_end(write);
+    pack_end(write->pack);
 }
 
 /* --- decisions --------------------------------------------------------------------------- */
@@ -89,8 +89,7 @@ static void write_names(BundleWrite *write) {
     const Recording *recording = write->parts->recording;
     JsonWriter writer = bundle_line(write);
 
-    json_write_key(&writer, STR("nodes"));
-    json_write_array(&writer);
+    json_member_array(&writer, "nodes");
     for (size_t i = 0; i < recording->n_names; i++)
         json_write_string(&writer, bundle_name(write, recording->names[i]));
     json_write_end_array(&writer);
@@ -105,8 +104,7 @@ static Str rule_text(BundleWrite *write, const RecordedDecision *decision, Str t
 static void write_rules(BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision) {
     if (decision->n_rules == 0)
         return;
-    json_write_key(writer, STR("rules"));
-    json_write_array(writer);
+    json_member_array(writer, "rules");
     for (size_t i = 0; i < decision->n_rules; i++) {
         const RecordedRule *rule = &decision->rules[i];
 
@@ -122,8 +120,7 @@ static void write_rules(BundleWrite *write, JsonWriter *writer, const RecordedDe
 static void write_asked(JsonWriter *writer, const RecordedDecision *decision) {
     size_t n = 0;
 
-    json_write_key(writer, STR("asked"));
-    json_write_array(writer);
+    json_member_array(writer, "asked");
     for (size_t i = 0; i < decision->n_nodes; i += n) {
         uint32_t first = decision->nodes[i].name;
 
@@ -155,8 +152,7 @@ static void write_number_or_null(JsonWriter *writer, unsigned number, unsigned n
 static void write_by(JsonWriter *writer, const RecordedDecision *decision) {
     if (decision->n_rules == 0)
         return;
-    json_write_key(writer, STR("by"));
-    json_write_array(writer);
+    json_member_array(writer, "by");
     for (size_t i = 0; i < decision->n_nodes; i++)
         if (decision->nodes[i].kind == RECORDED_REJECTED)
             write_number_or_null(writer, decision->nodes[i].rule, RECORDED_NO_RULE);
@@ -170,8 +166,7 @@ static void write_scores(JsonWriter *writer, const RecordedDecision *decision) {
         has_some = decision->nodes[i].score != RECORDED_NO_SCORE;
     if (!has_some)
         return;
-    json_write_key(writer, STR("scores"));
-    json_write_array(writer);
+    json_member_array(writer, "scores");
     for (size_t i = 0; i < decision->n_nodes; i++)
         write_number_or_null(writer, decision->nodes[i].score, RECORDED_NO_SCORE);
     json_write_end_array(writer);
@@ -185,18 +180,18 @@ static void write_flag(JsonWriter *writer, Str key, bool is_set) {
 }
 
 static void write_head(BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision) {
-    bundle_write_number(writer, STR("id"), (int64_t)decision->id);
+    json_member_int(writer, "id", (int64_t)decision->id);
     json_write_member(writer, STR("verb"), str_from_c(verb_name(decision->verb)));
-    bundle_write_number(writer, STR("nowNsec"), decision->now_nsec);
-    bundle_write_number(writer, STR("durationNsec"), decision->duration_nsec);
+    json_member_int(writer, "nowNsec", decision->now_nsec);
+    json_member_int(writer, "durationNsec", decision->duration_nsec);
     bundle_write_text(writer, STR("namespace"), bundle_name(write, decision->pod_namespace));
     bundle_write_text(writer, STR("name"), bundle_name(write, decision->pod_name));
     bundle_write_text(writer, STR("uid"), bundle_name(write, decision->pod_uid));
     bundle_write_text(writer, STR("target"), bundle_name(write, decision->target));
     bundle_write_text(writer, STR("error"), bundle_text(write, decision->error));
     bundle_write_digest(writer, STR("policy"), decision->policy);
-    bundle_write_number(writer, STR("in"), (int64_t)decision->n_in);
-    bundle_write_number(writer, STR("out"), (int64_t)decision->n_out);
+    json_member_int(writer, "in", (int64_t)decision->n_in);
+    json_member_int(writer, "out", (int64_t)decision->n_out);
     write_flag(writer, STR("names"), decision->had_names);
     write_flag(writer, STR("late"), decision->is_late);
     write_flag(writer, STR("exempt"), decision->is_exempt);
@@ -215,7 +210,7 @@ static void write_scene(
 
         if (recording->saved_views[place] == decision->saved_view) {
             *at = place;
-            bundle_write_number(writer, STR("scene"), (int64_t)place);
+            json_member_int(writer, "scene", (int64_t)place);
             return;
         }
     }
@@ -227,7 +222,7 @@ static void write_decision(BundleWrite *write, size_t i, size_t *saved_view) {
 
     write_head(write, &writer, decision);
     if (write->pods && write->pods[i] != UINT32_MAX)
-        bundle_write_number(&writer, STR("pod"), write->pods[i]);
+        json_member_int(&writer, "pod", write->pods[i]);
     write_scene(write, &writer, decision, saved_view);
     write_rules(write, &writer, decision);
     if (decision->nodes) {
@@ -246,5 +241,5 @@ void bundle_write_decisions(BundleWrite *write) {
     write_names(write);
     for (size_t i = 0; i < write->parts->recording->n; i++)
         write_decision(write, i, &saved_view);
-    bundle_end(write);
+    pack_end(write->pack);
 }

@@ -19,19 +19,14 @@ typedef struct MetricsWrite {
     VEC(const Measurement *) measurements;
 } MetricsWrite;
 
-static void fail_memory(MetricsWrite *metrics) {
-    metrics->write->error = -ENOMEM;
-}
-
 /* --- gauges ------------------------------------------------------------------------------ */
 
 static void write_gauges(MetricsWrite *metrics, uint32_t number, const SavedView *saved_view) {
     JsonWriter writer = bundle_line(metrics->write);
 
-    bundle_write_number(&writer, STR("gauges"), number);
+    json_member_int(&writer, "gauges", number);
     bundle_write_digest(&writer, STR("policy"), saved_view->policy);
-    json_write_key(&writer, STR("items"));
-    json_write_array(&writer);
+    json_member_array(&writer, "items");
     for (size_t i = 0; i < saved_view->n_gauges; i++)
         gauge_text_write(&writer, &saved_view->gauges[i]);
     json_write_end_array(&writer);
@@ -50,10 +45,8 @@ static uint32_t gauges_of(MetricsWrite *metrics, const SavedView *saved_view) {
         if (digest_equal(metrics->programs.items[i], saved_view->policy))
             return (uint32_t)i;
     added = VEC_PUSH(&metrics->programs, metrics->write->arena);
-    if (!added) {
-        fail_memory(metrics);
+    if (!added)
         return NONE;
-    }
     *added = saved_view->policy;
     write_gauges(metrics, (uint32_t)(metrics->programs.n - 1), saved_view);
     return (uint32_t)(metrics->programs.n - 1);
@@ -63,8 +56,7 @@ static uint32_t gauges_of(MetricsWrite *metrics, const SavedView *saved_view) {
 
 static void write_values(
     MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
-    json_write_key(writer, STR("nodes"));
-    json_write_object(writer);
+    json_member_object(writer, "nodes");
     for (size_t row = 0; row < measurement->names->n_rows; row++) {
         if (measurement->names->names[row].len == 0)
             continue;
@@ -77,8 +69,7 @@ static void write_values(
 static void write_lags(MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
     if (!measurement->lags_nsec)
         return;
-    json_write_key(writer, STR("lagsNsec"));
-    json_write_object(writer);
+    json_member_object(writer, "lagsNsec");
     for (size_t row = 0; row < measurement->names->n_rows; row++) {
         if (measurement->names->names[row].len == 0 || measurement->lags_nsec[row] == 0)
             continue;
@@ -99,15 +90,14 @@ static void write_workloads(
     size_t n = 0;
 
     if (!sorted) {
-        fail_memory(metrics);
+        metrics->write->error = -ENOMEM;
         return;
     }
     for (size_t i = 0; i < measurement->workloads.n_slots; i++)
         if (measurement->workloads.slots[i].value != MAP_NONE)
             sorted[n++] = measurement->workloads.slots[i];
     qsort(sorted, n, sizeof(*sorted), compare_slots);
-    json_write_key(writer, STR("workloads"));
-    json_write_object(writer);
+    json_member_object(writer, "workloads");
     for (size_t i = 0; i < n; i++) {
         json_write_key(writer, bundle_workload(metrics->write, sorted[i].key));
         json_write_double(writer, measurement->workload_values[sorted[i].value]);
@@ -119,9 +109,9 @@ static void write_workloads(
 static void write_sampling(MetricsWrite *metrics, uint32_t number, const Measurement *measurement) {
     JsonWriter writer = bundle_line(metrics->write);
 
-    bundle_write_number(&writer, STR("sampling"), number);
-    bundle_write_number(&writer, STR("atNsec"), measurement->at_nsec);
-    bundle_write_number(&writer, STR("uptimeNsec"), measurement->uptime_nsec);
+    json_member_int(&writer, "sampling", number);
+    json_member_int(&writer, "atNsec", measurement->at_nsec);
+    json_member_int(&writer, "uptimeNsec", measurement->uptime_nsec);
     write_values(metrics, &writer, measurement);
     write_lags(metrics, &writer, measurement);
     if (measurement->n_workloads > 0)
@@ -139,10 +129,8 @@ static uint32_t number_of(MetricsWrite *metrics, const Measurement *measurement)
         if (metrics->measurements.items[i] == measurement)
             return (uint32_t)i;
     added = VEC_PUSH(&metrics->measurements, metrics->write->arena);
-    if (!added) {
-        fail_memory(metrics);
+    if (!added)
         return NONE;
-    }
     *added = measurement;
     write_sampling(metrics, (uint32_t)(metrics->measurements.n - 1), measurement);
     return (uint32_t)(metrics->measurements.n - 1);
@@ -156,19 +144,14 @@ static void write_scene(MetricsWrite *metrics, size_t number) {
     uint32_t *measurements = ARENA_RAW(metrics->write->arena, uint32_t, saved_view->n_gauges);
     JsonWriter writer;
 
-    if (gauges == NONE)
+    if (gauges == NONE || !measurements)
         return;
-    if (!measurements) {
-        fail_memory(metrics);
-        return;
-    }
     for (size_t i = 0; i < saved_view->n_gauges; i++)
         measurements[i] = number_of(metrics, measurements_at(saved_view->measurements, i));
     writer = bundle_line(metrics->write);
-    bundle_write_number(&writer, STR("scene"), (int64_t)number);
-    bundle_write_number(&writer, STR("gaugesOf"), gauges);
-    json_write_key(&writer, STR("samplings"));
-    json_write_array(&writer);
+    json_member_int(&writer, "scene", (int64_t)number);
+    json_member_int(&writer, "gaugesOf", gauges);
+    json_member_array(&writer, "samplings");
     for (size_t i = 0; i < saved_view->n_gauges; i++) {
         if (measurements[i] == NONE)
             json_write_null(&writer);
@@ -185,5 +168,5 @@ void bundle_write_metrics(BundleWrite *write) {
     bundle_begin(write, STR("metrics.jsonl"));
     for (size_t i = 0; i < write->parts->recording->n_saved_views; i++)
         write_scene(&metrics, i);
-    bundle_end(write);
+    pack_end(write->pack);
 }

@@ -93,8 +93,7 @@ static int choose(const View *view, const RequestTime *time, const PreemptArgs *
 static void encode_candidate(const Candidate *candidate, JsonWriter *writer) {
     json_write_key(writer, candidate->node);
     json_write_object(writer);
-    json_write_key(writer, STR("Pods"));
-    json_write_array(writer);
+    json_member_array(writer, "Pods");
     for (size_t i = 0; i < candidate->victims.n; i++) {
         json_write_object(writer);
         json_write_key(writer, STR("UID"));
@@ -112,8 +111,7 @@ static void encode(const PreemptArgs *args, const bool *keep, Answer *ret) {
     JsonWriter writer = JSON_WRITER(&text);
 
     json_write_object(&writer);
-    json_write_key(&writer, STR("NodeNameToMetaVictims"));
-    json_write_object(&writer);
+    json_member_object(&writer, "NodeNameToMetaVictims");
     for (size_t i = 0; i < args->candidates.n; i++) {
         if (!keep[i])
             continue;

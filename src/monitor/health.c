@@ -16,15 +16,9 @@ typedef struct Check {
     bool live;      /* only when the cluster is watched */
     bool lease;     /* ... and a Lease says who binds */
     bool measuring; /* also when there are metrics */
-    /* True when fine; @note may be filled either way. */
+    /* True when fine; @note may be filled either way. NULL: it is always fine. */
     bool (*check)(const HealthState *state, char *note);
 } Check;
-
-static bool check_ping(const HealthState *state, char *note) {
-    (void)state;
-    (void)note;
-    return true;
-}
 
 /* A refused reload is no reason to take requests away: the last good one answers
  * them. But it must be seen. */
@@ -35,21 +29,6 @@ static void note_degraded(const HealthState *state, ReloadKind kind, char *note)
     if (reload.is_used && !reload.is_good)
         (void)snprintf(
             note, HEALTH_NOTE_MAX, "degraded: the newest was rejected: %s", reload.error);
-}
-
-static bool check_policy(const HealthState *state, char *note) {
-    note_degraded(state, RELOAD_POLICY, note);
-    return true;
-}
-
-static bool check_cluster(const HealthState *state, char *note) {
-    note_degraded(state, RELOAD_CLUSTER, note);
-    return true;
-}
-
-static bool check_certificates(const HealthState *state, char *note) {
-    note_degraded(state, RELOAD_CERTIFICATES, note);
-    return true;
 }
 
 /* One kind of object: how many, and how old what we know of it is. */
@@ -114,7 +93,6 @@ static bool check_sources(const HealthState *state, char *note) {
     const MeasuringStatus *measuring = state->measuring;
     size_t n = 0, n_answered = 0, failing = SIZE_MAX;
 
-    note_degraded(state, RELOAD_SOURCES, note);
     for (size_t i = 0; i < state->program->n_gauges && i < MEASURING_SHOWN_MAX; i++) {
         if (state->program->gauges[i].source == GAUGE_ANNOTATION)
             continue;
@@ -139,20 +117,15 @@ static bool check_shutdown(const HealthState *state, char *note) {
     return !state->is_draining;
 }
 
-static bool check_pages_token(const HealthState *state, char *note) {
-    note_degraded(state, RELOAD_PAGES_TOKEN, note);
-    return true;
-}
-
 static const Check checks[] = {
-    {.name = "ping", .livez = true, .config = -1, .check = check_ping},
-    {.name = "policy", .config = RELOAD_POLICY, .check = check_policy},
-    {.name = "cluster", .config = RELOAD_CLUSTER, .check = check_cluster},
+    {.name = "ping", .livez = true, .config = -1},
+    {.name = "policy", .config = RELOAD_POLICY},
+    {.name = "cluster", .config = RELOAD_CLUSTER},
     {.name = "sync", .config = -1, .live = true, .check = check_sync},
     {.name = "lease", .config = -1, .live = true, .lease = true, .check = check_lease},
-    {.name = "certificates", .config = RELOAD_CERTIFICATES, .check = check_certificates},
+    {.name = "certificates", .config = RELOAD_CERTIFICATES},
     {.name = "sources", .config = RELOAD_SOURCES, .measuring = true, .check = check_sources},
-    {.name = "pages-token", .config = RELOAD_PAGES_TOKEN, .check = check_pages_token},
+    {.name = "pages-token", .config = RELOAD_PAGES_TOKEN},
     {.name = "shutdown", .config = -1, .check = check_shutdown},
 };
 
@@ -211,7 +184,9 @@ unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf
             buf_printf(out, "[+]%s excluded: ok\n", checks[i].name);
             continue;
         }
-        ok = checks[i].check(state, note);
+        if (checks[i].config >= 0)
+            note_degraded(state, (ReloadKind)checks[i].config, note);
+        ok = !checks[i].check || checks[i].check(state, note);
         all_ok &= ok;
         print_check(out, &checks[i], ok, state->shows_reasons, note);
     }

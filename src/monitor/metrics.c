@@ -31,13 +31,12 @@ typedef struct RequestFigures {
     _Atomic uint64_t nsec;
     _Atomic uint64_t bytes_in, bytes_out;
     _Atomic uint64_t nodes_in;
+    _Atomic uint64_t errors, late_requests, late_nodes;
 } RequestFigures;
 
 struct Metrics {
     RequestFigures requests[_REQUEST_KINDS];
     _Atomic uint64_t nodes_unknown, nodes_narrowed;
-    _Atomic uint64_t errors[_VERB_MAX];
-    _Atomic uint64_t late_requests[_VERB_MAX], late_nodes[_VERB_MAX];
     _Atomic uint64_t late_rejected;
     RuleFigures *rules;
 };
@@ -93,13 +92,14 @@ void metrics_note_request(Metrics *metrics, RequestKind kind, const HttpOutcome 
 void metrics_note_decision(
     Metrics *metrics, Verb verb, Program *program, const Decision *decision) {
     const DecisionSummary *summary = &decision->summary;
+    RequestFigures *figures = &metrics->requests[verb];
 
-    count(&metrics->requests[verb].nodes_in, summary->n_in);
+    count(&figures->nodes_in, summary->n_in);
+    count(&figures->errors, !str_is_empty(decision->error));
+    count(&figures->late_requests, summary->n_unjudged > 0);
+    count(&figures->late_nodes, summary->n_unjudged);
     count(&metrics->nodes_unknown, summary->n_unknown);
     count(&metrics->nodes_narrowed, summary->n_narrowed);
-    count(&metrics->errors[verb], !str_is_empty(decision->error));
-    count(&metrics->late_requests[verb], summary->n_unjudged > 0);
-    count(&metrics->late_nodes[verb], summary->n_unjudged);
     count(&metrics->late_rejected, summary->n_late);
     rule_figures_note(metrics->rules, program, decision);
 }
@@ -253,14 +253,6 @@ static void print_by_verb(
                                                           offset)));
 }
 
-static void print_counters(
-    Buf *out, const char *name, const char *help, const _Atomic uint64_t counters[_VERB_MAX]) {
-    exposition_head(out, name, "counter", help);
-    for (size_t i = 0; i < _VERB_MAX; i++)
-        buf_printf(
-            out, "%s{verb=\"%s\"} %" PRIu64 "\n", name, verb_name((Verb)i), load(&counters[i]));
-}
-
 /* What a filter does with nodes besides what its rules say. */
 static void print_nodes(const Metrics *metrics, Buf *out) {
     exposition_count(out, "berth_nodes_unknown_total",
@@ -268,10 +260,12 @@ static void print_nodes(const Metrics *metrics, Buf *out) {
     exposition_count(out, "berth_narrowed_nodes_total",
         "Nodes that passed but were not returned, because other nodes scored higher (narrow).",
         load(&metrics->nodes_narrowed));
-    print_counters(out, "berth_late_requests_total",
-        "Requests that exceeded the deadline (--deadline), by verb.", metrics->late_requests);
-    print_counters(out, "berth_late_nodes_total",
-        "Nodes not evaluated or scored before the deadline, by verb.", metrics->late_nodes);
+    print_by_verb(metrics, out, "berth_late_requests_total",
+        "Requests that exceeded the deadline (--deadline), by verb.",
+        offsetof(RequestFigures, late_requests));
+    print_by_verb(metrics, out, "berth_late_nodes_total",
+        "Nodes not evaluated or scored before the deadline, by verb.",
+        offsetof(RequestFigures, late_nodes));
     exposition_count(out, "berth_late_rejected_nodes_total",
         "Nodes rejected because the deadline was exceeded (onTimeout: reject).",
         load(&metrics->late_rejected));
@@ -312,8 +306,8 @@ static void print_server(const MetricsState *state, Buf *out) {
     if (state->server)
         server_figures(state->server, &figures);
     exposition_gauge(out, "berth_connections", "Connections that are open.", figures.connections);
-    exposition_head(out, "berth_connections_total", "counter", "Connections accepted.");
-    buf_printf(out, "berth_connections_total %" PRIu64 "\n", figures.connections_total);
+    exposition_count(
+        out, "berth_connections_total", "Connections accepted.", figures.connections_total);
     exposition_gauge(out, "berth_request_memory_bytes",
         "Memory held by requests: bodies and replies.", (double)figures.memory);
     exposition_head(
@@ -364,7 +358,8 @@ void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out) {
         offsetof(RequestFigures, bytes_out));
     print_by_verb(metrics, out, "berth_nodes_in_total", "Candidate nodes.",
         offsetof(RequestFigures, nodes_in));
-    print_counters(out, "berth_errors_total", "Answers with an error, by verb.", metrics->errors);
+    print_by_verb(metrics, out, "berth_errors_total", "Answers with an error, by verb.",
+        offsetof(RequestFigures, errors));
     rule_figures_print(metrics->rules, state->view->program, out);
     print_nodes(metrics, out);
     print_server(state, out);

@@ -29,17 +29,13 @@ uint32_t tallies_rule(Tallies *tallies, Str policy, Str name, Arena *scratch) {
     return place;
 }
 
-static int find_filters(Tallies *tallies) {
+static void find_filters(Tallies *tallies) {
     const Program *program = tallies->program;
 
     tallies->of_filter = ARENA_RAW(tallies->arena, uint32_t, program->n_filters);
-    for (size_t i = 0; tallies->of_filter && i < program->n_filters; i++) {
+    for (size_t i = 0; tallies->of_filter && i < program->n_filters; i++)
         tallies->of_filter[i] = tallies_rule(
             tallies, program->filters[i]->policy->name, program->filters[i]->name, tallies->arena);
-        if (tallies->of_filter[i] == TALLY_NONE)
-            return -ENOMEM;
-    }
-    return tallies->of_filter ? 0 : -ENOMEM;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -49,7 +45,7 @@ static int by_name(const void *a, const void *b) {
 }
 
 /* Places of names by name, and names in order. */
-static int find_names(Tallies *tallies) {
+static void find_names(Tallies *tallies) {
     const Recording *recording = tallies->recording;
     size_t n = recording->n_names;
     Str *sorted = ARENA_RAW(tallies->arena, Str, n);
@@ -57,17 +53,16 @@ static int find_names(Tallies *tallies) {
     tallies->ranks = ARENA_ARRAY(tallies->arena, uint32_t, n);
     tallies->nodes = ARENA_ARRAY(tallies->arena, WhatIfNode, n);
     if (!sorted || !tallies->ranks || !tallies->nodes)
-        return -ENOMEM;
+        return;
     for (size_t i = 0; i < n; i++) {
         sorted[i] = tallies->nodes[i].name = recording->names[i];
         if (map_add(&tallies->names, sorted[i], (uint32_t)i) < 0)
-            return -ENOMEM;
+            return;
     }
     if (n > 0)
         qsort(sorted, n, sizeof(*sorted), by_name);
     for (size_t i = 0; i < n; i++)
         tallies->ranks[map_find(&tallies->names, sorted[i])] = (uint32_t)i;
-    return 0;
 }
 
 static uint32_t find_name(const Tallies *tallies, Str name) {
@@ -105,21 +100,15 @@ static uint32_t find_pod(Tallies *tallies, const RecordedDecision *decision, boo
     return place;
 }
 
-static int find_pods(Tallies *tallies) {
+static void find_pods(Tallies *tallies) {
     const Recording *recording = tallies->recording;
 
     tallies->of_decision = ARENA_RAW(tallies->arena, uint32_t, recording->n);
-    if (!tallies->of_decision)
-        return -ENOMEM;
-    for (size_t i = 0; i < recording->n; i++) {
-        bool is_one = is_asked(&recording->decisions[i]);
-
+    for (size_t i = 0; tallies->of_decision && i < recording->n; i++)
         tallies->of_decision[i] =
-            is_one ? find_pod(tallies, &recording->decisions[i], /* may_add= */ true) : TALLY_NONE;
-        if (is_one && tallies->of_decision[i] == TALLY_NONE)
-            return -ENOMEM;
-    }
-    return 0;
+            is_asked(&recording->decisions[i])
+                ? find_pod(tallies, &recording->decisions[i], /* may_add= */ true)
+                : TALLY_NONE;
 }
 
 static void note_row(Tallies *tallies, const PodList *pods, Str node) {
@@ -165,14 +154,12 @@ static uint32_t take_chosen(PodTally *pod, Verb verb) {
 }
 
 /* From the newest to the oldest: a bind comes after what led to it. */
-static int find_chosen(Tallies *tallies) {
+static void find_chosen(Tallies *tallies) {
     const Recording *recording = tallies->recording;
 
     tallies->chosen = ARENA_RAW(tallies->arena, uint32_t, recording->n);
-    if (!tallies->chosen)
-        return -ENOMEM;
     note_cluster(tallies);
-    for (size_t i = recording->n; i-- > 0;) {
+    for (size_t i = recording->n; tallies->of_decision && tallies->chosen && i-- > 0;) {
         const RecordedDecision *decision = &recording->decisions[i];
         uint32_t place = tallies->of_decision[i];
 
@@ -182,13 +169,10 @@ static int find_chosen(Tallies *tallies) {
                                  ? TALLY_NONE
                                  : take_chosen(&tallies->pods.items[place], decision->verb);
     }
-    return 0;
 }
 
 int tallies_init(
     Tallies *tallies, const Recording *recording, const Program *program, Arena *arena) {
-    int r;
-
     *tallies = (Tallies){
         .recording = recording,
         .program = program,
@@ -197,14 +181,11 @@ int tallies_init(
         .names = MAP_INIT_IN(arena),
         .pod_keys = MAP_INIT_IN(arena),
     };
-    r = find_filters(tallies);
-    if (r == 0)
-        r = find_names(tallies);
-    if (r == 0)
-        r = find_pods(tallies);
-    if (r == 0)
-        r = find_chosen(tallies);
-    return r;
+    find_filters(tallies);
+    find_names(tallies);
+    find_pods(tallies);
+    find_chosen(tallies);
+    return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
 /* --- the report ------------------------------------------------------------------------------- */
@@ -236,13 +217,11 @@ static int by_bests(const void *a, const void *b) {
     return order != 0 ? order : str_cmp(x->name, y->name);
 }
 
-static int report_rules(const Tallies *tallies, WhatIfReport *report) {
+static void report_rules(const Tallies *tallies, WhatIfReport *report) {
     WhatIfRule *rules = ARENA_RAW(tallies->arena, WhatIfRule, tallies->rules.n);
     size_t n = 0;
 
-    if (!rules)
-        return -ENOMEM;
-    for (size_t i = 0; i < tallies->rules.n; i++) {
+    for (size_t i = 0; rules && i < tallies->rules.n; i++) {
         const WhatIfRule *rule = &tallies->rules.items[i].rule;
 
         if (rule_weight(rule) > 0 || rule->n_newly_rejected > 0 || rule->n_newly_passing > 0)
@@ -252,21 +231,19 @@ static int report_rules(const Tallies *tallies, WhatIfReport *report) {
         qsort(rules, n, sizeof(*rules), by_weight);
     report->rules = rules;
     report->n_rules = n;
-    return 0;
 }
 
 int tallies_report(const Tallies *tallies, WhatIfReport *report) {
     WhatIfNode *nodes = ARENA_RAW(tallies->arena, WhatIfNode, tallies->recording->n_names);
     size_t n = 0;
 
-    if (!nodes)
-        return -ENOMEM;
-    for (size_t i = 0; i < tallies->recording->n_names; i++)
+    for (size_t i = 0; nodes && i < tallies->recording->n_names; i++)
         if (tallies->nodes[i].n_best_before != tallies->nodes[i].n_best_after)
             nodes[n++] = tallies->nodes[i];
     if (n > 0)
         qsort(nodes, n, sizeof(*nodes), by_bests);
     report->nodes = nodes;
     report->n_nodes = n < WHAT_IF_NODES_MAX ? n : WHAT_IF_NODES_MAX;
-    return report_rules(tallies, report);
+    report_rules(tallies, report);
+    return arena_has_failed(tallies->arena) ? -ENOMEM : 0;
 }

@@ -6,16 +6,6 @@
 #include "replay/what-if.h"
 #include "json/write.h"
 
-static void write_count(JsonWriter *writer, Str key, uint64_t n) {
-    json_write_key(writer, key);
-    json_write_int(writer, n > INT64_MAX ? INT64_MAX : (int64_t)n);
-}
-
-static void write_flag(JsonWriter *writer, Str key, bool is_set) {
-    json_write_key(writer, key);
-    json_write_bool(writer, is_set);
-}
-
 static void write_time(JsonWriter *writer, int64_t at_nsec) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64);
     int64_t usec = at_nsec / 1000;
@@ -25,39 +15,37 @@ static void write_time(JsonWriter *writer, int64_t at_nsec) {
 }
 
 static void write_changes(JsonWriter *writer, const WhatIfReport *report) {
-    json_write_key(writer, STR("changes"));
-    json_write_object(writer);
+    json_member_object(writer, "changes");
     for (unsigned i = 0; i < _WHAT_IF_MAX; i++)
-        write_count(writer, str_from_c(what_if_change_name((WhatIfChange)i)), report->n_changes[i]);
+        json_member_int(
+            writer, what_if_change_name((WhatIfChange)i), (int64_t)report->n_changes[i]);
     json_write_end_object(writer);
 }
 
 static void write_rules(JsonWriter *writer, const WhatIfReport *report) {
-    json_write_key(writer, STR("rules"));
-    json_write_array(writer);
+    json_member_array(writer, "rules");
     for (size_t i = 0; i < report->n_rules; i++) {
         const WhatIfRule *rule = &report->rules[i];
 
         json_write_object(writer);
         json_write_member(writer, STR("policy"), rule->policy);
         json_write_member(writer, STR("rule"), rule->name);
-        write_count(writer, STR("rejectedBefore"), rule->n_rejected_before);
-        write_count(writer, STR("rejectedAfter"), rule->n_rejected_after);
-        write_count(writer, STR("newlyRejected"), rule->n_newly_rejected);
-        write_count(writer, STR("newlyPassing"), rule->n_newly_passing);
+        json_member_int(writer, "rejectedBefore", (int64_t)rule->n_rejected_before);
+        json_member_int(writer, "rejectedAfter", (int64_t)rule->n_rejected_after);
+        json_member_int(writer, "newlyRejected", (int64_t)rule->n_newly_rejected);
+        json_member_int(writer, "newlyPassing", (int64_t)rule->n_newly_passing);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
 }
 
 static void write_nodes(JsonWriter *writer, const WhatIfReport *report) {
-    json_write_key(writer, STR("nodes"));
-    json_write_array(writer);
+    json_member_array(writer, "nodes");
     for (size_t i = 0; i < report->n_nodes; i++) {
         json_write_object(writer);
         json_write_member(writer, STR("node"), report->nodes[i].name);
-        write_count(writer, STR("bestBefore"), report->nodes[i].n_best_before);
-        write_count(writer, STR("bestAfter"), report->nodes[i].n_best_after);
+        json_member_int(writer, "bestBefore", (int64_t)report->nodes[i].n_best_before);
+        json_member_int(writer, "bestAfter", (int64_t)report->nodes[i].n_best_after);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -67,19 +55,18 @@ static void write_case(JsonWriter *writer, const WhatIfCase *one) {
     const RecordedDecision *decision = one->decision;
 
     json_write_object(writer);
-    write_count(writer, STR("id"), decision->id);
+    json_member_int(writer, "id", (int64_t)decision->id);
     write_time(writer, decision->now_nsec);
     json_write_member(writer, STR("verb"), str_from_c(verb_name(decision->verb)));
-    json_write_key(writer, STR("pod"));
-    json_write_object(writer);
+    json_member_object(writer, "pod");
     json_write_member(writer, STR("namespace"), decision->pod_namespace);
     json_write_member(writer, STR("name"), decision->pod_name);
     json_write_member(writer, STR("uid"), decision->pod_uid);
     json_write_end_object(writer);
     json_write_member(writer, STR("change"), str_from_c(what_if_change_name(one->change)));
     if (decision->verb == VERB_FILTER) {
-        write_count(writer, STR("passedBefore"), one->n_before);
-        write_count(writer, STR("passedAfter"), one->n_after);
+        json_member_int(writer, "passedBefore", (int64_t)one->n_before);
+        json_member_int(writer, "passedAfter", (int64_t)one->n_after);
         json_write_member(writer, STR("rule"), one->rule);
     } else {
         json_write_member(writer, STR("bestBefore"), one->best_before);
@@ -87,7 +74,7 @@ static void write_case(JsonWriter *writer, const WhatIfCase *one) {
     }
     if (one->was_chosen) {
         json_write_member(writer, STR("chosen"), one->chosen);
-        write_flag(writer, STR("chosenLost"), one->chosen_lost);
+        json_member_bool(writer, "chosenLost", one->chosen_lost);
     }
     json_write_end_object(writer);
 }
@@ -96,18 +83,17 @@ void what_if_write(const WhatIfReport *report, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
-    write_count(&writer, STR("decisions"), report->n);
-    write_count(&writer, STR("pods"), report->n_pods);
-    write_count(&writer, STR("moved"), report->n_moved);
-    write_flag(&writer, STR("whole"), report->is_whole);
-    write_count(&writer, STR("unmeasured"), report->n_unmeasured);
+    json_member_int(&writer, "decisions", (int64_t)report->n);
+    json_member_int(&writer, "pods", (int64_t)report->n_pods);
+    json_member_int(&writer, "moved", (int64_t)report->n_moved);
+    json_member_bool(&writer, "whole", report->is_whole);
+    json_member_int(&writer, "unmeasured", (int64_t)report->n_unmeasured);
     write_changes(&writer, report);
     if (report->skipped_why)
         json_write_member(&writer, STR("skippedWhy"), str_from_c(report->skipped_why));
     write_rules(&writer, report);
     write_nodes(&writer, report);
-    json_write_key(&writer, STR("cases"));
-    json_write_array(&writer);
+    json_member_array(&writer, "cases");
     for (size_t i = 0; i < report->n_cases; i++)
         write_case(&writer, &report->cases[i]);
     json_write_end_array(&writer);
