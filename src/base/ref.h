@@ -31,3 +31,10 @@ static inline bool ref_drop(Ref *ref) {
     assert(before > 0);
     return before == 1;
 }
+
+/* NAME_ref(): another reference, for structs with a member ref. */
+#define DEFINE_REF(type, name)                                                                     \
+    static inline type *name##_ref(type *name) {                                                   \
+        ref_take(&name->ref);                                                                      \
+        return name;                                                                               \
+    }

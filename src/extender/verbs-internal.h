@@ -6,8 +6,7 @@
 
 /* What filter and prioritize begin with: reads the request into *ret_args, which lies in @arena;
  * @parts of whole nodes are read. Sets @ret up, with pod and number of nodes. 0; WIRE_E_MALFORMED,
- * and
- * @ret is the refusal; or -ENOMEM. */
+ * and @ret is the refusal; or -ENOMEM. */
 int answer_begin(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, Answer *ret, FilterArgs **ret_args) MUST_CHECK;
 

@@ -10,11 +10,6 @@
 
 #define REASON_TEXT_MAX ((size_t)4 * 1024)
 
-View *view_ref(View *view) {
-    ref_take(&view->ref);
-    return view;
-}
-
 View *view_unref(View *view) {
     if (view && ref_drop(&view->ref)) {
         facts_release(&view->facts);

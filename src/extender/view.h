@@ -65,7 +65,7 @@ typedef struct ViewParts {
  * program and the same parts of the cluster is shared: a new view costs what changed. 0, or
  * -ENOMEM. */
 int view_new(const ViewParts *parts, const View *before, View **ret);
-View *view_ref(View *view);
+DEFINE_REF(View, view)
 View *view_unref(View *view); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(View *, view_unref)
 

@@ -172,9 +172,7 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
         return WIRE_E_MALFORMED;
     }
     r = decode_filter_body(view, body, parts, arena, ret, &names, &nodes, error);
-    if (r == WIRE_E_MALFORMED)
-        return r;
-    if (r < 0)
+    if (r != 0)
         return r;
 
     /* Both given: names win, as they do in kube-scheduler's own reading of replies. */
@@ -184,11 +182,10 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
     ret->spans = used->spans;
     ret->rows = used->rows;
     ret->n_unknown = used->n_unknown;
-    if (!names.is_given && nodes.is_given) {
+    if (!names.is_given && nodes.is_given)
         r = build_own_table(view, time, &nodes, arena, ret);
-        if (r < 0)
-            return r;
-    }
+    if (r < 0)
+        return r;
     return view_adjust(view, time, &ret->pod, /* gone= */ NULL, 0, arena, &ret->node_set);
 }
 

@@ -81,10 +81,7 @@ static Version *version_unref(Version *version) {
 }
 DEFINE_CLEANUP(Version *, version_unref)
 
-static Version *version_ref(Version *version) {
-    ref_take(&version->ref);
-    return version;
-}
+DEFINE_REF(Version, version)
 
 static size_t sources_bytes(const PolicySource *sources, size_t n) {
     size_t bytes = sizeof(Version);

@@ -21,11 +21,6 @@ NodeNumbers *node_numbers_new(void) {
     return numbers;
 }
 
-NodeNumbers *node_numbers_ref(NodeNumbers *numbers) {
-    ref_take(&numbers->ref);
-    return numbers;
-}
-
 NodeNumbers *node_numbers_unref(NodeNumbers *numbers) {
     if (numbers && ref_drop(&numbers->ref)) {
         arena_free(numbers->arena);

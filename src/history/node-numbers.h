@@ -39,7 +39,7 @@ typedef struct NodeNumbers {
 } NodeNumbers;
 
 NodeNumbers *node_numbers_new(void); /* NULL when out of memory */
-NodeNumbers *node_numbers_ref(NodeNumbers *numbers);
+DEFINE_REF(NodeNumbers, node_numbers)
 NodeNumbers *node_numbers_unref(NodeNumbers *numbers); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(NodeNumbers *, node_numbers_unref)
 

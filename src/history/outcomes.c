@@ -53,10 +53,6 @@ typedef struct Codes {
     uint8_t of[N_CODES];
 } Codes;
 
-static inline uint8_t code_of(const Codes *codes, uint16_t said) {
-    return codes->of[said % N_CODES];
-}
-
 static void fill_codes(Codes *codes, const RulePlaces *places) {
     static_assert(VERDICT_LATE % N_CODES >= PROGRAM_FILTERS_MAX, "no filter has such a number");
     for (size_t i = 0; i < PROGRAM_FILTERS_MAX; i++)
@@ -65,10 +61,6 @@ static void fill_codes(Codes *codes, const RulePlaces *places) {
     codes->of[VERDICT_UNKNOWN_NODE % N_CODES] = CODE_UNKNOWN;
     codes->of[VERDICT_NARROWED % N_CODES] = CODE_NARROWED;
     codes->of[VERDICT_LATE % N_CODES] = CODE_LATE;
-}
-
-static bool is_unknown(const FilterArgs *args, size_t i) {
-    return args->rows[i] == args->node_set.table->n_rows;
 }
 
 /* The columns while they are filled; entry places[i] is of node i of the request. */
@@ -89,16 +81,18 @@ static void fill_said(
         size_t entry = entry_of(columns, numbers, i);
 
         if (entry != SIZE_MAX)
-            columns->codes[entry] = code_of(codes, decision->verdicts[i]);
+            columns->codes[entry] = codes->of[decision->verdicts[i] % N_CODES];
     }
 }
 
-static void fill_asked(const Columns *columns, const Decision *decision, const uint32_t *numbers) {
-    for (size_t i = 0; i < decision->args->n; i++) {
+static void fill_asked(const Columns *columns, const FilterArgs *args, const uint32_t *numbers) {
+    size_t n_rows = args->node_set.table->n_rows; /* the row of those that are not known */
+
+    for (size_t i = 0; i < args->n; i++) {
         size_t entry = entry_of(columns, numbers, i);
 
         if (entry != SIZE_MAX)
-            columns->codes[entry] = is_unknown(decision->args, i) ? CODE_UNKNOWN : CODE_SCORED;
+            columns->codes[entry] = args->rows[i] == n_rows ? CODE_UNKNOWN : CODE_SCORED;
     }
 }
 
@@ -185,7 +179,7 @@ Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
         fill_codes(&codes, places);
         fill_said(&columns, decision, &codes, numbers);
     } else {
-        fill_asked(&columns, decision, numbers);
+        fill_asked(&columns, decision->args, numbers);
     }
     if (columns.scores)
         fill_scores(&columns, decision, numbers);

@@ -125,11 +125,6 @@ const RuleName *past_main_rule(const PastDecision *past) {
     return rule;
 }
 
-PastDecision *past_ref(PastDecision *past) {
-    ref_take(&past->ref);
-    return past;
-}
-
 PastDecision *past_unref(PastDecision *past) {
     if (past && ref_drop(&past->ref)) {
         rule_names_unref(past->rule_names);

@@ -67,7 +67,7 @@ typedef struct PastTimes {
  * places of its rules go to @ret_places. NULL when out of memory. */
 PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision *decision,
     PastTimes times, RuleNames *rule_names, RulePlaces *ret_places);
-PastDecision *past_ref(PastDecision *past);
+DEFINE_REF(PastDecision, past)
 PastDecision *past_unref(PastDecision *past); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(PastDecision *, past_unref)
 

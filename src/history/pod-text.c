@@ -39,11 +39,6 @@ PodText *pod_text_reduce(const PodText *raw, Arena *arena) {
     return text_new(buf_str(&out), digest_of(buf_str(&out)), /* is_raw= */ false);
 }
 
-PodText *pod_text_ref(PodText *text) {
-    ref_take(&text->ref);
-    return text;
-}
-
 PodText *pod_text_unref(PodText *text) {
     if (!text || !ref_drop(&text->ref))
         return NULL;

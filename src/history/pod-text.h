@@ -35,7 +35,7 @@ typedef struct PodText {
  * NULL: it is no pod, or out of memory. */
 PodText *pod_text_reduce(const PodText *raw, Arena *arena) MUST_CHECK;
 
-PodText *pod_text_ref(PodText *text);
+DEFINE_REF(PodText, pod_text)
 PodText *pod_text_unref(PodText *text); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(PodText *, pod_text_unref)
 

@@ -131,19 +131,6 @@ static void note_filter(Gathered *pod, const FoundDecision *found) {
     pod->summary.node = STR_NULL; /* it is being placed anew */
 }
 
-static void note_bind(Gathered *pod, const PastDecision *past) {
-    if (!str_is_empty(past->error))
-        return;
-    pod->summary.is_waiting = false;
-    pod->summary.node = past->node;
-}
-
-/* Whether @past begins an attempt: a filter does, and whatever comes before the first that is
- * kept. */
-static bool begins_attempt(const PodSummary *summary, const PastDecision *past) {
-    return past->verb == VERB_FILTER || summary->n_attempts == 0;
-}
-
 static void note(Gathered *pod, const FoundDecision *found) {
     const PastDecision *past = found->past;
     PodSummary *summary = &pod->summary;
@@ -155,11 +142,14 @@ static void note(Gathered *pod, const FoundDecision *found) {
     summary->namespace = past->pod_namespace;
     summary->name = past->pod_name;
     summary->uid = past->pod_uid;
-    summary->n_attempts += begins_attempt(summary, past);
-    if (past->verb == VERB_FILTER)
+    /* A filter begins an attempt, and whatever comes before the first that is kept. */
+    summary->n_attempts += past->verb == VERB_FILTER || summary->n_attempts == 0;
+    if (past->verb == VERB_FILTER) {
         note_filter(pod, found);
-    else if (past->verb == VERB_BIND)
-        note_bind(pod, past);
+    } else if (past->verb == VERB_BIND && str_is_empty(past->error)) {
+        summary->is_waiting = false;
+        summary->node = past->node;
+    }
 }
 
 /* The rule that speaks against most nodes. */
@@ -284,16 +274,10 @@ static int look_up(Gathering *gathering, const View *view) {
 /* --- attempts --------------------------------------------------------------------------------- */
 
 static FoundDecision *attempt_field(PodAttempt *attempt, Verb verb) {
-    switch (verb) {
-    case VERB_FILTER:
-        return &attempt->filter;
-    case VERB_PRIORITIZE:
-        return &attempt->prioritize;
-    case VERB_PREEMPT:
-        return &attempt->preempt;
-    default:
-        return &attempt->bind;
-    }
+    return verb == VERB_FILTER       ? &attempt->filter
+           : verb == VERB_PRIORITIZE ? &attempt->prioritize
+           : verb == VERB_PREEMPT    ? &attempt->preempt
+                                     : &attempt->bind;
 }
 
 /* Of what came twice within one attempt the newer counts. */
@@ -389,8 +373,6 @@ void pods_summary_done(PodsSummary *summary) {
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */
-
-/* What filter says of nodes that no rule speaks of (extender/filter.c). */
 
 static void add_group(ReasonGroup *groups, size_t *n, size_t max, ReasonGroup added) {
     size_t i = 0;

@@ -52,11 +52,6 @@ RuleNames *rule_names_new(const Program *program) {
     return rule_names;
 }
 
-RuleNames *rule_names_ref(RuleNames *rule_names) {
-    ref_take(&rule_names->ref);
-    return rule_names;
-}
-
 RuleNames *rule_names_unref(RuleNames *rule_names) {
     if (rule_names && ref_drop(&rule_names->ref))
         free(rule_names);

@@ -33,7 +33,7 @@ typedef struct RuleNames {
 } RuleNames;
 
 RuleNames *rule_names_new(const Program *program); /* NULL when out of memory */
-RuleNames *rule_names_ref(RuleNames *rule_names);
+DEFINE_REF(RuleNames, rule_names)
 RuleNames *rule_names_unref(RuleNames *rule_names); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(RuleNames *, rule_names_unref)
 

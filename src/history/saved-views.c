@@ -98,8 +98,7 @@ static void use_program(SavedViews *saved_views, Program *program) {
         forget_program(saved_views, saved_views->programs[0].program);
 }
 
-/* --- saved views
- * ---------------------------------------------------------------------------------- */
+/* --- saved views ---------------------------------------------------------------------------- */
 
 size_t saved_views_bytes(const SavedViews *saved_views) {
     return saved_views->bytes + programs_bytes(saved_views);

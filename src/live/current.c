@@ -143,8 +143,7 @@ int current_set_program(Current *current, Program *program, char *error, size_t 
     return r;
 }
 
-/* --- begin and end -----------------------------------------------------------------------------
- */
+/* --- begin and end -------------------------------------------------------------------------- */
 
 int current_begin(Current *current, Snapshot *snapshot, Program *program, const CelZones *zones) {
     ViewParts parts = {

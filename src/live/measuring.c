@@ -321,8 +321,7 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
     return follow(measuring, program, owner, ret);
 }
 
-/* --- for pages ----------------------------------------------------------------------------------
- */
+/* --- for pages ------------------------------------------------------------------------------ */
 
 /* Scheme, host, port and path; what else a URL may hold is not for everybody. */
 static Str strip_url(Str url, Arena *arena) {

@@ -20,7 +20,7 @@
 
 typedef struct TimeCounts {
     _Atomic uint32_t buckets[TIME_BUCKETS];
-    _Atomic int64_t sum_nsec, max_nsec;
+    _Atomic uint64_t sum_nsec, max_nsec;
 } TimeCounts;
 
 typedef struct VerbCounts {
@@ -39,7 +39,7 @@ typedef struct Slot {
 /* What was counted more than an hour ago; 32 bits would not be enough for that. */
 typedef struct TotalTime {
     _Atomic uint64_t buckets[TIME_BUCKETS];
-    _Atomic int64_t sum_nsec, max_nsec;
+    _Atomic uint64_t sum_nsec, max_nsec;
 } TotalTime;
 
 typedef struct TotalVerb {
@@ -121,15 +121,9 @@ static uint64_t spread_quantile(const Spread *spread, unsigned percent) {
 #define ADD(counter, n) ((void)atomic_fetch_add_explicit((counter), (n), memory_order_relaxed))
 #define LOAD(counter) (atomic_load_explicit((counter), memory_order_relaxed))
 
-static void raise_nsec(_Atomic int64_t *most, int64_t value) {
-    int64_t was = LOAD(most);
+#define TAKE(counter) (atomic_exchange_explicit((counter), 0, memory_order_relaxed))
 
-    while (was < value && !atomic_compare_exchange_weak_explicit(
-                              most, &was, value, memory_order_relaxed, memory_order_relaxed))
-        ;
-}
-
-static void raise_count(_Atomic uint64_t *most, uint64_t value) {
+static void raise_to(_Atomic uint64_t *most, uint64_t value) {
     uint64_t was = LOAD(most);
 
     while (was < value && !atomic_compare_exchange_weak_explicit(
@@ -140,14 +134,14 @@ static void raise_count(_Atomic uint64_t *most, uint64_t value) {
 /* What @from has goes to @to. */
 static void move_count(_Atomic uint32_t *from, _Atomic uint64_t *to) {
     if (LOAD(from) != 0)
-        ADD(to, atomic_exchange_explicit(from, 0, memory_order_relaxed));
+        ADD(to, TAKE(from));
 }
 
 static void move_time(TimeCounts *from, TotalTime *to) {
     for (size_t i = 0; i < TIME_BUCKETS; i++)
         move_count(&from->buckets[i], &to->buckets[i]);
-    ADD(&to->sum_nsec, atomic_exchange_explicit(&from->sum_nsec, 0, memory_order_relaxed));
-    raise_nsec(&to->max_nsec, atomic_exchange_explicit(&from->max_nsec, 0, memory_order_relaxed));
+    ADD(&to->sum_nsec, TAKE(&from->sum_nsec));
+    raise_to(&to->max_nsec, TAKE(&from->max_nsec));
 }
 
 static void move_verb(VerbCounts *from, TotalVerb *to) {
@@ -155,8 +149,7 @@ static void move_verb(VerbCounts *from, TotalVerb *to) {
         move_time(&from->parts[part], &to->parts[part]);
     for (size_t i = 0; i < NODE_BUCKETS; i++)
         move_count(&from->nodes[i], &to->nodes[i]);
-    raise_count(
-        &to->n_nodes_max, atomic_exchange_explicit(&from->n_nodes_max, 0, memory_order_relaxed));
+    raise_to(&to->n_nodes_max, TAKE(&from->n_nodes_max));
     move_count(&from->n_late, &to->n_late);
     move_count(&from->n_errors, &to->n_errors);
 }
@@ -173,8 +166,8 @@ static Slot *enter(Latency *latency, int64_t now_nsec) {
         return slot;
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
         move_verb(&slot->verbs[verb], &latency->totals[verb]);
-    (void)atomic_exchange_explicit(&slot->n_nodes, 0, memory_order_relaxed);
-    (void)atomic_exchange_explicit(&slot->n_rejected, 0, memory_order_relaxed);
+    (void)TAKE(&slot->n_nodes);
+    (void)TAKE(&slot->n_rejected);
     return slot;
 }
 
@@ -186,12 +179,12 @@ void latency_note_request(
         return;
     counts = &enter(latency, now_nsec)->verbs[verb];
     for (size_t part = 0; part < _LATENCY_PARTS; part++) {
-        int64_t nsec = parts_nsec[part] > 0 ? parts_nsec[part] : 0;
-        size_t bucket = bucket_of((uint64_t)nsec >> TICK_SHIFT, TIME_BUCKETS);
+        uint64_t nsec = parts_nsec[part] > 0 ? (uint64_t)parts_nsec[part] : 0;
+        size_t bucket = bucket_of(nsec >> TICK_SHIFT, TIME_BUCKETS);
 
         ADD(&counts->parts[part].buckets[bucket], 1);
         ADD(&counts->parts[part].sum_nsec, nsec);
-        raise_nsec(&counts->parts[part].max_nsec, nsec);
+        raise_to(&counts->parts[part].max_nsec, nsec);
     }
 }
 
@@ -205,7 +198,7 @@ void latency_note_decision(
     slot = enter(latency, now_nsec);
     counts = &slot->verbs[verb];
     ADD(&counts->nodes[bucket_of(summary->n_in, NODE_BUCKETS)], 1);
-    raise_count(&counts->n_nodes_max, summary->n_in);
+    raise_to(&counts->n_nodes_max, summary->n_in);
     if (summary->n_unjudged > 0)
         ADD(&counts->n_late, 1);
     if (verb != VERB_FILTER)
@@ -223,7 +216,7 @@ void latency_note_error(Latency *latency, Verb verb, int64_t now_nsec) {
 
 typedef struct TimeSum {
     Spread spread; /* in ticks */
-    int64_t sum_nsec, max_nsec;
+    uint64_t sum_nsec, max_nsec;
 } TimeSum;
 
 typedef struct VerbSum {
@@ -236,7 +229,7 @@ static void spread_add(Spread *spread, size_t bucket, uint64_t n) {
     spread->n += n;
 }
 
-static void time_add(TimeSum *sum, int64_t sum_nsec, int64_t max_nsec) {
+static void time_add(TimeSum *sum, uint64_t sum_nsec, uint64_t max_nsec) {
     sum->sum_nsec += sum_nsec;
     sum->max_nsec = max_nsec > sum->max_nsec ? max_nsec : sum->max_nsec;
 }
@@ -273,9 +266,9 @@ static void add_slot(const VerbCounts *counts, VerbSum *sum, LatencyVerb *ret) {
 
 /* A quantile of a bucket may be more than there was. */
 static int64_t time_quantile(const TimeSum *sum, unsigned percent) {
-    int64_t nsec = (int64_t)(spread_quantile(&sum->spread, percent) << TICK_SHIFT);
+    uint64_t nsec = spread_quantile(&sum->spread, percent) << TICK_SHIFT;
 
-    return nsec < sum->max_nsec ? nsec : sum->max_nsec;
+    return (int64_t)(nsec < sum->max_nsec ? nsec : sum->max_nsec);
 }
 
 static LatencySummary summarise(const TimeSum *sum) {
@@ -284,8 +277,8 @@ static LatencySummary summarise(const TimeSum *sum) {
         .p50_nsec = time_quantile(sum, 50),
         .p90_nsec = time_quantile(sum, 90),
         .p99_nsec = time_quantile(sum, 99),
-        .max_nsec = sum->max_nsec,
-        .sum_nsec = sum->sum_nsec,
+        .max_nsec = (int64_t)sum->max_nsec,
+        .sum_nsec = (int64_t)sum->sum_nsec,
     };
 }
 

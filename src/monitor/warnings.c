@@ -150,23 +150,18 @@ static size_t find_node(
     return SIZE_MAX;
 }
 
-/* A name as JSON, without its quotes. */
-static Str node_name(const FilterArgs *args, size_t i, Arena *arena) {
-    Str literal = filter_args_literal(args, i, arena);
-
-    return literal.len < 2 ? STR_NULL : str_of(literal.ptr + 1, literal.len - 2);
-}
-
 /* Its error on one node, as far as it can be had. */
 static Str find_text(
     Judge *judge, const Failure *failure, const FilterArgs *args, Arena *arena, Str *ret_node) {
     size_t i = find_node(judge, failure, args, arena);
     const Expression *expression =
         failure->filter ? &failure->filter->test : &failure->score->value;
+    Str literal;
 
     if (i == SIZE_MAX)
         return STR_NULL;
-    *ret_node = node_name(args, i, arena);
+    literal = filter_args_literal(args, i, arena);
+    *ret_node = literal.len < 2 ? STR_NULL : str_of(literal.ptr + 1, literal.len - 2);
     return judge_error(judge, expression, args->rows[i], arena)->text;
 }
 
@@ -177,11 +172,6 @@ static void log_rule(const Failure *failure, Judge *judge, const FilterArgs *arg
     log_warn("rule fails; its onError applies", LOG_STR("policy", failure->policy->name),
         LOG_STR("rule", failure->filter ? failure->filter->name : failure->score->name),
         LOG_INT("nodes", failure->n), LOG_STR("node", node), LOG_STR("error", text));
-}
-
-static void log_match(const Failure *failure, const CelError *error) {
-    log_warn("match expression of a policy fails; the policy does not apply",
-        LOG_STR("policy", failure->policy->name), LOG_STR("error", error->text));
 }
 
 static void log_failures(const Failures *failures, const View *view, const Decision *decision,
@@ -201,24 +191,23 @@ static void log_failures(const Failures *failures, const View *view, const Decis
         if (failure->filter || failure->score)
             log_rule(failure, judge, decision->args, arena);
         else
-            log_match(failure, decision->notes.match_errors[policy]);
+            log_warn("match expression of a policy fails; the policy does not apply",
+                LOG_STR("policy", failure->policy->name),
+                LOG_STR("error", decision->notes.match_errors[policy]->text));
     }
-}
-
-static bool has_failures(const JudgeNotes *notes) {
-    return notes->filter_errors || notes->score_errors || notes->match_errors;
 }
 
 void warnings_note(Warnings *warnings, const View *view, Verb verb, const Decision *decision,
     const RequestTime *time, Arena *arena, int64_t now_nsec) {
+    const JudgeNotes *notes = &decision->notes;
     Failures failures = {.n = 0};
 
     note_late(warnings, verb, decision, now_nsec);
-    if (!has_failures(&decision->notes))
+    if (!notes->filter_errors && !notes->score_errors && !notes->match_errors)
         return;
     (void)pthread_mutex_lock(&warnings->lock);
     if (set_program(warnings, view->program))
-        collect_failures(warnings, &decision->notes, &failures);
+        collect_failures(warnings, notes, &failures);
     (void)pthread_mutex_unlock(&warnings->lock);
     if (failures.n > 0)
         log_failures(&failures, view, decision, time, arena);

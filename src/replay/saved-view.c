@@ -87,11 +87,6 @@ SavedView *saved_view_without_program(const SavedView *saved_view, SavedView *li
     return TAKE_PTR(bare);
 }
 
-SavedView *saved_view_ref(SavedView *saved_view) {
-    ref_take(&saved_view->ref);
-    return saved_view;
-}
-
 SavedView *saved_view_unref(SavedView *saved_view) {
     if (saved_view && ref_drop(&saved_view->ref)) {
         snapshot_unref(saved_view->snapshot);

@@ -46,7 +46,7 @@ struct SavedView {
 
 /* What @view was made of; its program is kept, too, if @keeps_program. NULL when out of memory. */
 SavedView *saved_view_new(const View *view, bool keeps_program);
-SavedView *saved_view_ref(SavedView *saved_view);
+DEFINE_REF(SavedView, saved_view)
 SavedView *saved_view_unref(SavedView *saved_view); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(SavedView *, saved_view_unref)
 

@@ -135,13 +135,6 @@ static void count_rule(Run *run, PodTally *pod, const Comparison *made) {
         count_once(&pod->is_newly_passing, &rule->n_newly_passing);
 }
 
-static void count_bests(Run *run, const Comparison *made) {
-    if (made->best_before != TALLY_NONE)
-        run->tallies.nodes[made->best_before].n_best_before++;
-    if (made->best_after != TALLY_NONE)
-        run->tallies.nodes[made->best_after].n_best_after++;
-}
-
 static Str name_at(const Run *run, uint32_t place) {
     return place == TALLY_NONE ? STR_NULL : run->recording->names[place];
 }
@@ -167,17 +160,15 @@ static void count(Run *run, const RecordedDecision *decision, PodTally *pod, uin
     run->report->n_changes[made->change]++;
     if (made->change == WHAT_IF_EQUAL && made->best_before == TALLY_NONE)
         return;
-    count_bests(run, made);
+    if (made->best_before != TALLY_NONE)
+        run->tallies.nodes[made->best_before].n_best_before++;
+    if (made->best_after != TALLY_NONE)
+        run->tallies.nodes[made->best_after].n_best_after++;
     count_rule(run, pod, made);
     if (made->is_chosen_lost || made->is_chosen_beaten)
         count_once(&pod->is_moved, &run->report->n_moved);
     if (made->change != WHAT_IF_EQUAL)
         add_case(run, decision, chosen, made);
-}
-
-static void count_skipped(Run *run, const char *why) {
-    run->report->n_changes[WHAT_IF_SKIPPED]++;
-    run->report->skipped_why = why;
 }
 
 /* One that time was up for is as if it had not been begun. */
@@ -200,18 +191,16 @@ static int replay_one(Run *run, size_t i) {
         return r < 0 ? r : 0;
     count_once(&pod->is_counted, &run->report->n_pods);
     run->report->n++;
-    if (r == COMPARE_SKIPPED)
-        count_skipped(run, why);
-    else
+    if (r == COMPARE_SKIPPED) {
+        run->report->n_changes[WHAT_IF_SKIPPED]++;
+        run->report->skipped_why = why;
+    } else {
         count(run, decision, pod, chosen, &made);
+    }
     return 0;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
-
-static bool is_over(const WhatIfOptions *options) {
-    return options->is_over && options->is_over(options->context);
-}
 
 /* Those of the block, the newest first. */
 static void flush_cases(Run *run) {
@@ -229,7 +218,7 @@ static int replay_block(Run *run, size_t begin, size_t end) {
     int r = 0;
 
     for (size_t i = begin; r == 0 && i < end && run->report->is_whole; i++) {
-        if (is_over(options)) {
+        if (options->is_over && options->is_over(options->context)) {
             run->report->is_whole = false;
             break;
         }
