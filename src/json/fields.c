@@ -80,8 +80,10 @@ void json_read_fields(
             depth--;
             continue;
         }
+        if (reader->escaped)
+            key = json_unescape(key, arena);
         len = prefix + key.len;
-        if (len + 2 > sizeof(path)) {
+        if (!key.ptr || len + 2 > sizeof(path)) {
             json_skip(reader, NULL);
             continue;
         }

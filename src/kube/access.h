@@ -22,7 +22,18 @@
 #include "base/cleanup.h"
 #include "base/message.h"
 #include "base/str.h"
-#include "kube/header.h"
+
+/* A line that an operator wants every request to carry, such as the tenant's name (X-Scope-OrgID)
+ * that multi-tenant servers require. */
+typedef struct Header {
+    Str name, value;
+} Header;
+
+#define HEADER_SIZE_MAX 4096u /* name and value */
+
+/* What is wrong with one ("is set by berth itself"); NULL: nothing. A header that passes has no
+ * line break in it, and overrides none of berth's own. */
+const char *header_complaint(Str name, Str value);
 
 typedef struct Access Access;
 

@@ -5,7 +5,7 @@
 #include "base/calendar.h"
 #include "base/nsec.h"
 #include "base/url.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 /* The API server's word, in details.causes, for "I am behind". */
 #define CAUSE_TOO_LARGE "ResourceVersionTooLarge"
@@ -53,65 +53,45 @@ bool event_read(Str document, WatchEvent *ret) {
 
 /* --- statuses --- */
 
-static void read_causes(JsonReader *reader, Arena *arena, ApiStatus *status) {
-    json_array(reader);
-    while (json_element(reader)) {
-        Str key, reason = STR_NULL;
+/* The fields of a Status. */
+typedef struct StatusFields {
+    ApiStatus status;
+    Str kind;
+    int64_t retry_after_sec;
+} StatusFields;
 
-        json_object(reader);
-        while (json_key(reader, &key)) {
-            if (json_key_is(reader, key, STR("reason")))
-                json_string(reader, arena, &reason);
-            else
-                json_skip(reader, NULL);
-        }
-        status->is_version_too_large |= str_eq(reason, STR(CAUSE_TOO_LARGE));
-    }
+static void read_cause(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {{"reason", JSON_FIELD_TEXT, 0}};
+    StatusFields *read = target;
+    Str reason = STR_NULL;
+
+    JSON_READ_FIELDS(reader, arena, fields, &reason);
+    read->status.is_version_too_large |= str_eq(reason, STR(CAUSE_TOO_LARGE));
 }
 
-static void read_details(JsonReader *reader, Arena *arena, ApiStatus *status) {
-    int64_t retry = 0;
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("retryAfterSeconds")))
-            json_int64(reader, &retry);
-        else if (json_key_is(reader, key, STR("causes")))
-            read_causes(reader, arena, status);
-        else
-            json_skip(reader, NULL);
-    }
-    if (retry > 0)
-        status->retry_after_sec = retry > INT32_MAX ? INT32_MAX : (int)retry;
-}
+static const JsonField status_fields[] = {
+    {"kind", JSON_FIELD_TEXT, offsetof(StatusFields, kind)},
+    {"code", JSON_FIELD_INT, offsetof(StatusFields, status.code)},
+    {"reason", JSON_FIELD_TEXT, offsetof(StatusFields, status.reason)},
+    {"message", JSON_FIELD_TEXT, offsetof(StatusFields, status.message)},
+    {"details.retryAfterSeconds", JSON_FIELD_INT, offsetof(StatusFields, retry_after_sec)},
+    {"details.causes", JSON_FIELD_ARRAY, .read = read_cause},
+};
 
 bool api_status_read(Str text, Arena *arena, ApiStatus *ret) {
-    ApiStatus status = {.retry_after_sec = -1};
+    StatusFields read = {.status = {.retry_after_sec = -1}};
     JsonReader reader;
-    Str key, kind = STR_NULL;
 
-    *ret = status;
+    *ret = read.status;
     json_reader_init(&reader, text);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("kind")))
-            json_string(&reader, arena, &kind);
-        else if (json_key_is(&reader, key, STR("code")))
-            json_int64(&reader, &status.code);
-        else if (json_key_is(&reader, key, STR("reason")))
-            json_string(&reader, arena, &status.reason);
-        else if (json_key_is(&reader, key, STR("message")))
-            json_string(&reader, arena, &status.message);
-        else if (json_key_is(&reader, key, STR("details")))
-            read_details(&reader, arena, &status);
-        else
-            json_skip(&reader, NULL);
-    }
+    JSON_READ_FIELDS(&reader, arena, status_fields, &read);
     json_end(&reader);
-    if (json_error(&reader) != JSON_OK || !str_eq(kind, STR("Status")))
+    if (json_error(&reader) != JSON_OK || !str_eq(read.kind, STR("Status")))
         return false;
-    *ret = status;
+    *ret = read.status;
+    if (read.retry_after_sec > 0)
+        ret->retry_after_sec =
+            read.retry_after_sec > INT32_MAX ? INT32_MAX : (int)read.retry_after_sec;
     return true;
 }
 
@@ -173,35 +153,25 @@ bool object_meta_read(Str object, Arena *arena, bool with_annotations, ObjectMet
 
 /* --- lists --- */
 
-static void read_list_meta(JsonReader *reader, Arena *arena, ListPage *page) {
-    Str key;
+static void read_items(JsonReader *reader, Arena *arena, void *target) {
+    ListPage *page = target;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("resourceVersion")))
-            json_string(reader, arena, &page->version);
-        else if (json_key_is(reader, key, STR("continue")))
-            json_string(reader, arena, &page->continue_token);
-        else
-            json_skip(reader, NULL);
-    }
+    (void)arena;
+    json_skip_fast(reader, &page->items);
 }
+
+static const JsonField list_fields[] = {
+    {"metadata.resourceVersion", JSON_FIELD_TEXT, offsetof(ListPage, version)},
+    {"metadata.continue", JSON_FIELD_TEXT, offsetof(ListPage, continue_token)},
+    {"items", JSON_FIELD_CUSTOM, .read = read_items},
+};
 
 bool list_page_read(Str text, Arena *arena, ListPage *ret) {
     JsonReader reader;
-    Str key;
 
     *ret = (ListPage){0};
     json_reader_init(&reader, text);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("metadata")))
-            read_list_meta(&reader, arena, ret);
-        else if (json_key_is(&reader, key, STR("items")))
-            json_skip_fast(&reader, &ret->items);
-        else
-            json_skip(&reader, NULL);
-    }
+    JSON_READ_FIELDS(&reader, arena, list_fields, ret);
     json_end(&reader);
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->version) &&
            (str_has_prefix(ret->items, STR("[")) || str_eq(ret->items, STR("null")));
@@ -224,6 +194,5 @@ void micro_time_write(JsonWriter *writer, Str key, int64_t wall_nsec) {
     if (text.len > 0)
         text.len--; /* the Z */
     buf_printf(&text, ".%06dZ", (int)(nanos < 0 ? 0 : nanos / 1000));
-    json_write_key(writer, key);
-    json_write_string(writer, buf_str(&text));
+    json_write_member(writer, key, buf_str(&text));
 }

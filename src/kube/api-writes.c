@@ -46,8 +46,7 @@ static void write_name(JsonWriter *writer, Str pod, uint64_t number) {
 }
 
 static void write_regarding(JsonWriter *writer, const PodEvent *about) {
-    json_write_key(writer, STR("regarding"));
-    json_write_object(writer);
+    json_member_object(writer, "regarding");
     json_write_member(writer, STR("apiVersion"), STR("v1"));
     json_write_member(writer, STR("kind"), STR("Pod"));
     json_write_member(writer, STR("namespace"), about->namespace);
@@ -73,8 +72,7 @@ static void write_event(
     json_write_object(&writer);
     json_write_member(&writer, STR("apiVersion"), STR("events.k8s.io/v1"));
     json_write_member(&writer, STR("kind"), STR("Event"));
-    json_write_key(&writer, STR("metadata"));
-    json_write_object(&writer);
+    json_member_object(&writer, "metadata");
     write_name(&writer, about->pod, number);
     json_write_member(&writer, STR("namespace"), about->namespace);
     json_write_end_object(&writer);

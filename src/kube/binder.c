@@ -299,6 +299,20 @@ static Entry *find(const EntryList *list, Str uid) {
     return NULL;
 }
 
+/* NULL: out of memory, and the job has failed by that. */
+static Entry *new_entry(Binder *binder, BindJob *job) {
+    Entry *entry = calloc(1, sizeof(*entry));
+
+    if (!entry) {
+        finish_job(binder, job, BIND_FAILED, "out of memory");
+        return NULL;
+    }
+    entry->binder = binder;
+    entry->job = job;
+    entry->deadline = binder->options.clock() + WATCHER_BIND_SEC * NSEC_PER_SEC;
+    return entry;
+}
+
 /* Whether another job about the same pod takes care of this one. */
 static bool join(Binder *binder, BindJob *job) {
     Entry *other = find(&binder->sent, job->uid), *entry;
@@ -314,13 +328,11 @@ static bool join(Binder *binder, BindJob *job) {
         finish_job(binder, job, BIND_FAILED, error);
         return true;
     }
-    entry = calloc(1, sizeof(*entry));
-    if (!entry) {
-        finish_job(binder, job, BIND_FAILED, "out of memory");
-        return true;
+    entry = new_entry(binder, job);
+    if (entry) {
+        entry->next = other->followers;
+        other->followers = entry;
     }
-    *entry = (Entry){.binder = binder, .job = job, .next = other->followers};
-    other->followers = entry;
     return true;
 }
 
@@ -334,17 +346,8 @@ void binder_add(Binder *binder, BindJob *job) {
     }
     if (join(binder, job))
         return;
-    entry = calloc(1, sizeof(*entry));
-    if (!entry) {
-        finish_job(binder, job, BIND_FAILED, "out of memory");
-        return;
-    }
-    *entry = (Entry){
-        .binder = binder,
-        .job = job,
-        .deadline = binder->options.clock() + WATCHER_BIND_SEC * NSEC_PER_SEC,
-    };
-    if (settle_known(entry)) /* also while others may bind and we may not */
+    entry = new_entry(binder, job);
+    if (!entry || settle_known(entry)) /* also while others may bind and we may not */
         return;
     list_push(&binder->waiting, entry);
     start_waiting(binder);

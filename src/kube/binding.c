@@ -11,7 +11,7 @@
 #include "base/nsec.h"
 #include "base/url.h"
 #include "kube/api-objects.h"
-#include "json/read.h"
+#include "json/fields.h"
 #include "json/write.h"
 
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
@@ -55,20 +55,15 @@ static void finish_unknown(Binding *binding, const char *why) {
 /* --- reading the pod -------------------------------------------------------------------- */
 
 static bool read_location(Str text, Arena *arena, PodLocation *ret) {
+    static const JsonField fields[] = {
+        {"metadata.uid", JSON_FIELD_TEXT, offsetof(PodLocation, uid)},
+        {"spec.nodeName", JSON_FIELD_TEXT, offsetof(PodLocation, node)},
+    };
     JsonReader reader;
-    Str key;
 
     *ret = (PodLocation){0};
     json_reader_init(&reader, text);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("metadata")))
-            json_string_member(&reader, arena, STR("uid"), &ret->uid);
-        else if (json_key_is(&reader, key, STR("spec")))
-            json_string_member(&reader, arena, STR("nodeName"), &ret->node);
-        else
-            json_skip(&reader, NULL);
-    }
+    JSON_READ_FIELDS(&reader, arena, fields, ret);
     json_end(&reader);
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->uid);
 }
@@ -185,20 +180,13 @@ static void on_done(void *context, const CallResult *result) {
         on_posted(binding, result);
 }
 
-static void write_path(const BindingOptions *options, const char *subresource, Buf *out) {
-    pod_path(out, options->namespace, options->name);
-    buf_append(out, str_from_c(subresource));
-}
-
 static void write_metadata(JsonWriter *writer, const BindingOptions *options) {
-    json_write_key(writer, STR("metadata"));
-    json_write_object(writer);
+    json_member_object(writer, "metadata");
     json_write_member(writer, STR("name"), options->name);
     json_write_member(writer, STR("namespace"), options->namespace);
     json_write_member(writer, STR("uid"), options->uid); /* the API server refuses another pod's */
     if (options->annotations.n > 0) {
-        json_write_key(writer, STR("annotations"));
-        json_write_object(writer);
+        json_member_object(writer, "annotations");
         for (size_t i = 0; i < options->annotations.n; i++)
             json_write_member(
                 writer, options->annotations.items[i].key, options->annotations.items[i].value);
@@ -214,8 +202,7 @@ static void write_body(const BindingOptions *options, Buf *out) {
     json_write_member(&writer, STR("apiVersion"), STR("v1"));
     json_write_member(&writer, STR("kind"), STR("Binding"));
     write_metadata(&writer, options);
-    json_write_key(&writer, STR("target"));
-    json_write_object(&writer);
+    json_member_object(&writer, "target");
     json_write_member(&writer, STR("kind"), STR("Node"));
     json_write_member(&writer, STR("name"), options->node);
     json_write_end_object(&writer);
@@ -229,7 +216,8 @@ static bool start_call(Binding *binding, const char *subresource, CallOptions *c
 
     buf_done(&binding->answer);
     binding->retry_at = INT64_MAX;
-    write_path(&binding->options, subresource, &path);
+    pod_path(&path, binding->options.namespace, binding->options.name);
+    buf_append(&path, str_from_c(subresource));
     call->path = url_text(&path);
     call->bytes_max = BINDING_ANSWER_MAX;
     call->answer = &binding->answer;

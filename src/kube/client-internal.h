@@ -4,8 +4,7 @@
  * Shared by the files of the client:
  *
  *     client.c           clients, calls and the loop: what begins, has ended, or is over time
- *     client-attempt.c   one attempt of a call: libcurl's options and callbacks, the answer
- *     client-explain.c   errors of libcurl and GnuTLS, for people
+ *     client-attempt.c   one attempt of a call: libcurl's options and callbacks, the answer, errors
  */
 
 #include <curl/curl.h>
@@ -98,8 +97,6 @@ bool attempt_start(Call *call);
 
 /* The transfer, and what belongs to it, is gone; also when there is none. */
 void attempt_end(Call *call);
-
-/* --- client-explain.c --- */
 
 /* An attempt has ended with @code and without an answer: sets why, by call_stop(). */
 void client_explain(Call *call, CURLcode code);

@@ -157,7 +157,7 @@ int client_identify(Client *client, char *error) {
         &credentials, error);
     if (r < 0)
         return r;
-    if (client->identity && identity_version(client->identity) == credentials.version)
+    if (client->identity && client->identity->version == credentials.version)
         return 0;
     r = identity_new(&(IdentityOptions){.server = access_server(client->access),
                          .origin = &client->origin,
@@ -211,17 +211,17 @@ static void call_begin(Call *call) {
 /* The server rejects our credentials. Tries once more if there are others by now. */
 static void call_refused(Call *call) {
     Client *client = call->client;
-    uint64_t version = identity_version(call->identity);
+    uint64_t version = call->identity->version;
     char error[ACCESS_ERROR_MAX];
 
     attempt_end(call);
     call->is_stopped = false;
     if (call->attempt < ATTEMPTS) {
-        if (identity_version(client->identity) == version)
+        if (client->identity->version == version)
             access_reject(client->access);
         if (client_identify(client, error) < 0)
             call_stop(call, CALL_UNAUTHORIZED, "%s", error);
-        else if (identity_version(client->identity) != version) {
+        else if (client->identity->version != version) {
             call_begin(call);
             return;
         }

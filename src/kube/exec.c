@@ -16,7 +16,7 @@
 #include "kube/process.h"
 #include "kube/secret.h"
 #include "model/time.h"
-#include "json/read.h"
+#include "json/fields.h"
 #include "json/write.h"
 
 #define INFO_MAX (2 * ACCESS_FILE_MAX)
@@ -61,27 +61,21 @@ void exec_credential_done(ExecCredential *credential) {
 /* --- what it gets --- */
 
 static void write_field(JsonWriter *writer, Str key, const char *value) {
-    if (!value)
-        return;
-    json_write_key(writer, key);
-    json_write_string(writer, str_from_c(value));
+    if (value)
+        json_write_member(writer, key, str_from_c(value));
 }
 
 static void write_cluster(JsonWriter *writer, const ExecSpec *spec, const ExecCluster *cluster) {
-    json_write_key(writer, STR("cluster"));
-    json_write_object(writer);
+    json_member_object(writer, "cluster");
     write_field(writer, STR("server"), cluster->server);
     write_field(writer, STR("tls-server-name"), cluster->tls_server_name);
-    if (cluster->is_insecure) {
-        json_write_key(writer, STR("insecure-skip-tls-verify"));
-        json_write_bool(writer, true);
-    }
+    if (cluster->is_insecure)
+        json_member_bool(writer, "insecure-skip-tls-verify", true);
     if (cluster->ca_pem) {
         _cleanup_(buf_done) Buf text = BUF_INIT(INFO_MAX);
 
         base64_encode(str_from_c(cluster->ca_pem), &text);
-        json_write_key(writer, STR("certificate-authority-data"));
-        json_write_string(writer, buf_str(&text));
+        json_write_member(writer, STR("certificate-authority-data"), buf_str(&text));
     }
     write_field(writer, STR("proxy-url"), cluster->proxy_url);
     if (spec->cluster_config) {
@@ -97,12 +91,10 @@ void exec_write_info(const ExecSpec *spec, const ExecCluster *cluster, Buf *out)
     json_write_object(&writer);
     write_field(&writer, STR("kind"), "ExecCredential");
     write_field(&writer, STR("apiVersion"), spec->api_version);
-    json_write_key(&writer, STR("spec"));
-    json_write_object(&writer);
+    json_member_object(&writer, "spec");
     if (spec->wants_cluster)
         write_cluster(&writer, spec, cluster);
-    json_write_key(&writer, STR("interactive"));
-    json_write_bool(&writer, false);
+    json_member_bool(&writer, "interactive", false);
     json_write_end_object(&writer);
     json_write_end_object(&writer);
 }
@@ -115,41 +107,25 @@ typedef struct Answer {
     Str token, cert, key, expires;
 } Answer;
 
-static void read_status(JsonReader *reader, Arena *arena, Answer *answer) {
-    Str key;
+static const JsonField status_fields[] = {
+    {"token", JSON_FIELD_TEXT, offsetof(Answer, token)},
+    {"clientCertificateData", JSON_FIELD_TEXT, offsetof(Answer, cert)},
+    {"clientKeyData", JSON_FIELD_TEXT, offsetof(Answer, key)},
+    {"expirationTimestamp", JSON_FIELD_TEXT, offsetof(Answer, expires)},
+};
+
+static void read_status(JsonReader *reader, Arena *arena, void *target) {
+    Answer *answer = target;
 
     answer->has_status = json_peek(reader) == JSON_OBJECT_BEGIN;
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("token")))
-            json_string(reader, arena, &answer->token);
-        else if (json_key_is(reader, key, STR("clientCertificateData")))
-            json_string(reader, arena, &answer->cert);
-        else if (json_key_is(reader, key, STR("clientKeyData")))
-            json_string(reader, arena, &answer->key);
-        else if (json_key_is(reader, key, STR("expirationTimestamp")))
-            json_string(reader, arena, &answer->expires);
-        else
-            json_skip(reader, NULL);
-    }
+    JSON_READ_FIELDS(reader, arena, status_fields, answer);
 }
 
-static void read_answer(JsonReader *reader, Arena *arena, Answer *answer) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("apiVersion")))
-            json_string(reader, arena, &answer->api_version);
-        else if (json_key_is(reader, key, STR("kind")))
-            json_string(reader, arena, &answer->kind);
-        else if (json_key_is(reader, key, STR("status")))
-            read_status(reader, arena, answer);
-        else
-            json_skip(reader, NULL);
-    }
-    json_end(reader);
-}
+static const JsonField answer_fields[] = {
+    {"apiVersion", JSON_FIELD_TEXT, offsetof(Answer, api_version)},
+    {"kind", JSON_FIELD_TEXT, offsetof(Answer, kind)},
+    {"status", JSON_FIELD_CUSTOM, .read = read_status},
+};
 
 static int refuse(char *error, const char *what) {
     return message_fail(-EINVAL, error, "%s", what);
@@ -212,7 +188,8 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
     if (!arena)
         return message_fail(-ENOMEM, error, "out of memory");
     json_reader_init(&reader, input);
-    read_answer(&reader, arena, &answer);
+    JSON_READ_FIELDS(&reader, arena, answer_fields, &answer);
+    json_end(&reader);
     if (json_error(&reader)) {
         char what[160];
 

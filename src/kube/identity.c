@@ -18,26 +18,6 @@
 #include "version.h"
 
 #define HEADER_MAX (2 * ACCESS_TOKEN_MAX)
-#define PATH_SIZE 32 /* "/proc/self/fd/2147483647" */
-
-/* PEM that libcurl reads by a file name. */
-typedef struct MemoryFile {
-    int fd; /* -1: none */
-    char path[PATH_SIZE];
-} MemoryFile;
-
-struct Identity {
-    unsigned n_refs;
-    uint64_t version;
-    CURLSH *pool;
-    MemoryFile ca, cert, key;
-    bool is_insecure;
-    AddressRefusal *refusal;
-    char *base;
-    char *proxy;                   /* "": none */
-    struct curl_slist *connect_to; /* NULL: to the host of the URL */
-    struct curl_slist *headers;
-};
 
 static int memory_file_init(MemoryFile *file, const char *pem) {
     if (!pem)
@@ -221,26 +201,6 @@ Identity *identity_unref(Identity *identity) {
     list_wipe(identity->headers);
     free(identity);
     return NULL;
-}
-
-uint64_t identity_version(const Identity *identity) {
-    return identity->version;
-}
-
-bool identity_has_certificate(const Identity *identity) {
-    return identity->cert.fd >= 0;
-}
-
-const char *identity_base(const Identity *identity) {
-    return identity->base;
-}
-
-const char *identity_refusal(const Identity *identity, const void *address, size_t len) {
-    return identity->refusal ? identity->refusal(address, len) : NULL;
-}
-
-struct curl_slist *identity_headers(const Identity *identity) {
-    return identity->headers;
 }
 
 static bool apply_trust(const Identity *identity, CURL *easy) {

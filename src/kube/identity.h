@@ -23,7 +23,26 @@
 #include "kube/access.h"
 #include "kube/proxy.h"
 
-typedef struct Identity Identity;
+/* PEM that libcurl reads by a file name. */
+typedef struct MemoryFile {
+    int fd;        /* -1: none */
+    char path[32]; /* "/proc/self/fd/2147483647" */
+} MemoryFile;
+
+typedef struct Identity {
+    unsigned n_refs;
+    uint64_t version; /* of the credentials */
+    CURLSH *pool;
+    MemoryFile ca, cert, key;
+    bool is_insecure;
+    AddressRefusal *refusal; /* NULL: any address will do */
+    /* The URL that a path is appended to. With a tls-server-name that name stands for the host
+     * here, and the connection goes to the real one: libcurl checks the name in the URL. */
+    char *base;
+    char *proxy;                   /* "": none */
+    struct curl_slist *connect_to; /* NULL: to the host of the URL */
+    struct curl_slist *headers;    /* that every request has */
+} Identity;
 
 typedef struct IdentityOptions {
     const char *server; /* as access_server() gives it */
@@ -37,19 +56,6 @@ int identity_new(const IdentityOptions *options, Identity **ret, char *error);
 Identity *identity_ref(Identity *identity);
 Identity *identity_unref(Identity *identity); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Identity *, identity_unref)
-
-uint64_t identity_version(const Identity *identity);
-bool identity_has_certificate(const Identity *identity); /* shows one of its own */
-
-/* The URL that a path is appended to. With a tls-server-name that name stands for the host here,
- * and the connection goes to the real one: libcurl checks the name in the URL. */
-const char *identity_base(const Identity *identity);
-
-/* Why no connection is made to this address (access.h); NULL: one is. */
-const char *identity_refusal(const Identity *identity, const void *address, size_t len);
-
-/* The headers that every request has; owned by the identity. */
-struct curl_slist *identity_headers(const Identity *identity);
 
 /* Sets what depends on who we are. False when libcurl refuses. */
 bool identity_apply(const Identity *identity, CURL *easy);

@@ -19,7 +19,12 @@
 #include "base/message.h"
 #include "base/url.h"
 #include "kube/api-objects.h"
+#include "json/fields.h"
+#include "json/write.h"
 
+#define LEASE_VERSION_MAX 256u /* a resourceVersion */
+#define LEASE_METADATA_MAX ((size_t)64 * 1024)
+#define LEASE_OTHERS_MAX_SEC 3600 /* the longest duration of another holder that is honoured */
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
 #define BODY_MAX_BYTES (LEASE_METADATA_MAX + 4096)
 #define ANSWER_MAX_BYTES ((size_t)256 * 1024)
@@ -41,6 +46,20 @@ static const char *const verbs[] = {
     [STEP_HOLD] = "update",
     [STEP_RELEASE] = "update",
 };
+
+/* The object as it stands in the API server. Its metadata goes back as it came: with the
+ * resourceVersion, so that a write fails if another client has written since, and with its
+ * labels. */
+typedef struct LeaseRecord {
+    bool exists;
+    char holder[LEASE_HOLDER_MAX]; /* empty: none */
+    char version[LEASE_VERSION_MAX + 1];
+    int64_t duration_sec; /* 1 to LEASE_OTHERS_MAX_SEC; LEASE_DURATION_SEC where it is not given */
+    int64_t transitions;
+    Buf metadata; /* raw JSON */
+} LeaseRecord;
+
+#define LEASE_RECORD_INIT ((LeaseRecord){.metadata = BUF_INIT(LEASE_METADATA_MAX)})
 
 struct Lease {
     LeaseOptions options;
@@ -90,7 +109,7 @@ Lease *lease_free(Lease *lease) {
     if (!lease)
         return NULL;
     call_cancel(lease->call);
-    lease_record_done(&lease->record);
+    buf_done(&lease->record.metadata);
     buf_done(&lease->answer);
     free(lease->namespace);
     free(lease->name);
@@ -149,6 +168,103 @@ static LeaseStep next_step(const Lease *lease, int64_t now) {
     if (!lease->record.exists)
         return STEP_CREATE;
     return is_free(lease, now) ? STEP_HOLD : STEP_GET;
+}
+
+/* --- the object --------------------------------------------------------------------------- */
+
+typedef struct LeaseFields {
+    Str metadata, holder;
+    ObjectMeta meta;
+    int64_t duration_sec, transitions;
+} LeaseFields;
+
+static void read_metadata(JsonReader *reader, Arena *arena, void *target) {
+    LeaseFields *fields = target;
+
+    (void)arena;
+    json_skip(reader, &fields->metadata);
+}
+
+static const JsonField lease_fields[] = {
+    {"metadata", JSON_FIELD_CUSTOM, .read = read_metadata},
+    {"spec.holderIdentity", JSON_FIELD_TEXT, offsetof(LeaseFields, holder)},
+    {"spec.leaseDurationSeconds", JSON_FIELD_INT, offsetof(LeaseFields, duration_sec)},
+    {"spec.leaseTransitions", JSON_FIELD_INT, offsetof(LeaseFields, transitions)},
+};
+
+static bool read_fields(Str text, Arena *arena, LeaseFields *ret) {
+    JsonReader reader;
+
+    json_reader_init(&reader, text);
+    JSON_READ_FIELDS(&reader, arena, lease_fields, ret);
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK && ret->metadata.len <= LEASE_METADATA_MAX &&
+           object_meta_read(text, arena, /* with_annotations= */ false, &ret->meta) &&
+           ret->meta.version.len <= LEASE_VERSION_MAX;
+}
+
+static int64_t clamp(int64_t value, int64_t least, int64_t most) {
+    return value < least ? least : value > most ? most : value;
+}
+
+/* False, and nothing is changed: @text is no Lease, or too large, or out of memory. */
+static bool read_record(LeaseRecord *record, Str text) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
+    LeaseRecord read = LEASE_RECORD_INIT;
+    LeaseFields fields = {.duration_sec = 0};
+
+    if (!arena || !read_fields(text, arena, &fields))
+        return false;
+    buf_append(&read.metadata, fields.metadata);
+    if (buf_error(&read.metadata))
+        return false;
+    read.exists = true;
+    (void)snprintf(read.holder, sizeof(read.holder), "%.*s", STR_FMT(fields.holder));
+    (void)snprintf(read.version, sizeof(read.version), "%.*s", STR_FMT(fields.meta.version));
+    read.duration_sec = fields.duration_sec > 0
+                            ? clamp(fields.duration_sec, 1, LEASE_OTHERS_MAX_SEC)
+                            : LEASE_DURATION_SEC;
+    read.transitions = clamp(fields.transitions, 0, INT32_MAX - 1);
+    buf_done(&record->metadata);
+    *record = read;
+    return true;
+}
+
+static void write_metadata(const Lease *lease, JsonWriter *writer) {
+    json_write_key(writer, STR("metadata"));
+    if (lease->record.exists) {
+        json_write_raw(writer, buf_str(&lease->record.metadata));
+        return;
+    }
+    json_write_object(writer);
+    json_write_member(writer, STR("name"), str_from_c(lease->name));
+    json_write_member(writer, STR("namespace"), str_from_c(lease->namespace));
+    json_write_end_object(writer);
+}
+
+/* As client-go's leader election has it, so that its tools show the truth. */
+static void write_body(Lease *lease, LeaseStep step, Buf *out) {
+    const LeaseRecord *record = &lease->record;
+    JsonWriter writer = JSON_WRITER(out);
+    int64_t wall = lease->options.wall_clock();
+    bool is_release = step == STEP_RELEASE;
+
+    if (is_release || !is_ours(lease))
+        lease->acquired_nsec = wall;
+    json_write_object(&writer);
+    json_write_member(&writer, STR("apiVersion"), STR("coordination.k8s.io/v1"));
+    json_write_member(&writer, STR("kind"), STR("Lease"));
+    write_metadata(lease, &writer);
+    json_member_object(&writer, "spec");
+    json_write_member(
+        &writer, STR("holderIdentity"), is_release ? STR("") : str_from_c(lease->identity));
+    json_member_int(&writer, "leaseDurationSeconds", is_release ? 1 : LEASE_DURATION_SEC);
+    micro_time_write(&writer, STR("acquireTime"), lease->acquired_nsec);
+    micro_time_write(&writer, STR("renewTime"), wall);
+    json_member_int(
+        &writer, "leaseTransitions", record->transitions + (record->exists && !is_ours(lease)));
+    json_write_end_object(&writer);
+    json_write_end_object(&writer);
 }
 
 /* --- what others are reported -------------------------------------------------------------------
@@ -229,7 +345,7 @@ static bool take_record(Lease *lease, int64_t now) {
     char before[LEASE_VERSION_MAX + 1];
 
     (void)snprintf(before, sizeof(before), "%s", lease->record.version);
-    if (!lease_record_read(&lease->record, buf_str(&lease->answer), LEASE_DURATION_SEC)) {
+    if (!read_record(&lease->record, buf_str(&lease->answer))) {
         message_set(lease->error, sizeof(lease->error), "the API server's answer is no Lease");
         lease->is_known = false;
         pause_for(lease, now, LEASE_PAUSE_MSEC * NSEC_PER_MSEC);
@@ -242,7 +358,8 @@ static bool take_record(Lease *lease, int64_t now) {
 }
 
 static void note_absent(Lease *lease, int64_t now) {
-    lease_record_clear(&lease->record);
+    buf_done(&lease->record.metadata);
+    lease->record = LEASE_RECORD_INIT;
     lease->is_known = true;
     lose(lease);
     pause_for(lease, now, 0);
@@ -324,26 +441,6 @@ static void write_path(const Lease *lease, LeaseStep step, Buf *out) {
         return;
     buf_append_char(out, '/');
     url_escape(out, str_from_c(lease->name));
-}
-
-/* As client-go's leader election has it, so that its tools show the truth. */
-static void write_body(Lease *lease, LeaseStep step, Buf *out) {
-    const LeaseRecord *record = &lease->record;
-    int64_t wall = lease->options.wall_clock();
-    bool is_release = step == STEP_RELEASE;
-    LeaseClaim claim = {
-        .namespace = str_from_c(lease->namespace),
-        .name = str_from_c(lease->name),
-        .holder = is_release ? STR("") : str_from_c(lease->identity),
-        .duration_sec = is_release ? 1 : LEASE_DURATION_SEC,
-        .renewed_nsec = wall,
-        .transitions = record->transitions + (record->exists && !is_ours(lease)),
-    };
-
-    if (is_release || !is_ours(lease))
-        lease->acquired_nsec = wall;
-    claim.acquired_nsec = lease->acquired_nsec;
-    lease_record_write(record, &claim, out);
 }
 
 /* From now on others may see what we send. */

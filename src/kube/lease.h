@@ -22,8 +22,8 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "kube/client.h"
-#include "kube/lease-record.h"
 
+#define LEASE_HOLDER_MAX 288u /* a pod's name and a random part; what is longer is cut */
 #define LEASE_DURATION_SEC 15
 #define LEASE_RENEW_SEC 10
 #define LEASE_RETRY_SEC 2

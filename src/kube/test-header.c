@@ -1,4 +1,4 @@
-#include "kube/header.h"
+#include "kube/access.h"
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"

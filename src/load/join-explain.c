@@ -94,7 +94,7 @@ void join_explain_no_label(Join *join, Str label) {
     show_labels(&message, series);
 }
 
-void join_explain_duplicates(Join *join, Str by) {
+static void explain_duplicates(Join *join, Str by) {
     JoinReport *report = join->report;
     Message message = {.text = report->how, .len = strlen(report->how), .size = JOIN_TEXT_MAX};
     bool is_of_pods = join->gauge->is_of_pods;
@@ -118,7 +118,7 @@ static JoinDrop main_cause(const JoinReport *report) {
     return cause;
 }
 
-void join_explain_unused(Join *join, Str by) {
+static void explain_unused(Join *join, Str by) {
     static const char *const texts[_JOIN_DROPS] = {
         [JOIN_NO_LABEL] = "most series have no label that names a node or pod",
         [JOIN_NO_NODE] = "most series are of nodes or pods that the cluster does not have",
@@ -143,4 +143,16 @@ void join_explain_unused(Join *join, Str by) {
         join->gauge->is_of_pods ? "pod" : "node", join->gauge->is_of_pods ? "sum" : "aggregate");
     message_show(&message, by, MESSAGE_QUOTE_MAX);
     message_add(&message, ")");
+}
+
+void join_explain_end(Join *join, size_t n_labelled, size_t n_matched, Str label, Str by) {
+    if (n_labelled == 0) {
+        join_explain_no_label(join, label);
+    } else if (n_matched == 0) {
+        join_explain_unmatched(join, label);
+    } else {
+        explain_duplicates(join, by);
+        if (join->report->n_covered == 0)
+            explain_unused(join, by);
+    }
 }

@@ -101,75 +101,63 @@ static bool address_parse(Str text, unsigned char ret[ADDRESS_BYTES]) {
     return inet_pton(AF_INET, copy, ret + sizeof(mapped)) == 1;
 }
 
-static int add_key(JoinKeys *keys, Arena *arena, Str key, uint32_t row) {
+/* Out of memory the arena has failed. */
+static void add_key(JoinKeys *keys, Arena *arena, Str key, uint32_t row) {
     uint32_t place = map_find(&keys->map, key), *new;
     Str copy;
 
     if (place != MAP_NONE) {
         if (keys->rows.items[place] != row)
             keys->rows.items[place] = JOIN_ROW_NONE;
-        return 0;
+        return;
     }
     new = VEC_PUSH(&keys->rows, arena);
     copy = arena_copy(arena, key);
     if (!new || !copy.ptr)
-        return -ENOMEM;
+        return;
     *new = row;
-    return map_add(&keys->map, copy, (uint32_t)keys->rows.n - 1);
+    if (map_add(&keys->map, copy, (uint32_t)keys->rows.n - 1) < 0)
+        keys->rows.n--;
 }
 
-static int add_address(JoinIndex *index, const Address *address, uint32_t row) {
+static void add_address(JoinIndex *index, const Address *address, uint32_t row) {
     unsigned char bytes[ADDRESS_BYTES];
 
     if (address->type == ADDRESS_HOSTNAME)
-        return add_key(&index->hostnames, index->arena, address->text, row);
-    if (!address_parse(address->text, bytes))
-        return 0;
-    return add_key(
-        &index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
+        add_key(&index->hostnames, index->arena, address->text, row);
+    else if (address_parse(address->text, bytes))
+        add_key(&index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
 }
 
-static int add_node(JoinIndex *index, const Node *node, uint32_t row) {
+static void add_node(JoinIndex *index, const Node *node, uint32_t row) {
     Str label = hostname_label(node);
-    int r = 0;
 
+    index->nodes[row] = node_record_ref(node);
     if (!str_is_empty(label))
-        r = add_key(&index->hostnames, index->arena, label, row);
-    for (size_t i = 0; r == 0 && i < node->n_addresses; i++)
-        r = add_address(index, &node->addresses[i], row);
-    return r;
-}
-
-static int add_nodes(JoinIndex *index) {
-    size_t n_rows = index->names->n_rows;
-    int r = 0;
-
-    index->hostnames.map = MAP_INIT_IN(index->arena);
-    index->addresses.map = MAP_INIT_IN(index->arena);
-    index->nodes = ARENA_ARRAY(index->arena, const Node *, n_rows);
-    if (!index->nodes)
-        return -ENOMEM;
-    for (uint32_t row = 0; r == 0 && row < n_rows; row++) {
-        const Node *node = table_node(index->table, row);
-
-        if (!node)
-            continue;
-        index->nodes[row] = node_record_ref(node);
-        r = add_node(index, node, row);
-    }
-    return r;
+        add_key(&index->hostnames, index->arena, label, row);
+    for (size_t i = 0; i < node->n_addresses; i++)
+        add_address(index, &node->addresses[i], row);
 }
 
 static int make(JoinIndex *index) {
-    int r;
+    size_t n_rows = index->names->n_rows;
 
     index->arena = arena_new(INDEX_BYTES_MAX);
     if (!index->arena)
         return -ENOMEM;
-    r = add_nodes(index);
-    if (r < 0)
-        drop_nodes(index);
-    return r;
+    index->hostnames.map = MAP_INIT_IN(index->arena);
+    index->addresses.map = MAP_INIT_IN(index->arena);
+    index->nodes = ARENA_ARRAY(index->arena, const Node *, n_rows);
+    for (uint32_t row = 0; row < n_rows && !arena_has_failed(index->arena); row++) {
+        const Node *node = table_node(index->table, row);
+
+        if (node)
+            add_node(index, node, row);
+    }
+    if (!arena_has_failed(index->arena))
+        return 0;
+    drop_nodes(index);
+    return -ENOMEM;
 }
 
 /* --- asking it ------------------------------------------------------------- */

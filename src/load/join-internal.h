@@ -199,7 +199,6 @@ int join_find(Join *join, JoinWay *way) MUST_CHECK;
 void join_explain_unmatched(Join *join, Str label);
 /* ... no series has the label. */
 void join_explain_no_label(Join *join, Str label);
-/* ... or that they do, but none has a value that can be used. */
-void join_explain_unused(Join *join, Str by);
-/* Appends how many series were dropped because their node has several. */
-void join_explain_duplicates(Join *join, Str by);
+/* The end of a join in which so many series had @label, and were of a node: one of these errors;
+ * or else that no value can be used, or that some nodes have several series @by these labels. */
+void join_explain_end(Join *join, size_t n_labelled, size_t n_matched, Str label, Str by);

@@ -112,7 +112,7 @@ static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
     if (join_memory_way(join->memory, rows->key, rows->labels, way))
         return follow(join, way, rows);
     r = join_find(join, way);
-    return r == 0 ? follow(join, way, rows) : r < 0 ? r : r;
+    return r == 0 ? follow(join, way, rows) : r;
 }
 
 /* --- values ---------------------------------------------------------------- */
@@ -145,23 +145,6 @@ static int set_values(Join *join, JoinWay *way, const Rows *rows) {
             r = join_set(join, row, series->value, lag);
     }
     return r;
-}
-
-static void tell_how(Join *join, const JoinWay *way, const Rows *rows) {
-    Message message = message_begin(join->report->how, JOIN_TEXT_MAX);
-
-    if (rows->n_labelled == 0) {
-        join_explain_no_label(join, way->label);
-        return;
-    }
-    if (rows->n_matched == 0) {
-        join_explain_unmatched(join, way->label);
-        return;
-    }
-    join_way_describe(way, &message);
-    join_explain_duplicates(join, way->label);
-    if (join->report->n_covered == 0)
-        join_explain_unused(join, way->label);
 }
 
 static void explain_pattern(Join *join, int r) {
@@ -201,6 +184,7 @@ int join_nodes(Join *join) {
         .counts = ARENA_RAW(join->scratch, uint32_t, join->table->names->n_rows + 1),
         .key = join_memory_key(join->gauge),
     };
+    Message how;
     int r;
 
     if (!rows.items || !rows.counts)
@@ -212,6 +196,9 @@ int join_nodes(Join *join) {
     r = set_values(join, &way, &rows);
     if (r < 0)
         return r;
-    tell_how(join, &way, &rows);
+    how = message_begin(join->report->how, JOIN_TEXT_MAX);
+    if (rows.n_matched > 0)
+        join_way_describe(&way, &how);
+    join_explain_end(join, rows.n_labelled, rows.n_matched, way.label, way.label);
     return 0;
 }

@@ -437,18 +437,10 @@ static void tell_how(PodJoin *pods) {
     message_show(&labels, pods->namespace_label, MESSAGE_QUOTE_MAX);
     message_add(&labels, ", ");
     message_show(&labels, pods->pod_label, MESSAGE_QUOTE_MAX);
-    if (pods->n_labelled == 0) {
-        join_explain_no_label(join, pods->pod_label);
-        return;
-    }
-    if (pods->n_matched == 0) {
-        join_explain_unmatched(join, pods->pod_label);
-        return;
-    }
-    message_add(&message, "labels %s are a pod's namespace and name", by);
-    join_explain_duplicates(join, str_of(by, labels.len));
-    if (join->report->n_covered == 0)
-        join_explain_unused(join, str_of(by, labels.len));
+    if (pods->n_matched > 0)
+        message_add(&message, "labels %s are a pod's namespace and name", by);
+    join_explain_end(
+        join, pods->n_labelled, pods->n_matched, pods->pod_label, str_of(by, labels.len));
 }
 
 int join_pods(Join *join) {

@@ -2,11 +2,15 @@
 
 #include "load/poll-request.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/origin.h"
 #include "base/url.h"
+#include "kube/api-objects.h"
 #include "load/vector.h"
 
 #define PATH_MAX_BYTES (POLL_FORM_MAX + (size_t)8 * 1024)
@@ -190,4 +194,166 @@ bool poll_request_settle(PollRequest *request) {
     if (is_redirect(request->status))
         return !follow_redirect(request);
     return !retry_as_get(request);
+}
+
+/* --- errors, for people: the server, what it did, and how to fix it ----------------------- */
+
+#define QUOTE_MAX 160u /* columns of a server's own words */
+
+typedef struct Advice {
+    unsigned status;
+    const char *name;
+    const char *source; /* what would help, with a source */
+    const char *api;    /* ... and with metrics.k8s.io */
+} Advice;
+
+static const Advice advices[] = {
+    {400, "Bad PollRequest", "", ""},
+    {401, "Unauthorized", "it does not accept our credentials: check bearerTokenFile or basicAuth",
+        "it does not accept our credentials"},
+    {403, "Forbidden",
+        "we may not query it: check bearerTokenFile or basicAuth, and what that account may do",
+        "berth's account needs the right to list nodes and pods of metrics.k8s.io"},
+    {404, "Not Found", "is the path before /api/v1 right?",
+        "there is no metrics.k8s.io: is metrics-server installed?"},
+    {405, "Method Not Allowed", "it takes neither POST nor GET: is it a Prometheus?", ""},
+    {413, "Content Too Large", "the query is too long for it", ""},
+    {414, "URI Too Long", "the query is too long for it", ""},
+    {422, "Unprocessable Content", "", ""},
+    {429, "Too Many Requests", "a longer interval would help", "a longer interval would help"},
+    {500, "Internal Server Error", "", ""},
+    {502, "Bad Gateway", "is what is behind that proxy up?", "is metrics-server up?"},
+    {503, "Service Unavailable", "it may still be starting", "is metrics-server up?"},
+    {504, "Gateway Timeout", "is what is behind that proxy up?", "is metrics-server up?"},
+};
+
+static const Advice *find_advice(unsigned status) {
+    for (size_t i = 0; i < ELEMENTS_OF(advices); i++)
+        if (advices[i].status == status)
+            return &advices[i];
+    return NULL;
+}
+
+static bool is_api(const PollRequest *request) {
+    return request->server->name == NULL;
+}
+
+static const char *server_url(const PollRequest *request) {
+    return access_server(request->server->access);
+}
+
+static bool is_html(const PollRequest *request) {
+    return request->is_html || str_has_prefix(str_trim(buf_str(&request->body)), STR("<"));
+}
+
+/* The server's own error text; empty: nothing that could be shown. */
+static Str own_words(const PollRequest *request, Arena *scratch, char text[VECTOR_ERROR_MAX]) {
+    Str body = buf_str(&request->body);
+    ApiStatus status;
+    Vector vector;
+
+    if (str_has_prefix(body, STR("{")) && is_api(request))
+        return api_status_read(body, scratch, &status) ? status.message : STR_NULL;
+    if (str_has_prefix(body, STR("{")))
+        return vector_read_prometheus(body, scratch, &vector, text) == -EPROTO ? str_from_c(text)
+                                                                               : STR_NULL;
+    if (is_html(request))
+        return STR_NULL;
+    body = str_trim(body);
+    return str_trim(str_take(body, str_find(body, '\n')));
+}
+
+static void add_words(
+    const PollRequest *request, const Advice *advice, Arena *scratch, Message *message) {
+    char text[VECTOR_ERROR_MAX];
+    Str words = own_words(request, scratch, text);
+
+    if (str_is_empty(words) || (advice && str_is(words, advice->name)))
+        return;
+    message_add(message, ": ");
+    message_show(message, words, QUOTE_MAX);
+}
+
+static void complain_status(const PollRequest *request, Arena *scratch, Message *message) {
+    const Advice *advice = find_advice(request->status);
+    const char *help = advice ? is_api(request) ? advice->api : advice->source : "";
+
+    message_add(message, "%s: answers %u%s%s", server_url(request), request->status,
+        advice ? " " : "", advice ? advice->name : "");
+    if (request->status != 401)
+        add_words(request, advice, scratch, message);
+    if (help[0] != '\0')
+        message_add(message, "; %s", help);
+}
+
+static void complain_redirect(const PollRequest *request, Message *message) {
+    if (request->location.len == 0) {
+        message_add(message, "%s: redirects without a Location that could be followed",
+            server_url(request));
+        return;
+    }
+    message_add(message, "%s: redirects to ", server_url(request));
+    message_show(message, buf_str(&request->location), QUOTE_MAX);
+    if (request->n_redirects == POLLER_REDIRECTS_MAX)
+        message_add(
+            message, ", after %u redirects: none is followed any more", POLLER_REDIRECTS_MAX);
+    else
+        message_add(message,
+            ", another server, which gets neither credentials nor queries; if it is the right "
+            "one, let the source's url name it");
+}
+
+/* Not for errors of certificates, for example: the client has one outcome for both. */
+static bool is_unreachable(const PollRequest *request) {
+    return strstr(request->error, "connection refused") || strstr(request->error, "resolve");
+}
+
+static const char *outcome_advice(const PollRequest *request) {
+    switch (request->outcome) {
+    case CALL_TIMEOUT:
+        return request->status != 0 || is_api(request)
+                   ? "; it, or the way to it, is too slow"
+                   : "; is it up, and is the query a cheap one? A recording rule may help";
+    case CALL_REFUSED:
+        return is_api(request) || !is_unreachable(request)
+                   ? ""
+                   : "; is it up, and is the source's url right?";
+    default:
+        return "";
+    }
+}
+
+static void complain_outcome(const PollRequest *request, Message *message) {
+    if (request->outcome == CALL_TOO_LARGE || buf_error(&request->body) == -EFBIG)
+        message_add(message, "%s: the answer is larger than %zu MiB%s", server_url(request),
+            VECTOR_BYTES_MAX >> 20,
+            is_api(request) ? "" : "; aggregate in the query, as in sum by (node) (…)");
+    else if (buf_error(&request->body) != 0)
+        message_add(message, "%s: out of memory for its answer", server_url(request));
+    else
+        message_add(message, "%s%s", request->error, outcome_advice(request));
+}
+
+bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret) {
+    Message message = message_begin(ret, POLLER_ERROR_MAX);
+
+    if (request->outcome == CALL_DONE && request->status == 200 && !is_html(request))
+        return false;
+    if (request->is_led_astray)
+        complain_redirect(request, &message);
+    else if (request->status == 401 || (request->outcome == CALL_DONE && request->status != 200))
+        complain_status(request, scratch, &message);
+    else if (request->outcome == CALL_DONE)
+        message_add(&message,
+            "%s: answers with a web page instead of JSON; is a login in front of it, or is its url "
+            "not that of a Prometheus?",
+            server_url(request));
+    else
+        complain_outcome(request, &message);
+    return true;
+}
+
+bool poll_request_blames_server(const PollRequest *request) {
+    return request->outcome == CALL_DONE ? request->status >= 500
+                                         : request->outcome != CALL_TOO_LARGE;
 }

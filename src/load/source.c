@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -160,35 +161,20 @@ static const char *refuse_few(const void *address, size_t len) {
 typedef struct Faults {
     SourceFault *items;
     size_t n;
+    SourceFault dropped; /* those over the ceiling */
 } Faults;
 
-/* The next one, to be filled; NULL over the ceiling. */
-static SourceFault *add(Faults *faults, const char *field) {
-    SourceFault *fault;
+__attribute__((format(printf, 4, 5))) static SourceFault *add(
+    Faults *faults, const char *field, const char *hint, const char *format, ...) {
+    SourceFault *fault =
+        faults->n == SOURCE_FAULTS_MAX ? &faults->dropped : &faults->items[faults->n++];
+    va_list arguments;
 
-    if (faults->n == SOURCE_FAULTS_MAX)
-        return NULL;
-    fault = &faults->items[faults->n++];
-    *fault = (SourceFault){.field = field};
+    *fault = (SourceFault){.field = field, .hint = hint};
+    va_start(arguments, format);
+    (void)vsnprintf(fault->text, sizeof(fault->text), format, arguments);
+    va_end(arguments);
     return fault;
-}
-
-static SourceFault *add_text(
-    Faults *faults, const char *field, const char *text, const char *hint) {
-    SourceFault *fault = add(faults, field);
-
-    if (!fault)
-        return NULL;
-    (void)snprintf(fault->text, sizeof(fault->text), "%s", text);
-    fault->hint = hint;
-    return fault;
-}
-
-static void add_warning(Faults *faults, const char *field, const char *text, const char *hint) {
-    SourceFault *fault = add_text(faults, field, text, hint);
-
-    if (fault)
-        fault->is_warning = true;
 }
 
 /* A path that we append ourselves. */
@@ -209,20 +195,16 @@ static const char *url_hint(Str url) {
 static void check_url(Faults *faults, const MetricSource *source) {
     Str url = str_from_c(source->url);
     const char *complaint = origin_complaint(url);
-    SourceFault *fault;
 
     if (url.len > SOURCE_URL_MAX) {
-        (void)add_text(faults, "url", "url is longer than 2048 bytes", NULL);
+        (void)add(faults, "url", NULL, "url is longer than 2048 bytes");
         return;
     }
     if (!complaint && names_the_query(url))
-        (void)add_text(faults, "url", "url ends in /api/v1", "leave it out: berth appends it");
-    fault = complaint ? add(faults, "url") : NULL;
-    if (!fault)
-        return;
-    (void)snprintf(fault->text, sizeof(fault->text), "url %s", complaint);
-    fault->hint = url_hint(url);
-    fault->is_secret = str_find(url, '@') != SIZE_MAX;
+        (void)add(faults, "url", "leave it out: berth appends it", "url ends in /api/v1");
+    if (complaint)
+        add(faults, "url", url_hint(url), "url %s", complaint)->is_secret =
+            str_find(url, '@') != SIZE_MAX;
 }
 
 static void check_credentials(Faults *faults, const MetricSource *source) {
@@ -230,20 +212,19 @@ static void check_credentials(Faults *faults, const MetricSource *source) {
     bool is_plain = str_has_prefix(str_from_c(source->url), STR("http://"));
 
     if (source->token_file && source->user)
-        (void)add_text(faults, "basicAuth",
-            "a source cannot have both bearerTokenFile and basicAuth",
-            "only one of them can be sent: remove the other");
+        (void)add(faults, "basicAuth", "only one of them can be sent: remove the other",
+            "a source cannot have both bearerTokenFile and basicAuth");
     if (source->user && str_find(user, ':') != SIZE_MAX)
-        (void)add_text(faults, "basicAuth.user",
-            "user has a ':' in it, which basic authentication cannot encode", NULL);
+        (void)add(faults, "basicAuth.user", NULL,
+            "user has a ':' in it, which basic authentication cannot encode");
     if (is_plain && source->token_file)
-        add_warning(faults, "bearerTokenFile",
-            "the token is sent over http://, where it can be read on the way",
-            "use https:// if the server speaks it");
+        add(faults, "bearerTokenFile", "use https:// if the server speaks it",
+            "the token is sent over http://, where it can be read on the way")
+            ->is_warning = true;
     else if (is_plain && source->user)
-        add_warning(faults, "basicAuth",
-            "the password is sent over http://, where it can be read on the way",
-            "use https:// if the server speaks it");
+        add(faults, "basicAuth", "use https:// if the server speaks it",
+            "the password is sent over http://, where it can be read on the way")
+            ->is_warning = true;
 }
 
 static bool has_tls(const MetricSource *source) {
@@ -253,22 +234,24 @@ static bool has_tls(const MetricSource *source) {
 
 static void check_tls(Faults *faults, const MetricSource *source) {
     if (source->cert_file && !source->key_file)
-        (void)add_text(faults, "tls.certFile", "certFile needs a keyFile, too", NULL);
+        (void)add(faults, "tls.certFile", NULL, "certFile needs a keyFile, too");
     if (source->key_file && !source->cert_file)
-        (void)add_text(faults, "tls.keyFile", "keyFile needs a certFile, too", NULL);
+        (void)add(faults, "tls.keyFile", NULL, "keyFile needs a certFile, too");
     if (source->server_name && !origin_is_host_name(str_from_c(source->server_name)))
-        (void)add_text(faults, "tls.serverName", "serverName is no host name",
-            "a name or an address that the server's certificate is for, without a port");
+        (void)add(faults, "tls.serverName",
+            "a name or an address that the server's certificate is for, without a port",
+            "serverName is no host name");
     if (source->is_insecure && source->ca_file)
-        (void)add_text(faults, "tls.insecureSkipVerify",
-            "insecureSkipVerify and caFile contradict each other",
-            "with caFile the certificate is verified: remove insecureSkipVerify");
+        (void)add(faults, "tls.insecureSkipVerify",
+            "with caFile the certificate is verified: remove insecureSkipVerify",
+            "insecureSkipVerify and caFile contradict each other");
     else if (source->is_insecure)
-        add_warning(faults, "tls.insecureSkipVerify",
-            "the certificate of this source is not verified: any host on the way can answer for it",
-            "name the CA that signed it: caFile");
+        add(faults, "tls.insecureSkipVerify", "name the CA that signed it: caFile",
+            "the certificate of this source is not verified: any host on the way can answer for it")
+            ->is_warning = true;
     if (has_tls(source) && str_has_prefix(str_from_c(source->url), STR("http://")))
-        add_warning(faults, "tls", "tls has no effect with http://", "the url may mean https://");
+        add(faults, "tls", "the url may mean https://", "tls has no effect with http://")
+            ->is_warning = true;
 }
 
 static bool is_doubled(const MetricSource *source, size_t number) {
@@ -281,18 +264,16 @@ static bool is_doubled(const MetricSource *source, size_t number) {
 static void check_header(Faults *faults, const MetricSource *source, size_t number) {
     const Header *header = &source->headers[number];
     const char *complaint = header_complaint(header->name, header->value);
-    SourceFault *fault;
+    const char *hint = str_eq_nocase(header->name, STR("Authorization"))
+                           ? "use bearerTokenFile or basicAuth, which read it from a file"
+                           : NULL;
 
     if (!complaint && is_doubled(source, number))
         complaint = "is there twice";
-    fault = complaint ? add(faults, "headers") : NULL;
-    if (!fault)
-        return;
-    fault->header = header->name;
-    (void)snprintf(fault->text, sizeof(fault->text), "the header \"%.*s\" %s",
-        STR_FMT(str_take(header->name, 64)), complaint);
-    if (str_eq_nocase(header->name, STR("Authorization")))
-        fault->hint = "use bearerTokenFile or basicAuth, which read it from a file";
+    if (complaint)
+        add(faults, "headers", hint, "the header \"%.*s\" %s", STR_FMT(str_take(header->name, 64)),
+            complaint)
+            ->header = header->name;
 }
 
 size_t source_faults(const MetricSource *source, SourceFault ret[SOURCE_FAULTS_MAX]) {
@@ -302,7 +283,7 @@ size_t source_faults(const MetricSource *source, SourceFault ret[SOURCE_FAULTS_M
     check_credentials(&faults, source);
     check_tls(&faults, source);
     if (source->n_headers > SOURCE_HEADERS_MAX)
-        (void)add_text(&faults, "headers", "there are more than 16 headers", NULL);
+        (void)add(&faults, "headers", NULL, "there are more than 16 headers");
     for (size_t i = 0; i < source->n_headers && i < SOURCE_HEADERS_MAX; i++)
         check_header(&faults, source, i);
     return faults.n;

@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/test-assert.h"
-#include "load/vector-internal.h"
 
 #define BUDGET ((size_t)256 * 1024 * 1024)
 
@@ -45,6 +44,20 @@ static void check_read(const char *body, const char *want) {
     assert_text(body, buf_str(&text), want);
 }
 
+/* The series of one answer with this time and value; false: it is refused. */
+static bool read_one(const char *time, const char *value, Series *ret) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+    _cleanup_(buf_done) Buf body = BUF_INIT(4096);
+    char error[VECTOR_ERROR_MAX];
+    Vector vector;
+
+    buf_printf(&body, ANSWER("{\"metric\":{},\"value\":[%s,\"%s\"]}"), time, value);
+    if (vector_read_prometheus(buf_str(&body), arena, &vector, error) < 0)
+        return false;
+    *ret = vector.items[0];
+    return true;
+}
+
 static void test_values(void **state) {
     static const struct {
         const char *text;
@@ -64,11 +77,11 @@ static void test_values(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        double value = 0;
-        bool is_number = vector_number(str_from_c(cases[i].text), &value);
+        Series series = {0};
+        bool is_number = read_one("1700000000", cases[i].text, &series);
 
         assert_case(cases[i].text, is_number == (cases[i].value != 0));
-        assert_case(cases[i].text, value == cases[i].value);
+        assert_case(cases[i].text, series.value == cases[i].value);
     }
 }
 
@@ -93,12 +106,11 @@ static void test_times(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        VectorReader reader = {0};
-        int64_t msec = -1;
-        bool is_time = vector_reader_time(&reader, str_from_c(cases[i].text), &msec);
+        Series series = {.at_msec = -1};
+        bool is_time = read_one(cases[i].text, "1", &series);
 
         assert_case(cases[i].text, is_time == (cases[i].msec >= 0));
-        assert_case(cases[i].text, msec == cases[i].msec);
+        assert_case(cases[i].text, series.at_msec == cases[i].msec);
     }
 }
 
