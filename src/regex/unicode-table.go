@@ -107,25 +107,46 @@ func wrap(out *bufio.Writer, items []string) {
 func main() {
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
-	var data, tables, aliases, foldings []string
-	n := 0
-	number := func(value rune) { // base 128, the lowest digit first; all but the last have bit 7
-		for ; value >= 128; value >>= 7 {
-			data = append(data, fmt.Sprintf("%d,", value&127|128))
-			n++
+	var aliases, foldings []string
+	var tables strings.Builder
+	column := 0
+	write := func(text string) { // a new line, inside of a string as well, where the next byte does not fit
+		for _, c := range text {
+			if column == 99 {
+				tables.WriteString("\"\n    \"")
+				column = 5
+			}
+			tables.WriteRune(c)
+			column++
 		}
-		data = append(data, fmt.Sprintf("%d,", value))
-		n++
+	}
+	number := func(value rune) { // base 26, the lowest digit first; capital letters but for the last
+		for ; value >= 26; value /= 26 {
+			write(string('A' + value%26))
+		}
+		write(string('a' + value))
 	}
 	list := func(of map[string]*unicode.RangeTable) {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
-			tables = append(tables, fmt.Sprintf("{\"%s\", %d},", canonical(name), n))
+			head := fmt.Sprintf("{\"%s\", \"", canonical(name))
+			if column == 0 || column+len(head)+1 > 98 {
+				tables.WriteString("\n   ")
+				column = 3
+			}
+			tables.WriteString(" " + head)
+			column += len(head) + 1
 			next := rune(0)
 			for _, s := range spans(of[name]) {
 				number(s.lo - next)
 				number(s.hi - s.lo)
 				next = s.hi + 1
 			}
+			if column > 97 {
+				tables.WriteString("\"\n    \"")
+				column = 5
+			}
+			tables.WriteString("\"},")
+			column += 3
 		}
 	}
 	categories := maps.Clone(unicode.Categories)
@@ -141,7 +162,6 @@ func main() {
 	}
 	list(categories)
 	list(unicode.Scripts)
-	tables = append(tables, fmt.Sprintf("{\"\", %d},", n))
 	for _, name := range slices.Sorted(maps.Keys(unicode.CategoryAliases)) {
 		aliases = append(aliases, fmt.Sprintf("{\"%s\", \"%s\"},", canonical(name), canonical(unicode.CategoryAliases[name])))
 	}
@@ -153,11 +173,8 @@ func main() {
 
 	fmt.Fprintf(out, "/* Written by src/regex/unicode-table.go. Unicode %s. */\n\n", unicode.Version)
 	fmt.Fprint(out, "/* clang-format off */\n\n#include \"regex/unicode.h\"\n\n#include \"base/cleanup.h\"\n\n")
-	fmt.Fprint(out, "const uint8_t regex_unicode_data[] = {\n")
-	wrap(out, data)
-	fmt.Fprint(out, "};\n\nconst RegexUnicodeTable regex_unicode_tables[] = {\n")
-	wrap(out, tables)
-	fmt.Fprint(out, "};\nconst size_t regex_n_unicode_tables = ELEMENTS_OF(regex_unicode_tables) - 1;\n")
+	fmt.Fprintf(out, "const RegexUnicodeTable regex_unicode_tables[] = {%s\n};\n", tables.String())
+	fmt.Fprint(out, "const size_t regex_n_unicode_tables = ELEMENTS_OF(regex_unicode_tables);\n")
 	fmt.Fprintf(out, "const size_t regex_n_unicode_categories = %d;\n\n", len(categories))
 	fmt.Fprint(out, "const RegexUnicodeAlias regex_unicode_aliases[] = {\n")
 	wrap(out, aliases)

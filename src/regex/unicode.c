@@ -1,8 +1,6 @@
-/*
- * Unicode: adds the code points of a property to a class. Names are compared as Go does: the first
- * letter big, the others small, without separators. (Go 1.26 thereby no longer finds scripts of
- * two words, such as Old_Italic, though it documents them; here they are found.)
- */
+/* Adds the code points of a property to a class. Names are compared without separators and case, as
+ * Go does. (Go 1.26 no longer finds scripts of two words, such as Old_Italic, though documented;
+ * here they are found.) */
 
 #include "regex/unicode.h"
 
@@ -49,25 +47,19 @@ static bool is_part_of(const char *part, const char *whole) {
            (strcmp(part, "Lu") == 0 || strcmp(part, "Ll") == 0 || strcmp(part, "Lt") == 0);
 }
 
-static uint32_t read_number(const uint8_t **at) {
-    uint32_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
+static uint32_t read_number(const char **at) {
+    uint32_t value = 0, place = 1;
 
-    do {
-        byte = *(*at)++;
-        value |= (uint32_t)(byte & 127) << shift;
-        shift += 7;
-    } while (byte & 128);
-    return value;
+    for (; **at < 'a'; (*at)++, place *= 26)
+        value += (uint32_t)(**at - 'A') * place;
+    return value + (uint32_t)(*(*at)++ - 'a') * place;
 }
 
 static void add_table(RegexClass *class, const RegexUnicodeTable *table) {
-    const uint8_t *at = regex_unicode_data + table[0].from;
-    const uint8_t *end = regex_unicode_data + table[1].from;
+    const char *at = table->ranges;
     uint32_t next = 0;
 
-    while (at < end) {
+    while (*at != '\0') {
         uint32_t lo = next + read_number(&at), hi = lo + read_number(&at);
 
         regex_class_add(class, lo, hi);

@@ -1,10 +1,7 @@
 #pragma once
 
-/*
- * Unicode: which code points have a property, and which differ only in case.
- *
- * The facts are those of Go's package unicode (src/regex/unicode-table.go writes the table).
- */
+/* Unicode: which code points have a property, and which differ only in case, as in Go's package
+ * unicode (src/regex/unicode-table.go writes the table). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,12 +11,11 @@
 #include "base/str.h"
 #include "regex/class.h"
 
-/* A general category of two letters, or a script. Its ranges lie in regex_unicode_data from @from
- * up to the next table's @from: code points to skip, length - 1, and so on. Each number is in base
- * 128, the lowest digit first; all digits but the last have bit 7. */
+/* A general category of two letters, or a script. Its ranges: code points to skip, length - 1, and
+ * so on, in base 26 with the lowest digit first; the last digit of a number is a small letter. */
 typedef struct RegexUnicodeTable {
     const char *name; /* as regex_unicode_add() compares: "Lu", "Olditalic" */
-    uint32_t from;
+    const char *ranges;
 } RegexUnicodeTable;
 
 typedef struct RegexUnicodeAlias {
@@ -34,7 +30,6 @@ typedef struct RegexFold {
     uint32_t step; /* 1 or 2 */
 } RegexFold;
 
-extern const uint8_t regex_unicode_data[];
 extern const RegexUnicodeTable regex_unicode_tables[]; /* categories (without Cn), then scripts */
 extern const size_t regex_n_unicode_tables, regex_n_unicode_categories;
 extern const RegexUnicodeAlias regex_unicode_aliases[];
@@ -42,7 +37,6 @@ extern const size_t regex_n_unicode_aliases;
 extern const RegexFold regex_folds[]; /* in order of lo */
 extern const size_t regex_n_folds;
 
-/* Adds the code points of the property to @class: a category, a script, Any, Assigned, ASCII.
- * Case, spaces, - and _ in the name do not matter. False when there is none of that
- * name. */
+/* Adds the code points of the property to @class: a category, a script, Any, Assigned, ASCII. Case,
+ * spaces, - and _ in the name do not matter. False when there is none of that name. */
 bool regex_unicode_add(RegexClass *class, Str name) MUST_CHECK;
