@@ -1,10 +1,7 @@
-/*
- * Math: what numbers can do beyond the operators.
- *
- * math.greatest() and math.least() take one number or list, or two numbers of any kinds; the
- * parser makes a list of three and more. The winner keeps its kind, and among equals
- * the first wins (math_ext/greatest_int_result/binary_with_decimal).
- */
+/* Math. greatest() and least() take one number or list, or two numbers; the parser makes a list of
+ * three and more. The winner keeps its kind, the first among equals wins
+ * (math_ext/greatest_int_result/binary_with_decimal). */
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -68,50 +65,29 @@ CEL_RETURNS(sqrt_int, cel_double(sqrt((double)args[0].i)))
 CEL_RETURNS(sqrt_uint, cel_double(sqrt((double)args[0].u)))
 
 /* The same bits for int and uint: both live in one union. */
-CEL_FUNCTION(bit_and) {
-    CelValue v = args[0];
-
-    v.u &= args[1].u;
-    return v;
-}
-CEL_FUNCTION(bit_or) {
-    CelValue v = args[0];
-
-    v.u |= args[1].u;
-    return v;
-}
-CEL_FUNCTION(bit_xor) {
-    CelValue v = args[0];
-
-    v.u ^= args[1].u;
-    return v;
-}
-CEL_FUNCTION(bit_not) {
-    CelValue v = args[0];
-
-    v.u = ~v.u;
+static CelValue with_bits(CelValue v, uint64_t bits) {
+    v.u = bits;
     return v;
 }
 
-/* Zeros come in on the right, and all that is left after 64 of them. */
-CEL_FUNCTION(shift_left) {
-    CelValue v = args[0];
+CEL_RETURNS(bit_and, with_bits(args[0], args[0].u &args[1].u))
+CEL_RETURNS(bit_or, with_bits(args[0], args[0].u | args[1].u))
+CEL_RETURNS(bit_xor, with_bits(args[0], args[0].u ^ args[1].u))
+CEL_RETURNS(bit_not, with_bits(args[0], ~args[0].u))
 
-    if (args[1].i < 0)
-        return cel_fail(run, "math.bitShiftLeft() negative offset: %" PRId64, args[1].i);
-    v.u = args[1].i < 64 ? v.u << args[1].i : 0;
-    return v;
-}
-/* Also of a negative int: the sign is a bit like the others, and zeros come in on the left
- * (math_ext/bit_shift_right/int_negative). */
-CEL_FUNCTION(shift_right) {
-    CelValue v = args[0];
+/* Zeros come in, also on the left of a negative int: the sign is a bit like the others
+ * (math_ext/bit_shift_right/int_negative). All that is left after 64 of them. */
+static CelValue shift(CelRun *run, const CelValue *args, bool is_left) {
+    int64_t by = args[1].i;
 
-    if (args[1].i < 0)
-        return cel_fail(run, "math.bitShiftRight() negative offset: %" PRId64, args[1].i);
-    v.u = args[1].i < 64 ? v.u >> args[1].i : 0;
-    return v;
+    if (by < 0)
+        return cel_fail(
+            run, "math.bitShift%s() negative offset: %" PRId64, is_left ? "Left" : "Right", by);
+    return with_bits(args[0], by >= 64 ? 0 : is_left ? args[0].u << by : args[0].u >> by);
 }
+
+CEL_RETURNS(shift_left, shift(run, args, true))
+CEL_RETURNS(shift_right, shift(run, args, false))
 
 /* All pairs of kinds; those of two different ones have a result that is one or the other. */
 #define CHOICE(name, of_two, of_list)                                                              \

@@ -1,6 +1,4 @@
-/*
- * Addresses and ranges of them (ip.h), as Kubernetes' libraries ip and cidr have them.
- */
+/* Addresses and ranges of them (ip.h), as Kubernetes' libraries ip and cidr have them. */
 #include "cel/ip.h"
 #include "cel/library.h"
 
@@ -59,24 +57,14 @@ CEL_FUNCTION(ip_is_canonical) {
                                   : cel_bool(str_is(cel_str(args[0]), cel_ip_text(&ip).text));
 }
 
-CEL_FUNCTION(ip_to_string) {
-    CelIpText text = cel_ip_text(ip_of(args[0]));
-
-    return cel_make_string(run, str_from_c(text.text));
-}
-
+CEL_RETURNS(ip_to_string, cel_make_string(run, str_from_c(cel_ip_text(ip_of(args[0])).text)))
 CEL_RETURNS(ip_family, cel_int(ip_of(args[0])->family))
 
-#define IP_TEST(name)                                                                              \
-    CEL_FUNCTION(ip_##name) {                                                                      \
-        return cel_bool(cel_ip_##name(ip_of(args[0])));                                            \
-    }
-
-IP_TEST(is_unspecified)
-IP_TEST(is_loopback)
-IP_TEST(is_link_local_multicast)
-IP_TEST(is_link_local_unicast)
-IP_TEST(is_global_unicast)
+CEL_RETURNS(ip_is_unspecified, cel_bool(cel_ip_is_unspecified(ip_of(args[0]))))
+CEL_RETURNS(ip_is_loopback, cel_bool(cel_ip_is_loopback(ip_of(args[0]))))
+CEL_RETURNS(ip_is_link_local_multicast, cel_bool(cel_ip_is_link_local_multicast(ip_of(args[0]))))
+CEL_RETURNS(ip_is_link_local_unicast, cel_bool(cel_ip_is_link_local_unicast(ip_of(args[0]))))
+CEL_RETURNS(ip_is_global_unicast, cel_bool(cel_ip_is_global_unicast(ip_of(args[0]))))
 
 CEL_FUNCTION(cidr_from_string) {
     CelCidr cidr;
@@ -127,11 +115,7 @@ CEL_FUNCTION(cidr_is_mask) {
 
 CEL_RETURNS(cidr_prefix_length, cel_int(cidr_of(args[0])->n_bits))
 
-CEL_FUNCTION(cidr_to_string) {
-    CelIpText text = cel_cidr_text(cidr_of(args[0]));
-
-    return cel_make_string(run, str_from_c(text.text));
-}
+CEL_RETURNS(cidr_to_string, cel_make_string(run, str_from_c(cel_cidr_text(cidr_of(args[0])).text)))
 
 static bool ip_equal(const void *a, const void *b) {
     return cel_ip_equal(a, b);

@@ -1,24 +1,13 @@
-/*
- * The operators, under the names that the parser gives them.
- *
- * A type checker that is certain of the kinds takes the machine's instruction (.op); what
- * stands here is for dyn, where the kinds are known when the value is. Both do what
- * operators.h says.
- *
- * Arithmetic never mixes int, uint and double; comparisons do (1 < 1.5).
- */
+/* The operators by the parser's names, as operators.h has them. Where the checker is certain of the
+ * kinds the machine's instruction (.op) is used; the functions are for dyn. Arithmetic never mixes
+ * int, uint and double; comparisons do (1 < 1.5). */
+
 #include "cel/library.h"
 #include "cel/opcode.h"
 #include "cel/operators.h"
 
-#define UNARY(op)                                                                                  \
-    CEL_FUNCTION(op) {                                                                             \
-        return cel_op_##op(run, args[0]);                                                          \
-    }
-#define BINARY(op)                                                                                 \
-    CEL_FUNCTION(op) {                                                                             \
-        return cel_op_##op(run, args[0], args[1]);                                                 \
-    }
+#define UNARY(op) CEL_RETURNS(op, cel_op_##op(run, args[0]))
+#define BINARY(op) CEL_RETURNS(op, cel_op_##op(run, args[0], args[1]))
 
 BINARY(add_int)
 BINARY(sub_int)
@@ -105,33 +94,16 @@ static CelOrder order(CelRun *run, const CelValue *args) {
     return cel_compare(args[0], args[1]);
 }
 
-static CelValue answer(CelRun *run, bool yes) {
-    return !run->limit ? cel_bool(yes) : cel_limit(run);
-}
-
-CEL_FUNCTION(less) {
+static CelValue order_is(CelRun *run, const CelValue *args, CelOrder wanted, CelOrder or_this) {
     CelOrder found = order(run, args);
 
-    return answer(run, found == CEL_LESS);
+    return !run->limit ? cel_bool(found == wanted || found == or_this) : cel_limit(run);
 }
 
-CEL_FUNCTION(less_or_same) {
-    CelOrder found = order(run, args);
-
-    return answer(run, found == CEL_LESS || found == CEL_SAME);
-}
-
-CEL_FUNCTION(greater) {
-    CelOrder found = order(run, args);
-
-    return answer(run, found == CEL_GREATER);
-}
-
-CEL_FUNCTION(greater_or_same) {
-    CelOrder found = order(run, args);
-
-    return answer(run, found == CEL_GREATER || found == CEL_SAME);
-}
+CEL_RETURNS(less, order_is(run, args, CEL_LESS, CEL_LESS))
+CEL_RETURNS(less_or_same, order_is(run, args, CEL_LESS, CEL_SAME))
+CEL_RETURNS(greater, order_is(run, args, CEL_GREATER, CEL_GREATER))
+CEL_RETURNS(greater_or_same, order_is(run, args, CEL_GREATER, CEL_SAME))
 
 /* A duration is ordered as the int that it is. */
 #define ORDER(operator, fn, OP)                                                                    \

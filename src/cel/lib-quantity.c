@@ -1,9 +1,6 @@
-/*
- * Quantities, as Kubernetes' library of the same name has them. A value is a CelQuantity
- * (quantity.h): exact, or an error that says it is out of range.
- *
- * sign() is both a function and a method: Kubernetes documents the one and has the other.
- */
+/* Quantities (quantity.h) as in Kubernetes' library: exact, or an error that says out of range.
+ * sign() is both a function and a method: Kubernetes documents the one and has the other. */
+
 #include "cel/library.h"
 #include "cel/quantity.h"
 
@@ -66,36 +63,23 @@ CEL_FUNCTION(quantity_as_integer) {
 
 CEL_RETURNS(quantity_as_float, cel_double(cel_quantity_to_double(amount_of(args[0]))))
 
-CEL_FUNCTION(add_quantity) {
+static CelValue add(CelRun *run, const CelQuantity *a, CelQuantity b) {
     CelQuantity sum;
 
-    if (!cel_quantity_add(amount_of(args[0]), amount_of(args[1]), &sum))
-        return out_of_range(run);
-    return make_quantity(run, &sum);
+    return cel_quantity_add(a, &b, &sum) ? make_quantity(run, &sum) : out_of_range(run);
 }
 
-CEL_FUNCTION(sub_quantity) {
+static CelValue sub(CelRun *run, const CelQuantity *a, CelQuantity b) {
     CelQuantity difference;
 
-    if (!cel_quantity_sub(amount_of(args[0]), amount_of(args[1]), &difference))
-        return out_of_range(run);
-    return make_quantity(run, &difference);
+    return cel_quantity_sub(a, &b, &difference) ? make_quantity(run, &difference)
+                                                : out_of_range(run);
 }
 
-CEL_FUNCTION(add_int) {
-    const CelQuantity amount = cel_quantity_from_int(args[1].i);
-    const CelValue operands[] = {args[0], cel_opaque(CEL_QUANTITY, &amount)};
-
-    return add_quantity(run, operands, prepared);
-}
-
-CEL_FUNCTION(sub_int) {
-    const CelQuantity amount = cel_quantity_from_int(args[1].i);
-    const CelValue operands[] = {args[0], cel_opaque(CEL_QUANTITY, &amount)};
-
-    return sub_quantity(run, operands, prepared);
-}
-
+CEL_RETURNS(add_quantity, add(run, amount_of(args[0]), *amount_of(args[1])))
+CEL_RETURNS(sub_quantity, sub(run, amount_of(args[0]), *amount_of(args[1])))
+CEL_RETURNS(add_int, add(run, amount_of(args[0]), cel_quantity_from_int(args[1].i)))
+CEL_RETURNS(sub_int, sub(run, amount_of(args[0]), cel_quantity_from_int(args[1].i)))
 CEL_RETURNS(quantity_compare, cel_int(cel_quantity_cmp(amount_of(args[0]), amount_of(args[1]))))
 CEL_RETURNS(quantity_is_less, cel_bool(quantity_compare(run, args, prepared).i < 0))
 CEL_RETURNS(quantity_is_greater, cel_bool(quantity_compare(run, args, prepared).i > 0))

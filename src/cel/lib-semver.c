@@ -1,9 +1,5 @@
-/*
- * Versions, as Kubernetes' library semver has them.
- *
- * A version stays the text it was: only the three numbers are read out of it. The rest is checked
- * once and compared in place, identifier by identifier.
- */
+/* Versions, as in Kubernetes' library semver. A version stays the text it was: only its three
+ * numbers are read, the rest is checked once and compared in place. */
 
 #include "cel/semver.h"
 
@@ -264,17 +260,12 @@ CEL_FUNCTION(semver_compare) {
     return cel_int(cel_semver_cmp(a, b));
 }
 
-CEL_FUNCTION(semver_is_less) {
-    CelValue order = semver_compare(run, args, prepared);
-
-    return order.kind == CEL_INT ? cel_bool(order.i < 0) : order;
+static CelValue order_is(CelValue order, int wanted) {
+    return order.kind == CEL_INT ? cel_bool(order.i * wanted > 0) : order;
 }
 
-CEL_FUNCTION(semver_is_greater) {
-    CelValue order = semver_compare(run, args, prepared);
-
-    return order.kind == CEL_INT ? cel_bool(order.i > 0) : order;
-}
+CEL_RETURNS(semver_is_less, order_is(semver_compare(run, args, prepared), -1))
+CEL_RETURNS(semver_is_greater, order_is(semver_compare(run, args, prepared), 1))
 
 static bool semver_equal(const void *a, const void *b) {
     return cel_semver_cmp(a, b) == 0;

@@ -1,11 +1,7 @@
-/*
- * Time: timestamps, durations, and what can be asked of them.
- *
- * A timestamp is an instant; it has no zone of its own. In cel-go the offset it was read
- * with shows again in string(); here, as the specification has it, text is in UTC. The
- * getters take UTC too unless a zone is given: a name of the IANA database, looked up by the
- * host (CelRun.zones), or an offset like "+05:30".
- */
+/* Timestamps and durations. A timestamp has no zone: string() is in UTC, as specified (cel-go keeps
+ * the offset it was read with). Getters take UTC, an IANA name that the host looks up
+ * (CelRun.zones), or an offset like "+05:30". */
+
 #include "base/ascii.h"
 #include "base/calendar.h"
 #include "base/cleanup.h"
@@ -68,23 +64,19 @@ CEL_FUNCTION(duration_from_string) {
 /* Seconds of a timestamp (rounded towards the past), nanoseconds of a duration. */
 CEL_RETURNS(int_from_time, cel_int(args[0].i))
 
-CEL_FUNCTION(string_from_timestamp) {
+static CelValue print(CelRun *run, CelValue v) {
     _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
 
     if (!cel_charge(run, PRINT_FUEL))
         return cel_exhausted(run);
-    calendar_print(args[0].i, args[0].len, &out);
+    if (v.kind == CEL_TIMESTAMP)
+        calendar_print(v.i, v.len, &out);
+    else
+        cel_duration_print(v.i, &out);
     return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
 }
 
-CEL_FUNCTION(string_from_duration) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(PRINT_MAX);
-
-    if (!cel_charge(run, PRINT_FUEL))
-        return cel_exhausted(run);
-    cel_duration_print(args[0].i, &out);
-    return buf_error(&out) ? cel_no_memory(run) : cel_make_string(run, buf_str(&out));
-}
+CEL_RETURNS(string_from_time, print(run, args[0]))
 
 static CelValue add_to_timestamp(CelRun *run, CelValue timestamp, CelValue duration) {
     if (!cel_timestamp_add(&timestamp.i, &timestamp.len, duration.i))
@@ -184,10 +176,6 @@ static CelValue unknown_zone(CelRun *run, Str name) {
             "zone files (package tzdata); UTC and offsets like +02:00 always work"));
 }
 
-static CelValue part_in_utc(const CelValue *args, CelTimePart part) {
-    return cel_int(cel_timestamp_part(args[0].i, args[0].len, part));
-}
-
 static CelValue part_in_zone(CelRun *run, const CelValue *args, CelTimePart part) {
     Str name = cel_str(args[1]);
     int32_t offset;
@@ -212,12 +200,8 @@ static CelValue part_in_zone(CelRun *run, const CelValue *args, CelTimePart part
     X(getMilliseconds, CEL_MILLISECONDS)
 
 #define X(name, part)                                                                              \
-    CEL_FUNCTION(name##_utc) {                                                                     \
-        return part_in_utc(args, part);                                                            \
-    }                                                                                              \
-    CEL_FUNCTION(name##_zone) {                                                                    \
-        return part_in_zone(run, args, part);                                                      \
-    }
+    CEL_RETURNS(name##_utc, cel_int(cel_timestamp_part(args[0].i, args[0].len, part)))             \
+    CEL_RETURNS(name##_zone, part_in_zone(run, args, part))
 TIMESTAMP_PARTS(X)
 #undef X
 
@@ -229,10 +213,7 @@ TIMESTAMP_PARTS(X)
     X(getSeconds, NSEC_PER_SEC, INT64_MAX)                                                         \
     X(getMilliseconds, NSEC_PER_MSEC, 1000)
 
-#define X(name, unit, modulus)                                                                     \
-    CEL_FUNCTION(name##_duration) {                                                                \
-        return cel_int(args[0].i / (unit) % (modulus));                                            \
-    }
+#define X(name, unit, modulus) CEL_RETURNS(name##_duration, cel_int(args[0].i / (unit) % (modulus)))
 DURATION_PARTS(X)
 #undef X
 
@@ -242,8 +223,8 @@ static const CelOverloadSpec overloads[] = {{"timestamp", "(timestamp) -> timest
     {"duration", "(duration) -> duration", same},
     {"duration", "(string) -> duration", duration_from_string, .is_literal = true},
     {"int", "(timestamp) -> int", int_from_time}, {"int", "(duration) -> int", int_from_time},
-    {"string", "(timestamp) -> string", string_from_timestamp},
-    {"string", "(duration) -> string", string_from_duration},
+    {"string", "(timestamp) -> string", string_from_time},
+    {"string", "(duration) -> string", string_from_time},
     {"_+_", "(duration, duration) -> duration", add_durations},
     {"_+_", "(duration, timestamp) -> timestamp", add_duration_timestamp},
     {"_+_", "(timestamp, duration) -> timestamp", add_timestamp_duration},

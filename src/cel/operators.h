@@ -1,18 +1,28 @@
 #pragma once
 
 /*
- * Operators: each typed operation once, for the machine's instructions and for the functions behind
- * the operators' names (lib-operators.c); a.b, has(a.b) and a.?b of any kind of value.
+ * Operators: each typed operation once, for the machine's instructions and for lib-operators.c;
+ * a.b, has(a.b) and a.?b of any kind of value.
  *
  * Each returns a value or an error. The kinds of the arguments are certain, except where it says
- * otherwise. Overflow is an error for + - * and unary minus, and for the quotients that have no
- * result (INT64_MIN / -1, anything by 0); doubles go on to infinities and NaN. Maps and records
- * have fields; an optional selects from its value, and the result is an optional as well.
+ * otherwise. Overflow is an error, and so are quotients without a result (INT64_MIN / -1, anything
+ * by 0); doubles go on to infinities and NaN. An optional selects from its value, and gives an
+ * optional.
  */
 
 #include "cel/run.h"
 #include "cel/type.h"
 #include "cel/value.h"
+
+/* An operation that is a single expression. */
+#define CEL_UNARY(name, ...)                                                                       \
+    static inline CelValue cel_op_##name(CelRun *run, CelValue a) {                                \
+        return __VA_ARGS__;                                                                        \
+    }
+#define CEL_BINARY(name, ...)                                                                      \
+    static inline CelValue cel_op_##name(CelRun *run, CelValue a, CelValue b) {                    \
+        return __VA_ARGS__;                                                                        \
+    }
 
 /* Out of line: what goes wrong, and what is rare. */
 CelValue cel_overflow_int(CelRun *run);
@@ -48,17 +58,9 @@ static inline CelValue cel_op_index_map(CelRun *run, CelValue a, CelValue key) {
 
 /* Optionals: @a is one. */
 
-static inline CelValue cel_op_opt_has(CelRun *run, CelValue a) {
-    return cel_bool(a.inner != NULL);
-}
-
-static inline CelValue cel_op_opt_get(CelRun *run, CelValue a) {
-    return a.inner ? *a.inner : cel_fail(run, "optional.none() dereference");
-}
-
-static inline CelValue cel_op_opt_of(CelRun *run, CelValue a) {
-    return cel_make_optional(run, a);
-}
+CEL_UNARY(opt_has, cel_bool(a.inner != NULL))
+CEL_UNARY(opt_get, a.inner ? *a.inner : cel_fail(run, "optional.none() dereference"))
+CEL_UNARY(opt_of, cel_make_optional(run, a))
 
 /* Numbers. */
 
@@ -98,9 +100,7 @@ static inline CelValue cel_op_mod_int(CelRun *run, CelValue a, CelValue b) {
     return cel_int(a.i % b.i);
 }
 
-static inline CelValue cel_op_neg_int(CelRun *run, CelValue a) {
-    return a.i != INT64_MIN ? cel_int(-a.i) : cel_overflow_int(run);
-}
+CEL_UNARY(neg_int, a.i != INT64_MIN ? cel_int(-a.i) : cel_overflow_int(run))
 
 static inline CelValue cel_op_add_uint(CelRun *run, CelValue a, CelValue b) {
     uint64_t sum;
@@ -108,9 +108,7 @@ static inline CelValue cel_op_add_uint(CelRun *run, CelValue a, CelValue b) {
     return !__builtin_add_overflow(a.u, b.u, &sum) ? cel_uint(sum) : cel_overflow_uint(run);
 }
 
-static inline CelValue cel_op_sub_uint(CelRun *run, CelValue a, CelValue b) {
-    return a.u >= b.u ? cel_uint(a.u - b.u) : cel_overflow_uint(run);
-}
+CEL_BINARY(sub_uint, a.u >= b.u ? cel_uint(a.u - b.u) : cel_overflow_uint(run))
 
 static inline CelValue cel_op_mul_uint(CelRun *run, CelValue a, CelValue b) {
     uint64_t product;
@@ -118,33 +116,17 @@ static inline CelValue cel_op_mul_uint(CelRun *run, CelValue a, CelValue b) {
     return !__builtin_mul_overflow(a.u, b.u, &product) ? cel_uint(product) : cel_overflow_uint(run);
 }
 
-static inline CelValue cel_op_div_uint(CelRun *run, CelValue a, CelValue b) {
-    return b.u != 0 ? cel_uint(a.u / b.u) : cel_division_by_zero(run);
-}
-
-static inline CelValue cel_op_mod_uint(CelRun *run, CelValue a, CelValue b) {
-    return b.u != 0 ? cel_uint(a.u % b.u) : cel_modulus_by_zero(run);
-}
-
-static inline CelValue cel_op_add_double(CelRun *run, CelValue a, CelValue b) {
-    return cel_double(a.d + b.d);
-}
-
-static inline CelValue cel_op_sub_double(CelRun *run, CelValue a, CelValue b) {
-    return cel_double(a.d - b.d);
-}
+CEL_BINARY(div_uint, b.u != 0 ? cel_uint(a.u / b.u) : cel_division_by_zero(run))
+CEL_BINARY(mod_uint, b.u != 0 ? cel_uint(a.u % b.u) : cel_modulus_by_zero(run))
+CEL_BINARY(add_double, cel_double(a.d + b.d))
+CEL_BINARY(sub_double, cel_double(a.d - b.d))
 
 static inline CelValue cel_op_mul_double(CelRun *run, CelValue a, CelValue b) {
     return cel_double(a.d * b.d);
 }
 
-static inline CelValue cel_op_div_double(CelRun *run, CelValue a, CelValue b) {
-    return cel_double(a.d / b.d); /* IEEE: by 0 is an infinity or NaN */
-}
-
-static inline CelValue cel_op_neg_double(CelRun *run, CelValue a) {
-    return cel_double(-a.d);
-}
+CEL_BINARY(div_double, cel_double(a.d / b.d)) /* IEEE: by 0 is an infinity or NaN */
+CEL_UNARY(neg_double, cel_double(-a.d))
 
 /* Comparisons. */
 
@@ -161,13 +143,8 @@ static inline CelValue cel_op_ne(CelRun *run, CelValue a, CelValue b) {
     return !run->limit ? cel_bool(!equal) : cel_limit(run);
 }
 
-static inline CelValue cel_op_eq_int(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.i == b.i);
-}
-
-static inline CelValue cel_op_ne_int(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.i != b.i);
-}
+CEL_BINARY(eq_int, cel_bool(a.i == b.i))
+CEL_BINARY(ne_int, cel_bool(a.i != b.i))
 
 static inline CelValue cel_op_eq_string(CelRun *run, CelValue a, CelValue b) {
     if (a.len != b.len)
@@ -183,42 +160,17 @@ static inline CelValue cel_op_ne_string(CelRun *run, CelValue a, CelValue b) {
     return equal.kind == CEL_BOOL ? cel_bool(!equal.boolean) : equal;
 }
 
-static inline CelValue cel_op_lt_int(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.i < b.i);
-}
-
-static inline CelValue cel_op_le_int(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.i <= b.i);
-}
-
-static inline CelValue cel_op_gt_int(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.i > b.i);
-}
-
-static inline CelValue cel_op_ge_int(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.i >= b.i);
-}
+CEL_BINARY(lt_int, cel_bool(a.i < b.i))
+CEL_BINARY(le_int, cel_bool(a.i <= b.i))
+CEL_BINARY(gt_int, cel_bool(a.i > b.i))
+CEL_BINARY(ge_int, cel_bool(a.i >= b.i))
 
 /* With NaN all four are false (trap: none is another one's negation). */
-static inline CelValue cel_op_lt_double(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.d < b.d);
-}
-
-static inline CelValue cel_op_le_double(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.d <= b.d);
-}
-
-static inline CelValue cel_op_gt_double(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.d > b.d);
-}
-
-static inline CelValue cel_op_ge_double(CelRun *run, CelValue a, CelValue b) {
-    return cel_bool(a.d >= b.d);
-}
-
-static inline CelValue cel_op_not(CelRun *run, CelValue a) {
-    return cel_bool(!a.boolean);
-}
+CEL_BINARY(lt_double, cel_bool(a.d < b.d))
+CEL_BINARY(le_double, cel_bool(a.d <= b.d))
+CEL_BINARY(gt_double, cel_bool(a.d > b.d))
+CEL_BINARY(ge_double, cel_bool(a.d >= b.d))
+CEL_UNARY(not, cel_bool(!a.boolean))
 
 /* @a: of any kind; @b: the list. */
 CelValue cel_op_in_list(CelRun *run, CelValue a, CelValue b);
