@@ -1,11 +1,6 @@
-/*
- * string.format() with everything written out: the format's text and the list of its arguments
- * are there, so what cannot work is known before any run. The text is read as the run reads
- * it (format.h), and what is wrong is said in the words of the run, but all of it, and where
- * it stands: under the clause, or under the argument.
- *
- * This waits until all types are settled. An argument that is dyn by then may be anything.
- */
+/* string.format() whose text and list are both written out: what cannot work is reported before any
+ * run, under the clause or the argument, in the words of the run (format.h). Runs once all types
+ * are settled; an argument that is dyn by then may be anything. */
 
 #include "cel/check-internal.h"
 #include "cel/format.h"

@@ -1,9 +1,7 @@
 #pragma once
 
-/*
- * Checker: what the parts of the check share while it runs, and how they speak. Of the check only:
- * check.h is the contract.
- */
+/* Checker: what the parts of the check share while it runs, and how they speak. Of the check only:
+ * check.h is the contract. */
 
 #include <stdbool.h>
 #include <stdint.h>

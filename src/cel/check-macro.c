@@ -1,7 +1,5 @@
-/*
- * Comprehensions and the other macros that declare variables. cel-go writes them out as folds; here
- * they are nodes of their own, with the types that the folds would have had.
- */
+/* Comprehensions and the other macros that declare variables. cel-go writes them out as folds; here
+ * they are nodes of their own, with the types that the folds would have had. */
 
 #include "cel/check-internal.h"
 

@@ -1,11 +1,6 @@
-/*
- * One walk over the array, left to right: when a node is reached, the types of its children are
- * there. A BINDER opens the scope of its variable and the macro's node closes it, so the
- * scopes are a stack, and nothing recurses.
- *
- * Types may contain variables while the walk goes on ([] is a list of something); at the
- * end they are replaced by what became of them, and what stayed free is dyn.
- */
+/* One walk over the array, left to right: the types of a node's children are there when it is
+ * reached. A BINDER opens a scope, the macro's node closes it: scopes are a stack. Types may
+ * contain variables until the end; one that stays free becomes dyn. */
 
 #include "cel/check.h"
 

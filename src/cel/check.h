@@ -3,13 +3,10 @@
 /*
  * Check: a tree and an environment to types, or to errors that help.
  *
- * One walk over the array, left to right. Names are resolved (the longest dotted name
- * that is declared wins; variables of macros hide all), overloads chosen, type parameters
- * unified as cel-go does it. What was refused has the error type, which fits everywhere,
- * so one mistake is reported once and the rest is still checked.
- *
- * Without types (CelOptions.no_check) the same walk only resolves names: everything is
- * dyn, and what does not exist fails when a run reaches it.
+ * Names are resolved (the longest declared dotted name wins; variables of macros hide all),
+ * overloads chosen, type parameters unified as cel-go does it. A refused node has the error type,
+ * which fits everywhere: one mistake is reported once. Without types (CelOptions.no_check) the walk
+ * only resolves names: everything is dyn, and a missing name fails when a run reaches it.
  */
 
 #include <stdbool.h>

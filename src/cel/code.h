@@ -1,16 +1,11 @@
 #pragma once
 
 /*
- * Code: instructions for the scalar machine.
+ * Code: instructions for the scalar machine, made from one root of a graph.
  *
- * Made from one root of a graph. A stack machine: values are pushed, operations take theirs
- * from the top. What several places need is computed by the first that gets there and
- * kept (RECALL, KEEP). An instruction is eight bytes; where it came from in the source is
- * kept beside, not in it.
- *
- * Errors are not passed from instruction to instruction: a table says, for every instruction,
- * which && or ||, all() or exists() waits for an error of it and how high the stack is
- * there. So what does not fail pays nothing.
+ * A stack machine. A part that several places need is computed by the first that gets there and
+ * kept (RECALL, KEEP). A table says for every instruction which && or ||, all() or exists() waits
+ * for its error, and how high the stack is there: what does not fail pays nothing.
  */
 
 #include <stdbool.h>

@@ -1,7 +1,5 @@
-/*
- * Sizes and calls: how large a value of a type can be, what a call costs with arguments of some
- * size, and how large its result gets. How they grow is said by the libraries' tables.
- */
+/* Sizes and calls: how large a value of a type can be, what a call costs with arguments of some
+ * size, and how large its result gets. How they grow is said by the libraries' tables. */
 
 #include "cel/cost-internal.h"
 

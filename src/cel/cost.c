@@ -1,9 +1,6 @@
-/*
- * One walk over the array: each node's part is what its children cost, plus its own, and how
- * large its value can be. A loop multiplies what is inside by the size of its range. The numbers
- * are those of cel-go's estimator, where macros are written out as folds over an
- * accumulator: what that costs is in the table of loops.
- */
+/* One walk: a node costs what its children cost plus its own; a loop multiplies its inside by the
+ * size of its range. The numbers are those of cel-go's estimator, where macros are folds over an
+ * accumulator. */
 
 #include "cel/cost.h"
 

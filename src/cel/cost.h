@@ -1,13 +1,9 @@
 #pragma once
 
-/*
- * Cost: what an expression could cost at most, known before it runs.
- *
- * In Kubernetes' units: 1 for a name, a selection or a call, 0.1 for a byte of a string that
- * is looked at, 10 for a list, 30 for a map, a pattern by its length times the text's. Loops
- * multiply by the largest size their range can have: declared (CelVariable.max_size,
- * CelField.max_size), or that of a literal, or CEL_COST_SIZE_UNKNOWN.
- */
+/* Cost: what an expression could cost at most, in Kubernetes' units: 1 for a name, a selection or a
+ * call, 0.1 for a byte of a string, 10 for a list, 30 for a map, a pattern by its length times the
+ * text's. Loops multiply by the largest size of their range: declared (CelVariable.max_size,
+ * CelField.max_size), that of a literal, or CEL_COST_SIZE_UNKNOWN. */
 
 #include <stdint.h>
 

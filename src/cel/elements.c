@@ -1,13 +1,6 @@
-/*
- * Elements: arrays, order and membership.
- *
- * Sorting is a merge sort from the bottom up: stable, without recursion, n log n comparisons.
- *
- * The hash of members has to agree with ==, which compares an integer with a double as doubles: so
- * all numbers are hashed as doubles, and integers that are one double (2^62 and 2^62 + 1) collide
- * and are compared afterwards. Only equal hashes are compared and charged: the key of the hash
- * differs between processes, and the fuel that a run uses must not.
- */
+/* Arrays, order (a stable merge sort from the bottom up) and membership. All numbers are hashed as
+ * doubles, since == compares an int with a double so. Only equal hashes are compared and charged:
+ * the hash's key differs between processes, and the fuel used must not. */
 
 #include "cel/elements.h"
 

@@ -3,12 +3,10 @@
 /*
  * Elements of lists for the libraries: as one array, sorted, and as sets.
  *
- * CelMembers finds values again under the language's ==: scalars are hashed; lists, maps and the
- * libraries' own kinds are searched one by one. It lies in the run's arena.
- *
- * CelSet holds the constants of `x in ['a', 'b', 'c']`, prepared once: strings, ints, uints and
- * bools only, which a map finds as keys. A list with a double stays a list (an int equals a double
- * that is only near it), and a double is looked up in the list.
+ * CelMembers finds values under the language's ==: scalars are hashed, the rest is searched. CelSet
+ * holds the constants of `x in ['a', 'b']`: strings, ints, uints and bools only, as keys of a map.
+ * A list with a double stays a list (an int equals a double that is only near it), and a double is
+ * looked up in the list.
  */
 
 #include "base/arena.h"

@@ -1,11 +1,8 @@
 #pragma once
 
-/*
- * Emitting, inside: assemble.c collects instructions and tables, share.c finds the parts of an
- * expression that are computed once and remembered: those that several places need, and those
- * inside of a loop that do not change with every turn; but not what is as cheap to compute as to
- * remember.
- */
+/* Emitting, inside: assemble.c collects instructions and tables, share.c finds the parts that are
+ * computed once and remembered: those that several places need or that do not change with every
+ * turn of a loop, unless they are as cheap to compute as to remember. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,19 +1,7 @@
-/*
- * Emitting: a graph becomes instructions.
- *
- * A walk from the root, with a stack of nodes that are being worked on; each knows its next
- * step (evaluate the left side; jump; evaluate the right side; join). What several places
- * need, or what a loop would compute again on every turn though it does not change, becomes
- * a part of its own: RECALL runs it the first time and remembers the value. So a
- * graph's code is never longer than the graph, and nothing is computed twice.
- *
- * Arguments have lower numbers than the nodes that use them, so parts are emitted by
- * rising numbers: whoever recalls one knows already how much stack it needs.
- *
- * A node that is cut is a variable. A LOCAL that is cut stays a LOCAL, since equal loops at
- * one depth have one LOCAL between them: the machine begins the run inside of the loops that are
- * around the root, and a loop of the code hides the one of its level as ever.
- */
+/* A graph becomes instructions: a walk from the root with a stack of nodes in work. A node that
+ * several places need, or that a loop need not compute on every turn, is a part of its own, which
+ * RECALL runs once. Parts come by rising numbers, so the stack that they need is known. */
+
 #include <assert.h>
 #include <errno.h>
 

@@ -1,9 +1,6 @@
-/*
- * Names to numbers (Map), numbers to declarations (arrays of pointers, so that what the checker
- * was given stays where it is). A child looks in its own tables first, then in its parent's.
- * The overloads of one function lie in one array: a child that adds to a function of its
- * parent starts from a copy of the array, never of the overloads.
- */
+/* Names to numbers (Map), numbers to declarations (arrays of pointers, which never move). A child
+ * looks in its own tables first, then in its parent's; to add to a parent's function it copies the
+ * array of overloads. */
 
 #include "cel/env.h"
 

@@ -1,15 +1,9 @@
 #pragma once
 
-/*
- * Env: what an expression may name.
- *
- * Variables with their types, functions with their overloads, record types, and the
- * container in which short names are looked up first. cel_env_new() knows the language
- * and its libraries; cel_env_extend() adds to one without touching it, so that one
- * process reads the tables once.
- *
- * Building an Env is one thread's; a finished one is only read, by any number.
- */
+/* Env: what an expression may name: variables, functions with their overloads, record types, and
+ * the container in which short names are looked up first. cel_env_new() knows the language and its
+ * libraries; cel_env_extend() adds to one without touching it. One thread builds an Env; any number
+ * read a finished one. */
 
 #include <stdbool.h>
 #include <stddef.h>

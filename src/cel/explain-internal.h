@@ -1,9 +1,7 @@
 #pragma once
 
-/*
- * Explain-part: which parts of an expression are worth a line, and what a run had for each. Of
- * explain.c and explain-leaf.c only.
- */
+/* Explain-part: which parts of an expression are worth a line, and what a run had for each. Of
+ * explain.c and explain-leaf.c only. */
 
 #include "base/vec.h"
 #include "cel/explain.h"

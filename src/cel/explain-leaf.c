@@ -1,7 +1,5 @@
-/*
- * Leaves: from the result down to what was read, along the parts that made it what it is. A part
- * that could have been anything is passed by; what remains is few enough for one line.
- */
+/* Leaves: from the result down to what was read, along the parts that made it what it is. A part
+ * that could have been anything is passed by; what remains is few enough for one line. */
 #include "base/visible.h"
 #include "cel/explain-internal.h"
 #include "cel/explain.h"

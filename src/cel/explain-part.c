@@ -1,9 +1,7 @@
-/*
- * The parts of an expression as they were written (tree.h), each with what the log of a run
- * (trace.h) has for it. The log knows nodes of the graph; cel_lower_each() says which node stands
- * for which part. A part's entry lies among those of the part around it, and what has none
- * was not needed.
- */
+/* The parts of an expression as written (tree.h), each with its entry in a run's log (trace.h),
+ * which knows nodes of the graph: cel_lower_each() says which stands for which part. A part's entry
+ * lies among those of the part around it; one without an entry was not needed. */
+
 #include "cel/explain-internal.h"
 
 #define PARTS_MAX 4096 /* of one part */

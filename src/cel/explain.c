@@ -1,6 +1,4 @@
-/*
- * The lines: a walk over the parts (explain-part.h), parents before their parts, with a stack.
- */
+/* The lines: a walk over the parts (explain-part.h), parents before their parts, with a stack. */
 #include "cel/explain.h"
 
 #include <errno.h>

@@ -26,8 +26,7 @@
 
 /* Compiles and runs @source, and writes the tree above to @out. 0, a negative errno, or
  * CEL_COMPILE_REFUSED (program.h): @diags says why. @options may be NULL; nothing is folded. @ret:
- * the result, which may point into the run's arena and what @variables points to; may
- * be NULL. */
+ * the result, which may point into the run's arena and what @variables points to; may be NULL. */
 int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *options,
     const CelValue *variables, CelRun *run, bool colour, DiagList *diags, Buf *out, CelValue *ret)
     MUST_CHECK;

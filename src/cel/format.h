@@ -1,12 +1,7 @@
 #pragma once
 
-/*
- * Format: the text that string.format() fills in.
- *
- * It is read piece by piece: some text, then perhaps a clause (%s, %.3f), for which the
- * next argument is taken. Whoever checks an expression reads it the same way and knows before
- * any run which kind of value goes where.
- */
+/* Format: the text that string.format() fills in, read piece by piece: some text, then perhaps a
+ * clause (%s, %.3f), for which the next argument is taken. The checker reads it the same way. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,7 @@
-/*
- * The graph: nodes in one array, found again by a hash of what they are.
- *
- * Equal means the same operation on the same arguments with the same immediate, constant,
- * overloads and type; where it was written does not count. Since arguments are numbers of
- * nodes that were made equal before, comparing one level is comparing everything.
- */
+/* Nodes in one array, found again by a hash: equal are the same operation, arguments, immediate,
+ * constant, overloads and type, wherever written. Arguments were made equal before, so comparing
+ * one level compares everything. */
+
 #include "cel/graph.h"
 
 #include <assert.h>

@@ -1,8 +1,6 @@
-/*
- * By hand and not by libc: inet_pton() takes texts that Kubernetes refuses, and this folder
- * opens no sockets. An address is the array of its bytes; everything else is a prefix of it:
- * a range, and every special kind of address too.
- */
+/* By hand, not by libc: inet_pton() takes texts that Kubernetes refuses. An address is its bytes; a
+ * range, and every special kind of address, is a prefix. */
+
 #include "cel/ip.h"
 
 #include <stdio.h>

@@ -1,15 +1,12 @@
 #pragma once
 
 /*
- * Ip: an address of the internet protocol, version 4 or 6, and a range of them (CIDR).
+ * Ip: an address, version 4 or 6, and a range of them (CIDR); written in RFC 5952's form.
  *
- * Strict, as Kubernetes is: four plain decimal numbers without leading zeros, or RFC
- * 4291's text; no zone ("%eth0"), and no IPv4 address dressed as IPv6 ("::ffff:1.2.3.4").
- * Written with hexadecimal digits ("::ffff:c0a8:1") the latter is taken for the IPv4 address
- * it stands for (network_ext/ipv4/ipv4_equals_ipv6), though Kubernetes refuses that too;
- * never as the start of a range.
- *
- * What is written is RFC 5952's form: one text for one address.
+ * Strict, as Kubernetes is: no leading zeros, no zone ("%eth0"), no IPv4 address dressed as IPv6
+ * ("::ffff:1.2.3.4"). With hexadecimal digits ("::ffff:c0a8:1") the latter is the IPv4 address it
+ * stands for (network_ext/ipv4/ipv4_equals_ipv6), unlike in Kubernetes; never as the start of a
+ * range.
  */
 
 #include <stdbool.h>

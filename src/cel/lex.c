@@ -1,10 +1,5 @@
-/*
- * The lexer: what the next byte is decides what is read.
- *
- * As in cel-go's grammar, the longest token wins: ".5" is a number, also after a name. Only
- * strings need a closer look, since "r", "b" and "br" in front of a quote are part of
- * them and are names anywhere else.
- */
+/* The lexer: the next byte decides. The longest token wins, as in cel-go's grammar: ".5" is a
+ * number, also after a name; r, b and br before a quote belong to the string. */
 
 #include "cel/lex.h"
 

@@ -3,12 +3,9 @@
 /*
  * Lex: text to tokens, one at a time.
  *
- * A token is a kind and two offsets; nothing is copied and nothing is allocated. What a
- * literal means is read later (literal.h), when it is known where it stands: the minus of
- * -9223372036854775808 is a token of its own.
- *
- * The lexer knows what people write by alias from other languages: '=' for '==', '&' for
- * '&&'. It says so and gives the token that was meant, so that the parser can go on.
+ * A token is a kind and two offsets; nothing is allocated. A literal's value is read later, when it
+ * is known where it stands: the minus of -9223372036854775808 is a token of its own. '=' for '=='
+ * and '&' for '&&' are reported and taken for what was meant.
  */
 
 #include <stdint.h>

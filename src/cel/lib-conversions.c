@@ -1,11 +1,6 @@
-/*
- * Conversions: a type's name, called, and base64. Those from and to times are in lib-time.c.
- *
- * What does not fit is an error, never the nearest value: uint(-1), int(1e99), double("1e400"),
- * string(b"\xff"). Only fractions are cut: int(-1.9) is -1. Decoding base64 is as lenient as
- * cel-go's: padding may be missing, lines may be broken, and remaining bits do not matter
- * (encoders_ext/decode/hello_without_padding).
- */
+/* Conversions (those of times are in lib-time.c) and base64. What does not fit is an error, never
+ * the nearest value; only fractions are cut. Base64 is decoded as leniently as in cel-go: padding
+ * may be missing, lines broken (encoders_ext/decode/hello_without_padding). */
 
 #include <inttypes.h>
 #include <stdio.h>

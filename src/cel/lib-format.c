@@ -1,10 +1,6 @@
-/*
- * Format: "%s has %d".format([name, n]).
- *
- * One pass over the format; each clause prints its argument at the end of what there is.
- * Values inside of lists and maps are printed as %s prints them, maps sorted by the text of
- * their keys.
- */
+/* "%s has %d".format([name, n]), in one pass over the format. Values inside of lists and maps are
+ * printed as by %s, maps sorted by the text of their keys. */
+
 #include "base/calendar.h"
 #include "cel/format.h"
 

@@ -1,11 +1,6 @@
-/*
- * Named formats: what a text has to look like to be a label, a name, a date …, as Kubernetes'
- * library has them.
- *
- * A format is a row of a table. validate() gives none when the text is fine, otherwise what
- * is wrong with it, word for word as the API server says it: these texts are what
- * people compare and show.
- */
+/* Named formats (a label, a name, a date …) as in Kubernetes' library, a row of a table each.
+ * validate() says what is wrong word for word as the API server does: people compare them. */
+
 #include "base/ascii.h"
 #include "base/calendar.h"
 #include "base/cleanup.h"

@@ -1,10 +1,7 @@
-/*
- * Lists: the functions of cel-go's lists extension, first() and last() of its optionals, and
- * those that Kubernetes adds.
- *
- * x.sortBy(v, key) is the parser's: it binds x to a name, maps it to the list of keys and calls
- * @sortByAssociatedKeys, so that every key is computed once.
- */
+/* cel-go's lists extension, first() and last() of its optionals, and Kubernetes' own. x.sortBy(v,
+ * key) is the parser's: it maps x to its keys and calls @sortByAssociatedKeys, so every key is
+ * computed once. */
+
 #include <inttypes.h>
 
 #include "cel/elements.h"

@@ -1,11 +1,7 @@
-/*
- * Optionals: a value or none.
- *
- * or() and orValue() take what they fall back to as it is. That an error there does no harm
- * while the receiver has a value (`optional.of(1).orValue(1 / 0)` is 1) is the business of
- * whoever evaluates arguments: the lowering makes a conditional of them. first() and last()
- * of a list are in lib-lists.c.
- */
+/* Optionals: a value or none. The lowering makes conditionals of or() and orValue(), so that an
+ * error in what they fall back to does no harm (`optional.of(1).orValue(1 / 0)` is 1). first() and
+ * last() are in lib-lists.c. */
+
 #include "cel/library.h"
 #include "cel/opcode.h"
 #include "cel/operators.h"

@@ -1,10 +1,7 @@
-/*
- * Library regex: matches() of the language, find() and findAll() of Kubernetes, cel-go's regex.*.
- *
- * A constant pattern is compiled with the expression and refused there when it is wrong. A pattern
- * made while the expression runs is compiled for that call, with its own memory, and pays for it.
- * matches() pays for text × pattern before it begins; searches pay for the steps they take.
- */
+/* matches() of the language, find() and findAll() of Kubernetes, cel-go's regex.*. A constant
+ * pattern is compiled with the expression, any other for its call, which pays for it. matches()
+ * pays for text × pattern beforehand; searches pay for the steps they take. */
+
 #include <inttypes.h>
 
 #include "base/buf.h"

@@ -1,9 +1,6 @@
-/*
- * Sets: lists taken as sets. Repeated elements count once, and 1, 1u and 1.0 are one.
- *
- * Small lists are compared element by element; for larger ones the elements of one side are
- * hashed first, so that the work grows with the sum of the sizes, not with their product.
- */
+/* Lists as sets: repeated elements count once, and 1, 1u and 1.0 are one. Of larger lists one side
+ * is hashed first, so that the work grows with the sum of the sizes, not with their product. */
+
 #include "cel/elements.h"
 #include "cel/library.h"
 

@@ -1,7 +1,5 @@
-/*
- * The standard functions that are neither operators nor conversions. matches() is in
- * lib-regex.c, times are in lib-time.c.
- */
+/* The standard functions that are neither operators nor conversions. matches() is in lib-regex.c,
+ * times are in lib-time.c. */
 #include "base/utf8.h"
 #include "cel/library.h"
 #include "cel/type.h"

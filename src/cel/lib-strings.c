@@ -1,11 +1,7 @@
-/*
- * Strings: the functions of cel-go's strings extension.
- *
- * Indices count code points, while everything here works on UTF-8 as it is: a byte search finds
- * what a search for code points would, so only the index given and the index found are
- * translated. What is a part of its argument (substring, trim, split) points into it; nothing
- * is copied that is not changed.
- */
+/* cel-go's strings extension. Indices count code points, but searches go over UTF-8 bytes: only the
+ * index given and the index found are translated. A part of an argument (substring, trim, split)
+ * points into it. */
+
 #include <inttypes.h>
 
 #include "base/utf8.h"
@@ -111,8 +107,7 @@ CEL_FUNCTION(substring_range) {
     return length != NOWHERE ? part_of(s, from, from + length) : out_of_range(run, end);
 }
 
-/* Unicode's White_Space; U+180E and U+200B have it no longer
- * (string_ext/trim/unicode_no_trim). */
+/* Unicode's White_Space; U+180E and U+200B have it no longer (string_ext/trim/unicode_no_trim). */
 static bool is_space(uint32_t c) {
     return (c >= '\t' && c <= '\r') || c == ' ' || c == 0x85 || c == 0xa0 || c == 0x1680 ||
            (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||

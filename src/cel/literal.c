@@ -1,10 +1,6 @@
-/*
- * Literals: digits and escapes to values.
- *
- * In text an escape \x41, \101 or \u0041 is a code point; in bytes \x and \101 are one
- * byte, and \u is not allowed. A line's end inside of three quotes is "\n", however it was
- * written (CR, CRLF), also in raw text: as cel-go does it.
- */
+/* Literals: digits and escapes to values. In text \x41, \101 and \u0041 are a code point; in bytes
+ * \x and \101 are one byte, and \u is not allowed. The end of a line inside of three quotes is
+ * "\n", also of raw text and CRLF, as in cel-go. */
 
 #include "cel/parser-internal.h"
 

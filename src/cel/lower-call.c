@@ -1,9 +1,6 @@
-/*
- * Calls: from the overloads that the checker left to the operation that is sure to do the same.
- *
- * An overload that has an instruction of its own becomes it where the kinds of the arguments
- * are certain; otherwise it is called, and looks first.
- */
+/* Calls: an overload that has an instruction of its own becomes it where the kinds of the arguments
+ * are certain; otherwise it is called, and looks first. */
+
 #include "cel/copy.h"
 #include "cel/elements.h"
 #include "cel/lower-internal.h"

@@ -1,9 +1,7 @@
 #pragma once
 
-/*
- * Lowering, inside: lower.c walks the tree, lower-call.c lowers calls, lower-node.c adds nodes and
- * computes constants. graph.h is the contract.
- */
+/* Lowering, inside: lower.c walks the tree, lower-call.c lowers calls, lower-node.c adds nodes and
+ * computes constants. graph.h is the contract. */
 
 #include "cel/graph.h"
 

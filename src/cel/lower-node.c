@@ -1,9 +1,5 @@
-/*
- * Adding nodes, and computing those that are constant.
- *
- * A node whose arguments are constants is emitted and run like any other code, with little fuel: no
- * operation is implemented twice. An error is never folded: it happens when a run gets there.
- */
+/* Adding nodes, and computing those whose arguments are constants: they are emitted and run like
+ * any code, with little fuel. An error is never folded: it happens when a run gets there. */
 
 #include "cel/copy.h"
 #include "cel/lower-internal.h"

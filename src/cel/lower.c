@@ -1,13 +1,7 @@
-/*
- * Lowering: a checked tree becomes nodes of the graph.
- *
- * The tree is in post-order, so one loop with a stack is enough: every node takes its
- * children's numbers from the stack and leaves its own. What the checker found out decides
- * the operation.
- *
- * On the way everything constant is computed (fold.h), and && || ?: lose what cannot matter. Never
- * lost is an error that a run could meet.
- */
+/* A checked tree becomes nodes of the graph. The tree is in post-order: each node takes its
+ * children's numbers from a stack and leaves its own. Constants are computed, and && || ?: lose
+ * what cannot matter; an error that a run could meet is never lost. */
+
 #include <errno.h>
 
 #include "cel/limits.h"

@@ -1,15 +1,9 @@
 #pragma once
 
-/*
- * Parts of the machine: calls whose overload depends on the arguments, and running loops.
- *
- * Of several overloads the first whose kinds fit is called. When none does, the error spells the
- * call as it was written, with kinds for the arguments: "no such overload: int + string".
- *
- * Loops run over lists and maps. all() and exists() collect a verdict, exists_one() a count, the
- * others elements or entries, which grow in the run's arena. Functions of loops return a value that
- * does not matter, or an error.
- */
+/* Parts of the machine: calls whose overload depends on the arguments (the first whose kinds fit;
+ * when none does, the error spells the call with kinds: "no such overload: int + string"), and
+ * running loops over lists and maps. Functions of loops return a value that does not matter, or an
+ * error. */
 
 #include "cel/code.h"
 #include "cel/run.h"

@@ -1,18 +1,11 @@
 /*
  * The machine: a loop over instructions with a stack of values.
  *
- * Instructions whose kinds are certain do not look at them. An instruction that fails leaves
- * the loop for unwind(), which finds who waits for an error of that place (code.h), and the
- * loop goes on there; so the usual case pays nothing for errors.
- *
- * A part that several places need runs like a subroutine; its value, or its error, is
- * remembered with the number of the turn of the loop it was computed in. Turns are numbered through
- * the whole run, so no two are taken for the same.
- *
- * Loops lie in a table of the code: since a graph has no cycles, none can be inside
- * itself. Which of them a LOCAL means is decided by its level: levels[] has the innermost
- * one of each. Code that was made from the inside of a loop finds that loop there already,
- * in a turn that lasts for the whole run.
+ * An instruction that fails leaves the loop for unwind(), which finds who waits for an error of
+ * that place (code.h). A part that several places need runs like a subroutine; its value is
+ * remembered with the number of the loop's turn it was computed in, which are numbered through the
+ * whole run. levels[] has the innermost loop of each level; code made from the inside of a loop
+ * finds that one there already, in a turn that lasts for the whole run.
  */
 #include "cel/machine.h"
 

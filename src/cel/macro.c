@@ -1,10 +1,6 @@
-/*
- * Macros: a table of names and numbers of arguments, and a few ways to rearrange nodes.
- *
- * A name with another number of arguments is a plain call. Most are loops: the range
- * stands before the variables, which stand before what uses them, exactly as written, so
- * nothing moves. Only cel.bind() and cel.block() put the value before the variable.
- */
+/* Macros: a table of names and numbers of arguments; a name with another number is a plain call.
+ * Most are loops (range, variables, body stay as written); only cel.bind() and cel.block() put the
+ * value before the variable. */
 
 #include "cel/parser-internal.h"
 

@@ -1,10 +1,7 @@
 #pragma once
 
-/*
- * Number: texts and numbers of other kinds as CEL's conversions read them.
- *
- * Each is false, with @ret untouched, when there is no such number.
- */
+/* Number: texts and numbers of other kinds as CEL's conversions read them. Each is false, with @ret
+ * untouched, when there is no such number. */
 
 #include <stdbool.h>
 #include <stdint.h>

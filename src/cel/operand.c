@@ -1,7 +1,5 @@
-/*
- * Operands: names, literals, opening brackets and signs; all that can stand where a value
- * must come.
- */
+/* Operands: names, literals, opening brackets and signs; all that can stand where a value must
+ * come. */
 
 #include "cel/parser-internal.h"
 

@@ -1,8 +1,5 @@
-/*
- * "no matching overload": what was tried, what would fit, and how to get there. The rules
- * of thumb below are tried in order; the first that has something to say is the hint. When
- * none has, the overloads that come nearest are.
- */
+/* "no matching overload": what was tried, and a hint. The rules of thumb are tried in order; when
+ * none has something to say, the nearest overloads are shown. */
 
 #include <string.h>
 

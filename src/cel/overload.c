@@ -1,8 +1,5 @@
-/*
- * Calls. Every overload of the function that has the right shape is tried with the types of the
- * arguments; all that fit are kept, for with dyn among the arguments only the run can tell.
- * The result has the type they agree on, or dyn.
- */
+/* Calls: every overload of the right shape is tried; all that fit are kept, since with dyn only the
+ * run can tell. The result has the type they agree on, or dyn. */
 
 #include "cel/check-internal.h"
 

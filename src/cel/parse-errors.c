@@ -1,12 +1,6 @@
-/*
- * Recover: what is said about a mistake, and how the parser gets on behind it.
- *
- * A missing operand is replaced by a broken one, a missing operator by one that nobody
- * will ever see; so brackets go on being matched, and the next mistake is found where it
- * is. What is found before the parser has settled (an operator or comma that fits, at
- * the depth of the mistake or further out) most likely follows from the first one, and is not
- * reported.
- */
+/* Reports errors and recovers: a missing operand or operator is replaced by a stand-in, so brackets
+ * go on being matched. Errors found before the parser has settled (an operator or comma that fits,
+ * at the depth of the error or further out) follow from the first and are not reported. */
 
 #include <stdio.h>
 

@@ -1,14 +1,6 @@
-/*
- * The parser: a loop with two states, "an operand must come" and "an operator may come".
- *
- * An operand becomes a node at once. An operator waits on the stack of what is open until
- * one comes that binds less tightly; then both of its sides are the last finished parts of
- * the tree, and its node is added behind them. A bracket waits for its closing one. So the
- * tree comes out in post-order, and nothing calls itself.
- *
- * operand.c reads operands, reduce.c has what waiting things become, parse-errors.c what is
- * said about errors.
- */
+/* The parser: a loop with two states, "an operand must come" and "an operator may come". An
+ * operator waits on a stack until one comes that binds less tightly, a bracket until it is closed;
+ * so the tree comes out in post-order, without recursion. */
 
 #include "cel/parse.h"
 

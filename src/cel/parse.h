@@ -1,16 +1,8 @@
 #pragma once
 
-/*
- * Parse: text to a tree.
- *
- * An operator-precedence parser with two stacks of its own instead of C's: one of
- * what is open (a bracket, an operator that waits for its right side), one of finished
- * nodes, which is the tree itself, since it is in post-order. The limits are named in
- * limits.h and are errors like any other.
- *
- * All mistakes of a text are reported, not only the first: after one, the parser goes on
- * at the next comma, closing bracket or operator that fits.
- */
+/* Parse: text to a tree, by operator precedence, with stacks of its own instead of C's. The limits
+ * (limits.h) are errors like any other. All mistakes of a text are reported: after one, the parser
+ * goes on at the next comma, closing bracket or operator that fits. */
 
 #include <stdbool.h>
 

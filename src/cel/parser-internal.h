@@ -2,16 +2,13 @@
 
 /*
  * The parser, inside: parse.c is the loop, operand.c reads operands, reduce.c operators and calls,
- * parse-errors.c reports errors, macro.c expands macros, builder.c makes the nodes. parse.h is the
- * contract.
+ * parse-errors.c reports errors, macro.c expands macros, builder.c makes the nodes, in post-order.
  *
- * Nodes are added in post-order, so a new one says where its children start. When a limit is
- * reached or memory is out, the builder is stopped: it drops what it is given, and its user looks
- * at is_stopped now and then. While the tree grows an IDENT's @call is a distance, not a number:
- * macros may still move whole parts of the tree. cel_builder_finish() sets it right.
+ * At a limit or without memory the builder is stopped: it drops what it is given, and its user
+ * looks at is_stopped now and then. While the tree grows an IDENT's @call is a distance, since
+ * macros may move parts of the tree; cel_builder_finish() sets it right.
  *
- * Open is a bracket that was not closed yet, or an operator that waits for its right side.
- * Operators between two brackets stand with rising precedence, so there are few of them; brackets
+ * Open is a bracket that was not closed yet, or an operator that waits for its right side. Brackets
  * and conditionals are counted, up to CEL_NESTING_MAX.
  */
 

@@ -1,7 +1,5 @@
-/*
- * A value as a CEL expression would write it, for people: what is printed reads back as the
- * same value, except where it was cut and for records, which no expression can make.
- */
+/* A value as a CEL expression would write it, for people: what is printed reads back as the same
+ * value, except where it was cut and for records, which no expression can make. */
 #include <inttypes.h>
 #include <math.h>
 

@@ -1,12 +1,7 @@
-/*
- * A sign and 256 bits of nano-units. What a quantity is worth, base/quantity says; only
- * what is too great for its 128 bits is read again here, digit by digit.
- *
- * Two accidents of Kubernetes are not repeated, as its documentation promises otherwise:
- * whether an amount is an integer depends on the number, not on how it was written
- * (there 1000m and 1Pi are none), and a double is the nearest one (there 0.3 is
- * 0.30000000000000004, but 300m is not).
- */
+/* A sign and 256 bits of nano-units; base/quantity reads what fits its 128 bits. Unlike in
+ * Kubernetes, but as documented there, whether an amount is an integer depends on the number, not
+ * its spelling (1000m is one), and a double is the nearest one. */
+
 #include "cel/quantity.h"
 
 #include <math.h>

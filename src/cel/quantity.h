@@ -1,14 +1,8 @@
 #pragma once
 
-/*
- * Amount: a quantity as expressions compute with it.
- *
- * Kubernetes' quantities have as many digits as somebody writes; these have room for 68
- * before the point, and are exact within that. What is greater is out of range, and that is
- * said: nothing saturates silently, so two amounts that compare equal are equal. (The one
- * exception is Kubernetes' own: with a binary suffix an amount is capped at 2^63-1 when
- * read.)
- */
+/* A quantity as expressions compute with it: exact, with room for 68 digits before the point. A
+ * greater one is out of range, and that is said; nothing saturates silently, but that Kubernetes
+ * itself caps an amount with a binary suffix at 2^63-1 when read. */
 
 #include <stdbool.h>
 #include <stdint.h>

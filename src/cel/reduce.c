@@ -1,8 +1,5 @@
-/*
- * Reduce: what waits on the stack becomes a node once its last part is there.
- *
- * Its parts are always the last finished ones of the tree, from open->first on.
- */
+/* An operator or bracket on the stack becomes a node once its last part is there: its parts are the
+ * last finished ones of the tree, from open->first on. */
 
 #include <errno.h>
 

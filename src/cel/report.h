@@ -1,12 +1,7 @@
 #pragma once
 
-/*
- * Mistakes: what is wrong with an expression's text, and where.
- *
- * One mistake, one message: a second one at the same place is what followed from the
- * first, and is dropped; so is what is found while the parser has not yet found its way
- * back (is_quiet).
- */
+/* Mistakes in an expression's text. One mistake, one message: a second one at the same place, or
+ * found before the parser is back on its way (is_quiet), is dropped. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,12 +1,6 @@
-/*
- * Names. An expression a.b.c can be a variable "a.b.c", a field of a variable "a.b", a field of a
- * field of "a"; with a container, each of them in the container first. The longest
- * name that is declared wins. A macro's variable hides them all, and a leading dot passes over it
- * and over the container (namespace/namespace_shadowing).
- *
- * The walk meets the first IDENT of such a chain before the SELECTs, so the whole chain is
- * settled there, and what is part of a longer name is marked to be skipped.
- */
+/* Names: of a.b.c the longest declared name wins, in the container first. A macro's variable hides
+ * them all; a leading dot passes over it and the container (namespace/namespace_shadowing). The
+ * first IDENT settles the whole chain; parts of a longer name are skipped later. */
 
 #include <string.h>
 

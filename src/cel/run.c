@@ -1,9 +1,6 @@
-/*
- * What a run makes: strings, lists, maps and errors, all in its arena.
- *
- * A refused allocation and a charge that cannot be paid end the run. Their error is kept in
- * the run itself, because it has to be told when there is no memory left to tell it with.
- */
+/* Strings, lists, maps and errors of a run, all in its arena. The error of a refused allocation or
+ * charge, which ends the run, is kept in the run itself: there may be no memory for it. */
+
 #include "cel/run.h"
 
 #include <stdarg.h>

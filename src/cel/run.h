@@ -1,15 +1,9 @@
 #pragma once
 
-/*
- * Run: one evaluation, and what it may use.
- *
- * Everything a run makes lies in its arena, whose budget is the memory bound. Fuel is
- * the time bound: one unit for an instruction of a loop, an element looked at, eight
- * bytes copied or compared. What a run uses up it cannot get back, and the error
- * that ends it is one that || does not absorb.
- *
- * A Run belongs to one thread. Set it up with CEL_RUN() on the stack.
- */
+/* Run: one evaluation, and what it may use. Everything it makes lies in its arena, whose budget is
+ * the memory bound. Fuel is the time bound: one unit for an instruction of a loop, an element
+ * looked at, eight bytes copied or compared. Its end is an error that || does not absorb. A Run
+ * belongs to one thread; set it up with CEL_RUN() on the stack. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,16 +1,12 @@
 #pragma once
 
 /*
- * Semver: a version by semver.org's rules (2.0.0), "1.2.3-rc.1+build.5".
+ * Semver: a version by semver.org's rules (2.0.0), "1.2.3-rc.1+build.5", as strict as Kubernetes
+ * is: numbers without leading zeros, within 64 bits, also those of a pre-release; no empty
+ * identifier. Build metadata counts neither for order nor for equality.
  *
- * As strict as Kubernetes is: three numbers without leading zeros, each within 64 bits;
- * identifiers of letters, digits and hyphens, none of them empty; numeric ones of a
- * pre-release also without leading zeros and within 64 bits. Build metadata counts neither for
- * order nor for equality.
- *
- * Normalised, a text may also begin with one "v", have leading zeros in its three numbers
- * ("01.02.03"), and leave out the last one or two of them ("1.2"), but then have nothing
- * behind.
+ * Normalised, a text may also begin with one "v", have leading zeros in its three numbers, and
+ * leave out the last one or two of them ("1.2"), but then have nothing behind.
  */
 
 #include <stdbool.h>

@@ -1,7 +1,5 @@
-/*
- * A reader with one position and no look-ahead but the next byte. Every type parameter gets
- * its number when it is met first, so that the checker finds its variable by index.
- */
+/* A reader with one position and no look-ahead but the next byte. Every type parameter gets its
+ * number when it is met first, so that the checker finds its variable by index. */
 
 #include "cel/signature.h"
 

@@ -17,8 +17,7 @@
 #include "cel/env.h"
 
 /* A type, as in type.h. @env knows the records; may be NULL. NULL when the text cannot be read, or
- * when
- * @arena is full. */
+ * when @arena is full. */
 const CelType *cel_type_read(const CelEnv *env, Str text, Arena *arena);
 
 /* Fills in all of @ret but its name and spec. @env knows the records; may be NULL. False when

@@ -1,7 +1,5 @@
-/*
- * A name that is not declared is a typing error, a function without its brackets, a function called
- * the other way round, or something this language does not have. Each gets its own hint.
- */
+/* A name that is not declared is a typing error, a function without its brackets, a function called
+ * the other way round, or something this language does not have. Each gets its own hint. */
 
 #include "base/ascii.h"
 #include "cel/check-internal.h"

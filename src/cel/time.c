@@ -1,7 +1,5 @@
-/*
- * Times as values. Durations are printed in seconds, whatever unit they were read in, and exactly;
- * cel-go goes through a double and rounds after about 15 digits.
- */
+/* Times as values. Durations are printed in seconds, whatever unit they were read in, and exactly;
+ * cel-go goes through a double and rounds after about 15 digits. */
 
 #include "cel/time.h"
 

@@ -1,12 +1,7 @@
 #pragma once
 
-/*
- * Times as values: timestamps and durations.
- *
- * A timestamp is an instant from 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z, as seconds
- * since 1970 and nanoseconds (0 to 999,999,999). A duration is nanoseconds, up to 292 years either
- * way.
- */
+/* Times as values. A timestamp is an instant of the years 1 to 9999, as seconds since 1970 and
+ * nanoseconds (0 to 999,999,999). A duration is nanoseconds, up to 292 years either way. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,9 +38,8 @@ typedef enum CelTimePart {
  * as much. */
 int64_t cel_timestamp_part(int64_t local_sec, uint32_t nanos, CelTimePart part);
 
-/* Reads what Go writes and reads: a sign, then numbers with units, "1h30m", "-1.5s", "100ms",
- * "1us" or "1µs", "0". False, and @ret_ns untouched, when it is something else or does not
- * fit. */
+/* Reads what Go writes and reads: a sign, then numbers with units, "1h30m", "-1.5s", "100ms", "1us"
+ * or "1µs", "0". False, and @ret_ns untouched, when it is something else or does not fit. */
 bool cel_duration_parse(Str text, int64_t *ret_ns);
 
 /* As string(duration) gives it, in seconds and exactly: "5400s", "-0.001s". */

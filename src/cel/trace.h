@@ -1,12 +1,8 @@
 #pragma once
 
-/*
- * Trace: what one run computed, in the order it did.
- *
- * The log is in post-order, like a tree (tree.h): what a value was computed from stands
- * before it, and each entry knows how many entries its part has. A body that ran often is
- * kept for the first turns of its loop only; the others are counted.
- */
+/* Trace: what one run computed, in post-order like a tree (tree.h): what a value was computed from
+ * stands before it, and each entry knows how many entries its part has. Of a loop's body only the
+ * first turns are kept; the others are counted. */
 
 #include "base/vec.h"
 #include "cel/graph.h"

@@ -86,10 +86,9 @@ typedef struct Line {
 } Line;
 
 /*
- * Parents first, and without a stack. In post-order a part starts at i + 1 - size; in the
- * printed order it starts with its root. Both lay the parts of one parent out in the same
- * way, so a child's line is its parent's, plus one, plus how far behind its
- * parent's start it starts.
+ * Parents first, and without a stack. In post-order a part starts at i + 1 - size; in the printed
+ * order it starts with its root. Both lay the parts of one parent out in the same way, so a child's
+ * line is its parent's, plus one, plus how far behind its parent's start it starts.
  */
 static void order_lines(const CelTree *tree, Line *lines, uint32_t *line_of) {
     line_of[tree->n_nodes - 1] = 0;

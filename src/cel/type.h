@@ -1,15 +1,11 @@
 #pragma once
 
 /*
- * Type: what the checker knows of a value.
+ * Type: what the checker knows of a value. dyn is everything and fits everywhere. Simple types are
+ * static and compare by pointer; the others lie in an arena and compare by structure.
  *
- * Gradual: dyn is everything and fits everywhere. Simple types are static and compare
- * by pointer; the others are made in an arena and compare by structure, with a depth of
- * CEL_TYPE_DEPTH_MAX at most.
- *
- * Types are written as text, in the tables of the libraries, in declarations and in
- * messages: int, list(string), map(string, dyn), optional_type(T), type(int),
- * null_type, a record's name, a capital letter for a type parameter.
+ * As text: int, list(string), map(string, dyn), optional_type(T), type(int), null_type, a record's
+ * name, a capital letter for a type parameter.
  */
 
 #include <stdbool.h>

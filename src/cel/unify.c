@@ -1,9 +1,5 @@
-/*
- * Bindings live in an array by the variable's number; a trail says how they were before, so
- * that a failed attempt costs what it did and not a copy of everything. Variables can chain
- * types far deeper than one type may be, and share them so that writing them out would
- * take forever: every walk counts its depth and its steps.
- */
+/* Bindings lie in an array by variable; a trail undoes failed attempts. Variables can chain and
+ * share types far beyond one type's size: every walk counts its depth and its steps. */
 
 #include "cel/unify.h"
 

@@ -2,14 +2,11 @@
 
 /*
  * Unify: whether one type fits where another is wanted, and what that says about type variables.
+ * Every use of a declaration has its own. The rules are cel-go's: dyn fits everywhere, null fits
+ * what an API object can leave out. A failed attempt is undone.
  *
- * Every use of a declaration with type parameters gets variables of its own; fitting types
- * together binds them. The rules are cel-go's, with its gradual leniency: dyn fits
- * everywhere and null fits what an API object can leave out. What is tried and fails is
- * undone.
- *
- * Failures that are nobody's mistake (no memory, types too large) do not end a call in
- * the middle: they are kept here, and whoever drives the check looks once a node.
+ * No memory and types too large do not end a call in the middle: they are kept here, and the check
+ * looks once a node.
  */
 
 #include <stdbool.h>

@@ -1,11 +1,7 @@
-/*
- * A URL is first cut into its parts, which are slices of the text, and each part is checked
- * by the rules of its place; only then, and only for url(), the parts are brought to one
- * spelling: bytes that a place does not allow as %XX, all others plain.
- *
- * url() cuts twice, as Kubernetes does: once as a request's URI, which has to be absolute
- * and knows no fragment, and once in general, with the fragment taken off before.
- */
+/* A URL is cut into parts, slices of the text, each checked by the rules of its place; for url()
+ * they are then brought to one spelling. url() cuts twice, as Kubernetes does: as a request's URI,
+ * which is absolute and has no fragment, and in general, the fragment taken off before. */
+
 #include "cel/url.h"
 
 #include "base/ascii.h"

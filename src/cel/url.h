@@ -1,11 +1,8 @@
 #pragma once
 
-/*
- * Url: what Go's net/url takes for one, because Kubernetes' url() is that.
- *
- * An absolute URL ("http://host:80/path?query#fragment", "mailto:a@b.c") or an absolute
- * path ("/a/b?c"). Checking allocates nothing.
- */
+/* Url: what Go's net/url takes for one, as Kubernetes' url() does: an absolute URL
+ * ("http://host:80/path?query#fragment", "mailto:a@b.c") or path ("/a/b?c"). Checking allocates
+ * nothing. */
 
 #include <stdbool.h>
 

@@ -1,14 +1,7 @@
-/*
- * What two values have in common: equality, order, keys.
- *
- * Numbers of different kinds are compared, never converted for good. An int and a uint are
- * compared exactly. An integer and a double are not: out of the integer's range the double
- * decides, inside of it the integer is read as a double first, with what that loses.
- * The suite pins it (comparisons/lt_literal/not_lt_dyn_int_big_lossy_double), and a "better"
- * answer would be another language.
- *
- * As keys of maps numbers are exact: 1, 1u and 1.0 are one key and 1.5 is none.
- */
+/* Equality, order and keys. An int and a uint compare exactly; an integer and a double as doubles,
+ * with what that loses (pinned by comparisons/lt_literal/not_lt_dyn_int_big_lossy_double). As keys
+ * numbers are exact: 1, 1u and 1.0 are one key, 1.5 is none. */
+
 #include "cel/value.h"
 
 #include <math.h>

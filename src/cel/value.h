@@ -3,16 +3,13 @@
 /*
  * Value: what an expression computes with. 16 bytes, passed by value.
  *
- * Small kinds live in the value itself; the others point to something immutable
- * that belongs to whoever made it: the arena of the run, the program (constants) or
- * the host (bindings). Nothing is counted and nothing is freed one by one.
+ * Small kinds live in the value itself; the others point to something immutable that belongs to the
+ * arena of the run, the program (constants) or the host (bindings). Lists, maps and records are
+ * plain (arrays) or the host's: then functions fetch the parts that an expression really reads.
  *
- * Lists, maps and records are either plain (arrays) or the host's: then functions
- * fetch the parts that an expression really reads, and nothing is built before.
- *
- * CEL_ERROR is a value too, but only && and ||, all() and exists() ever look at one
- * (code.h); a function never gets one as an argument, it only returns one.
- * CEL_ABSENT is no value at all: a variable nobody bound, a field that is not set.
+ * CEL_ERROR is a value too, but only && and ||, all() and exists() ever look at one (code.h);
+ * functions only return one. CEL_ABSENT is no value: a variable nobody bound, a field that is not
+ * set.
  */
 
 #include <stdbool.h>
@@ -262,8 +259,7 @@ extern const CelOpaque cel_quantity_opaque, cel_semver_opaque, cel_ip_opaque, ce
 /* NULL: not an opaque kind. */
 const CelOpaque *cel_opaque_of_kind(CelKind kind);
 
-/* The value as a CEL expression would write it ("ab\n", [1, 2u], {"a": 1.5},
- * timestamp("…"), optional.of(1)); a record by its type and the fields that are set. Cut
- * with "…" after @max bytes; 0: not cut. Without a @run (NULL) what a host would have to fetch is
- * "…" too. */
+/* The value as a CEL expression would write it ("ab\n", [1, 2u], {"a": 1.5}, timestamp("…"),
+ * optional.of(1)); a record by its type and the fields that are set. Cut with "…" after @max bytes;
+ * 0: not cut. Without a @run (NULL) what a host would have to fetch is "…" too. */
 void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);

@@ -1,11 +1,6 @@
-/*
- * A zone is a sorted array of instants, each with the offset that holds from there on, and
- * a rule for all that comes after the last of them.
- *
- * Every number of the file is checked before it is used: the counts against the bytes that
- * are there, the order of the instants, the offsets against what a day allows. A file that
- * fails is refused as a whole.
- */
+/* A zone is a sorted array of instants, each with the offset from there on, and a rule for later.
+ * Every number of a file is checked before it is used; a file that fails is refused as a whole. */
+
 #include "cel/zone.h"
 
 #include "base/ascii.h"

@@ -1,15 +1,8 @@
 #pragma once
 
-/*
- * Zone: a time zone's offsets from UTC.
- *
- * Read from the bytes of a TZif file (RFC 9636, versions 1 to 4) including the rule in its
- * footer for times after the last transition. Immutable; any thread reads it. libc's
- * own zones are global state (TZ, tzset) and are not used.
- *
- * This folder touches no file: whoever wants names gives the run a CelZones that finds them
- * (input/zones.h reads the system's).
- */
+/* Zone: a time zone's offsets from UTC, read from the bytes of a TZif file (RFC 9636, versions 1 to
+ * 4) with the rule in its footer. Immutable; any thread reads it. libc's own zones are global state
+ * and not used. This folder touches no file: the run is given a CelZones (input/zones.h). */
 
 #include <stdbool.h>
 #include <stdint.h>

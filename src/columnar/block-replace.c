@@ -1,10 +1,6 @@
-/*
- * A block of which some rows have changed: the new rows are put between the old.
- *
- * A block holds for each row its entries of the columns of rows and a range of those of the columns
- * of elements, so the new block is ranges of both blocks. Only codes belong to a block: each string
- * that is still used gets a new one and is copied, since the owner of the old may be gone.
- */
+/* A block of which some rows have changed: ranges of the old block and of the new rows' block. Only
+ * codes belong to a block: each string still used gets a new one and is copied, since the owner of
+ * the old may be gone. */
 
 #include <errno.h>
 

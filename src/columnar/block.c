@@ -1,9 +1,6 @@
-/*
- * Blocks: columns of some rows that depend on nothing but the rows.
- *
- * The plan's steps run in the run's arena; then the columns that sessions read are copied to where
- * they stay. Elements of lists are one long array with the places where each row's begin.
- */
+/* Blocks: columns that depend on nothing but their rows. Steps run in the run's arena; columns that
+ * sessions read are copied to where they stay. Elements of lists are one array with the places
+ * where each row's begin. */
 
 #include <errno.h>
 

@@ -3,15 +3,13 @@
 /*
  * Column: one value of an expression for each of many rows.
  *
- * A column has a lane, which says how its values are stored, and a state for each row: OK, ERROR
- * (which error is not kept: the scalar machine can say) or FALLBACK. FALLBACK is a row that the
- * lane cannot hold or the kernel cannot decide (a timestamp beyond the year 2262, a value of
- * another kind than was declared): the scalar machine computes it again, alone. In lane BOOL the
- * state is the value.
+ * The lane says how values are stored, a state for each row whether it is OK, an ERROR (which one
+ * the scalar machine can say) or FALLBACK: the lane cannot hold it or the kernel cannot decide (a
+ * timestamp beyond 2262, a value of another kind than declared), so the scalar machine computes it
+ * again. In lane BOOL the state is the value.
  *
- * Strings are codes: entries of a dictionary, one for each block of rows (plan.h: PlanBlock), in
- * which each distinct string stands once. A function of a string that is the same for all rows is
- * computed once for each entry.
+ * Strings are codes: entries of a dictionary, one for each block of rows (PlanBlock), in which each
+ * distinct string stands once. A function of nothing but a string is computed once for each.
  */
 
 #include <stddef.h>

@@ -1,10 +1,6 @@
-/*
- * Reductions: elements to one value, as the scalar machine's loops and list functions do it.
- *
- * The order of additions is theirs: from the first element to the last, beginning with zero. So are
- * the rules about errors: an error of a predicate or of a value that is collected ends the
- * reduction; all() and exists() ignore errors of their body if another element decides.
- */
+/* Reductions, as the scalar machine does them: additions from the first element to the last,
+ * beginning with zero; an error of a predicate or collected value ends the reduction; all() and
+ * exists() ignore errors of their body if another element decides. */
 
 #include <errno.h>
 

@@ -1,9 +1,6 @@
-/*
- * Columns by the scalar machine: for each entry, or once for each distinct string.
- *
- * The code's variables are its inputs: single values are set before the first entry, the rest for
- * each. A FALLBACK input makes the result FALLBACK; an ERROR is an error where the code reads it.
- */
+/* Columns by the scalar machine: for each entry, or once for each distinct string. Single values
+ * are set before the first entry. A FALLBACK input makes the result FALLBACK; an ERROR is an error
+ * where the code reads it. */
 
 #include <assert.h>
 #include <errno.h>

@@ -1,10 +1,6 @@
-/*
- * Columns of strings: codes, dictionaries, and what needs no scalar machine.
- *
- * In a session a column of strings is codes, with the dictionary of the rows' block; but one that
- * was looked up by a key is the strings themselves. So it is while a block is made: codes are made
- * when the column is stored, or when something is to be done once for each distinct string.
- */
+/* Columns of strings. In a session they are codes, with the dictionary of the rows' block, or
+ * strings if looked up by a key. While a block is made they are strings; codes are made when the
+ * column is stored, or when something is done once for each distinct string. */
 
 #include <errno.h>
 

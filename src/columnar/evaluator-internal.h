@@ -4,12 +4,9 @@
  * Evaluator: computes columns by the steps of a plan, for a block of rows (block.c) or in a session
  * for one pod (session.c).
  *
- * A frame holds the current entries of a space: the rows of a block or of a batch, their elements,
- * all groups. Registers hold the columns; each remembers for which frame it was filled, so a column
- * that two lists of steps need is computed once. Where steps run for some entries only (a
- * selection), other entries of their registers are arbitrary, and the register is partial: it
- * counts for those steps only.
- *
+ * A frame holds the current entries of a space. Registers hold the columns; each remembers for
+ * which frame it was filled, so two lists of steps compute a column once. Where steps run for some
+ * entries only (a selection), their registers are partial: they count for those steps only.
  * Functions set evaluator->status when they fail, and the steps end there.
  */
 

@@ -1,13 +1,11 @@
 #pragma once
 
 /*
- * Kernel-loop: what the files of the kernels share. Nobody else includes it; kernel.h is the
- * contract.
+ * What the files of the kernels share; kernel.h is the contract.
  *
  * A loop is written once, as an expression of x and y, and made four times: an operand is a column
- * or one value for all rows, and the compiler knows which. What can fail is made of two loops: the
- * first computes and only collects whether anything failed, which is rare; the second,
- * only then, says where. So the usual loop has no branch and no state in it.
+ * or one value for all rows. What can fail is made of two loops: the first computes and collects
+ * whether anything failed; the second, only then, says where. So the usual loop has no branch.
  */
 
 #include "base/wide-loops.h"

@@ -1,10 +1,6 @@
-/*
- * Kernels for conditions: && || ! and comparisons of bools; a condition that chooses between two
- * columns, and the copy of a column, which is what a single condition gives.
- *
- * False, true, error and fallback are states 0 to 3, so the worst of two is the larger one, and bit
- * 1 says that there is no value.
- */
+/* Kernels for conditions: && || ! ?:, comparisons of bools, and the copy of a column. False, true,
+ * error and fallback are states 0 to 3: the worst of two is the larger one, and bit 1 says that
+ * there is no value. */
 
 #include <string.h>
 

@@ -1,10 +1,6 @@
-/*
- * Kernels for numbers: arithmetic, conversions, math and comparisons, as in operators.h,
- * lib-conversions.c, lib-math.c and value.c. Times and durations are ints here.
- *
- * With NaN all comparisons are false but !=. An int is compared with a double as a double, which
- * also puts every int below what is too large to be one.
- */
+/* Kernels for numbers, as in operators.h, lib-conversions.c, lib-math.c and value.c. Times and
+ * durations are ints here. With NaN all comparisons are false but !=. An int compares with a double
+ * as a double. */
 
 #include <math.h>
 

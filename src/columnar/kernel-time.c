@@ -1,10 +1,7 @@
-/*
- * Time: instants in nanoseconds since 1970, and durations. lib-time.c says what each does.
- *
- * The lane holds the years 1677 to 2262; an instant that would leave it may be a good
- * timestamp all the same, so such a row is FALLBACK. What is between two instants is a duration
- * exactly if it fits the lane, so there it is an error.
- */
+/* Instants in nanoseconds since 1970, and durations, as in lib-time.c. The lane holds the years
+ * 1677 to 2262: an instant that leaves it may be a good timestamp, so it is FALLBACK; a difference
+ * that does not fit the lane is no duration, so it is an error. */
+
 #include "base/nsec.h"
 #include "cel/time.h"
 #include "columnar/kernel-internal.h"

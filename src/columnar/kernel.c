@@ -1,8 +1,6 @@
-/*
- * Which kernel: by the operation where it says the lane, by the lane where it takes any, by the
- * overload where it is a call. Only the libraries' own overloads have one: a host's function of
- * the same name does something else.
- */
+/* Which kernel: by the operation, by the lane where it takes any, by the overload of a call. Only
+ * the libraries' own overloads have one: a host's function of the same name does something else. */
+
 #include "columnar/kernel.h"
 
 #include <string.h>

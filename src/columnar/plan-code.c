@@ -1,10 +1,6 @@
-/*
- * Scalar code for a part of the graph, from values that are known already.
- *
- * The part is copied into its own small graph, in which every node that is a column, the row
- * variable and the loop's variable are variables, numbered as the code's inputs. So the code, and
- * the time to make it, is as long as the part, however large the graph is.
- */
+/* Scalar code for a part of the graph. The part is copied into a small graph in which columns, the
+ * row variable and the loop's variable are variables, numbered as the code's inputs; so code and
+ * time are as long as the part, however large the graph is. */
 
 #include <stdlib.h>
 

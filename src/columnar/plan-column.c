@@ -1,10 +1,6 @@
-/*
- * Which node can be a column, and the method to compute it.
- *
- * Nodes are classified by rising numbers, so a node's arguments are known before it. A node that
- * can be no column (a list, a map, a string that depends on more than its row) is part of the
- * scalar code of the columns that need it.
- */
+/* Which node can be a column, and the method to compute it. Nodes are classified by rising numbers,
+ * arguments first. One that can be no column (a list, a map, a string that depends on more than its
+ * row) is part of the scalar code of the columns that need it. */
 
 #include <stdlib.h>
 

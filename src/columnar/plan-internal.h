@@ -3,13 +3,10 @@
 /*
  * A plan, inside: for plan*.c and the evaluator. plan.h is the contract.
  *
- * A column is a node of the graph for each entry of a space: of the rows, of the elements of one
- * list over all rows, of the groups of a key. plan-column.c finds for each node that could be a
- * column the method to compute it; plan-need.c the columns that are needed, and where (stored in
- * blocks, or in a session); plan-order.c the order of steps.
- *
- * While a plan is made, a failed allocation sets planner->failed, and functions return as if the
- * node could be no column: plan_new() checks after each stage.
+ * A column is a node of the graph for each entry of a space: the rows, the elements of one list
+ * over all rows, or the groups of a key. While a plan is made, a failed allocation sets
+ * planner->failed, and functions return as if the node could be no column: plan_new() checks after
+ * each stage.
  */
 
 #include "base/vec.h"

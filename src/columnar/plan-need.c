@@ -1,10 +1,6 @@
-/*
- * Needed columns: from the roots down, and when each is computed.
- *
- * A precomputed column that a session reads gets a place in the blocks. One that only other
- * precomputed columns read is dropped when the block is made. Scalar code is made for needed
- * columns only.
- */
+/* Needed columns, from the roots down. A precomputed column that a session reads gets a place in
+ * the blocks; one that only precomputed columns read is dropped when the block is made. Scalar code
+ * is made for needed columns only. */
 
 #include "columnar/plan-internal.h"
 

@@ -1,12 +1,6 @@
-/*
- * The order of steps: columns as lists of steps.
- *
- * A walk over the columns that a target needs, arguments first, with a stack. Columns that only
- * decide rows which are not yet decided (the right side of &&, the sides of ?:) are put between
- * WHERE and END if they are costly, so that they run for those rows only, or not at all; also if
- * the other side is a single value, so that they run for all rows or none. A column inside of such
- * a part counts as done only there: elsewhere it is computed again.
- */
+/* The order of steps, arguments first. Columns that only decide undecided rows (the right side of
+ * &&, the sides of ?:) are put between WHERE and END if they are costly, or if the other side is a
+ * single value. Inside of such a part a column counts as done only there. */
 
 #include "columnar/plan-internal.h"
 

@@ -1,12 +1,6 @@
-/*
- * Registers of a session: where each column lies.
- *
- * A column that several lists of steps have is computed once for all of them and keeps its
- * register, and so does a root. The rest has one from its step to the last step of its list that
- * reads it; then the next column takes it over. So a few registers stay near the processor, and a
- * thousand rules need little more memory than the largest of them. While a list of rows runs, one
- * of elements may: those have other registers.
- */
+/* Registers of a session. A root and a column of several lists keep theirs; any other has one from
+ * its step to the last that reads it, so a few stay near the processor. A list of elements may run
+ * inside of one of rows: those have other registers. */
 
 #include "columnar/plan-internal.h"
 

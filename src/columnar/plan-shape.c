@@ -1,11 +1,6 @@
-/*
- * Shapes of loops: all(), exists(), exists_one(), and size(), sum(), min(), max() of what filter()
- * and map() leave of a list. Filters one after the other are one loop with several predicates.
- *
- * Equal bodies at different depths differ in the level of their variable, and so in every node
- * above it. Copied to level 0 they are the same nodes again: what `node.domain(k)` and a loop over
- * all domains compute of pods is computed once.
- */
+/* Shapes of reductions; filters one after the other are one loop with several predicates. Equal
+ * bodies at different depths differ in the level of their variable: copied to level 0 they are the
+ * same nodes again, so what `node.domain(k)` and a loop over all domains share is computed once. */
 
 #include <stdlib.h>
 

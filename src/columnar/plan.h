@@ -63,9 +63,8 @@ struct PlanHost {
     uint8_t row_groups; /* bits of CelVariable.group: what is read from a row alone */
 
     /* A number for load(), if the host can give node @node of the graph, which reads of all
-     * variables only the row, as a column without the scalar machine; PLAN_NO_LEAF: it cannot.
-     * Its lane is that of the node's type. Tried from the outside in: `labels['a']` before
-     * `labels`. */
+     * variables only the row, as a column without the scalar machine; PLAN_NO_LEAF: it cannot. Its
+     * lane is that of the node's type. Tried from the outside in: `labels['a']` before `labels`. */
     uint32_t (*leaf)(const PlanHost *host, const CelGraph *graph, uint32_t node);
 
     /* The same for a node that reads nothing but the variable of a loop (OP_LOCAL, level 0) over a
@@ -107,8 +106,7 @@ typedef struct PlanTable {
     void (*load)(const struct PlanTable *table, uint32_t leaf, const uint32_t *rows, size_t n,
         Column *ret, CelValue *ret_texts);
 
-    /* The same for @n elements of lists: elements that the host did not make are
-     * FALLBACK. */
+    /* The same for @n elements of lists: elements that the host did not make are FALLBACK. */
     void (*load_elements)(const struct PlanTable *table, uint32_t leaf, const CelValue *elements,
         size_t n, Column *ret, CelValue *ret_texts);
 

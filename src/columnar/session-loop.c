@@ -1,10 +1,6 @@
-/*
- * Reductions of a session: over the elements of its rows, piece by piece, and over those of all
- * rows of the table for groups.
- *
- * A piece is some rows and all their elements, few enough that a dozen columns of them stay near
- * the processor. Adjacent rows of a block are taken together.
- */
+/* Reductions of a session: over the elements of its rows, piece by piece (some rows and all their
+ * elements, so few that a dozen columns stay near the processor), and over those of all rows of the
+ * table for groups. */
 
 #include <assert.h>
 #include <errno.h>

@@ -1,10 +1,6 @@
-/*
- * Sessions: the roots of a plan for one pod.
- *
- * Rows are located in their blocks once, when they are set; then each root runs its steps. Single
- * values are computed when the first step needs them, after those that they read. FALLBACK entries
- * of a root are computed by the scalar machine in the end.
- */
+/* Sessions: the roots of a plan for one pod. Rows are located in their blocks when they are set;
+ * single values are computed when the first step needs them; FALLBACK entries of a root by the
+ * scalar machine in the end. */
 
 #include <errno.h>
 

@@ -1,7 +1,5 @@
-/*
- * Ranges are kept sloppily while they are added and in order when it matters, so that a
- * class of n parts costs n log n, however it was written.
- */
+/* Ranges are kept sloppily while they are added and in order when it matters, so that a class of n
+ * parts costs n log n, however it was written. */
 
 #include "regex/class.h"
 

@@ -1,14 +1,8 @@
 #pragma once
 
-/*
- * Class: a set of code points while it is being put together, as ranges.
- *
- * Adding only appends; what asks about the whole (negation, folding, the parser at the
- * end of a bracket) brings it into order first: ascending, nothing touching.
- *
- * A class that found no memory or has too many ranges stays as it is and says so in
- * @failed; whoever finishes it looks there once.
- */
+/* Class: a set of code points while it is put together, as ranges. Adding only appends; negation,
+ * folding and the end of a bracket bring it into order first: ascending, nothing touching. No
+ * memory or too many ranges set @failed, which is checked once, at the end. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,13 +1,6 @@
-/*
- * From the tree to instructions, in the order in which they are written down.
- *
- * The code of a node ends where the next one's begins, so a sequence is only one after
- * the other, and a counted repetition is the same node compiled several times. Places that
- * wait for an address that is not yet known are chained through the very field that
- * will hold it.
- *
- * The walk keeps its own stack: a pattern's depth costs memory from the arena, not ours.
- */
+/* From the tree to instructions, in order: a counted repetition is its node compiled several times.
+ * Places that wait for an address are chained through the field that will hold it. The walk keeps
+ * its own stack, in the arena. */
 
 #include <errno.h>
 #include <string.h>

@@ -1,10 +1,5 @@
-/*
- * The leaves of a pattern: characters, escapes and brackets, each brought to a class of code
- * points.
- *
- * Under (?i) a class is folded before it is negated: [^k] then leaves out K and the
- * Kelvin sign too.
- */
+/* The leaves of a pattern: characters, escapes and brackets, as classes of code points. Under (?i)
+ * a class is folded before it is negated: [^k] then leaves out K and the Kelvin sign too. */
 
 #include <errno.h>
 #include <string.h>

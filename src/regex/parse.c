@@ -1,13 +1,6 @@
-/*
- * From a pattern to its tree, left to right, in one loop.
- *
- * Every open parenthesis is a frame: the sequence being collected and the alternatives
- * finished so far. A repetition takes the last of the sequence. So nothing is ever
- * looked at twice, and depth is a longer stack of frames, not recursion.
- *
- * What is taken and what is refused, and in which words, follows Go's regexp: the same
- * expression must mean the same here and in a ValidatingAdmissionPolicy.
- */
+/* From a pattern to its tree, in one loop. Every open parenthesis is a frame: the sequence being
+ * collected and the alternatives before it; depth is a longer stack of frames, not recursion. What
+ * is refused, and in which words, follows Go's regexp, as Kubernetes uses it. */
 
 #include <errno.h>
 #include <string.h>

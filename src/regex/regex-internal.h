@@ -152,7 +152,6 @@ typedef struct RegexSimulation RegexSimulation;
 RegexSimulation *regex_simulation_new(const Regex *regex, size_t n_slots, Arena *arena) MUST_CHECK;
 
 /* The leftmost match that begins at or after @from. 1 with @ret_slots (SIZE_MAX: took no part), 0,
- * or REGEX_LIMIT when it would take more than *@work steps, of which it takes what it
- * makes. */
+ * or REGEX_LIMIT when it would take more than *@work steps, of which it takes what it makes. */
 int regex_simulate(RegexSimulation *simulation, Str text, size_t from, uint64_t *work,
     size_t *ret_slots) MUST_CHECK;

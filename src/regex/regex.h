@@ -1,11 +1,9 @@
 #pragma once
 
 /*
- * Regex: RE2's syntax and answers, as Go's regexp gives them, in time linear in the text.
- *
- * A pattern is compiled to instructions and matched by following all ways at once (leftmost,
- * first alternative wins): without backtracking no pattern explodes. A Regex is immutable and
- * read by any thread.
+ * Regex: RE2's syntax and answers, as Go's regexp gives them, in time linear in the text: all ways
+ * are followed at once (leftmost, first alternative wins). A Regex is immutable and read by any
+ * thread.
  *
  * Text is UTF-8; an invalid byte counts as U+FFFD, as in Go. There are no look-arounds and no
  * back-references, and \C is refused. Words (\b, \w) are ASCII.

@@ -1,12 +1,6 @@
-/*
- * The simulation: every way through the program at once, one step of the text at a time.
- *
- * A thread is an instruction that waits for a character, and the positions it saved on
- * its way there. Threads lie in a list in order of priority; when one reaches MATCH, those
- * behind it are cut off, those before it go on and may still win. No instruction is twice
- * in a list, so a step costs at most the size of the program: time is text × program,
- * whatever the pattern.
- */
+/* Every way through the program at once. Threads (an instruction that waits for a character, and
+ * saved positions) lie in order of priority; a MATCH cuts off those behind it. No instruction is
+ * twice in a list, so time is text × program, whatever the pattern. */
 
 #include <string.h>
 
