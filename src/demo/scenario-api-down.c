@@ -24,16 +24,13 @@ static bool knows(const View *view, const void *context) {
 }
 
 static void build(ScenarioRun *run) {
-    const Workload *workspace = workload_named("ws");
-    Placement placement;
     char node[RUN_NAME_MAX];
 
-    if (run->status == 0 && demo_cluster_clear(run->env.cluster) < 0)
-        run->status = RUN_FAILED;
+    run_clear(run);
     for (size_t i = 0; i < N_BEFORE; i++)
-        run_place(run, workspace, &placement);
-    run_expect(run, !str_is_empty(placement.node), "the pods found no node");
-    run_choose_pod(run, &placement);
+        run_place(run, run->workload);
+    run_expect(run, !str_is_empty(run->placement.node), "the pods found no node");
+    run_choose_pod(run);
     (void)snprintf(node, sizeof(node), "%s", run->node);
     run_reveal(run, "the API server that berth watches goes away; kube-scheduler has another");
     if (run->status == 0)
@@ -44,10 +41,10 @@ static void build(ScenarioRun *run) {
     if (run->status == 0 && demo_cluster_change_node(run->env.cluster, str_from_c(node),
                                 (NodeChanges){.daemon = BROKEN}) < 0)
         run->status = RUN_FAILED;
-    run_place(run, workspace, &placement);
-    run_place(run, workspace, &placement);
-    run_expect(run, str_is(placement.node, node), "the pod did not go to the failed node");
-    run_choose_pod(run, &placement);
+    run_place(run, run->workload);
+    run_place(run, run->workload);
+    run_expect(run, str_is(run->placement.node, node), "the pod did not go to the failed node");
+    run_choose_pod(run);
 }
 
 static void show(ScenarioRun *run) {
@@ -57,24 +54,15 @@ static void show(ScenarioRun *run) {
 }
 
 static void suggest(ScenarioRun *run) {
-    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_suggest(run, WORDS("check", "--live", "--only", "cluster", "--server", run_url(run)));
     run_say(run, "curl -s '%s/readyz?verbose'", run_url(run));
 }
 
 static void solve(ScenarioRun *run) {
-    const Workload *workspace = workload_named("ws");
-    Placement placement;
-    char node[RUN_NAME_MAX];
-
-    (void)snprintf(node, sizeof(node), "%s", run->node);
-    run_heading(run, "How to find out");
-    run_command(
-        run, WORDS("explain", "--last", run->pod_name, "--node", node, "--server", run_url(run)));
+    run_explain(run, run->node);
     run_note(run,
         "The node passed the rule \"daemon\": when berth decided, the label was ready. berth does "
-        "not "
-        "see what kubectl sees. Is its copy of the cluster stale?");
+        "not see what kubectl sees. Is its copy of the cluster stale?");
     run_fetch(run, "/readyz?verbose");
     run_note(run,
         "It is: it shows how old nodes and pods are, and the error when berth connects to the API "
@@ -87,14 +75,14 @@ static void solve(ScenarioRun *run) {
     run_tell(run, "the API server comes back");
     if (run->status == 0 && mock_api_server_resume(run->env.api) < 0)
         run->status = RUN_FAILED;
-    run_await(run, "berth knew the label", knows, node);
-    run_place(run, workspace, &placement);
-    run_expect(run, !str_is_empty(placement.node) && !str_is(placement.node, node),
+    run_await(run, "berth knew the label", knows, run->node);
+    run_place(run, run->workload);
+    run_expect(run, !str_is_empty(run->placement.node) && !str_is(run->placement.node, run->node),
         "the pod went to the failed node again");
     run_say(run,
         "berth lists everything again by itself, and the next workspace avoids %s. "
         "berth check --live --only cluster warns of it, and so do the alerts that come with it.",
-        node);
+        run->node);
 }
 
 const Scenario scenario_api_down = {

@@ -20,19 +20,16 @@ static const char policy[] =
 #define FIXED "maxPods:"
 
 static void build(ScenarioRun *run) {
-    const Workload *workspace = workload_named("ws");
-    Placement placement;
 
-    if (run->status == 0 && demo_cluster_clear(run->env.cluster) < 0)
-        run->status = RUN_FAILED;
-    run_place(run, workspace, &placement);
+    run_clear(run);
+    run_place(run, run->workload);
     run_tell(run, "a user limits workspaces to two per node: edits the policy and saves it");
     run_edit(run, BEFORE, MISTYPED);
     run_await_page(run, "berth read the file", "/readyz?verbose", "degraded");
     for (size_t i = 0; i < 4; i++)
-        run_place(run, workspace, &placement);
-    run_expect(run, !str_is_empty(placement.node), "the pods found no node");
-    run_choose_pod(run, &placement);
+        run_place(run, run->workload);
+    run_expect(run, !str_is_empty(run->placement.node), "the pods found no node");
+    run_choose_pod(run);
 }
 
 static void show(ScenarioRun *run) {
@@ -41,19 +38,12 @@ static void show(ScenarioRun *run) {
 }
 
 static void suggest(ScenarioRun *run) {
-    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_suggest(run, WORDS("check", "--live", "--only", "berth", "--server", run_url(run)));
     run_suggest(run, WORDS("check", run->policy_path));
 }
 
 static void solve(ScenarioRun *run) {
-    const Workload *workspace = workload_named("ws");
-    Placement placement;
-    char node[RUN_NAME_MAX];
-
-    (void)snprintf(node, sizeof(node), "%s", run->node);
-    run_heading(run, "How to find out");
-    run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_explain(run, NULL);
     run_note(run, "No rule \"seats\" took part. Is the policy on disk the one in force?");
     run_command(run, WORDS("check", "--live", "--only", "B208", "--server", run_url(run)));
     run_note(run, "It is not: berth rejected the file and kept the last good one. Why?");
@@ -65,10 +55,10 @@ static void solve(ScenarioRun *run) {
         "edit had no effect. Run `berth check` before saving.");
     run_heading(run, "The fix");
     run_reload(run, TYPO, FIXED);
-    run_place(run, workspace, &placement);
-    run_expect(run, !str_is_empty(placement.node) && !str_is(placement.node, node),
+    run_place(run, run->workload);
+    run_expect(run, !str_is_empty(run->placement.node) && !str_is(run->placement.node, run->node),
         "the pod went to the full node again");
-    run_say(run, "The next workspace goes elsewhere: %s has more than two.", node);
+    run_say(run, "The next workspace goes elsewhere: %s has more than two.", run->node);
 }
 
 const Scenario scenario_bad_policy = {

@@ -96,13 +96,12 @@ static void build(ScenarioRun *run) {
     run_tell(run, "on %s a process outside of Kubernetes compiles a kernel", node);
     run_await(run, "the load was measured", is_hot, node);
     for (size_t i = 0; i < N_PODS; i++) {
-        Placement placement;
 
-        run_place(run, workload_named("web"), &placement);
-        if (!str_is(placement.node, node))
+        run_place(run, run->workload);
+        if (!str_is(run->placement.node, node))
             continue;
         run->n_there++;
-        run_choose_pod(run, &placement);
+        run_choose_pod(run);
     }
     run_expect(run, run->n_there > 0, "no pod went to the busy node");
 }
@@ -115,19 +114,15 @@ static void show(ScenarioRun *run) {
 #define CHANGE "services.params.maxLoad=0.8"
 
 static void suggest(ScenarioRun *run) {
-    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_suggest(run, WORDS("what-if", "--set", CHANGE, "--server", run_url(run)));
     run_suggest(run, WORDS("top", "--server", run_url(run)));
 }
 
 static void solve(ScenarioRun *run) {
     char node[RUN_NAME_MAX];
-    Placement placement;
 
     (void)snprintf(node, sizeof(node), "%s", run->node);
-    run_heading(run, "How to find out");
-    run_command(
-        run, WORDS("explain", "--last", run->pod_name, "--node", node, "--server", run_url(run)));
+    run_explain(run, node);
     run_note(run,
         "All three rules let the node pass, \"cool\" too: it measures the load, but its limit, "
         "params.maxLoad, is 0.97. What would 0.8 have changed for the pods of the last minutes?");
@@ -142,13 +137,12 @@ static void solve(ScenarioRun *run) {
         node);
     run_heading(run, "The fix");
     run_reload(run, "maxLoad: 0.97", "maxLoad: 0.8");
-    run_place(run, workload_named("web"), &placement);
-    run_place(run, workload_named("web"), &placement);
-    run_expect(run, !str_is_empty(placement.node) && !str_is(placement.node, node),
+    run_place(run, run->workload);
+    run_place(run, run->workload);
+    run_expect(run, !str_is_empty(run->placement.node) && !str_is(run->placement.node, node),
         "the pod went to the busy node again");
-    run_choose_pod(run, &placement);
-    run_command(
-        run, WORDS("explain", "--last", run->pod_name, "--node", node, "--server", run_url(run)));
+    run_choose_pod(run);
+    run_explain(run, node);
     run_note(run,
         "The next pods avoid %s, and berth prints the value and the limit. The value is the "
         "measured "

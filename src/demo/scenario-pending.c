@@ -10,34 +10,28 @@ static const char policy[] =
     ;
 
 static void build(ScenarioRun *run) {
-    const Workload *training = workload_named("training");
-    Placement placement;
 
-    run_place(run, training, &placement);
-    run_place(run, training, &placement);
-    run_place(run, workload_named("render"), &placement);
-    run_choose_pod(run, &placement);
-    run_place(run, training, &placement);
+    run_place(run, run->workload);
+    run_place(run, run->workload);
+    run_place(run, workload_named("render"));
+    run_choose_pod(run);
+    run_place(run, run->workload);
     run_expect(run, str_is_empty(run->pod->model.node_name), "the pod found a node");
 }
 
 static void show(ScenarioRun *run) {
-    Placement placement;
 
-    run_retry(run, &placement);
-    run_describe(run, &placement);
+    run_retry(run);
+    run_describe(run);
 }
 
 static void suggest(ScenarioRun *run) {
-    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_suggest(run, WORDS("top", "--server", run_url(run)));
 }
 
 static void solve(ScenarioRun *run) {
-    Placement placement;
 
-    run_heading(run, "How to find out");
-    run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_explain(run, NULL);
     run_note(run,
         "Two rules rejected it. Only the nodes of the second could take the pod: the others have "
         "no GPU. The line \"needs a toleration of …\" below it is the fix.");
@@ -47,8 +41,8 @@ static void solve(ScenarioRun *run) {
         "does not tolerate it.");
     run_heading(run, "The fix");
     run_tell(run, "a user adds the toleration to the Job, and a new pod is created");
-    run_place(run, workload_named("render") + 1, &placement);
-    run_expect(run, !str_is_empty(placement.node), "the fixed pod found no node");
+    run_place(run, workload_named("render") + 1);
+    run_expect(run, !str_is_empty(run->placement.node), "the fixed pod found no node");
     run_say(run, "With the toleration the pod is placed. berth's policy stays as it is.");
 }
 

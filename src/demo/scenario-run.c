@@ -78,14 +78,13 @@ void run_print(ScenarioRun *run, RunText kind, const char *format, ...) {
     free(text);
 }
 
-void run_describe(ScenarioRun *run, const Placement *placement) {
-    const Workload *workload;
+void run_describe(ScenarioRun *run) {
+    const Placement *placement = &run->placement;
 
     if (!goes_on(run) || !placement->pod)
         return;
-    workload = placement->pod->workload;
-    buf_printf(&run->console.text, "  $ kubectl describe pod -n %s %s\n", workload->namespace,
-        placement->pod->name);
+    buf_printf(&run->console.text, "  $ kubectl describe pod -n %s %s\n",
+        placement->pod->workload->namespace, placement->pod->name);
     console_paragraph(&run->console, "  Status:   ", STR("Pending"));
     console_paragraph(&run->console, "  Warning   FailedScheduling  ", placement->fit_error);
     console_flush(&run->console);
@@ -93,20 +92,16 @@ void run_describe(ScenarioRun *run, const Placement *placement) {
 
 /* --- placements ------------------------------------------------------------------------------- */
 
-static void print_columns(ScenarioRun *run) {
-    if (run->has_columns)
-        return;
-    run->has_columns = true;
-    console_print(
-        &run->console, STYLE_BOLD, "%-*s %-*s  PASSED\n", COLUMN_POD, "POD", COLUMN_NODE, "NODE");
-}
-
-void run_show(ScenarioRun *run, const Placement *placement) {
+void run_show(ScenarioRun *run) {
+    const Placement *placement = &run->placement;
     char pod[RUN_NAME_MAX];
 
     if (!goes_on(run) || !placement->pod)
         return;
-    print_columns(run);
+    if (!run->has_columns)
+        console_print(&run->console, STYLE_BOLD, "%-*s %-*s  PASSED\n", COLUMN_POD, "POD",
+            COLUMN_NODE, "NODE");
+    run->has_columns = true;
     (void)snprintf(
         pod, sizeof(pod), "%s/%s", placement->pod->workload->namespace, placement->pod->name);
     buf_printf(&run->console.text, "%-*s ", COLUMN_POD, pod);
@@ -119,21 +114,24 @@ void run_show(ScenarioRun *run, const Placement *placement) {
     console_flush(&run->console);
 }
 
-static void attempt(ScenarioRun *run, const DemoPod *pod, Placement *ret) {
-    int r = environment_place(&run->env, pod, ret);
-
-    if (r < 0)
-        fail_memory(run);
-    else if (!str_is_empty(ret->error))
-        fail(run, RUN_FAILED, "a call to berth failed");
-    else
-        run->n_placed += !str_is_empty(ret->node);
+void run_clear(ScenarioRun *run) {
+    if (run->status == 0 && demo_cluster_clear(run->env.cluster) < 0)
+        run->status = RUN_FAILED;
 }
 
-void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life, Placement *ret) {
+static void attempt(ScenarioRun *run, const DemoPod *pod) {
+    if (environment_place(&run->env, pod, &run->placement) < 0)
+        fail_memory(run);
+    else if (!str_is_empty(run->placement.error))
+        fail(run, RUN_FAILED, "a call to berth failed");
+    else
+        run->n_placed += !str_is_empty(run->placement.node);
+}
+
+void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life) {
     const DemoPod *pod;
 
-    *ret = (Placement){0};
+    run->placement = (Placement){0};
     if (!goes_on(run))
         return;
     if (demo_cluster_make_pod(run->env.cluster, workload, life, environment_now_sec(), &pod) < 0) {
@@ -141,24 +139,26 @@ void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life
         return;
     }
     run->n_pods++;
-    attempt(run, pod, ret);
+    attempt(run, pod);
 }
 
-void run_place(ScenarioRun *run, const Workload *workload, Placement *ret) {
-    run_place_quietly(run, workload, /* life= */ 0, ret);
-    run_show(run, ret);
+void run_place(ScenarioRun *run, const Workload *workload) {
+    run_place_quietly(run, workload, /* life= */ 0);
+    run_show(run);
     run_pause(run, run->pace_msec);
 }
 
-void run_retry(ScenarioRun *run, Placement *ret) {
-    *ret = (Placement){0};
+void run_retry(ScenarioRun *run) {
+    run->placement = (Placement){0};
     if (!goes_on(run) || !run->pod || !str_is_empty(run->pod->model.node_name))
         return;
     demo_cluster_try_again(run->env.cluster, run->pod);
-    attempt(run, run->pod, ret);
+    attempt(run, run->pod);
 }
 
-void run_choose_pod(ScenarioRun *run, const Placement *placement) {
+void run_choose_pod(ScenarioRun *run) {
+    const Placement *placement = &run->placement;
+
     if (!goes_on(run) || !placement->pod)
         return;
     run->pod = placement->pod;
@@ -324,6 +324,11 @@ void run_command(ScenarioRun *run, const char *const words[]) {
     }
     while (waitpid(pid, /* status= */ NULL, 0) < 0 && errno == EINTR)
         ;
+}
+
+void run_explain(ScenarioRun *run, const char *node) {
+    run_command(run, WORDS("explain", "--last", run->pod_name, node ? "--node" : "--server",
+                         node ? node : run_url(run), node ? "--server" : NULL, run_url(run)));
 }
 
 void run_fetch(ScenarioRun *run, const char *path) {

@@ -46,6 +46,9 @@ typedef struct ScenarioRun {
     char *error;      /* DAEMON_ERROR_MAX */
     bool has_columns; /* a heading is above the placements */
     size_t n_pods, n_placed;
+    const Workload *workload; /* the scenario's */
+    /* The last one: all zero when the run is over. Strings live until the next. */
+    Placement placement;
 
     /* For scenarios: the pod and the node in question. */
     const DemoPod *pod;
@@ -75,23 +78,24 @@ __attribute__((format(printf, 3, 4))) void run_print(
 #define run_note(run, ...) run_print(run, RUN_RESULT, __VA_ARGS__)
 
 /* The event that `kubectl describe pod` shows, as kube-scheduler writes it. */
-void run_describe(ScenarioRun *run, const Placement *placement);
+void run_describe(ScenarioRun *run);
 
 /* --- actions ---------------------------------------------------------------------------------- */
 
-/* Creates a pod of @workload and places it. The result is printed and in @ret: all zero when the
- * run is over. Strings live until the next placement. */
-void run_place(ScenarioRun *run, const Workload *workload, Placement *ret);
+void run_clear(ScenarioRun *run); /* ends all pods */
+
+/* Creates a pod of @workload, places it, and prints the result. */
+void run_place(ScenarioRun *run, const Workload *workload);
 
 /* The same without printing; @life as in demo_cluster_make_pod(). */
-void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life, Placement *ret);
+void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life);
 
 /* Tries to place run->pod again, if it has no node; without printing. */
-void run_retry(ScenarioRun *run, Placement *ret);
-void run_show(ScenarioRun *run, const Placement *placement); /* prints a line */
+void run_retry(ScenarioRun *run);
+void run_show(ScenarioRun *run); /* prints a line about run->placement */
 
-/* Makes it run->pod. */
-void run_choose_pod(ScenarioRun *run, const Placement *placement);
+/* Makes the pod of run->placement run->pod. */
+void run_choose_pod(ScenarioRun *run);
 
 /* Edits the policy, and prints the difference: the first @from in it becomes @to. Does not wait for
  * berth to reload it. */
@@ -114,6 +118,7 @@ void run_pause(ScenarioRun *run, unsigned msec);
  * something fails. */
 void run_suggest(ScenarioRun *run, const char *const words[]);
 void run_command(ScenarioRun *run, const char *const words[]);
+void run_explain(ScenarioRun *run, const char *node); /* of run->pod; @node may be NULL */
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Prints a page, as `curl -s` would. */

@@ -23,43 +23,37 @@ static bool is_stale(const View *view, const void *context) {
 }
 
 static void build(ScenarioRun *run) {
-    const Workload *api = workload_named("api");
-    Placement placement;
 
     run_await(run, "the load was measured", is_fresh, NULL);
-    run_place(run, api, &placement);
-    run_place(run, api, &placement);
+    run_place(run, run->workload);
+    run_place(run, run->workload);
     run_reveal(run, "the Prometheus at %s goes away", mock_metrics_server(run->env.metrics)->url);
     if (run->status == 0)
         mock_server_stop(mock_metrics_server(run->env.metrics));
-    run_place(run, api, &placement);
+    run_place(run, run->workload);
     run_await(run, "the last values were stale", is_stale, NULL);
     run_tell(run, "two seconds later");
-    run_place(run, api, &placement);
-    run_choose_pod(run, &placement);
-    run_place(run, api, &placement);
-    run_expect(run, str_is_empty(placement.node), "the pod found a node");
+    run_place(run, run->workload);
+    run_choose_pod(run);
+    run_place(run, run->workload);
+    run_expect(run, str_is_empty(run->placement.node), "the pod found a node");
 }
 
 static void show(ScenarioRun *run) {
-    Placement placement;
 
-    run_retry(run, &placement);
-    run_describe(run, &placement);
+    run_retry(run);
+    run_describe(run);
     run_say(run, "A few seconds ago pods like it found a node. Nothing was changed.");
 }
 
 static void suggest(ScenarioRun *run) {
-    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_suggest(run, WORDS("check", "--live", "--only", "policies", "--server", run_url(run)));
     run_say(run, "curl -s %s/api/v1/sources", run_url(run));
 }
 
 static void solve(ScenarioRun *run) {
-    Placement placement;
 
-    run_heading(run, "How to find out");
-    run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_explain(run, NULL);
     run_note(run,
         "The reason is \"too busy\", but the last line explains it: the rule had no metric to "
         "read, "
@@ -77,9 +71,9 @@ static void solve(ScenarioRun *run) {
     if (run->status == 0 && mock_server_resume(mock_metrics_server(run->env.metrics)) < 0)
         run->status = RUN_FAILED;
     run_await(run, "the load was measured again", is_fresh, NULL);
-    run_retry(run, &placement);
-    run_show(run, &placement);
-    run_expect(run, !str_is_empty(placement.node), "the pod still found no node");
+    run_retry(run);
+    run_show(run);
+    run_expect(run, !str_is_empty(run->placement.node), "the pod still found no node");
     run_say(
         run, "The pod is placed. If a pending pod is worse than a busy node: onMissing: allow.");
 }

@@ -18,21 +18,19 @@ static size_t place_all(ScenarioRun *run) {
     char nodes[N_PODS][RUN_NAME_MAX];
     size_t n = 0;
 
-    if (run->status == 0 && demo_cluster_clear(run->env.cluster) < 0)
-        run->status = RUN_FAILED;
+    run_clear(run);
     for (size_t i = 0; i < N_PODS; i++) {
-        Placement placement;
         size_t j = 0;
 
-        run_place(run, workload_named("report"), &placement);
-        if (str_is_empty(placement.node))
+        run_place(run, run->workload);
+        if (str_is_empty(run->placement.node))
             break;
-        if (placement.score < placement.best_score) /* not berth's first choice */
-            run_choose_pod(run, &placement);
-        while (j < n && !str_is(placement.node, nodes[j]))
+        if (run->placement.score < run->placement.best_score) /* not berth's first choice */
+            run_choose_pod(run);
+        while (j < n && !str_is(run->placement.node, nodes[j]))
             j++;
         if (j == n)
-            (void)snprintf(nodes[n++], sizeof(nodes[0]), "%.*s", STR_FMT(placement.node));
+            (void)snprintf(nodes[n++], sizeof(nodes[0]), "%.*s", STR_FMT(run->placement.node));
     }
     return n;
 }
@@ -50,15 +48,13 @@ static void show(ScenarioRun *run) {
 }
 
 static void suggest(ScenarioRun *run) {
-    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     run_suggest(run, WORDS("config", "--server", run_url(run), "--weight", "5"));
 }
 
 static void solve(ScenarioRun *run) {
     size_t n_before = run->n_nodes_used, n_after;
 
-    run_heading(run, "How to find out");
-    run_command(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
+    run_explain(run, NULL);
     run_note(run,
         "The pod went to %s, which is not berth's first choice. The line below the table explains "
         "it: at weight 1 berth's score is at most 100 of 1,300 points, and kube-scheduler's own "

@@ -63,6 +63,7 @@ static void print_question(ScenarioRun *run, const Scenario *scenario) {
         return;
     run_heading(
         run, run->console.is_live ? "Try in another terminal" : "Try, while it runs in a terminal");
+    run_suggest(run, WORDS("explain", "--last", run->pod_name, "--server", run_url(run)));
     scenario->suggest(run);
     if (daemon_dashboard_url(run->env.daemon))
         run_say(run, "or look at %s/pods in a browser, and edit the policy",
@@ -75,9 +76,8 @@ static void print_question(ScenarioRun *run, const Scenario *scenario) {
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* While the user looks around: more pods, and now and then run->pod again. */
-static void add_pods(ScenarioRun *run, const Scenario *scenario) {
+static void add_pods(ScenarioRun *run) {
     _cleanup_(buf_done) Buf line = BUF_INIT(1024);
-    Placement placement;
 
     for (unsigned n = 1; run->status == 0; n++) {
         buf_reset(&line);
@@ -85,9 +85,9 @@ static void add_pods(ScenarioRun *run, const Scenario *scenario) {
             run_url(run));
         console_status(&run->console, buf_str(&line));
         run_pause(run, POD_MSEC);
-        run_place_quietly(run, workload_named(scenario->workload), POD_LIFE, &placement);
+        run_place_quietly(run, run->workload, POD_LIFE);
         if (n % PODS_PER_RETRY == 0)
-            run_retry(run, &placement);
+            run_retry(run);
     }
     console_clear_status(&run->console);
     console_flush(&run->console);
@@ -100,10 +100,11 @@ static void drive(void *context) {
     print_start(run, scenario);
     scenario->build(run);
     print_question(run, scenario);
-    if (run->solves)
+    if (run->solves) {
+        run_heading(run, "How to find out");
         scenario->solve(run);
-    else if (run->console.is_live)
-        add_pods(run, scenario);
+    } else if (run->console.is_live)
+        add_pods(run);
 }
 
 static int open_files(ScenarioRun *run, const Scenario *scenario) {
@@ -152,6 +153,7 @@ int scenario_run(const Scenario *scenario, const ScenarioOptions *options, char 
         .program = options->program,
         .solves = options->solves,
         .pace_msec = options->is_live ? PACE_MSEC : 0,
+        .workload = workload_named(scenario->workload),
         .console = CONSOLE_INIT(options->is_live, options->has_colour),
         .folder = DEMO_FOLDER_NONE,
         .policy = BUF_INIT(RUN_POLICY_MAX),

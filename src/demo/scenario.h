@@ -27,7 +27,7 @@ struct Scenario {
 
     void (*build)(ScenarioRun *run);   /* makes the situation */
     void (*show)(ScenarioRun *run);    /* what a user sees of it */
-    void (*suggest)(ScenarioRun *run); /* commands to try */
+    void (*suggest)(ScenarioRun *run); /* commands to try, after explain */
     void (*solve)(ScenarioRun *run);   /* runs them, and fixes it */
 };
 

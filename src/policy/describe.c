@@ -41,20 +41,16 @@ static void describe_shape(Buf *out, const Shape *shape) {
 
     switch (shape->kind) {
     case SHAPE_INT:
-        describe_bounds(out, "integer", shape);
-        return;
     case SHAPE_NUMBER:
-        describe_bounds(out, "number", shape);
+        describe_bounds(out, shape->kind == SHAPE_INT ? "integer" : "number", shape);
         return;
     case SHAPE_WORD:
         describe_words(out, shape);
         return;
     case SHAPE_LIST:
-        buf_append(out, shape->min > 0 ? STR("list, not empty: ") : STR("list: "));
-        describe_shape(out, shape->of);
-        return;
     case SHAPE_MAP:
-        buf_append(out, shape->min > 0 ? STR("map, not empty: ") : STR("map: "));
+        buf_printf(out, "%s%s: ", shape->kind == SHAPE_LIST ? "list" : "map",
+            shape->min > 0 ? ", not empty" : "");
         describe_shape(out, shape->of);
         return;
     case SHAPE_EITHER:
@@ -106,11 +102,8 @@ static void describe_inside(Buf *out, const Path *path, const Shape *shape) {
             describe_fields(out, path, shape);
         return;
     case SHAPE_LIST:
-        inner = path_add(path, "", STR("[]"));
-        describe_inside(out, &inner, shape->of);
-        return;
     case SHAPE_MAP:
-        inner = path_add(path, "", STR(".KEY"));
+        inner = path_add(path, "", shape->kind == SHAPE_LIST ? STR("[]") : STR(".KEY"));
         describe_inside(out, &inner, shape->of);
         return;
     case SHAPE_EITHER:

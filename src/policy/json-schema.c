@@ -21,15 +21,9 @@ static void write_text(JsonWriter *writer, const char *key, const char *text) {
     json_write_member(writer, str_from_c(key), str_from_c(text));
 }
 
-static void write_number(JsonWriter *writer, const char *key, double number) {
-    json_write_key(writer, str_from_c(key));
-    json_write_double(writer, number);
-}
-
 /* A list of strings, which ends with NULL. */
 static void write_strings(JsonWriter *writer, const char *key, const char *const *strings) {
-    json_write_key(writer, str_from_c(key));
-    json_write_array(writer);
+    json_member_array(writer, key);
     for (size_t i = 0; strings[i]; i++)
         json_write_string(writer, str_from_c(strings[i]));
     json_write_end_array(writer);
@@ -39,8 +33,8 @@ static void write_strings(JsonWriter *writer, const char *key, const char *const
 
 static void write_range(JsonWriter *writer, const Shape *shape) {
     write_text(writer, "type", shape->kind == SHAPE_INT ? "integer" : "number");
-    write_number(writer, shape->is_above ? "exclusiveMinimum" : "minimum", shape->min);
-    write_number(writer, "maximum", shape->max);
+    json_member_double(writer, shape->is_above ? "exclusiveMinimum" : "minimum", shape->min);
+    json_member_double(writer, "maximum", shape->max);
 }
 
 static void write_scalar(JsonWriter *writer, const Shape *shape) {
@@ -61,13 +55,12 @@ static void write_scalar(JsonWriter *writer, const Shape *shape) {
         write_range(writer, shape);
         return;
     case SHAPE_TRUE:
-        json_write_key(writer, STR("const"));
-        json_write_bool(writer, true);
+        json_member_bool(writer, "const", true);
         return;
     case SHAPE_AMOUNT:
         write_strings(writer, "type", amount);
         write_text(writer, "pattern", "^(" QUANTITY "|" SHARE ")$");
-        write_number(writer, "minimum", 0);
+        json_member_double(writer, "minimum", 0);
         return;
     case SHAPE_DURATION:
         write_text(writer, "type", "string");
@@ -90,27 +83,15 @@ static void write_scalar(JsonWriter *writer, const Shape *shape) {
 /* @about may be NULL. Recursive: shapes nest. */
 static void write_schema(JsonWriter *writer, const Shape *shape, const char *about);
 
-/* 0: no limit. */
-static void write_limits(
-    JsonWriter *writer, const Shape *shape, const char *at_least, const char *at_most) {
+/* A limit of 0 is none. */
+static void write_limits(JsonWriter *writer, const Shape *shape) {
+    bool is_list = shape->kind == SHAPE_LIST;
+
+    write_text(writer, "type", is_list ? "array" : "object");
     if (shape->min > 0)
-        write_number(writer, at_least, shape->min);
+        json_member_double(writer, is_list ? "minItems" : "minProperties", shape->min);
     if (shape->max > 0)
-        write_number(writer, at_most, shape->max);
-}
-
-static void write_list(JsonWriter *writer, const Shape *shape) {
-    write_text(writer, "type", "array");
-    write_limits(writer, shape, "minItems", "maxItems");
-    json_write_key(writer, STR("items"));
-    write_schema(writer, shape->of, NULL);
-}
-
-static void write_map(JsonWriter *writer, const Shape *shape) {
-    write_text(writer, "type", "object");
-    write_limits(writer, shape, "minProperties", "maxProperties");
-    json_write_key(writer, STR("additionalProperties"));
-    write_schema(writer, shape->of, NULL);
+        json_member_double(writer, is_list ? "maxItems" : "maxProperties", shape->max);
 }
 
 static void write_required(JsonWriter *writer, const Shape *shape) {
@@ -120,8 +101,7 @@ static void write_required(JsonWriter *writer, const Shape *shape) {
         is_any |= shape->fields[i].is_required;
     if (!is_any)
         return;
-    json_write_key(writer, STR("required"));
-    json_write_array(writer);
+    json_member_array(writer, "required");
     for (size_t i = 0; i < shape->n_fields; i++)
         if (shape->fields[i].is_required)
             json_write_string(writer, shape->fields[i].name);
@@ -130,8 +110,7 @@ static void write_required(JsonWriter *writer, const Shape *shape) {
 
 static void write_choice(JsonWriter *writer, Str name) {
     json_write_object(writer);
-    json_write_key(writer, STR("required"));
-    json_write_array(writer);
+    json_member_array(writer, "required");
     json_write_string(writer, name);
     json_write_end_array(writer);
     json_write_end_object(writer);
@@ -139,8 +118,7 @@ static void write_choice(JsonWriter *writer, Str name) {
 
 /* Exactly one of the kinds, or of some fields. */
 static void write_choices(JsonWriter *writer, const Shape *shape) {
-    json_write_key(writer, STR("oneOf"));
-    json_write_array(writer);
+    json_member_array(writer, "oneOf");
     for (size_t i = 0; shape->kinds && i < *shape->n_kinds; i++)
         write_choice(writer, shape->kinds[i]->field);
     if (shape->or_field)
@@ -151,8 +129,7 @@ static void write_choices(JsonWriter *writer, const Shape *shape) {
 }
 
 static void write_properties(JsonWriter *writer, const Shape *shape) {
-    json_write_key(writer, STR("properties"));
-    json_write_object(writer);
+    json_member_object(writer, "properties");
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
 
@@ -171,37 +148,31 @@ static void write_properties(JsonWriter *writer, const Shape *shape) {
 }
 
 static void write_object(JsonWriter *writer, const Shape *shape) {
-    write_text(writer, "type", "object");
-    write_limits(writer, shape, "minProperties", "maxProperties");
+    write_limits(writer, shape);
     write_properties(writer, shape);
-    json_write_key(writer, STR("additionalProperties"));
-    json_write_bool(writer, false);
+    json_member_bool(writer, "additionalProperties", false);
     write_required(writer, shape);
     if (shape->kinds || shape->one_of)
         write_choices(writer, shape);
 }
 
-static void write_either(JsonWriter *writer, const Shape *shape) {
-    json_write_key(writer, STR("anyOf"));
-    json_write_array(writer);
-    write_schema(writer, shape->of, NULL);
-    write_schema(writer, shape->other, NULL);
-    json_write_end_array(writer);
-}
-
 static void write_body(JsonWriter *writer, const Shape *shape) {
     switch (shape->kind) {
     case SHAPE_LIST:
-        write_list(writer, shape);
-        return;
     case SHAPE_MAP:
-        write_map(writer, shape);
+        write_limits(writer, shape);
+        json_write_key(
+            writer, shape->kind == SHAPE_LIST ? STR("items") : STR("additionalProperties"));
+        write_schema(writer, shape->of, NULL);
         return;
     case SHAPE_OBJECT:
         write_object(writer, shape);
         return;
     case SHAPE_EITHER:
-        write_either(writer, shape);
+        json_member_array(writer, "anyOf");
+        write_schema(writer, shape->of, NULL);
+        write_schema(writer, shape->other, NULL);
+        json_write_end_array(writer);
         return;
     default:
         write_scalar(writer, shape);
@@ -228,10 +199,8 @@ void policy_json_schema(Buf *out) {
     write_text(&writer, "$schema", DIALECT);
     write_text(&writer, "title", "berth PlacementPolicy");
     write_body(&writer, &policy_shape);
-    json_write_key(&writer, STR("$defs"));
-    json_write_object(&writer);
-    json_write_key(&writer, STR("selector"));
-    json_write_object(&writer);
+    json_member_object(&writer, "$defs");
+    json_member_object(&writer, "selector");
     write_body(&writer, &shape_selector);
     json_write_end_object(&writer);
     json_write_end_object(&writer);

@@ -3,10 +3,12 @@
  * query returns: three quarters is a share of what is used, 75 a percentage, the amount that is
  * used an amount; a quarter is what is free, and no load.
  *
- * Only series, functions and labels of the tables in promql-series.c are known, and each only where
+ * Only series, functions and labels of the tables below are known, and each only where
  * it keeps the meaning: a mean over cores does, the busiest core does not. Anything else ends the
  * evaluation without a result.
  */
+
+#include "policy/promql.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -14,9 +16,324 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/double.h"
-#include "policy/promql-internal.h"
+#include "base/nsec.h"
 
+#define MINUTE (60 * NSEC_PER_SEC)
 #define TERMS_MAX 32u /* open parentheses and pending operands */
+#define PROMQL_PROBES 2
+
+enum { PROMQL_OF_CPU = 1, PROMQL_OF_MEMORY = 2 };
+
+typedef enum PromqlAggregate {
+    AGG_AVG = 1,
+    AGG_SUM = 2,
+    AGG_MAX = 4,
+    AGG_MIN = 8,
+    AGG_ANY = 15,
+} PromqlAggregate;
+
+/* Two nodes: of 8 cores 6 are used, of 16 bytes 10; and of 10 cores 3, of 8 bytes 1. */
+typedef struct PromqlUsed {
+    double amount[PROMQL_PROBES], share[PROMQL_PROBES];
+} PromqlUsed;
+
+typedef struct PromqlSeries {
+    const char *name;
+    uint8_t resource;         /* 0: a join, whose value is 1 */
+    double at[PROMQL_PROBES]; /* per core: of each */
+    bool is_counter;          /* must be used as a rate */
+    bool is_idle;             /* one for each core and mode: with mode="idle", as a mean */
+    uint8_t first, then; /* Aggregates that keep its meaning: of the series, of what they gave */
+    int64_t range_nsec;  /* recorded rules: over which they average */
+} PromqlSeries;
+
+typedef enum PromqlFunctionKind {
+    FUNCTION_RATE,
+    FUNCTION_IRATE, /* of the last two samples, whatever its range */
+    FUNCTION_KEEPS, /* the value of its first argument, or its mean */
+    FUNCTION_AGGREGATES,
+} PromqlFunctionKind;
+
+typedef struct PromqlFunction {
+    const char *name;
+    PromqlFunctionKind kind;
+    PromqlAggregate aggregate;
+} PromqlFunction;
+
+/* A condition on a label: label="value", !=, =~ or !~. */
+typedef struct PromqlMatcher {
+    Str label, op, value;
+} PromqlMatcher;
+
+static const PromqlUsed promql_used_cpu = {{6, 3}, {0.75, 0.3}};
+static const PromqlUsed promql_used_memory = {{10, 1}, {0.625, 0.125}};
+
+/* Shares and amounts of the two probe nodes, and series that only add labels. */
+#define CPU_SHARE(title, range)                                                                    \
+    {                                                                                              \
+        .name = (title), .resource = PROMQL_OF_CPU, .at = {0.75, 0.3}, .first = AGG_ANY,           \
+        .then = AGG_ANY, .range_nsec = (range)                                                     \
+    }
+#define MEMORY(title, a, b)                                                                        \
+    {                                                                                              \
+        .name = (title), .resource = PROMQL_OF_MEMORY, .at = {a, b}, .first = AGG_ANY,             \
+        .then = AGG_ANY                                                                            \
+    }
+#define OF_PODS(title, its_resource, a, b, ...)                                                    \
+    {                                                                                              \
+        .name = (title), .resource = (its_resource), .at = {a, b}, .first = AGG_SUM,               \
+        .then = AGG_SUM, __VA_ARGS__                                                               \
+    }
+#define JOIN(title)                                                                                \
+    { .name = (title), .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY }
+#define RECORDED_CPU "node_namespace_pod_container:container_cpu_usage_seconds_total:"
+
+static const PromqlSeries known_series[] = {
+    {"node_cpu_seconds_total", PROMQL_OF_CPU, {0.25, 0.7}, .is_counter = true, .is_idle = true,
+        .first = AGG_AVG, .then = AGG_AVG | AGG_MAX | AGG_MIN},
+    CPU_SHARE("instance:node_cpu_utilisation:rate5m", 5 * MINUTE),
+    CPU_SHARE("instance:node_cpu_utilisation:rate1m", MINUTE),
+    CPU_SHARE("instance:node_cpu:ratio", 5 * MINUTE),
+    OF_PODS("container_cpu_usage_seconds_total", PROMQL_OF_CPU, 6, 3, .is_counter = true),
+    OF_PODS(RECORDED_CPU "sum_irate", PROMQL_OF_CPU, 6, 3, .range_nsec = 0),
+    OF_PODS(RECORDED_CPU "sum_rate", PROMQL_OF_CPU, 6, 3, .range_nsec = 5 * MINUTE),
+    OF_PODS(RECORDED_CPU "sum_rate5m", PROMQL_OF_CPU, 6, 3, .range_nsec = 5 * MINUTE),
+    MEMORY("node_memory_MemAvailable_bytes", 6, 7),
+    MEMORY("node_memory_MemTotal_bytes", 16, 8),
+    MEMORY("instance:node_memory_utilisation:ratio", 0.625, 0.125),
+    OF_PODS("container_memory_working_set_bytes", PROMQL_OF_MEMORY, 10, 1, .range_nsec = 0),
+    OF_PODS("node_namespace_pod_container:container_memory_working_set_bytes", PROMQL_OF_MEMORY, 10,
+        1, .range_nsec = 0),
+    JOIN("kube_pod_info"),
+    JOIN("kube_node_info"),
+    JOIN("node_uname_info"),
+    JOIN("node_namespace_pod:kube_pod_info:"),
+};
+
+/* NULL: unknown. */
+static const PromqlSeries *promql_series(Str name) {
+    for (size_t i = 0; i < ELEMENTS_OF(known_series); i++)
+        if (str_is(name, known_series[i].name))
+            return &known_series[i];
+    return NULL;
+}
+
+static const PromqlFunction functions[] = {
+    {"rate", FUNCTION_RATE, 0},
+    {"irate", FUNCTION_IRATE, 0},
+    {"avg_over_time", FUNCTION_KEEPS, 0},
+    {"last_over_time", FUNCTION_KEEPS, 0},
+    {"clamp", FUNCTION_KEEPS, 0},
+    {"clamp_max", FUNCTION_KEEPS, 0},
+    {"clamp_min", FUNCTION_KEEPS, 0},
+    {"label_join", FUNCTION_KEEPS, 0},
+    {"label_replace", FUNCTION_KEEPS, 0},
+    {"round", FUNCTION_KEEPS, 0},
+    {"avg", FUNCTION_AGGREGATES, AGG_AVG},
+    {"sum", FUNCTION_AGGREGATES, AGG_SUM},
+    {"max", FUNCTION_AGGREGATES, AGG_MAX},
+    {"min", FUNCTION_AGGREGATES, AGG_MIN},
+};
+
+/* NULL: unknown, or not a load. */
+static const PromqlFunction *promql_function(Str name) {
+    for (size_t i = 0; i < ELEMENTS_OF(functions); i++)
+        if (str_is(name, functions[i].name))
+            return &functions[i];
+    return NULL;
+}
+
+/* Matchers that leave out no node and no pod. */
+typedef enum LabelRule {
+    LABEL_FREE,     /* any: it names the scraper */
+    LABEL_NO_PARTS, /* may leave out series that are not a container */
+    LABEL_PRESENT,  /* !="" and the like */
+} LabelRule;
+
+typedef struct LabelName {
+    const char *name;
+    LabelRule rule;
+    const char *equal; /* may be this very value, too */
+} LabelName;
+
+static const LabelName label_names[] = {
+    {"job", LABEL_FREE, NULL},
+    {"cluster", LABEL_FREE, NULL},
+    {"endpoint", LABEL_FREE, NULL},
+    {"metrics_path", LABEL_FREE, NULL},
+    {"service", LABEL_FREE, NULL},
+    {"container", LABEL_NO_PARTS, NULL},
+    {"container_name", LABEL_NO_PARTS, NULL},
+    {"image", LABEL_NO_PARTS, NULL},
+    {"name", LABEL_NO_PARTS, NULL},
+    {"cpu", LABEL_PRESENT, "total"},
+    {"id", LABEL_PRESENT, "/"},
+    {"instance", LABEL_PRESENT, NULL},
+    {"namespace", LABEL_PRESENT, NULL},
+    {"node", LABEL_PRESENT, NULL},
+    {"pod", LABEL_PRESENT, NULL},
+    {"pod_name", LABEL_PRESENT, NULL},
+};
+
+static bool matches_all(const PromqlMatcher *matcher) {
+    return (str_is(matcher->op, "!=") && str_is_empty(matcher->value)) ||
+           (str_is(matcher->op, "=~") &&
+               (str_is(matcher->value, ".+") || str_is(matcher->value, ".*")));
+}
+
+/* Whether it keeps all nodes and pods. */
+static bool promql_keeps_all(const PromqlMatcher *matcher) {
+    for (size_t i = 0; i < ELEMENTS_OF(label_names); i++) {
+        const LabelName *label = &label_names[i];
+
+        if (!str_is(matcher->label, label->name))
+            continue;
+        return label->rule == LABEL_FREE || matches_all(matcher) ||
+               (label->rule == LABEL_NO_PARTS && matcher->op.ptr[0] == '!') ||
+               (label->equal && str_is(matcher->op, "=") && str_is(matcher->value, label->equal));
+    }
+    return false;
+}
+
+/* --- the lexer: each function cuts what it has read off the front of the text ----------------- */
+
+/* Of a name. */
+static bool promql_is_letter(char c) {
+    return ascii_is_letter(c) || c == '_' || c == ':';
+}
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The first @n bytes. */
+static Str promql_cut(Str *text, size_t n) {
+    Str part = str_take(*text, n);
+
+    *text = str_skip(*text, n);
+    return part;
+}
+
+/* Spaces, and comments to the end of the line. */
+static void promql_skip_space(Str *text) {
+    while (text->len > 0 && (is_space(text->ptr[0]) || text->ptr[0] == '#')) {
+        size_t end = text->ptr[0] == '#' ? str_find(*text, '\n') : 0;
+
+        (void)promql_cut(text, end == SIZE_MAX ? text->len : end + 1);
+    }
+}
+
+/* A name of a series, a label, a function; empty: there is none. */
+static Str promql_cut_word(Str *text) {
+    size_t n = 0;
+
+    while (n < text->len &&
+           (promql_is_letter(text->ptr[n]) || (n > 0 && ascii_is_digit(text->ptr[n]))))
+        n++;
+    return promql_cut(text, n);
+}
+
+/* A string literal, which begins there, without its quotes. False: it does not end. */
+static bool promql_cut_string(Str *text, Str *ret) {
+    char quote = text->ptr[0];
+    size_t n = 1;
+
+    while (n < text->len && text->ptr[n] != quote)
+        n += quote != '`' && text->ptr[n] == '\\' ? 2 : 1;
+    if (n >= text->len)
+        return false;
+    *ret = str_of(text->ptr + 1, n - 1);
+    (void)promql_cut(text, n + 1);
+    return true;
+}
+
+static bool promql_is_quote(char c) {
+    return c == '"' || c == '\'' || c == '`';
+}
+
+/* A list of labels in parentheses, which begins there. False: it does not end. */
+static bool promql_skip_labels(Str *text) {
+    size_t end = str_find(*text, ')');
+
+    if (end == SIZE_MAX)
+        return false;
+    (void)promql_cut(text, end + 1);
+    return true;
+}
+
+int64_t promql_cut_duration(Str *text) {
+    static const struct {
+        Str unit;
+        int64_t nsec;
+    } units[] = {
+        {STR("ms"), NSEC_PER_MSEC},
+        {STR("s"), NSEC_PER_SEC},
+        {STR("m"), MINUTE},
+        {STR("h"), 60 * MINUTE},
+        {STR("d"), 24 * 60 * MINUTE},
+        {STR("w"), 24 * 60 * MINUTE},
+        {STR("y"), 24 * 60 * MINUTE},
+    };
+    int64_t sum = 0, most = 24 * 60 * MINUTE;
+
+    while (text->len > 0 && ascii_is_digit(text->ptr[0])) {
+        int64_t number = 0, factor = 0;
+
+        while (text->len > 0 && ascii_is_digit(text->ptr[0])) {
+            number = number < most ? number * 10 + (text->ptr[0] - '0') : most;
+            (void)promql_cut(text, 1);
+        }
+        for (size_t i = 0; i < ELEMENTS_OF(units) && factor == 0; i++) {
+            if (str_has_prefix(*text, units[i].unit)) {
+                factor = units[i].nsec;
+                (void)promql_cut(text, units[i].unit.len);
+            }
+        }
+        if (factor == 0 || number > most / factor)
+            return factor == 0 ? sum : most;
+        sum += number * factor;
+        if (sum > most)
+            return most;
+    }
+    return sum;
+}
+
+/* label="value" and its like. False: there is none. */
+static bool promql_cut_matcher(Str *text, PromqlMatcher *ret) {
+    size_t n = 0;
+
+    ret->label = promql_cut_word(text);
+    promql_skip_space(text);
+    while (n < text->len && n < 2 &&
+           (text->ptr[n] == '=' || text->ptr[n] == '!' || text->ptr[n] == '~'))
+        n++;
+    ret->op = promql_cut(text, n);
+    promql_skip_space(text);
+    return !str_is_empty(ret->label) && n > 0 && text->len > 0 && promql_is_quote(text->ptr[0]) &&
+           promql_cut_string(text, &ret->value);
+}
+
+int64_t promql_longest_range(Str query) {
+    int64_t longest = 0;
+
+    while (query.len > 0) {
+        Str ignored;
+
+        if (query.ptr[0] == '#') {
+            promql_skip_space(&query);
+        } else if (promql_is_quote(query.ptr[0])) {
+            if (!promql_cut_string(&query, &ignored))
+                return longest;
+        } else if (promql_cut(&query, 1).ptr[0] == '[') {
+            int64_t range;
+
+            promql_skip_space(&query);
+            range = promql_cut_duration(&query);
+            longest = range > longest ? range : longest;
+        }
+    }
+    return longest;
+}
 
 static const char *const grouping_words[] = {
     "by", "without", "on", "ignoring", "group_left", "group_right"};
