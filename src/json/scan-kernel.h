@@ -24,6 +24,5 @@ typedef struct ScanBlock {
 
 extern const ScanOps scan_portable_ops;
 #ifdef __x86_64__
-extern const ScanOps scan_sse2_ops;
 extern const ScanOps scan_avx2_ops;
 #endif

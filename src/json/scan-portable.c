@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 
-#include "json/scan-bits.h"
 #include "json/scan-kernel.h"
 
 #define KERNEL
@@ -72,6 +71,25 @@ static inline uint64_t block_stops(const char *bytes) {
     for (unsigned at = 0; at < 64; at += 8)
         stops |= piece_stops(bytes + at) << at;
     return stops;
+}
+
+/* Counting without the instructions for it: __builtin_popcountll() would call a function. */
+static inline uint64_t bits_prefix_xor(uint64_t bits) {
+    bits ^= bits << 1;
+    bits ^= bits << 2;
+    bits ^= bits << 4;
+    bits ^= bits << 8;
+    bits ^= bits << 16;
+    bits ^= bits << 32;
+    return bits;
+}
+
+/* Sums of two bits, of four, of eight; the multiplication adds up the bytes. */
+static inline uint64_t bits_count(uint64_t bits) {
+    bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+    bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+    bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return bits * UINT64_C(0x0101010101010101) >> 56;
 }
 
 #include "json/scan-walk.h"

@@ -7,23 +7,8 @@
 #include "base/cleanup.h"
 #include "json/scan-kernel.h"
 
-static size_t first_container(Str text);
-static size_t first_string(Str text);
-static size_t first_plain(Str text);
-static uint64_t first_stops(const char *bytes);
-
-/* In use before a kernel is chosen: each chooses one, then calls it.
- * Later calls pay one load and one jump, and no test. */
-static const ScanOps choosing_ops = {
-    .container = first_container,
-    .string = first_string,
-    .plain = first_plain,
-    .stops = first_stops,
-};
-
-/* Relaxed is enough: the tables are constants, and threads that choose at the
- * same time choose the same. */
-static _Atomic(const ScanOps *) ops_in_use = &choosing_ops;
+/* Relaxed is enough: the tables are constants. */
+static _Atomic(const ScanOps *) ops_in_use = &scan_portable_ops;
 
 static const ScanOps *ops(void) {
     return atomic_load_explicit(&ops_in_use, memory_order_relaxed);
@@ -35,8 +20,6 @@ static const ScanOps *kernel_ops(ScanKernel kernel) {
     case SCAN_PORTABLE:
         return &scan_portable_ops;
 #ifdef __x86_64__
-    case SCAN_SSE2:
-        return &scan_sse2_ops;
     case SCAN_AVX2:
         if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
             __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("pclmul") &&
@@ -58,26 +41,12 @@ bool scan_use_kernel(ScanKernel kernel) {
     return true;
 }
 
-static const ScanOps *choose(void) {
-    if (!scan_use_kernel(SCAN_AVX2) && !scan_use_kernel(SCAN_SSE2))
-        (void)scan_use_kernel(SCAN_PORTABLE);
-    return ops();
-}
-
-static size_t first_container(Str text) {
-    return choose()->container(text);
-}
-
-static size_t first_string(Str text) {
-    return choose()->string(text);
-}
-
-static size_t first_plain(Str text) {
-    return choose()->plain(text);
-}
-
-static uint64_t first_stops(const char *bytes) {
-    return choose()->stops(bytes);
+/* Before main(), so that no call has to ask. */
+__attribute__((constructor)) static void choose_kernel(void) {
+#ifdef __x86_64__
+    __builtin_cpu_init();
+#endif
+    (void)scan_use_kernel(SCAN_AVX2);
 }
 
 size_t scan_container(Str text) {
@@ -97,19 +66,12 @@ uint64_t scan_stops(const char *bytes) {
 }
 
 ScanKernel scan_kernel(void) {
-    const ScanOps *current = ops() == &choosing_ops ? choose() : ops();
-
-    if (current == kernel_ops(SCAN_AVX2))
-        return SCAN_AVX2;
-    if (current == kernel_ops(SCAN_SSE2))
-        return SCAN_SSE2;
-    return SCAN_PORTABLE;
+    return ops() == &scan_portable_ops ? SCAN_PORTABLE : SCAN_AVX2;
 }
 
 const char *scan_kernel_name(ScanKernel kernel) {
     static const char *const names[] = {
         [SCAN_PORTABLE] = "portable",
-        [SCAN_SSE2] = "sse2",
         [SCAN_AVX2] = "avx2",
     };
 

@@ -6,9 +6,9 @@
  * Structure only: brackets are counted outside strings, strings end at an
  * unescaped quote; what is between is not looked at. Any depth is safe, nothing
  * is allocated. This is what makes 82 MB of Node objects cost milliseconds: the
- * kernels look at 64 bytes a step (SSE2 on every x86-64, AVX2 where the processor
- * has it, portable C elsewhere; chosen once, at the first call). No byte outside
- * the given text is read. Any thread.
+ * kernels look at 64 bytes a step (AVX2 where the processor has it, portable C
+ * elsewhere; chosen before main()). No byte outside the given text is
+ * read. Any thread.
  */
 
 #include <stdbool.h>
@@ -36,7 +36,6 @@ uint64_t scan_stops(const char *bytes);
 
 typedef enum ScanKernel {
     SCAN_PORTABLE,
-    SCAN_SSE2,
     SCAN_AVX2,
 } ScanKernel;
 

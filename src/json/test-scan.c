@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-static const ScanKernel kernels[] = {SCAN_PORTABLE, SCAN_SSE2, SCAN_AVX2};
+static const ScanKernel kernels[] = {SCAN_PORTABLE, SCAN_AVX2};
 
 /* A quote behind an odd number of backslashes does not count. */
 static bool naive_is_quote(Str text, size_t at) {
@@ -209,7 +209,6 @@ static void test_kernel_choice(void **state) {
             assert_int_equal(scan_kernel(), kernels[k]);
     assert_true(scan_use_kernel(SCAN_PORTABLE));
     assert_string_equal(scan_kernel_name(SCAN_PORTABLE), "portable");
-    assert_string_equal(scan_kernel_name(SCAN_SSE2), "sse2");
     assert_string_equal(scan_kernel_name(SCAN_AVX2), "avx2");
 }
 
