@@ -188,11 +188,10 @@ static Str mask_name(DeltaWrite *write, Str name) {
 }
 
 static void write_names(
-    DeltaWrite *write, JsonWriter *writer, Str key, const Str *names, size_t n) {
+    DeltaWrite *write, JsonWriter *writer, const char *key, const Str *names, size_t n) {
     if (n == 0)
         return;
-    json_write_key(writer, key);
-    json_write_array(writer);
+    json_member_array(writer, key);
     for (size_t i = 0; i < n; i++)
         json_write_string(writer, mask_name(write, names[i]));
     json_write_end_array(writer);
@@ -201,8 +200,7 @@ static void write_names(
 static void write_removed_pods(DeltaWrite *write, JsonWriter *writer) {
     if (write->removed_pods.n == 0)
         return;
-    json_write_key(writer, STR("removedPods"));
-    json_write_array(writer);
+    json_member_array(writer, "removedPods");
     for (size_t i = 0; i < write->removed_pods.n; i++) {
         json_write_array(writer);
         json_write_string(writer, mask_name(write, write->removed_pods.items[i]->namespace));
@@ -224,10 +222,8 @@ static void write_node(DeltaWrite *write, JsonWriter *writer, uint32_t row) {
         return;
     }
     json_write_object(writer);
-    if (is_new) {
-        json_write_key(writer, STR("row"));
-        json_write_int(writer, row);
-    }
+    if (is_new)
+        json_member_int(writer, "row", row);
     json_write_key(writer, STR("node"));
     object_write_node(writer, node);
     json_write_end_object(writer);
@@ -238,10 +234,8 @@ static void write_pod(DeltaWrite *write, JsonWriter *writer, const InventoryPod 
     const Pod *pod = item->pod;
 
     json_write_object(writer);
-    if (is_assumed(write->after, pod)) {
-        json_write_key(writer, STR("assumed"));
-        json_write_bool(writer, true);
-    }
+    if (is_assumed(write->after, pod))
+        json_member_bool(writer, "assumed", true);
     if (write->mask)
         pod = write->mask->pod(write->mask->context, pod);
     json_write_key(writer, STR("pod"));
@@ -254,20 +248,17 @@ static void write_pod(DeltaWrite *write, JsonWriter *writer, const InventoryPod 
 }
 
 static void write_members(DeltaWrite *write, JsonWriter *writer) {
-    write_names(write, writer, STR("forgotten"), write->forgotten.items, write->forgotten.n);
+    write_names(write, writer, "forgotten", write->forgotten.items, write->forgotten.n);
     write_removed_pods(write, writer);
-    write_names(
-        write, writer, STR("removedNodes"), write->removed_nodes.items, write->removed_nodes.n);
+    write_names(write, writer, "removedNodes", write->removed_nodes.items, write->removed_nodes.n);
     if (write->nodes.n > 0) {
-        json_write_key(writer, STR("nodes"));
-        json_write_array(writer);
+        json_member_array(writer, "nodes");
         for (size_t i = 0; i < write->nodes.n; i++)
             write_node(write, writer, write->nodes.items[i]);
         json_write_end_array(writer);
     }
     if (write->pods.n > 0) {
-        json_write_key(writer, STR("pods"));
-        json_write_array(writer);
+        json_member_array(writer, "pods");
         for (size_t i = 0; i < write->pods.n; i++)
             write_pod(write, writer, &write->pods.items[i]);
         json_write_end_array(writer);
@@ -298,9 +289,8 @@ int delta_write(
 
 /* --- the first one ----------------------------------------------------------------------- */
 
-static void write_numbers(JsonWriter *writer, Str key, const uint32_t *numbers, size_t n) {
-    json_write_key(writer, key);
-    json_write_array(writer);
+static void write_numbers(JsonWriter *writer, const char *key, const uint32_t *numbers, size_t n) {
+    json_member_array(writer, key);
     for (size_t i = 0; i < n; i++) {
         if (numbers[i] == DELTA_NO_ROW)
             json_write_null(writer);
@@ -341,11 +331,10 @@ static void write_order(DeltaWrite *write, JsonWriter *writer, const Inventory *
                 assumed[n_assumed++] = pods[n_pods - 1];
         }
     }
-    json_write_key(writer, STR("order"));
-    json_write_object(writer);
-    write_numbers(writer, STR("rows"), rows, table->n_rows);
-    write_numbers(writer, STR("pods"), pods, n_pods);
-    write_numbers(writer, STR("assumed"), assumed, n_assumed);
+    json_member_object(writer, "order");
+    write_numbers(writer, "rows", rows, table->n_rows);
+    write_numbers(writer, "pods", pods, n_pods);
+    write_numbers(writer, "assumed", assumed, n_assumed);
     json_write_end_object(writer);
 }
 

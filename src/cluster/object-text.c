@@ -12,24 +12,21 @@
 static void write_field(JsonWriter *writer, Str key, Str value) {
     if (str_is_empty(value))
         return;
-    json_write_key(writer, key);
-    json_write_string(writer, value);
+    json_write_member(writer, key, value);
 }
 
-/* Text between these needs no escapes. */
+/* Begins a text that needs no escapes; the caller appends its last quote, too. */
 static Buf *begin_text(JsonWriter *writer, Str key) {
     json_write_key(writer, key);
     json_write_raw(writer, STR("\""));
     return writer->out;
 }
 
-static void end_text(JsonWriter *writer) {
-    buf_append_char(writer->out, '"');
-}
-
 static void write_time(JsonWriter *writer, Str key, int64_t sec) {
+    if (sec == 0)
+        return;
     time_print(sec, begin_text(writer, key));
-    end_text(writer);
+    buf_append_char(writer->out, '"');
 }
 
 static void write_labels(JsonWriter *writer, Str key, const Labels *labels) {
@@ -38,8 +35,7 @@ static void write_labels(JsonWriter *writer, Str key, const Labels *labels) {
     json_write_key(writer, key);
     json_write_object(writer);
     for (size_t i = 0; i < labels->n; i++) {
-        json_write_key(writer, labels->items[i].key);
-        json_write_string(writer, labels->items[i].value);
+        json_write_member(writer, labels->items[i].key, labels->items[i].value);
     }
     json_write_end_object(writer);
 }
@@ -59,10 +55,9 @@ static void write_resources(JsonWriter *writer, Str key, const Resources *resour
     json_write_key(writer, key);
     json_write_object(writer);
     for (size_t i = 0; i < n; i++) {
-        Buf *out = begin_text(writer, sorted[i].name);
-
-        resource_amount_print_exact(sorted[i].name, sorted[i].amount, out);
-        end_text(writer);
+        resource_amount_print_exact(
+            sorted[i].name, sorted[i].amount, begin_text(writer, sorted[i].name));
+        buf_append_char(writer->out, '"');
     }
     json_write_end_object(writer);
 }
@@ -76,8 +71,7 @@ static Str taint_effect(const Taint *taint) {
 static void write_taints(JsonWriter *writer, const Taints *taints) {
     if (taints->n == 0)
         return;
-    json_write_key(writer, STR("taints"));
-    json_write_array(writer);
+    json_member_array(writer, "taints");
     for (size_t i = 0; i < taints->n; i++) {
         json_write_object(writer);
         write_field(writer, STR("key"), taints->items[i].key);
@@ -91,8 +85,7 @@ static void write_taints(JsonWriter *writer, const Taints *taints) {
 static void write_tolerations(JsonWriter *writer, const Tolerations *tolerations) {
     if (tolerations->n == 0)
         return;
-    json_write_key(writer, STR("tolerations"));
-    json_write_array(writer);
+    json_member_array(writer, "tolerations");
     for (size_t i = 0; i < tolerations->n; i++) {
         const Toleration *toleration = &tolerations->items[i];
 
@@ -131,8 +124,7 @@ static void write_conditions(JsonWriter *writer, const Node *node) {
 
     if (node->n_conditions == 0 && !is_missing)
         return;
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
+    json_member_array(writer, "conditions");
     for (size_t i = 0; i < node->n_conditions; i++)
         write_condition(writer, node->conditions[i].type, node->conditions[i].status);
     if (is_missing)
@@ -143,22 +135,19 @@ static void write_conditions(JsonWriter *writer, const Node *node) {
 static void write_image(JsonWriter *writer, const Image *image) {
     json_write_object(writer);
     if (image->n_names > 0) {
-        json_write_key(writer, STR("names"));
-        json_write_array(writer);
+        json_member_array(writer, "names");
         for (size_t i = 0; i < image->n_names; i++)
             json_write_string(writer, image->names[i]);
         json_write_end_array(writer);
     }
-    json_write_key(writer, STR("sizeBytes"));
-    json_write_int(writer, image->size);
+    json_member_int(writer, "sizeBytes", image->size);
     json_write_end_object(writer);
 }
 
 static void write_images(JsonWriter *writer, const Node *node) {
     if (node->n_images == 0)
         return;
-    json_write_key(writer, STR("images"));
-    json_write_array(writer);
+    json_member_array(writer, "images");
     for (size_t i = 0; i < node->n_images; i++)
         write_image(writer, &node->images[i]);
     json_write_end_array(writer);
@@ -167,8 +156,7 @@ static void write_images(JsonWriter *writer, const Node *node) {
 static void write_addresses(JsonWriter *writer, const Node *node) {
     if (node->n_addresses == 0)
         return;
-    json_write_key(writer, STR("addresses"));
-    json_write_array(writer);
+    json_member_array(writer, "addresses");
     for (size_t i = 0; i < node->n_addresses; i++) {
         json_write_object(writer);
         write_field(writer, STR("type"), address_type_name(node->addresses[i].type));
@@ -179,13 +167,11 @@ static void write_addresses(JsonWriter *writer, const Node *node) {
 }
 
 static void write_node_metadata(JsonWriter *writer, const Node *node) {
-    json_write_key(writer, STR("metadata"));
-    json_write_object(writer);
+    json_member_object(writer, "metadata");
     write_field(writer, STR("name"), node->name);
     write_field(writer, STR("uid"), node->uid);
     write_field(writer, STR("resourceVersion"), node->resource_version);
-    if (node->created_at != 0)
-        write_time(writer, STR("creationTimestamp"), node->created_at);
+    write_time(writer, STR("creationTimestamp"), node->created_at);
     write_labels(writer, STR("labels"), &node->labels);
     write_labels(writer, STR("annotations"), &node->annotations);
     json_write_end_object(writer);
@@ -196,16 +182,12 @@ void object_write_node(JsonWriter *writer, const Node *node) {
     write_field(writer, STR("apiVersion"), STR("v1"));
     write_field(writer, STR("kind"), STR("Node"));
     write_node_metadata(writer, node);
-    json_write_key(writer, STR("spec"));
-    json_write_object(writer);
+    json_member_object(writer, "spec");
     write_taints(writer, &node->taints);
-    if (node->is_unschedulable) {
-        json_write_key(writer, STR("unschedulable"));
-        json_write_bool(writer, true);
-    }
+    if (node->is_unschedulable)
+        json_member_bool(writer, "unschedulable", true);
     json_write_end_object(writer);
-    json_write_key(writer, STR("status"));
-    json_write_object(writer);
+    json_member_object(writer, "status");
     write_resources(writer, STR("allocatable"), &node->allocatable);
     write_conditions(writer, node);
     write_images(writer, node);
@@ -220,40 +202,29 @@ static void write_owner(JsonWriter *writer, const Pod *pod) {
     if (str_is_empty(pod->owner_kind) && str_is_empty(pod->owner_name) &&
         str_is_empty(pod->owner_uid))
         return;
-    json_write_key(writer, STR("ownerReferences"));
-    json_write_array(writer);
+    json_member_array(writer, "ownerReferences");
     json_write_object(writer);
     write_field(writer, STR("kind"), pod->owner_kind);
     write_field(writer, STR("name"), pod->owner_name);
     write_field(writer, STR("uid"), pod->owner_uid);
-    json_write_key(writer, STR("controller"));
-    json_write_bool(writer, true);
+    json_member_bool(writer, "controller", true);
     json_write_end_object(writer);
     json_write_end_array(writer);
 }
 
 static void write_pod_metadata(JsonWriter *writer, const Pod *pod) {
-    json_write_key(writer, STR("metadata"));
-    json_write_object(writer);
+    json_member_object(writer, "metadata");
     write_field(writer, STR("name"), pod->name);
     write_field(writer, STR("namespace"), pod->namespace);
     write_field(writer, STR("uid"), pod->uid);
     write_field(writer, STR("resourceVersion"), pod->resource_version);
-    if (pod->created_at != 0)
-        write_time(writer, STR("creationTimestamp"), pod->created_at);
-    if (pod->is_terminating)
-        write_time(writer, STR("deletionTimestamp"), 0);
+    write_time(writer, STR("creationTimestamp"), pod->created_at);
+    write_field(writer, STR("deletionTimestamp"),
+        pod->is_terminating ? STR("1970-01-01T00:00:00Z") : STR_NULL);
     write_labels(writer, STR("labels"), &pod->labels);
     if (pod->details)
         write_labels(writer, STR("annotations"), &pod->details->annotations);
     write_owner(writer, pod);
-    json_write_end_object(writer);
-}
-
-static void write_requests(JsonWriter *writer, const Resources *requests) {
-    json_write_key(writer, STR("resources"));
-    json_write_object(writer);
-    write_resources(writer, STR("requests"), requests);
     json_write_end_object(writer);
 }
 
@@ -266,8 +237,11 @@ static void write_containers(JsonWriter *writer, Str key, const PodContainer *co
         json_write_object(writer);
         write_field(writer, STR("name"), containers[i].name);
         write_field(writer, STR("image"), containers[i].image);
-        if (requests && i == 0)
-            write_requests(writer, requests);
+        if (requests && i == 0) {
+            json_member_object(writer, "resources");
+            write_resources(writer, STR("requests"), requests);
+            json_write_end_object(writer);
+        }
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -293,14 +267,11 @@ static void write_details(JsonWriter *writer, const Pod *pod) {
 }
 
 static void write_spec(JsonWriter *writer, const Pod *pod, Str node) {
-    json_write_key(writer, STR("spec"));
-    json_write_object(writer);
+    json_member_object(writer, "spec");
     write_field(writer, STR("nodeName"), node);
     write_field(writer, STR("schedulerName"), pod->scheduler_name);
-    if (pod->priority != 0) {
-        json_write_key(writer, STR("priority"));
-        json_write_int(writer, pod->priority);
-    }
+    if (pod->priority != 0)
+        json_member_int(writer, "priority", pod->priority);
     write_details(writer, pod);
     write_tolerations(writer, &pod->tolerations);
     json_write_end_object(writer);
@@ -309,8 +280,7 @@ static void write_spec(JsonWriter *writer, const Pod *pod, Str node) {
 static void write_scheduled(JsonWriter *writer, const Pod *pod) {
     if (pod->scheduled_at == 0)
         return;
-    json_write_key(writer, STR("conditions"));
-    json_write_array(writer);
+    json_member_array(writer, "conditions");
     json_write_object(writer);
     write_field(writer, STR("type"), STR("PodScheduled"));
     write_field(writer, STR("status"), STR("True"));
@@ -325,11 +295,9 @@ void object_write_pod(JsonWriter *writer, const Pod *pod, Str node) {
     write_field(writer, STR("kind"), STR("Pod"));
     write_pod_metadata(writer, pod);
     write_spec(writer, pod, node);
-    json_write_key(writer, STR("status"));
-    json_write_object(writer);
+    json_member_object(writer, "status");
     write_field(writer, STR("phase"), pod->is_terminal ? STR("Failed") : STR_NULL);
-    if (pod->started_at != 0)
-        write_time(writer, STR("startTime"), pod->started_at);
+    write_time(writer, STR("startTime"), pod->started_at);
     write_scheduled(writer, pod);
     write_field(writer, STR("nominatedNodeName"), pod->nominated_node_name);
     json_write_end_object(writer);

@@ -16,10 +16,9 @@ typedef struct NodeRecord {
 
 /* The fields that pods of one template share. The arrays follow, in the order of their
  * counts; a Pod points into them. */
+#define SHAPE_TEXTS 5u
 typedef struct PodShape {
-    Str namespace;
-    Str owner_kind, owner_name, owner_uid;
-    Str scheduler_name;
+    Str namespace, owner_kind, owner_name, owner_uid, scheduler_name; /* SHAPE_TEXTS */
     int64_t priority;
     size_t n_labels, n_requests, n_tolerations;
 } PodShape;
@@ -51,34 +50,30 @@ static Str carve_text(char **at, Str text) {
     return str_of(copy, text.len);
 }
 
-static bool take_labels(RecordPool *pool, const Labels *from, Label *to) {
-    for (size_t i = 0; i < from->n; i++)
-        if (!text_take(pool, from->items[i].key, &to[i].key) ||
-            !text_take(pool, from->items[i].value, &to[i].value))
-            return false;
-    return true;
-}
-
-static void drop_labels(const Label *labels, size_t n) {
+/* Copies @n elements of @size bytes, which begin with @n_texts texts, to @to, which is zeroed. */
+static bool take_texts(
+    RecordPool *pool, const void *from, size_t n, size_t size, size_t n_texts, void *to) {
     for (size_t i = 0; i < n; i++) {
-        text_drop(labels[i].key);
-        text_drop(labels[i].value);
-    }
-}
+        const Str *texts = (const Str *)((const char *)from + i * size);
+        Str *taken = (Str *)((char *)to + i * size);
 
-static bool take_resources(RecordPool *pool, const Resources *from, Resource *to) {
-    for (size_t i = 0; i < from->n; i++) {
-        to[i].amount = from->items[i].amount;
-        if (!text_take(pool, from->items[i].name, &to[i].name))
-            return false;
+        memcpy(taken + n_texts, texts + n_texts, size - n_texts * sizeof(Str));
+        for (size_t j = 0; j < n_texts; j++)
+            if (!text_take(pool, texts[j], &taken[j]))
+                return false;
     }
     return true;
 }
 
-static void drop_resources(const Resource *resources, size_t n) {
+static void drop_texts(const void *items, size_t n, size_t size, size_t n_texts) {
     for (size_t i = 0; i < n; i++)
-        text_drop(resources[i].name);
+        for (size_t j = 0; j < n_texts; j++)
+            text_drop(((const Str *)((const char *)items + i * size))[j]);
 }
+
+#define TAKE_TEXTS(pool, from, n, n_texts, to)                                                     \
+    take_texts((pool), (from), (n), sizeof(*(to)), (n_texts), (to))
+#define DROP_TEXTS(items, n, n_texts) drop_texts((items), (n), sizeof(*(items)), (n_texts))
 
 /* --- nodes ----------------------------------------------------------------------- */
 
@@ -87,10 +82,7 @@ static NodeRecord *node_record_of(const Node *node) {
 }
 
 static void release_strings(void *block, size_t size) {
-    const Str *strings = block;
-
-    for (size_t i = 0; i < size / sizeof(*strings); i++)
-        text_drop(strings[i]);
+    drop_texts(block, size / sizeof(Str), sizeof(Str), 1);
 }
 
 /* Many nodes have pulled the same image. */
@@ -99,11 +91,9 @@ static bool take_image(RecordPool *pool, const Image *from, Image *to) {
 
     if (!names)
         return false;
-    for (size_t i = 0; i < from->n_names; i++) {
-        if (!text_take(pool, from->names[i], &names[i])) {
-            block_drop(names);
-            return false;
-        }
+    if (!TAKE_TEXTS(pool, from->names, from->n_names, 1, names)) {
+        block_drop(names);
+        return false;
     }
     *to = (Image){.names = block_share(pool, names), .n_names = from->n_names, .size = from->size};
     return to->names;
@@ -131,24 +121,6 @@ static void carve_addresses(const Node *from, Address *to, char **at) {
     for (size_t i = 0; i < from->n_addresses; i++)
         to[i] = (Address){
             .type = from->addresses[i].type, .text = carve_text(at, from->addresses[i].text)};
-}
-
-static bool take_taints(RecordPool *pool, const Taints *from, Taint *to) {
-    for (size_t i = 0; i < from->n; i++) {
-        to[i].effect = from->items[i].effect;
-        if (!text_take(pool, from->items[i].key, &to[i].key) ||
-            !text_take(pool, from->items[i].value, &to[i].value))
-            return false;
-    }
-    return true;
-}
-
-static bool take_conditions(RecordPool *pool, const Node *from, Condition *to) {
-    for (size_t i = 0; i < from->n_conditions; i++)
-        if (!text_take(pool, from->conditions[i].type, &to[i].type) ||
-            !text_take(pool, from->conditions[i].status, &to[i].status))
-            return false;
-    return true;
 }
 
 static size_t node_record_size(const Node *node) {
@@ -195,10 +167,12 @@ const Node *node_record_new(RecordPool *pool, const Node *from) {
     node->uid = carve_text(&at, from->uid);
     node->resource_version = carve_text(&at, from->resource_version);
     carve_addresses(from, addresses, &at);
-    if (!take_labels(pool, &from->labels, labels) ||
+    if (!TAKE_TEXTS(pool, from->labels.items, from->labels.n, 2, labels) ||
         !take_annotations(pool, &from->annotations, annotations, &at) ||
-        !take_taints(pool, &from->taints, taints) || !take_conditions(pool, from, conditions) ||
-        !take_resources(pool, &from->allocatable, node->allocatable.items) ||
+        !TAKE_TEXTS(pool, from->taints.items, from->taints.n, 2, taints) ||
+        !TAKE_TEXTS(pool, from->conditions, from->n_conditions, 2, conditions) ||
+        !TAKE_TEXTS(
+            pool, from->allocatable.items, from->allocatable.n, 1, node->allocatable.items) ||
         !take_images(pool, from, images))
         return node_record_unref(node);
     return node;
@@ -212,18 +186,11 @@ const Node *node_record_ref(const Node *node) {
 const Node *node_record_unref(const Node *node) {
     if (!node || !ref_drop(&node_record_of(node)->ref))
         return NULL;
-    drop_labels(node->labels.items, node->labels.n);
-    for (size_t i = 0; i < node->annotations.n; i++)
-        text_drop(node->annotations.items[i].key);
-    for (size_t i = 0; i < node->taints.n; i++) {
-        text_drop(node->taints.items[i].key);
-        text_drop(node->taints.items[i].value);
-    }
-    for (size_t i = 0; i < node->n_conditions; i++) {
-        text_drop(node->conditions[i].type);
-        text_drop(node->conditions[i].status);
-    }
-    drop_resources(node->allocatable.items, node->allocatable.n);
+    DROP_TEXTS(node->labels.items, node->labels.n, 2);
+    DROP_TEXTS(node->annotations.items, node->annotations.n, 1); /* values are the record's */
+    DROP_TEXTS(node->taints.items, node->taints.n, 2);
+    DROP_TEXTS(node->conditions, node->n_conditions, 2);
+    DROP_TEXTS(node->allocatable.items, node->allocatable.n, 1);
     for (size_t i = 0; i < node->n_images; i++)
         block_drop((void *)(uintptr_t)node->images[i].names);
     free(node_record_of(node));
@@ -271,20 +238,12 @@ static Toleration *shape_tolerations(PodShape *shape) {
 
 static void release_shape(void *block, size_t size) {
     PodShape *shape = block;
-    const Toleration *tolerations = shape_tolerations(shape);
 
     (void)size;
-    text_drop(shape->namespace);
-    text_drop(shape->owner_kind);
-    text_drop(shape->owner_name);
-    text_drop(shape->owner_uid);
-    text_drop(shape->scheduler_name);
-    drop_labels(shape_labels(shape), shape->n_labels);
-    drop_resources(shape_requests(shape), shape->n_requests);
-    for (size_t i = 0; i < shape->n_tolerations; i++) {
-        text_drop(tolerations[i].key);
-        text_drop(tolerations[i].value);
-    }
+    DROP_TEXTS(shape, 1, SHAPE_TEXTS);
+    DROP_TEXTS(shape_labels(shape), shape->n_labels, 2);
+    DROP_TEXTS(shape_requests(shape), shape->n_requests, 1);
+    DROP_TEXTS(shape_tolerations(shape), shape->n_tolerations, 2);
 }
 
 /* Field by field: padding stays zero, so that equal shapes are equal bytes. */
@@ -306,8 +265,8 @@ static bool shape_fill(PodShape *shape, RecordPool *pool, const Pod *pod) {
            text_take(pool, pod->owner_name, &shape->owner_name) &&
            text_take(pool, pod->owner_uid, &shape->owner_uid) &&
            text_take(pool, pod->scheduler_name, &shape->scheduler_name) &&
-           take_labels(pool, &pod->labels, shape_labels(shape)) &&
-           take_resources(pool, &pod->requests, shape_requests(shape)) &&
+           TAKE_TEXTS(pool, pod->labels.items, shape->n_labels, 2, shape_labels(shape)) &&
+           TAKE_TEXTS(pool, pod->requests.items, shape->n_requests, 1, shape_requests(shape)) &&
            take_tolerations(
                pool, pod->tolerations.items, shape->n_tolerations, shape_tolerations(shape));
 }

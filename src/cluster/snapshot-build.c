@@ -40,30 +40,21 @@ static uint64_t changed_in(const SnapshotBuild *build, size_t chunk) {
 /* --- dictionary ----------------------------------------------------------------------- */
 
 /* Before any chunk is made: how wide chunks are depends on it. */
-static int collect_resources(SnapshotBuild *build) {
-    int r = 0;
-
+static void collect_resources(SnapshotBuild *build) {
     for (size_t chunk = 0; chunk < build->n_chunks; chunk++) {
-        for (uint64_t left = changed_in(build, chunk); r == 0 && left; left &= left - 1) {
+        for (uint64_t left = changed_in(build, chunk); left; left &= left - 1) {
             const NodeEntry *entry =
                 entry_at(build, chunk * CHUNK_ROWS + (size_t)__builtin_ctzll(left));
 
             if (entry)
-                r = table_dictionary_builder_add_offers(&build->dictionary, entry->node);
+                table_dictionary_builder_add_offers(&build->dictionary, entry->node);
         }
     }
-    if (r == 0 && build->dictionary.n_left_out > 0)
-        r = table_dictionary_builder_choose_columns(&build->dictionary, build->rows);
-    return r;
+    if (build->dictionary.n_left_out > 0)
+        table_dictionary_builder_choose_columns(&build->dictionary, build->rows);
 }
 
 /* --- chunks ---------------------------------------------------------------------- */
-
-/* An empty list is NULL. */
-static int list_pods(const NodeEntry *entry, const PodList **ret) {
-    *ret = entry->n_pods > 0 ? pod_list_new(entry->pods, entry->n_pods) : NULL;
-    return *ret || entry->n_pods == 0 ? 0 : -ENOMEM;
-}
 
 /* The columns that follow from the node (NULL: none) and the pods of a slot. */
 static void write_columns(const SnapshotBuild *build, NodeChunk *chunk, size_t slot) {
@@ -85,20 +76,17 @@ static void clear_slot(const SnapshotBuild *build, NodeChunk *chunk, size_t slot
 
 static int fill_slot(SnapshotBuild *build, NodeChunk *chunk, size_t slot, const NodeEntry *entry) {
     const Node *node = entry->node;
-    int r = table_dictionary_builder_number_taints(
-        &build->dictionary, &node->taints, &chunk->taint_set[slot]);
 
-    if (r < 0)
-        return r;
     if (entry->has_pods_changed) {
-        const PodList *pods;
+        const PodList *pods = entry->n_pods > 0 ? pod_list_new(entry->pods, entry->n_pods) : NULL;
 
-        r = list_pods(entry, &pods);
-        if (r < 0)
-            return r;
+        if (!pods && entry->n_pods > 0)
+            return -ENOMEM;
         pod_list_unref(chunk->pods[slot]);
         chunk->pods[slot] = pods;
     }
+    chunk->taint_set[slot] = table_dictionary_builder_number_taints(
+        &build->dictionary, &node->taints, chunk->taint_set[slot]);
     node_record_unref(chunk->nodes[slot]);
     chunk->nodes[slot] = node_record_ref(node);
     write_columns(build, chunk, slot);
@@ -171,7 +159,7 @@ static int make_chunks(SnapshotBuild *build) {
 
     for (size_t i = 0; r == 0 && i < build->n_chunks; i++)
         r = make_chunk(build, i);
-    return r;
+    return r == 0 && arena_has_failed(build->arena) ? -ENOMEM : r;
 }
 
 /* --- unused taint sets -------------------------------------------------------------- */
@@ -258,11 +246,11 @@ static int build_start(SnapshotBuild *build, const NodeRows *rows, const Snapsho
         return -ENOMEM;
     build->chunks = ARENA_ARRAY(build->arena, const NodeChunk *, n_chunks);
     build->own = ARENA_ARRAY(build->arena, NodeChunk *, n_chunks);
-    if (!build->chunks || !build->own)
-        return -ENOMEM;
-    build->n_chunks = n_chunks;
-    return table_dictionary_builder_init(
+    build->n_chunks = build->chunks ? n_chunks : 0;
+    table_dictionary_builder_init(
         &build->dictionary, before ? snapshot_dictionary(before) : NULL, build->arena);
+    collect_resources(build);
+    return arena_has_failed(build->arena) ? -ENOMEM : 0;
 }
 
 /* Hands everything over. */
@@ -293,8 +281,6 @@ int snapshot_build(const NodeRows *rows, const Snapshot *before, const SnapshotP
     _cleanup_(build_done) SnapshotBuild build = {0};
     int r = build_start(&build, rows, before);
 
-    if (r == 0)
-        r = collect_resources(&build);
     if (r == 0)
         r = make_chunks(&build);
     if (r == 0)

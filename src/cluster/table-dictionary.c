@@ -2,7 +2,6 @@
 
 #include "cluster/table-dictionary.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,41 +87,35 @@ const TableDictionary *table_dictionary_unref(const TableDictionary *dictionary)
     return NULL;
 }
 
-/* --- the next one ------------------------------------------------------------------------ */
-
-/* --- resources -------------------------------------------------------------------- */
+/* --- the next one: resources --------------------------------------------------------------------
+ */
 
 /* The column of a resource that a node offers. One that finds no room is left out for now:
  * table_dictionary_builder_choose_columns() decides. */
-static int add_resource(TableDictionaryBuilder *builder, Str name, size_t hint) {
+static void add_resource(TableDictionaryBuilder *builder, Str name, size_t hint) {
     Str *added;
 
     if (hint < builder->resources.n && str_eq(builder->resources.items[hint], name))
-        return 0;
+        return;
     for (size_t i = 0; i < builder->resources.n; i++)
         if (str_eq(builder->resources.items[i], name))
-            return 0;
+            return;
     if (builder->resources.n == TABLE_RESOURCES_MAX) {
         builder->n_left_out++;
-        return 0;
+        return;
     }
     added = VEC_PUSH(&builder->resources, builder->arena);
-    if (!added)
-        return -ENOMEM;
-    *added = name;
+    if (added)
+        *added = name;
     builder->has_new_entries = builder->has_new_columns = true;
-    return 0;
 }
 
 /* Only what nodes offer: of anything else nothing is free anywhere, whatever pods ask for, and
  * pods may ask for as many names as they like. */
-int table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < node->allocatable.n; i++)
+void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node) {
+    for (size_t i = 0; i < node->allocatable.n; i++)
         if (node->allocatable.items[i].amount > 0)
-            r = add_resource(builder, node->allocatable.items[i].name, i);
-    return r;
+            add_resource(builder, node->allocatable.items[i].name, i);
 }
 
 /* --- more names than columns ------------------------------------------------------- */
@@ -135,54 +128,43 @@ typedef struct OfferedNames {
     uint32_t n;
 } OfferedNames;
 
-static int add_offer(OfferedNames *offers, Str name, bool is_offered) {
+static void add_offer(OfferedNames *offers, Str name, bool is_offered) {
     uint32_t number = map_find(&offers->numbers, name);
 
     if (number == MAP_NONE) {
-        int r;
-
-        if (offers->n == DICTIONARY_NAMES_MAX)
-            return 0;
-        r = map_add(&offers->numbers, name, offers->n);
-        if (r < 0)
-            return r;
+        if (offers->n == DICTIONARY_NAMES_MAX || map_add(&offers->numbers, name, offers->n) < 0)
+            return;
         number = offers->n++;
         offers->names[number] = name;
     }
     offers->is_offered[number] |= is_offered;
-    return 0;
 }
 
-static int list_offers(
+static void list_offers(
     const TableDictionaryBuilder *builder, const NodeRows *rows, OfferedNames *offers) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < builder->resources.n; i++)
-        r = add_offer(offers, builder->resources.items[i], i == TABLE_CPU || i == TABLE_MEMORY);
+    for (size_t i = 0; i < builder->resources.n; i++)
+        add_offer(offers, builder->resources.items[i], i == TABLE_CPU || i == TABLE_MEMORY);
     for (size_t row = 0; row < rows->n_rows; row++) {
         const NodeEntry *entry = rows->by_row[row];
 
-        for (size_t i = 0; r == 0 && entry && i < entry->node->allocatable.n; i++)
+        for (size_t i = 0; entry && i < entry->node->allocatable.n; i++)
             if (entry->node->allocatable.items[i].amount > 0)
-                r = add_offer(offers, entry->node->allocatable.items[i].name, true);
+                add_offer(offers, entry->node->allocatable.items[i].name, true);
     }
-    return r;
 }
 
 /* Looks at every row, so it must be rare: only while there are, or were, too many names.
  * Columns that a node still offers stay, in their order; the others make room. */
-int table_dictionary_builder_choose_columns(TableDictionaryBuilder *builder, const NodeRows *rows) {
+void table_dictionary_builder_choose_columns(
+    TableDictionaryBuilder *builder, const NodeRows *rows) {
     OfferedNames *offers = ARENA_NEW(builder->arena, OfferedNames);
     Str *columns = ARENA_ARRAY(builder->arena, Str, TABLE_RESOURCES_MAX);
     size_t n = 0, n_before = builder->resources.n;
-    int r;
 
     if (!offers || !columns)
-        return -ENOMEM;
+        return;
     offers->numbers = MAP_INIT_IN(builder->arena);
-    r = list_offers(builder, rows, offers);
-    if (r < 0)
-        return r;
+    list_offers(builder, rows, offers);
     builder->n_left_out = 0;
     for (uint32_t i = 0; i < offers->n; i++) {
         bool has_column = offers->is_offered[i] && n < TABLE_RESOURCES_MAX;
@@ -195,7 +177,6 @@ int table_dictionary_builder_choose_columns(TableDictionaryBuilder *builder, con
     builder->resources.items = columns;
     builder->resources.n = n;
     builder->has_new_entries = true;
-    return 0;
 }
 
 /* --- taints ----------------------------------------------------------------------- */
@@ -212,56 +193,47 @@ static uint64_t hash_taints(const Taints *taints) {
     return hash;
 }
 
-static int add_taint_set(TableDictionaryBuilder *builder, const Taints *taints) {
+static void add_taint_set(TableDictionaryBuilder *builder, const Taints *taints) {
     Taints *added = VEC_PUSH(&builder->taint_sets, builder->arena);
 
-    if (!added)
-        return -ENOMEM;
-    *added = *taints;
+    if (added)
+        *added = *taints;
     builder->has_new_entries = true;
-    return 0;
 }
 
 /* Of all sets; only when one is searched for, which is rare. */
-static int hash_taint_sets(TableDictionaryBuilder *builder) {
+static void hash_taint_sets(TableDictionaryBuilder *builder) {
     while (builder->taint_hashes.n < builder->taint_sets.n) {
         const Taints *taints = &builder->taint_sets.items[builder->taint_hashes.n];
         uint64_t *hash = VEC_PUSH(&builder->taint_hashes, builder->arena);
 
         if (!hash)
-            return -ENOMEM;
+            return;
         *hash = hash_taints(taints);
     }
-    return 0;
 }
 
 /* Clusters have a handful of distinct lists; one in which every node has its own pays
  * with a search over hashes whenever a node's taints change. */
-int table_dictionary_builder_number_taints(
-    TableDictionaryBuilder *builder, const Taints *taints, uint32_t *number) {
+uint32_t table_dictionary_builder_number_taints(
+    TableDictionaryBuilder *builder, const Taints *taints, uint32_t before) {
     uint64_t hash;
-    int r;
 
-    if (taints_equal(&builder->taint_sets.items[*number], taints))
-        return 0;
-    r = hash_taint_sets(builder);
-    if (r < 0)
-        return r;
+    if (taints_equal(&builder->taint_sets.items[before], taints))
+        return before;
+    hash_taint_sets(builder);
     hash = hash_taints(taints);
-    for (size_t i = 0; i < builder->taint_sets.n; i++) {
+    for (size_t i = 0; i < builder->taint_hashes.n; i++)
         if (builder->taint_hashes.items[i] == hash &&
-            taints_equal(&builder->taint_sets.items[i], taints)) {
-            *number = (uint32_t)i;
-            return 0;
-        }
-    }
-    *number = (uint32_t)builder->taint_sets.n;
-    return add_taint_set(builder, taints);
+            taints_equal(&builder->taint_sets.items[i], taints))
+            return (uint32_t)i;
+    add_taint_set(builder, taints);
+    return (uint32_t)builder->taint_sets.n - 1;
 }
 
 /* --- together ---------------------------------------------------------------------- */
 
-int table_dictionary_builder_init(
+void table_dictionary_builder_init(
     TableDictionaryBuilder *builder, const TableDictionary *before, Arena *arena) {
     static Str resources[] = {[TABLE_CPU] = STR("cpu"), [TABLE_MEMORY] = STR("memory")};
     static Taints no_taints[1];
@@ -272,16 +244,14 @@ int table_dictionary_builder_init(
         .n_taint_sets = 1,
     };
     const TableDictionary *from = before ? before : &first;
-    int r = 0;
 
     *builder = (TableDictionaryBuilder){.arena = arena, .n_left_out = from->n_left_out};
-    for (size_t i = 0; r == 0 && i < from->n_resources; i++)
-        r = add_resource(builder, from->resources[i], i);
-    for (size_t i = 0; r == 0 && i < from->n_taint_sets; i++)
-        r = add_taint_set(builder, &from->taint_sets[i]);
+    for (size_t i = 0; i < from->n_resources; i++)
+        add_resource(builder, from->resources[i], i);
+    for (size_t i = 0; i < from->n_taint_sets; i++)
+        add_taint_set(builder, &from->taint_sets[i]);
     builder->has_new_entries = !before;
     builder->has_new_columns = false;
-    return r;
 }
 
 const TableDictionary *table_dictionary_builder_finish(

@@ -62,22 +62,21 @@ typedef struct TableDictionaryBuilder {
     bool has_new_columns; /* of resources: amounts of every row are to be written anew */
 } TableDictionaryBuilder;
 
-/* In @arena; @before NULL: the first one. 0, or -ENOMEM. */
-int table_dictionary_builder_init(
-    TableDictionaryBuilder *builder, const TableDictionary *before, Arena *arena) MUST_CHECK;
+/* In @arena; @before NULL: the first one. What it has no memory for is left out of it: check
+ * arena_has_failed() before anything is made of it. */
+void table_dictionary_builder_init(
+    TableDictionaryBuilder *builder, const TableDictionary *before, Arena *arena);
 
-/* Columns for what @node offers, as far as there is room. 0, or -ENOMEM. */
-int table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node)
-    MUST_CHECK;
+/* Columns for what @node offers, as far as there is room. */
+void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node);
 
 /* When some names found no room, now or before: decides again which have a column, by what all
- * nodes of @rows offer. 0, or -ENOMEM. */
-int table_dictionary_builder_choose_columns(TableDictionaryBuilder *builder, const NodeRows *rows)
-    MUST_CHECK;
+ * nodes of @rows offer. */
+void table_dictionary_builder_choose_columns(TableDictionaryBuilder *builder, const NodeRows *rows);
 
-/* The number of @taints, in @number, which has that of the row so far. 0, or -ENOMEM. */
-int table_dictionary_builder_number_taints(
-    TableDictionaryBuilder *builder, const Taints *taints, uint32_t *number) MUST_CHECK;
+/* The number of @taints; @before: that of the row so far. */
+uint32_t table_dictionary_builder_number_taints(
+    TableDictionaryBuilder *builder, const Taints *taints, uint32_t before);
 
 /* A reference to @before when nothing is new, else a new one. NULL when out of memory. */
 const TableDictionary *table_dictionary_builder_finish(
