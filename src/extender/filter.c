@@ -81,7 +81,7 @@ static int observe(
     FilterResult result = {0};
     int r;
 
-    if (!judge_has_observed(judge))
+    if (!judge_has_filters(judge, /* observed= */ true))
         return 0;
     result.verdicts = ARENA_RAW(arena, uint16_t, args->n);
     r = result.verdicts ? judge_observed(judge, result.verdicts) : -ENOMEM;
@@ -116,7 +116,7 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, Arena 
     if (!ret->verdicts)
         return -ENOMEM;
     r = judge_filters(judge, ret->verdicts);
-    if (r == 0 && args->n_unknown > 0 && judge_has_filters(judge))
+    if (r == 0 && args->n_unknown > 0 && judge_has_filters(judge, /* observed= */ false))
         mark_unknown(args, ret->verdicts);
     if (r == 0)
         r = narrow(judge, view, args, ret, decision);
@@ -268,7 +268,7 @@ static void encode(const View *view, const FilterArgs *args, const FilterResult 
 /* Why nothing can be decided, or empty. Without its pods a node looks emptier than it is, so
  * a cluster that is still being listed is none. */
 static Str find_missing(const View *view, const FilterArgs *args, const Judge *judge) {
-    if (view->snapshot || args->n == 0 || !judge_has_filters(judge))
+    if (view->snapshot || args->n == 0 || !judge_has_filters(judge, /* observed= */ false))
         return STR_NULL;
     if (view->awaits_cluster)
         return STR("berth: the cluster has not been listed yet; try again in a moment");

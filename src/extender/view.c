@@ -111,12 +111,14 @@ static int find_loads(View *view, const ViewParts *parts, const View *before) {
 static int find_facts(View *view, const View *before, PlanDeadline clock) {
     bool may_share = before && before->program == view->program && !before->facts.is_late;
     KnownFacts known;
-    FactsOptions options = {
-        .zones = view->zones, .known = may_share ? &known : NULL, .clock = clock};
+    FactsOptions options = {.zones = view->zones,
+        .known = may_share ? &known : NULL,
+        .clock = clock,
+        .is_counted = true};
 
     if (may_share)
         known = (KnownFacts){.table = before->table, .facts = &before->facts};
-    return facts_build_counted(view->program, view->table, &options, view->arena, &view->facts);
+    return facts_build(view->program, view->table, &options, view->arena, &view->facts);
 }
 
 int view_new(const ViewParts *parts, const View *before, View **ret) {

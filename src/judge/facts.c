@@ -108,13 +108,6 @@ static size_t rows_from(const NodeTable *table, uint32_t first) {
     return left < CHUNK_ROWS ? left : CHUNK_ROWS;
 }
 
-/* Evaluates @n rows, into @keep. */
-static int find_kept(
-    FactsBuild *build, const uint32_t *rows, size_t n, Arena *keep, const PlanBlock **ret) {
-    return plan_block_new(
-        build->program->plan, &build->rows, rows, n, &build->run, build->clock, keep, ret);
-}
-
 /* Evaluates the chunk that begins at row @first, into @keep. */
 static int find_facts(FactsBuild *build, uint32_t first, Arena *keep, FactsChunk *chunk) {
     size_t n = rows_from(build->table, first);
@@ -124,7 +117,8 @@ static int find_facts(FactsBuild *build, uint32_t first, Arena *keep, FactsChunk
     for (uint32_t i = 0; i < CHUNK_ROWS; i++)
         rows[i] = first + i;
     arena_reset(build->scratch);
-    r = find_kept(build, rows, n, keep, &chunk->kept);
+    r = plan_block_new(
+        build->program->plan, &build->rows, rows, n, &build->run, build->clock, keep, &chunk->kept);
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
     return find_failing(build->program, n, keep, chunk);
@@ -140,7 +134,8 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     for (size_t i = 0; i < n_slots; i++)
         rows[i] = first + slots[i];
     arena_reset(build->scratch);
-    r = find_kept(build, rows, n_slots, build->scratch, &fresh);
+    r = plan_block_new(build->program->plan, &build->rows, rows, n_slots, &build->run, build->clock,
+        build->scratch, &fresh);
     if (r != 0)
         return r; /* also PLAN_DEADLINE_PASSED */
     r = plan_block_replace_rows(build->program->plan, known->kept, fresh, slots, n_slots,
@@ -150,11 +145,6 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     if (r == 0)
         r = find_failing(build->program, rows_from(build->table, first), keep, chunk);
     return r;
-}
-
-static void chunk_free(const FactsChunk *chunk) {
-    arena_free(chunk->arena);
-    free((void *)(uintptr_t)chunk);
 }
 
 /* A new chunk with one reference, in @arena, or (NULL) by itself. */
@@ -299,7 +289,7 @@ static int find_whole(
         arena, &facts->whole);
 }
 
-static int build_facts(const Program *program, const NodeTable *table, const FactsOptions *options,
+int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     FactsBuild build = {
@@ -312,6 +302,7 @@ static int build_facts(const Program *program, const NodeTable *table, const Fac
     };
     int r = 0;
 
+    *ret = (NodeFacts){.is_counted = options->is_counted};
     ret->chunks = ARENA_ARRAY(arena, const FactsChunk *, table->n_chunks);
     ret->blocks = ARENA_ARRAY(arena, const PlanBlock *, table->n_chunks);
     if (!scratch || !ret->chunks || !ret->blocks)
@@ -328,22 +319,12 @@ static int build_facts(const Program *program, const NodeTable *table, const Fac
     return ret->is_late ? 0 : r;
 }
 
-int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
-    Arena *arena, NodeFacts *ret) {
-    *ret = (NodeFacts){.is_counted = false};
-    return build_facts(program, table, options, arena, ret);
-}
-
-int facts_build_counted(const Program *program, const NodeTable *table, const FactsOptions *options,
-    Arena *arena, NodeFacts *ret) {
-    *ret = (NodeFacts){.is_counted = true};
-    return build_facts(program, table, options, arena, ret);
-}
-
 void facts_release(NodeFacts *facts) {
     for (size_t i = 0; facts->is_counted && i < facts->n_chunks; i++)
-        if (facts->chunks[i] && ref_drop(COUNTED(facts->chunks[i])))
-            chunk_free(facts->chunks[i]);
+        if (facts->chunks[i] && ref_drop(COUNTED(facts->chunks[i]))) {
+            arena_free(facts->chunks[i]->arena);
+            free((void *)(uintptr_t)facts->chunks[i]);
+        }
     *facts = (NodeFacts){0};
 }
 

@@ -62,16 +62,13 @@ typedef struct FactsOptions {
     const CelZones *zones;   /* may be NULL */
     const KnownFacts *known; /* NULL: nothing */
     PlanDeadline clock;
+    bool is_counted; /* chunks outlive the arena by references: for a view */
 } FactsOptions;
 
-/* All in @arena; earlier facts are shared and borrowed. 0, also when the deadline passes
- * (ret->is_late), or -ENOMEM. */
+/* All in @arena, unless counted; earlier facts are shared and borrowed. facts_release() ends
+ * counted ones, also after a failure. 0, also when the deadline passes (ret->is_late), or
+ * -ENOMEM. */
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
-    Arena *arena, NodeFacts *ret);
-
-/* The same with chunks that outlive the arena by references: for a view. facts_release() ends
- * it, also after a failure. */
-int facts_build_counted(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret);
 void facts_release(NodeFacts *facts);
 

@@ -119,7 +119,7 @@ const CelError *judge_match_error(const Judge *judge, const Policy *policy) {
     return judge->match_errors[number_of(judge, policy)];
 }
 
-static bool has_filters(const Judge *judge, bool observed) {
+bool judge_has_filters(const Judge *judge, bool observed) {
     const Program *program = judge->input.program;
 
     for (size_t i = 0; i < program->n_policies; i++)
@@ -127,14 +127,6 @@ static bool has_filters(const Judge *judge, bool observed) {
             program->policies[i].n_filters > 0)
             return true;
     return false;
-}
-
-bool judge_has_filters(const Judge *judge) {
-    return has_filters(judge, /* observed= */ false);
-}
-
-bool judge_has_observed(const Judge *judge) {
-    return has_filters(judge, /* observed= */ true);
 }
 
 bool judge_has_scores(const Judge *judge) {

@@ -57,9 +57,8 @@ const uint8_t *judge_applied(const Judge *judge);
 /* The error of a policy's match.expression; NULL: none. */
 const CelError *judge_match_error(const Judge *judge, const Policy *policy);
 
-/* Whether any filter (any of policies in mode Observe; any score) applies. */
-bool judge_has_filters(const Judge *judge);
-bool judge_has_observed(const Judge *judge);
+/* Whether any filter (of policies in mode Observe, or of the others; any score) applies. */
+bool judge_has_filters(const Judge *judge, bool observed);
 bool judge_has_scores(const Judge *judge);
 
 /* verdicts[i] = number of the filter that rejects row i, or one of those above. Without policies in

@@ -36,35 +36,30 @@ void remedies_walk(Remedies *remedies, uint32_t root,
 
 /* --- recognising -------------------------------------------------------------------------- */
 
-typedef struct FactPath {
-    const char *path[3]; /* the variable, or the call, first; NULL behind the last. "": any field */
-    FactKind kind;
-    bool is_map;
-} FactPath;
-
-static const FactPath fact_paths[] = {
-    {{"node", "metadata", "labels"}, FACT_LABEL, true},
-    {{"node", "metadata", "annotations"}, FACT_ANNOTATION, true},
-    {{"node", "ready"}, FACT_READY, false},
-    {{"node", "spec", "unschedulable"}, FACT_CORDONED, false},
-    {{"node", "spec", "taints"}, FACT_TAINTS, false},
-    {{"node", "free"}, FACT_FREE, true},
-    {{"node", "requested"}, FACT_REQUESTED, true},
-    {{"node", "allocatable"}, FACT_ALLOCATABLE, true},
-    {{"@metrics", ""}, FACT_METRIC, false}, /* what `metrics` stands for (schema/metrics.c) */
-    {{"now"}, FACT_NOW, false},
-    {{"pod", "metadata", "labels"}, FACT_POD_LABEL, true},
-    {{"pod", "metadata", "annotations"}, FACT_POD_ANNOTATION, true},
-    {{"pod", "requests"}, FACT_POD_REQUEST, true},
-    {{"pod", "spec", "priority"}, FACT_POD_PRIORITY, false},
+const FactInfo fact_infos[_FACT_KIND_MAX] = {
+    [FACT_LABEL] = {"node.metadata.labels", 2, true},
+    [FACT_ANNOTATION] = {"node.metadata.annotations", 2, true},
+    [FACT_READY] = {"node.ready", 2, false},
+    [FACT_CORDONED] = {"node.spec.unschedulable", 2, false},
+    [FACT_FREE] = {"node.free", 1, true},
+    [FACT_REQUESTED] = {"node.requested", 1, true},
+    [FACT_ALLOCATABLE] = {"node.allocatable", 6, true},
+    [FACT_TAINTS] = {"node.spec.taints", 4, false},
+    [FACT_PODS] = {"node.pods.size()", 2, false},
+    [FACT_METRIC] = {"metrics", 3, false},
+    [FACT_NOW] = {"now", 5, false},
+    [FACT_POD_LABEL] = {"pod.metadata.labels", 20, true},
+    [FACT_POD_ANNOTATION] = {"pod.metadata.annotations", 20, true},
+    [FACT_POD_REQUEST] = {"pod.requests", 20, true},
+    [FACT_POD_PRIORITY] = {"pod.spec.priority", 20, false},
 };
 
 static const CelGraphNode *node_at(const Remedies *remedies, uint32_t number) {
     return cel_graph_node(remedies->graph, number);
 }
 
-static bool is_variable(const CelGraphNode *node, const char *name) {
-    return node->op == OP_VARIABLE && str_is(cel_str(node->constant), name);
+static bool is_variable(const CelGraphNode *node, Str name) {
+    return node->op == OP_VARIABLE && str_eq(cel_str(node->constant), name);
 }
 
 static bool is_call(const CelGraphNode *node, const char *name) {
@@ -81,22 +76,26 @@ static bool is_field_op(uint16_t op) {
     return op == OP_FIELD || op == OP_TEST_FIELD || op == OP_OPT_FIELD;
 }
 
-/* Whether node @number is at @path; only its last field may be read as optional or tested. */
-static bool is_at_path(const Remedies *remedies, uint32_t number, const FactPath *path) {
+/* Whether node @number is such a fact, or the map that has it; only the last field of its path may
+ * be read as optional or tested. */
+static bool is_at_path(const Remedies *remedies, uint32_t number, FactKind kind) {
     const CelGraphNode *node = node_at(remedies, number);
-    size_t n = 0;
+    Str path = str_from_c(fact_infos[kind].path);
+    bool is_last = !fact_infos[kind].is_map;
 
-    while (n < 3 && path->path[n])
-        n++;
-    for (size_t i = n; i-- > 1; node = node_at(remedies, node->args[0])) {
-        bool is_last = i == n - 1;
-
-        if (is_last && !path->is_map ? !is_field_op(node->op) : node->op != OP_FIELD)
+    if (kind == FACT_METRIC) /* what `metrics` stands for (schema/metrics.c) */
+        return is_field_op(node->op) && is_call(node_at(remedies, node->args[0]), "@metrics");
+    for (size_t dot = path.len; dot-- > 0;) {
+        if (path.ptr[dot] != '.')
+            continue;
+        if ((is_last ? !is_field_op(node->op) : node->op != OP_FIELD) ||
+            !str_eq(cel_str(node->constant), str_skip(path, dot + 1)))
             return false;
-        if (path->path[i][0] != 0 && !str_is(cel_str(node->constant), path->path[i]))
-            return false;
+        node = node_at(remedies, node->args[0]);
+        path = str_take(path, dot);
+        is_last = false;
     }
-    return is_variable(node, path->path[0]) || is_call(node, path->path[0]);
+    return is_variable(node, path);
 }
 
 static ReadMode mode_of(uint16_t op) {
@@ -140,9 +139,9 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyF
     if (list->op != OP_FIELD || !str_is(cel_str(list->constant), "pods"))
         return false;
     owner = node_at(remedies, list->args[0]);
-    if (is_variable(owner, "node"))
+    if (is_variable(owner, STR("node")))
         return true;
-    if (!is_call(owner, "domain") || !is_variable(node_at(remedies, owner->args[0]), "node") ||
+    if (!is_call(owner, "domain") || !is_variable(node_at(remedies, owner->args[0]), STR("node")) ||
         node_at(remedies, owner->args[1])->op != OP_CONSTANT)
         return false;
     ret->key = cel_str(node_at(remedies, owner->args[1])->constant);
@@ -160,10 +159,10 @@ static bool recognise(
     if (is_count(remedies, node, ret))
         return true;
     is_map = is_entry(remedies, node, &at, &key);
-    for (size_t i = 0; i < ELEMENTS_OF(fact_paths); i++) {
-        if (fact_paths[i].is_map != is_map || !is_at_path(remedies, at, &fact_paths[i]))
+    for (FactKind kind = 0; kind < _FACT_KIND_MAX; kind++) {
+        if (fact_infos[kind].is_map != is_map || !is_at_path(remedies, at, kind))
             continue;
-        *ret = (RemedyFact){.kind = fact_paths[i].kind, .object = at, .key = key};
+        *ret = (RemedyFact){.kind = kind, .object = at, .key = key};
         if (!is_map && node->n_args > 0) { /* the record, so that all reads of it are one fact */
             ret->object = node->args[0];
             ret->key = cel_str(node->constant);
@@ -434,20 +433,4 @@ void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value) {
         if (is_bound(filter_facts, &filter_facts->reads[i], fact))
             attempt->values[filter_facts->reads[i].slot] =
                 as_read(attempt, filter_facts->reads[i].mode, value);
-}
-
-void attempt_keep(const RemedyAttempt *attempt, uint32_t fact, SavedValues *ret) {
-    const RemedyFilter *filter_facts = attempt->filter_facts;
-
-    for (size_t i = 0; i < filter_facts->n_reads; i++)
-        if (filter_facts->reads[i].fact == fact)
-            ret->values[i] = attempt->values[filter_facts->reads[i].slot];
-}
-
-void attempt_restore(RemedyAttempt *attempt, uint32_t fact, const SavedValues *bound) {
-    const RemedyFilter *filter_facts = attempt->filter_facts;
-
-    for (size_t i = 0; i < filter_facts->n_reads; i++)
-        if (filter_facts->reads[i].fact == fact)
-            attempt->values[filter_facts->reads[i].slot] = bound->values[i];
 }

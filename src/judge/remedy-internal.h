@@ -34,6 +34,13 @@ typedef enum FactKind {
     _FACT_KIND_MAX,
 } FactKind;
 
+typedef struct FactInfo {
+    const char *path; /* in expressions */
+    uint8_t cost;     /* how hard it is to change; less is better */
+    bool is_map;      /* the fact is an entry of what is there */
+} FactInfo;
+extern const FactInfo fact_infos[_FACT_KIND_MAX];
+
 typedef struct RemedyFact {
     FactKind kind;
     uint32_t object;  /* graph node: the map or record it is a part of; of PODS the list */
@@ -130,13 +137,6 @@ CelValue attempt_fact_before(const RemedyAttempt *attempt, uint32_t fact);
 /* Sets it, in all its reads. */
 void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value);
 
-/* The values of its reads, to be restored. */
-typedef struct SavedValues {
-    CelValue values[READS_MAX];
-} SavedValues;
-void attempt_keep(const RemedyAttempt *attempt, uint32_t fact, SavedValues *ret);
-void attempt_restore(RemedyAttempt *attempt, uint32_t fact, const SavedValues *bound);
-
 /* An amount of a resource; and which, by the key of the map. */
 bool fact_is_amount(FactKind kind);
 Str fact_resource(Str key);
@@ -183,12 +183,19 @@ typedef struct FactsRead {
 } FactsRead;
 void attempt_reads(const RemedyAttempt *attempt, uint32_t node, FactsRead *ret);
 
+/* The values of all reads, to be kept and restored as a whole: their slots follow those of the
+ * program. */
+typedef struct ReadValues {
+    CelValue values[READS_MAX];
+} ReadValues;
+
+static inline ReadValues *attempt_read_values(const RemedyAttempt *attempt) {
+    return (ReadValues *)(attempt->values + attempt->remedies->judge->input.program->n_slots);
+}
+
 static inline const CelGraphNode *attempt_node(const RemedyAttempt *attempt, uint32_t number) {
     return cel_graph_node(attempt->remedies->graph, number);
 }
-
-/* How hard a fact is to change; less is better. */
-unsigned fact_cost(FactKind kind);
 
 /* --- remedy-text.c */
 

@@ -136,13 +136,12 @@ static bool find_crossing(
     const RemedyFact *fact = &attempt->filter_facts->facts[number];
     const double probe = 16;
     double here, there = 0;
-    SavedValues before;
+    ReadValues before = *attempt_read_values(attempt);
     bool is_known = distance(attempt, node, &here);
 
-    attempt_keep(attempt, number, &before);
     attempt_set(attempt, number, moved(fact, from, probe));
     is_known = is_known && distance(attempt, node, &there);
-    attempt_restore(attempt, number, &before);
+    *attempt_read_values(attempt) = before;
     if (!is_known || here == there)
         return false;
     *ret = -here * probe / (there - here);
@@ -255,8 +254,9 @@ static bool solve_facts(RemedyAttempt *attempt, uint32_t atom, bool want, Relati
 
         for (uint32_t i = 0; i < attempt->filter_facts->n_facts; i++)
             if (reads.is_read[i] && !attempt->filter_facts->facts[i].is_fixed &&
-                (best == UINT32_MAX || fact_cost(attempt->filter_facts->facts[i].kind) <
-                                           fact_cost(attempt->filter_facts->facts[best].kind)))
+                (best == UINT32_MAX ||
+                    fact_infos[attempt->filter_facts->facts[i].kind].cost <
+                        fact_infos[attempt->filter_facts->facts[best].kind].cost))
                 best = i;
         if (best == UINT32_MAX)
             return solve_sides(attempt, atom, want, relation);

@@ -9,28 +9,6 @@
 
 #define LIST_TRIES 16u /* elements of `x in [...]` that are tried */
 
-unsigned fact_cost(FactKind kind) {
-    static const uint8_t costs[_FACT_KIND_MAX] = {
-        [FACT_FREE] = 1,
-        [FACT_REQUESTED] = 1,
-        [FACT_LABEL] = 2,
-        [FACT_ANNOTATION] = 2,
-        [FACT_READY] = 2,
-        [FACT_CORDONED] = 2,
-        [FACT_PODS] = 2,
-        [FACT_METRIC] = 3,
-        [FACT_TAINTS] = 4,
-        [FACT_NOW] = 5,
-        [FACT_ALLOCATABLE] = 6,
-        [FACT_POD_LABEL] = 20,
-        [FACT_POD_ANNOTATION] = 20,
-        [FACT_POD_REQUEST] = 20,
-        [FACT_POD_PRIORITY] = 20,
-    };
-
-    return costs[kind];
-}
-
 bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want) {
     CelValue v = attempt_value(attempt, node);
 
@@ -53,14 +31,13 @@ static RemedyChange *change_of(RemedyAttempt *attempt, uint32_t fact) {
 
 bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyChange *change) {
     RemedyChange *old = change_of(attempt, change->fact);
-    SavedValues before;
+    ReadValues before = *attempt_read_values(attempt);
 
     if (old && !old->is_any &&
         !(is_order(old->relation) && strcmp(old->relation, change->relation) == 0))
         return false;
     if (!old && attempt->n_changes == REMEDIES_MAX)
         return false;
-    attempt_keep(attempt, change->fact, &before);
     attempt_set(attempt, change->fact, change->value);
     if (attempt_holds(attempt, atom, want)) {
         if (!old)
@@ -68,7 +45,7 @@ bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyC
         *old = *change;
         return true;
     }
-    attempt_restore(attempt, change->fact, &before);
+    *attempt_read_values(attempt) = before;
     return false;
 }
 
@@ -173,8 +150,8 @@ static bool solve_equal(RemedyAttempt *attempt, uint32_t atom, bool want, bool i
         are[k] = attempt_side(attempt, node->args[k], &sides[k]) &&
                  !reads_fact(attempt, node->args[1 - k], sides[k].fact);
     first = are[0] && are[1] &&
-            fact_cost(attempt->filter_facts->facts[sides[1].fact].kind) <
-                fact_cost(attempt->filter_facts->facts[sides[0].fact].kind);
+            fact_infos[attempt->filter_facts->facts[sides[1].fact].kind].cost <
+                fact_infos[attempt->filter_facts->facts[sides[0].fact].kind].cost;
     for (int i = 0; i < 2; i++) {
         int k = i == 0 ? first : 1 - first;
 

@@ -10,29 +10,6 @@
 #define TEXT_MAX ((size_t)16 * 1024)
 #define VALUES_TOLD 8u /* of a list */
 
-static const char *const fact_places[_FACT_KIND_MAX] = {
-    [FACT_LABEL] = "node.metadata.labels",
-    [FACT_ANNOTATION] = "node.metadata.annotations",
-    [FACT_READY] = "node.ready",
-    [FACT_CORDONED] = "node.spec.unschedulable",
-    [FACT_FREE] = "node.free",
-    [FACT_REQUESTED] = "node.requested",
-    [FACT_ALLOCATABLE] = "node.allocatable",
-    [FACT_TAINTS] = "node.spec.taints",
-    [FACT_PODS] = "node.pods.size()",
-    [FACT_METRIC] = "metrics",
-    [FACT_NOW] = "now",
-    [FACT_POD_LABEL] = "pod.metadata.labels",
-    [FACT_POD_ANNOTATION] = "pod.metadata.annotations",
-    [FACT_POD_REQUEST] = "pod.requests",
-    [FACT_POD_PRIORITY] = "pod.spec.priority",
-};
-
-static bool is_entry(FactKind kind) {
-    return kind == FACT_LABEL || kind == FACT_ANNOTATION || kind == FACT_POD_LABEL ||
-           kind == FACT_POD_ANNOTATION || fact_is_amount(kind);
-}
-
 static Str take(const RemedyAttempt *attempt, Buf *text) {
     Str copy = buf_error(text) == 0 ? arena_copy(attempt->arena, buf_str(text)) : STR_NULL;
 
@@ -46,13 +23,13 @@ static Str describe_subject(const RemedyAttempt *attempt, const RemedyFact *fact
     if (fact->kind == FACT_PODS && fact->is_matching)
         buf_append(&out, STR("node.pods.filter(…).size()"));
     else
-        buf_append(&out, str_from_c(fact_places[fact->kind]));
+        buf_append(&out, str_from_c(fact_infos[fact->kind].path));
     if (fact->kind == FACT_PODS && !str_is_empty(fact->key)) {
         buf_reset(&out);
         buf_printf(&out, "node.domain('%.*s').pods%s.size()", STR_FMT(fact->key),
             fact->is_matching ? ".filter(…)" : "");
     }
-    if (is_entry(fact->kind))
+    if (fact_infos[fact->kind].is_map)
         buf_printf(&out, "['%.*s']", STR_FMT(fact->key));
     else if (fact->kind == FACT_METRIC)
         buf_printf(&out, ".%.*s", STR_FMT(fact->key));

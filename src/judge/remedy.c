@@ -107,7 +107,7 @@ static unsigned cost_of(const RemedyAttempt *attempt) {
     for (size_t i = 0; i < attempt->n_changes; i++)
         cost += attempt->changes[i].fact == UINT32_MAX
                     ? 3
-                    : fact_cost(attempt->filter_facts->facts[attempt->changes[i].fact].kind);
+                    : fact_infos[attempt->filter_facts->facts[attempt->changes[i].fact].kind].cost;
     return cost;
 }
 

@@ -190,8 +190,8 @@ static void check_filters(const Case *test) {
     check_explained(test, verdicts);
 
     assert_int_equal(judge_observed(test->judge, verdicts), 0);
-    assert_case(test->name,
-        judge_has_observed(test->judge) || !yaml_find(test->scene.document, STR("observed")));
+    assert_case(test->name, judge_has_filters(test->judge, /* observed= */ true) ||
+                                !yaml_find(test->scene.document, STR("observed")));
     check_verdicts(test, STR("observed"), verdicts);
     check_against_each(test, verdicts, /* observed= */ true);
 }

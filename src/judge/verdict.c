@@ -218,11 +218,26 @@ static void hand_out(const VerdictBatch *batch, uint16_t *ret) {
         ret[i] = batch->verdicts[order_place(&batch->order, i)];
 }
 
+/* Without facts onTimeout decides for every known node. */
+static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
+    const JudgeInput *input = &judge->input;
+    bool rejects = rejects_late(judge, observed);
+
+    judge->n_late = input->n;
+    for (size_t i = 0; i < input->n; i++)
+        ret[i] = rejects && input->rows[i] != input->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
+}
+
 static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
     VerdictBatch batch = {.observed = observed};
     size_t n = 0;
-    int r = order_find(judge, judge->input.rows, judge->input.n, &batch.order);
+    int r;
 
+    if (!judge->session) {
+        judge_late(judge, observed, ret);
+        return 0;
+    }
+    r = order_find(judge, judge->input.rows, judge->input.n, &batch.order);
     if (r < 0)
         return r;
     batch.verdicts = ARENA_RAW(judge->input.arena, uint16_t, batch.order.n + 1);
@@ -242,29 +257,12 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
     return note_known_errors(judge, &batch);
 }
 
-/* Without facts onTimeout decides for every known node. */
-static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
-    const JudgeInput *input = &judge->input;
-    bool rejects = rejects_late(judge, observed);
-
-    judge->n_late = input->n;
-    for (size_t i = 0; i < input->n; i++)
-        ret[i] = rejects && input->rows[i] != input->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
-}
-
-static int judge_all(Judge *judge, bool observed, uint16_t *ret) {
-    if (judge->session)
-        return judge_rows(judge, observed, ret);
-    judge_late(judge, observed, ret);
-    return 0;
-}
-
 int judge_filters(Judge *judge, uint16_t *ret_verdicts) {
-    return judge_all(judge, /* observed= */ false, ret_verdicts);
+    return judge_rows(judge, /* observed= */ false, ret_verdicts);
 }
 
 int judge_observed(Judge *judge, uint16_t *ret_verdicts) {
-    return judge_all(judge, /* observed= */ true, ret_verdicts);
+    return judge_rows(judge, /* observed= */ true, ret_verdicts);
 }
 
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) {

@@ -3,11 +3,10 @@
  * order of the rows; they become doubles when they are read.
  */
 
-#include "schema/cluster.h"
+#include "schema/schema-internal.h"
 
 #include "base/num.h"
 #include "schema/amounts.h"
-#include "schema/schema.h"
 
 static const ClusterValue *value_of(const CelRecord *record) {
     return OBJECT_OF(record, ClusterValue, head);

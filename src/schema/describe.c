@@ -1,8 +1,6 @@
 /* Variables, functions and fields of expressions as Markdown tables for the docs. */
 
-#include "schema/functions.h"
-#include "schema/record.h"
-#include "schema/schema.h"
+#include "schema/schema-internal.h"
 
 static const struct {
     Str name, type, about;

@@ -3,13 +3,11 @@
  * each domain is a slice of one array. Its pods are collected when an expression reads them.
  */
 
-#include "schema/domain.h"
+#include "schema/schema-internal.h"
 
 #include <string.h>
 
 #include "base/map.h"
-#include "schema/node.h"
-#include "schema/pod.h"
 
 typedef struct DomainValue {
     CelRecord head;

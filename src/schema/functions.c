@@ -1,17 +1,12 @@
 /* Functions of expressions that read the model. */
 
-#include "schema/functions.h"
+#include "schema/schema-internal.h"
 
 #include <math.h>
 
 #include "base/buf.h"
 #include "model/taint.h"
 #include "schema/amounts.h"
-#include "schema/cluster.h"
-#include "schema/domain.h"
-#include "schema/lists.h"
-#include "schema/node.h"
-#include "schema/pod.h"
 
 #define AMOUNT_TEXT_MAX 64
 

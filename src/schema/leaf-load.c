@@ -7,7 +7,7 @@
 
 #include "base/nsec.h"
 #include "schema/leaf.h"
-#include "schema/pod.h"
+#include "schema/schema-internal.h"
 
 typedef struct LeafLoad {
     const Leaf *leaf;

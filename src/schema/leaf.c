@@ -6,7 +6,7 @@
 #include "schema/leaf.h"
 
 #include "schema/metrics.h"
-#include "schema/pod.h"
+#include "schema/schema-internal.h"
 
 #define PATH_FIELDS_MAX 3u /* node.metadata.labels has two */
 

@@ -1,7 +1,7 @@
 /* Lists, strings and labels of the model as values. They borrow the arrays; elements are wrapped
  * when they are read. */
 
-#include "schema/lists.h"
+#include "schema/schema-internal.h"
 
 SCHEMA_LIST_TYPE(schema_strings_type, &cel_string_type);
 SCHEMA_MAP_TYPE(schema_labels_type, &cel_string_type);

@@ -10,8 +10,7 @@
 
 #include "cel/check.h"
 #include "cel/graph.h"
-#include "schema/node.h"
-#include "schema/record.h"
+#include "schema/schema-internal.h"
 
 /* --- values -------------------------------------------------------------------------------- */
 

@@ -7,12 +7,8 @@
 
 #include "schema/schema.h"
 
-#include "schema/cluster.h"
-#include "schema/domain.h"
-#include "schema/functions.h"
 #include "schema/metrics.h"
-#include "schema/node.h"
-#include "schema/record.h"
+#include "schema/schema-internal.h"
 
 /* --- collecting ---------------------------------------------------------------------------- */
 

@@ -4,42 +4,32 @@
  * as an empty node.
  */
 
-#include "schema/node.h"
+#include "schema/schema-internal.h"
 
 #include "schema/amounts.h"
-#include "schema/lists.h"
-#include "schema/pod.h"
 
 static const NodeValue *value_of(const CelRecord *record) {
     return OBJECT_OF(record, NodeValue, head);
 }
 
-static const Node *metadata_of(const CelRecord *record) {
-    return OBJECT_OF(record, NodeValue, metadata)->node;
-}
-
-static const Node *spec_of(const CelRecord *record) {
-    return OBJECT_OF(record, NodeValue, spec)->node;
-}
-
-static const Node *status_of(const CelRecord *record) {
-    return OBJECT_OF(record, NodeValue, status)->node;
-}
+/* A getter of the node or of its @part: the value may use @node. */
+#define GET_NODE(part, name, ...)                                                                  \
+    static CelValue name(const CelRecord *record, CelRun *run) {                                   \
+        const Node *node = OBJECT_OF(record, NodeValue, part)->node;                               \
+        (void)run;                                                                                 \
+        return __VA_ARGS__;                                                                        \
+    }
 
 /* --- the parts of a node that are lists ------------------------------------------------ */
 
-static const Taint *taint_of(const CelRecord *record) {
-    return item_of(record);
-}
-
-GET(taint_key, schema_text(taint_of(record)->key))
-GET(taint_value, schema_text(taint_of(record)->value))
-GET(taint_effect, schema_text(taint_effect_word(taint_of(record)->effect)))
+GET_ITEM(Taint, taint_key, schema_text(item->key))
+GET_ITEM(Taint, taint_value, schema_text(item->value))
+GET_ITEM(Taint, taint_effect, schema_text(taint_effect_word(item->effect)))
 
 /* As kubectl writes it. With one string instead of three, results can be computed once for all
  * nodes that have the same taint. */
 static CelValue taint_text(const CelRecord *record, CelRun *run) {
-    const Taint *taint = taint_of(record);
+    const Taint *taint = item_of(record);
     bool has_value = !str_is_empty(taint->value);
     Str text = arena_printf(run->arena, "%.*s%s%.*s:%.*s", STR_FMT(taint->key),
         has_value ? "=" : "", STR_FMT(taint->value), STR_FMT(taint_effect_word(taint->effect)));
@@ -58,12 +48,8 @@ static CelValue taint_text(const CelRecord *record, CelRun *run) {
         "all three, as kubectl writes them: `gpu=true:NoSchedule`, `gpu:NoSchedule`", PART_TAINTS)
 SCHEMA_RECORD(schema_taint, "Taint", TAINT);
 
-static const Condition *condition_of(const CelRecord *record) {
-    return item_of(record);
-}
-
-GET(condition_type, schema_text(condition_of(record)->type))
-GET(condition_status, schema_text(condition_of(record)->status))
+GET_ITEM(Condition, condition_type, schema_text(item->type))
+GET_ITEM(Condition, condition_status, schema_text(item->status))
 
 #define CONDITION(X)                                                                               \
     X("type", TEXT(WORD_MAX_BYTES), condition_type, "Ready, MemoryPressure, DiskPressure, …",      \
@@ -71,12 +57,8 @@ GET(condition_status, schema_text(condition_of(record)->status))
     X("status", TEXT(WORD_MAX_BYTES), condition_status, "True, False or Unknown", PART_CONDITIONS)
 SCHEMA_RECORD(schema_condition, "Condition", CONDITION);
 
-static const Image *image_of(const CelRecord *record) {
-    return item_of(record);
-}
-
-GET(image_names, schema_strings(run, image_of(record)->names, image_of(record)->n_names))
-GET(image_size, cel_int(image_of(record)->size))
+GET_ITEM(Image, image_names, schema_strings(run, item->names, item->n_names))
+GET_ITEM(Image, image_size, cel_int(item->size))
 
 #define IMAGE(X)                                                                                   \
     X("names", VALUE(schema_strings_type, NODE_IMAGE_NAMES_MAX), image_names,                      \
@@ -90,11 +72,11 @@ SCHEMA_LIST_TYPE(images_type, &schema_image.of);
 
 /* --- metadata, spec, status ---------------------------------------------------------------- */
 
-GET(metadata_name, schema_text(metadata_of(record)->name))
-GET(metadata_uid, schema_text(metadata_of(record)->uid))
-GET(metadata_labels, schema_labels(run, &metadata_of(record)->labels))
-GET(metadata_annotations, schema_labels(run, &metadata_of(record)->annotations))
-GET(metadata_created, schema_time(metadata_of(record)->created_at))
+GET_NODE(metadata, metadata_name, schema_text(node->name))
+GET_NODE(metadata, metadata_uid, schema_text(node->uid))
+GET_NODE(metadata, metadata_labels, schema_labels(run, &node->labels))
+GET_NODE(metadata, metadata_annotations, schema_labels(run, &node->annotations))
+GET_NODE(metadata, metadata_created, schema_time(node->created_at))
 
 #define METADATA(X)                                                                                \
     X("name", TEXT(NAME_MAX_BYTES), metadata_name, "its name")                                     \
@@ -110,8 +92,8 @@ static CelValue taints(CelRun *run, const Taints *all) {
     return schema_items(run, &schema_taint, all->items, all->n, sizeof(*all->items));
 }
 
-GET(spec_unschedulable, cel_bool(spec_of(record)->is_unschedulable))
-GET(spec_taints, taints(run, &spec_of(record)->taints))
+GET_NODE(spec, spec_unschedulable, cel_bool(node->is_unschedulable))
+GET_NODE(spec, spec_taints, taints(run, &node->taints))
 
 #define SPEC(X)                                                                                    \
     X("unschedulable", BOOL, spec_unschedulable, "it is cordoned")                                 \
@@ -128,9 +110,9 @@ static CelValue images(CelRun *run, const Node *node) {
     return schema_items(run, &schema_image, node->images, node->n_images, sizeof(Image));
 }
 
-GET(status_allocatable, schema_quantities_of(run, &status_of(record)->allocatable))
-GET(status_conditions, conditions(run, status_of(record)))
-GET(status_images, images(run, status_of(record)))
+GET_NODE(status, status_allocatable, schema_quantities_of(run, &node->allocatable))
+GET_NODE(status, status_conditions, conditions(run, node))
+GET_NODE(status, status_images, images(run, node))
 
 #define STATUS(X)                                                                                  \
     X("allocatable", VALUE(schema_quantities_type, RESOURCES_MAX), status_allocatable,             \

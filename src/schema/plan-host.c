@@ -3,14 +3,10 @@
  * They are valid for all plans of one Schema.
  */
 
-#include "schema/plan-host.h"
+#include "schema/schema-internal.h"
 
 #include "base/vec.h"
-#include "schema/domain.h"
-#include "schema/functions.h"
 #include "schema/leaf.h"
-#include "schema/node.h"
-#include "schema/pod.h"
 
 struct SchemaReads {
     Arena *arena;

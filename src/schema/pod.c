@@ -4,29 +4,20 @@
  * only.
  */
 
-#include "schema/pod.h"
+#include "schema/schema-internal.h"
 
 #include "model/pod-requests.h"
 #include "schema/amounts.h"
-#include "schema/lists.h"
 
 #define IMAGE_BYTES 512 /* for the cost */
 
-static const Pod *pod_of(const CelRecord *record) {
-    return OBJECT_OF(record, PodValue, head)->pod;
-}
-
-static const Pod *metadata_of(const CelRecord *record) {
-    return OBJECT_OF(record, PodValue, metadata)->pod;
-}
-
-static const Pod *spec_of(const CelRecord *record) {
-    return OBJECT_OF(record, PodValue, spec)->pod;
-}
-
-static const Pod *status_of(const CelRecord *record) {
-    return OBJECT_OF(record, PodValue, status)->pod;
-}
+/* A getter of the pod or of its @part: the value may use @pod. */
+#define GET_POD(part, name, ...)                                                                   \
+    static CelValue name(const CelRecord *record, CelRun *run) {                                   \
+        const Pod *pod = OBJECT_OF(record, PodValue, part)->pod;                                   \
+        (void)run;                                                                                 \
+        return __VA_ARGS__;                                                                        \
+    }
 
 /* Pods that run have none. */
 static const PodDetails *details_of(const Pod *pod) {
@@ -37,13 +28,9 @@ static const PodDetails *details_of(const Pod *pod) {
 
 /* --- the parts of a pod that are lists ------------------------------------------------- */
 
-static const Pod *owned_of(const CelRecord *record) {
-    return item_of(record);
-}
-
-GET(owner_kind, schema_text(owned_of(record)->owner_kind))
-GET(owner_name, schema_text(owned_of(record)->owner_name))
-GET(owner_uid, schema_text(owned_of(record)->owner_uid))
+GET_ITEM(Pod, owner_kind, schema_text(item->owner_kind))
+GET_ITEM(Pod, owner_name, schema_text(item->owner_name))
+GET_ITEM(Pod, owner_uid, schema_text(item->owner_uid))
 GET(owner_controller, (void)record, cel_bool(true))
 
 #define OWNER(X)                                                                                   \
@@ -53,14 +40,10 @@ GET(owner_controller, (void)record, cel_bool(true))
     X("controller", BOOL, owner_controller, "always true: other owners are not kept")
 SCHEMA_RECORD(schema_owner, "OwnerReference", OWNER);
 
-static const Toleration *toleration_of(const CelRecord *record) {
-    return item_of(record);
-}
-
-GET(toleration_key, schema_text(toleration_of(record)->key))
-GET(toleration_operator, schema_text(toleration_of(record)->exists ? STR("Exists") : STR("Equal")))
-GET(toleration_value, schema_text(toleration_of(record)->value))
-GET(toleration_effect, schema_text(taint_effect_word(toleration_of(record)->effect)))
+GET_ITEM(Toleration, toleration_key, schema_text(item->key))
+GET_ITEM(Toleration, toleration_operator, schema_text(item->exists ? STR("Exists") : STR("Equal")))
+GET_ITEM(Toleration, toleration_value, schema_text(item->value))
+GET_ITEM(Toleration, toleration_effect, schema_text(taint_effect_word(item->effect)))
 
 #define TOLERATION(X)                                                                              \
     X("key", TEXT(KEY_MAX_BYTES), toleration_key, "empty: every key")                              \
@@ -71,12 +54,8 @@ GET(toleration_effect, schema_text(taint_effect_word(toleration_of(record)->effe
         "tolerates nothing")
 SCHEMA_RECORD(schema_toleration, "Toleration", TOLERATION);
 
-static const PodContainer *container_of(const CelRecord *record) {
-    return item_of(record);
-}
-
-GET(container_name, schema_text(container_of(record)->name))
-GET(container_image, schema_text(container_of(record)->image))
+GET_ITEM(PodContainer, container_name, schema_text(item->name))
+GET_ITEM(PodContainer, container_image, schema_text(item->image))
 
 #define CONTAINER(X)                                                                               \
     X("name", TEXT(WORD_MAX_BYTES), container_name, "its name")                                    \
@@ -95,13 +74,13 @@ static CelValue owners(CelRun *run, const Pod *pod) {
     return schema_items(run, &schema_owner, pod, is_owned, sizeof(*pod));
 }
 
-GET(metadata_name, schema_text(metadata_of(record)->name))
-GET(metadata_namespace, schema_text(metadata_of(record)->namespace))
-GET(metadata_uid, schema_text(metadata_of(record)->uid))
-GET(metadata_labels, schema_labels(run, &metadata_of(record)->labels))
-GET(metadata_annotations, schema_labels(run, &details_of(metadata_of(record))->annotations))
-GET(metadata_created, schema_time(metadata_of(record)->created_at))
-GET(metadata_owners, owners(run, metadata_of(record)))
+GET_POD(metadata, metadata_name, schema_text(pod->name))
+GET_POD(metadata, metadata_namespace, schema_text(pod->namespace))
+GET_POD(metadata, metadata_uid, schema_text(pod->uid))
+GET_POD(metadata, metadata_labels, schema_labels(run, &pod->labels))
+GET_POD(metadata, metadata_annotations, schema_labels(run, &details_of(pod)->annotations))
+GET_POD(metadata, metadata_created, schema_time(pod->created_at))
+GET_POD(metadata, metadata_owners, owners(run, pod))
 
 #define METADATA(X)                                                                                \
     X("name", TEXT(NAME_MAX_BYTES), metadata_name, "its name")                                     \
@@ -136,15 +115,15 @@ static CelValue containers(CelRun *run, const PodContainer *items, size_t n) {
     return schema_items(run, &schema_container, items, n, sizeof(*items));
 }
 
-GET(spec_node_name, schema_text(spec_of(record)->node_name))
-GET(spec_scheduler_name, schema_text(spec_of(record)->scheduler_name))
-GET(spec_priority, cel_int(spec_of(record)->priority))
-GET(spec_tolerations, tolerations(run, &spec_of(record)->tolerations))
-GET(spec_node_selector, schema_labels(run, &details_of(spec_of(record))->node_selector))
-GET(spec_containers, containers(run, details_of(spec_of(record))->containers,
-                         details_of(spec_of(record))->n_containers))
-GET(spec_init_containers, containers(run, details_of(spec_of(record))->init_containers,
-                              details_of(spec_of(record))->n_init_containers))
+GET_POD(spec, spec_node_name, schema_text(pod->node_name))
+GET_POD(spec, spec_scheduler_name, schema_text(pod->scheduler_name))
+GET_POD(spec, spec_priority, cel_int(pod->priority))
+GET_POD(spec, spec_tolerations, tolerations(run, &pod->tolerations))
+GET_POD(spec, spec_node_selector, schema_labels(run, &details_of(pod)->node_selector))
+GET_POD(spec, spec_containers,
+    containers(run, details_of(pod)->containers, details_of(pod)->n_containers))
+GET_POD(spec, spec_init_containers,
+    containers(run, details_of(pod)->init_containers, details_of(pod)->n_init_containers))
 
 #define SPEC(X)                                                                                    \
     X("nodeName", TEXT(NAME_MAX_BYTES), spec_node_name,                                            \
@@ -177,8 +156,8 @@ static CelValue set_text(Str text) {
     return text.len > 0 ? schema_text(text) : cel_absent();
 }
 
-GET(status_nominated, set_text(status_of(record)->nominated_node_name))
-GET(status_started, schema_time(status_of(record)->started_at))
+GET_POD(status, status_nominated, set_text(pod->nominated_node_name))
+GET_POD(status, status_started, schema_time(pod->started_at))
 
 #define POD_STATUS(X)                                                                              \
     X("nominatedNodeName", &cel_string_type, MAYBE, NAME_MAX_BYTES, status_nominated,              \
@@ -194,9 +173,9 @@ SCHEMA_RECORD(schema_pod_status, "PodStatus", POD_STATUS);
 GET(pod_metadata, cel_record(&OBJECT_OF(record, PodValue, head)->metadata))
 GET(pod_spec, cel_record(&OBJECT_OF(record, PodValue, head)->spec))
 GET(pod_status, cel_record(&OBJECT_OF(record, PodValue, head)->status))
-GET(pod_requests, schema_amounts_of(run, &pod_of(record)->requests))
-GET(pod_owner, schema_text(pod_of(record)->owner_uid))
-GET(pod_terminating, cel_bool(pod_of(record)->is_terminating))
+GET_POD(head, pod_requests, schema_amounts_of(run, &pod->requests))
+GET_POD(head, pod_owner, schema_text(pod->owner_uid))
+GET_POD(head, pod_terminating, cel_bool(pod->is_terminating))
 
 #define AMOUNTS VALUE(schema_amounts_type, RESOURCES_MAX)
 #define POD_OF(X, its_metadata, its_spec)                                                          \
@@ -213,7 +192,7 @@ GET(pod_terminating, cel_bool(pod_of(record)->is_terminating))
 #define POD(X) POD_OF(X, schema_pod_metadata, schema_pod_spec)
 SCHEMA_RECORD(schema_pod_record, "Pod", POD);
 
-GET(pod_scheduled, schema_time(pod_placed_at(pod_of(record))))
+GET_POD(head, pod_scheduled, schema_time(pod_placed_at(pod)))
 
 #define NODE_POD(X)                                                                                \
     POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec)                                      \

@@ -3,13 +3,7 @@
 #include "schema/schema.h"
 
 #include "base/nsec.h"
-#include "schema/cluster.h"
-#include "schema/domain.h"
-#include "schema/functions.h"
-#include "schema/node.h"
-#include "schema/plan-host.h"
-#include "schema/pod.h"
-#include "schema/record.h"
+#include "schema/schema-internal.h"
 
 const SchemaRecord *const schema_records[] = {
     &schema_owner,

@@ -3,7 +3,7 @@
  * and comes out the same. Linked with --wrap, so that every allocation passes here.
  */
 
-#include "schema/domain.h"
+#include "schema/schema-internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,146 @@
+#pragma once
+
+/* Shared by the files of this folder: the model as values of expressions. */
+
+#include "cel/library.h"
+#include "cluster/table.h"
+#include "model/labels.h"
+#include "model/pod.h"
+#include "schema/record.h"
+#include "schema/schema.h"
+
+/* --- lists.c */
+
+/* Lists and maps of the model as values: elements are wrapped when they are fetched.
+ *
+ * Each function gives a value that borrows what it shows, or an error when there is no memory. */
+
+extern const CelType schema_strings_type; /* list(string) */
+extern const CelType schema_labels_type;  /* map(string, string) */
+
+/* An element of an array of structures. */
+typedef struct ItemValue {
+    CelRecord head;
+    const void *item;
+} ItemValue;
+
+static inline const void *item_of(const CelRecord *record) {
+    return OBJECT_OF(record, ItemValue, head)->item;
+}
+
+/* A getter of such an element: the value may use @item. */
+#define GET_ITEM(its_type, name, ...)                                                              \
+    static CelValue name(const CelRecord *record, CelRun *run) {                                   \
+        const its_type *item = item_of(record);                                                    \
+        (void)run;                                                                                 \
+        return __VA_ARGS__;                                                                        \
+    }
+
+/* @n structures of @size bytes as records of @type. */
+CelValue schema_items(
+    CelRun *run, const SchemaRecord *type, const void *items, size_t n, size_t size);
+
+CelValue schema_strings(CelRun *run, const Str *items, size_t n);
+
+/* Labels, annotations: strict; sorted by key. */
+CelValue schema_labels(CelRun *run, const Labels *labels);
+
+/* --- pod.c */
+
+/* Pods as values: the one to be placed (Pod), and those that run on a node (NodePod), of which
+ * less is kept. */
+
+/* What the cost of expressions counts with; a node may have more. */
+#define SCHEMA_PODS_ASSUMED 256u
+
+typedef struct PodValue {
+    CelRecord head, metadata, spec, status;
+    const Pod *pod;
+} PodValue;
+
+extern const SchemaRecord schema_pod_record, schema_pod_metadata, schema_pod_spec,
+    schema_pod_status, schema_node_pod, schema_node_pod_metadata, schema_node_pod_spec,
+    schema_owner, schema_toleration, schema_container;
+extern const CelType schema_pods_type; /* list(NodePod) */
+
+/* @value stands for @pod, as Pod. */
+void pod_value_init(PodValue *value, const Pod *pod);
+
+/* Pods of a node, as NodePod; @items may be NULL when @n is 0. An error when there is no memory. */
+CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n);
+
+/* --- node.c */
+
+typedef struct NodeValue {
+    CelRecord head, metadata, spec, status;
+    const NodeTable *table;
+    const Node *node; /* of an empty row, one with nothing in it; never NULL */
+    uint32_t row;
+} NodeValue;
+
+extern const SchemaRecord schema_node_record, schema_node_metadata, schema_node_spec,
+    schema_node_status, schema_taint, schema_condition, schema_image;
+extern const CelType schema_nodes_type; /* list(Node) */
+
+/* @value stands for row @row of @table. */
+void node_value_init(NodeValue *value, const NodeTable *table, uint32_t row);
+
+static inline const NodeValue *node_value_of(CelValue node) {
+    return OBJECT_OF(node.record, NodeValue, head);
+}
+
+/* The pods of @row in their order; NULL: none. */
+const Pod *const *node_pods(const NodeTable *table, uint32_t row, uint32_t *ret_n);
+
+/* Values; an error when there is no memory. @rows is borrowed. */
+CelValue schema_row(CelRun *run, const NodeTable *table, uint32_t row);
+CelValue schema_rows(CelRun *run, const NodeTable *table, const uint32_t *rows, size_t n);
+
+/* --- cluster.c */
+
+extern const SchemaRecord schema_cluster_record;
+
+typedef struct ClusterValue {
+    CelRecord head;
+    const NodeTable *table;
+    int64_t n_nodes, n_pods;
+    int64_t *totals[_AMOUNT_KINDS]; /* by the table's resource, in its units */
+} ClusterValue;
+
+static inline const ClusterValue *cluster_value_of(CelValue cluster) {
+    return OBJECT_OF(cluster.record, ClusterValue, head);
+}
+
+/* --- domain.c */
+
+/* Domains: the rows of a table that share the value of a label, such as a zone.
+ *
+ * Domains are in the order of their first row, rows in that of the table, pods in that of their
+ * lists: sums are always added in the same order. A node without the label is in no domain. */
+
+extern const SchemaRecord schema_domain;
+
+/* How many domains the label @key makes of the first @n_rows rows, and through
+ * @ret_group_of_row the number of each row's, UINT32_MAX for none. */
+uint32_t domain_groups(const NodeTable *table, Str key, size_t n_rows, uint32_t *ret_group_of_row);
+
+/* Values; an error when out of memory or fuel: each looks at every row of the table. */
+CelValue schema_domain_of_row(CelRun *run, const NodeTable *table, uint32_t row, Str key);
+CelValue schema_domains(CelRun *run, const NodeTable *table, Str key);
+CelValue schema_nodes_by_label(CelRun *run, const NodeTable *table, Str key);
+
+/* --- functions.c */
+
+/* node.domain(key), cluster.domains(key), cluster.nodesByLabel(key), pod.tolerates(taint),
+ * amount(resource, number), pow(x, y). */
+extern const CelOverloadSpec schema_functions[];
+extern const Str schema_function_abouts[]; /* one a function, for people */
+extern const size_t schema_n_functions;
+
+CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;
+
+/* --- plan-host.c */
+
+/* Initializes schema->host (columnar/plan.h): reads of the table without the scalar machine. False:
+ * out of memory. */
+bool schema_plan_host_init(Schema *schema, Arena *arena) MUST_CHECK;
