@@ -10,15 +10,15 @@
 
 static void write_change(JsonWriter *writer, const Change *change) {
     json_write_object(writer);
-    field_count(writer, STR("id"), change->id);
-    field_time(writer, STR("time"), change->at_nsec);
+    json_member_int(writer, "id", change->id);
+    field_time(writer, "time", change->at_nsec);
     json_write_member(writer, STR("kind"), str_from_c(change_name(change->kind)));
-    field_bool(writer, STR("bad"), change_is_bad(change->kind));
+    json_member_bool(writer, "bad", change_is_bad(change->kind));
     json_write_member(writer, STR("what"), change->what);
     json_write_member(writer, STR("text"), change->text);
     if (change->kind == CHANGE_POLICY) {
-        field_digest(writer, STR("digest"), change->digest);
-        field_bool(writer, STR("hasDiff"), change->has_diff);
+        field_digest(writer, "digest", change->digest);
+        json_member_bool(writer, "hasDiff", change->has_diff);
     }
     json_write_end_object(writer);
 }
@@ -31,13 +31,11 @@ static unsigned list_page(ApiContext *api, size_t limit, Arena *arena, Buf *out)
     if (arena_has_failed(arena))
         return page_write_error(out, 500, "out of memory");
     json_write_object(&writer);
-    field_array(&writer, STR("changes"));
+    json_member_array(&writer, "changes");
     for (size_t i = 0; i < n; i++)
         write_change(&writer, &list[i]);
     json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
-    return 200;
+    return page_write_end(&writer);
 }
 
 static unsigned diff_page(ApiContext *api, Str text, Buf *out) {
@@ -55,11 +53,9 @@ static unsigned diff_page(ApiContext *api, Str text, Buf *out) {
     if (buf_error(&diff))
         return page_write_error(out, 500, "the difference is too large to be shown");
     json_write_object(&writer);
-    field_digest(&writer, STR("digest"), digest);
+    field_digest(&writer, "digest", digest);
     json_write_member(&writer, STR("diff"), buf_str(&diff));
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
-    return 200;
+    return page_write_end(&writer);
 }
 
 unsigned changes_page(ApiContext *api, const HttpRequest *request, Buf *out) {

@@ -35,37 +35,35 @@ static void write_rule_names(JsonWriter *writer, const RuleName *rule) {
     json_write_member(writer, STR("policy"), rule->policy);
     json_write_member(writer, STR("rule"), rule->name);
     json_write_member(writer, STR("reason"), rule->reason);
-    field_bool(writer, STR("unresolvable"), rule->is_unresolvable);
+    json_member_bool(writer, "unresolvable", rule->is_unresolvable);
 }
 
 static void write_counts(JsonWriter *writer, const PastDecision *past) {
-    field_object(writer, STR("counts"));
-    field_count(writer, STR("known"), past->n_known);
-    field_count(writer, STR("asked"), past->summary.n_in);
-    if (past->verb == VERB_PRIORITIZE)
-        field_count(writer, STR("scored"), past->summary.n_out);
-    else
-        field_count(writer, STR("passed"), past->summary.n_out);
+    json_member_object(writer, "counts");
+    json_member_int(writer, "known", past->n_known);
+    json_member_int(writer, "asked", past->summary.n_in);
+    json_member_int(
+        writer, past->verb == VERB_PRIORITIZE ? "scored" : "passed", past->summary.n_out);
     if (past->verb == VERB_FILTER) {
-        field_count(writer, STR("rejected"), past->summary.n_rejected);
-        field_count(writer, STR("unknown"), past->summary.n_unknown);
-        field_count(writer, STR("narrowed"), past->summary.n_narrowed);
-        field_count(writer, STR("late"), past->summary.n_late);
+        json_member_int(writer, "rejected", past->summary.n_rejected);
+        json_member_int(writer, "unknown", past->summary.n_unknown);
+        json_member_int(writer, "narrowed", past->summary.n_narrowed);
+        json_member_int(writer, "late", past->summary.n_late);
     }
     if (past->verb == VERB_FILTER || past->verb == VERB_PRIORITIZE)
-        field_count(writer, STR("unjudged"), past->summary.n_unjudged);
+        json_member_int(writer, "unjudged", past->summary.n_unjudged);
     json_write_end_object(writer);
 }
 
 static void write_rules(JsonWriter *writer, const PastDecision *past) {
-    field_array(writer, STR("rules"));
+    json_member_array(writer, "rules");
     for (size_t i = 0; i < past->n_rules; i++) {
         json_write_object(writer);
         write_rule_names(writer, past_rule(past, i));
-        field_count(writer, STR("rejected"), past->rules[i].rejected);
-        field_count(writer, STR("observed"), past->rules[i].observed);
-        field_count(writer, STR("failed"), past->rules[i].failed);
-        field_count(writer, STR("missing"), past->rules[i].missing);
+        json_member_int(writer, "rejected", past->rules[i].rejected);
+        json_member_int(writer, "observed", past->rules[i].observed);
+        json_member_int(writer, "failed", past->rules[i].failed);
+        json_member_int(writer, "missing", past->rules[i].missing);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -75,27 +73,27 @@ static void write_rules(JsonWriter *writer, const PastDecision *past) {
 static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     const PastDecision *past = found->past;
 
-    field_count(writer, STR("id"), past->id);
+    json_member_int(writer, "id", past->id);
     write_time(writer, past->at_nsec);
     json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
-    field_object(writer, STR("pod"));
+    json_member_object(writer, "pod");
     json_write_member(writer, STR("namespace"), past->pod_namespace);
     json_write_member(writer, STR("name"), past->pod_name);
     json_write_member(writer, STR("uid"), past->pod_uid);
-    field_digest(writer, STR("digest"), past->pod_digest);
+    field_digest(writer, "digest", past->pod_digest);
     json_write_end_object(writer);
-    field_digest(writer, STR("policyDigest"), past->rule_names->digest);
-    field_count(writer, STR("generation"), past->generation);
+    field_digest(writer, "policyDigest", past->rule_names->digest);
+    json_member_int(writer, "generation", past->generation);
     if (past->duration_nsec >= 0)
-        field_seconds(writer, STR("durationSeconds"), past->duration_nsec, /* is_known= */ true);
+        field_seconds(writer, "durationSeconds", past->duration_nsec, /* is_known= */ true);
     write_counts(writer, past);
     write_rules(writer, past);
     if (!str_is_empty(past->node))
         json_write_member(writer, STR("target"), past->node);
     if (past->is_exempt)
-        field_bool(writer, STR("exempt"), true);
+        json_member_bool(writer, "exempt", true);
     json_write_member(writer, STR("error"), past->error);
-    field_bool(writer, STR("hasNodes"), found->outcomes != NULL);
+    json_member_bool(writer, "hasNodes", found->outcomes != NULL);
 }
 
 static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
@@ -107,19 +105,18 @@ static void write_node(JsonWriter *writer, const PastDecision *past, Str name, O
     if (rule)
         write_rule_names(writer, rule);
     if (outcome.has_score)
-        field_count(writer, STR("score"), outcome.score);
+        json_member_int(writer, "score", outcome.score);
     if (outcome.rank > 0)
-        field_count(writer, STR("rank"), outcome.rank);
+        json_member_int(writer, "rank", outcome.rank);
     json_write_end_object(writer);
 }
 
 /* Where the next page begins; null: there is none. */
 static void write_next(JsonWriter *writer, uint64_t next) {
-    json_write_key(writer, STR("next"));
     if (next > 0)
-        json_write_int(writer, (int64_t)next);
+        json_member_int(writer, "next", (int64_t)next);
     else
-        json_write_null(writer);
+        json_member_null(writer, "next");
 }
 
 /* --- the list ------------------------------------------------------------------------ */
@@ -168,17 +165,12 @@ static void list_one(Listing *listing, const FoundDecision *found) {
     json_write_object(listing->writer);
     write_headline(listing->writer, found);
     if (filter->node.ptr && found->past->verb != VERB_BIND) {
-        json_write_key(listing->writer, STR("nodes"));
-        json_write_array(listing->writer);
+        json_member_array(listing->writer, "nodes");
         write_node(listing->writer, found->past, filter->node, outcome);
         json_write_end_array(listing->writer);
     }
     json_write_end_object(listing->writer);
     listing->n++;
-}
-
-static bool is_page_full(const Listing *listing) {
-    return listing->n == listing->limit || listing->writer->out->len > PAGE_SOFT_MAX;
 }
 
 static void list_all(Listing *listing) {
@@ -191,7 +183,7 @@ static void list_all(Listing *listing) {
             if (!is_full) {
                 list_one(listing, &found[i]);
                 listing->last = found[i].past->id;
-                is_full = is_page_full(listing);
+                is_full = listing->n == listing->limit || listing->writer->out->len > PAGE_SOFT_MAX;
             }
             found_done(&found[i]);
         }
@@ -227,14 +219,12 @@ unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf 
         .limit = (size_t)limit,
         .last = (uint64_t)after};
     json_write_object(&writer);
-    field_array(&writer, STR("decisions"));
+    json_member_array(&writer, "decisions");
     list_all(&listing);
     json_write_end_array(&writer);
     write_next(&writer, listing.last != 1 ? listing.last : 0); /* there is none before the first */
-    field_count(&writer, STR("untold"), listing.n_untold);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
-    return 200;
+    json_member_int(&writer, "untold", listing.n_untold);
+    return page_write_end(&writer);
 }
 
 /* --- one of them --------------------------------------------------------------------- */
@@ -249,11 +239,9 @@ static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) 
         STR("node"), STR("rule"), STR("outcome"), STR("limit"), STR("after")};
     Query asked;
 
-    if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error))
-        return false;
-    if (!decision_filter_read_nodes(&asked, &ret->filter, error))
-        return false;
-    return query_number(&asked, STR("limit"), 1, DECISION_NODES_MAX, DECISION_NODES_DEFAULT,
+    return query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) &&
+           decision_filter_read_nodes(&asked, &ret->filter, error) &&
+           query_number(&asked, STR("limit"), 1, DECISION_NODES_MAX, DECISION_NODES_DEFAULT,
                &ret->limit, error) &&
            query_number(&asked, STR("after"), 1, INT64_MAX, 0, &ret->after, error);
 }
@@ -304,16 +292,14 @@ static unsigned write_found(Decisions *decisions, const FoundDecision *found, co
     }
     json_write_object(&writer);
     write_headline(&writer, found);
-    field_array(&writer, STR("nodes"));
+    json_member_array(&writer, "nodes");
     if (names)
         next = write_nodes(&writer, found, names, ranks, page);
     else if (found->outcomes)
         write_one_node(&writer, decisions, found, page);
     json_write_end_array(&writer);
     write_next(&writer, next);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
-    return 200;
+    return page_write_end(&writer);
 }
 
 static unsigned page_missing(Decisions *decisions, int64_t id, Buf *out) {

@@ -28,16 +28,6 @@ const char *health_name(Health health) {
 
 /* --- reasons: clauses that go on from "degraded because" ------------------------------------- */
 
-static void say_draining(const HealthFacts *facts, Buf *out) {
-    if (facts->is_draining)
-        buf_append(out, STR("berth is shutting down"));
-}
-
-static void say_unsynced(const HealthFacts *facts, Buf *out) {
-    if (facts->is_unsynced)
-        buf_append(out, STR("the cluster has not been listed yet"));
-}
-
 static void say_bypassed(const HealthFacts *facts, Buf *out) {
     if (!facts->is_bypassed)
         return;
@@ -52,11 +42,6 @@ static void say_lost(const HealthFacts *facts, Buf *out) {
             (long long)(facts->silence_nsec / NSEC_PER_SEC));
 }
 
-static void say_policy(const HealthFacts *facts, Buf *out) {
-    if (facts->is_refused[RELOAD_POLICY])
-        buf_append(out, STR("the newest policy was rejected and the last good one is in force"));
-}
-
 static void say_certificate(const HealthFacts *facts, Buf *out) {
     int64_t days = facts->certificate_nsec / NSEC_PER_SEC / DAY_SEC;
 
@@ -69,11 +54,6 @@ static void say_certificate(const HealthFacts *facts, Buf *out) {
     else if (days < HEALTH_SUMMARY_CERTIFICATE_DAYS)
         buf_printf(
             out, "the certificate expires in %lld day%s", (long long)days, days == 1 ? "" : "s");
-}
-
-static void say_certificate_refused(const HealthFacts *facts, Buf *out) {
-    if (facts->is_refused[RELOAD_CERTIFICATES])
-        buf_append(out, STR("the newest certificate was rejected and the last good one is used"));
 }
 
 /* What is left of the files. */
@@ -139,14 +119,19 @@ static void say_slow(const HealthFacts *facts, Buf *out) {
 static const struct {
     Health health; /* what it makes of us, as the first */
     void (*say)(const HealthFacts *facts, Buf *out);
+    size_t flag; /* without say(): of the facts, and what it means */
+    const char *text;
 } reasons[] = {
-    {HEALTH_NOT_READY, say_draining},
-    {HEALTH_NOT_READY, say_unsynced},
+    {HEALTH_NOT_READY, NULL, offsetof(HealthFacts, is_draining), "berth is shutting down"},
+    {HEALTH_NOT_READY, NULL, offsetof(HealthFacts, is_unsynced),
+        "the cluster has not been listed yet"},
     {HEALTH_BYPASSED, say_bypassed},
     {HEALTH_DEGRADED, say_lost},
-    {HEALTH_DEGRADED, say_policy},
+    {HEALTH_DEGRADED, NULL, offsetof(HealthFacts, is_refused[RELOAD_POLICY]),
+        "the newest policy was rejected and the last good one is in force"},
     {HEALTH_DEGRADED, say_certificate},
-    {HEALTH_DEGRADED, say_certificate_refused},
+    {HEALTH_DEGRADED, NULL, offsetof(HealthFacts, is_refused[RELOAD_CERTIFICATES]),
+        "the newest certificate was rejected and the last good one is used"},
     {HEALTH_DEGRADED, say_refused},
     {HEALTH_DEGRADED, say_stale},
     {HEALTH_DEGRADED, say_late},
@@ -163,7 +148,10 @@ static void add_reasons(const HealthFacts *facts, Arena *arena, HealthSummary *r
          i++) {
         _cleanup_(buf_done) Buf clause = BUF_INIT(CLAUSE_MAX);
 
-        reasons[i].say(facts, &clause);
+        if (reasons[i].say)
+            reasons[i].say(facts, &clause);
+        else if (*(const bool *)((const char *)facts + reasons[i].flag))
+            buf_append(&clause, str_from_c(reasons[i].text));
         if (clause.len == 0)
             continue;
         if (ret->n_reasons == 0)
@@ -172,33 +160,23 @@ static void add_reasons(const HealthFacts *facts, Arena *arena, HealthSummary *r
     }
 }
 
-static Str make_text(const HealthSummary *summary, Arena *arena) {
-    const char *name = health_name(summary->health);
-
-    if (summary->n_reasons == 0)
-        return str_from_c(name);
-    if (summary->n_reasons == 1)
-        return arena_printf(arena, "%s because %.*s", name, STR_FMT(summary->reasons[0]));
-    return arena_printf(arena, "%s because %.*s; and %zu more", name, STR_FMT(summary->reasons[0]),
-        summary->n_reasons - 1);
-}
-
 bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *ret) {
+    const char *name;
+
     *ret = (HealthSummary){
+        .facts = *facts,
         .health = HEALTH_HEALTHY,
         .error_rate = percent(facts->n_errors, facts->n_requests) / 100.0,
-        .n_requests = facts->n_requests,
-        .p99_nsec = facts->p99_nsec,
-        .deadline_nsec = facts->deadline_nsec,
-        .cluster_age_nsec = facts->silence_nsec,
-        .metrics_age_nsec = facts->metrics_age_nsec,
-        .policy_digest = facts->policy_digest,
-        .n_nodes = facts->n_nodes,
-        .n_waiting = facts->n_waiting,
-        .n_bypassed = facts->n_bypassed,
     };
     add_reasons(facts, arena, ret);
-    ret->text = make_text(ret, arena);
+    name = health_name(ret->health);
+    if (ret->n_reasons == 0)
+        ret->text = str_from_c(name);
+    else if (ret->n_reasons == 1)
+        ret->text = arena_printf(arena, "%s because %.*s", name, STR_FMT(ret->reasons[0]));
+    else
+        ret->text = arena_printf(arena, "%s because %.*s; and %zu more", name,
+            STR_FMT(ret->reasons[0]), ret->n_reasons - 1);
     return !arena_has_failed(arena);
 }
 
@@ -300,28 +278,19 @@ static void look_at_requests(ApiContext *api, int64_t now_nsec, HealthFacts *ret
     ret->deadline_nsec = api->fixed.deadline_nsec;
 }
 
-static bool collect_facts(
-    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthFacts *ret) {
-    _cleanup_(view_unrefp) View *view = current_view(api->current);
-    char digest[DIGEST_TEXT_MAX];
-
-    *ret = (HealthFacts){.is_draining = atomic_load(&api->is_draining)};
-    look_at_cluster(api, wall_nsec, now_nsec, ret);
-    look_at_configuration(api, wall_nsec, ret);
-    look_at_metrics(api, view, wall_nsec, now_nsec, arena, ret);
-    look_at_requests(api, now_nsec, ret);
-    ret->policy_digest =
-        arena_copy(arena, str_of(digest_print(view->program->digest, digest), DIGITS));
-    ret->n_nodes = view->table->names->n_nodes;
-    ret->n_waiting = recent_pods_count_pending(api->recent_pods);
-    return !arena_has_failed(arena);
-}
-
 bool health_summary_make(
     ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthSummary *ret) {
-    HealthFacts facts;
+    _cleanup_(view_unrefp) View *view = current_view(api->current);
+    HealthFacts facts = {.is_draining = atomic_load(&api->is_draining)};
+    char digest[DIGEST_TEXT_MAX];
 
-    *ret = (HealthSummary){0};
-    return collect_facts(api, wall_nsec, now_nsec, arena, &facts) &&
-           health_summary_say(&facts, arena, ret);
+    look_at_cluster(api, wall_nsec, now_nsec, &facts);
+    look_at_configuration(api, wall_nsec, &facts);
+    look_at_metrics(api, view, wall_nsec, now_nsec, arena, &facts);
+    look_at_requests(api, now_nsec, &facts);
+    facts.policy_digest =
+        arena_copy(arena, str_of(digest_print(view->program->digest, digest), DIGITS));
+    facts.n_nodes = view->table->names->n_nodes;
+    facts.n_waiting = recent_pods_count_pending(api->recent_pods);
+    return health_summary_say(&facts, arena, ret);
 }

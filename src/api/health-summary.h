@@ -31,37 +31,13 @@ typedef enum Health {
 /* "healthy", "degraded", "bypassed", "not ready". */
 const char *health_name(Health health);
 
-#define HEALTH_SUMMARY_REASONS_MAX 8u
-
-typedef struct HealthSummary {
-    Health health;
-    Str text; /* "degraded because the API server was not heard for 42 s" */
-    Str reasons[HEALTH_SUMMARY_REASONS_MAX]; /* each, for a list, by weight; the first is in @text
-                                              */
-    size_t n_reasons;
-    double error_rate;   /* of verbs, last five minutes: 0..1 */
-    uint64_t n_requests; /* of these minutes */
-    int64_t p99_nsec;    /* of filters, last five minutes; 0: none */
-    int64_t deadline_nsec;
-    int64_t cluster_age_nsec;  /* since the API server was heard; -1: it is not watched */
-    int64_t metrics_age_nsec;  /* the oldest of what is measured; -1: nothing is */
-    Str policy_digest;         /* its first 12 digits */
-    size_t n_nodes, n_waiting; /* pods whose last filter found no node, and that are not bound */
-    uint64_t n_bypassed;
-} HealthSummary;
-
-/* Strings are in @arena. False: out of memory. */
-bool health_summary_make(
-    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthSummary *ret);
-
-/* --- facts: figures and states without words, so that tests can try every reason -------------- */
-
 #define HEALTH_SUMMARY_WINDOW_SEC 300     /* of figures */
 #define HEALTH_SUMMARY_BYPASS_SEC 600     /* how long a bypass is reported */
 #define HEALTH_SUMMARY_CERTIFICATE_DAYS 7 /* fewer are worth a word */
 #define HEALTH_SUMMARY_RATE_MAX 0.01      /* of late answers, and of errors */
 #define HEALTH_SUMMARY_FEW 100u /* with fewer requests one would be over the rate: it takes two */
 
+/* Figures and states without words. */
 typedef struct HealthFacts {
     bool is_draining;
     bool is_unsynced; /* the cluster is watched, and has not been listed yet */
@@ -76,12 +52,27 @@ typedef struct HealthFacts {
     Str stale_why;            /* in a few words; may be empty */
     int64_t metrics_age_nsec; /* the oldest; -1: nothing is measured */
     uint64_t n_requests, n_errors, n_decided, n_late; /* of the window, all verbs */
-    int64_t p99_nsec;                                 /* of filters */
+    int64_t p99_nsec;                                 /* of filters; 0: none */
     int64_t deadline_nsec;
-    Str policy_digest; /* its first digits */
-    size_t n_nodes, n_waiting;
-    uint64_t n_bypassed; /* since the start */
+    Str policy_digest;         /* its first digits */
+    size_t n_nodes, n_waiting; /* pods whose last filter found no node, and that are not bound */
+    uint64_t n_bypassed;       /* since the start */
 } HealthFacts;
 
-/* The facts in words. False: out of memory. */
+#define HEALTH_SUMMARY_REASONS_MAX 8u
+
+typedef struct HealthSummary {
+    HealthFacts facts;
+    Health health;
+    Str text; /* "degraded because the API server was not heard for 42 s" */
+    Str reasons[HEALTH_SUMMARY_REASONS_MAX]; /* by weight; the first is in @text */
+    size_t n_reasons;
+    double error_rate; /* of verbs, last five minutes: 0..1 */
+} HealthSummary;
+
+/* Strings are in @arena. False: out of memory. */
+bool health_summary_make(
+    ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthSummary *ret);
+
+/* The facts in words, so that tests can try every reason. False: out of memory. */
 bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *ret);

@@ -11,31 +11,30 @@
 
 #define WINDOW_MAX_SEC (LATENCY_SLOTS * LATENCY_SLOT_SEC)
 
-static void write_summary(JsonWriter *writer, Str key, const LatencySummary *summary) {
+static void write_summary(JsonWriter *writer, const char *key, const LatencySummary *summary) {
     bool is_known = summary->n > 0;
 
-    field_object(writer, key);
-    field_count(writer, STR("count"), summary->n);
-    field_seconds(writer, STR("p50Seconds"), summary->p50_nsec, is_known);
-    field_seconds(writer, STR("p90Seconds"), summary->p90_nsec, is_known);
-    field_seconds(writer, STR("p99Seconds"), summary->p99_nsec, is_known);
-    field_seconds(writer, STR("maxSeconds"), summary->max_nsec, is_known);
-    field_seconds(writer, STR("sumSeconds"), summary->sum_nsec, /* is_known= */ true);
+    json_member_object(writer, key);
+    json_member_int(writer, "count", summary->n);
+    field_seconds(writer, "p50Seconds", summary->p50_nsec, is_known);
+    field_seconds(writer, "p90Seconds", summary->p90_nsec, is_known);
+    field_seconds(writer, "p99Seconds", summary->p99_nsec, is_known);
+    field_seconds(writer, "maxSeconds", summary->max_nsec, is_known);
+    field_seconds(writer, "sumSeconds", summary->sum_nsec, /* is_known= */ true);
     json_write_end_object(writer);
 }
 
 static void write_verb(JsonWriter *writer, Verb verb, const LatencyVerb *about) {
-    field_object(writer, str_from_c(verb_name(verb)));
+    json_member_object(writer, verb_name(verb));
     for (size_t part = 0; part < _LATENCY_PARTS; part++)
-        write_summary(
-            writer, str_from_c(latency_part_name((LatencyPart)part)), &about->parts[part]);
-    field_object(writer, STR("nodes"));
-    field_count(writer, STR("p50"), about->n_nodes_p50);
-    field_count(writer, STR("max"), about->n_nodes_max);
+        write_summary(writer, latency_part_name((LatencyPart)part), &about->parts[part]);
+    json_member_object(writer, "nodes");
+    json_member_int(writer, "p50", about->n_nodes_p50);
+    json_member_int(writer, "max", about->n_nodes_max);
     json_write_end_object(writer);
-    field_count(writer, STR("decided"), about->n_decided);
-    field_count(writer, STR("late"), about->n_late);
-    field_count(writer, STR("errors"), about->n_errors);
+    json_member_int(writer, "decided", about->n_decided);
+    json_member_int(writer, "late", about->n_late);
+    json_member_int(writer, "errors", about->n_errors);
     json_write_end_object(writer);
 }
 
@@ -49,20 +48,20 @@ static bool is_empty(const LatencySlot *slot) {
 
 static void write_slot(JsonWriter *writer, const LatencySlot *slot) {
     json_write_object(writer);
-    field_count(writer, STR("agoSeconds"), (uint64_t)slot->ago_sec);
-    field_object(writer, STR("requests"));
+    json_member_int(writer, "agoSeconds", (uint64_t)slot->ago_sec);
+    json_member_object(writer, "requests");
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
-        field_count(writer, str_from_c(verb_name((Verb)verb)), slot->n[verb]);
+        json_member_int(writer, verb_name((Verb)verb), slot->n[verb]);
     json_write_end_object(writer);
-    field_object(writer, STR("p99Seconds"));
+    json_member_object(writer, "p99Seconds");
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
-        field_seconds(writer, str_from_c(verb_name((Verb)verb)), slot->p99_nsec[verb],
+        field_seconds(writer, verb_name((Verb)verb), slot->p99_nsec[verb],
             /* is_known= */ slot->n[verb] > 0);
     json_write_end_object(writer);
-    field_count(writer, STR("nodes"), slot->n_nodes);
-    field_count(writer, STR("rejected"), slot->n_rejected);
-    field_count(writer, STR("late"), slot->n_late);
-    field_count(writer, STR("errors"), slot->n_errors);
+    json_member_int(writer, "nodes", slot->n_nodes);
+    json_member_int(writer, "rejected", slot->n_rejected);
+    json_member_int(writer, "late", slot->n_late);
+    json_member_int(writer, "errors", slot->n_errors);
     json_write_end_object(writer);
 }
 
@@ -73,7 +72,7 @@ static bool write_slots(JsonWriter *writer, Latency *latency, int64_t now_nsec, 
     if (!slots)
         return false;
     latency_slots(latency, now_nsec, slots);
-    field_array(writer, STR("slots"));
+    json_member_array(writer, "slots");
     for (size_t i = 0; i < LATENCY_SLOTS; i++)
         if (!is_empty(&slots[i]))
             write_slot(writer, &slots[i]);
@@ -94,16 +93,14 @@ unsigned latency_page(ApiContext *api, const HttpRequest *request, Buf *out) {
         return page_write_error(out, 400, error);
     latency_read(api->latency, (unsigned)window_sec, now_nsec, verbs);
     json_write_object(&writer);
-    field_count(&writer, STR("windowSeconds"), (uint64_t)window_sec);
-    field_seconds(&writer, STR("deadlineSeconds"), api->fixed.deadline_nsec, /* is_known= */ true);
-    field_object(&writer, STR("verbs"));
+    json_member_int(&writer, "windowSeconds", (uint64_t)window_sec);
+    field_seconds(&writer, "deadlineSeconds", api->fixed.deadline_nsec, /* is_known= */ true);
+    json_member_object(&writer, "verbs");
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
         write_verb(&writer, (Verb)verb, &verbs[verb]);
     json_write_end_object(&writer);
-    field_count(&writer, STR("slotSeconds"), LATENCY_SLOT_SEC);
+    json_member_int(&writer, "slotSeconds", LATENCY_SLOT_SEC);
     if (!write_slots(&writer, api->latency, now_nsec, request->arena))
         return page_write_error(out, 500, "out of memory");
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
-    return 200;
+    return page_write_end(&writer);
 }

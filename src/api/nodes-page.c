@@ -10,8 +10,8 @@
 #include "api/query.h"
 #include "json/write.h"
 
-static void write_flags(JsonWriter *writer, Str key, const uint8_t *flags, size_t n) {
-    field_array(writer, key);
+static void write_flags(JsonWriter *writer, const char *key, const uint8_t *flags, size_t n) {
+    json_member_array(writer, key);
     for (size_t i = 0; i < n; i++)
         json_write_int(writer, flags[i]);
     json_write_end_array(writer);
@@ -33,9 +33,9 @@ static void write_column(JsonWriter *writer, const NodeColumn *column, size_t n)
     json_write_object(writer);
     json_write_member(writer, STR("name"), column->name);
     json_write_member(writer, STR("label"), column->label);
-    field_bool(writer, STR("share"), column->is_share);
-    field_double(writer, STR("highest"), rounded(column->highest));
-    field_array(writer, STR("values"));
+    json_member_bool(writer, "share", column->is_share);
+    json_member_double(writer, "highest", rounded(column->highest));
+    json_member_array(writer, "values");
     for (size_t i = 0; i < n; i++)
         json_write_double(writer, rounded(column->values[i]));
     json_write_end_array(writer);
@@ -46,17 +46,16 @@ static void write_page(const NodesSummary *summary, Str column, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
-    field_count(&writer, STR("decisions"), summary->n_decisions);
-    field_texts(&writer, STR("names"), summary->names, summary->n);
-    write_flags(&writer, STR("ready"), summary->is_ready, summary->n);
-    write_flags(&writer, STR("cordoned"), summary->is_cordoned, summary->n);
-    field_array(&writer, STR("columns"));
+    json_member_int(&writer, "decisions", summary->n_decisions);
+    field_texts(&writer, "names", summary->names, summary->n);
+    write_flags(&writer, "ready", summary->is_ready, summary->n);
+    write_flags(&writer, "cordoned", summary->is_cordoned, summary->n);
+    json_member_array(&writer, "columns");
     for (size_t i = 0; i < summary->n_columns; i++)
         if (!column.ptr || str_eq(column, summary->columns[i].name))
             write_column(&writer, &summary->columns[i], summary->n);
     json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    (void)page_write_end(&writer);
 }
 
 static bool has_column(const NodesSummary *summary, Str name) {

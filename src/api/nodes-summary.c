@@ -72,7 +72,7 @@ static int compare_places(const void *a, const void *b) {
     return compare_names(((const NodePlace *)a)->name, ((const NodePlace *)b)->name);
 }
 
-static int set_names(NodesMaking *making) {
+static void set_names(NodesMaking *making) {
     const NodeTable *table = making->view->table;
     NodePlace *places = ARENA_RAW(making->arena, NodePlace, table->n_rows);
     Str *names = ARENA_RAW(making->arena, Str, table->n_rows);
@@ -80,7 +80,7 @@ static int set_names(NodesMaking *making) {
     size_t n = 0;
 
     if (!places || !names || !rows)
-        return -ENOMEM;
+        return;
     for (uint32_t row = 0; row < table->n_rows; row++)
         if (table_node(table, row))
             places[n++] = (NodePlace){.name = table->names->names[row], .row = row};
@@ -93,16 +93,15 @@ static int set_names(NodesMaking *making) {
     making->summary->names = names;
     making->summary->rows = rows;
     making->summary->n = n;
-    return arena_has_failed(making->arena) ? -ENOMEM : 0;
 }
 
-static int set_states(NodesMaking *making) {
+static void set_states(NodesMaking *making) {
     NodesSummary *summary = making->summary;
     uint8_t *ready = ARENA_RAW(making->arena, uint8_t, summary->n);
     uint8_t *cordoned = ARENA_RAW(making->arena, uint8_t, summary->n);
 
     if (!ready || !cordoned)
-        return -ENOMEM;
+        return;
     for (size_t i = 0; i < summary->n; i++) {
         const NodeChunk *chunk = table_chunk(making->view->table, summary->rows[i]);
         size_t slot = table_slot(summary->rows[i]);
@@ -112,7 +111,6 @@ static int set_states(NodesMaking *making) {
     }
     summary->is_ready = ready;
     summary->is_cordoned = cordoned;
-    return 0;
 }
 
 /* --- columns ---------------------------------------------------------------------------------- */
@@ -209,15 +207,6 @@ static void read_filters(Decisions *decisions, Filters *ret) {
     } while (n > 0 && ret->n < NODES_SUMMARY_DECISIONS_MAX);
 }
 
-/* The places of nodes, by name. */
-static int map_names(const NodesSummary *summary, Map *ret) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < summary->n; i++)
-        r = map_add(ret, summary->names[i], (uint32_t)i);
-    return r;
-}
-
 /* Those of @filters that have their numbers from one roll. */
 static int count_run(NodesMaking *making, const FoundDecision *filters, size_t n, const Map *places,
     double *values) {
@@ -243,9 +232,11 @@ static int count_run(NodesMaking *making, const FoundDecision *filters, size_t n
 
 static int count_filters(NodesMaking *making, const Filters *filters, double *values) {
     Map places = MAP_INIT_IN(making->arena);
-    int r = map_names(making->summary, &places);
     size_t end;
+    int r = 0;
 
+    for (size_t i = 0; r == 0 && i < making->summary->n; i++)
+        r = map_add(&places, making->summary->names[i], (uint32_t)i);
     for (size_t i = 0; r == 0 && i < filters->n; i = end) {
         const FoundDecision *first = &filters->items[i];
 
@@ -287,11 +278,10 @@ int nodes_summary_make(ApiContext *api, Arena *arena, NodesSummary *ret) {
     int r;
 
     *ret = (NodesSummary){0};
-    r = set_names(&making);
-    if (r == 0)
-        r = set_states(&making);
-    if (r < 0)
-        return r;
+    set_names(&making);
+    set_states(&making);
+    if (arena_has_failed(arena))
+        return -ENOMEM;
     add_used(&making, STR("used.cpu"), STR("cpu requested"), STR("cpu"));
     add_used(&making, STR("used.memory"), STR("memory requested"), STR("memory"));
     add_used(&making, STR("used.pods"), STR("pod slots used"), STR("pods"));

@@ -65,15 +65,6 @@ static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *re
                 "allows the rest"));
 }
 
-static void point_to_verbs(const Pages *pages, const HttpRequest *request, HttpReply *reply) {
-    char text[PAGES_TEXT_MAX];
-
-    (void)snprintf(text, sizeof(text),
-        "berth: there are no verbs on this listener (--pages-listen); they are at %s",
-        pages->verbs_url);
-    reply_error(request, reply, 404, str_from_c(text));
-}
-
 /* --- the server's callbacks ------------------------------------------------------------------- */
 
 static PageAccess access_of(const Pages *pages, bool sees) {
@@ -86,10 +77,14 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Route *route = route_find(pages->api, request);
     bool sees = may_see(pages, request);
     PageAccess access = access_of(pages, sees);
+    char text[PAGES_TEXT_MAX];
 
     reply->tag = route_tag(route);
     if (route_is_verb(route)) {
-        point_to_verbs(pages, request, reply);
+        (void)snprintf(text, sizeof(text),
+            "berth: there are no verbs on this listener (--pages-listen); they are at %s",
+            pages->verbs_url);
+        reply_error(request, reply, 404, str_from_c(text));
         return false;
     }
     if (route->clients != ROUTE_EVERYONE && !sees) {
@@ -128,9 +123,14 @@ static void finished(void *context, const HttpOutcome *outcome) {
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-static ServerOptions server_options(const PagesOptions *options, TlsStore *tls) {
+int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls, Token *token,
+    const char *verbs_url, Pages **ret) {
+    _cleanup_(pages_freep) Pages *pages = calloc(1, sizeof(*pages));
     ServerOptions server = server_default_options();
+    int r;
 
+    if (!pages)
+        return -ENOMEM;
     server.address = options->address;
     server.port = options->port;
     server.tls = tls;
@@ -144,17 +144,6 @@ static ServerOptions server_options(const PagesOptions *options, TlsStore *tls) 
     server.memory_max = PAGES_MEMORY_MAX;
     server.connections_max = PAGES_CONNECTIONS_MAX;
     server.connections_per_address_max = PAGES_CONNECTIONS_PER_ADDRESS_MAX;
-    return server;
-}
-
-int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls, Token *token,
-    const char *verbs_url, Pages **ret) {
-    _cleanup_(pages_freep) Pages *pages = calloc(1, sizeof(*pages));
-    ServerOptions server = server_options(options, tls);
-    int r;
-
-    if (!pages)
-        return -ENOMEM;
     pages->options = options;
     pages->api = api;
     pages->token = token;

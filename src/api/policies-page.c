@@ -16,20 +16,21 @@ static void write_rule(JsonWriter *writer, const RuleSummary *rule) {
     json_write_member(writer, STR("kind"), rule->kind);
     if (rule->is_filter) {
         json_write_member(writer, STR("reason"), rule->reason);
-        field_count(writer, STR("rejected"), rule->n_rejected);
-        field_count(writer, STR("observed"), rule->n_observed);
-        field_count(writer, STR("onlyBlocker"), rule->n_only_blocker);
+        json_member_int(writer, "rejected", rule->n_rejected);
+        json_member_int(writer, "observed", rule->n_observed);
+        json_member_int(writer, "onlyBlocker", rule->n_only_blocker);
     } else {
-        field_double(writer, STR("weight"), rule->weight);
+        json_member_double(writer, "weight", rule->weight);
     }
-    field_count(writer, STR("failed"), rule->n_failed);
-    field_count(writer, STR("missing"), rule->n_missing);
-    field_double(writer, STR("nanosecondsPerNode"), rule->cost_nsec);
+    json_member_int(writer, "failed", rule->n_failed);
+    json_member_int(writer, "missing", rule->n_missing);
+    json_member_double(writer, "nanosecondsPerNode", rule->cost_nsec);
     json_write_end_object(writer);
 }
 
-static void write_rules(JsonWriter *writer, const PolicySummary *policy, Str key, bool filters) {
-    field_array(writer, key);
+static void write_rules(
+    JsonWriter *writer, const PolicySummary *policy, const char *key, bool filters) {
+    json_member_array(writer, key);
     for (size_t i = 0; i < policy->n_rules; i++)
         if (policy->rules[i].is_filter == filters)
             write_rule(writer, &policy->rules[i]);
@@ -40,16 +41,16 @@ static void write_policy(JsonWriter *writer, const PolicySummary *policy) {
     json_write_object(writer);
     json_write_member(writer, STR("name"), policy->name);
     json_write_member(writer, STR("file"), policy->file);
-    field_count(writer, STR("line"), policy->line);
+    json_member_int(writer, "line", policy->line);
     json_write_member(writer, STR("mode"), policy->is_observed ? STR("Observe") : STR("Enforce"));
-    field_count(writer, STR("matched"), policy->n_matched);
-    field_count(writer, STR("rejectedAll"), policy->n_rejected_all);
-    field_count(writer, STR("rejected"), policy->n_rejected);
-    field_count(writer, STR("onlyBlocker"), policy->n_only_blocker);
-    field_double(writer, STR("nanosecondsPerNode"), policy->cost_nsec);
-    field_time(writer, STR("lastMatch"), policy->matched_nsec);
-    write_rules(writer, policy, STR("filters"), /* filters= */ true);
-    write_rules(writer, policy, STR("scores"), /* filters= */ false);
+    json_member_int(writer, "matched", policy->n_matched);
+    json_member_int(writer, "rejectedAll", policy->n_rejected_all);
+    json_member_int(writer, "rejected", policy->n_rejected);
+    json_member_int(writer, "onlyBlocker", policy->n_only_blocker);
+    json_member_double(writer, "nanosecondsPerNode", policy->cost_nsec);
+    field_time(writer, "lastMatch", policy->matched_nsec);
+    write_rules(writer, policy, "filters", /* filters= */ true);
+    write_rules(writer, policy, "scores", /* filters= */ false);
     json_write_end_object(writer);
 }
 
@@ -57,17 +58,16 @@ static void write_page(const PoliciesSummary *summary, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     json_write_object(&writer);
-    field_object(&writer, STR("waiting"));
-    field_count(&writer, STR("pods"), summary->n_waiting);
-    field_count(&writer, STR("lookedAt"), summary->n_looked_at);
-    field_bool(&writer, STR("whole"), summary->is_whole);
+    json_member_object(&writer, "waiting");
+    json_member_int(&writer, "pods", summary->n_waiting);
+    json_member_int(&writer, "lookedAt", summary->n_looked_at);
+    json_member_bool(&writer, "whole", summary->is_whole);
     json_write_end_object(&writer);
-    field_array(&writer, STR("policies"));
+    json_member_array(&writer, "policies");
     for (size_t i = 0; i < summary->n; i++)
         write_policy(&writer, &summary->policies[i]);
     json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    (void)page_write_end(&writer);
 }
 
 unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out) {

@@ -41,59 +41,47 @@ static Str copy(PoliciesMaking *making, Str text) {
     return str_is_empty(text) ? STR_NULL : arena_copy(making->arena, text);
 }
 
-static void set_counts(PoliciesMaking *making, Str policy, RuleSummary *rule) {
-    RuleFigure figure = metrics_of_rule(making->api->metrics, policy, rule->name);
+static RuleSummary rule_summary(
+    PoliciesMaking *making, const Policy *policy, Str name, const RuleKind *kind) {
+    RuleFigure figure = metrics_of_rule(making->api->metrics, policy->name, name);
 
-    rule->n_rejected = figure.n_rejected;
-    rule->n_observed = figure.n_observed;
-    rule->n_failed = figure.n_failed;
-    rule->n_missing = figure.n_missing;
-}
-
-static RuleSummary rule_summary(PoliciesMaking *making, Str name, const RuleKind *kind) {
     return (RuleSummary){
         .name = copy(making, name),
         .kind = kind ? kind->field : STR("expression"),
+        .n_rejected = figure.n_rejected,
+        .n_observed = figure.n_observed,
+        .n_failed = figure.n_failed,
+        .n_missing = figure.n_missing,
         .cost_nsec = NAN,
     };
 }
 
-static int set_rules(PoliciesMaking *making, const Policy *policy, RuleSummary **ret) {
+/* In the arena; none of it is of use when that has failed. */
+static RuleSummary *make_rules(PoliciesMaking *making, const Policy *policy) {
     RuleSummary *rules =
         ARENA_ARRAY(making->arena, RuleSummary, policy->n_filters + policy->n_scores);
-    RuleSummary *scores = rules ? rules + policy->n_filters : NULL;
 
-    *ret = rules;
-    if (!rules)
-        return -ENOMEM;
-    for (size_t i = 0; i < policy->n_filters; i++) {
+    for (size_t i = 0; rules && i < policy->n_filters; i++) {
         const Filter *filter = &policy->filters[i];
 
-        rules[i] = rule_summary(making, filter->name, filter->kind);
+        rules[i] = rule_summary(making, policy, filter->name, filter->kind);
         rules[i].reason = copy(making, filter->reason);
         rules[i].is_filter = true;
-        set_counts(making, policy->name, &rules[i]);
     }
-    for (size_t i = 0; i < policy->n_scores; i++) {
+    for (size_t i = 0; rules && i < policy->n_scores; i++) {
         const Score *score = &policy->scores[i];
+        RuleSummary *rule = &rules[policy->n_filters + i];
 
-        scores[i] = rule_summary(making, score->name, score->kind);
-        scores[i].weight = score->weight;
-        set_counts(making, policy->name, &scores[i]);
+        *rule = rule_summary(making, policy, score->name, score->kind);
+        rule->weight = score->weight;
     }
-    return 0;
+    return rules;
 }
 
-static int set_policy(PoliciesMaking *making, size_t number) {
-    const Policy *policy = &making->view->program->policies[number];
+static PolicySummary policy_summary(
+    PoliciesMaking *making, const Policy *policy, const RuleSummary *rules) {
     PolicyFigure figure = metrics_of_policy(making->api->metrics, policy->name);
-    PolicySummary *summary = &making->result->policies[number];
-    RuleSummary **rules = &making->rules[number];
-    int r = set_rules(making, policy, rules);
-
-    if (r < 0)
-        return r;
-    *summary = (PolicySummary){
+    PolicySummary summary = {
         .name = copy(making, policy->name),
         .file = copy(making, policy->place.file),
         .line = (uint32_t)policy->place.line,
@@ -101,28 +89,27 @@ static int set_policy(PoliciesMaking *making, size_t number) {
         .n_matched = figure.n_matched,
         .n_rejected_all = figure.n_rejected_all,
         .cost_nsec = NAN,
-        .rules = *rules,
+        .rules = rules,
         .n_rules = policy->n_filters + policy->n_scores,
     };
-    for (size_t i = 0; i < summary->n_rules; i++)
-        summary->n_rejected +=
-            policy->is_observed ? (*rules)[i].n_observed : (*rules)[i].n_rejected;
-    return 0;
+
+    for (size_t i = 0; rules && i < summary.n_rules; i++)
+        summary.n_rejected += policy->is_observed ? rules[i].n_observed : rules[i].n_rejected;
+    return summary;
 }
 
 static int set_policies(PoliciesMaking *making) {
+    const Program *program = making->view->program;
     PoliciesSummary *result = making->result;
-    size_t n = making->view->program->n_policies;
-    int r = 0;
 
-    result->policies = ARENA_ARRAY(making->arena, PolicySummary, n);
-    making->rules = ARENA_ARRAY(making->arena, RuleSummary *, n);
-    if (!result->policies || !making->rules)
-        return -ENOMEM;
-    result->n = n;
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = set_policy(making, i);
-    return arena_has_failed(making->arena) ? -ENOMEM : r;
+    result->n = program->n_policies;
+    result->policies = ARENA_ARRAY(making->arena, PolicySummary, result->n);
+    making->rules = ARENA_ARRAY(making->arena, RuleSummary *, result->n);
+    for (size_t i = 0; !arena_has_failed(making->arena) && i < result->n; i++) {
+        making->rules[i] = make_rules(making, &program->policies[i]);
+        result->policies[i] = policy_summary(making, &program->policies[i], making->rules[i]);
+    }
+    return arena_has_failed(making->arena) ? -ENOMEM : 0;
 }
 
 /* --- when each was last for a pod ------------------------------------------------------------- */
@@ -442,17 +429,6 @@ static int find_costs(PoliciesMaking *making) {
 
 /* --- all together ----------------------------------------------------------------------------- */
 
-/* What time allows; what it does not, and what there is no memory for, is left out. */
-static void ask_once_more(PoliciesMaking *making) {
-    int r = find_matches(making);
-
-    if (r == 0)
-        r = find_blockers(making);
-    if (r == 0)
-        r = find_costs(making);
-    making->result->is_whole = r == 0;
-}
-
 int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void *context,
     Arena *arena, PoliciesSummary *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
@@ -475,7 +451,9 @@ int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void 
         r = pods_summary_all(api->decisions, view, arena, &making.pods);
     if (r == 0) {
         ret->n_waiting = making.pods.n_waiting;
-        ask_once_more(&making);
+        /* What time does not allow, and what there is no memory for, is left out. */
+        ret->is_whole =
+            find_matches(&making) == 0 && find_blockers(&making) == 0 && find_costs(&making) == 0;
     }
     pods_summary_done(&making.pods);
     return r;

@@ -6,12 +6,11 @@
  * Counters are those of /metrics. Two things are computed on request, by evaluating the
  * program in force once more (never on the path of a decision):
  *
- *   only blocker   of the pods that wait now (history/pods-summary.h), how many have a node that
- * fails this policy (this rule) and no other: without it they could go there, as far as berth can
- * say. Nodes are those that their last filter was about. Never of a policy in mode Observe, nor for
- * a pod that some node would take by now cost           processor time of evaluating a rule by
- * itself over all nodes, for some recent pods: the median. Rules that read the
- * node alone are known before any pod is: of these it is what looking them up takes
+ *   only blocker   of the pods that wait now, how many have a node that fails this policy (this
+ *                  rule) and no other, among the nodes of their last filter. Never of a policy in
+ *                  mode Observe, nor for a pod that some node would take by now
+ *   cost           processor time of evaluating a rule by itself over all nodes, for some recent
+ *                  pods: the median. Rules that read the node alone cost a lookup
  *
  * The first looks at POLICIES_SUMMARY_PODS_MAX pods at most; both stop when @is_over says so.
  */

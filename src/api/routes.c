@@ -109,9 +109,16 @@ static unsigned make_version(ApiContext *api, const HttpRequest *request, Buf *o
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-#define API(page_path, page_kind, page_pace, max, function, text)                                  \
-    .path = "/api/v1/" page_path, .method = "GET", .clients = ROUTE_VIEWERS, .pace = (page_pace),  \
-    .kind = (page_kind), .page_max = (max), .type = JSON, .make = (function), .about = (text)
+#define PAGE(page_path, page_method, page_kind, page_pace, max, page_type, function, text)         \
+    .path = (page_path), .method = (page_method), .clients = ROUTE_VIEWERS, .pace = (page_pace),   \
+    .kind = (page_kind), .page_max = (max), .type = (page_type), .make = (function),               \
+    .about = (text)
+
+#define API(path, kind, pace, max, function, text)                                                 \
+    PAGE("/api/v1/" path, "GET", kind, pace, max, JSON, function, text)
+
+#define OTHER(page_path, page_kind)                                                                \
+    PAGE(page_path, "GET", page_kind, ROUTE_FAST, 0, NULL, NULL, NULL)
 
 #define HEALTH(health_path, text)                                                                  \
     .path = (health_path), .method = "GET", .clients = ROUTE_EVERYONE, .pace = ROUTE_AT_ONCE,      \
@@ -121,9 +128,12 @@ static unsigned make_version(ApiContext *api, const HttpRequest *request, Buf *o
     .path = (name), .method = "POST", .clients = ROUTE_SCHEDULERS, .pace = ROUTE_AT_ONCE,          \
     .kind = (verb_kind), .about = (text)
 
-enum { READYZ = _VERB_MAX, LIVEZ, HEALTHZ };
+enum { NO_ROUTE, INDEX, DASHBOARD, FIRST_FOUND, READYZ = FIRST_FOUND + _VERB_MAX, LIVEZ, HEALTHZ };
 
 static const Route routes[] = {
+    [NO_ROUTE] = {OTHER(NULL, REQUEST_OTHER)},
+    [INDEX] = {OTHER("/", REQUEST_OTHER)},
+    [DASHBOARD] = {OTHER(NULL, REQUEST_DASHBOARD)},
     {VERB("filter", REQUEST_FILTER, "the scheduler's verbs"), .aliases = {"predicates"}},
     {VERB("prioritize", REQUEST_PRIORITIZE, NULL), .aliases = {"priority", "priorities"}},
     {VERB("preempt", REQUEST_PREEMPT, NULL), .aliases = {"preemption"}},
@@ -131,15 +141,8 @@ static const Route routes[] = {
     [READYZ] = {HEALTH("/readyz", "health checks; ?verbose lists them")},
     [LIVEZ] = {HEALTH("/livez", NULL)},
     [HEALTHZ] = {HEALTH("/healthz", NULL)},
-    {.path = "/metrics",
-        .method = "GET",
-        .clients = ROUTE_VIEWERS,
-        .pace = ROUTE_QUICK,
-        .kind = REQUEST_METRICS,
-        .page_max = PAGE_MAX,
-        .type = "text/plain; version=0.0.4; charset=utf-8",
-        .make = make_metrics,
-        .about = "metrics for Prometheus"},
+    {PAGE("/metrics", "GET", REQUEST_METRICS, ROUTE_QUICK, PAGE_MAX,
+        "text/plain; version=0.0.4; charset=utf-8", make_metrics, "metrics for Prometheus")},
     {API("decisions", REQUEST_DECISIONS, ROUTE_FAST, DECISIONS_PAGE_MAX, make_decisions,
          "recent decisions; /ID for one of them"),
         .has_id = true},
@@ -155,47 +158,15 @@ static const Route routes[] = {
         "request latency by verb")},
     {API("changes", REQUEST_PAGES, ROUTE_FAST, CHANGES_PAGE_MAX, changes_page,
         "reloads, restarts and lost connections")},
-    {.path = "/api/v1/what-if",
-        .method = "POST",
-        .clients = ROUTE_VIEWERS,
-        .pace = ROUTE_SLOW,
-        .kind = REQUEST_PAGES,
-        .body_max = WHAT_IF_BODY_MAX,
-        .page_max = WHAT_IF_PAGE_MAX,
-        .type = JSON,
-        .make = what_if_page,
-        .about = "recent decisions, replayed with other policies"},
-    {.path = "/api/v1/bundle",
-        .method = "GET",
-        .clients = ROUTE_VIEWERS,
-        .pace = ROUTE_SLOW,
-        .kind = REQUEST_PAGES,
-        .page_max = BUNDLE_PAGE_MAX,
-        .type = "application/gzip",
-        .make = bundle_page,
-        .file = "attachment; filename=berth-bundle.tar.gz",
-        .about = "policies, decisions and cluster as a .tar.gz"},
+    {PAGE("/api/v1/what-if", "POST", REQUEST_PAGES, ROUTE_SLOW, WHAT_IF_PAGE_MAX, JSON,
+         what_if_page, "recent decisions, replayed with other policies"),
+        .body_max = WHAT_IF_BODY_MAX},
+    {PAGE("/api/v1/bundle", "GET", REQUEST_PAGES, ROUTE_SLOW, BUNDLE_PAGE_MAX, "application/gzip",
+         bundle_page, "policies, decisions and cluster as a .tar.gz"),
+        .file = "attachment; filename=berth-bundle.tar.gz"},
     {API("events", REQUEST_EVENTS, ROUTE_STREAM, 0, NULL, "updates, as an event stream")},
-    {.path = "/version",
-        .method = "GET",
-        .clients = ROUTE_VIEWERS,
-        .pace = ROUTE_FAST,
-        .kind = REQUEST_OTHER,
-        .page_max = PAGE_MAX,
-        .type = JSON,
-        .make = make_version,
-        .about = "version"},
+    {PAGE("/version", "GET", REQUEST_OTHER, ROUTE_FAST, PAGE_MAX, JSON, make_version, "version")},
 };
-
-static const Route index_route = {.path = "/",
-    .method = "GET",
-    .clients = ROUTE_VIEWERS,
-    .pace = ROUTE_FAST,
-    .kind = REQUEST_OTHER};
-static const Route dashboard_route = {
-    .method = "GET", .clients = ROUTE_VIEWERS, .pace = ROUTE_FAST, .kind = REQUEST_DASHBOARD};
-static const Route no_route = {
-    .method = "GET", .clients = ROUTE_VIEWERS, .pace = ROUTE_FAST, .kind = REQUEST_OTHER};
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
@@ -225,7 +196,7 @@ const Route *route_find(const ApiContext *api, const HttpRequest *request) {
     Str path = without_slashes(request->path);
     Str word = str_skip(path, str_find_last(path, '/') + 1);
 
-    for (size_t i = 0; i < ELEMENTS_OF(routes); i++) {
+    for (size_t i = FIRST_FOUND; i < ELEMENTS_OF(routes); i++) {
         const Route *route = &routes[i];
 
         if (str_is(route_is_verb(route) ? word : path, route->path) || is_alias(route, word) ||
@@ -233,28 +204,20 @@ const Route *route_find(const ApiContext *api, const HttpRequest *request) {
             return route;
     }
     if (str_is(path, "/"))
-        return &index_route;
-    return api->dashboard && api->dashboard->has(request->path) ? &dashboard_route : &no_route;
+        return &routes[INDEX];
+    return &routes[api->dashboard && api->dashboard->has(request->path) ? DASHBOARD : NO_ROUTE];
 }
 
 Str route_id(Str path) {
     return str_skip(without_slashes(path), sizeof("/api/v1/decisions/") - 1);
 }
 
-/* The rows of the table, and then the three others. */
 int route_tag(const Route *route) {
-    return route == &index_route       ? (int)ELEMENTS_OF(routes)
-           : route == &dashboard_route ? (int)ELEMENTS_OF(routes) + 1
-           : route == &no_route        ? (int)ELEMENTS_OF(routes) + 2
-                                       : (int)(route - routes);
+    return (int)(route - routes);
 }
 
 const Route *route_of_tag(int tag) {
-    if (tag >= 0 && tag < (int)ELEMENTS_OF(routes))
-        return &routes[tag];
-    return tag == route_tag(&index_route)       ? &index_route
-           : tag == route_tag(&dashboard_route) ? &dashboard_route
-                                                : &no_route;
+    return &routes[tag >= 0 && tag < (int)ELEMENTS_OF(routes) ? tag : NO_ROUTE];
 }
 
 /* --- replies ---------------------------------------------------------------------------------- */
@@ -358,19 +321,14 @@ static void reply_made(
     reply->n_headers = header ? 1 : 0;
 }
 
-static bool is_for_dashboard(
-    const Route *route, const HttpRequest *request, const PageAccess *access) {
-    return access->has_dashboard &&
-           (route == &dashboard_route || (route == &index_route && request->accepts_html));
-}
-
 void route_reply(const Route *route, ApiContext *api, const HttpRequest *request,
     const PageAccess *access, HttpReply *reply) {
-    if (is_for_dashboard(route, request, access))
+    if (access->has_dashboard &&
+        (route == &routes[DASHBOARD] || (route == &routes[INDEX] && request->accepts_html)))
         api->dashboard->show(api, request, access, reply);
     else if (route->make)
         reply_made(route, api, request, reply);
-    else if (route == &index_route)
+    else if (route == &routes[INDEX])
         reply_index(request, access, reply);
     else if (route->clients == ROUTE_EVERYONE)
         reply_health(route, api, request, access, reply);
@@ -395,9 +353,9 @@ void route_defer(const Route *route, ApiContext *api, const HttpRequest *request
 
 static bool admit_path(
     const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
-    if (route == &no_route)
+    if (route == &routes[NO_ROUTE])
         reply_error(request, reply, 404, STR("berth: no such path; / lists all paths"));
-    else if (route == &dashboard_route && !access->has_dashboard)
+    else if (route == &routes[DASHBOARD] && !access->has_dashboard)
         reply_text(request, reply, 404, TEXT,
             STR("berth: this listener does not show the dashboard. It is shown on loopback "
                 "addresses without\n"

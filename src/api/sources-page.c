@@ -19,7 +19,7 @@ static void write_source(JsonWriter *writer, Str name, GaugeSource kind, Str url
 }
 
 static void write_sources(JsonWriter *writer, const MeasuringStatus *status) {
-    field_array(writer, STR("sources"));
+    json_member_array(writer, "sources");
     for (size_t i = 0; i < status->n_sources; i++)
         write_source(writer, status->sources[i].name, GAUGE_PROMETHEUS, status->sources[i].url);
     if (!str_is_empty(status->api_server))
@@ -29,24 +29,21 @@ static void write_sources(JsonWriter *writer, const MeasuringStatus *status) {
 
 /* --- metrics ---------------------------------------------------------------------------------- */
 
-static void write_uses_of(JsonWriter *writer, const Policy *policy, size_t gauge) {
-    const SchemaMetrics *metrics = &policy->scope->metrics;
-
-    for (uint32_t i = 0; i < metrics->type.n_fields; i++) {
-        if (metrics->gauges[i] != gauge)
-            continue;
-        json_write_object(writer);
-        json_write_member(writer, STR("policy"), policy->name);
-        json_write_member(writer, STR("name"), metrics->fields[i].name);
-        json_write_end_object(writer);
-    }
-}
-
 /* Each policy has its own name for it. */
 static void write_uses(JsonWriter *writer, const Program *program, size_t gauge) {
-    field_array(writer, STR("usedBy"));
-    for (size_t i = 0; i < program->n_policies; i++)
-        write_uses_of(writer, &program->policies[i], gauge);
+    json_member_array(writer, "usedBy");
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const SchemaMetrics *metrics = &program->policies[i].scope->metrics;
+
+        for (uint32_t j = 0; j < metrics->type.n_fields; j++) {
+            if (metrics->gauges[j] != gauge)
+                continue;
+            json_write_object(writer);
+            json_write_member(writer, STR("policy"), program->policies[i].name);
+            json_write_member(writer, STR("name"), metrics->fields[j].name);
+            json_write_end_object(writer);
+        }
+    }
     json_write_end_array(writer);
 }
 
@@ -65,50 +62,38 @@ static void write_question(JsonWriter *writer, const Gauge *gauge) {
     json_write_member(writer, STR("kind"), str_from_c(gauge_kind_name(gauge->source)));
     json_write_member(writer, STR("source"), gauge_source_name(gauge));
     json_write_member(writer, keys[gauge->source], values[gauge->source]);
-    field_bool(writer, STR("perPod"), gauge->is_of_pods);
-}
-
-static void write_dropped(JsonWriter *writer, Str key, const JoinReport *report) {
-    field_object(writer, key);
-    for (size_t i = 0; i < _JOIN_DROPS; i++)
-        field_count(writer, str_from_c(join_drop_name((JoinDrop)i)), report->n_dropped[i]);
-    json_write_end_object(writer);
+    json_member_bool(writer, "perPod", gauge->is_of_pods);
 }
 
 static void write_examples(
-    JsonWriter *writer, Str key, const char examples[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX]) {
-    field_array(writer, key);
+    JsonWriter *writer, const char *key, const char examples[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX]) {
+    json_member_array(writer, key);
     for (size_t i = 0; i < JOIN_EXAMPLES_MAX && examples[i][0]; i++)
         json_write_string(writer, str_from_c(examples[i]));
     json_write_end_array(writer);
-}
-
-static void write_nodes(JsonWriter *writer, const GaugeState *gauge) {
-    field_object(writer, STR("nodes"));
-    field_count(writer, STR("covered"), gauge->figures.n_present);
-    field_count(writer, STR("of"), gauge->figures.n_nodes);
-    json_write_end_object(writer);
 }
 
 /* How the last answers were. */
 static void write_answers(JsonWriter *writer, const PollStatus *poll) {
     const JoinReport *report = &poll->report;
 
-    field_seconds(
-        writer, STR("querySeconds"), poll->duration_nsec, poll->n_ok + poll->n_failed > 0);
-    field_object(writer, STR("requests"));
-    field_count(writer, STR("ok"), poll->n_ok);
-    field_count(writer, STR("failed"), poll->n_failed);
+    field_seconds(writer, "querySeconds", poll->duration_nsec, poll->n_ok + poll->n_failed > 0);
+    json_member_object(writer, "requests");
+    json_member_int(writer, "ok", poll->n_ok);
+    json_member_int(writer, "failed", poll->n_failed);
     json_write_end_object(writer);
-    field_count(writer, STR("bytes"), poll->n_bytes);
-    field_count(writer, STR("series"), report->n_series);
-    field_count(writer, STR("pods"), report->n_pods);
-    field_count(writer, STR("workloads"), report->n_workloads);
-    write_dropped(writer, STR("dropped"), report);
+    json_member_int(writer, "bytes", poll->n_bytes);
+    json_member_int(writer, "series", report->n_series);
+    json_member_int(writer, "pods", report->n_pods);
+    json_member_int(writer, "workloads", report->n_workloads);
+    json_member_object(writer, "dropped");
+    for (size_t i = 0; i < _JOIN_DROPS; i++)
+        json_member_int(writer, join_drop_name((JoinDrop)i), report->n_dropped[i]);
+    json_write_end_object(writer);
     json_write_member(writer, STR("join"), str_from_c(report->how));
-    write_examples(writer, STR("unmatched"), report->unmatched);
-    write_examples(writer, STR("uncovered"), report->uncovered);
-    field_time(writer, STR("failingSince"), poll->failing_since_nsec);
+    write_examples(writer, "unmatched", report->unmatched);
+    write_examples(writer, "uncovered", report->uncovered);
+    field_time(writer, "failingSince", poll->failing_since_nsec);
     json_write_member(writer, STR("error"), str_from_c(poll->error));
     json_write_member(writer, STR("warning"), str_from_c(poll->warning));
 }
@@ -118,8 +103,8 @@ static void write_settings(JsonWriter *writer, const Gauge *gauge) {
 
     metric_describe_placements(gauge, &placements);
     field_seconds(
-        writer, STR("intervalSeconds"), gauge->interval_nsec, gauge->source != GAUGE_ANNOTATION);
-    field_seconds(writer, STR("maxAgeSeconds"), gauge->max_age_nsec, true);
+        writer, "intervalSeconds", gauge->interval_nsec, gauge->source != GAUGE_ANNOTATION);
+    field_seconds(writer, "maxAgeSeconds", gauge->max_age_nsec, true);
     json_write_member(writer, STR("placements"), buf_str(&placements));
 }
 
@@ -133,9 +118,12 @@ static void write_metric(JsonWriter *writer, const SourcesState *state, size_t n
     write_uses(writer, program, number);
     write_question(writer, gauge.gauge);
     json_write_member(writer, STR("state"), str_from_c(gauge.state));
-    field_time(writer, STR("lastSuccess"), gauge.at_nsec);
-    field_seconds(writer, STR("ageSeconds"), gauge.age_nsec, gauge.at_nsec != 0);
-    write_nodes(writer, &gauge);
+    field_time(writer, "lastSuccess", gauge.at_nsec);
+    field_seconds(writer, "ageSeconds", gauge.age_nsec, gauge.at_nsec != 0);
+    json_member_object(writer, "nodes");
+    json_member_int(writer, "covered", gauge.figures.n_present);
+    json_member_int(writer, "of", gauge.figures.n_nodes);
+    json_write_end_object(writer);
     write_settings(writer, gauge.gauge);
     if (gauge.poll)
         write_answers(writer, gauge.poll);
@@ -149,11 +137,10 @@ void sources_page(const SourcesState *state, Buf *out) {
 
     json_write_object(&writer);
     write_sources(&writer, state->status);
-    field_array(&writer, STR("metrics"));
+    json_member_array(&writer, "metrics");
     for (size_t i = 0; i < n_shown; i++)
         write_metric(&writer, state, i);
     json_write_end_array(&writer);
-    field_count(&writer, STR("untold"), n - n_shown);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    json_member_int(&writer, "untold", n - n_shown);
+    (void)page_write_end(&writer);
 }

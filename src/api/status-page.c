@@ -7,12 +7,6 @@
 #include "cluster/fingerprint.h"
 #include "version.h"
 
-static void write_verbs(JsonWriter *writer, const StatusFixed *fixed) {
-    const Str verbs[] = {STR("filter"), STR("prioritize"), STR("preempt"), STR("bind")};
-
-    field_texts(writer, STR("verbs"), verbs, fixed->may_bind ? 4 : 3);
-}
-
 /* --- policies --------------------------------------------------------------------------------- */
 
 static void write_policy(JsonWriter *writer, const StatusState *state, const Policy *policy) {
@@ -21,8 +15,8 @@ static void write_policy(JsonWriter *writer, const StatusState *state, const Pol
     json_write_object(writer);
     json_write_member(writer, STR("name"), policy->name);
     json_write_member(writer, STR("mode"), policy->is_observed ? STR("Observe") : STR("Enforce"));
-    field_count(writer, STR("matched"), figure.n_matched);
-    field_count(writer, STR("rejectedAll"), figure.n_rejected_all);
+    json_member_int(writer, "matched", figure.n_matched);
+    json_member_int(writer, "rejectedAll", figure.n_rejected_all);
     json_write_end_object(writer);
 }
 
@@ -36,13 +30,13 @@ static void write_policies(JsonWriter *writer, const StatusState *state) {
     const Program *program = state->view->program;
     ReloadState reload;
 
-    field_object(writer, STR("policy"));
-    field_digest(writer, STR("digest"), program->digest);
-    field_count(writer, STR("policies"), program->n_policies);
-    field_count(writer, STR("filters"), program->n_filters);
-    field_count(writer, STR("scores"), program->n_scores);
+    json_member_object(writer, "policy");
+    field_digest(writer, "digest", program->digest);
+    json_member_int(writer, "policies", program->n_policies);
+    json_member_int(writer, "filters", program->n_filters);
+    json_member_int(writer, "scores", program->n_scores);
     json_write_member(writer, STR("refused"), refusal_of(state->reloads, RELOAD_POLICY, &reload));
-    field_array(writer, STR("list"));
+    json_member_array(writer, "list");
     for (size_t i = 0; i < program->n_policies; i++)
         write_policy(writer, state, &program->policies[i]);
     json_write_end_array(writer);
@@ -71,10 +65,9 @@ static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_
         is_connected &= kinds[i].is_connected;
         error = error[0] ? error : kinds[i].last_error;
     }
-    field_bool(writer, STR("synced"), live->is_synced);
-    field_bool(writer, STR("connected"), is_connected);
-    field_seconds(writer, STR("stalenessSeconds"),
-        heard_at == 0 ? -NSEC_PER_SEC : now_nsec - heard_at,
+    json_member_bool(writer, "synced", live->is_synced);
+    json_member_bool(writer, "connected", is_connected);
+    field_seconds(writer, "stalenessSeconds", heard_at == 0 ? -NSEC_PER_SEC : now_nsec - heard_at,
         /* is_known= */ true);
     json_write_member(writer, STR("error"), str_from_c(error));
     json_write_member(writer, STR("server"), str_from_c(live->watcher.server));
@@ -85,9 +78,9 @@ static void write_no_watch(JsonWriter *writer, const StatusState *state) {
     bool is_there = state->view->snapshot != NULL;
     ReloadState reload;
 
-    field_bool(writer, STR("synced"), is_there);
-    field_bool(writer, STR("connected"), is_there);
-    field_seconds(writer, STR("stalenessSeconds"), 0, /* is_known= */ true);
+    json_member_bool(writer, "synced", is_there);
+    json_member_bool(writer, "connected", is_there);
+    field_seconds(writer, "stalenessSeconds", 0, /* is_known= */ true);
     json_write_member(writer, STR("error"), refusal_of(state->reloads, RELOAD_CLUSTER, &reload));
     json_write_member(writer, STR("server"), STR_NULL);
 }
@@ -101,16 +94,16 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
     };
     const View *view = state->view;
 
-    field_object(writer, STR("cluster"));
+    json_member_object(writer, "cluster");
     json_write_member(writer, STR("source"), sources[state->fixed->source]);
     if (state->live)
         write_watch(writer, state->live, state->now_nsec);
     else
         write_no_watch(writer, state);
-    field_count(writer, STR("nodes"), view->table->names->n_nodes);
-    field_count(writer, STR("pods"), count_pods(view->table));
-    field_count(writer, STR("generation"), view->generation);
-    field_digest(writer, STR("digest"), digest);
+    json_member_int(writer, "nodes", view->table->names->n_nodes);
+    json_member_int(writer, "pods", count_pods(view->table));
+    json_member_int(writer, "generation", view->generation);
+    field_digest(writer, "digest", digest);
     json_write_end_object(writer);
 }
 
@@ -127,15 +120,8 @@ static void write_lease(JsonWriter *writer, const LiveStatus *live) {
     json_write_member(writer, STR("namespace"), str_from_c(live->lease_namespace));
     json_write_member(writer, STR("name"), str_from_c(live->lease_name));
     json_write_member(writer, STR("holder"), str_from_c(live->watcher.lease.holder));
-    field_bool(writer, STR("held"), live->watcher.lease.is_held);
+    json_member_bool(writer, "held", live->watcher.lease.is_held);
     json_write_member(writer, STR("error"), str_from_c(live->watcher.lease.error));
-    json_write_end_object(writer);
-}
-
-static void write_bind(JsonWriter *writer, const StatusState *state) {
-    field_object(writer, STR("bind"));
-    field_bool(writer, STR("enabled"), state->fixed->may_bind);
-    write_lease(writer, state->live);
     json_write_end_object(writer);
 }
 
@@ -145,13 +131,13 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
 
     if (tls)
         names = tls_store_client_names(tls, &n_names);
-    field_object(writer, STR("tls"));
-    field_bool(writer, STR("enabled"), tls != NULL);
+    json_member_object(writer, "tls");
+    json_member_bool(writer, "enabled", tls != NULL);
     if (tls)
-        field_second(writer, STR("notAfter"), tls_store_expiry(tls));
+        field_second(writer, "notAfter", tls_store_expiry(tls));
     else
         json_write_member(writer, STR("notAfter"), STR_NULL);
-    field_texts(writer, STR("clientNames"), names, n_names);
+    field_texts(writer, "clientNames", names, n_names);
     json_write_end_object(writer);
 }
 
@@ -159,39 +145,33 @@ static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
     RecentScheduler list[RECENT_SCHEDULERS_MAX + 1];
     size_t n = recent_pods_schedulers(pods, list);
 
-    field_array(writer, STR("schedulers"));
+    json_member_array(writer, "schedulers");
     for (size_t i = 0; i < n; i++) {
         json_write_object(writer);
         json_write_member(writer, STR("name"), list[i].name);
-        field_count(writer, STR("asked"), list[i].n_filters);
-        field_time(writer, STR("lastAskedTime"), list[i].last_wall_nsec);
+        json_member_int(writer, "asked", list[i].n_filters);
+        field_time(writer, "lastAskedTime", list[i].last_wall_nsec);
         json_write_end_object(writer);
     }
-    json_write_end_array(writer);
-}
-
-static void write_exempt(JsonWriter *writer, const Exemptions *exempt) {
-    field_array(writer, STR("exempt"));
-    for (size_t i = 0; i < exempt->n; i++)
-        json_write_string(writer, exempt->items[i].text);
     json_write_end_array(writer);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
 static void write_itself(JsonWriter *writer, const StatusState *state) {
+    const Str verbs[] = {STR("filter"), STR("prioritize"), STR("preempt"), STR("bind")};
     const StatusFixed *fixed = state->fixed;
 
     json_write_member(writer, STR("version"), STR(BERTH_VERSION));
     json_write_member(writer, STR("identity"), str_from_c(fixed->identity));
-    field_time(writer, STR("startTime"), fixed->started_at_sec * NSEC_PER_SEC);
-    field_time(writer, STR("time"), state->wall_nsec);
-    field_seconds(writer, STR("uptimeSeconds"), state->now_nsec - fixed->started_at_nsec,
+    field_time(writer, "startTime", fixed->started_at_sec * NSEC_PER_SEC);
+    field_time(writer, "time", state->wall_nsec);
+    field_seconds(writer, "uptimeSeconds", state->now_nsec - fixed->started_at_nsec,
         /* is_known= */ true);
-    write_verbs(writer, fixed);
-    field_bool(writer, STR("nodeCacheCapable"), fixed->source != CLUSTER_NONE);
-    field_seconds(writer, STR("deadlineSeconds"), fixed->deadline_nsec, /* is_known= */ true);
-    field_count(writer, STR("maxScore"), program_wire_max(state->view->program));
+    field_texts(writer, "verbs", verbs, fixed->may_bind ? 4 : 3);
+    json_member_bool(writer, "nodeCacheCapable", fixed->source != CLUSTER_NONE);
+    field_seconds(writer, "deadlineSeconds", fixed->deadline_nsec, /* is_known= */ true);
+    json_member_int(writer, "maxScore", program_wire_max(state->view->program));
 }
 
 void status_page(const StatusState *state, Buf *out) {
@@ -205,14 +185,19 @@ void status_page(const StatusState *state, Buf *out) {
     write_itself(&writer, state);
     write_policies(&writer, state);
     write_cluster(&writer, state, digest);
-    write_bind(&writer, state);
-    field_bool(&writer, STR("wakeUp"), fixed->may_touch);
-    field_bool(&writer, STR("events"), state->live && state->live->writes_events);
-    field_texts(&writer, STR("managedResources"), fixed->managed, fixed->n_managed);
-    write_exempt(&writer, fixed->exempt);
-    write_tls(&writer, state->tls);
-    field_count(&writer, STR("bypassed"), state->live ? state->live->n_bypassed : 0);
-    write_schedulers(&writer, state->recent_pods);
+    json_member_object(&writer, "bind");
+    json_member_bool(&writer, "enabled", fixed->may_bind);
+    write_lease(&writer, state->live);
     json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    json_member_bool(&writer, "wakeUp", fixed->may_touch);
+    json_member_bool(&writer, "events", state->live && state->live->writes_events);
+    field_texts(&writer, "managedResources", fixed->managed, fixed->n_managed);
+    json_member_array(&writer, "exempt");
+    for (size_t i = 0; i < fixed->exempt->n; i++)
+        json_write_string(&writer, fixed->exempt->items[i].text);
+    json_write_end_array(&writer);
+    write_tls(&writer, state->tls);
+    json_member_int(&writer, "bypassed", state->live ? state->live->n_bypassed : 0);
+    write_schedulers(&writer, state->recent_pods);
+    (void)page_write_end(&writer);
 }

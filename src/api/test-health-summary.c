@@ -149,7 +149,7 @@ static void test_healthy(void **state) {
     assert_text("healthy", summary.text, "healthy");
     assert_int_equal(summary.n_reasons, 0);
     assert_true(summary.error_rate > 0.0099 && summary.error_rate < 0.0101);
-    assert_text("digest", summary.policy_digest, "0123456789ab");
+    assert_text("digest", summary.facts.policy_digest, "0123456789ab");
 }
 
 /* One of a few is no rate. */

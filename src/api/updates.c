@@ -83,29 +83,21 @@ bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
 /* --- the update ------------------------------------------------------------------------------ */
 
 static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
-    field_object(writer, STR("sentence"));
+    json_member_object(writer, "sentence");
     json_write_member(writer, STR("health"), str_from_c(health_name(health->health)));
     json_write_member(writer, STR("text"), health->text);
-    field_texts(writer, STR("reasons"), health->reasons, health->n_reasons);
+    field_texts(writer, "reasons", health->reasons, health->n_reasons);
     json_write_end_object(writer);
-    field_double(writer, STR("errorRate"), health->error_rate);
-    field_seconds(writer, STR("p99Seconds"), health->p99_nsec, health->p99_nsec > 0);
+    json_member_double(writer, "errorRate", health->error_rate);
+    field_seconds(writer, "p99Seconds", health->facts.p99_nsec, health->facts.p99_nsec > 0);
     field_seconds(
-        writer, STR("clusterAgeSeconds"), health->cluster_age_nsec, health->cluster_age_nsec >= 0);
-    field_seconds(
-        writer, STR("metricsAgeSeconds"), health->metrics_age_nsec, health->metrics_age_nsec >= 0);
-    json_write_member(writer, STR("policyDigest"), health->policy_digest);
-    field_count(writer, STR("nodes"), health->n_nodes);
-    field_count(writer, STR("waiting"), health->n_waiting);
-    field_count(writer, STR("bypassed"), health->n_bypassed);
-}
-
-static void write_counters(JsonWriter *writer, ApiContext *api) {
-    field_object(writer, STR("requests"));
-    for (size_t i = 0; i < _VERB_MAX; i++)
-        field_count(writer, str_from_c(verb_name((Verb)i)), atomic_load(&api->counts.answered[i]));
-    json_write_end_object(writer);
-    field_count(writer, STR("rejectedNodes"), atomic_load(&api->counts.rejected_nodes));
+        writer, "clusterAgeSeconds", health->facts.silence_nsec, health->facts.silence_nsec >= 0);
+    field_seconds(writer, "metricsAgeSeconds", health->facts.metrics_age_nsec,
+        health->facts.metrics_age_nsec >= 0);
+    json_write_member(writer, STR("policyDigest"), health->facts.policy_digest);
+    json_member_int(writer, "nodes", health->facts.n_nodes);
+    json_member_int(writer, "waiting", health->facts.n_waiting);
+    json_member_int(writer, "bypassed", health->facts.n_bypassed);
 }
 
 typedef struct RuleTotal {
@@ -135,14 +127,14 @@ static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     }
     if (totals)
         qsort(totals, program->n_filters, sizeof(*totals), compare_totals);
-    field_array(writer, STR("rules"));
+    json_member_array(writer, "rules");
     for (size_t i = 0; totals && i < program->n_filters && i < RULES_IN_UPDATE; i++) {
         if (totals[i].n_rejected == 0)
             break;
         json_write_object(writer);
         json_write_member(writer, STR("policy"), totals[i].filter->policy->name);
         json_write_member(writer, STR("rule"), totals[i].filter->name);
-        field_count(writer, STR("rejected"), totals[i].n_rejected);
+        json_member_int(writer, "rejected", totals[i].n_rejected);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -159,13 +151,13 @@ static Str reason_of(const PastDecision *past) {
 
 static void write_decision(JsonWriter *writer, const PastDecision *past) {
     json_write_object(writer);
-    field_count(writer, STR("id"), past->id);
-    field_time(writer, STR("time"), past->at_nsec);
+    json_member_int(writer, "id", past->id);
+    field_time(writer, "time", past->at_nsec);
     json_write_member(writer, STR("verb"), str_from_c(verb_name(past->verb)));
     json_write_member(writer, STR("namespace"), past->pod_namespace);
     json_write_member(writer, STR("name"), past->pod_name);
-    field_count(writer, STR("asked"), past->summary.n_in);
-    field_count(writer, STR("passed"), past->summary.n_out);
+    json_member_int(writer, "asked", past->summary.n_in);
+    json_member_int(writer, "passed", past->summary.n_out);
     json_write_member(writer, STR("node"), past->node);
     json_write_member(writer, STR("reason"), reason_of(past));
     json_write_end_object(writer);
@@ -190,8 +182,8 @@ static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *dec
 
     if (n > 0)
         updates->newest = found[0].past->id;
-    field_count(writer, STR("newest"), updates->newest);
-    field_array(writer, STR("decisions"));
+    json_member_int(writer, "newest", updates->newest);
+    json_member_array(writer, "decisions");
     for (size_t i = 0; i < n; i++) {
         if (found[i].past->id > sent)
             write_decision(writer, found[i].past);
@@ -212,9 +204,13 @@ static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
     buf_reset(&updates->text);
     buf_printf(&updates->text, "event: update\nid: %" PRIu64 "\ndata: ", ++updates->id);
     json_write_object(&writer);
-    field_time(&writer, STR("time"), wall_nsec);
+    field_time(&writer, "time", wall_nsec);
     write_sentence(&writer, &health);
-    write_counters(&writer, api);
+    json_member_object(&writer, "requests");
+    for (size_t i = 0; i < _VERB_MAX; i++)
+        json_member_int(&writer, verb_name((Verb)i), atomic_load(&api->counts.answered[i]));
+    json_write_end_object(&writer);
+    json_member_int(&writer, "rejectedNodes", atomic_load(&api->counts.rejected_nodes));
     write_rules(&writer, api, arena);
     write_decisions(updates, &writer, api->decisions);
     json_write_end_object(&writer);

@@ -153,7 +153,7 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
         diags->n_errors == 1 ? "" : "s");
     json_write_object(&writer);
     json_write_member(&writer, STR("Error"), str_from_c(text));
-    field_array(&writer, STR("diagnostics"));
+    json_member_array(&writer, "diagnostics");
     for (size_t i = 0; i < diags->diags.n; i++) {
         const Diag *diag = &diags->diags.items[i];
 
@@ -161,15 +161,14 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
         json_write_member(
             &writer, STR("level"), diag->level == DIAG_ERROR ? STR("error") : STR("warning"));
         json_write_member(&writer, STR("file"), diag->place.file);
-        field_count(&writer, STR("line"), diag->place.line);
-        field_count(&writer, STR("column"), diag->place.column);
+        json_member_int(&writer, "line", diag->place.line);
+        json_member_int(&writer, "column", diag->place.column);
         json_write_member(&writer, STR("message"), diag->text);
         json_write_member(&writer, STR("hint"), diag->hint);
         json_write_end_object(&writer);
     }
     json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    (void)page_write_end(&writer);
     return 400;
 }
 

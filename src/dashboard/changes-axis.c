@@ -31,14 +31,6 @@ typedef struct Axis {
     size_t first; /* slot that is shown */
 } Axis;
 
-static int64_t span_nsec(const Axis *axis) {
-    return (int64_t)axis->span_min * 60 * NSEC_PER_SEC;
-}
-
-static int64_t uptime_nsec(const PageContext *context) {
-    return context->now_nsec - context->api->fixed.started_at_nsec;
-}
-
 /* The shortest in which all of its life fits; of a longer one the last hour. */
 static unsigned choose_span(int64_t uptime) {
     size_t i = 0;
@@ -165,14 +157,15 @@ static void draw_mark(const Axis *axis, const Change *change, double x, size_t r
 static void draw_marks(const Axis *axis, const Change *changes, size_t n) {
     double taken[ROWS] = {INFINITY, INFINITY, INFINITY, INFINITY};
     size_t n_drawn = 0;
+    int64_t span_nsec = axis->span_min * 60 * NSEC_PER_SEC;
 
     for (size_t i = 0; i < n && n_drawn < MARKS_MAX; i++) {
         int64_t ago_nsec = axis->context->wall_nsec - changes[i].at_nsec;
         double x;
 
-        if (ago_nsec < 0 || ago_nsec > span_nsec(axis))
+        if (ago_nsec < 0 || ago_nsec > span_nsec)
             continue;
-        x = WIDTH * (1 - (double)ago_nsec / (double)span_nsec(axis));
+        x = WIDTH * (1 - (double)ago_nsec / (double)span_nsec);
         draw_mark(axis, &changes[i], x, find_row(x, taken));
         n_drawn++;
     }
@@ -181,11 +174,9 @@ static void draw_marks(const Axis *axis, const Change *changes, size_t n) {
 /* --- the figure ------------------------------------------------------------------------------- */
 
 static void draw_picture(const Axis *axis, const Change *changes, size_t n) {
-    char box[48];
-
-    (void)snprintf(box, sizeof(box), "0 0 %d %d", WIDTH, HEIGHT);
-    html_write(
-        axis->html, "<svg class='axis' viewBox='%s' aria-hidden='true' focusable='false'>", box);
+    html_write(axis->html,
+        "<svg class='axis' viewBox='0 0 %d %d' aria-hidden='true' focusable='false'>", WIDTH,
+        HEIGHT);
     draw_time(axis);
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         draw_line(axis, &lines[i]);
@@ -214,7 +205,7 @@ static void draw_caption(const Axis *axis) {
 
 void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n) {
     const LatencySlot *slots = last_hour_read(context);
-    unsigned span_min = choose_span(uptime_nsec(context));
+    unsigned span_min = choose_span(context->now_nsec - context->api->fixed.started_at_nsec);
     Axis axis = {
         .context = context,
         .html = html,

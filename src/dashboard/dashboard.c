@@ -14,86 +14,22 @@
 
 /* All pages, in the order of the navigation. */
 static const DashboardPage pages[] = {
-    {
-        .path = "/",
-        .label = "Overview",
-        .title = "Overview",
-        .question = "What is berth doing?",
-        .json = "/api/v1/status",
-        .draw = page_overview,
-    },
-    {
-        .path = "/pods",
-        .label = "Pods",
-        .title = "Pods",
-        .question = "Which pods are pending, and why?",
-        .json = "/api/v1/decisions",
-        .parameters = {STR("q"), STR("state"), STR("page")},
-        .draw = page_pods,
-    },
-    {
-        .path = "/pod",
-        .title = "Pod",
-        .question = "Why is it pending, or why is it on this node?",
-        .parameters = {STR("namespace"), STR("name"), STR("id"), STR("node")},
-        .draw = page_pod,
-    },
-    {
-        .path = "/policies",
-        .label = "Policies",
-        .title = "Policies",
-        .question = "Which policy keeps pods pending?",
-        .json = "/api/v1/policies",
-        .draw = page_policies,
-    },
-    {
-        .path = "/nodes",
-        .label = "Nodes",
-        .title = "Nodes",
-        .question = "Is the load balanced?",
-        .json = "/api/v1/nodes",
-        .parameters = {STR("column"), STR("order"), STR("page")},
-        .draw = page_nodes,
-    },
-    {
-        .path = "/node",
-        .title = "Node",
-        .question = "Why not this node?",
-        .parameters = {STR("name")},
-        .draw = page_node,
-    },
-    {
-        .path = "/sources",
-        .label = "Sources",
-        .title = "Metric sources",
-        .question = "Are the metrics current?",
-        .json = "/api/v1/sources",
-        .draw = page_sources,
-    },
-    {
-        .path = "/latency",
-        .label = "Latency",
-        .title = "Latency",
-        .question = "Does berth slow down the scheduler?",
-        .json = "/api/v1/latency",
-        .parameters = {STR("window")},
-        .draw = page_latency,
-    },
-    {
-        .path = "/changes",
-        .label = "Changes",
-        .title = "Changes",
-        .question = "What changed?",
-        .json = "/api/v1/changes",
-        .draw = page_changes,
-    },
-    {
-        .path = "/what-if",
-        .label = "What if",
-        .title = "What if",
-        .question = "What would a policy change do?",
-        .draw = page_what_if,
-    },
+    {"/", "Overview", "Overview", "What is berth doing?", "/api/v1/status", page_overview},
+    {"/pods", "Pods", "Pods", "Which pods are pending, and why?", "/api/v1/decisions", page_pods,
+        {STR("q"), STR("state"), STR("page")}},
+    {"/pod", NULL, "Pod", "Why is it pending, or why is it on this node?", NULL, page_pod,
+        {STR("namespace"), STR("name"), STR("id"), STR("node")}},
+    {"/policies", "Policies", "Policies", "Which policy keeps pods pending?", "/api/v1/policies",
+        page_policies},
+    {"/nodes", "Nodes", "Nodes", "Is the load balanced?", "/api/v1/nodes", page_nodes,
+        {STR("column"), STR("order"), STR("page")}},
+    {"/node", NULL, "Node", "Why not this node?", NULL, page_node, {STR("name")}},
+    {"/sources", "Sources", "Metric sources", "Are the metrics current?", "/api/v1/sources",
+        page_sources},
+    {"/latency", "Latency", "Latency", "Does berth slow down the scheduler?", "/api/v1/latency",
+        page_latency, {STR("window")}},
+    {"/changes", "Changes", "Changes", "What changed?", "/api/v1/changes", page_changes},
+    {"/what-if", "What if", "What if", "What would a policy change do?", NULL, page_what_if},
 };
 
 /* Nothing but what berth itself serves is loaded, nothing inline is run or styled, no page frames
@@ -175,11 +111,6 @@ static bool read_at(const Query *query, int64_t *ret_nsec, char *error) {
 
 /* --- a page ----------------------------------------------------------------------------------- */
 
-/* From a page that could not be shown. */
-static void draw_overview_link(Html *html) {
-    html_write(html, "<p><a href='/'>Back to the overview</a></p>");
-}
-
 static void reply_short(HttpReply *reply, unsigned status) {
     static const Str texts[] = {STR("berth: no such page; the dashboard is at /\n"),
         STR("berth: not enough memory for this page; try again later\n")};
@@ -233,7 +164,7 @@ static void show_page(const PageContext *context, const DashboardPage *page, con
     else
         status = page->draw(context, &html);
     if (status != 200)
-        draw_overview_link(&html);
+        html_write(&html, "<p><a href='/'>Back to the overview</a></p>");
     layout_end(&layout, &html);
     reply_page(request, reply, status, &html);
 }

@@ -4,9 +4,8 @@
  * The dashboard: HTML pages drawn from the daemon's state (api/context.h).
  *
  * A page is a function that draws a <main>; the layout around it has the health summary, the
- * navigation and the search. All of it is HTML that can be read
- * without JavaScript; the modules under /assets make it live (they fetch the page again when the
- * event stream says that something is new, and exchange the parts that differ).
+ * navigation and the search. All can be read without JavaScript; the modules under /assets make it
+ * live (they fetch the page again when the event stream has news, and exchange what differs).
  *
  * Paths have no names in them (a pod may be called "filter"): /pod?namespace=…&name=….
  *
@@ -51,8 +50,8 @@ typedef struct DashboardPage {
     const char *title;    /* "Policies" */
     const char *question; /* what it answers: "Which policy is hurting?" */
     const char *json;     /* path of the same as JSON; NULL: none */
-    const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* that it takes; behind the last: empty */
     unsigned (*draw)(const PageContext *context, Html *html); /* DrawPage */
+    const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* that it takes; behind the last: empty */
 } DashboardPage;
 
 /* Each draws the inside of <main>, behind the heading, and returns 200, 400, 404 or 503. */

@@ -149,15 +149,6 @@ void html_attr(Html *html, const char *name, Str value) {
     buf_append_char(html->out, '"');
 }
 
-void html_attr_number(Html *html, const char *name, int64_t value) {
-    assert(html->is_in_tag);
-    buf_append_char(html->out, ' ');
-    buf_append(html->out, str_from_c(name));
-    buf_append(html->out, STR("=\""));
-    buf_append_int(html->out, value);
-    buf_append_char(html->out, '"');
-}
-
 void html_flag(Html *html, const char *name) {
     html_attr(html, name, STR_NULL);
 }

@@ -55,7 +55,6 @@ void html_write(Html *html, const char *format, ...) __attribute__((format(print
 void html_open(Html *html, const char *tag); /* @tag is static */
 void html_close(Html *html);
 void html_attr(Html *html, const char *name, Str value);
-void html_attr_number(Html *html, const char *name, int64_t value);
 void html_flag(Html *html, const char *name); /* hidden, open, disabled, … */
 void html_text(Html *html, Str text);
 

@@ -54,19 +54,14 @@ static const char *const hatches[WIDGET_COLOURS] = {
     "M0 6H12M6 0V12",
 };
 
-static void draw_pattern(Html *html, unsigned colour) {
-    html_write(html,
-        "<pattern id='fill-%u' class='colour-%u' patternUnits='userSpaceOnUse' width='12' "
-        "height='12'><rect "
-        "width='12' height='12'></rect><path d='%s'></path></pattern>",
-        colour, colour, hatches[colour - 1]);
-}
-
 static void draw_patterns(Html *html) {
     html_write(html,
         "<svg class='patterns' width='0' height='0' aria-hidden='true' focusable='false'><defs>");
     for (unsigned i = 1; i <= WIDGET_COLOURS; i++)
-        draw_pattern(html, i);
+        html_write(html,
+            "<pattern id='fill-%u' class='colour-%u' patternUnits='userSpaceOnUse' width='12' "
+            "height='12'><rect width='12' height='12'></rect><path d='%s'></path></pattern>",
+            i, i, hatches[i - 1]);
     html_write(html, "</defs></svg>");
 }
 
@@ -90,23 +85,23 @@ static void draw_age(Html *html, const char *what, int64_t nsec, const char *non
 
 static void draw_figures(const HealthSummary *health, Html *html) {
     html_write(html, "<dl class='figures'><div><dt>errors</dt><dd>");
-    if (health->n_requests == 0)
+    if (health->facts.n_requests == 0)
         html_write(html, "no requests");
     else
         html_write(html, "%.1f %%", health->error_rate * 100);
     html_write(html, "</dd></div><div><dt>filter p99 latency</dt><dd>");
-    if (health->p99_nsec == 0)
+    if (health->facts.p99_nsec == 0)
         html_write(html, "none yet");
     else
-        html_duration(html, health->p99_nsec);
-    html_write(html, " of %jd</dd></div>", health->deadline_nsec);
-    draw_age(html, "last update from the API server", health->cluster_age_nsec, "not watched");
-    draw_age(html, "metrics", health->metrics_age_nsec, "none");
+        html_duration(html, health->facts.p99_nsec);
+    html_write(html, " of %jd</dd></div>", health->facts.deadline_nsec);
+    draw_age(html, "last update from the API server", health->facts.silence_nsec, "not watched");
+    draw_age(html, "metrics", health->facts.metrics_age_nsec, "none");
     html_write(html,
         "<div><dt>policy</dt><dd><a href='/policies'>%.*s</a></dd></div>"
         "<div><dt>nodes</dt><dd>%zu</dd></div>"
         "<div><dt>pending pods</dt><dd><a href='/pods?state=pending'>%zu</a></dd></div></dl>",
-        STR_FMT(health->policy_digest), health->n_nodes, health->n_waiting);
+        STR_FMT(health->facts.policy_digest), health->facts.n_nodes, health->facts.n_waiting);
 }
 
 static void draw_reasons(const HealthSummary *health, Html *html) {
@@ -158,16 +153,6 @@ static void draw_top(const PageLayout *layout, Html *html) {
     html_close(html);
 }
 
-/* It was made for another time than now. */
-static void draw_at(const PageContext *context, Html *html) {
-    if (context->at_nsec == 0)
-        return;
-    html_write(html,
-        "<p class='notice'>This link shows the state as of %td. Decisions and attempts of a pod "
-        "are shown as of then if they are still kept; everything else is current.</p>",
-        context->at_nsec);
-}
-
 void layout_begin(const PageLayout *layout, Html *html) {
     buf_append(html->out, STR("<!DOCTYPE html>\n"));
     html_write(html, "<html lang='en'>");
@@ -179,7 +164,11 @@ void layout_begin(const PageLayout *layout, Html *html) {
     if (layout->page && layout->page->question)
         html_write(html, "<small class='question'>%s</small>", layout->page->question);
     html_close(html);
-    draw_at(layout->context, html);
+    if (layout->context->at_nsec != 0)
+        html_write(html,
+            "<p class='notice'>This link shows the state as of %td. Decisions and attempts of a "
+            "pod are shown as of then if they are still kept; everything else is current.</p>",
+            layout->context->at_nsec);
 }
 
 /* --- footer ----------------------------------------------------------------------------------- */
@@ -207,8 +196,8 @@ static void draw_permalink(const PageLayout *layout, Html *html) {
     html_write(html, "Link to this page at this time</a></li>");
 }
 
-static void draw_share(const PageLayout *layout, Html *html) {
-    html_write(html, "<section class='share' aria-label='Share'><ul>");
+void layout_end(const PageLayout *layout, Html *html) {
+    html_write(html, "</><footer><section class='share' aria-label='Share'><ul>");
     if (layout->page)
         draw_permalink(layout, html);
     if (layout->page && layout->page->json)
@@ -216,12 +205,7 @@ static void draw_share(const PageLayout *layout, Html *html) {
             html, "<li><a href='%s' id='json'>This page as JSON</a></li>", layout->page->json);
     html_write(html,
         "<li><a href='/api/v1/bundle?anonymize=true'>Download an anonymized bundle for sharing</a> "
-        "or <code>berth bundle</code></li></ul></section>");
-}
-
-void layout_end(const PageLayout *layout, Html *html) {
-    html_write(html, "</><footer>");
-    draw_share(layout, html);
-    html_write(html, "<p class='version'>%s</p></footer></></>", "berth " BERTH_VERSION);
+        "or <code>berth bundle</code></li></ul></section><p class='version'>%s</p></footer></></>",
+        "berth " BERTH_VERSION);
     buf_append_char(html->out, '\n');
 }

@@ -41,11 +41,8 @@ static void draw_labels(Html *html, const Labels *labels) {
 }
 
 static void draw_state(Html *html, const Node *node) {
-    html_open(html, "p");
-    if (node->is_ready)
-        html_write(html, "<span class='good'>✓ ready</span>");
-    else
-        html_write(html, "<strong class='bad'>✗ not ready</strong>");
+    html_write(html, node->is_ready ? "<p><span class='good'>✓ ready</span>"
+                                    : "<p><strong class='bad'>✗ not ready</strong>");
     if (node->is_unschedulable)
         html_write(html, "<strong class='warn'>, cordoned</strong>");
     html_close(html);

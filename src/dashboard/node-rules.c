@@ -28,7 +28,7 @@ static Str values_of(RuleCheck *check, const Filter *filter) {
 }
 
 static void draw_pod_cell(Html *html, const PodSummary *pod) {
-    html_open(html, "td");
+    html_write(html, "<tr><td>");
     widget_pod(html, pod->namespace, pod->name);
     html_close(html);
 }
@@ -38,7 +38,6 @@ static void draw_failure(RuleCheck *check, const Filter *filter) {
     Str values = values_of(check, filter);
 
     check->n_failed++;
-    html_open(html, "tr");
     draw_pod_cell(html, check->pod);
     html_write(html, "<td>%.*s/%.*s", STR_FMT(filter->policy->name), STR_FMT(filter->name));
     if (filter->policy->is_observed)
@@ -61,13 +60,6 @@ static int check_policy(RuleCheck *check, const Policy *policy) {
     return r;
 }
 
-static void draw_passes(RuleCheck *check) {
-    html_open(check->html, "tr");
-    draw_pod_cell(check->html, check->pod);
-    html_write(check->html,
-        "<td><span class='good'>✓ passes all filters of berth</span></td><td></td><td></td></tr>");
-}
-
 /* 0, one of rule-evaluation.h, or -ENOMEM. */
 static int check_pod(RuleCheck *check, const PodSummary *pod) {
     const Program *program = check->scene->view->program;
@@ -82,8 +74,11 @@ static int check_pod(RuleCheck *check, const PodSummary *pod) {
     for (size_t i = 0; r == 0 && i < program->n_policies; i++)
         if (judge_applies(check->evaluation.judge, &program->policies[i]))
             r = check_policy(check, &program->policies[i]);
-    if (r == 0 && check->n_failed == 0)
-        draw_passes(check);
+    if (r == 0 && check->n_failed == 0) {
+        draw_pod_cell(check->html, pod);
+        html_write(check->html, "<td><span class='good'>✓ passes all filters of "
+                                "berth</span></td><td></td><td></td></tr>");
+    }
     return r;
 }
 

@@ -26,14 +26,6 @@ static void draw_outcome(Html *html, Outcome outcome) {
         texts[outcome.kind].text);
 }
 
-static void draw_verdict_pod(const NodePage *scene, Html *html, const PastDecision *past) {
-    html_write(html,
-        "<td><a href='/pod?namespace=%.*s&name=%.*s&id=%zu&node=%.*s' "
-        "class='pod'>%.*s/%.*s</a></td>",
-        STR_FMT(past->pod_namespace), STR_FMT(past->pod_name), past->id, STR_FMT(scene->name),
-        STR_FMT(past->pod_namespace), STR_FMT(past->pod_name));
-}
-
 static void draw_score(Html *html, Outcome outcome) {
     html_write(html, "<td class='number'>");
     if (outcome.has_score)
@@ -49,15 +41,17 @@ static void draw_verdict(
     const NodePage *scene, Html *html, const PastDecision *past, Outcome outcome) {
     const RuleName *rule = past_rule_of(past, outcome);
 
-    html_write(html, "<tr><td>%td</td>", past->at_nsec);
-    draw_verdict_pod(scene, html, past);
-    html_write(html, "<td>%s</td>", verb_name(past->verb));
+    html_write(html,
+        "<tr><td>%td</td><td><a href='/pod?namespace=%.*s&name=%.*s&id=%zu&node=%.*s' "
+        "class='pod'>%.*s/%.*s</a></td><td>%s</td>",
+        past->at_nsec, STR_FMT(past->pod_namespace), STR_FMT(past->pod_name), past->id,
+        STR_FMT(scene->name), STR_FMT(past->pod_namespace), STR_FMT(past->pod_name),
+        verb_name(past->verb));
     draw_outcome(html, outcome);
     html_open(html, "td");
     if (rule)
         html_write(html, "%.*s/%.*s", STR_FMT(rule->policy), STR_FMT(rule->name));
-    html_close(html);
-    html_write(html, "<td>%.*s</td>", STR_FMT(rule ? rule->reason : STR_NULL));
+    html_write(html, "</td><td>%.*s</td>", STR_FMT(rule ? rule->reason : STR_NULL));
     draw_score(html, outcome);
     html_close(html);
 }

@@ -61,14 +61,6 @@ static bool read_changes(ChangesPage *view) {
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
-static void say_last(const ChangesPage *view, size_t n_recent, size_t n_bad) {
-    const Change *last = &view->changes[0];
-    Html *html = view->html;
-
-    html_write(html, "%zu%s in the last hour, %zu of them problems. Latest: %s, %td.", n_recent,
-        n_recent == 1 ? " change" : " changes", n_bad, words[last->kind], last->at_nsec);
-}
-
 static void draw_verdict(const ChangesPage *view) {
     size_t n_recent = 0, n_bad = 0;
 
@@ -80,7 +72,9 @@ static void draw_verdict(const ChangesPage *view) {
     }
     html_write(view->html, "<p id='changes-verdict' class='answer' data-live>");
     if (n_recent > 0)
-        say_last(view, n_recent, n_bad);
+        html_write(view->html, "%zu%s in the last hour, %zu of them problems. Latest: %s, %td.",
+            n_recent, n_recent == 1 ? " change" : " changes", n_bad, words[view->changes[0].kind],
+            view->changes[0].at_nsec);
     else
         html_write(view->html, "No changes in the last hour: the cause is elsewhere.");
     html_close(view->html);
@@ -165,21 +159,14 @@ static void draw_details(ChangesPage *view, const Change *change) {
     html_close(html);
 }
 
-static void draw_words(Html *html, ChangeKind kind) {
-    html_open(html, "td");
-    if (change_is_bad(kind))
-        html_write(html, "<strong class='bad'>! </strong>");
-    html_write(html, "%s</td>", words[kind]);
-}
-
 static void draw_change(ChangesPage *view, const Change *change) {
     Html *html = view->html;
 
-    html_write(html, "<tr><td class='number'>%zu</td><td>", change->id);
-    html_attr_number(html, "data-value", change->at_nsec / NSEC_PER_MSEC);
-    html_write(html, "%td</td>", change->at_nsec);
-    draw_words(html, change->kind);
-    html_write(html, "<td>%.*s</td>", STR_FMT(change->what));
+    html_write(html, "<tr><td class='number'>%zu</td><td data-value='%zu'>%td</td><td>", change->id,
+        (size_t)(change->at_nsec / NSEC_PER_MSEC), change->at_nsec);
+    if (change_is_bad(change->kind))
+        html_write(html, "<strong class='bad'>! </strong>");
+    html_write(html, "%s</td><td>%.*s</td>", words[change->kind], STR_FMT(change->what));
     draw_details(view, change);
     html_close(html);
 }

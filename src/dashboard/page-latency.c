@@ -53,37 +53,27 @@ static const char *advice(const LatencyVerb *filter) {
            "network.";
 }
 
-static bool is_slow(const LatencyPage *page) {
-    return page->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec * 2 >
-           page->context->api->fixed.deadline_nsec;
-}
-
-static void say_times(const LatencyPage *page) {
-    Html *html = page->html;
-
-    html_write(html, "p99 latency of filter is <strong>%jd</strong>",
-        page->verbs[VERB_FILTER].parts[LATENCY_TOTAL].p99_nsec);
-    if (page->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].n > 0)
-        html_write(html, ", of prioritize <strong>%jd</strong>",
-            page->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL].p99_nsec);
-    html_write(html, ".");
-}
-
 static void say_verdict(const LatencyPage *page) {
-    Html *html = page->html;
+    const LatencySummary *filter = &page->verbs[VERB_FILTER].parts[LATENCY_TOTAL];
+    const LatencySummary *prioritize = &page->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL];
     bool is_late = page->n_late * 100 > page->n_decided;
+    bool is_slow = filter->p99_nsec * 2 > page->context->api->fixed.deadline_nsec;
+    Html *html = page->html;
 
-    if (page->verbs[VERB_FILTER].parts[LATENCY_TOTAL].n == 0) {
+    if (filter->n == 0) {
         html_write(html, "No: there were no filter requests in this time.");
         return;
     }
-    html_write(html, "<strong class='%s'>%s</strong>", is_slow(page) || is_late ? "bad" : "good",
-        is_slow(page) || is_late ? "Possibly: " : "No: ");
-    say_times(page);
+    html_write(html, "<strong class='%s'>%s</strong>p99 latency of filter is <strong>%jd</strong>",
+        is_slow || is_late ? "bad" : "good",
+        is_slow || is_late ? "Possibly: " : "No: ", filter->p99_nsec);
+    if (prioritize->n > 0)
+        html_write(html, ", of prioritize <strong>%jd</strong>", prioritize->p99_nsec);
+    html_write(html, ".");
     if (is_late)
         html_write(html, " %.1f %% of decisions exceeded the deadline.",
             (double)page->n_late * 100 / (double)page->n_decided);
-    if (is_slow(page) || is_late)
+    if (is_slow || is_late)
         html_write(html, " %s", advice(&page->verbs[VERB_FILTER]));
 }
 
@@ -127,14 +117,10 @@ static void draw_windows(const LatencyPage *page) {
 
 /* Of a row without requests there is no time. */
 static void draw_time(Html *html, int64_t nsec, bool is_known) {
-    html_write(html, "<td class='number'>");
-    if (is_known) {
-        html_attr_number(html, "data-value", nsec);
-        html_duration(html, nsec);
-    } else {
-        html_write(html, "–");
-    }
-    html_close(html);
+    if (is_known)
+        html_write(html, "<td class='number' data-value='%zu'>%jd</td>", (size_t)nsec, nsec);
+    else
+        html_write(html, "<td class='number'>–</td>");
 }
 
 static double mean_usec(const LatencySummary *summary) {
@@ -158,14 +144,11 @@ static void draw_split(Html *html, const LatencyVerb *verb) {
 
 /* Of a request: as half of them have at most, and the most. */
 static void draw_nodes(Html *html, const LatencyVerb *verb) {
-    html_write(html, "<td class='number'>");
-    html_attr_number(html, "data-value", (int64_t)verb->n_nodes_p50);
-    if (verb->n_decided > 0) {
-        html_write(html, "%zu, %zu", verb->n_nodes_p50, verb->n_nodes_max);
-    } else {
-        html_write(html, "–");
-    }
-    html_close(html);
+    html_write(html, "<td class='number' data-value='%zu'>", verb->n_nodes_p50);
+    if (verb->n_decided > 0)
+        html_write(html, "%zu, %zu</td>", verb->n_nodes_p50, verb->n_nodes_max);
+    else
+        html_write(html, "–</td>");
 }
 
 static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
@@ -264,19 +247,9 @@ static void draw_hour(const LatencyPage *page) {
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-static void draw_further(const LatencyPage *page) {
-    Html *html = page->html;
-    char path[64];
-
-    html_write(html, "<h2>See also</h2><p><a href='/policies'>Cost of each policy</a> · <a "
-                     "href='/changes'>changes in the last hour</a></p>");
-    (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", page->window_sec);
-    widget_curl(html, page->context->api->server, path);
-}
-
 unsigned page_latency(const PageContext *context, Html *html) {
     LatencyPage page = {.context = context, .html = html};
-    char error[QUERY_ERROR_MAX];
+    char error[QUERY_ERROR_MAX], path[64];
     int64_t window_sec;
 
     if (!query_number(context->query, STR("window"), 0, WINDOW_MAX_SEC, WINDOW_DEFAULT_SEC,
@@ -295,6 +268,9 @@ unsigned page_latency(const PageContext *context, Html *html) {
     draw_verbs(&page);
     draw_parts(&page);
     draw_hour(&page);
-    draw_further(&page);
+    html_write(html, "<h2>See also</h2><p><a href='/policies'>Cost of each policy</a> · <a "
+                     "href='/changes'>changes in the last hour</a></p>");
+    (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", page.window_sec);
+    widget_curl(html, context->api->server, path);
     return 200;
 }

@@ -38,9 +38,8 @@ static void draw_commands(const NodePage *scene, Html *html, const PodsSummary *
 
 /* Who runs on it, and since when it is there. */
 static void draw_pods(Html *html, const PodList *list) {
-    html_write(html, "<details id='node-pods'><summary>");
-    html_write(html, "%u %s on it", list->n, list->n == 1 ? "pod" : "pods");
-    html_write(html, "</summary><ul>");
+    html_write(html, "<details id='node-pods'><summary>%u %s on it</summary><ul>", list->n,
+        list->n == 1 ? "pod" : "pods");
     for (uint32_t i = 0; i < list->n && i < PODS_SHOWN; i++) {
         html_open(html, "li");
         widget_pod(html, list->items[i]->namespace, list->items[i]->name);
@@ -73,14 +72,6 @@ static void draw_name(const NodePage *scene, Html *html) {
     if (scene->node->is_unschedulable)
         html_write(html, "<strong class='warn'>: cordoned</strong>");
     html_close(html);
-}
-
-static void draw_found(const NodePage *scene, Html *html, const PodsSummary *pods) {
-    draw_name(scene, html);
-    node_draw_failures(scene, html, pods);
-    node_draw_verdicts(scene, html);
-    draw_facts(scene, html);
-    draw_commands(scene, html, pods);
 }
 
 static void draw_form(Html *html, Str name) {
@@ -140,14 +131,11 @@ static View *view_then(const PageContext *context, int64_t *ret_at_nsec) {
 static void say_when(const NodePage *scene, Html *html) {
     if (scene->context->at_nsec == 0)
         return;
-    html_write(html, "<p class='notice'>");
-    if (scene->is_past) {
-        html_write(html, "The node as of the decision %td.", scene->at_nsec);
-    } else {
-        html_write(
-            html, "The cluster of that time is no longer kept: this is the node as it is now.");
-    }
-    html_close(html);
+    if (scene->is_past)
+        html_write(html, "<p class='notice'>The node as of the decision %td.</p>", scene->at_nsec);
+    else
+        html_write(html, "<p class='notice'>The cluster of that time is no longer kept: this is "
+                         "the node as it is now.</p>");
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -168,7 +156,11 @@ static unsigned draw_seen(NodePage *scene, Html *html) {
     if (pods_summary_all(
             scene->context->api->decisions, scene->view, scene->context->arena, &pods) < 0)
         widget_empty(html, "Not enough memory to show pods now.", "Try again later.");
-    draw_found(scene, html, &pods);
+    draw_name(scene, html);
+    node_draw_failures(scene, html, &pods);
+    node_draw_verdicts(scene, html);
+    draw_facts(scene, html);
+    draw_commands(scene, html, &pods);
     pods_summary_done(&pods);
     return 200;
 }

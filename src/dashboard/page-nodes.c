@@ -41,12 +41,9 @@ typedef struct NodesParams {
 
 static bool find_column(
     const NodesSummary *summary, Str name, const NodeColumn **ret, char *error) {
-    *ret = &summary->columns[0];
-    if (!name.ptr)
-        return true;
     for (size_t i = 0; i < summary->n_columns; i++) {
         *ret = &summary->columns[i];
-        if (str_eq(name, summary->columns[i].name))
+        if (!name.ptr || str_eq(name, summary->columns[i].name))
             return true;
     }
     (void)snprintf(error, QUERY_ERROR_MAX, "there is no column with this name: choose one below");
@@ -55,12 +52,9 @@ static bool find_column(
 }
 
 static bool find_order(Str name, NodesOrder *ret, char *error) {
-    *ret = ORDER_NAME;
-    if (!name.ptr)
-        return true;
     for (size_t i = 0; i < ELEMENTS_OF(orders); i++) {
         *ret = (NodesOrder)i;
-        if (str_is(name, orders[i].name))
+        if (!name.ptr || str_is(name, orders[i].name))
             return true;
     }
     (void)snprintf(error, QUERY_ERROR_MAX, "order must be name, highest or lowest");
@@ -141,14 +135,6 @@ static void say_value(Html *html, const char *what, const NodeColumn *column, do
     html_close(html);
 }
 
-static void say_high(Html *html, const double *values, size_t n) {
-    size_t n_high = 0;
-
-    while (n_high < n && values[n - 1 - n_high] > HIGH_SHARE)
-        n_high++;
-    html_write(html, " Above 90 %%: <b>%zu</b>%s", n_high, n_high == 1 ? " node." : " nodes.");
-}
-
 static void say_states(Html *html, const NodesSummary *summary) {
     size_t n_not_ready = 0, n_cordoned = 0;
 
@@ -165,7 +151,7 @@ static void say_states(Html *html, const NodesSummary *summary) {
 static void draw_summary(
     const PageContext *context, Html *html, const NodesSummary *summary, const NodeColumn *column) {
     const double *values;
-    size_t n = sort_values(column, summary->n, context->arena, &values);
+    size_t n = sort_values(column, summary->n, context->arena, &values), n_high = 0;
 
     html_write(html, "<p id='nodes-summary' data-live>%zu%s%.*s", summary->n,
         summary->n == 1 ? " node; " : " nodes; ", STR_FMT(column->label));
@@ -178,8 +164,11 @@ static void draw_summary(
         html_write(html, ".");
         if (n < summary->n)
             html_write(html, " No value on %zu.", summary->n - n);
+        while (n_high < n && values[n - 1 - n_high] > HIGH_SHARE)
+            n_high++;
         if (column->is_share)
-            say_high(html, values, n);
+            html_write(
+                html, " Above 90 %%: <b>%zu</b>%s", n_high, n_high == 1 ? " node." : " nodes.");
     }
     say_states(html, summary);
     if (str_is(column->name, "rejected"))
@@ -232,22 +221,15 @@ static const NodeRank *rank_nodes(
     return ranks;
 }
 
-static void draw_state(Html *html, const NodesSummary *summary, size_t place) {
-    html_open(html, "td");
-    if (!summary->is_ready[place])
-        html_write(html, "<strong class='bad'>✗ not ready</strong>");
-    else
-        html_write(html, "<span class='good'>✓ ready</span>");
-    if (summary->is_cordoned[place])
-        html_write(html, ", <strong class='warn'>cordoned</strong>");
-    html_close(html);
-}
-
 static void draw_node(Html *html, const NodesSummary *summary, size_t place) {
     html_write(html, "<tr><th scope='row'>");
     widget_node(html, summary->names[place]);
+    html_write(html, summary->is_ready[place]
+                         ? "</th><td><span class='good'>✓ ready</span>"
+                         : "</th><td><strong class='bad'>✗ not ready</strong>");
+    if (summary->is_cordoned[place])
+        html_write(html, ", <strong class='warn'>cordoned</strong>");
     html_close(html);
-    draw_state(html, summary, place);
     for (size_t i = 0; i < summary->n_columns; i++) {
         html_write(html, "<td class='number'>");
         draw_value(html, &summary->columns[i], summary->columns[i].values[place]);

@@ -19,70 +19,40 @@
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-static void begin_tile(Html *html, const char *what) {
-    html_write(html, "<div class='tile'><dt>%s</dt><dd>", what);
-}
-
-static void end_tile(Html *html) {
-    html_write(html, "</></>");
-}
-
-/* The share of candidate nodes that filters rejected. */
-static void draw_share(Html *html, const LatencySlot *slots) {
-    uint64_t n_nodes = 0, n_rejected = 0;
-
-    for (size_t i = LATENCY_SLOTS - WINDOW_SEC / LATENCY_SLOT_SEC; i < LATENCY_SLOTS; i++) {
-        n_nodes += slots[i].n_nodes;
-        n_rejected += slots[i].n_rejected;
-    }
-    begin_tile(html, "nodes rejected by filters");
-    if (n_nodes == 0)
-        html_write(html, "–");
-    else
-        html_write(html, "%.1f %%", (double)n_rejected / (double)n_nodes * 100);
-    end_tile(html);
-}
-
-static void draw_rate(Html *html, const LatencyVerb *verbs) {
-    uint64_t n = 0;
-
-    for (Verb verb = 0; verb < _VERB_MAX; verb++)
-        n += verbs[verb].parts[LATENCY_TOTAL].n;
-    begin_tile(html, "decisions");
-    html_write(html, "%.1f / s", (double)n / WINDOW_SEC);
-    end_tile(html);
-}
-
-static void draw_waiting_tile(const PageContext *context, Html *html) {
-    begin_tile(html, "pending pods");
-    html_write(html, "<a href='/pods?state=pending'>%zu</a>", context->health->n_waiting);
-    end_tile(html);
-}
-
-static void draw_p99(const PageContext *context, Html *html) {
-    begin_tile(html, "filter p99 latency");
-    html_write(html, "<a href='/latency'>");
-    if (context->health->p99_nsec > 0)
-        html_duration(html, context->health->p99_nsec);
-    else
-        html_write(html, "none yet");
-    html_close(html);
-    end_tile(html);
-}
-
 static void draw_tiles(const PageContext *context, Html *html) {
     const LatencySlot *slots = last_hour_read(context);
+    const HealthFacts *facts = &context->health->facts;
+    uint64_t n = 0, n_nodes = 0, n_rejected = 0;
     LatencyVerb verbs[_VERB_MAX];
 
     if (!slots)
         return;
     latency_read(context->api->latency, WINDOW_SEC, context->now_nsec, verbs);
-    html_write(html, "<section id='figures' data-live><h2>Last 5 minutes</h2><dl class='tiles'>");
-    draw_rate(html, verbs);
-    draw_share(html, slots);
-    draw_waiting_tile(context, html);
-    draw_p99(context, html);
-    html_write(html, "</dl></section>");
+    for (Verb verb = 0; verb < _VERB_MAX; verb++)
+        n += verbs[verb].parts[LATENCY_TOTAL].n;
+    for (size_t i = LATENCY_SLOTS - WINDOW_SEC / LATENCY_SLOT_SEC; i < LATENCY_SLOTS; i++) {
+        n_nodes += slots[i].n_nodes;
+        n_rejected += slots[i].n_rejected;
+    }
+    html_write(html,
+        "<section id='figures' data-live><h2>Last 5 minutes</h2><dl class='tiles'>"
+        "<div class='tile'><dt>decisions</dt><dd>%.1f / s</dd></div>"
+        "<div class='tile'><dt>nodes rejected by filters</dt><dd>",
+        (double)n / WINDOW_SEC);
+    if (n_nodes == 0)
+        html_write(html, "–");
+    else
+        html_write(html, "%.1f %%", (double)n_rejected / (double)n_nodes * 100);
+    html_write(html,
+        "</dd></div><div class='tile'><dt>pending pods</dt><dd>"
+        "<a href='/pods?state=pending'>%zu</a></dd></div>"
+        "<div class='tile'><dt>filter p99 latency</dt><dd><a href='/latency'>",
+        facts->n_waiting);
+    if (facts->p99_nsec > 0)
+        html_duration(html, facts->p99_nsec);
+    else
+        html_write(html, "none yet");
+    html_write(html, "</a></dd></div></dl></section>");
 }
 
 /* --- decisions -------------------------------------------------------------------------------- */
@@ -149,19 +119,16 @@ static int compare_since(const void *a, const void *b) {
     return ((*x)->first_nsec > (*y)->first_nsec) - ((*x)->first_nsec < (*y)->first_nsec);
 }
 
-static void draw_waiting_pod(Html *html, const PodSummary *pod) {
-    html_write(html, "<tr><td>");
-    widget_pod(html, pod->namespace, pod->name);
-    html_write(html, "</td><td>%td</td><td class='number'>%zu</td><td>%.*s</td></tr>",
-        pod->first_nsec, pod->n_attempts, STR_FMT(pod->reason));
-}
-
 static void draw_waiting_rows(Html *html, const PodSummary **waiting, size_t n) {
     qsort(waiting, n, sizeof(*waiting), compare_since);
     widget_table(
         html, "waiting", "Pods pending longest", "Pod|First attempt|#Attempts|Main reason");
-    for (size_t i = 0; i < n && i < WAITING_SHOWN; i++)
-        draw_waiting_pod(html, waiting[i]);
+    for (size_t i = 0; i < n && i < WAITING_SHOWN; i++) {
+        html_write(html, "<tr><td>");
+        widget_pod(html, waiting[i]->namespace, waiting[i]->name);
+        html_write(html, "</td><td>%td</td><td class='number'>%zu</td><td>%.*s</td></tr>",
+            waiting[i]->first_nsec, waiting[i]->n_attempts, STR_FMT(waiting[i]->reason));
+    }
     widget_table_end(html);
 }
 
@@ -204,14 +171,6 @@ static Rejecting rejecting_of(Metrics *metrics, const Policy *policy) {
     return rejecting;
 }
 
-static void draw_rejecting(Html *html, const Rejecting *rejecting) {
-    html_write(html,
-        "<tr><td><a href='/policies'>%.*s</a></td><td class='number'>%zu</td><td "
-        "class='number'>%zu</td><td class='number'>%zu</td></tr>",
-        STR_FMT(rejecting->policy), rejecting->n_nodes, rejecting->figure.n_matched,
-        rejecting->figure.n_rejected_all);
-}
-
 static void draw_policies(const PageContext *context, Html *html) {
     const Program *program = context->view->program;
     Rejecting *all = ARENA_ARRAY(context->arena, Rejecting, program->n_policies + 1);
@@ -227,7 +186,11 @@ static void draw_policies(const PageContext *context, Html *html) {
     widget_table(html, "policies", "Since the start",
         "Policy|#Nodes rejected|#Filter requests|#No node passed");
     for (size_t i = 0; all && i < program->n_policies && i < POLICIES_SHOWN; i++)
-        draw_rejecting(html, &all[i]);
+        html_write(html,
+            "<tr><td><a href='/policies'>%.*s</a></td><td class='number'>%zu</td><td "
+            "class='number'>%zu</td><td class='number'>%zu</td></tr>",
+            STR_FMT(all[i].policy), all[i].n_nodes, all[i].figure.n_matched,
+            all[i].figure.n_rejected_all);
     widget_table_end(html);
     html_close(html);
 }

@@ -179,14 +179,11 @@ static void open_attempt(PodPage *page, size_t place) {
 static void draw_command(const PodPage *page, const char *program) {
     const ApiContext *api = page->context->api;
     _cleanup_(buf_done) Buf command = BUF_INIT((size_t)64 * 1024);
-    _cleanup_(buf_done) Buf name = BUF_INIT((size_t)16 * 1024);
     char url[SERVER_URL_MAX];
 
     buf_printf(&command, "%s explain --last ", program);
-    buf_append(&name, page->namespace);
-    buf_append_char(&name, '/');
-    buf_append(&name, page->name);
-    shell_word(&command, buf_str(&name));
+    shell_word(&command, arena_printf(page->context->arena, "%.*s/%.*s", STR_FMT(page->namespace),
+                             STR_FMT(page->name)));
     if (!str_is_empty(page->node)) {
         buf_append(&command, STR(" --node "));
         shell_word(&command, page->node);
@@ -196,39 +193,24 @@ static void draw_command(const PodPage *page, const char *program) {
     widget_command(page->html, buf_str(&command));
 }
 
-static void draw_json(const PodPage *page) {
-    html_write(page->html,
-        "<p><a href='/api/v1/decisions?pod=%.*s/%.*s' id='json'>All decisions about this pod as "
-        "JSON</a>",
-        STR_FMT(page->namespace), STR_FMT(page->name));
-    if (page->filter)
-        html_write(page->html,
-            "; <a href='/api/v1/decisions/%zu'>the filter of this attempt, node by node</a>",
-            page->filter->id);
-    html_close(page->html);
-}
-
 static void draw_commands(const PodPage *page) {
     Html *html = page->html;
 
     html_write(html, "<section id='commands'><h2>Command line equivalent</h2>");
     draw_command(page, "berth");
     draw_command(page, "kubectl berth");
-    draw_json(page);
-    html_close(html);
+    html_write(html,
+        "<p><a href='/api/v1/decisions?pod=%.*s/%.*s' id='json'>All decisions about this pod as "
+        "JSON</a>",
+        STR_FMT(page->namespace), STR_FMT(page->name));
+    if (page->filter)
+        html_write(html,
+            "; <a href='/api/v1/decisions/%zu'>the filter of this attempt, node by node</a>",
+            page->filter->id);
+    html_write(html, "</p></section>");
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
-
-static void draw_parts(PodPage *page) {
-    pod_story(page);
-    pod_attempts(page);
-    pod_attempt(page);
-    pod_suggestions(page);
-    pod_order(page);
-    pod_node(page);
-    draw_commands(page);
-}
 
 static unsigned draw_unknown(const PodPage *page) {
     Html *html = page->html;
@@ -258,7 +240,13 @@ static unsigned draw_found(PodPage *page, const PodsSummary *summary, int64_t id
     }
     page->is_pinned = id > 0 || page->context->at_nsec > 0;
     open_attempt(page, place);
-    draw_parts(page);
+    pod_story(page);
+    pod_attempts(page);
+    pod_attempt(page);
+    pod_suggestions(page);
+    pod_order(page);
+    pod_node(page);
+    draw_commands(page);
     page->view = view_unref(page->view);
     return 200;
 }

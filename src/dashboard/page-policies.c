@@ -33,37 +33,22 @@ static int compare(const void *a, const void *b) {
 /* --- cells ------------------------------------------------------------------------------------ */
 
 static void draw_cost(Html *html, double nsec) {
-    html_write(html, "<td class='number'>");
-    if (isnan(nsec)) {
-        html_write(html, "–");
-    } else {
-        char value[32];
-
-        (void)snprintf(value, sizeof(value), "%g", nsec);
-        html_attr(html, "data-value", str_from_c(value));
-        html_write(html, nsec < 10 ? "%.1f ns" : "%.0f ns", nsec);
-    }
-    html_close(html);
-}
-
-static void draw_mode(Html *html, bool is_observed) {
-    html_open(html, "td");
-    if (is_observed)
-        html_write(html, "<span class='quiet'>Observe: only counted</span>");
+    if (isnan(nsec))
+        html_write(html, "<td class='number'>–</td>");
     else
-        html_write(html, "Enforce");
-    html_close(html);
+        html_write(html,
+            nsec < 10 ? "<td class='number' data-value='%.6g'>%.1f ns</td>"
+                      : "<td class='number' data-value='%.6g'>%.0f ns</td>",
+            nsec, nsec);
 }
 
 static void draw_blocker(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
     html_write(html, "<td class='number'>");
-    if (policy->n_only_blocker == 0) {
-        html_write(html, "0");
-    } else {
-        html_write(html, "<a href='/pods?state=pending' class='bad'>%zu of %zu pending</a>",
+    if (policy->n_only_blocker == 0)
+        html_write(html, "0</td>");
+    else
+        html_write(html, "<a href='/pods?state=pending' class='bad'>%zu of %zu pending</a></td>",
             policy->n_only_blocker, summary->n_looked_at);
-    }
-    html_close(html);
 }
 
 /* --- what it comes to ------------------------------------------------------------------------- */
@@ -96,7 +81,9 @@ static void draw_verdict(Html *html, const PoliciesSummary *summary, const Polic
 
 static void draw_policy(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
     html_write(html, "<tr><th scope='row'>%.*s</th>", STR_FMT(policy->name));
-    draw_mode(html, policy->is_observed);
+    html_write(html, policy->is_observed
+                         ? "<td><span class='quiet'>Observe: only counted</span></td>"
+                         : "<td>Enforce</td>");
     draw_blocker(html, summary, policy);
     html_write(html,
         "<td class='number'>%zu</td><td class='number'>%zu</td><td class='number'>%zu</td>",
@@ -171,13 +158,6 @@ static void draw_rules_of(const PageContext *context, Html *html, const PolicySu
     html_close(html);
 }
 
-static void draw_rules(const PageContext *context, Html *html, const PoliciesSummary *summary) {
-    widget_section(html, "rules", "Rules");
-    for (size_t i = 0; i < summary->n; i++)
-        draw_rules_of(context, html, &summary->policies[i]);
-    html_close(html);
-}
-
 static void draw_meaning(Html *html) {
     html_write(html,
         "<h2>What the columns mean</h2><dl><dt>Only blocker of</dt><dd>Pending pods with a "
@@ -206,7 +186,10 @@ unsigned page_policies(const PageContext *context, Html *html) {
     qsort(summary.policies, summary.n, sizeof(*summary.policies), compare);
     draw_verdict(html, &summary, &summary.policies[0]);
     draw_table(html, &summary);
-    draw_rules(context, html, &summary);
+    widget_section(html, "rules", "Rules");
+    for (size_t i = 0; i < summary.n; i++)
+        draw_rules_of(context, html, &summary.policies[i]);
+    html_close(html);
     draw_meaning(html);
     html_write(
         html, "<p>Try a change before you apply it:</p><p><a href='/what-if'>What if …?</a></p>");

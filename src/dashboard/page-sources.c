@@ -108,25 +108,21 @@ static void draw_verdict(const SourcesPage *view) {
 
 /* --- metrics ---------------------------------------------------------------------------------- */
 
-static void say_uses_of(Html *html, const Policy *policy, size_t gauge, size_t *n) {
-    const SchemaMetrics *metrics = &policy->scope->metrics;
-
-    for (uint32_t i = 0; i < metrics->type.n_fields; i++) {
-        if (metrics->gauges[i] != gauge)
-            continue;
-        html_write(html, "%s%.*s as <code>%.*s</code>", (*n)++ > 0 ? ", " : "in policy ",
-            STR_FMT(policy->name), STR_FMT(metrics->fields[i].name));
-    }
-}
-
 static void draw_name(const SourcesPage *view, size_t number) {
     Html *html = view->html;
     size_t n = 0;
 
     html_write(html, "<th scope='row'>%.*s<div class='quiet'>",
         STR_FMT(view->metrics[number].gauge->name));
-    for (size_t i = 0; i < view->program->n_policies; i++)
-        say_uses_of(html, &view->program->policies[i], number, &n);
+    for (size_t i = 0; i < view->program->n_policies; i++) {
+        const Policy *policy = &view->program->policies[i];
+        const SchemaMetrics *metrics = &policy->scope->metrics;
+
+        for (uint32_t j = 0; j < metrics->type.n_fields; j++)
+            if (metrics->gauges[j] == number)
+                html_write(html, "%s%.*s as <code>%.*s</code>", n++ > 0 ? ", " : "in policy ",
+                    STR_FMT(policy->name), STR_FMT(metrics->fields[j].name));
+    }
     html_write(html, "</div></th>");
 }
 
@@ -144,14 +140,11 @@ static void draw_query(Html *html, const Gauge *gauge) {
     if (gauge->is_of_pods)
         html_write(html, " by pod");
     html_write(html, "<div class='quiet'>");
-    if (gauge->source == GAUGE_ANNOTATION) {
-        html_write(html, "read with the nodes");
-    } else {
-        html_write(html, "queried from ");
-        html_text(html, gauge_source_name(gauge));
-        html_write(html, " every %jd", gauge->interval_nsec);
-    }
-    html_write(html, "</div></td>");
+    if (gauge->source == GAUGE_ANNOTATION)
+        html_write(html, "read with the nodes</div></td>");
+    else
+        html_write(html, "queried from %.*s every %jd</div></td>",
+            STR_FMT(gauge_source_name(gauge)), gauge->interval_nsec);
 }
 
 static void draw_coverage(Html *html, const GaugeState *metric) {
@@ -160,9 +153,8 @@ static void draw_coverage(Html *html, const GaugeState *metric) {
         {STR("have none"), (double)(metric->figures.n_nodes - metric->figures.n_present), 8},
     };
 
-    html_open(html, "td");
-    html_attr_number(html, "data-value", (int64_t)metric->figures.n_present);
-    html_write(html, "%zu of %zu", metric->figures.n_present, metric->figures.n_nodes);
+    html_write(html, "<td data-value='%zu'>%zu of %zu", metric->figures.n_present,
+        metric->figures.n_present, metric->figures.n_nodes);
     if (metric->figures.n_nodes > 0)
         widget_bar(html, parts, ELEMENTS_OF(parts), (double)metric->figures.n_nodes);
     html_close(html);
@@ -172,8 +164,8 @@ static void draw_age(Html *html, const GaugeState *metric) {
     bool is_known = metric->at_nsec != 0;
     bool is_old = is_known && metric->age_nsec > metric->gauge->max_age_nsec;
 
-    html_write(html, "<td class='number'>");
-    html_attr_number(html, "data-value", is_known ? metric->age_nsec : INT64_MAX);
+    html_write(html, "<td class='number' data-value='%zu'>",
+        is_known ? (size_t)metric->age_nsec : (size_t)INT64_MAX);
     if (is_old)
         html_write(html, "<strong class='bad'>✗ </strong>");
     if (is_known)
@@ -219,9 +211,8 @@ static void draw_examples(
 }
 
 static void draw_error(Html *html, const char *what, const char *text) {
-    if (!text[0])
-        return;
-    html_write(html, "<div>%s%s</div>", what, text);
+    if (text[0])
+        html_write(html, "<div>%s%s</div>", what, text);
 }
 
 static void draw_state(const SourcesPage *view, const GaugeState *metric) {

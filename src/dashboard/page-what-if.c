@@ -54,29 +54,27 @@ static void add_setting(Settings *settings, Setting setting) {
         settings->items[settings->n++] = setting;
 }
 
-static void add_param(const PageContext *context, const Policy *policy, Str name, CelValue value,
-    Settings *settings) {
-    if (value.kind != CEL_INT && value.kind != CEL_DOUBLE)
-        return;
-    add_setting(settings, (Setting){
-                              .key = arena_printf(context->arena, "%.*s.params.%.*s",
-                                  STR_FMT(policy->name), STR_FMT(name)),
-                              .label = arena_printf(context->arena, "%.*s of policy %.*s",
-                                  STR_FMT(name), STR_FMT(policy->name)),
-                              .value = value.kind == CEL_INT ? (double)value.i : value.d,
-                              .is_whole = value.kind == CEL_INT,
-                          });
-}
-
 static void add_params(const PageContext *context, const Policy *policy, Settings *settings) {
     const CelVariable *params = cel_env_variable(policy->scope->env, STR("params"));
     const CelRecordType *type = &policy->scope->params_type;
 
     if (!params || !params->is_constant || params->value.kind != CEL_RECORD)
         return;
-    for (uint32_t i = 0; i < type->n_fields; i++)
-        add_param(context, policy, type->fields[i].name,
-            type->get(params->value.record, i, /* run= */ NULL), settings);
+    for (uint32_t i = 0; i < type->n_fields; i++) {
+        CelValue value = type->get(params->value.record, i, /* run= */ NULL);
+        Str name = type->fields[i].name;
+
+        if (value.kind != CEL_INT && value.kind != CEL_DOUBLE)
+            continue;
+        add_setting(settings, (Setting){
+                                  .key = arena_printf(context->arena, "%.*s.params.%.*s",
+                                      STR_FMT(policy->name), STR_FMT(name)),
+                                  .label = arena_printf(context->arena, "%.*s of policy %.*s",
+                                      STR_FMT(name), STR_FMT(policy->name)),
+                                  .value = value.kind == CEL_INT ? (double)value.i : value.d,
+                                  .is_whole = value.kind == CEL_INT,
+                              });
+    }
 }
 
 static void add_weights(const PageContext *context, const Policy *policy, Settings *settings) {
@@ -163,25 +161,17 @@ static void draw_texts(const PageContext *context, Html *html) {
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-static void draw_last(Html *html) {
-    html_write(html,
-        "<p><label for='what-if-last'>Number of recent decisions to replay</label><input "
-        "type='number' id='what-if-last' min='1' max='%d' value='%d'></p>",
-        RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT);
-}
-
 static void draw_form(const PageContext *context, Html *html, const Settings *settings) {
     html_write(html, "<form id='what-if-form' action='/what-if' method='get'>");
     draw_settings(html, settings);
     draw_texts(context, html);
-    draw_last(html);
-    html_write(html, "<button type='submit' id='what-if-run' hidden>Replay</button></form>");
-}
-
-static void draw_result(Html *html) {
     html_write(html,
-        "<section id='what-if-result' aria-live='polite' aria-label='Result'><noscript><p>This "
-        "form needs JavaScript. Use the commands below instead.</p></noscript></section>");
+        "<p><label for='what-if-last'>Number of recent decisions to replay</label><input "
+        "type='number' id='what-if-last' min='1' max='%d' value='%d'></p><button type='submit' "
+        "id='what-if-run' hidden>Replay</button></form><section id='what-if-result' "
+        "aria-live='polite' aria-label='Result'><noscript><p>This form needs JavaScript. Use the "
+        "commands below instead.</p></noscript></section>",
+        RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT);
 }
 
 static void draw_commands(const PageContext *context, Html *html, const Settings *settings) {
@@ -213,7 +203,6 @@ unsigned page_what_if(const PageContext *context, Html *html) {
         "and metrics of that time, and compares the results. Nothing is applied: to keep a change, "
         "edit the policy file.</p>");
     draw_form(context, html, settings);
-    draw_result(html);
     draw_commands(context, html, settings);
     html_write(html,
         "<p class='quiet'>Exact for berth's verdicts and scores. kube-scheduler's final choice is "

@@ -41,31 +41,17 @@ static void draw_counts(const PodPage *page) {
         whole += all[i].value;
     }
     widget_bar(page->html, parts, n, whole);
-}
-
-static void draw_never_offered(const PodPage *page) {
-    const PastDecision *filter = page->filter;
-    size_t n = n_never_offered(filter);
-    Html *html = page->html;
-
-    if (n == 0)
-        return;
-    html_write(html,
-        "<p>Not evaluated by berth: kube-scheduler did not send %zu of %zu nodes. Its own filters "
-        "rejected them, or it stopped at percentageOfNodesToScore; <code>kubectl describe "
-        "pod</code> shows its reasons.</p>",
-        n, filter->n_known);
-}
-
-static void draw_narrowed(const PodPage *page) {
-    const PastDecision *filter = page->filter;
-    Html *html = page->html;
-
-    if (filter->summary.n_narrowed == 0)
-        return;
-    html_write(html,
-        "<p>Not returned: %zu nodes passed, but a policy returns only the best %zu (narrow).</p>",
-        filter->summary.n_narrowed, filter->summary.n_out);
+    if (n_never_offered(filter) > 0)
+        html_write(page->html,
+            "<p>Not evaluated by berth: kube-scheduler did not send %zu of %zu nodes. Its own "
+            "filters rejected them, or it stopped at percentageOfNodesToScore; <code>kubectl "
+            "describe pod</code> shows its reasons.</p>",
+            n_never_offered(filter), filter->n_known);
+    if (filter->summary.n_narrowed > 0)
+        html_write(page->html,
+            "<p>Not returned: %zu nodes passed, but a policy returns only the best %zu "
+            "(narrow).</p>",
+            filter->summary.n_narrowed, filter->summary.n_out);
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */
@@ -228,8 +214,6 @@ void pod_attempt(const PodPage *page) {
         html_write(html, "<p class='problem'>%.*s</p>", STR_FMT(page->filter->error));
     } else {
         draw_counts(page);
-        draw_never_offered(page);
-        draw_narrowed(page);
         draw_reasons(page);
     }
     if (page->obstacle)

@@ -3,29 +3,21 @@
  * fails and what it would take, its score, and the node as it was then.
  */
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "dashboard/node-facts.h"
 #include "dashboard/pod-internal.h"
 
 /* --- the question ----------------------------------------------------------------------------- */
 
-static void draw_hidden(Html *html, const char *name, Str value) {
-    html_write(html, "<input type='hidden' name='%s' value='%.*s'>", name, STR_FMT(value));
-}
-
 static void draw_form(const PodPage *page) {
     Html *html = page->html;
-    char id[24];
 
-    html_write(html, "<form class='filter' action='/pod' method='get'>");
-    draw_hidden(html, "namespace", page->namespace);
-    draw_hidden(html, "name", page->name);
-    if (page->is_pinned) {
-        (void)snprintf(id, sizeof(id), "%" PRIu64, pod_attempt_first(page->attempt)->id);
-        draw_hidden(html, "id", str_from_c(id));
-    }
+    html_write(html,
+        "<form class='filter' action='/pod' method='get'><input type='hidden' name='namespace' "
+        "value='%.*s'><input type='hidden' name='name' value='%.*s'>",
+        STR_FMT(page->namespace), STR_FMT(page->name));
+    if (page->is_pinned)
+        html_write(html, "<input type='hidden' name='id' value='%zu'>",
+            pod_attempt_first(page->attempt)->id);
     html_write(html,
         "<label for='node'>Node</label><input id='node' name='node' value='%.*s' "
         "autocomplete='off' spellcheck='false'><button>Why not?</button></form>",
@@ -49,8 +41,8 @@ static void draw_verdict(const PodPage *page, Outcome outcome) {
             "(narrow)");
         break;
     case OUTCOME_REJECTED:
-        html_write(html, "<strong class='bad'>✗ rejected: </strong>");
-        html_text(html, rule ? rule->reason : STR("by a rule that is no longer recorded"));
+        html_write(html, "<strong class='bad'>✗ rejected: </strong>%.*s",
+            STR_FMT(rule ? rule->reason : STR("by a rule that is no longer recorded")));
         break;
     case OUTCOME_UNKNOWN:
         html_write(
@@ -117,22 +109,16 @@ static void draw_rules(const PodPage *page, const NodeExplanation *node) {
     html_close(html);
 }
 
-static void draw_score(const PodPage *page, const NodeExplanation *node) {
-    Html *html = page->html;
-
-    if (!node->is_scored)
-        return;
-    html_write(html, "<p>Score %.1f of 100 = ", node->score);
-    pod_draw_sum(page, node);
-    html_write(html, "; rank %u of %zu among all nodes that pass.</p>", node->rank,
-        page->explanation.n_passed);
-}
-
 static void draw_explained(const PodPage *page, const NodeExplanation *node) {
     Html *html = page->html;
 
     draw_rules(page, node);
-    draw_score(page, node);
+    if (node->is_scored) {
+        html_write(html, "<p>Score %.1f of 100 = ", node->score);
+        pod_draw_sum(page, node);
+        html_write(html, "; rank %u of %zu among all nodes that pass.</p>", node->rank,
+            page->explanation.n_passed);
+    }
     html_write(html, "<h3>The node as it was then</h3>");
     node_facts(html, page->view, node->row, "then");
 }

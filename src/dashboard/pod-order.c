@@ -200,9 +200,8 @@ static void draw_share(const PodPage *page) {
     if (!page->view || page->explanation.n_scores == 0)
         return;
     score_share_print(page->explanation.wire_max, WEIGHT, &text);
-    html_write(page->html, "<p class='quiet'>berth's share of the total score: ");
-    html_text(page->html, buf_str(&text));
-    html_write(page->html, ".</p>");
+    html_write(page->html, "<p class='quiet'>berth's share of the total score: %.*s.</p>",
+        STR_FMT(buf_str(&text)));
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

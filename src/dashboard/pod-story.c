@@ -36,33 +36,20 @@ static void draw_reasons(const PodPage *page) {
     }
 }
 
-/* "03:04:05": the day is today's, or the next. */
-static void draw_clock(Html *html, int64_t nsec) {
-    char text[48];
-    int second;
-
-    (void)calendar_day_of(nsec / NSEC_PER_SEC, &second);
-    (void)snprintf(
-        text, sizeof(text), "%02d:%02d:%02d", second / 3600, second / 60 % 60, second % 60);
-    html_write(html, "%s UTC", text);
-}
-
 static void draw_retry(const PodPage *page) {
     int64_t latest = page->pod->last_nsec + PODS_SUMMARY_RETRY_SEC * NSEC_PER_SEC;
-    Html *html = page->html;
+    char clock[48]; /* the day is today's, or the next */
+    int second;
 
-    html_open(html, "p");
-    if (latest > page->context->wall_nsec) {
-        html_write(html, "kube-scheduler retries when the cluster changes, at the latest at ");
-        draw_clock(html, latest);
-        html_write(html, ".");
-    } else {
-        html_write(html, "kube-scheduler should have retried by ");
-        draw_clock(html, latest);
-        html_write(
-            html, ", but sent no request: check that it runs and that the pod still exists.");
-    }
-    html_close(html);
+    (void)calendar_day_of(latest / NSEC_PER_SEC, &second);
+    (void)snprintf(
+        clock, sizeof(clock), "%02d:%02d:%02d", second / 3600, second / 60 % 60, second % 60);
+    html_write(page->html,
+        latest > page->context->wall_nsec
+            ? "<p>kube-scheduler retries when the cluster changes, at the latest at %s UTC.</p>"
+            : "<p>kube-scheduler should have retried by %s UTC, but sent no request: check that it "
+              "runs and that the pod still exists.</p>",
+        clock);
 }
 
 /* The first of its last attempts that found no node. A pod of the same name may have been before
@@ -141,14 +128,6 @@ static void draw_verbs(Html *html, const PodAttempt *attempt) {
     }
 }
 
-/* What the attempt came to: a bind says more than a filter. */
-static void draw_outcome(Html *html, const PodAttempt *attempt) {
-    if (attempt->bind.past)
-        decision_result(html, attempt->bind.past);
-    else
-        decision_result(html, pod_attempt_first(attempt));
-}
-
 static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t number) {
     const PastDecision *first = pod_attempt_first(attempt);
     Html *html = page->html;
@@ -171,7 +150,8 @@ static void draw_attempt(const PodPage *page, const PodAttempt *attempt, size_t 
     html_write(html, "</td><td>");
     draw_verbs(html, attempt);
     html_write(html, "</td><td>");
-    draw_outcome(html, attempt);
+    /* A bind says more than a filter. */
+    decision_result(html, attempt->bind.past ? attempt->bind.past : first);
     html_write(html, "</td></tr>");
 }
 

@@ -153,7 +153,7 @@ static void test_elements(void **state) {
 
     (void)state;
     html_open(&html, "form");
-    html_attr_number(&html, "x", INT64_MIN);
+    html_attr(&html, "x", STR("-9223372036854775808"));
     html_flag(&html, "hidden");
     html_open(&html, "br");
     html_open(&html, "input");

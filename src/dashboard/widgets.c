@@ -196,26 +196,18 @@ static LineRange line_range(const LineChart *line) {
     return range;
 }
 
-static void append_point(Buf *out, const LineChart *line, size_t i, double highest, bool is_first) {
-    double x = line->n > 1 ? (double)i / (double)(line->n - 1) * LINE_WIDTH : 0;
-    double share = highest > 0 && line->values[i] > 0 ? line->values[i] / highest : 0;
-
-    buf_printf(out, "%c%.1f %.1f", is_first ? 'M' : 'L', x, (1 - share) * (LINE_HEIGHT - 4) + 2);
-}
-
 /* A point alone between gaps is a short stroke, to be visible. */
 static void append_path(Buf *out, const LineChart *line, double highest) {
     bool is_open = false;
 
     for (size_t i = 0; i < line->n; i++) {
-        if (!isfinite(line->values[i])) {
-            is_open = false;
-            continue;
-        }
-        append_point(out, line, i, highest, !is_open);
-        if (!is_open)
-            buf_append(out, STR("h2"));
-        is_open = true;
+        double x = line->n > 1 ? (double)i / (double)(line->n - 1) * LINE_WIDTH : 0;
+        double share = highest > 0 && line->values[i] > 0 ? line->values[i] / highest : 0;
+
+        if (isfinite(line->values[i]))
+            buf_printf(out, is_open ? "L%.1f %.1f" : "M%.1f %.1fh2", x,
+                (1 - share) * (LINE_HEIGHT - 4) + 2);
+        is_open = isfinite(line->values[i]);
     }
 }
 
