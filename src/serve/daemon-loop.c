@@ -24,12 +24,6 @@
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-typedef enum SignalAction {
-    SIGNAL_END,    /* SIGTERM, SIGINT */
-    SIGNAL_RELOAD, /* SIGHUP */
-    SIGNAL_DUMP,   /* SIGUSR2 */
-} SignalAction;
-
 static void set_of_interest(sigset_t *ret) {
     (void)sigemptyset(ret);
     (void)sigaddset(ret, SIGTERM);
@@ -51,25 +45,6 @@ int daemon_open_signals(void) {
 
     set_of_interest(&signals);
     return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static bool read_signal(int fd, SignalAction *ret) {
-    struct signalfd_siginfo info;
-
-    if (read(fd, &info, sizeof(info)) != sizeof(info))
-        return false;
-    switch (info.ssi_signo) {
-    case SIGHUP:
-        *ret = SIGNAL_RELOAD;
-        break;
-    case SIGUSR2:
-        *ret = SIGNAL_DUMP;
-        break;
-    default:
-        *ret = SIGNAL_END;
-        break;
-    }
-    return true;
 }
 
 /* --- what is looked after -------------------------------------------------------------------- */
@@ -123,21 +98,17 @@ static void dump(Daemon *daemon) {
 
 /* True when it is time to go. */
 static bool read_signals(Daemon *daemon) {
+    struct signalfd_siginfo info;
     bool is_over = false;
-    SignalAction wish;
 
-    while (read_signal(daemon->signal_fd, &wish)) {
-        switch (wish) {
-        case SIGNAL_RELOAD:
+    while (read(daemon->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGHUP) {
             log_info("reloading", LOG_CSTR("signal", "SIGHUP"));
             files_reload(&daemon->files, /* force= */ true);
-            break;
-        case SIGNAL_DUMP:
+        } else if (info.ssi_signo == SIGUSR2) {
             dump(daemon);
-            break;
-        case SIGNAL_END:
-            is_over = true;
-            break;
+        } else {
+            is_over = true; /* SIGTERM, SIGINT */
         }
     }
     return is_over;

@@ -43,39 +43,16 @@ static void note_view(void *context, const View *before, const View *after) {
 
 /* --- transport -------------------------------------------------------------------------------- */
 
-static bool is_open(const char *address) {
-    return address && !server_is_loopback(address);
-}
-
-static int check_verbs(const DaemonOptions *options, char *error) {
-    if (!is_open(options->server.address))
+/* Plain HTTP on @address: fine on loopback, else only by --insecure-http. */
+static int check_plain(const DaemonOptions *options, const char *address, const char *danger,
+    const char *warning, char *error) {
+    if (!address || server_is_loopback(address))
         return 0;
     if (!options->insecure_http) {
-        (void)snprintf(error, DAEMON_ERROR_MAX,
-            "plain HTTP on %s would let any client that reaches it influence scheduling: set "
-            "--tls-cert and --tls-key (and --client-ca), listen on 127.0.0.1, or set "
-            "--insecure-http",
-            options->server.address);
+        (void)snprintf(error, DAEMON_ERROR_MAX, "plain HTTP on %s would %s", address, danger);
         return -EPERM;
     }
-    log_warn("INSECURE: plain HTTP on an address that others can reach",
-        LOG_CSTR("address", options->server.address), LOG_CSTR("flag", "--insecure-http"));
-    return 0;
-}
-
-/* Without a token there is nothing but health to be had: that may be plain. */
-static int check_pages(const DaemonOptions *options, char *error) {
-    if (!is_open(options->pages.address) || !options->pages.token_path)
-        return 0;
-    if (!options->insecure_http) {
-        (void)snprintf(error, DAEMON_ERROR_MAX,
-            "plain HTTP on %s would expose the token of --pages-token-file on the network: set "
-            "--tls-cert and --tls-key, or --insecure-http",
-            options->pages.address);
-        return -EPERM;
-    }
-    log_warn("INSECURE: a token over plain HTTP on an address that others can reach",
-        LOG_CSTR("address", options->pages.address), LOG_CSTR("flag", "--insecure-http"));
+    log_warn(warning, LOG_CSTR("address", address), LOG_CSTR("flag", "--insecure-http"));
     return 0;
 }
 
@@ -84,34 +61,38 @@ static int check_transport(const DaemonOptions *options, char *error) {
 
     if (options->tls.certificate)
         return 0;
-    r = check_verbs(options, error);
-    return r < 0 ? r : check_pages(options, error);
+    r = check_plain(options, options->server.address,
+        "let any client that reaches it influence scheduling: set --tls-cert and --tls-key (and "
+        "--client-ca), listen on 127.0.0.1, or set --insecure-http",
+        "INSECURE: plain HTTP on an address that others can reach", error);
+    /* Without a token there is nothing but health to be had: that may be plain. */
+    if (r < 0 || !options->pages.token_path)
+        return r;
+    return check_plain(options, options->pages.address,
+        "expose the token of --pages-token-file on the network: set --tls-cert and --tls-key, or "
+        "--insecure-http",
+        "INSECURE: a token over plain HTTP on an address that others can reach", error);
 }
 
 /* --- identity --------------------------------------------------------------------------------- */
 
 #define NAME_MAX_LEN 253
 
-/* Uniqueness, not secrecy: where the system has no random bytes yet, the clock will do. */
-static uint64_t random_part(void) {
-    uint64_t number;
-
-    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
-        number = (uint64_t)clock_wall_nsec() ^ ((uint64_t)getpid() << 48);
-    return number;
-}
-
 /* The name of this replica: its pod or host, and a random part, because a container that is
  * restarted in the same pod is another replica. */
 static void make_identity(char ret[static REPLICA_NAME_MAX]) {
     const char *pod = getenv("POD_NAME");
     char host[NAME_MAX_LEN + 1] = "";
+    uint64_t number;
 
+    /* Uniqueness, not secrecy: where the system has no random bytes yet, the clock will do. */
+    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+        number = (uint64_t)clock_wall_nsec() ^ ((uint64_t)getpid() << 48);
     if (!pod || !pod[0]) {
         (void)gethostname(host, sizeof(host) - 1);
         pod = host[0] ? host : "berth";
     }
-    (void)snprintf(ret, REPLICA_NAME_MAX, "%.*s_%016" PRIx64, NAME_MAX_LEN, pod, random_part());
+    (void)snprintf(ret, REPLICA_NAME_MAX, "%.*s_%016" PRIx64, NAME_MAX_LEN, pod, number);
 }
 
 /* --- start ------------------------------------------------------------------------ */
@@ -149,16 +130,12 @@ static int start_measuring(Daemon *daemon, char *error) {
     };
     const MeasuringCallbacks callbacks = {
         .context = daemon, .view = view_of, .publish = publish_measured};
-    uint64_t fingerprint = 0;
-    int r;
+    int r = measuring_new(&measuring, &callbacks, &daemon->measuring, error, DAEMON_ERROR_MAX);
 
-    if (options->sources_path)
-        fingerprint = file_fingerprint(options->sources_path);
-    r = measuring_new(&measuring, &callbacks, &daemon->measuring, error, DAEMON_ERROR_MAX);
     if (r < 0)
         return r;
     if (options->sources_path)
-        files_note_sources(&daemon->files, fingerprint);
+        files_note_sources(&daemon->files);
     daemon->files.measuring = daemon->measuring;
     daemon->current.measuring = daemon->measuring;
     return current_set_program(
@@ -199,38 +176,27 @@ static ClusterOrigin cluster_source(const DaemonOptions *options) {
     return options->is_published ? CLUSTER_PUBLISHED : CLUSTER_NONE;
 }
 
-static StatusFixed describe(const Daemon *daemon) {
-    const DaemonOptions *options = daemon->options;
-
-    return (StatusFixed){
-        .identity = daemon->identity,
-        .started_at_sec = daemon->started_at_sec,
-        .started_at_nsec = daemon->started_at_nsec,
-        .deadline_nsec =
-            options->deadline_nsec > 0 ? options->deadline_nsec : DAEMON_DEADLINE_DEFAULT,
-        .source = cluster_source(options),
-        .may_bind = options->live.may_bind || options->bind_hook,
-        .may_touch = options->live.may_touch,
-        .managed = options->live.managed,
-        .n_managed = options->live.n_managed,
-        .exempt = &options->exempt,
-    };
-}
-
-/* The verbs' listener shows the dashboard on loopback only; a listener with client certificates is
- * kube-scheduler's alone. */
-static bool is_dashboard_on_verbs(const DaemonOptions *options) {
-    return options->dashboard && !options->no_dashboard && !options->tls.client_ca &&
-           server_is_loopback(options->server.address);
-}
-
 static void fill_contexts(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
     const Records *records = &daemon->records;
+    bool has_dashboard = options->dashboard && !options->no_dashboard;
 
     daemon->api = (ApiContext){
         .current = &daemon->current,
-        .fixed = describe(daemon),
+        .fixed =
+            {
+                .identity = daemon->identity,
+                .started_at_sec = daemon->started_at_sec,
+                .started_at_nsec = daemon->started_at_nsec,
+                .deadline_nsec =
+                    options->deadline_nsec > 0 ? options->deadline_nsec : DAEMON_DEADLINE_DEFAULT,
+                .source = cluster_source(options),
+                .may_bind = options->live.may_bind || options->bind_hook,
+                .may_touch = options->live.may_touch,
+                .managed = options->live.managed,
+                .n_managed = options->live.n_managed,
+                .exempt = &options->exempt,
+            },
         .metrics = records->metrics,
         .decisions = records->decisions,
         .recent_pods = records->recent_pods,
@@ -241,8 +207,10 @@ static void fill_contexts(Daemon *daemon) {
         .measuring = daemon->measuring,
         .live = daemon->live,
         .dashboard = options->dashboard,
-        .dashboard_on_verbs = is_dashboard_on_verbs(options),
-        .dashboard_on_pages = options->dashboard && !options->no_dashboard,
+        /* On loopback only; a listener with client certificates is kube-scheduler's alone. */
+        .dashboard_on_verbs =
+            has_dashboard && !options->tls.client_ca && server_is_loopback(options->server.address),
+        .dashboard_on_pages = has_dashboard,
         .workers = daemon->workers,
         .updates = daemon->updates,
     };
@@ -309,11 +277,6 @@ static int start_pages(Daemon *daemon, char *error) {
     return r < 0 ? cannot_listen(options->address, options->port, r, error) : 0;
 }
 
-static void log_exempt(const Exemptions *exempt) {
-    for (size_t i = 0; i < exempt->n; i++)
-        log_info("pods exempt from policies", LOG_STR("pods", exempt->items[i].text));
-}
-
 int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     _cleanup_(daemon_freep) Daemon *daemon = calloc(1, sizeof(*daemon));
     int r;
@@ -354,7 +317,8 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         r = start_pages(daemon, error);
     if (r < 0)
         return r;
-    log_exempt(&options->exempt);
+    for (size_t i = 0; i < options->exempt.n; i++)
+        log_info("pods exempt from policies", LOG_STR("pods", options->exempt.items[i].text));
     changes_note(daemon->records.changes, CHANGE_STARTED, daemon->started_at_sec * NSEC_PER_SEC,
         STR("berth " BERTH_VERSION), str_from_c(daemon->url));
     *ret = TAKE_PTR(daemon);

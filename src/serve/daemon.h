@@ -3,26 +3,14 @@
 /*
  * Daemon: owns everything that lives as long as the process.
  *
- * The current View, the HTTP server, certificates, figures; it connects them and
- * keeps them fresh. Workers of the server only ever read: they take a reference to
- * the current view and answer from it. One thread, the one in daemon_run(), does
- * everything else: signals, files that changed, deadlines of connections. With a
- * cluster that is watched there is one more, the watcher's (kube/cluster-watcher.h); where
- * something is measured, another, the poller's (load/poller.h). Pages are made by page workers
- * (api/page-workers.h).
+ * Workers of the server only ever read: they take a reference to the current view and answer from
+ * it. One thread, the one in daemon_run(), does everything else: signals, files that changed,
+ * deadlines of connections. A cluster that is watched has one more (kube/cluster-watcher.h), and so
+ * has what is measured (load/poller.h). Pages are made by page workers (api/page-workers.h).
  *
- * Nothing is lost on the way: a policy that does not compile, a certificate that
- * does not fit its key, a cluster file or sources that cannot be read leave the last good one
- * in force, and say so in the log, in /metrics and in /readyz?verbose.
- *
- * The way through the folder, whose meson.build has all files in this order:
- *
- *   current.h      the view in force, and who exchanges it
- *   answers.h      what a request gets back; page-replies.h: beside the verbs
- *   live.h         a cluster that is watched, and binds
- *   measuring.h    what is measured of nodes
- *   decisions.h    what was decided, remembered; pods-summary.h and its like: for people
- *   metrics.h      metrics for Prometheus
+ * A policy that does not compile, a certificate that does not fit its key, a cluster file or
+ * sources that cannot be read leave the last good one in force, and say so in the log, in /metrics
+ * and in /readyz?verbose.
  */
 
 #include <stdbool.h>

@@ -2,7 +2,6 @@
 
 #include "serve/files.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -15,10 +14,6 @@
 
 #define DIAGS_TEXT_MAX ((size_t)8 * 1024 * 1024)
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
-
-static int64_t now_sec(void) {
-    return clock_wall_nsec() / NSEC_PER_SEC;
-}
 
 static uint64_t policy_fingerprint(const DaemonOptions *options) {
     uint64_t sum = 0;
@@ -90,64 +85,49 @@ static void note_config(Files *files, ReloadKind kind, const char *text) {
 
 /* --- at the start ------------------------------------------------------------------------ */
 
-static int load_cluster(Files *files, Snapshot **ret, char *error) {
-    int r;
+/* Before anything is read: a change meanwhile is seen later. */
+static void take_fingerprints(const DaemonOptions *options, uint64_t ret[_RELOAD_MAX]) {
+    const char *const paths[_RELOAD_MAX] = {
+        [RELOAD_CLUSTER] = options->cluster_path,
+        [RELOAD_SOURCES] = options->sources_path,
+        [RELOAD_PAGES_TOKEN] = options->pages.token_path,
+    };
 
-    *ret = NULL;
-    if (!files->options->cluster_path)
-        return 0;
-    files->fingerprints[RELOAD_CLUSTER] = file_fingerprint(files->options->cluster_path);
-    r = cluster_load(files->options->cluster_path, ret, error);
-    if (r < 0)
-        return r;
-    reloads_note_good(&files->reloads, RELOAD_CLUSTER, now_sec());
-    return 0;
+    for (size_t i = 0; i < _RELOAD_MAX; i++)
+        ret[i] = paths[i] ? file_fingerprint(paths[i]) : 0;
+    ret[RELOAD_POLICY] = policy_fingerprint(options);
+    if (options->tls.certificate)
+        ret[RELOAD_CERTIFICATES] = tls_fingerprint(&options->tls);
 }
 
-static int load_tls(Files *files, char *error) {
-    int r;
-
-    if (!files->options->tls.certificate)
-        return 0;
-    files->fingerprints[RELOAD_CERTIFICATES] = tls_fingerprint(&files->options->tls);
-    r = tls_store_new(&files->options->tls, &files->tls, error, DAEMON_ERROR_MAX);
-    if (r < 0)
-        return r;
-    reloads_note_good(&files->reloads, RELOAD_CERTIFICATES, now_sec());
-    return 0;
-}
-
-static int load_token(Files *files, char *error) {
-    const char *path = files->options->pages.token_path;
-    int r;
-
-    if (!path)
-        return 0;
-    files->fingerprints[RELOAD_PAGES_TOKEN] = file_fingerprint(path);
-    r = token_new(path, &files->token, error, DAEMON_ERROR_MAX);
-    if (r < 0)
-        return r;
-    reloads_note_good(&files->reloads, RELOAD_PAGES_TOKEN, now_sec());
-    return 0;
+static void note_good(Files *files, ReloadKind kind) {
+    reloads_note_good(&files->reloads, kind, clock_wall_nsec() / NSEC_PER_SEC);
 }
 
 int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, char *error) {
     _cleanup_(read_policy_done) ReadPolicy policy = {0};
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    const DaemonOptions *options = files->options;
     int r;
 
-    files->fingerprints[RELOAD_POLICY] = policy_fingerprint(files->options);
-    r = load_policy(files->options, &policy, error, DAEMON_ERROR_MAX);
-    if (r == 0 && files->options->n_policy_paths > 0)
-        reloads_note_good(&files->reloads, RELOAD_POLICY, now_sec());
-    if (r == 0)
-        r = load_cluster(files, &snapshot, error);
-    if (r == 0)
-        r = load_tls(files, error);
-    if (r == 0)
-        r = load_token(files, error);
+    take_fingerprints(options, files->fingerprints);
+    r = load_policy(options, &policy, error, DAEMON_ERROR_MAX);
+    if (r == 0 && options->cluster_path)
+        r = cluster_load(options->cluster_path, &snapshot, error);
+    if (r == 0 && options->tls.certificate)
+        r = tls_store_new(&options->tls, &files->tls, error, DAEMON_ERROR_MAX);
+    if (r == 0 && options->pages.token_path)
+        r = token_new(options->pages.token_path, &files->token, error, DAEMON_ERROR_MAX);
     if (r < 0)
         return r;
+    if (options->n_policy_paths > 0)
+        note_good(files, RELOAD_POLICY);
+    if (snapshot)
+        note_good(files, RELOAD_CLUSTER);
+    if (files->tls)
+        note_good(files, RELOAD_CERTIFICATES);
+    if (files->token)
+        note_good(files, RELOAD_PAGES_TOKEN);
     note_policy(files, &policy);
     *ret_program = TAKE_PTR(policy.program);
     *ret_snapshot = TAKE_PTR(snapshot);
@@ -159,9 +139,8 @@ void files_done(Files *files) {
     files->token = token_free(files->token);
 }
 
-void files_note_sources(Files *files, uint64_t fingerprint) {
-    files->fingerprints[RELOAD_SOURCES] = fingerprint;
-    reloads_note_good(&files->reloads, RELOAD_SOURCES, now_sec());
+void files_note_sources(Files *files) {
+    note_good(files, RELOAD_SOURCES);
 }
 
 /* --- when they have changed --------------------------------------------------------------- */
@@ -176,13 +155,6 @@ static void refuse_reload(Files *files, ReloadKind kind, const char *error) {
     reloads_note_bad(&files->reloads, kind, error);
 }
 
-static bool is_refused(Files *files, ReloadKind kind) {
-    ReloadState state;
-
-    reloads_get(&files->reloads, kind, &state);
-    return !state.is_good;
-}
-
 /* A refused file was put back as it was. */
 #define IN_FORCE_AGAIN "configuration on disk is in force again"
 
@@ -190,24 +162,22 @@ static void reload_policy(Files *files) {
     _cleanup_(read_policy_done) ReadPolicy policy = {0};
     _cleanup_(view_unrefp) View *before = current_view(files->current);
     const Program *program;
+    ReloadState state;
     char error[DAEMON_ERROR_MAX];
 
-    if (load_policy(files->options, &policy, error, sizeof(error)) < 0) {
+    if (load_policy(files->options, &policy, error, sizeof(error)) < 0 ||
+        current_set_program(files->current, policy.program, error, sizeof(error)) < 0) {
         refuse_reload(files, RELOAD_POLICY, error);
         return;
     }
     program = policy.program;
-    assert(program);
-    if (current_set_program(files->current, policy.program, error, sizeof(error)) < 0) {
-        refuse_reload(files, RELOAD_POLICY, error);
-        return;
-    }
-    if (is_refused(files, RELOAD_POLICY) && digest_equal(before->program->digest, program->digest))
+    reloads_get(&files->reloads, RELOAD_POLICY, &state);
+    if (!state.is_good && digest_equal(before->program->digest, program->digest))
         note_config(files, RELOAD_POLICY, IN_FORCE_AGAIN);
     note_policy(files, &policy);
     log_info("policy reloaded", LOG_INT("policies", program->n_policies),
         LOG_INT("filters", program->n_filters), LOG_INT("scores", program->n_scores));
-    reloads_note_good(&files->reloads, RELOAD_POLICY, now_sec());
+    note_good(files, RELOAD_POLICY);
 }
 
 static void reload_cluster(Files *files) {
@@ -224,7 +194,7 @@ static void reload_cluster(Files *files) {
     }
     note_config(files, RELOAD_CLUSTER, "read anew");
     log_info("cluster reloaded", LOG_INT("nodes", snapshot_table(snapshot)->names->n_nodes));
-    reloads_note_good(&files->reloads, RELOAD_CLUSTER, now_sec());
+    note_good(files, RELOAD_CLUSTER);
 }
 
 /* Nothing to load, but nothing wrong any more. */
@@ -249,7 +219,7 @@ static void reload_tls(Files *files) {
     case TLS_RELOADED:
         note_config(files, RELOAD_CERTIFICATES, "read anew");
         log_info("certificates reloaded", LOG_INT("expiry_sec", tls_store_expiry(files->tls)));
-        reloads_note_good(&files->reloads, RELOAD_CERTIFICATES, now_sec());
+        note_good(files, RELOAD_CERTIFICATES);
         break;
     case TLS_REFUSED:
         refuse_reload(files, RELOAD_CERTIFICATES, error);
@@ -266,7 +236,7 @@ static void reload_token(Files *files) {
     }
     note_config(files, RELOAD_PAGES_TOKEN, "read anew");
     log_info("pages token reloaded");
-    reloads_note_good(&files->reloads, RELOAD_PAGES_TOKEN, now_sec());
+    note_good(files, RELOAD_PAGES_TOKEN);
 }
 
 static void reload_sources(Files *files) {
@@ -278,36 +248,32 @@ static void reload_sources(Files *files) {
     }
     note_config(files, RELOAD_SOURCES, "read anew");
     log_info("metrics sources reloaded", LOG_INT("sources", measuring_n_sources(files->measuring)));
-    reloads_note_good(&files->reloads, RELOAD_SOURCES, now_sec());
+    note_good(files, RELOAD_SOURCES);
 }
 
 void files_reload(Files *files, bool force) {
-    const DaemonOptions *options = files->options;
-    uint64_t now[_RELOAD_MAX] = {0};
-    bool changed[_RELOAD_MAX];
+    static void (*const reload[_RELOAD_MAX])(Files * files) = {
+        [RELOAD_POLICY] = reload_policy,
+        [RELOAD_CLUSTER] = reload_cluster,
+        [RELOAD_CERTIFICATES] = reload_tls,
+        [RELOAD_SOURCES] = reload_sources,
+        [RELOAD_PAGES_TOKEN] = reload_token,
+    };
+    const bool is_used[_RELOAD_MAX] = {
+        [RELOAD_POLICY] = files->options->n_policy_paths > 0,
+        [RELOAD_CLUSTER] = files->options->cluster_path != NULL,
+        [RELOAD_CERTIFICATES] = files->tls != NULL,
+        [RELOAD_SOURCES] = files->options->sources_path != NULL,
+        [RELOAD_PAGES_TOKEN] = files->token != NULL,
+    };
+    uint64_t now[_RELOAD_MAX];
 
-    if (options->n_policy_paths > 0)
-        now[RELOAD_POLICY] = policy_fingerprint(options);
-    if (options->cluster_path)
-        now[RELOAD_CLUSTER] = file_fingerprint(options->cluster_path);
-    if (files->tls)
-        now[RELOAD_CERTIFICATES] = tls_fingerprint(&options->tls);
-    if (options->sources_path)
-        now[RELOAD_SOURCES] = file_fingerprint(options->sources_path);
-    if (files->token)
-        now[RELOAD_PAGES_TOKEN] = file_fingerprint(options->pages.token_path);
+    take_fingerprints(files->options, now);
     for (size_t i = 0; i < _RELOAD_MAX; i++) {
-        changed[i] = force || now[i] != files->fingerprints[i];
+        bool has_changed = now[i] != files->fingerprints[i];
+
         files->fingerprints[i] = now[i];
+        if (is_used[i] && (force || has_changed))
+            reload[i](files);
     }
-    if (changed[RELOAD_POLICY] && options->n_policy_paths > 0)
-        reload_policy(files);
-    if (changed[RELOAD_CLUSTER] && options->cluster_path)
-        reload_cluster(files);
-    if (changed[RELOAD_CERTIFICATES] && files->tls)
-        reload_tls(files);
-    if (changed[RELOAD_SOURCES] && options->sources_path)
-        reload_sources(files);
-    if (changed[RELOAD_PAGES_TOKEN] && files->token)
-        reload_token(files);
 }

@@ -41,7 +41,7 @@ int files_load(Files *files, Program **ret_program, Snapshot **ret_snapshot, cha
 void files_done(Files *files);
 
 /* The sources have been read for the first time. */
-void files_note_sources(Files *files, uint64_t fingerprint);
+void files_note_sources(Files *files);
 
 /* Reads again what has changed on disk, or everything when @force. */
 void files_reload(Files *files, bool force);
