@@ -2,6 +2,7 @@
 
 #include "bundle/anonymous.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,27 +50,22 @@ static bool next_word(Str *text, Str *ret) {
     return to > from;
 }
 
-static bool keep_word(Anonymous *a, Str word) {
-    Str copy;
-
-    if (word.len == 0 || map_find(&a->kept, word) != MAP_NONE)
-        return true;
-    copy = arena_copy(a->arena, word);
-    return copy.ptr && map_add(&a->kept, copy, 0) == 0;
+/* Failures stick to the arena. */
+static void keep_word(Anonymous *a, Str word) {
+    if (word.len > 0 && map_find(&a->kept, word) == MAP_NONE &&
+        map_add(&a->kept, arena_copy(a->arena, word), 0) < 0)
+        assert(arena_has_failed(a->arena));
 }
 
 /* Also parts between dots: node.metadata.labels.pool mentions a key "pool". */
-static bool keep_words(Anonymous *a, Str text) {
+static void keep_words(Anonymous *a, Str text) {
     Str word, part;
 
     while (next_word(&text, &word)) {
-        if (!keep_word(a, word))
-            return false;
+        keep_word(a, word);
         while (str_split(&word, '.', &part))
-            if (!keep_word(a, part))
-                return false;
+            keep_word(a, part);
     }
-    return true;
 }
 
 Anonymous *anonymous_new(const PolicySource *policies, size_t n_policies, const uint64_t salt[2]) {
@@ -86,9 +82,8 @@ Anonymous *anonymous_new(const PolicySource *policies, size_t n_policies, const 
     a->kept = MAP_INIT_IN(a->arena);
     a->known = MAP_INIT_IN(a->arena);
     for (size_t i = 0; i < n_policies; i++)
-        if (!keep_words(a, policies[i].text))
-            return NULL;
-    return TAKE_PTR(a);
+        keep_words(a, policies[i].text);
+    return arena_has_failed(a->arena) ? NULL : TAKE_PTR(a);
 }
 
 Anonymous *anonymous_free(Anonymous *a) {

@@ -93,8 +93,8 @@ int bundle_bad_json(BundleRead *read, const char *file, size_t number, const Jso
 /* Lines of a file: the next one, and its number. Empty ones are passed over. */
 bool bundle_next_line(Str *rest, size_t *number, Str *ret);
 
-/* 32 hexadecimal digits; anything else is an error of the reader. */
-Digest bundle_read_digest(JsonReader *reader, Arena *arena);
+/* A Digest of 32 hexadecimal digits; anything else is an error of the reader. */
+void bundle_read_digest(JsonReader *reader, Arena *arena, void *target);
 
 /* Each fills its part of the recording. 0, BUNDLE_E_MALFORMED or -ENOMEM. */
 int bundle_read_cluster(BundleRead *read) MUST_CHECK;

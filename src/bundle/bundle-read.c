@@ -53,7 +53,7 @@ static int hex_of(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-Digest bundle_read_digest(JsonReader *reader, Arena *arena) {
+void bundle_read_digest(JsonReader *reader, Arena *arena, void *target) {
     uint64_t halves[2] = {0};
     Str text = STR_NULL;
 
@@ -67,7 +67,7 @@ Digest bundle_read_digest(JsonReader *reader, Arena *arena) {
     }
     if (text.len != 32)
         json_fail(reader, JSON_E_TYPE, "a digest was expected: 32 hexadecimal digits");
-    return (Digest){.high = halves[0], .low = halves[1]};
+    *(Digest *)target = (Digest){.high = halves[0], .low = halves[1]};
 }
 
 /* --- files ------------------------------------------------------------------------------- */
@@ -140,43 +140,34 @@ typedef struct PolicyEntry {
     Str path, file;
 } PolicyEntry;
 
-static void read_policies(JsonReader *reader, Arena *arena, void *target) {
+static void read_policy(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"path", JSON_FIELD_TEXT, offsetof(PolicyEntry, path)},
         {"file", JSON_FIELD_TEXT, offsetof(PolicyEntry, file)},
     };
     About *about = target;
+    bool has_room = about->policies.n < BUNDLE_POLICIES_MAX;
+    Str *path = has_room ? VEC_PUSH(&about->paths, arena) : NULL;
+    PolicySource *policy = path ? VEC_PUSH(&about->policies, arena) : NULL;
+    PolicyEntry entry = {0};
 
-    json_array(reader);
-    while (json_element(reader)) {
-        bool has_room = about->policies.n < BUNDLE_POLICIES_MAX;
-        Str *path = has_room ? VEC_PUSH(&about->paths, arena) : NULL;
-        PolicySource *policy = path ? VEC_PUSH(&about->policies, arena) : NULL;
-        PolicyEntry entry = {0};
-
-        JSON_READ_FIELDS(reader, arena, fields, &entry);
-        if (!policy) {
-            json_fail(reader, has_room ? JSON_E_MEMORY : JSON_E_RANGE, "too many policies");
-            return;
-        }
-        *path = entry.path;
-        policy->file = entry.file;
+    JSON_READ_FIELDS(reader, arena, fields, &entry);
+    if (!policy) {
+        json_fail(reader, has_room ? JSON_E_MEMORY : JSON_E_RANGE, "too many policies");
+        return;
     }
+    *path = entry.path;
+    policy->file = entry.file;
 }
 
-static void read_exemptions(JsonReader *reader, Arena *arena, void *target) {
+static void read_exemption(JsonReader *reader, Arena *arena, void *target) {
     About *about = target;
+    Str *text = about->exemptions.n < EXEMPTIONS_MAX ? VEC_PUSH(&about->exemptions, arena) : NULL;
 
-    json_array(reader);
-    while (json_element(reader)) {
-        Str *text =
-            about->exemptions.n < EXEMPTIONS_MAX ? VEC_PUSH(&about->exemptions, arena) : NULL;
-
-        if (text)
-            json_string(reader, arena, text);
-        else
-            json_fail(reader, JSON_E_RANGE, "too many exemptions");
-    }
+    if (text)
+        json_string(reader, arena, text);
+    else
+        json_fail(reader, JSON_E_RANGE, "too many exemptions");
 }
 
 static const JsonField about_fields[] = {
@@ -185,8 +176,8 @@ static const JsonField about_fields[] = {
     {"madeNsec", JSON_FIELD_INT, offsetof(About, made_at_nsec)},
     {"anonymous", JSON_FIELD_BOOL, offsetof(About, is_anonymous)},
     {"cluster", JSON_FIELD_TEXT, offsetof(About, cluster)},
-    {"policies", JSON_FIELD_CUSTOM, 0, read_policies},
-    {"exemptions", JSON_FIELD_CUSTOM, 0, read_exemptions},
+    {"policies", JSON_FIELD_ARRAY, 0, read_policy},
+    {"exemptions", JSON_FIELD_ARRAY, 0, read_exemption},
 };
 
 static int read_about(BundleRead *read, Str text, About *about) {

@@ -15,8 +15,7 @@
  *   berth-bundle/metrics.txt, status.json, sources.json, changes.json   the pages of that name
  *
  * Nothing secret is in it: of a pod only what policies can read is written, environment and volumes
- * are not. Files are not trusted when read: every part has a ceiling, and errors name
- * the place.
+ * are not. Files are not trusted when read: every part has a ceiling, and errors name the place.
  */
 
 #include <stdbool.h>

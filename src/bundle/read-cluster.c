@@ -52,7 +52,7 @@ static void read_line(JsonReader *reader, Arena *arena, SceneLine *ret) {
         else if (json_key_is(reader, key, STR("uptimeNsec")))
             json_int64(reader, &ret->uptime_nsec);
         else if (json_key_is(reader, key, STR("policy")))
-            ret->policy = bundle_read_digest(reader, arena);
+            bundle_read_digest(reader, arena, &ret->policy);
         else if (json_key_is(reader, key, STR("noCluster")))
             json_bool(reader, &ret->has_no_cluster);
         else if (!delta_read(&ret->delta, reader, arena, key))

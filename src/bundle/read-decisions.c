@@ -67,28 +67,19 @@ static void read_verb(JsonReader *reader, Arena *arena, void *target) {
     json_fail(reader, JSON_E_TYPE, "a verb was expected: filter, prioritize, preempt or bind");
 }
 
-static void read_policy(JsonReader *reader, Arena *arena, void *target) {
-    ((DecisionLine *)target)->decision.policy = bundle_read_digest(reader, arena);
-}
-
-static void read_rules(JsonReader *reader, Arena *arena, void *target) {
+static void read_rule(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"policy", JSON_FIELD_TEXT, offsetof(RecordedRule, policy)},
         {"name", JSON_FIELD_TEXT, offsetof(RecordedRule, name)},
         {"reason", JSON_FIELD_TEXT, offsetof(RecordedRule, reason)},
     };
     DecisionLine *line = target;
+    RecordedRule *rule = line->rules.n < RECORDED_NO_RULE ? VEC_PUSH(&line->rules, arena) : NULL;
 
-    json_array(reader);
-    while (json_element(reader)) {
-        RecordedRule *rule =
-            line->rules.n < RECORDED_NO_RULE ? VEC_PUSH(&line->rules, arena) : NULL;
-
-        if (rule)
-            JSON_READ_FIELDS(reader, arena, fields, rule);
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many rules");
-    }
+    if (rule)
+        JSON_READ_FIELDS(reader, arena, fields, rule);
+    else
+        json_fail(reader, JSON_E_MEMORY, "too many rules");
 }
 
 static void read_run(JsonReader *reader, Run *run) {
@@ -149,13 +140,6 @@ static void read_scores(JsonReader *reader, Arena *arena, void *target) {
         *score = (uint8_t)read_below(reader, RECORDED_NO_SCORE));
 }
 
-static void read_became(JsonReader *reader, Arena *arena, void *target) {
-    DecisionLine *line = target;
-
-    (void)arena;
-    json_string(reader, line->scratch, &line->became);
-}
-
 static void read_names(JsonReader *reader, Arena *arena, void *target) {
     DecisionLine *line = target;
 
@@ -177,7 +161,7 @@ static const JsonField line_fields[] = {
     LINE("target", TEXT, decision.target),
     LINE("error", TEXT, decision.error),
     CUSTOM("verb", read_verb),
-    CUSTOM("policy", read_policy),
+    {"policy", JSON_FIELD_CUSTOM, offsetof(DecisionLine, decision.policy), bundle_read_digest},
     LINE("id", INT, id),
     LINE("nowNsec", INT, decision.now_nsec),
     LINE("durationNsec", INT, decision.duration_nsec),
@@ -188,9 +172,9 @@ static const JsonField line_fields[] = {
     LINE("names", BOOL, decision.had_names),
     LINE("late", BOOL, decision.is_late),
     LINE("exempt", BOOL, decision.is_exempt),
-    CUSTOM("rules", read_rules),
+    {"rules", JSON_FIELD_ARRAY, 0, read_rule},
     CUSTOM("asked", read_asked),
-    CUSTOM("became", read_became),
+    LINE("became", TEXT, became),
     CUSTOM("by", read_by),
     CUSTOM("scores", read_scores),
     CUSTOM("nodes", read_names),

@@ -42,7 +42,7 @@ typedef VEC(NamedNumber) NamedNumbers;
 
 /* Every kind of line; which it is, its first member says. */
 typedef struct MetricsLine {
-    Arena *scratch; /* of the line */
+    Arena *kept; /* the bundle's; all but gauges goes to that of the line */
     int64_t gauges, measurement, saved_view, gauges_of;
     int64_t at_nsec, uptime_nsec;
     VEC(Gauge) items;
@@ -52,7 +52,8 @@ typedef struct MetricsLine {
 
 /* --- lines ------------------------------------------------------------------------------- */
 
-static void read_numbers(JsonReader *reader, Arena *arena, NamedNumbers *ret) {
+static void read_numbers(JsonReader *reader, Arena *arena, void *target) {
+    NamedNumbers *ret = target;
     Str key;
 
     json_object(reader);
@@ -70,52 +71,29 @@ static void read_numbers(JsonReader *reader, Arena *arena, NamedNumbers *ret) {
     }
 }
 
-static void read_nodes(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
-    read_numbers(reader, ((MetricsLine *)target)->scratch, &((MetricsLine *)target)->nodes);
-}
-
-static void read_lags(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
-    read_numbers(reader, ((MetricsLine *)target)->scratch, &((MetricsLine *)target)->lags);
-}
-
-static void read_workloads(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
-    read_numbers(reader, ((MetricsLine *)target)->scratch, &((MetricsLine *)target)->workloads);
-}
-
 /* Into the bundle's arena: saved views copy them later. */
-static void read_gauges(JsonReader *reader, Arena *arena, void *target) {
+static void read_gauge(JsonReader *reader, Arena *arena, void *target) {
     MetricsLine *line = target;
-
-    json_array(reader);
-    while (json_element(reader)) {
-        Gauge *gauge = VEC_PUSH(&line->items, arena);
-
-        if (gauge)
-            gauge_text_read(reader, arena, gauge);
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many gauges");
-    }
-}
-
-static void read_measurements(JsonReader *reader, Arena *arena, void *target) {
-    MetricsLine *line = target;
+    Gauge *gauge = VEC_PUSH(&line->items, line->kept);
 
     (void)arena;
-    json_array(reader);
-    while (json_element(reader)) {
-        uint32_t *number = VEC_PUSH(&line->measurements, line->scratch);
-        int64_t value = -1;
+    if (gauge)
+        gauge_text_read(reader, line->kept, gauge);
+    else
+        json_fail(reader, JSON_E_MEMORY, "too many gauges");
+}
 
-        if (!number) {
-            json_fail(reader, JSON_E_MEMORY, "too many measurements");
-            return;
-        }
-        json_int64(reader, &value);
-        *number = value < 0 || value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+static void read_measurement(JsonReader *reader, Arena *arena, void *target) {
+    MetricsLine *line = target;
+    uint32_t *number = VEC_PUSH(&line->measurements, arena);
+    int64_t value = -1;
+
+    if (!number) {
+        json_fail(reader, JSON_E_MEMORY, "too many measurements");
+        return;
     }
+    json_int64(reader, &value);
+    *number = value < 0 || value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
 static const JsonField line_fields[] = {
@@ -125,11 +103,11 @@ static const JsonField line_fields[] = {
     {"gaugesOf", JSON_FIELD_INT, offsetof(MetricsLine, gauges_of)},
     {"atNsec", JSON_FIELD_INT, offsetof(MetricsLine, at_nsec)},
     {"uptimeNsec", JSON_FIELD_INT, offsetof(MetricsLine, uptime_nsec)},
-    {"items", JSON_FIELD_CUSTOM, 0, read_gauges},
-    {"nodes", JSON_FIELD_CUSTOM, 0, read_nodes},
-    {"lagsNsec", JSON_FIELD_CUSTOM, 0, read_lags},
-    {"workloads", JSON_FIELD_CUSTOM, 0, read_workloads},
-    {"samplings", JSON_FIELD_CUSTOM, 0, read_measurements},
+    {"items", JSON_FIELD_ARRAY, 0, read_gauge},
+    {"nodes", JSON_FIELD_CUSTOM, offsetof(MetricsLine, nodes), read_numbers},
+    {"lagsNsec", JSON_FIELD_CUSTOM, offsetof(MetricsLine, lags), read_numbers},
+    {"workloads", JSON_FIELD_CUSTOM, offsetof(MetricsLine, workloads), read_numbers},
+    {"samplings", JSON_FIELD_ARRAY, 0, read_measurement},
 };
 
 /* --- measurements --------------------------------------------------------------------------- */
@@ -263,7 +241,7 @@ static int add_saved_view(MetricsRead *metrics, const MetricsLine *line) {
 }
 
 static int read_one(MetricsRead *metrics, Str text) {
-    MetricsLine line = {.scratch = metrics->scratch,
+    MetricsLine line = {.kept = metrics->read->arena,
         .gauges = -1,
         .measurement = -1,
         .saved_view = -1,
@@ -271,7 +249,7 @@ static int read_one(MetricsRead *metrics, Str text) {
     JsonReader reader;
 
     json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, metrics->read->arena, line_fields, &line);
+    JSON_READ_FIELDS(&reader, metrics->scratch, line_fields, &line);
     json_end(&reader);
     if (json_error(&reader))
         return bundle_bad_json(metrics->read, FILE_NAME, metrics->number, &reader);

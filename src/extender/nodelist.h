@@ -3,9 +3,8 @@
 /*
  * NodeList: the nodes of a request while they are read.
  *
- * In names mode each name is to become a row of the view's table. Mostly that takes no
- * parsing and no hashing: what comes is compared with what came before (cluster/names.h,
- * cluster/names.h).
+ * In names mode each name is to become a row of the view's table. Mostly that takes no parsing and
+ * no hashing: what comes is compared with what came before (cluster/names.h, cluster/names.h).
  */
 
 #include <stdbool.h>

@@ -1,12 +1,11 @@
 /*
  * preempt: which of the nodes that eviction could free are worth freeing?
  *
- * Those that every filter lets pass once the victims are gone. A node that berth would
- * still reject is dropped: evicting pods there does not help. So is one without victims,
- * which kube-scheduler takes as an error, and one that berth does not know. The rest goes
- * back in the Meta form, whichever form came, with victims, their order and the count of
- * disruption budgets as they were; berth adds no victim. Nothing in the reply is ever null:
- * a null there takes kube-scheduler down.
+ * Those that every filter lets pass once the victims are gone. A node that berth would still reject
+ * is dropped: evicting pods there does not help. So is one without victims, which kube-scheduler
+ * takes as an error, and one that berth does not know. The rest goes back in the Meta form,
+ * whichever form came, with victims, their order and the count of disruption budgets as they were;
+ * berth adds no victim. Nothing in the reply is ever null: a null there takes kube-scheduler down.
  */
 
 #include <errno.h>

@@ -17,8 +17,7 @@
 #define SCORE ",\"Score\":"
 #define ENTRY_MAX (sizeof(HOST SCORE) + 5) /* without the name: comma, digits, brace */
 
-/* An upper bound for the reply, so that it is one piece; of it only what is used
- * costs anything. */
+/* An upper bound for the reply, so that it is one piece; of it only what is used costs anything. */
 static size_t reply_bound(const FilterArgs *args) {
     size_t names = 16;
 

@@ -27,8 +27,7 @@
 
 /* The last @last filters and prioritizes with the preempts and binds between them and after them,
  * oldest first (replay/recording.h). References to saved views are taken; everything else is copied
- * into
- * @arena, 8 bytes a decision and node. The lock is held only while references are taken. 0; or
+ * into @arena, 8 bytes a decision and node. The lock is held only while references are taken. 0; or
  * -ENOMEM, and @ret is zeroed. */
 int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording *ret) MUST_CHECK;
 

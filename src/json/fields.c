@@ -43,10 +43,10 @@ static void read_value(JsonReader *reader, Arena *arena, const JsonField *field,
             json_double(reader, at);
         break;
     case JSON_FIELD_ARRAY:
-        json_read_array(reader, arena, field->read, target);
+        json_read_array(reader, arena, field->read, at);
         break;
     case JSON_FIELD_CUSTOM:
-        field->read(reader, arena, target);
+        field->read(reader, arena, at);
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct JsonField {
     const char *path; /* "bind.lease.holder": objects in objects, at most 4 deep */
     JsonFieldKind kind;
     size_t offset;
-    void (*read)(JsonReader *reader, Arena *arena, void *target); /* @target: the whole struct */
+    void (*read)(JsonReader *reader, Arena *arena, void *target); /* @target: at offset */
 } JsonField;
 
 /* The next value of @reader, an object. Strings are in @arena or slices of the input; errors are

@@ -58,15 +58,13 @@ DEFINE_CLEANUP(Measuring *, measuring_free)
  * wait for it. */
 bool measuring_stop(Measuring *measuring, int64_t timeout_nsec);
 
-/* The gauges of @program are asked for from now on; their Measurements carry @owner. What is
- * known of them already is through @ret (the caller's reference; NULL: there is nothing to
- * measure). One at a time, of this and the next. 0, or a negative errno with a message: as it was
- * before. */
+/* The gauges of @program are asked for from now on; their Measurements carry @owner. What is known
+ * of them already is through @ret (the caller's reference; NULL: there is nothing to measure). One
+ * at a time, of this and the next. 0, or a negative errno with a message: as it was before. */
 int measuring_follow(Measuring *measuring, const Program *program, uint64_t owner,
     Measurements **ret, char *error, size_t size) MUST_CHECK;
 
-/* Reads the sources again. 0; or a negative errno with a message: those of before
- * stay. */
+/* Reads the sources again. 0; or a negative errno with a message: those of before stay. */
 int measuring_reload(Measuring *measuring, char *error, size_t size) MUST_CHECK;
 size_t measuring_n_sources(Measuring *measuring);
 

@@ -42,9 +42,8 @@ DEFINE_CLEANUP(Wakeup *, wakeup_free)
 typedef void WakeupTouch(void *context, Str node);
 
 /* The view in force was @before and is @after now: calls @touch for the nodes that a filter
- * rejected then and lets pass now, as far as that does not depend on the pod. When the
- * policies changed, it is not known for which pods that matters: then one node is marked for
- * all. */
+ * rejected then and lets pass now, as far as that does not depend on the pod. When the policies
+ * changed, it is not known for which pods that matters: then one node is marked for all. */
 void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
     WakeupTouch *touch, void *context);
 

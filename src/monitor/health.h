@@ -43,6 +43,5 @@ typedef struct HealthState {
     int64_t now_nsec;                 /* monotonic */
 } HealthState;
 
-/* Writes the page for @probe with the request's @query. Returns the status: 200
- * or 500. */
+/* Writes the page for @probe with the request's @query. Returns the status: 200 or 500. */
 unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf *out);

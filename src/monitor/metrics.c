@@ -19,8 +19,7 @@ static const unsigned codes[] = {
     200, 304, 400, 401, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
 #define N_CODES (sizeof(codes) / sizeof(codes[0]))
 
-/* Upper bounds in microseconds: what a decision takes, up to kube-scheduler's
- * patience of 5 s. */
+/* Upper bounds in microseconds: what a decision takes, up to kube-scheduler's patience of 5 s. */
 static const int64_t bucket_usec[] = {
     50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000, 5000000};
 #define N_BUCKETS (sizeof(bucket_usec) / sizeof(bucket_usec[0]))

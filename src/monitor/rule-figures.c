@@ -30,6 +30,7 @@ struct RuleFigures {
     Map index; /* "policy/rule" to its figures; neither name can hold a slash */
     Figures *items;
     size_t n;
+    Figures spare; /* stands for those over the ceiling */
 
     /* Where the figures of each policy of one program are, so that a decision looks up no names.
      * The reference keeps another program from being taken for it. */
@@ -89,14 +90,17 @@ static uint32_t number_of(RuleFigures *figures, Str policy, Str rule) {
     return (uint32_t)figures->n++;
 }
 
-static Figures *find(RuleFigures *figures, const Policy *policy, Str rule, Figures *spare) {
+static Figures *find(RuleFigures *figures, const Policy *policy, Str rule) {
     uint32_t number = number_of(figures, policy->name, rule);
 
-    return number == MAP_NONE ? spare : &figures->items[number];
+    if (number != MAP_NONE)
+        return &figures->items[number];
+    figures->spare = (Figures){0};
+    return &figures->spare;
 }
 
-static Figures *find_filter(RuleFigures *figures, const Filter *filter, Figures *spare) {
-    Figures *found = find(figures, filter->policy, filter->name, spare);
+static Figures *find_filter(RuleFigures *figures, const Filter *filter) {
+    Figures *found = find(figures, filter->policy, filter->name);
 
     found->is_filter = true;
     return found;
@@ -121,10 +125,9 @@ static void note_filters(RuleFigures *figures, const Program *program, const Dec
             .n_failed = count_at(decision->notes.filter_errors, i),
             .n_missing = count_at(decision->notes.filter_missing, i),
         };
-        Figures spare = {0};
 
         if (figure.n_rejected + figure.n_observed + figure.n_failed + figure.n_missing > 0)
-            add(&find_filter(figures, program->filters[i], &spare)->rule_figure, figure);
+            add(&find_filter(figures, program->filters[i])->rule_figure, figure);
     }
 }
 
@@ -135,21 +138,17 @@ static void note_scores(RuleFigures *figures, const Program *program, const Judg
             .n_failed = count_at(notes->score_errors, i),
             .n_missing = count_at(notes->score_missing, i),
         };
-        Figures spare = {0};
 
         if (figure.n_failed + figure.n_missing > 0)
-            add(&find(figures, score->policy, score->name, &spare)->rule_figure, figure);
+            add(&find(figures, score->policy, score->name)->rule_figure, figure);
     }
 }
 
 static void note_matches(
     RuleFigures *figures, const Program *program, const CelError *const *errors) {
-    for (size_t i = 0; errors && i < program->n_policies; i++) {
-        Figures spare = {0};
-
+    for (size_t i = 0; errors && i < program->n_policies; i++)
         if (errors[i])
-            find(figures, &program->policies[i], MATCH, &spare)->rule_figure.n_failed++;
-    }
+            find(figures, &program->policies[i], MATCH)->rule_figure.n_failed++;
 }
 
 /* False: out of memory. */
@@ -239,15 +238,13 @@ RuleFigure rule_figures_of_rule(RuleFigures *figures, Str policy, Str rule) {
 
 /* Every rule of the program in force has its series from the start. */
 static void add_rules(RuleFigures *figures, const Program *program) {
-    Figures spare = {0};
-
     for (size_t i = 0; i < program->n_filters; i++)
-        (void)find_filter(figures, program->filters[i], &spare);
+        (void)find_filter(figures, program->filters[i]);
     for (size_t i = 0; i < program->n_scores; i++)
-        (void)find(figures, program->scores[i]->policy, program->scores[i]->name, &spare);
+        (void)find(figures, program->scores[i]->policy, program->scores[i]->name);
     for (size_t i = 0; i < program->n_policies; i++)
         if (expression_is_given(&program->policies[i].match.expression))
-            (void)find(figures, &program->policies[i], MATCH, &spare);
+            (void)find(figures, &program->policies[i], MATCH);
 }
 
 static const struct {
@@ -295,8 +292,7 @@ void rule_figures_print(RuleFigures *figures, const Program *program, Buf *out) 
     for (size_t m = 0; m < ELEMENTS_OF(policy_metrics); m++) {
         exposition_head(out, policy_metrics[m].name, "counter", policy_metrics[m].help);
         for (size_t i = 0; i < program->n_policies; i++) {
-            Figures spare = {0};
-            const Figures *item = find(figures, &program->policies[i], STR_NULL, &spare);
+            const Figures *item = find(figures, &program->policies[i], STR_NULL);
 
             buf_printf(out, "%s{policy=\"%.*s\"} %" PRIu64 "\n", policy_metrics[m].name,
                 STR_FMT(program->policies[i].name), value_at(item, policy_metrics[m].offset));

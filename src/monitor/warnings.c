@@ -131,8 +131,7 @@ static void collect_failures(const Warnings *warnings, const JudgeNotes *notes, 
             add_failure(ret, (Failure){.policy = &program->policies[i]}, &of_matches[i]);
 }
 
-/* The first of the candidate nodes on which the rule fails; SIZE_MAX: not found, or not in
- * time. */
+/* The first of the candidate nodes on which the rule fails; SIZE_MAX: not found, or not in time. */
 static size_t find_node(
     Judge *judge, const Failure *failure, const FilterArgs *args, Arena *arena) {
     uint8_t *states = ARENA_ARRAY(arena, uint8_t, args->n);

@@ -7,17 +7,9 @@
  * the same question can be put again, and everything that led to the answer comes with it: values,
  * limits, what would have to change, the parts of a score (extender/explain.h), all as of then.
  *
- *     ReplayedDecision past = {
- *         .saved_view = found.saved_view,                        // history/decisions.h, or a
- * RecordedDecision .pod_text = pod_text_str(found.pod_text), .now_nsec = found.past->at_nsec,
- *     };
- *     _cleanup_(view_unrefp) View *view = NULL;
- *     r = replayed_decision_explain(&past, NULL, &setting, arena, &view, &pod, &explanation);
- *
  * It says the same of a node as the answer did, with two exceptions. It is about all nodes of the
- * cluster, so that normalised scores and what narrowing left out may differ; not so where those
- * of the request are given. And a request that carried whole nodes is taken for one that
- * named them.
+ * cluster, so that normalised scores and what narrowing left out may differ; not so where those of
+ * the request are given. And a request that carried whole nodes is taken for one that named them.
  *
  * Pure. Threads: one at a time for a saved view's view; saved views are shared.
  */
