@@ -22,11 +22,6 @@
 
 /* Printing. */
 
-static void drop_zeros(DoubleDigits *d) {
-    while (d->n > 0 && d->digits[d->n - 1] == '0')
-        d->n--;
-}
-
 /* @d rounded to @n digits. */
 static void round_to(double d, int n, DoubleDigits *ret) {
     char text[48];
@@ -116,7 +111,8 @@ DoubleDigits double_digits(double d) {
         if (n == DIGITS_ENOUGH)
             round_to(d, n, &ret);
     }
-    drop_zeros(&ret);
+    while (ret.n > 0 && ret.digits[ret.n - 1] == '0')
+        ret.n--;
     return ret;
 }
 

@@ -1,10 +1,19 @@
 #pragma once
 
-/* Thread: one that works for others, and gets no signals: those are for who waits for them. */
+/* Thread: one that works for others, and waiting for it. */
 
 #include <pthread.h>
+#include <stdint.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 
-/* @name: at most 15 bytes. 0, or a negative errno. */
+/* It gets no signals: those are for who waits for them. @name: at most 15 bytes. 0, or a negative
+ * errno. */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *context) MUST_CHECK;
+
+/* A condition that is waited for by CLOCK_MONOTONIC, which is never set. */
+void deadline_cond_init(pthread_cond_t *cond);
+
+/* @nsec from now, for pthread_cond_timedwait() on such a condition. */
+struct timespec deadline_in(int64_t nsec);

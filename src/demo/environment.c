@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
+#include "base/thread.h"
 #include "dashboard/dashboard.h"
 #include "history/decisions.h"
 #include "kube/blocking-client.h"

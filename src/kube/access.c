@@ -262,15 +262,10 @@ static int file_list_find(FileList *list, const char *path, char *error) {
     return r;
 }
 
-static char *name_context(const Kubeconfig *config) {
-    char *origin = NULL;
-
-    return asprintf(&origin, "context %s of %s", config->context, config->file) < 0 ? NULL : origin;
-}
-
 int access_from_kubeconfig(const char *path, const char *context, Access **ret, char *error) {
     _cleanup_(file_list_done) FileList list = {0};
     _cleanup_(kubeconfig_done) Kubeconfig config = {0};
+    char *origin = NULL;
     int r;
 
     r = file_list_find(&list, path, error);
@@ -279,7 +274,9 @@ int access_from_kubeconfig(const char *path, const char *context, Access **ret, 
     r = kubeconfig_read(list.files, list.n, context, &config, error);
     if (r < 0)
         return r;
-    return access_new(&config, name_context(&config), ret, error);
+    if (asprintf(&origin, "context %s of %s", config.context, config.file) < 0)
+        origin = NULL;
+    return access_new(&config, origin, ret, error);
 }
 
 /* --- from a service account --- */

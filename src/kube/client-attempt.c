@@ -53,11 +53,6 @@ static int64_t date_read(Str value) {
     return date > 0 ? (int64_t)date : 0;
 }
 
-static void location_take(Call *call, Str value) {
-    free(call->location);
-    call->location = value.len <= CLIENT_LOCATION_MAX ? strndup(value.ptr, value.len) : NULL;
-}
-
 /* The request has no Accept-Encoding, and nothing here could decode one. */
 static void check_encoding(Call *call, Str value, Str plain) {
     if (!str_eq_nocase(value, plain) && value.len > 0)
@@ -78,7 +73,8 @@ static void head_line(Call *call, Str line) {
     } else if (header_value(line, STR("Date"), &value)) {
         call->date_sec = date_read(value);
     } else if (header_value(line, STR("Location"), &value)) {
-        location_take(call, value);
+        free(call->location);
+        call->location = value.len <= CLIENT_LOCATION_MAX ? strndup(value.ptr, value.len) : NULL;
     } else if (header_value(line, STR("Content-Encoding"), &value)) {
         check_encoding(call, value, STR("identity"));
     } else if (header_value(line, STR("Transfer-Encoding"), &value)) {
@@ -133,14 +129,9 @@ static size_t answer_header(char *bytes, size_t size, size_t n, void *context) {
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : line.len;
 }
 
-static bool keep_answer(Buf *answer, Str part) {
-    if (answer)
-        buf_append(answer, part);
-    return !answer || buf_error(answer) == 0;
-}
-
 static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
     Call *call = context;
+    Buf *answer = call->limits.answer;
     Str part = str_of(bytes, size * n);
 
     call->heard_at = clock_monotonic_nsec();
@@ -159,8 +150,10 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
         return CURL_WRITEFUNC_ERROR;
     }
     call->client->loop->n_events++;
+    if (!call->handler.data && answer)
+        buf_append(answer, part);
     if (call->handler.data ? !call->handler.data(call->handler.context, part)
-                           : !keep_answer(call->limits.answer, part))
+                           : answer && buf_error(answer))
         call_stop(call, CALL_ENDED, "ended before the answer was whole");
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : part.len;
 }
@@ -410,15 +403,11 @@ static bool is_alert(const Call *call) {
     return call->n_header_bytes == 0 && strstr(call->curl_error, "fatal alert");
 }
 
-static bool is_key_unusable(const Call *call) {
-    return strstr(call->curl_error, "X.509 key or certificate file") != NULL;
-}
-
 static void explain_tls(Call *call, const char *words) {
     const char *server = access_server(call->client->access);
     const char *origin = access_origin(call->client->access);
 
-    if (is_key_unusable(call))
+    if (strstr(call->curl_error, "X.509 key or certificate file"))
         call_stop(call, CALL_REFUSED,
             "%s: the client certificate and key of %s cannot be used, or are no pair", server,
             origin);

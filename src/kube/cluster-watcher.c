@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/thread.h"
 #include "kube/cluster-watcher-internal.h"
 

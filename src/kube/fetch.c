@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/deadline.h"
+#include "base/thread.h"
 #include "base/url.h"
 #include "kube/api-objects.h"
 #include "kube/blocking-client.h"

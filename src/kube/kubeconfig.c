@@ -260,12 +260,6 @@ static void wipe(const YamlNode *node) {
         wipe(node->kind == YAML_MAPPING ? node->pairs[i].value : node->items[i]);
 }
 
-/* Wipes the values that the arena holds copies of. */
-static void tree_wipe(const Tree *tree) {
-    for (size_t i = 0; i < tree->n_files; i++)
-        wipe(tree->files[i].root);
-}
-
 /* --- entries --- */
 
 static const YamlNode *list_of(Tree *tree, const TreeFile *file, TreeSection section) {
@@ -565,10 +559,6 @@ static void read_token(Tree *tree, const TreeEntry *user, Kubeconfig *config) {
     tree_read_path(tree, user, "tokenFile", &config->token);
 }
 
-static bool has_colon(const char *text) {
-    return text && strchr(text, ':');
-}
-
 static void check_user(Tree *tree, const TreeEntry *user, const Kubeconfig *config) {
     const YamlNode *provider = yaml_find(user->body, STR("auth-provider"));
 
@@ -583,7 +573,7 @@ static void check_user(Tree *tree, const TreeEntry *user, const Kubeconfig *conf
     if (config->user && secret_is_given(&config->token))
         tree_refuse(tree, user->body->place,
             "user \"%.*s\" has both a token and a username; remove one", STR_FMT(user->name));
-    if (has_colon(config->user))
+    if (config->user && strchr(config->user, ':'))
         tree_refuse(tree, user->body->place, "a username cannot have a colon in it");
 }
 
@@ -642,7 +632,8 @@ int kubeconfig_read(const KubeconfigFile *files, size_t n_files, const char *con
     tree_parse(&tree, files, n_files);
     if (tree.r == 0)
         read_context(&tree, context, &config);
-    tree_wipe(&tree);
+    for (size_t i = 0; i < tree.n_files; i++) /* the arena holds copies of values */
+        wipe(tree.files[i].root);
     if (tree.r < 0)
         return tree.r;
     *ret = config;

@@ -5,7 +5,6 @@
  *
  *     reflector.c         calls: how they begin, how they end, and what comes after
  *     reflector-watch.c   the documents of a watch
- *     reflector-list.c    a list, streamed or in pages, until it is whole
  */
 
 #include "base/arena.h"
@@ -95,13 +94,7 @@ void reflector_notice(
 /* The next bytes of a watch, or of a streamed list. False: the call is to end. */
 bool watch_take(Reflector *reflector, Str bytes);
 
-/* --- reflector-list.c ----------------------------------------------------------------------- */
-
 void list_begin(Reflector *reflector);
-
-/* Both: 0, or -ENOMEM. */
-int list_add(Reflector *reflector, Str object);
-int list_end(Reflector *reflector);
 
 /* Drops the list so far; another one is needed. */
 void list_drop(Reflector *reflector);

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/test-assert.h"
+#include "base/thread.h"
 #include "kube/cluster-watcher.h"
 #include "kube/test-fake-client.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/deadline.h"
 #include "base/nsec.h"
+#include "base/thread.h"
 
 #define PATIENCE_SEC 10
 

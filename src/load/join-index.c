@@ -1,4 +1,7 @@
-/* Nodes by hostname and address, for joins. */
+/*
+ * From a label's value to a node: the nodes by hostname and address, the way from a label to them,
+ * and the rows that the series of the last answer led to.
+ */
 
 #include "load/join-internal.h"
 
@@ -7,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "cluster/record.h"
 
 #define HOSTNAME_LABEL "kubernetes.io/hostname"
@@ -50,10 +54,6 @@ static Str hostname_label(const Node *node) {
     return value ? *value : STR_NULL;
 }
 
-static bool is_called_the_same(const Node *a, const Node *b) {
-    return str_eq(hostname_label(a), hostname_label(b)) && node_addresses_equal(a, b);
-}
-
 /* Whether every row's node is called as it was. A new record with the same identities takes the
  * place of the one before. */
 static bool nodes_hold(JoinIndex *index) {
@@ -62,7 +62,8 @@ static bool nodes_hold(JoinIndex *index) {
 
         if (now == *was)
             continue;
-        if (!now || !*was || !is_called_the_same(now, *was))
+        if (!now || !*was || !str_eq(hostname_label(now), hostname_label(*was)) ||
+            !node_addresses_equal(now, *was))
             return false;
         node_record_unref(*was);
         *was = node_record_ref(now);
@@ -171,12 +172,6 @@ static uint32_t find_key(const JoinKeys *keys, Str key) {
     return keys->rows.items[place];
 }
 
-static uint32_t find_name(const JoinIndex *index, Str name) {
-    uint32_t row = names_find(index->names, name);
-
-    return row < index->names->n_rows && !str_is_empty(name) ? row : JOIN_ROW_NONE;
-}
-
 static uint32_t find_address(const JoinIndex *index, Str text) {
     unsigned char bytes[ADDRESS_BYTES];
 
@@ -189,7 +184,9 @@ int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t
     int r;
 
     if (identity == GAUGE_BY_NAME) {
-        *ret_row = find_name(index, text);
+        uint32_t row = names_find(index->names, text);
+
+        *ret_row = row < index->names->n_rows && !str_is_empty(text) ? row : JOIN_ROW_NONE;
         return 0;
     }
     r = index->arena ? 0 : make(index);
@@ -198,4 +195,271 @@ int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t
     *ret_row =
         identity == GAUGE_BY_IP ? find_address(index, text) : find_key(&index->hostnames, text);
     return 0;
+}
+
+/* --- the way from a label to a node ------------------------------------------------------- */
+
+#define PORT_DIGITS_MAX 5u
+
+/* --- what of a value counts ------------------------------------------------ */
+
+static bool is_port(Str text) {
+    if (text.len < 2 || text.len > PORT_DIGITS_MAX + 1 || text.ptr[0] != ':')
+        return false;
+    for (size_t i = 1; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return true;
+}
+
+/* "a:9100" and "[::1]:9100" without the port. An IPv6 address without brackets has more than one
+ * colon, and none of them begins a port. */
+static Str host_of(Str value) {
+    size_t colon = str_find_last(value, ':');
+
+    if (colon == SIZE_MAX || !is_port(str_skip(value, colon)))
+        return value;
+    if (value.ptr[0] == '[' ? value.ptr[colon - 1] != ']' : str_find(value, ':') != colon)
+        return value;
+    return str_take(value, colon);
+}
+
+static int compile(JoinWay *way) {
+    RegexError error;
+
+    way->pattern = regex_compile(way->gauge->node_pattern, GAUGE_PATTERN_MAX, way->arena, &error);
+    if (way->pattern)
+        return 0;
+    return arena_has_failed(way->arena) ? -ENOMEM : -EINVAL;
+}
+
+/* The part of @value that the pattern takes; a NULL pointer: it does not match. */
+static int extract(JoinWay *way, Str value, Str *ret) {
+    _cleanup_(regex_scan_freep) RegexScan *scan = NULL;
+    RegexSpan spans[2] = {{0}, {.from = SIZE_MAX}}; /* the second: if there is a group */
+    size_t n_spans;
+    int r = way->pattern ? 0 : compile(way);
+
+    *ret = STR_NULL;
+    if (r < 0)
+        return r;
+    n_spans = regex_n_groups(way->pattern) > 0 ? 2 : 1;
+    scan = regex_scan_new(way->pattern, value, n_spans);
+    r = scan ? regex_scan_next(scan, way->work, spans) : -ENOMEM;
+    if (r == REGEX_LIMIT) {
+        *way->work = 0;
+        return -E2BIG;
+    }
+    if (r <= 0)
+        return r;
+    if (spans[1].from == SIZE_MAX)
+        spans[1] = spans[0];
+    *ret = str_of(value.ptr + spans[1].from, spans[1].to - spans[1].from);
+    return 0;
+}
+
+/* --- where it leads -------------------------------------------------------- */
+
+static const Str *find_mapped(const JoinWay *way, Str text) {
+    return way->gauge->mapping.n > 0 ? labels_find(&way->gauge->mapping, text) : NULL;
+}
+
+/* By the mapping, which gives names, or else as it is. */
+static int find_text(JoinWay *way, Str text, uint32_t *ret_row) {
+    const Str *mapped = find_mapped(way, text);
+
+    if (mapped)
+        return join_index_find(way->index, GAUGE_BY_NAME, *mapped, ret_row);
+    return join_index_find(way->index, way->identity, text, ret_row);
+}
+
+int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {
+    Str host;
+    int r;
+
+    *ret_row = JOIN_ROW_NONE;
+    if (!str_is_empty(way->gauge->node_pattern)) {
+        r = extract(way, value, &host);
+        return r < 0 || !host.ptr ? r : find_text(way, host, ret_row);
+    }
+    host = host_of(value);
+    if (find_mapped(way, value)) /* the mapping may be of values with ports */
+        host = value;
+    r = find_text(way, host, ret_row);
+    way->has_cut_port |= host.len < value.len && *ret_row != JOIN_ROW_NONE;
+    return r;
+}
+
+Str join_way_compared(JoinWay *way, Str value) {
+    Str part;
+
+    if (str_is_empty(way->gauge->node_pattern))
+        return host_of(value);
+    return extract(way, value, &part) == 0 && part.ptr ? part : value;
+}
+
+Str join_label(const Series *series, Str name, size_t *hint) {
+    size_t i = *hint;
+
+    if (i >= series->n_labels || !str_eq(series->labels[i].name, name))
+        for (i = 0; i < series->n_labels && !str_eq(series->labels[i].name, name);)
+            i++;
+    if (i == series->n_labels || str_is_empty(series->labels[i].value))
+        return STR_NULL;
+    *hint = i;
+    return series->labels[i].value;
+}
+
+const char *join_identity_name(GaugeIdentity identity) {
+    static const char *const names[] = {
+        [GAUGE_BY_ANY] = "name, hostname or IP address",
+        [GAUGE_BY_NAME] = "name",
+        [GAUGE_BY_HOSTNAME] = "hostname",
+        [GAUGE_BY_IP] = "IP address",
+    };
+
+    return names[identity];
+}
+
+void join_way_describe(const JoinWay *way, Message *message) {
+    message_add(message, "label ");
+    message_show(message, way->label, MESSAGE_QUOTE_MAX);
+    if (!str_is_empty(way->gauge->node_pattern))
+        message_add(message, ", by nodePattern,");
+    else if (way->has_cut_port)
+        message_add(message, ", without the port,");
+    if (way->gauge->mapping.n > 0)
+        message_add(message, " through the mapping");
+    message_add(message, " is the node's %s", join_identity_name(way->identity));
+}
+
+/* --- the last answer of a query, in order -------------------------------------------------- */
+
+JoinMemory *join_memory_new(void) {
+    JoinMemory *memory = calloc(1, sizeof(*memory));
+
+    if (memory)
+        memory->index = &memory->own;
+    return memory;
+}
+
+void join_memory_share(JoinMemory *memory, JoinIndex *index) {
+    if (memory->index == index)
+        return;
+    memory->key = 0; /* rows were of another version */
+    memory->n = 0;
+    join_index_done(&memory->own);
+    memory->index = index;
+}
+
+JoinMemory *join_memory_free(JoinMemory *memory) {
+    if (!memory)
+        return NULL;
+    join_index_done(&memory->own);
+    free(memory->label);
+    free(memory->series);
+    free(memory->texts);
+    free(memory);
+    return NULL;
+}
+
+static uint64_t mix(uint64_t key, uint64_t more) {
+    return (key ^ more) * UINT64_C(0x9e3779b97f4a7c15) + (key >> 29);
+}
+
+uint64_t join_memory_key(const Gauge *gauge) {
+    uint64_t key = mix((uint64_t)gauge->source + 1, (uint64_t)gauge->identity);
+
+    key = mix(key, hash_str(gauge->node_label));
+    key = mix(key, hash_str(gauge->node_pattern));
+    for (size_t i = 0; i < gauge->mapping.n; i++) {
+        key = mix(key, hash_str(gauge->mapping.items[i].key));
+        key = mix(key, hash_str(gauge->mapping.items[i].value));
+    }
+    return key ? key : 1;
+}
+
+bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way) {
+    if (memory->key != key || memory->labels != labels || memory->version != memory->index->version)
+        return false;
+    way->label = str_of(memory->label, memory->label_len);
+    way->identity = memory->identity;
+    way->has_cut_port = memory->has_cut_port;
+    return true;
+}
+
+bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way) {
+    return memory->key == key && memory->version == memory->index->version &&
+           memory->identity == way->identity &&
+           str_eq(way->label, str_of(memory->label, memory->label_len));
+}
+
+/* --- learning -------------------------------------------------------------- */
+
+static bool keep_label(JoinMemory *memory, Str label) {
+    char *copy;
+
+    if (str_eq(label, str_of(memory->label, memory->label_len))) /* it may be this very text */
+        return true;
+    copy = malloc(label.len + 1);
+    if (!copy)
+        return false;
+    memcpy(copy, label.ptr, label.len);
+    free(memory->label);
+    memory->label = copy;
+    memory->label_len = label.len;
+    return true;
+}
+
+/* Bytes of all values; SIZE_MAX: more than is remembered. */
+static size_t measure(const Vector *vector, Str label) {
+    size_t bytes = 0, hint = 0;
+
+    if (vector->n > JOIN_MEMORY_SERIES_MAX)
+        return SIZE_MAX;
+    for (size_t i = 0; i < vector->n; i++)
+        bytes += join_label(&vector->items[i], label, &hint).len;
+    return bytes <= JOIN_MEMORY_BYTES_MAX ? bytes : SIZE_MAX;
+}
+
+static bool make_room(JoinMemory *memory, size_t n, size_t n_bytes) {
+    if (n > memory->size) {
+        free(memory->series);
+        memory->series = malloc(n * sizeof(*memory->series));
+        memory->size = memory->series ? n : 0;
+    }
+    if (n_bytes > memory->texts_size) {
+        free(memory->texts);
+        memory->texts = malloc(n_bytes);
+        memory->texts_size = memory->texts ? n_bytes : 0;
+    }
+    return memory->size >= n && memory->texts_size >= n_bytes;
+}
+
+static void copy_series(JoinMemory *memory, const Vector *vector, Str label, const uint32_t *rows) {
+    size_t at = 0, hint = 0;
+
+    for (size_t i = 0; i < vector->n; i++) {
+        Str value = join_label(&vector->items[i], label, &hint);
+
+        memory->series[i] = (RememberedSeries){(uint32_t)at, (uint32_t)value.len, rows[i]};
+        if (value.len > 0)
+            memcpy(memory->texts + at, value.ptr, value.len);
+        at += value.len;
+    }
+    memory->n = vector->n;
+}
+
+void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
+    const Vector *vector, const uint32_t *rows) {
+    size_t n_bytes = measure(vector, way->label);
+
+    memory->n = 0;
+    memory->key = keep_label(memory, way->label) ? key : 0;
+    memory->labels = labels;
+    memory->identity = way->identity;
+    memory->has_cut_port = way->has_cut_port;
+    memory->version = memory->index->version;
+    if (memory->key != 0 && n_bytes != SIZE_MAX && make_room(memory, vector->n, n_bytes))
+        copy_series(memory, vector, way->label, rows);
 }

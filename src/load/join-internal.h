@@ -189,13 +189,7 @@ void join_count_unmatched(Join *join, Str before, Str text);
 int join_nodes(Join *join) MUST_CHECK;
 int join_pods(Join *join) MUST_CHECK;
 
-/* The way by which most nodes are found (join-find.c). @way is as the gauge has it: an empty label,
- * GAUGE_BY_ANY are found out. 0; JOIN_NOT_FOUND: the report has the reason; -EINVAL, -E2BIG: the
- * pattern; -ENOMEM. */
-#define JOIN_NOT_FOUND 1
-int join_find(Join *join, JoinWay *way) MUST_CHECK;
-
-/* Into the report (join-explain.c): why no series belongs to a node. */
+/* Into the report: why no series belongs to a node. */
 void join_explain_unmatched(Join *join, Str label);
 /* ... no series has the label. */
 void join_explain_no_label(Join *join, Str label);

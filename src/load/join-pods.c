@@ -49,9 +49,6 @@ typedef struct PodHasher {
 
 /* Soon pod_index_find() will be asked for @hash: what it reads is asked for in three steps, each of
  * which finds what the one before has asked for. */
-static void pod_index_expect_slot(const PodIndex *index, uint64_t hash) {
-    __builtin_prefetch(&index->slots[hash & index->mask]);
-}
 static void pod_index_expect_place(const PodIndex *index, uint64_t hash) {
     uint32_t place = index->slots[hash & index->mask].place;
 
@@ -317,7 +314,7 @@ static uint64_t *hash_series(const PodJoin *pods) {
 static void expect_series(const PodIndex *index, const uint64_t *hashes, size_t i, size_t n) {
     if (i + 3 * AHEAD >= n)
         return;
-    pod_index_expect_slot(index, hashes[i + 3 * AHEAD]);
+    __builtin_prefetch(&index->slots[hashes[i + 3 * AHEAD] & index->mask]);
     pod_index_expect_place(index, hashes[i + 2 * AHEAD]);
     pod_index_expect_text(index, hashes[i + AHEAD]);
 }

@@ -82,35 +82,24 @@ static bool is_joined(const JoinReport *report) {
     return report->n_covered > 0 || report->n_workloads > 0;
 }
 
-/* Why no node has a value, though there was an answer. */
-static void explain_unjoined(const PollAnswer *answer, const JoinReport *report, char *error) {
-    Message message = message_begin(error, POLLER_ERROR_MAX);
-
-    message_add(&message, "%s: %s", access_server(answer->request->server->access), report->error);
-}
-
-static void show_warning(PollStatus *status, Str warning) {
-    Message message = message_begin(status->warning, sizeof(status->warning));
-
-    message_show(&message, warning, sizeof(status->warning) - 1);
-}
-
 /* Takes @measurement. */
 static void take_sampling(const PollAnswer *answer, Reading *reading, const JoinReport *report,
     Measurement *measurement) {
     PollStatus *status = &reading->status;
-    char error[POLLER_ERROR_MAX] = "";
+    char error[POLLER_ERROR_MAX];
+    Message why = message_begin(error, sizeof(error)), warning;
     Measurement *before;
 
     if (!is_joined(report))
-        explain_unjoined(answer, report, error);
+        message_add(&why, "%s: %s", access_server(answer->request->server->access), report->error);
 
     pthread_mutex_lock(&answer->queue->shared->lock);
     before = reading->measurement;
     reading->measurement = measurement;
     set_state(reading, is_joined(report) ? POLL_OK : POLL_UNJOINED, error);
     set_figures(reading, answer->request);
-    show_warning(status, answer->vector.warning);
+    warning = message_begin(status->warning, sizeof(status->warning));
+    message_show(&warning, answer->vector.warning, sizeof(status->warning) - 1);
     status->answered_at_nsec = clock_wall_nsec();
     status->answered_uptime = clock_monotonic_nsec();
     status->report = *report;
@@ -177,12 +166,6 @@ static void measure_all(PollAnswer *answer) {
 
 /* --- requests --- */
 
-static void note_news(PollQueue *queue) {
-    if (!queue->is_news)
-        queue->news_nsec = clock_monotonic_nsec();
-    queue->is_news = true;
-}
-
 static void take_failure(PollQueue *queue, PollRequest *request, const char *error) {
     const Readings *readings = queue->readings;
     PollJob *job = request->job;
@@ -213,14 +196,9 @@ static void take_answer(PollQueue *queue, PollRequest *request, Snapshot *snapsh
     job->n_ok++;
     schedule_answered(&job->schedule, request->uptime_nsec, clock_monotonic_nsec());
     measure_all(&answer);
-    note_news(queue);
-}
-
-/* A server that has answered something else meanwhile works: it is this job that is too much
- * for it. */
-static void note_failure(const PollRequest *request) {
-    if (request->server->answered_nsec < request->uptime_nsec)
-        request->server->is_failing = true;
+    if (!queue->is_news)
+        queue->news_nsec = clock_monotonic_nsec();
+    queue->is_news = true;
 }
 
 /* A server that works again is asked at once what it has not answered. */
@@ -242,10 +220,10 @@ void poll_queue_take_answer(PollQueue *queue, PollRequest *request) {
 
     arena_reset(queue->scratch);
     has_failed = poll_request_error(request, queue->scratch, error);
-    if (has_failed && poll_request_blames_server(request))
-        note_failure(request);
-    else
+    if (!has_failed || !poll_request_blames_server(request))
         note_success(queue, request);
+    else if (request->server->answered_nsec < request->uptime_nsec)
+        request->server->is_failing = true; /* else it works, and this job is too much for it */
     if (has_failed) {
         take_failure(queue, request, error);
         return;

@@ -79,20 +79,15 @@ Schedule schedule_new(int64_t interval_nsec, uint64_t seed) {
     };
 }
 
-/* Never later than the interval: maxAge is chosen by it. */
-static int64_t jittered(Schedule *schedule) {
-    int64_t tenth = schedule->interval_nsec / 10;
-
-    return schedule->interval_nsec - backoff_pick(&schedule->random, 0, tenth);
-}
-
 /* A server that takes longer than the interval to answer gets a tenth of it to rest. */
 void schedule_answered(Schedule *schedule, int64_t asked_nsec, int64_t now_nsec) {
-    int64_t soonest = num_add_sat(now_nsec, schedule->interval_nsec / 10);
+    int64_t tenth = schedule->interval_nsec / 10, soonest = num_add_sat(now_nsec, tenth);
+    int64_t jitter = backoff_pick(&schedule->random, 0, tenth);
 
     schedule->n_failures = 0;
     schedule->was_retried = false;
-    schedule->due_nsec = num_add_sat(asked_nsec, jittered(schedule));
+    /* Never later than the interval: maxAge is chosen by it. */
+    schedule->due_nsec = num_add_sat(asked_nsec, schedule->interval_nsec - jitter);
     if (schedule->due_nsec < soonest)
         schedule->due_nsec = soonest;
 }

@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/deadline.h"
 #include "base/thread.h"
 #include "load/poll-queue.h"
 
@@ -28,19 +27,15 @@ struct Poller {
 };
 
 const char *poll_state_name(PollState state) {
-    switch (state) {
-    case POLL_WAITING:
-        return "waiting";
-    case POLL_OK:
-        return "ok";
-    case POLL_FAILING:
-        return "failing";
-    case POLL_UNJOINED:
-        return "unjoined";
-    case POLL_NO_SOURCE:
-        return "no_source";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [POLL_WAITING] = "waiting",
+        [POLL_OK] = "ok",
+        [POLL_FAILING] = "failing",
+        [POLL_UNJOINED] = "unjoined",
+        [POLL_NO_SOURCE] = "no_source",
+    };
+
+    return names[state];
 }
 
 /* --- the thread --- */

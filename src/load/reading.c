@@ -25,11 +25,6 @@ static Reading *reading_new(const Gauge *gauge) {
     return reading;
 }
 
-Reading *reading_ref(Reading *reading) {
-    ref_take(&reading->ref);
-    return reading;
-}
-
 Reading *reading_unref(Reading *reading) {
     if (!reading || !ref_drop(&reading->ref))
         return NULL;
@@ -76,11 +71,6 @@ int readings_new(const Gauge *gauges, size_t n, uint64_t owner, Readings *before
             return -ENOMEM;
     *ret = TAKE_PTR(readings);
     return 0;
-}
-
-Readings *readings_ref(Readings *readings) {
-    ref_take(&readings->ref);
-    return readings;
 }
 
 Readings *readings_unref(Readings *readings) {

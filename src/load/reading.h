@@ -64,11 +64,11 @@ typedef struct SharedReadings {
 /* Those of @before (NULL: none) that are the same stay the same. 0 or -ENOMEM. */
 int readings_new(const Gauge *gauges, size_t n, uint64_t owner, Readings *before, Readings **ret)
     MUST_CHECK;
-Readings *readings_ref(Readings *readings);
+DEFINE_REF(Readings, readings)
 Readings *readings_unref(Readings *readings); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Readings *, readings_unref)
 
-Reading *reading_ref(Reading *reading);
+DEFINE_REF(Reading, reading)
 Reading *reading_unref(Reading *reading); /* takes NULL, returns NULL */
 
 /* The last measurements, in order. The shared's lock is held. NULL when out of memory. */
