@@ -3,15 +3,12 @@
 /*
  * Arena: memory that is given back all at once.
  *
- * One arena serves one request (or one policy, one snapshot). Allocations are never freed one by
- * one; arena_reset() ends everything. A reset keeps one block for the next user, as large as what
- * was used but bounded, so that the usual request finds its memory ready and one huge one does not
- * fatten the process.
+ * One arena serves one request (or one policy, one snapshot). A reset keeps one block for the next
+ * user, as large as what was used but bounded: the usual request finds its memory ready, and one
+ * huge one does not fatten the process.
  *
- * An arena has a budget in bytes. An allocation that would pass it returns NULL,
- * like one that the system refuses: code that sizes something by what a peer sent must check. Under
- * AddressSanitizer the unused part of a block is poisoned, and allocations have red zones, so
- * overruns inside an arena are found.
+ * An allocation over the budget returns NULL, like one that the system refuses. Under
+ * AddressSanitizer overruns inside an arena are found.
  *
  * Not thread safe: an arena belongs to one thread at a time.
  */

@@ -3,14 +3,11 @@
 /*
  * Access: where a server is, mostly the API server, and who we are to it.
  *
- * From a kubeconfig file (its current context, or one by name), or from the service
- * account that Kubernetes mounts into every pod. Values that a kubeconfig has inline or in files
- * are treated alike; relative paths are relative to the file that names them. Or from parts, for
- * servers of other kinds.
+ * From a kubeconfig, from the service account that is mounted into every pod, or from parts, for
+ * servers of other kinds. Relative paths are relative to the file that names them.
  *
- * Credentials change while we run: mounted tokens are replaced every hour, plugins
- * hand out tokens for minutes. access_authorize() is called before each request and reads again
- * what may have changed; access_reject() reports that the server rejected the credentials.
+ * Credentials change while we run (mounted tokens every hour, those of plugins within minutes):
+ * access_authorize() is called before each request and reads again what may have changed.
  *
  * Threads: one at a time.
  */
@@ -51,9 +48,8 @@ typedef struct Access Access;
  * line where that is known, what is wrong, and what would be right. */
 int access_from_kubeconfig(const char *path, const char *context, Access **ret, char *error);
 
-/* The mounted service account and KUBERNETES_SERVICE_HOST/_PORT. -ENOENT, with a message,
- * when the process does not run in a pod. @root stands before the path of the mount,
- * "" but in tests. */
+/* The mounted service account and KUBERNETES_SERVICE_HOST/_PORT. -ENOENT, with a message, outside
+ * of a pod. @root stands before the path of the mount, "" but in tests. */
 int access_in_cluster(const char *root, Access **ret, char *error);
 
 /* The first with a @kubeconfig, the second without. */
@@ -97,8 +93,7 @@ const char *access_origin(const Access *access);
 /* The certificate of the API server is not verified: worth a warning. */
 bool access_is_insecure(const Access *access);
 
-/* What one request needs. All strings are borrowed until the next call on @access;
- * NULL: not used. */
+/* What one request needs; borrowed until the next call on @access. NULL: not used. */
 typedef struct Credentials {
     const char *ca_pem; /* trust these; NULL: the system's */
     const char *client_cert_pem;
@@ -116,12 +111,10 @@ typedef struct Credentials {
                          with an older one are not to be used again */
 } Credentials;
 
-/* Reads again what may have changed (token files by their fingerprint, at most once a
- * second; a plugin's credential shortly before it expires, or when it was rejected).
- * Running a plugin blocks, up to ACCESS_PLUGIN_REFRESH_SEC while the credential at hand is
- * good and else up to ACCESS_PLUGIN_SEC, and then as long as it takes to end it
- * (PROCESS_GRACE_MSEC): this runs on the cluster thread, never on a decision's. After
- * failures it is left alone for longer and longer. 0, or a negative errno with a message. */
+/* Reads again what may have changed (token files at most once a second; a plugin's credential
+ * shortly before it expires, or when it was rejected). Running a plugin blocks, up to
+ * ACCESS_PLUGIN_REFRESH_SEC while the credential at hand is good, else up to ACCESS_PLUGIN_SEC, and
+ * then PROCESS_GRACE_MSEC: never on a decision's thread. 0, or a negative errno with a message. */
 int access_authorize(
     Access *access, int64_t now_nsec, int64_t wall_sec, Credentials *ret, char *error);
 

@@ -3,10 +3,9 @@
 /*
  * Backoff: when to try again.
  *
- * Full jitter: a random time up to a ceiling that doubles with every failure in a row,
- * so that many clients of an API server that comes back do not come at once. On top
- * of that, and whatever counts as success in between, tries are rationed: after
- * BACKOFF_BURST quick ones, one a second on average.
+ * Full jitter: a random time up to a ceiling that doubles with every failure in a row, so that not
+ * all clients of an API server that comes back come at once. And tries are rationed, whatever
+ * counts as success in between: after BACKOFF_BURST quick ones, one a second on average.
  *
  * Time is an argument; randomness comes from the seed alone.
  */

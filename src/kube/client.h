@@ -3,15 +3,12 @@
 /*
  * Client: requests to one server, mostly the API server, many at a time, from one thread.
  *
- * libcurl's multi interface underneath. Nothing blocks but client_wait(); answers
- * arrive through a call's handler, on the thread that is in client_wait(). HTTP/1.1,
- * so that a stream that stalls holds up nothing but itself; no compression; no redirect is
- * followed; nothing but the configured origin ever sees the credentials. An Access may
- * refuse addresses: it checks the very address that is connected to, not what a name server
- * answered before.
+ * Nothing blocks but client_wait(); answers arrive through a call's handler, on the thread that is
+ * in client_wait(). HTTP/1.1, so that a stream that stalls holds up nothing but itself; no
+ * compression; no redirect is followed; nothing but the configured origin sees the credentials. An
+ * Access may refuse the very address that is connected to.
  *
- * Every call has ceilings: bytes, time to connect, time to the first byte, silence,
- * time in all. TCP keepalive finds peers that are gone (CLIENT_KEEPALIVE_*).
+ * Every call has ceilings: bytes, time to connect, to the first byte, of silence, in all.
  *
  * Threads: one, but for client_wake().
  */
@@ -63,9 +60,8 @@ typedef struct CallResult {
     const char *error;   /* for a person, unless CALL_DONE; "" never */
 } CallResult;
 
-/* head, then data any number of times, then done, once. After done, or after
- * call_cancel(), none of them is called again and the Call is gone. They may start
- * and cancel calls. */
+/* head, then data any number of times, then done, once. After done, or call_cancel(), the Call is
+ * gone. They may start and cancel calls. */
 typedef struct CallHandler {
     void *context;
     /* Right before the request leaves, on a connection that is ready: is it still to? A process may
@@ -96,10 +92,8 @@ typedef struct CallOptions {
 Client *client_new(Access *access);
 
 /* Clients of several servers on one thread: those of a loop are waited for together, by
- * client_loop_wait(); client_wait() on one of them is the same. libcurl can wait for one multi
- * handle at a time, so it is the loop's, and a client of client_new() has a loop of its own.
- * Connections and credentials belong to each client as before. The loop is borrowed and must
- * outlive its clients; making a client marks nothing of it. NULL when out of memory. */
+ * client_loop_wait(); client_wait() on one of them is the same. Connections and credentials belong
+ * to each client. The loop outlives its clients. NULL when out of memory. */
 typedef struct ClientLoop ClientLoop;
 
 ClientLoop *client_loop_new(void);
@@ -118,8 +112,7 @@ Call *client_call(Client *client, const CallOptions *options, const CallHandler 
 
 void call_cancel(Call *call); /* takes NULL */
 
-/* Moves everything along, and waits up to @timeout_msec for something to happen when
- * there is nothing to do. 0, or a negative errno. */
+/* Moves everything along, and waits for events up to @timeout_msec. 0, or a negative errno. */
 int client_wait(Client *client, int timeout_msec);
 
 /* The same, and returns when @fd can be read; -1: none. */

@@ -7,14 +7,12 @@
  *     watch events ───────────> Store ──> publish, at the end of each turn
  *     bind() ─────────────────> judge, assume in the Store, publish, POST, answer
  *
- * The thread owns the client, the reflectors and the store; others reach it through
- * the functions below, which only leave messages. A decision never waits for it: it
- * reads the last snapshot that was published, whatever state the network is in.
+ * The thread owns the client, the reflectors and the store; the functions below only leave
+ * messages. A decision never waits for it: it reads the last snapshot that was published.
  *
- * Bound pods count on their node from the moment the Binding is posted until the
- * watch shows them (or does not, for WATCHER_ASSUME_SEC): the ledger. After a restart it is
- * empty and need not be more: pods that were bound are in the first list, for the others
- * kube-scheduler calls again.
+ * Bound pods count on their node from the moment the Binding is posted until the watch shows them
+ * (or does not, for WATCHER_ASSUME_SEC): the ledger. After a restart it is empty: pods that were
+ * bound are in the first list, for the others kube-scheduler calls again.
  */
 
 #include <stdbool.h>
@@ -139,9 +137,8 @@ int watcher_bind(ClusterWatcher *watcher, BindJob *job);
  * a look at two flags as long as that is known. */
 void watcher_note_asked(ClusterWatcher *watcher);
 
-/* Marks the node with the annotation WATCHER_RETRY_ANNOTATION and the time, so that
- * kube-scheduler tries again the pods it parked. Any thread; dropped when many are
- * waiting. */
+/* Marks the node with WATCHER_RETRY_ANNOTATION and the time, so that kube-scheduler tries again the
+ * pods it parked. Any thread; dropped when many are waiting. */
 #define WATCHER_RETRY_ANNOTATION "berth.dev/retry-at"
 void watcher_mark_node(ClusterWatcher *watcher, Str node);
 

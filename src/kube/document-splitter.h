@@ -3,9 +3,7 @@
 /*
  * DocumentSplitter: a stream of bytes to whole documents, one per line.
  *
- * A watch sends one JSON object per line and cuts them wherever the network does.
- * Lines that come whole are given as slices of what came; only a half line is kept,
- * until its end comes.
+ * Lines that come whole are given as slices of what came; a half line is kept until its end comes.
  *
  *     while ((r = splitter_next(&splitter, &bytes, &document)) == SPLITTER_DOCUMENT)
  *         ...

@@ -3,9 +3,8 @@
 /*
  * Identity: what one version of the credentials is to libcurl.
  *
- * Connections belong to an identity, so that one made with an older certificate or
- * checked against an older CA is never used again: each has its own pool (a libcurl share
- * handle), which goes when the last call that uses it is over.
+ * Connections belong to an identity, so that one made with an older certificate or CA is never used
+ * again: each has its own pool, which goes when the last call that uses it is over.
  *
  * The GnuTLS flavour of libcurl 7.88 takes certificates by file name only (it refuses
  * CURLOPT_CAINFO_BLOB, and takes CURLOPT_SSLCERT_BLOB but does not look at it). They are

@@ -3,9 +3,8 @@
 /*
  * Process: a program run to its end, bounded in time and in output.
  *
- * It gets a session of its own (no terminal to ask questions on), nothing on standard
- * input, none of our file descriptors, no blocked or ignored signals. One that takes too
- * long gets SIGTERM, then SIGKILL, with its children.
+ * It gets a session of its own, nothing on standard input, none of our file descriptors, no blocked
+ * or ignored signals. One that takes too long gets SIGTERM, then SIGKILL, with its children.
  *
  * Blocks. Any thread.
  */

@@ -3,11 +3,10 @@
 /*
  * Proxy: which proxy leads to the API server, if any.
  *
- * As kubectl and every other Go program have it: a kubeconfig's proxy-url always counts;
- * without one HTTPS_PROXY (HTTP_PROXY for http://) does, unless the host is this machine
- * or NO_PROXY lists it: by name (and then every name below it), by ".name" (only those
- * below), by address or range (10.0.0.0/8), with or without a port, or "*". The names in
- * lower case count where those in upper case are not set.
+ * As Go programs have it: a kubeconfig's proxy-url always counts; without one HTTPS_PROXY
+ * (HTTP_PROXY for http://) does, unless the host is this machine or NO_PROXY lists it: by name (and
+ * every name below it), by ".name" (only those below), by address or range (10.0.0.0/8), with or
+ * without a port, or "*". Names in lower case count where those in upper case are not set.
  */
 
 #include <stdbool.h>

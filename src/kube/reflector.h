@@ -7,16 +7,11 @@
  *     wait ──┤                                                               ├─> watch ──> wait
  *            └─ paged list, where the server cannot do that ─────────────────┘
  *
- * After a watch has ended, in whatever way, the next one goes on from the newest
- * resourceVersion seen. Only when the API server no longer knows that version (410), or
- * sent something that cannot be read, everything is listed again; the sink keeps
- * the old state until the new one is whole.
+ * After a watch has ended, the next one goes on from the newest resourceVersion seen. Only when the
+ * API server no longer knows that version (410), or sent something that cannot be read, everything
+ * is listed again; the sink keeps the old state until the new one is whole.
  *
- * An object that the sink cannot read is skipped and counted; it must not hold up the others. A
- * resourceVersion is opaque: kept, compared and sent back.
- *
- * Receive buffers hold an object only until the sink has taken it; the large ones are freed at the
- * end of a list.
+ * An object that the sink cannot read is skipped and counted. A resourceVersion is opaque.
  *
  * No clock, no thread: time comes from options, answers through the client.
  */

@@ -7,13 +7,11 @@
  *     answer ──> vector.h ──> join.h, with the cluster as it is ──> Measurement of each gauge
  *     measurements ──> Measurements ──> publish(), at most once in POLLER_TURN_MSEC
  *
- * Gauges that ask the same of the same source share one job, at the shortest of their
- * intervals; those of metrics.k8s.io share one for all resources of nodes, one for those of pods.
- * A job has at most one request under way; the first follows at once, the others at intervals
- * with a tenth of jitter. After a failure it is tried again after a time that grows up to
- * POLLER_BACKOFF_MAX_SEC or the interval, whichever is longer; or, once, when its server answers
- * something else again. A few requests are under way in all, and a source that hangs has but a
- * share of them (load/source.h).
+ * Gauges that ask the same of the same source share one job, at the shortest of their intervals;
+ * those of metrics.k8s.io share one for nodes, one for pods. A job has at most one request under
+ * way. After a failure it is tried again after a time that grows up to POLLER_BACKOFF_MAX_SEC or
+ * the interval, whichever is longer; or, once, when its server answers something else again. A
+ * source that hangs has but a share of the requests (load/source.h).
  *
  * A decision never waits for any of it. A failure leaves the last measurement in place, which
  * expires (cluster/loads.h). Every answer has ceilings: bytes, series, time.

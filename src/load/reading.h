@@ -3,13 +3,10 @@
 /*
  * Reading: a gauge that is followed, what was last measured of it, and how that went.
  *
- * Readings outlive changes of the program: a gauge that is the same in the next list keeps its
- * reading, with everything learned. So an answer that arrives late is its reading's, whatever
- * number that has by then.
+ * A gauge that is the same in the next list keeps its reading, with everything learned. So an
+ * answer that arrives late is its reading's, whatever number that has by then.
  *
- * Readings (the list): the gauges of one poller_follow(), in its order. Does not change.
- *
- * SharedReadings: where the list of now hangs.
+ * Readings: the gauges of one poller_follow(), in its order. SharedReadings: the list of now.
  *
  * Threads: lists and gauges are read from any; for the rest see the fields.
  */

@@ -48,11 +48,7 @@ static inline Str source_meant(Str name) {
 /* The source that is meant by @name. NULL: there is none. */
 const MetricSource *sources_find(const MetricSources *sources, Str name);
 
-/*
- * The address of a name is decided by a name server, and an address can be written in
- * many ways: as one number, in octal, inside an IPv6 address. So the address that is connected to
- * is checked, never its text.
- */
+/* An address can be written in many ways: the one that is connected to is checked, not its text. */
 typedef enum AddressKind {
     ADDRESS_PLAIN,
     ADDRESS_LINK_LOCAL,
