@@ -8,6 +8,7 @@
  */
 
 #include "api/context.h"
+#include "live/measuring.h"
 
 /* Room that the buffer of each page should have. */
 #define POLICIES_PAGE_MAX ((size_t)16 * 1024 * 1024)
@@ -16,6 +17,16 @@
 #define CHANGES_PAGE_MAX ((size_t)8 * 1024 * 1024)
 #define WHAT_IF_PAGE_MAX ((size_t)32 * 1024 * 1024)
 #define BUNDLE_PAGE_MAX ((size_t)64 * 1024 * 1024)
+
+#define SOURCES_PAGE_MAX ((size_t)8 * 1024 * 1024)
+
+/* Pages of decisions are bounded by `limit`, and before that by bytes (`next` says where to go on):
+ * what one decision may take comes on top of these. */
+#define DECISIONS_PAGE_MAX ((size_t)16 * 1024 * 1024)
+#define DECISIONS_LIMIT_DEFAULT 100
+#define DECISIONS_LIMIT_MAX 1000
+#define DECISION_NODES_DEFAULT 1000
+#define DECISION_NODES_MAX 10000
 
 /* A body is so many bytes of JSON or YAML. No form of another site can send one of these types
  * without a preflight request. */
@@ -31,3 +42,19 @@ unsigned latency_page(ApiContext *api, const HttpRequest *request, Buf *out);
 unsigned changes_page(ApiContext *api, const HttpRequest *request, Buf *out);
 unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out); /* of its body */
 unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out);  /* a .tar.gz */
+
+/* The list, newest first, of those that @query selects. @decisions NULL, none are kept: 404. */
+unsigned decisions_list_page(Decisions *decisions, Str query, Arena *arena, Buf *out);
+
+/* One of them with its nodes. 200, 400 or 404. */
+unsigned decisions_one_page(Decisions *decisions, Str id, Str query, Arena *arena, Buf *out);
+
+typedef struct SourcesState {
+    const View *view;
+    const MeasuringStatus *status;
+    int64_t now_nsec;    /* since 1970 */
+    int64_t uptime_nsec; /* monotonic */
+} SourcesState;
+
+/* Metrics beyond MEASURING_SHOWN_MAX are counted, not listed. */
+void sources_page(const SourcesState *state, Buf *out);

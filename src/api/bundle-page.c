@@ -86,16 +86,6 @@ static bool make_page(
     return reply.status == 200 && ret->ptr && !buf_error(&text);
 }
 
-static size_t make_pages(
-    ApiContext *api, const HttpRequest *request, Arena *arena, BundlePage *ret) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < ELEMENTS_OF(pages); i++)
-        if (make_page(api, request, pages[i].path, arena, &ret[n].text))
-            ret[n++].name = pages[i].name;
-    return n;
-}
-
 /* --- the file ---------------------------------------------------------------------------- */
 
 static unsigned write_bundle(const BundleParts *parts, const BundleParams *params, Buf *out) {
@@ -165,8 +155,9 @@ static unsigned make_bundle(ApiContext *api, const HttpRequest *request, const B
         return page_write_error(out, 503, "the policy texts in force are too large to be kept");
     if (getrandom(parts.salt, sizeof(parts.salt), 0) != (ssize_t)sizeof(parts.salt))
         return page_write_error(out, 503, "no random numbers available");
-    if (!params->is_anonymous && params->id == 0)
-        parts.n_pages = make_pages(api, request, arena, page_texts);
+    for (size_t i = 0; !params->is_anonymous && params->id == 0 && i < ELEMENTS_OF(pages); i++)
+        if (make_page(api, request, pages[i].path, arena, &page_texts[parts.n_pages].text))
+            page_texts[parts.n_pages++].name = pages[i].name;
     return write_bundle(&parts, params, out);
 }
 

@@ -1,6 +1,6 @@
 /* /api/v1/decisions: kept decisions as a list, or one of them with its nodes. */
 
-#include "api/decisions-page.h"
+#include "api/api-pages.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -270,8 +270,6 @@ static int add_rejected(NodesMaking *making) {
     return r;
 }
 
-/* --- all together ----------------------------------------------------------------------------- */
-
 int nodes_summary_make(ApiContext *api, Arena *arena, NodesSummary *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     NodesMaking making = {.api = api, .view = view, .arena = arena, .summary = ret};

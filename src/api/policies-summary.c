@@ -427,8 +427,6 @@ static int find_costs(PoliciesMaking *making) {
     return r;
 }
 
-/* --- all together ----------------------------------------------------------------------------- */
-
 int policies_summary_make(ApiContext *api, bool (*is_over)(void *context), void *context,
     Arena *arena, PoliciesSummary *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);

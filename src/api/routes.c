@@ -6,8 +6,6 @@
 #include "api/routes.h"
 
 #include "api/api-pages.h"
-#include "api/decisions-page.h"
-#include "api/sources-page.h"
 #include "api/status-page.h"
 #include "base/clock.h"
 #include "live/verb-reply.h"
@@ -106,8 +104,6 @@ static unsigned make_version(ApiContext *api, const HttpRequest *request, Buf *o
     buf_append(out, STR("{\"version\":\"" BERTH_VERSION "\"}\n"));
     return 200;
 }
-
-/* --- the table -------------------------------------------------------------------------------- */
 
 #define PAGE(page_path, page_method, page_kind, page_pace, max, page_type, function, text)         \
     .path = (page_path), .method = (page_method), .clients = ROUTE_VIEWERS, .pace = (page_pace),   \

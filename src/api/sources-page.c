@@ -1,6 +1,6 @@
 /* /api/v1/sources: metrics that policies read, with their coverage and errors. */
 
-#include "api/sources-page.h"
+#include "api/api-pages.h"
 
 #include "api/page-field.h"
 #include "cluster/loads.h"

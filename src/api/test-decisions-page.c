@@ -1,6 +1,6 @@
 /* What is remembered, as the pages of /api/v1/decisions show it. */
 
-#include "api/decisions-page.h"
+#include "api/api-pages.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

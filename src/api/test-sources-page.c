@@ -1,4 +1,4 @@
-#include "api/sources-page.h"
+#include "api/api-pages.h"
 
 #include <stdio.h>
 

@@ -163,23 +163,17 @@ static void write_decision(JsonWriter *writer, const PastDecision *past) {
     json_write_end_object(writer);
 }
 
-static bool take_newcomer(Updates *updates) {
-    bool has_newcomer;
-
-    (void)pthread_mutex_lock(&updates->lock);
-    has_newcomer = updates->has_newcomer;
-    updates->has_newcomer = false;
-    (void)pthread_mutex_unlock(&updates->lock);
-    return has_newcomer;
-}
-
 /* The newest of those that have not been sent; all of them when there is a new client: the others
  * know them by their id. */
 static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *decisions) {
     FoundDecision found[DECISIONS_IN_UPDATE];
     size_t n = decisions ? decisions_read(decisions, 0, found, ELEMENTS_OF(found)) : 0;
-    uint64_t sent = take_newcomer(updates) ? 0 : updates->newest;
+    uint64_t sent;
 
+    (void)pthread_mutex_lock(&updates->lock);
+    sent = updates->has_newcomer ? 0 : updates->newest;
+    updates->has_newcomer = false;
+    (void)pthread_mutex_unlock(&updates->lock);
     if (n > 0)
         updates->newest = found[0].past->id;
     json_member_int(writer, "newest", updates->newest);

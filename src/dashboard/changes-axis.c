@@ -3,13 +3,12 @@
  * as it takes to keep their numbers apart.
  */
 
-#include "dashboard/changes-axis.h"
+#include "dashboard/page-parts.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "base/nsec.h"
-#include "dashboard/page-parts.h"
 
 #define WIDTH 720
 #define ROWS 4 /* of numbers, above the lines */

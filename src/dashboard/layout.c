@@ -104,21 +104,18 @@ static void draw_figures(const HealthSummary *health, Html *html) {
         STR_FMT(health->facts.policy_digest), health->facts.n_nodes, health->facts.n_waiting);
 }
 
-static void draw_reasons(const HealthSummary *health, Html *html) {
-    html_write(html, "<details id='reasons'><summary>%zu reason%s</summary><ul>", health->n_reasons,
-        health->n_reasons == 1 ? "" : "s");
-    for (size_t i = 0; i < health->n_reasons; i++)
-        html_write(html, "<li>%.*s</li>", STR_FMT(health->reasons[i]));
-    html_write(html, "</ul></details>");
-}
-
 static void draw_health(const HealthSummary *health, Html *html) {
     html_write(html,
         "<section id='health-summary' class='%s' aria-label='Health of berth' data-live><p><span "
         "class='symbol' aria-hidden='true'>%s</span> berth is <strong>%.*s</strong></p>",
         healths[health->health].class, healths[health->health].symbol, STR_FMT(health->text));
-    if (health->n_reasons > 0)
-        draw_reasons(health, html);
+    if (health->n_reasons > 0) {
+        html_write(html, "<details id='reasons'><summary>%zu reason%s</summary><ul>",
+            health->n_reasons, health->n_reasons == 1 ? "" : "s");
+        for (size_t i = 0; i < health->n_reasons; i++)
+            html_write(html, "<li>%.*s</li>", STR_FMT(health->reasons[i]));
+        html_write(html, "</ul></details>");
+    }
     draw_figures(health, html);
     html_close(html);
 }

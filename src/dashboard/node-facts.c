@@ -1,6 +1,6 @@
 /* A node's state, taints, conditions, labels, resources and metrics. */
 
-#include "dashboard/node-facts.h"
+#include "dashboard/page-parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,21 +12,6 @@
 
 #define LABELS_MAX 200u
 #define LABELS_OPEN 40u /* more are shown when they are asked for */
-
-/* "key=value:Effect", as kubectl writes a taint. */
-static void draw_taint(Html *html, const Taint *taint) {
-    static const char *const effects[] = {
-        [TAINT_NO_SCHEDULE] = "NoSchedule",
-        [TAINT_PREFER_NO_SCHEDULE] = "PreferNoSchedule",
-        [TAINT_NO_EXECUTE] = "NoExecute",
-        [TAINT_UNKNOWN] = "unknown effect",
-    };
-
-    html_write(html, "<li>%.*s", STR_FMT(taint->key));
-    if (taint->value.len > 0)
-        html_write(html, "=%.*s", STR_FMT(taint->value));
-    html_write(html, ":%s</li>", effects[taint->effect] ? effects[taint->effect] : "any");
-}
 
 static void draw_labels(Html *html, const Labels *labels) {
     html_open(html, "details");
@@ -48,14 +33,27 @@ static void draw_state(Html *html, const Node *node) {
     html_close(html);
 }
 
+/* "key=value:Effect", as kubectl writes a taint. */
 static void draw_taints(Html *html, const Taints *taints) {
+    static const char *const effects[] = {
+        [TAINT_NO_SCHEDULE] = "NoSchedule",
+        [TAINT_PREFER_NO_SCHEDULE] = "PreferNoSchedule",
+        [TAINT_NO_EXECUTE] = "NoExecute",
+        [TAINT_UNKNOWN] = "unknown effect",
+    };
+
     if (taints->n == 0) {
         html_write(html, "<p>No taints.</p>");
         return;
     }
     html_write(html, "<ul class='taints'>");
-    for (size_t i = 0; i < taints->n; i++)
-        draw_taint(html, &taints->items[i]);
+    for (size_t i = 0; i < taints->n; i++) {
+        const Taint *taint = &taints->items[i];
+
+        html_write(html, "<li>%.*s%s%.*s:%s</li>", STR_FMT(taint->key),
+            taint->value.len > 0 ? "=" : "", STR_FMT(taint->value),
+            effects[taint->effect] ? effects[taint->effect] : "any");
+    }
     html_close(html);
 }
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "base/nsec.h"
-#include "dashboard/changes-axis.h"
 #include "dashboard/dashboard.h"
+#include "dashboard/page-parts.h"
 #include "dashboard/widgets.h"
 
 #define DIFF_MAX ((size_t)1024 * 1024)   /* of one, to be worked out */
@@ -58,8 +58,6 @@ static bool read_changes(ChangesPage *view) {
     view->n = n;
     return true;
 }
-
-/* --- the verdict ------------------------------------------------------------------------------ */
 
 static void draw_verdict(const ChangesPage *view) {
     size_t n_recent = 0, n_bad = 0;
@@ -183,8 +181,6 @@ static void draw_table(ChangesPage *view) {
         draw_change(view, &view->changes[i]);
     widget_table_end(view->html);
 }
-
-/* --- the page --------------------------------------------------------------------------------- */
 
 unsigned page_changes(const PageContext *context, Html *html) {
     ChangesPage view = {.context = context, .html = html};

@@ -88,8 +88,6 @@ static void draw_verdict(const LatencyPage *page) {
         page->context->api->fixed.deadline_nsec, HTTP_TIMEOUT_NSEC);
 }
 
-/* --- which time ------------------------------------------------------------------------------- */
-
 static void draw_windows(const LatencyPage *page) {
     static const struct {
         unsigned sec;
@@ -244,8 +242,6 @@ static void draw_hour(const LatencyPage *page) {
     draw_line(page, slots, values, late_of, "Deadline exceeded", "in 10 s");
     html_close(page->html);
 }
-
-/* --- the page --------------------------------------------------------------------------------- */
 
 unsigned page_latency(const PageContext *context, Html *html) {
     LatencyPage page = {.context = context, .html = html};

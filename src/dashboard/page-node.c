@@ -10,8 +10,8 @@
 
 #include "base/nsec.h"
 #include "base/shell.h"
-#include "dashboard/node-facts.h"
 #include "dashboard/node-internal.h"
+#include "dashboard/page-parts.h"
 
 #define READ_AT_ONCE 64u
 #define PODS_SHOWN 50u

@@ -176,8 +176,6 @@ static void draw_summary(
     html_close(html);
 }
 
-/* --- the grid --------------------------------------------------------------------------------- */
-
 static void draw_grid(const PageContext *context, Html *html, const NodeColumn *column) {
     html_write(html, "<div id='heat' class='heat' data-column='%.*s'>", STR_FMT(column->name));
     html_attr(html, "data-src",

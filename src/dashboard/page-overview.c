@@ -17,8 +17,6 @@
 #define POLICIES_SHOWN 5u
 #define READ_AT_ONCE 64u
 
-/* --- figures ---------------------------------------------------------------------------------- */
-
 static void draw_tiles(const PageContext *context, Html *html) {
     const LatencySlot *slots = last_hour_read(context);
     const HealthFacts *facts = &context->health->facts;

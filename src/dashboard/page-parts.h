@@ -3,6 +3,7 @@
 /* Parts that several pages share: a decision in a row of a table, the last hour for charts. */
 
 #include "dashboard/dashboard.h"
+#include "history/changes.h"
 #include "history/past.h"
 #include "monitor/latency.h"
 
@@ -25,3 +26,12 @@ bool last_hour_covers(const PageContext *context, const LatencySlot *slot);
 
 /* p99 latency of filters in milliseconds. NaN: there were none. */
 double slot_p99_msec(const LatencySlot *slot);
+
+/* The last hour, or as much of it as there was, as a <figure> with one axis of time: what filters
+ * rejected, how long they took, and @changes, the newest first, as marks with the numbers that they
+ * have in the table (changes-axis.c). */
+void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n);
+
+/* What rules read of the node in @row of @view: labels, taints, resources, metrics. Ids begin with
+ * @id (node-facts.c). */
+void node_facts(Html *html, const View *view, uint32_t row, const char *id);

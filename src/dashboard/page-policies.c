@@ -16,8 +16,6 @@
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"
 
-/* --- order ------------------------------------------------------------------------------------ */
-
 static int compare(const void *a, const void *b) {
     const PolicySummary *x = a, *y = b;
 
@@ -168,8 +166,6 @@ static void draw_meaning(Html *html) {
         "recent pods. Rules that read only the node are evaluated when the node changes and cost "
         "almost nothing here.</dd></dl>");
 }
-
-/* --- the page --------------------------------------------------------------------------------- */
 
 unsigned page_policies(const PageContext *context, Html *html) {
     int64_t end_nsec = clock_thread_cpu_nsec() + POLICIES_SUMMARY_CPU_NSEC;

@@ -80,8 +80,6 @@ static void say_state(Html *html, const GaugeState *metric) {
     }
 }
 
-/* --- the verdict ------------------------------------------------------------------------------ */
-
 static void draw_verdict(const SourcesPage *view) {
     size_t n_of[METRIC_BAD + 1] = {0};
     Html *html = view->html;

@@ -50,8 +50,6 @@ void pod_suggestions(const PodPage *page);
 void pod_order(const PodPage *page);
 void pod_node(const PodPage *page);
 
-/* --- what they share (page-pod.c) ------------------------------------------------------------- */
-
 /* NULL: nothing more is known of that node than what is remembered. */
 const NodeExplanation *pod_explained(const PodPage *page, Str node);
 

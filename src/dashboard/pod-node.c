@@ -3,10 +3,8 @@
  * fails and what it would take, its score, and the node as it was then.
  */
 
-#include "dashboard/node-facts.h"
+#include "dashboard/page-parts.h"
 #include "dashboard/pod-internal.h"
-
-/* --- the question ----------------------------------------------------------------------------- */
 
 static void draw_form(const PodPage *page) {
     Html *html = page->html;

@@ -91,20 +91,13 @@ static bool is_smaller(const Suggestion *a, const Suggestion *b) {
     return a->n_remedies != b->n_remedies ? a->n_remedies < b->n_remedies : a->size < b->size;
 }
 
-/* The place of the way past @filter; one more where there is none. */
-static size_t place_of(const Suggestions *found, const Filter *filter) {
-    size_t i = 0;
-
-    while (i < found->n && found->items[i].filter != filter)
-        i++;
-    return i;
-}
-
 static void consider(
     const PodPage *page, Suggestions *found, const NodeExplanation *node, Buf *text) {
-    size_t place = place_of(found, node->verdict);
+    size_t place = 0; /* of the way past this filter; one more where there is none */
     Suggestion suggestion;
 
+    while (place < found->n && found->items[place].filter != node->verdict)
+        place++;
     found->n_looked_at++;
     if (place == SUGGESTIONS_MAX || !find_suggestion(page, node, &suggestion, text))
         return;

@@ -96,8 +96,6 @@ void widget_table_end(Html *html) {
     html_write(html, "</tbody></table></div>");
 }
 
-/* --- forms ------------------------------------------------------------------------------------ */
-
 void widget_option(Html *html, Str value, Str text, bool is_selected) {
     html_write(html, "<option value='%.*s'>", STR_FMT(value));
     if (is_selected)

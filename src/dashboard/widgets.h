@@ -15,8 +15,6 @@
 #include "dashboard/html.h"
 #include "http/server.h"
 
-/* --- paragraphs and sections ------------------------------------------------------------------ */
-
 /* A <section> with its heading, brought up to date by the modules; left open. */
 void widget_section(Html *html, const char *id, const char *title);
 
@@ -32,20 +30,14 @@ void widget_empty(Html *html, const char *what, const char *next);
 /* There is no memory for @what ("this page") now. 503: for a page to return. */
 unsigned widget_no_memory(Html *html, const char *what);
 
-/* --- links ------------------------------------------------------------------------------------ */
-
 void widget_pod(Html *html, Str namespace, Str name); /* to a pod's page */
 void widget_node(Html *html, Str name);               /* to a node's */
-
-/* --- tables ----------------------------------------------------------------------------------- */
 
 /* A <table class="data"> with a caption and headings "Pod|State|#Attempts"; columns that begin with
  * '#' hold numbers. Left open in <tbody>: widget_table_end(). Ids of captions begin with
  * "caption-", and no others: @id may be made of a name, which may end in anything. */
 void widget_table(Html *html, const char *id, const char *caption, const char *columns);
 void widget_table_end(Html *html);
-
-/* --- forms ------------------------------------------------------------------------------------ */
 
 void widget_option(Html *html, Str value, Str text, bool is_selected);
 

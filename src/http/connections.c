@@ -341,32 +341,27 @@ static void check_body(Connections *connections, Connection *connection, int64_t
 /* Bytes must leave at the rate at which bodies must come, seen over windows of
  * write_sec: a peer that takes a byte now and then holds a reply's memory as
  * surely as one that takes none. */
-static void check_writing(
-    Connections *connections, Connection *connection, const struct tcp_info *info, int64_t now) {
+static void check_reply(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
     uint64_t wanted = (uint64_t)options->body_rate * options->write_sec;
+    struct tcp_info info;
 
+    if (!tcp_info(connection, &info))
+        return;
     if (connection->mark_nsec == 0) {
         connection->mark_nsec = connection->since_nsec;
-        connection->mark = info->tcpi_bytes_acked;
+        connection->mark = info.tcpi_bytes_acked;
         return;
     }
     if (now - connection->mark_nsec <= options->write_sec * NSEC_PER_SEC)
         return;
-    if (info->tcpi_bytes_acked - connection->mark < wanted) {
+    if (info.tcpi_bytes_acked - connection->mark < wanted) {
         count(connections, SERVER_REFUSED_WRITE_TIME);
         cut(connections, connection);
         return;
     }
     connection->mark_nsec = now;
-    connection->mark = info->tcpi_bytes_acked;
-}
-
-static void check_reply(Connections *connections, Connection *connection, int64_t now) {
-    struct tcp_info info;
-
-    if (tcp_info(connection, &info))
-        check_writing(connections, connection, &info, now);
+    connection->mark = info.tcpi_bytes_acked;
 }
 
 /* A stream may be silent for as long as it likes, but what is sent must be taken. How slowly does
@@ -419,31 +414,20 @@ static void check_idle(Connections *connections, Connection *connection, int64_t
     }
 }
 
-static void check(Connections *connections, Connection *connection, int64_t now) {
-    switch (connection->state) {
-    case CONNECTION_HEADERS:
-        check_headers(connections, connection, now);
-        break;
-    case CONNECTION_BODY:
-        check_body(connections, connection, now);
-        break;
-    case CONNECTION_HANDLING:
-        break;
-    case CONNECTION_REPLY:
-        check_reply(connections, connection, now);
-        break;
-    case CONNECTION_STREAM:
-        check_stream(connections, connection, now);
-        break;
-    case CONNECTION_LINGER:
-        if (now - connection->since_nsec > CONNECTION_LINGER_SEC * NSEC_PER_SEC)
-            cut(connections, connection);
-        break;
-    case CONNECTION_IDLE:
-        check_idle(connections, connection, now);
-        break;
-    }
+static void check_linger(Connections *connections, Connection *connection, int64_t now) {
+    if (now - connection->since_nsec > CONNECTION_LINGER_SEC * NSEC_PER_SEC)
+        cut(connections, connection);
 }
+
+static void (*const checks[])(Connections *connections, Connection *connection, int64_t now) = {
+    [CONNECTION_HEADERS] = check_headers,
+    [CONNECTION_BODY] = check_body,
+    [CONNECTION_HANDLING] = NULL, /* takes as long as it takes */
+    [CONNECTION_REPLY] = check_reply,
+    [CONNECTION_STREAM] = check_stream,
+    [CONNECTION_LINGER] = check_linger,
+    [CONNECTION_IDLE] = check_idle,
+};
 
 void connections_tick(Connections *connections, int64_t now) {
     for (unsigned from = 0; from < connections->capacity; from += TICK_BATCH) {
@@ -451,8 +435,8 @@ void connections_tick(Connections *connections, int64_t now) {
         for (unsigned i = from; i < from + TICK_BATCH && i < connections->capacity; i++) {
             Connection *connection = connections->slots[i];
 
-            if (connection && !connection->is_cut)
-                check(connections, connection, now);
+            if (connection && !connection->is_cut && checks[connection->state])
+                checks[connection->state](connections, connection, now);
         }
         unlock(connections);
     }

@@ -71,10 +71,6 @@ static void add_coding(Headers *headers, Str value) {
     headers->is_chunked = true;
 }
 
-static bool is_ipv4_byte(char c) {
-    return c == '.' || (c >= '0' && c <= '9');
-}
-
 /* Names that an attacker's DNS may resolve to any address, unlike addresses. */
 static bool is_name(Str host) {
     size_t n = 0;
@@ -82,7 +78,7 @@ static bool is_name(Str host) {
     if (str_has_prefix(host, STR("[")))
         return false;
     host = str_take(host, str_find(host, ':'));
-    while (n < host.len && is_ipv4_byte(host.ptr[n]))
+    while (n < host.len && (host.ptr[n] == '.' || (host.ptr[n] >= '0' && host.ptr[n] <= '9')))
         n++;
     if (n == host.len || str_eq_nocase(host, STR("localhost")))
         return false;
@@ -150,18 +146,6 @@ void headers_add(Headers *headers, Str name, Str value) {
         headers->expects_continue = str_eq_nocase(str_trim(value), STR("100-continue"));
 }
 
-/* Cuts the bytes up to the next NUL off the front of @block, and the NUL. False
- * when there is none. */
-static bool take_to_nul(Str *block, Str *ret) {
-    size_t at = str_find(*block, '\0');
-
-    if (at == SIZE_MAX)
-        return false;
-    *ret = str_take(*block, at);
-    *block = str_skip(*block, at + 1);
-    return true;
-}
-
 /* CR LF, as two NULs. A bare LF has left one only. */
 static bool take_line_end(Str *block) {
     if (block->len < 2 || block->ptr[0] != '\0' || block->ptr[1] != '\0')
@@ -179,10 +163,12 @@ void headers_add_block(Headers *headers, Str block) {
     if (!take_line_end(&block))
         return refuse(headers, 400, "the request line does not end in CR LF\n");
     while (block.len > 0 && block.ptr[0] != '\0') {
-        Str name, value;
+        size_t end = str_find(block, '\0');
+        Str name = str_take(block, end), value;
 
-        if (!take_to_nul(&block, &name))
+        if (end == SIZE_MAX)
             return refuse(headers, 400, "a header line is malformed\n");
+        block = str_skip(block, end + 1);
         while (block.len > 0 && (block.ptr[0] == ' ' || block.ptr[0] == '\t'))
             block = str_skip(block, 1);
         value = str_take(block, str_find(block, '\0'));

@@ -275,29 +275,15 @@ static void give_up_answer(Request *request) {
     set_refusal(request, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
 }
 
-/* Has request->reply filled, or put off. False: there is no memory to make it. */
-static bool make_reply(Request *request) {
-    const ServerCallbacks *callbacks = &request->server->callbacks;
-
-    if (!request->http.arena && !take_arena(request))
-        return false;
-    request->http.body = body_seal(&request->body);
-    callbacks->handle(callbacks->context, &request->http, &request->reply);
-    return true;
-}
-
-/* False: there is no room for it to wait in. */
-static bool keep_reply(Request *request) {
-    reply_join(&request->reply, request->http.arena);
-    return charge_arena(request);
-}
-
 /* Queues request->reply, or a refusal when there @is_none. */
 static enum MHD_Result send_reply(Request *request, struct MHD_Connection *mhd, bool is_none) {
     Server *server = request->server;
-    bool close = is_none || !keep_reply(request);
+    bool close;
 
-    if (close)
+    if (!is_none)
+        reply_join(&request->reply, request->http.arena);
+    close = is_none || !charge_arena(request);
+    if (close) /* there is no room for it to wait in */
         give_up_answer(request);
     request->made_nsec = clock_monotonic_nsec();
     if (!connection_enter(
@@ -330,6 +316,7 @@ static enum MHD_Result send_stream(Request *request, struct MHD_Connection *mhd)
 
 /* The request is complete; or it was, and now the reply is there that was put off. */
 static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
+    const ServerCallbacks *callbacks = &request->server->callbacks;
     bool is_none = false;
 
     if (request->is_refused) /* the answer is out already */
@@ -339,7 +326,11 @@ static enum MHD_Result answer(Request *request, struct MHD_Connection *mhd) {
         if (!connection_enter(request->server->connections, request->connection,
                 CONNECTION_HANDLING, request->whole_nsec))
             return MHD_NO;
-        is_none = !make_reply(request);
+        is_none = !request->http.arena && !take_arena(request);
+        if (!is_none) {
+            request->http.body = body_seal(&request->body);
+            callbacks->handle(callbacks->context, &request->http, &request->reply);
+        }
     }
     if (request->stream)
         return send_stream(request, mhd);
@@ -380,13 +371,6 @@ HttpStream *server_stream(const HttpRequest *http, int tag) {
     return request->stream;
 }
 
-static void end_stream(Request *request) {
-    if (!request->stream)
-        return;
-    request->streamed = stream_end(TAKE_PTR(request->stream));
-    body_store_release(request->server->bodies, SERVER_STREAM_BUFFER);
-}
-
 /* @is_sent: the reply, or that much of a stream as its client wanted. */
 static void report(const Request *request, bool is_sent, int64_t now) {
     const Server *server = request->server;
@@ -415,9 +399,8 @@ void *request_new(void *context, const char *target, struct MHD_Connection *mhd)
     Connection *connection = connection_of(mhd);
     Request *request;
 
-    if (!connection || !target)
-        return NULL;
-    if (!connection_begin(server->connections, connection, clock_monotonic_nsec()))
+    if (!connection || !target ||
+        !connection_begin(server->connections, connection, clock_monotonic_nsec()))
         return NULL;
     request = calloc(1, sizeof(*request));
     if (!request)
@@ -459,7 +442,10 @@ void request_completed(
         return;
     is_sent |= request->stream != NULL;
     pending_end(request->pending);
-    end_stream(request);
+    if (request->stream) {
+        request->streamed = stream_end(TAKE_PTR(request->stream));
+        body_store_release(server->bodies, SERVER_STREAM_BUFFER);
+    }
     if (request->started_nsec != 0)
         report(request, is_sent, now);
     else if (code == MHD_REQUEST_TERMINATED_WITH_ERROR)

@@ -179,19 +179,15 @@ static int start_listening(Server *server) {
     return 0;
 }
 
-static size_t connection_memory(const ServerOptions *options) {
-    size_t least = 2 * options->header_max;
-
-    return least > CONNECTION_MEMORY ? least : CONNECTION_MEMORY;
-}
-
 static int start_daemon(Server *server) {
     const ServerOptions *options = &server->options;
+    size_t least = 2 * options->header_max;
+    size_t memory = least > CONNECTION_MEMORY ? least : CONNECTION_MEMORY;
     struct MHD_OptionItem common[] = {
         {MHD_OPTION_LISTEN_SOCKET, server->listen_fd, NULL},
         {MHD_OPTION_THREAD_POOL_SIZE, options->n_workers, NULL},
         {MHD_OPTION_CONNECTION_LIMIT, connections_capacity(server->connections), NULL},
-        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)connection_memory(options), NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)memory, NULL},
         {STRICTNESS, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)request_completed, server},
@@ -217,26 +213,6 @@ static int start_daemon(Server *server) {
     return server->daemon ? 0 : errno > 0 ? -errno : -EINVAL;
 }
 
-/* For all workers. */
-static unsigned arenas_kept(const ServerOptions *options) {
-    return KEEP_PER_WORKER * options->n_workers;
-}
-
-/* As many as arenas, where memory_max has room for them. */
-static unsigned buffers_kept(const ServerOptions *options) {
-    size_t n = options->memory_max / KEEP_SHARE / BODY_SMALL;
-
-    return n < arenas_kept(options) ? (unsigned)n : arenas_kept(options);
-}
-
-static ArenaPool *make_arenas(const ServerOptions *options) {
-    unsigned n = arenas_kept(options);
-
-    return arena_pool_new(n,
-        options->memory_max < SERVER_ARENA_BUDGET ? options->memory_max : SERVER_ARENA_BUDGET,
-        options->memory_max / KEEP_SHARE / n);
-}
-
 /* One scheduler has one address: it must not run out of connections over its own binds. */
 static unsigned pendings_max(const ServerOptions *options) {
     unsigned n = options->connections_per_address_max < options->connections_max
@@ -248,19 +224,24 @@ static unsigned pendings_max(const ServerOptions *options) {
 
 int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, Server **ret) {
     _cleanup_(server_freep) Server *server = calloc(1, sizeof(*server));
+    unsigned n_workers = options->n_workers > 0 ? options->n_workers : 1;
+    unsigned n_arenas = KEEP_PER_WORKER * n_workers; /* kept for all workers */
+    size_t n_buffers = options->memory_max / KEEP_SHARE / BODY_SMALL;
     int r;
 
     if (!server)
         return -ENOMEM;
     server->listen_fd = -1;
     server->options = *options;
-    if (server->options.n_workers == 0)
-        server->options.n_workers = 1;
+    server->options.n_workers = n_workers;
     server->callbacks = *callbacks;
-    server->arenas = make_arenas(&server->options);
+    server->arenas = arena_pool_new(n_arenas,
+        options->memory_max < SERVER_ARENA_BUDGET ? options->memory_max : SERVER_ARENA_BUDGET,
+        options->memory_max / KEEP_SHARE / n_arenas);
     server->connections = connections_new(&server->options, server->refused);
-    server->bodies =
-        body_store_new(options->body_max, options->memory_max, buffers_kept(&server->options));
+    /* As many as arenas, where memory_max has room for them. */
+    server->bodies = body_store_new(options->body_max, options->memory_max,
+        n_buffers < n_arenas ? (unsigned)n_buffers : n_arenas);
     server->pendings = pendings_new(pendings_max(options));
     if (server->connections)
         server->streams = streams_new(SERVER_STREAMS_MAX, server->connections);

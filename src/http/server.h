@@ -100,8 +100,6 @@ typedef struct ServerCallbacks {
     void (*finished)(void *context, const HttpOutcome *outcome);
 } ServerCallbacks;
 
-/* --- replies that come later ------------------------------------------------------ */
-
 /* Inside handle(), at most once a request: its reply will come through server_answer().
  * What handle() does to its own reply counts no more; @tag is the reply's, whatever
  * becomes of it. When handle() returns the worker serves others: the connection waits,
@@ -126,8 +124,6 @@ typedef void HttpFill(void *context, const HttpRequest *request, HttpReply *repl
  * noticed before its reply is to be sent; one that has only closed its sending half may
  * be taken for gone. */
 bool server_answer(HttpPending *pending, HttpFill *fill, void *context);
-
-/* --- replies that go on --------------------------------------------------------------- */
 
 /* Inside handle(), at most once a request, in the place of a reply: 200 and text/event-stream, or
  * what the reply has as content_type, with a body that goes on until either side ends it. Chunked;

@@ -36,8 +36,8 @@ struct TlsSet {
 };
 
 struct TlsStore {
-    char *paths[3]; /* certificate, key, client CA or NULL */
-    Str *names;
+    const char *paths[3]; /* certificate, key, client CA or NULL */
+    const Str *names;
     size_t n_names;
     atomic_uint_fast64_t generation;
 
@@ -114,25 +114,6 @@ static int read_file(
     }
     *ret = (gnutls_datum_t){.data = (unsigned char *)data, .size = (unsigned)len};
     return 0;
-}
-
-static int bytes_read(const TlsStore *store, TlsBytes *bytes, char *error, size_t size) {
-    for (int i = 0; i < _FILE_MAX; i++) {
-        int r;
-
-        if (!store->paths[i])
-            continue;
-        r = read_file(store, i, &bytes->files[i], error, size);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static void set_digests(TlsSet *set, const TlsBytes *bytes) {
-    for (size_t i = 0; i < _FILE_MAX; i++)
-        (void)gnutls_hash_fast(
-            GNUTLS_DIG_SHA256, bytes->files[i].data, bytes->files[i].size, set->digest[i]);
 }
 
 static TlsSet *set_free(TlsSet *set) {
@@ -225,7 +206,9 @@ static int set_new(
     if (!set)
         return -ENOMEM;
     set->ref = REF_ONE;
-    set_digests(set, bytes);
+    for (size_t i = 0; i < _FILE_MAX; i++)
+        (void)gnutls_hash_fast(
+            GNUTLS_DIG_SHA256, bytes->files[i].data, bytes->files[i].size, set->digest[i]);
 
     r = set_load_chain(set, &bytes->files[FILE_CERTIFICATE]);
     if (r < 0)
@@ -252,49 +235,19 @@ static int set_load(const TlsStore *store, TlsSet **ret, char *error, size_t siz
     for (int attempt = 0; attempt < LOAD_ATTEMPTS && r < 0; attempt++) {
         _cleanup_(bytes_done) TlsBytes bytes = {0};
 
-        r = bytes_read(store, &bytes, error, size);
+        r = 0;
+        for (int i = 0; r == 0 && i < _FILE_MAX; i++)
+            if (store->paths[i])
+                r = read_file(store, i, &bytes.files[i], error, size);
         if (r == 0)
             r = set_new(store, &bytes, ret, error, size);
     }
     return r;
 }
 
-static int copy_names(TlsStore *store, const TlsFiles *files) {
-    const Str fallback = STR(TLS_CLIENT_NAME);
-    const Str *names = files->n_client_names > 0 ? files->client_names : &fallback;
-    size_t n = files->n_client_names > 0 ? files->n_client_names : 1;
-
-    store->names = calloc(n, sizeof(*store->names));
-    if (!store->names)
-        return -ENOMEM;
-    for (; store->n_names < n; store->n_names++) {
-        Str name = names[store->n_names];
-        char *copy = malloc(name.len + 1);
-
-        if (!copy)
-            return -ENOMEM;
-        if (name.len > 0)
-            memcpy(copy, name.ptr, name.len);
-        store->names[store->n_names] = str_of(copy, name.len);
-    }
-    return 0;
-}
-
-static int copy_paths(TlsStore *store, const TlsFiles *files) {
-    const char *paths[_FILE_MAX] = {files->certificate, files->key, files->client_ca};
-
-    for (size_t i = 0; i < _FILE_MAX; i++) {
-        if (!paths[i])
-            continue;
-        store->paths[i] = strdup(paths[i]);
-        if (!store->paths[i])
-            return -ENOMEM;
-    }
-    return 0;
-}
-
 int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t error_size) {
     _cleanup_(tls_store_freep) TlsStore *store = calloc(1, sizeof(*store));
+    static const Str fallback = STR(TLS_CLIENT_NAME);
     int r;
 
     (void)snprintf(error, error_size, "out of memory");
@@ -302,11 +255,12 @@ int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t err
         return -ENOMEM;
     pthread_mutex_init(&store->lock, NULL);
     pthread_mutex_init(&store->verify_mutex, NULL);
-    r = copy_paths(store, files);
-    if (r == 0)
-        r = copy_names(store, files);
-    if (r == 0)
-        r = set_load(store, &store->set, error, error_size);
+    store->paths[FILE_CERTIFICATE] = files->certificate;
+    store->paths[FILE_KEY] = files->key;
+    store->paths[FILE_CLIENT_CA] = files->client_ca;
+    store->names = files->n_client_names > 0 ? files->client_names : &fallback;
+    store->n_names = files->n_client_names > 0 ? files->n_client_names : 1;
+    r = set_load(store, &store->set, error, error_size);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(store);
@@ -317,11 +271,6 @@ TlsStore *tls_store_free(TlsStore *store) {
     if (!store)
         return NULL;
     tls_set_unref(store->set);
-    for (size_t i = 0; i < _FILE_MAX; i++)
-        free(store->paths[i]);
-    for (size_t i = 0; i < store->n_names; i++)
-        free((void *)(uintptr_t)store->names[i].ptr);
-    free(store->names);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->verify_mutex);
     free(store);

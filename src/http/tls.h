@@ -41,7 +41,7 @@ typedef struct TlsFiles {
 } TlsFiles;
 
 /* Reads and checks. 0, or a negative errno with a sentence for a person in
- * @error (which file, what is wrong with it). Paths and names are copied. */
+ * @error (which file, what is wrong with it). Paths and names are borrowed. */
 int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t error_size);
 TlsStore *tls_store_free(TlsStore *store); /* takes NULL */
 DEFINE_CLEANUP(TlsStore *, tls_store_free)

@@ -176,7 +176,9 @@ bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) 
     return admit_browser(route, request, reply) && route_admit(route, request, &access, reply);
 }
 
-static void note_latency(Answers *answers, Verb verb, const HttpOutcome *outcome) {
+void answers_finished(void *context, const HttpOutcome *outcome) {
+    Answers *answers = context;
+    const Route *route = route_of_tag(outcome->tag);
     const int64_t parts[_LATENCY_PARTS] = {
         [LATENCY_READ] = outcome->read_nsec,
         [LATENCY_EVALUATE] = outcome->handle_nsec,
@@ -184,14 +186,8 @@ static void note_latency(Answers *answers, Verb verb, const HttpOutcome *outcome
         [LATENCY_TOTAL] = outcome->duration_nsec,
     };
 
-    latency_note_request(answers->api->latency, verb, parts, clock_monotonic_nsec());
-}
-
-void answers_finished(void *context, const HttpOutcome *outcome) {
-    Answers *answers = context;
-    const Route *route = route_of_tag(outcome->tag);
-
     metrics_note_request(answers->api->metrics, route->kind, outcome);
     if (route_is_verb(route) && outcome->status != 0 && outcome->handle_nsec > 0)
-        note_latency(answers, (Verb)route->kind, outcome);
+        latency_note_request(
+            answers->api->latency, (Verb)route->kind, parts, clock_monotonic_nsec());
 }

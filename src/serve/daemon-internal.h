@@ -5,18 +5,34 @@
  */
 
 #include "api/pages.h"
+#include "history/changes.h"
+#include "history/decisions.h"
+#include "history/recent-pods.h"
 #include "input/zones.h"
 #include "live/current.h"
 #include "live/measuring.h"
 #include "monitor/expiry.h"
+#include "monitor/latency.h"
+#include "monitor/metrics.h"
+#include "monitor/warnings.h"
 #include "monitor/watch-changes.h"
 #include "serve/answers.h"
 #include "serve/daemon.h"
 #include "serve/files.h"
-#include "serve/records.h"
 
 /* A pod's name, '_', 16 digits, NUL. */
 #define REPLICA_NAME_MAX 272u
+
+/* What the daemon counts and remembers. Observers (serve/observers.h) write it, pages read it; each
+ * part has its own lock. */
+typedef struct Records {
+    Metrics *metrics;
+    Warnings *warnings;
+    Changes *changes;
+    Latency *latency;
+    RecentPods *recent_pods;
+    Decisions *decisions; /* NULL: none are kept */
+} Records;
 
 struct Daemon {
     const DaemonOptions *options;

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "history/pods-summary.h"
 #include "input/file.h"
 #include "serve/daemon-internal.h"
 #include "version.h"
@@ -74,8 +75,6 @@ static int check_transport(const DaemonOptions *options, char *error) {
         "INSECURE: a token over plain HTTP on an address that others can reach", error);
 }
 
-/* --- identity --------------------------------------------------------------------------------- */
-
 #define NAME_MAX_LEN 253
 
 /* The name of this replica: its pod or host, and a random part, because a container that is
@@ -93,6 +92,47 @@ static void make_identity(char ret[static REPLICA_NAME_MAX]) {
         pod = host[0] ? host : "berth";
     }
     (void)snprintf(ret, REPLICA_NAME_MAX, "%.*s_%016" PRIx64, NAME_MAX_LEN, pod, number);
+}
+
+/* --- records -------------------------------------------------------------------------------- */
+
+/* Pods are pending as far back as the page of pods shows them. */
+static RecentPods *open_recent_pods(const DaemonOptions *options) {
+    bool may_bind = live_is_wanted(&options->live) && options->live.may_bind;
+
+    return recent_pods_new(&(RecentPodsOptions){
+        .max = RECENT_PODS_MAX,
+        .bytes_max = may_bind ? RECENT_PODS_BYTES_MAX : 0,
+        .window_nsec = (int64_t)options->live.bind_window_sec * NSEC_PER_SEC,
+        .pending_within = options->n_decisions < PODS_SUMMARY_DECISIONS_MAX
+                              ? options->n_decisions
+                              : PODS_SUMMARY_DECISIONS_MAX,
+        .now_nsec = clock_monotonic_nsec(),
+    });
+}
+
+static bool open_records(Records *records, const DaemonOptions *options) {
+    *records = (Records){
+        .metrics = metrics_new(),
+        .warnings = warnings_new(),
+        .changes = changes_new(),
+        .latency = latency_new(),
+        .recent_pods = open_recent_pods(options),
+        .decisions = options->n_decisions > 0
+                         ? decisions_new(options->n_decisions, options->decisions_bytes)
+                         : NULL,
+    };
+    return records->metrics && records->warnings && records->changes && records->latency &&
+           records->recent_pods && (options->n_decisions == 0 || records->decisions);
+}
+
+static void free_records(Records *records) {
+    metrics_free(records->metrics);
+    warnings_free(records->warnings);
+    changes_free(records->changes);
+    latency_free(records->latency);
+    recent_pods_free(records->recent_pods);
+    decisions_free(records->decisions);
 }
 
 /* --- start ------------------------------------------------------------------------ */
@@ -299,7 +339,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     make_identity(daemon->identity);
     daemon->expiry = expiry_new();
     daemon->updates = updates_new();
-    if (!records_open(&daemon->records, options) || daemon->signal_fd < 0 || daemon->stop_fd < 0 ||
+    if (!open_records(&daemon->records, options) || daemon->signal_fd < 0 || daemon->stop_fd < 0 ||
         !daemon->expiry || !daemon->updates)
         return -ENOMEM;
     daemon->files.changes = daemon->records.changes;
@@ -337,7 +377,7 @@ Daemon *daemon_free(Daemon *daemon) {
     files_done(&daemon->files);
     current_done(&daemon->current);
     expiry_free(daemon->expiry);
-    records_done(&daemon->records);
+    free_records(&daemon->records);
     zones_free(daemon->zones);
     if (daemon->signal_fd >= 0)
         (void)close(daemon->signal_fd);
