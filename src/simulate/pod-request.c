@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "base/vec.h"
 #include "model/pod-requests.h"
+#include "json/fields.h"
 
 #define KEY_MAX ((size_t)1024 * 1024)
 #define NONZERO_CPU "100m"
@@ -36,21 +37,15 @@ const char *unmodelled_name(UnmodelledFeature unmodelled) {
 /* --- ports -------------------------------------------------------------- */
 
 static void decode_port(JsonReader *reader, Arena *arena, Draft *draft) {
+    static const JsonField fields[] = {
+        {"hostPort", JSON_FIELD_INT, offsetof(HostPort, port), NULL},
+        {"hostIP", JSON_FIELD_TEXT, offsetof(HostPort, ip), NULL},
+        {"protocol", JSON_FIELD_TEXT, offsetof(HostPort, protocol), NULL},
+    };
     HostPort port = {.ip = ALL_ADDRESSES, .protocol = STR("TCP")};
     HostPort *kept;
-    Str key;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("hostPort")))
-            json_int64(reader, &port.port);
-        else if (json_key_is(reader, key, STR("hostIP")))
-            json_string(reader, arena, &port.ip);
-        else if (json_key_is(reader, key, STR("protocol")))
-            json_string(reader, arena, &port.protocol);
-        else
-            json_skip(reader, NULL);
-    }
+    JSON_READ_FIELDS(reader, arena, fields, &port);
     if (port.port <= 0)
         return;
     if (str_is_empty(port.ip))
@@ -193,27 +188,26 @@ static void decode_affinity(JsonReader *reader, Arena *arena, PodRequest *reques
 
 /* --- the spec ------------------------------------------------------------ */
 
-static bool has_elements(JsonReader *reader) {
-    bool has = false;
+/* 1 or 0. */
+static uint32_t has_elements(JsonReader *reader) {
+    uint32_t has = 0;
 
     json_array(reader);
     while (json_element(reader)) {
         json_skip(reader, NULL);
-        has = true;
+        has = 1;
     }
     return has;
 }
 
 static void decode_part(
     JsonReader *reader, Arena *arena, Str key, PodRequest *request, Draft *draft) {
-    uint32_t unmodelled = 0;
-
     if (json_key_is(reader, key, STR("topologySpreadConstraints")))
-        unmodelled = has_elements(reader) ? 1u << UNMODELLED_SPREAD : 0;
+        request->unmodelled |= has_elements(reader) << UNMODELLED_SPREAD;
     else if (json_key_is(reader, key, STR("resourceClaims")))
-        unmodelled = has_elements(reader) ? 1u << UNMODELLED_CLAIMS : 0;
+        request->unmodelled |= has_elements(reader) << UNMODELLED_CLAIMS;
     else if (json_key_is(reader, key, STR("schedulingGates")))
-        unmodelled = has_elements(reader) ? 1u << UNMODELLED_GATES : 0;
+        request->unmodelled |= has_elements(reader) << UNMODELLED_GATES;
     else if (json_key_is(reader, key, STR("volumes")))
         decode_volumes(reader, arena, request, draft);
     else if (json_key_is(reader, key, STR("nodeSelector")))
@@ -222,7 +216,6 @@ static void decode_part(
         json_skip(reader, &draft->tolerations);
     else
         json_skip(reader, NULL);
-    request->unmodelled |= unmodelled;
 }
 
 /* Containers and affinity are read twice: decoded here, and by pod_requests or as text. */

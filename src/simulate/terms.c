@@ -3,6 +3,7 @@
 #include "simulate/terms.h"
 
 #include "base/vec.h"
+#include "json/fields.h"
 
 typedef struct Condition {
     Str key, op;
@@ -17,28 +18,23 @@ typedef struct Condition {
             ? &(vec)->items[(vec)->n - 1]                                                          \
             : (json_fail(reader, JSON_E_RANGE, "a node affinity is too large"), NULL))
 
+static void decode_value(JsonReader *reader, Arena *arena, void *target) {
+    Condition *condition = target;
+    Str *value = PUSH(&condition->values, TERM_VALUES_MAX, reader, arena);
+
+    if (value)
+        json_string(reader, arena, value);
+}
+
 static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
-    Str key;
+    static const JsonField fields[] = {
+        {"key", JSON_FIELD_TEXT, offsetof(Condition, key), NULL},
+        {"operator", JSON_FIELD_TEXT, offsetof(Condition, op), NULL},
+        {"values", JSON_FIELD_ARRAY, 0, decode_value},
+    };
 
     *ret = (Condition){0};
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("key"))) {
-            json_string(reader, arena, &ret->key);
-        } else if (json_key_is(reader, key, STR("operator"))) {
-            json_string(reader, arena, &ret->op);
-        } else if (json_key_is(reader, key, STR("values"))) {
-            json_array(reader);
-            while (json_element(reader)) {
-                Str *value = PUSH(&ret->values, TERM_VALUES_MAX, reader, arena);
-
-                if (value)
-                    json_string(reader, arena, value);
-            }
-        } else {
-            json_skip(reader, NULL);
-        }
-    }
+    JSON_READ_FIELDS(reader, arena, fields, ret);
 }
 
 /* False: it is invalid. */
@@ -73,7 +69,8 @@ static bool make_requirement(const Condition *condition, Requirement *ret) {
     return false;
 }
 
-static void decode_labels(JsonReader *reader, Arena *arena, NodeTerm *term) {
+static void decode_labels(JsonReader *reader, Arena *arena, void *target) {
+    NodeTerm *term = target;
     VEC(Requirement) requirements = {0};
     Condition condition;
 
@@ -90,7 +87,8 @@ static void decode_labels(JsonReader *reader, Arena *arena, NodeTerm *term) {
     term->labels = (Selector){.items = requirements.items, .n = requirements.n};
 }
 
-static void decode_names(JsonReader *reader, Arena *arena, NodeTerm *term) {
+static void decode_names(JsonReader *reader, Arena *arena, void *target) {
+    NodeTerm *term = target;
     VEC(NameTest) names = {0};
     Condition condition;
 
@@ -112,45 +110,32 @@ static void decode_names(JsonReader *reader, Arena *arena, NodeTerm *term) {
     term->n_names = names.n;
 }
 
-static void decode_term(JsonReader *reader, Arena *arena, NodeTerm *ret) {
-    Str key;
+static void decode_term(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"matchExpressions", JSON_FIELD_CUSTOM, 0, decode_labels},
+        {"matchFields", JSON_FIELD_CUSTOM, 0, decode_names},
+    };
+    NodeTerm *term = target;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("matchExpressions")))
-            decode_labels(reader, arena, ret);
-        else if (json_key_is(reader, key, STR("matchFields")))
-            decode_names(reader, arena, ret);
-        else
-            json_skip(reader, NULL);
-    }
-    if (ret->labels.n == 0 && ret->n_names == 0)
-        ret->holds_nowhere = true;
+    JSON_READ_FIELDS(reader, arena, fields, term);
+    term->holds_nowhere |= term->labels.n == 0 && term->n_names == 0;
 }
 
-static void decode_weighted(JsonReader *reader, Arena *arena, NodeTerm *ret) {
-    bool is_given = false;
-    Str key;
+static void decode_weighted(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"weight", JSON_FIELD_INT, offsetof(NodeTerm, weight), NULL},
+        {"preference", JSON_FIELD_CUSTOM, 0, decode_term},
+    };
+    NodeTerm *term = target;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("weight"))) {
-            json_int64(reader, &ret->weight);
-        } else if (json_key_is(reader, key, STR("preference"))) {
-            decode_term(reader, arena, ret);
-            is_given = true;
-        } else {
-            json_skip(reader, NULL);
-        }
-    }
-    if (!is_given)
-        ret->holds_nowhere = true;
-    if (ret->weight < 0 || ret->weight > 100)
+    JSON_READ_FIELDS(reader, arena, fields, term);
+    term->holds_nowhere |= term->labels.n == 0 && term->n_names == 0;
+    if (term->weight < 0 || term->weight > 100)
         json_fail(reader, JSON_E_RANGE, "the weight of a preferred node affinity is 1 to 100");
 }
 
 static void decode_list(JsonReader *reader, Arena *arena,
-    void (*decode)(JsonReader *reader, Arena *arena, NodeTerm *ret), NodeTerms *ret) {
+    void (*decode)(JsonReader *reader, Arena *arena, void *term), NodeTerms *ret) {
     VEC(NodeTerm) terms = {0};
 
     json_array(reader);
@@ -164,28 +149,22 @@ static void decode_list(JsonReader *reader, Arena *arena,
     ret->n = terms.n;
 }
 
-void terms_decode_required(JsonReader *reader, Arena *arena, NodeTerms *ret) {
-    Str key;
+static void decode_terms(JsonReader *reader, Arena *arena, void *target) {
+    decode_list(reader, arena, decode_term, target);
+}
 
-    *ret = (NodeTerms){0};
-    if (json_null(reader))
-        return;
-    ret->is_given = true;
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("nodeSelectorTerms")))
-            decode_list(reader, arena, decode_term, ret);
-        else
-            json_skip(reader, NULL);
-    }
+void terms_decode_required(JsonReader *reader, Arena *arena, NodeTerms *ret) {
+    static const JsonField fields[] = {{"nodeSelectorTerms", JSON_FIELD_CUSTOM, 0, decode_terms}};
+
+    *ret = (NodeTerms){.is_given = !json_null(reader)};
+    if (ret->is_given)
+        JSON_READ_FIELDS(reader, arena, fields, ret);
 }
 
 void terms_decode_preferred(JsonReader *reader, Arena *arena, NodeTerms *ret) {
-    *ret = (NodeTerms){0};
-    if (json_null(reader))
-        return;
-    ret->is_given = true;
-    decode_list(reader, arena, decode_weighted, ret);
+    *ret = (NodeTerms){.is_given = !json_null(reader)};
+    if (ret->is_given)
+        decode_list(reader, arena, decode_weighted, ret);
 }
 
 /* --- matching ------------------------------------------------------------- */
