@@ -272,9 +272,8 @@ static uint64_t random_life(DemoCluster *cluster, const Workload *workload) {
     return rng_between(&cluster->rng, (size_t)most / 4, (size_t)most);
 }
 
-/* The next tick; without @workload a pending pod that is due, or one of the next workload. */
-static int next_pod(DemoCluster *cluster, const Workload *workload, uint64_t life, int64_t now_sec,
-    const DemoPod **ret) {
+int demo_cluster_next_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
+    int64_t now_sec, const DemoPod **ret) {
     DemoPod *pod;
 
     (void)pthread_mutex_lock(&cluster->lock);
@@ -299,15 +298,6 @@ static int next_pod(DemoCluster *cluster, const Workload *workload, uint64_t lif
     (void)pthread_mutex_unlock(&cluster->lock);
     *ret = pod;
     return pod ? 0 : -ENOMEM;
-}
-
-int demo_cluster_next_pod(DemoCluster *cluster, int64_t now_sec, const DemoPod **ret) {
-    return next_pod(cluster, /* workload= */ NULL, /* life= */ 0, now_sec, ret);
-}
-
-int demo_cluster_make_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
-    int64_t now_sec, const DemoPod **ret) {
-    return next_pod(cluster, workload, life, now_sec, ret);
 }
 
 void demo_cluster_try_again(DemoCluster *cluster, const DemoPod *pod) {

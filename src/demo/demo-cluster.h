@@ -43,13 +43,10 @@ DEFINE_CLEANUP(DemoCluster *, demo_cluster_free)
 
 void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret);
 
-/* The next tick, and the next pod to place: a pending one that is due, or a new one, created at
- * @now_sec since 1970. 0, or -ENOMEM. */
-int demo_cluster_next_pod(DemoCluster *cluster, int64_t now_sec, const DemoPod **ret);
-
-/* The same with a new pod of @workload, which lives for @life ticks; 0: until
- * demo_cluster_clear(). */
-int demo_cluster_make_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
+/* The next tick, and the next pod to place, at @now_sec since 1970: a new one of @workload, which
+ * lives for @life ticks (0: until demo_cluster_clear()); with NULL a pending one that is due, or a
+ * new one of the next workload. 0, or -ENOMEM. */
+int demo_cluster_next_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
     int64_t now_sec, const DemoPod **ret);
 
 /* Counts another attempt to place @pod. */

@@ -25,10 +25,9 @@ typedef enum NodePool {
 } NodePool;
 
 #define DEMO_GPU "nvidia.com/gpu"
-#define DEMO_DEDICATED                                                                             \
-    "example.com/dedicated"          /* label of nodes and pods of all but POOL_GENERAL            \
-                                      */
-#define DEMO_WORKSPACES "workspaces" /* namespace */
+/* Label of nodes and pods of all but POOL_GENERAL. */
+#define DEMO_DEDICATED "example.com/dedicated"
+#define DEMO_WORKSPACES "workspaces"               /* namespace */
 #define DEMO_DAEMON "example.com/workspace-daemon" /* label of nodes for workspaces */
 #define DEMO_VOLUMES "capacity.topolvm.io/00default"
 #define DEMO_IDE_IMAGE "registry.example.com/ide:1"

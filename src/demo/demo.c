@@ -49,14 +49,6 @@ typedef struct Demo {
     char *error;
 } Demo;
 
-static int prepare_files(Demo *demo) {
-    const char *own = demo->options->policy;
-
-    demo->policy_path = own ? own : demo->files.policy_path;
-    return demo_files_open(
-        &demo->files, demo->env.cluster, own ? NULL : built_in_policy, demo->error);
-}
-
 static int write_files(Demo *demo) {
     _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
 
@@ -148,7 +140,8 @@ static int drive_one(Demo *demo, bool *ret_is_over) {
     check_rules(demo);
     if (demo->options->is_live)
         check_policy(demo);
-    r = demo_cluster_next_pod(demo->env.cluster, environment_now_sec(), &pod);
+    r = demo_cluster_next_pod(
+        demo->env.cluster, /* workload= */ NULL, /* life= */ 0, environment_now_sec(), &pod);
     if (r == 0)
         r = annotate(demo);
     view = daemon_view(demo->env.daemon);
@@ -218,8 +211,10 @@ static int prepare(Demo *demo) {
     };
     int r = environment_open(&demo->env, &env);
 
+    demo->policy_path = options->policy ? options->policy : demo->files.policy_path;
     if (r == 0)
-        r = prepare_files(demo);
+        r = demo_files_open(
+            &demo->files, demo->env.cluster, options->policy ? NULL : built_in_policy, demo->error);
     if (r < 0)
         return r;
     demo->policy_fingerprint = file_fingerprint(demo->policy_path);
@@ -270,7 +265,7 @@ static Demo *demo_free(Demo *demo) {
     environment_done(&demo->env);
     program_unref(demo->rules);
     demo_files_done(&demo->files);
-    printer_done(&demo->printer);
+    console_done(&demo->printer.console);
     free(demo);
     return NULL;
 }

@@ -63,19 +63,15 @@ static void append_versioned(Buf *out, Str object, uint64_t version) {
     buf_append(out, str_skip(object, at));
 }
 
-static void append_node(Buf *out, const Node *node, uint64_t version) {
+/* @node, or else @pod. */
+static void append_object(Buf *out, const Node *node, const Pod *pod, uint64_t version) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&text);
 
-    object_write_node(&writer, node);
-    append_versioned(out, buf_str(&text), version);
-}
-
-static void append_pod(Buf *out, const Pod *pod, uint64_t version) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    JsonWriter writer = JSON_WRITER(&text);
-
-    object_write_pod(&writer, pod, pod->node_name);
+    if (node)
+        object_write_node(&writer, node);
+    else
+        object_write_pod(&writer, pod, pod->node_name);
     append_versioned(out, buf_str(&text), version);
 }
 
@@ -93,12 +89,12 @@ static void append_objects(Buf *out, const MockApiServer *api, Kind kind, const 
 
         if (kind == KIND_NODES && node) {
             buf_printf(out, "%s%s", n++ > 0 ? comma : "", before);
-            append_node(out, node, api->version);
+            append_object(out, node, NULL, api->version);
             buf_append(out, str_from_c(after));
         }
         for (uint32_t i = 0; kind == KIND_PODS && pods && i < pods->n; i++) {
             buf_printf(out, "%s%s", n++ > 0 ? comma : "", before);
-            append_pod(out, pods->items[i], api->version);
+            append_object(out, NULL, pods->items[i], api->version);
             buf_append(out, str_from_c(after));
         }
     }
@@ -317,5 +313,5 @@ void mock_api_server_stop(MockApiServer *api) {
 }
 
 bool mock_api_server_is_up(const MockApiServer *api) {
-    return mock_server_is_up(&api->mock);
+    return api->mock.server;
 }

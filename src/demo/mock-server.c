@@ -97,7 +97,3 @@ int mock_server_resume(MockServer *mock) {
     return server_new(&options,
         &(ServerCallbacks){.context = mock, .admit = admit, .handle = handle}, &mock->server);
 }
-
-bool mock_server_is_up(const MockServer *mock) {
-    return mock->server;
-}

@@ -45,5 +45,3 @@ void mock_server_tick(MockServer *mock);
 
 void mock_server_stop(MockServer *mock);
 int mock_server_resume(MockServer *mock); /* 0, or a negative errno */
-
-bool mock_server_is_up(const MockServer *mock);

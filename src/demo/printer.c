@@ -25,10 +25,6 @@
 
 #define HEADING_EVERY 20u
 
-void printer_done(DemoPrinter *printer) {
-    console_done(&printer->console);
-}
-
 /* In @width columns; a micro sign is one of them, but two bytes. */
 static void print_duration(Buf *out, int64_t nsec, int width) {
     if (nsec < 100 * NSEC_PER_MSEC)

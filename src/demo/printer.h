@@ -27,8 +27,6 @@ typedef struct DemoPrinter {
 #define PRINTER_INIT(live, colour, metrics)                                                        \
     ((DemoPrinter){.console = CONSOLE_INIT(live, colour), .panel = (metrics)})
 
-void printer_done(DemoPrinter *printer);
-
 /* State of the demo. Borrowed. */
 typedef struct DemoStatus {
     const char *program; /* how the user called berth */

@@ -134,7 +134,7 @@ void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life
     run->placement = (Placement){0};
     if (!goes_on(run))
         return;
-    if (demo_cluster_make_pod(run->env.cluster, workload, life, environment_now_sec(), &pod) < 0) {
+    if (demo_cluster_next_pod(run->env.cluster, workload, life, environment_now_sec(), &pod) < 0) {
         fail_memory(run);
         return;
     }

@@ -87,7 +87,7 @@ void run_clear(ScenarioRun *run); /* ends all pods */
 /* Creates a pod of @workload, places it, and prints the result. */
 void run_place(ScenarioRun *run, const Workload *workload);
 
-/* The same without printing; @life as in demo_cluster_make_pod(). */
+/* The same without printing; @life as in demo_cluster_next_pod(). */
 void run_place_quietly(ScenarioRun *run, const Workload *workload, uint64_t life);
 
 /* Tries to place run->pod again, if it has no node; without printing. */

@@ -55,7 +55,7 @@ static void run(DemoCluster *cluster, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const DemoPod *pod;
 
-        assert_int_equal(demo_cluster_next_pod(cluster, NOW, &pod), 0);
+        assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &pod), 0);
         assert_string_equal(
             bind_pod(cluster, &pod->model, table->names->names[i % table->n_rows]), "");
     }
@@ -122,7 +122,7 @@ static void test_bind_counts_requests(void **state) {
     int64_t requested;
 
     (void)state;
-    assert_int_equal(demo_cluster_next_pod(cluster, NOW, &pod), 0);
+    assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &pod), 0);
     assert_int_equal(pod->n_attempts, 1);
     assert_int_equal(demo_cluster_snapshot(cluster, &before), 0);
     old = snapshot_table(before);
@@ -154,7 +154,7 @@ static void test_bind_rejects_wrong_pods_and_nodes(void **state) {
     (void)state;
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
     table = snapshot_table(snapshot);
-    assert_int_equal(demo_cluster_next_pod(cluster, NOW, &pod), 0);
+    assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &pod), 0);
     other = pod->model;
     other.name = STR("nobody");
     assert_string_equal(
@@ -180,9 +180,9 @@ static void test_pending_pods_are_tried_again(void **state) {
     unsigned n_seen = 1;
 
     (void)state;
-    assert_int_equal(demo_cluster_next_pod(cluster, NOW, &first), 0);
+    assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &first), 0);
     for (size_t i = 0; i < 12; i++) {
-        assert_int_equal(demo_cluster_next_pod(cluster, NOW, &pod), 0);
+        assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW, &pod), 0);
         if (pod != first)
             continue;
         n_seen++;
@@ -303,7 +303,7 @@ static void test_pods_have_times(void **state) {
         const DemoPod *pod;
         const Str *owner;
 
-        assert_int_equal(demo_cluster_next_pod(cluster, NOW + (int64_t)i, &pod), 0);
+        assert_int_equal(demo_cluster_next_pod(cluster, NULL, 0, NOW + (int64_t)i, &pod), 0);
         assert_int_equal(bind_pod(cluster, &pod->model, table->names->names[0])[0], '\0');
         assert_int_equal(pod->model.created_at, NOW + (int64_t)i);
         owner = labels_find(&pod->model.labels, STR("owner"));
@@ -331,7 +331,7 @@ static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     demo_cluster_count(cluster, &figures);
     assert_true(figures.n_running == 0 && figures.n_pending == 0 && figures.n_ended == 0);
 
-    assert_int_equal(demo_cluster_make_pod(cluster, workload_named("ws"), 1, NOW, &pod), 0);
+    assert_int_equal(demo_cluster_next_pod(cluster, workload_named("ws"), 1, NOW, &pod), 0);
     assert_true(str_is(pod->model.namespace, DEMO_WORKSPACES));
     demo_cluster_try_again(cluster, pod);
     assert_int_equal(pod->n_attempts, 2);
@@ -341,7 +341,7 @@ static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     assert_string_equal(error, "");
     demo_cluster_count(cluster, &figures);
     assert_int_equal(figures.n_running, 1);
-    assert_int_equal(demo_cluster_make_pod(cluster, workload_named("web"), 0, NOW, &pod), 0);
+    assert_int_equal(demo_cluster_next_pod(cluster, workload_named("web"), 0, NOW, &pod), 0);
     demo_cluster_count(cluster, &figures); /* the first has ended */
     assert_true(figures.n_running == 0 && figures.n_pending == 1 && figures.n_ended == 1);
 

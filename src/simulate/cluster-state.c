@@ -168,6 +168,8 @@ static void count_use(ClusterState *cluster, uint32_t row, int sign) {
 
 static void change_amounts(
     ClusterState *cluster, uint32_t row, const Footprint *footprint, int sign) {
+    if (cluster->n_own[row] > 0)
+        count_use(cluster, row, -1);
     for (size_t i = 0; i < footprint->requests->n; i++) {
         const Resource *request = &footprint->requests->items[i];
         size_t column = table_find_resource(cluster->table, request->name);
@@ -181,6 +183,9 @@ static void change_amounts(
     cluster->nonzero_cpu[row] = add_up(cluster->nonzero_cpu[row], sign * footprint->nonzero_cpu);
     cluster->nonzero_memory[row] =
         add_up(cluster->nonzero_memory[row], sign * footprint->nonzero_memory);
+    cluster->n_own[row] += (uint32_t)(sign * footprint->is_own);
+    if (cluster->n_own[row] > 0)
+        count_use(cluster, row, 1);
 }
 
 /* Room is a power of two, so that it grows when the number is one. */
@@ -215,24 +220,14 @@ int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *foot
 
     if (r < 0)
         return r;
-    if (cluster->n_own[row] > 0)
-        count_use(cluster, row, -1);
     change_amounts(cluster, row, footprint, 1);
-    cluster->n_own[row] += footprint->is_own;
     cluster->was_used[row] |= footprint->is_own;
-    if (cluster->n_own[row] > 0)
-        count_use(cluster, row, 1);
     return 0;
 }
 
 void cluster_state_remove(ClusterState *cluster, uint32_t row, const Footprint *footprint) {
     remove_ports(&cluster->ports[row], &footprint->ports);
-    if (cluster->n_own[row] > 0)
-        count_use(cluster, row, -1);
     change_amounts(cluster, row, footprint, -1);
-    cluster->n_own[row] -= footprint->is_own;
-    if (cluster->n_own[row] > 0)
-        count_use(cluster, row, 1);
 }
 
 void cluster_state_add_table_pods(ClusterState *cluster) {

@@ -166,8 +166,7 @@ static int make_forecast(ForecastCache *cache, const PodRequest *request, Foreca
     forecast->n_untolerated = ARENA_ARRAY(cache->sorts, uint8_t, n);
     forecast->preferred_weight = ARENA_ARRAY(cache->sorts, uint16_t, n);
     forecast->images = ARENA_ARRAY(cache->sorts, uint8_t, n);
-    if (!forecast->key.ptr || !forecast->rejections || !forecast->n_untolerated ||
-        !forecast->preferred_weight || !forecast->images)
+    if (arena_has_failed(cache->sorts))
         return -ENOMEM;
     judge_rows(cache, request, forecast);
     judge_images(cache, request, forecast);
