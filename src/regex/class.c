@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#include "regex/unicode.h"
-
 #define FOLD_CYCLE_MAX 4 /* code points that differ only in case, at most: theta has four */
 
 void regex_class_add(RegexClass *class, uint32_t lo, uint32_t hi) {

@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "base/vec.h"
 
 #define REGEX_CODE_POINT_MAX 0x10FFFFu
@@ -35,3 +37,36 @@ void regex_class_negate(RegexClass *class);
 
 /* Adds what differs from its members only in case (k, K and the Kelvin sign). */
 void regex_class_fold(RegexClass *class);
+
+/* Unicode: which code points have a property, and which differ only in case, as in Go's package
+ * unicode (unicode-table.go writes the tables). */
+
+/* A general category of two letters, or a script. Its ranges: code points to skip, length - 1, and
+ * so on, in base 26 with the lowest digit first; the last digit of a number is a small letter. */
+typedef struct RegexUnicodeTable {
+    const char *name; /* as regex_unicode_add() compares: "Lu", "Olditalic" */
+    const char *ranges;
+} RegexUnicodeTable;
+
+typedef struct RegexUnicodeAlias {
+    const char *alias, *name;
+} RegexUnicodeAlias;
+
+/* Every @step-th code point from @lo to @hi: the next one of those that differ only in case
+ * is @delta further; the last one leads back to the first. */
+typedef struct RegexFold {
+    uint32_t lo, hi;
+    int32_t delta;
+    uint32_t step; /* 1 or 2 */
+} RegexFold;
+
+extern const RegexUnicodeTable regex_unicode_tables[]; /* categories (without Cn), then scripts */
+extern const size_t regex_n_unicode_tables, regex_n_unicode_categories;
+extern const RegexUnicodeAlias regex_unicode_aliases[];
+extern const size_t regex_n_unicode_aliases;
+extern const RegexFold regex_folds[]; /* in order of lo */
+extern const size_t regex_n_folds;
+
+/* Adds the code points of the property to @class: a category, a script, Any, Assigned, ASCII. Case,
+ * spaces, - and _ in the name do not matter. False when there is none of that name. */
+bool regex_unicode_add(RegexClass *class, Str name) MUST_CHECK;

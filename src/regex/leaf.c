@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "regex/parse-internal.h"
-#include "regex/unicode.h"
 
 #define NOT_HERE 2 /* beside REGEX_MALFORMED */
 
@@ -151,11 +151,7 @@ static bool sees_unicode_class(const RegexParser *parser) {
 }
 
 static int hex_digit(uint32_t c) {
-    if (c >= '0' && c <= '9')
-        return (int)(c - '0');
-    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-        return (int)((c | 0x20) - 'a' + 10);
-    return -1;
+    return c < 0x80 ? ascii_hex_value((char)c) : -1;
 }
 
 /* The digits of \x{…} after its {. False: not a number, or too large. */
@@ -211,10 +207,6 @@ static bool take_octal(RegexParser *parser, uint32_t first, uint32_t *ret) {
     return n > 1 || first == '0';
 }
 
-static bool is_word_char(uint32_t c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 /* What the character after a \ stands for; @ret may need more of the pattern. */
 static bool take_escaped(RegexParser *parser, uint32_t c, uint32_t *ret) {
     static const char letters[] = "afnrtv", meanings[] = "\a\f\n\r\t\v";
@@ -229,7 +221,7 @@ static bool take_escaped(RegexParser *parser, uint32_t c, uint32_t *ret) {
     if (c == 'x')
         return take_hex(parser, ret);
     *ret = c;
-    return c < 0x80 && !is_word_char(c); /* \. is a dot; \q is refused */
+    return c < 0x80 && !ascii_is_alnum((char)c); /* \. is a dot; \q is refused */
 }
 
 /* A single character written with a \. */

@@ -106,8 +106,11 @@ static void chain(Parse *p, uint32_t *first, uint32_t *last, uint32_t node) {
     *last = node;
 }
 
-static void append(Parse *p, uint32_t node) {
-    chain(p, &top(p)->first, &top(p)->last, node);
+/* Adds @node to the sequence if making it succeeded: @r is 0. Returns @r. */
+static int append(Parse *p, int r, uint32_t node) {
+    if (r == 0)
+        chain(p, &top(p)->first, &top(p)->last, node);
+    return r;
 }
 
 /* A node over the chain that begins with @first: the only one itself, when it is alone. */
@@ -183,9 +186,7 @@ static int parse_close(Parse *p) {
     }
     parser->at++;
     r = close_frame(p, &node);
-    if (r == 0)
-        append(p, node);
-    return r;
+    return append(p, r, node);
 }
 
 static int open_group(Parse *p, size_t from) {
@@ -360,11 +361,8 @@ static int add_assert(Parse *p, RegexAssert assert, size_t length) {
     RegexNode new = {.kind = REGEX_NODE_ASSERT, .assert = (uint8_t)assert, .is_nullable = true};
     int r = regex_parser_add(&p->parser, new, &node);
 
-    if (r != 0)
-        return r;
     p->parser.at += length;
-    append(p, node);
-    return 0;
+    return append(p, r, node);
 }
 
 /* \Q…\E: what is between means itself. Without an \E it goes to the end. */
@@ -382,9 +380,8 @@ static int parse_quoted(Parse *p) {
 
         if (r == 0)
             r = regex_leaf_char(parser, c, &node);
-        if (r != 0)
+        if (append(p, r, node) != 0)
             return r;
-        append(p, node);
     }
     if (close)
         parser->at = end + 2;
@@ -410,15 +407,8 @@ static int parse_backslash(Parse *p) {
         return parse_quoted(p);
     default:
         r = regex_leaf_escape(parser, &node);
-        if (r == 0)
-            append(p, node);
-        return r;
+        return append(p, r, node);
     }
-}
-
-static int parse_bar(Parse *p) {
-    p->parser.at++;
-    return end_choice(p);
 }
 
 static int parse_leaf(Parse *p) {
@@ -436,9 +426,7 @@ static int parse_leaf(Parse *p) {
         if (r == 0)
             r = regex_leaf_char(parser, c, &node);
     }
-    if (r == 0)
-        append(p, node);
-    return r;
+    return append(p, r, node);
 }
 
 /* One element of the pattern that is not a repetition. */
@@ -451,7 +439,8 @@ static int parse_element(Parse *p) {
     case ')':
         return parse_close(p);
     case '|':
-        return parse_bar(p);
+        p->parser.at++;
+        return end_choice(p);
     case '^':
         return add_assert(p, is_multi_line ? REGEX_BEGIN_LINE : REGEX_BEGIN_TEXT, 1);
     case '$':
@@ -504,5 +493,5 @@ int regex_parse(Str pattern, Arena *arena, RegexTree *ret, RegexError *ret_error
     }
     if (r == 0)
         r = close_frame(&p, &ret->root);
-    return r < 0 ? r : r;
+    return r;
 }

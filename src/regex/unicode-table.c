@@ -2,7 +2,7 @@
 
 /* clang-format off */
 
-#include "regex/unicode.h"
+#include "regex/class.h"
 
 #include "base/cleanup.h"
 

@@ -172,7 +172,7 @@ func main() {
 	}
 
 	fmt.Fprintf(out, "/* Written by src/regex/unicode-table.go. Unicode %s. */\n\n", unicode.Version)
-	fmt.Fprint(out, "/* clang-format off */\n\n#include \"regex/unicode.h\"\n\n#include \"base/cleanup.h\"\n\n")
+	fmt.Fprint(out, "/* clang-format off */\n\n#include \"regex/class.h\"\n\n#include \"base/cleanup.h\"\n\n")
 	fmt.Fprintf(out, "const RegexUnicodeTable regex_unicode_tables[] = {%s\n};\n", tables.String())
 	fmt.Fprint(out, "const size_t regex_n_unicode_tables = ELEMENTS_OF(regex_unicode_tables);\n")
 	fmt.Fprintf(out, "const size_t regex_n_unicode_categories = %d;\n\n", len(categories))

@@ -2,7 +2,7 @@
  * Go does. (Go 1.26 no longer finds scripts of two words, such as Old_Italic, though documented;
  * here they are found.) */
 
-#include "regex/unicode.h"
+#include "regex/class.h"
 
 #include <string.h>
 
