@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "cel/copy.h"
+#include "cel/value.h"
 
 uint32_t cel_as_begin_part(CelAssembler *as) {
     as->height = as->height_max = as->n_loops = 0;

@@ -131,3 +131,15 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
 /* The disassembler: one instruction a line, with constants and names spelled out, then the
  * table of handlers. */
 void cel_code_print(const CelCode *code, Buf *out);
+
+/* Told about every value on its way when the code was made for it (not about constants). @node is
+ * a number of the graph; @v may be an error. */
+struct CelTrace {
+    void (*seen)(CelTrace *trace, uint32_t node, CelValue v);  /* computed */
+    void (*again)(CelTrace *trace, uint32_t node, CelValue v); /* known from before */
+};
+
+/* The machine (machine.c). @variables by slot; CEL_ABSENT for what is not bound (an error when
+ * read). The result may point into the run's arena, the code and what @variables points to. An
+ * error is a value of kind CEL_ERROR, with its place in the source. Pure. */
+CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables);

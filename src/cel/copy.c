@@ -1,6 +1,6 @@
 /* Copies of values into another arena, and their sizes. */
 
-#include "cel/copy.h"
+#include "cel/value.h"
 
 static bool add_size(CelValue v, size_t *left) {
     size_t own = sizeof(CelValue);

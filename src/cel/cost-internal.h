@@ -44,6 +44,15 @@ static inline CelCostRange cost_either(CelCostRange a, CelCostRange b) {
     return (CelCostRange){a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
 }
 
+static inline CelCostPart cost_part_either(CelCostPart a, CelCostPart b) {
+    return (CelCostPart){
+        .cost = cost_either(a.cost, b.cost),
+        .size = cost_either(a.size, b.size),
+        .key = cost_either(a.key, b.key),
+        .element = cost_either(a.element, b.element),
+    };
+}
+
 /* A part of @a, rounded up. */
 static inline CelCostRange cost_divided(CelCostRange a, uint64_t by) {
     return (CelCostRange){a.min / by + (a.min % by != 0), a.max / by + (a.max % by != 0)};

@@ -58,10 +58,7 @@ static void estimate_call(Estimate *estimate, uint32_t i) {
         CelCostPart called = cel_cost_of_result(overload, info->type, args);
 
         own = cost_either(own, cel_cost_of_call(overload, types, args));
-        *part = k == 0 ? called
-                       : (CelCostPart){.size = cost_either(part->size, called.size),
-                             .key = cost_either(part->key, called.key),
-                             .element = cost_either(part->element, called.element)};
+        *part = k == 0 ? called : cost_part_either(*part, called);
     }
     part->cost = cost_sum(arguments, info->n_overloads > 0 ? own : cost_exactly(1));
 }
@@ -238,10 +235,8 @@ static void estimate_choice(Estimate *estimate, uint32_t i) {
     if (estimate->nodes[i].kind == CEL_NODE_CONDITIONAL) {
         CelCostRange condition = estimate->parts[left - estimate->nodes[left].size].cost;
 
-        *part = (CelCostPart){.cost = cost_sum(condition, cost_either(a.cost, b.cost)),
-            .size = cost_either(a.size, b.size),
-            .key = cost_either(a.key, b.key),
-            .element = cost_either(a.element, b.element)};
+        *part = cost_part_either(a, b);
+        part->cost = cost_sum(condition, part->cost);
         return;
     }
     *part = cel_cost_of_type(&cel_bool_type);

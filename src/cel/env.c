@@ -8,7 +8,6 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "cel/signature.h"
 
 typedef struct Function {
     Str name;

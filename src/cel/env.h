@@ -106,3 +106,14 @@ const CelType *cel_env_record(const CelEnv *env, Str name);
 /* The names most like @word, for "did you mean". STR_NULL: none. */
 Str cel_env_nearest_variable(const CelEnv *env, Str word);
 Str cel_env_nearest_function(const CelEnv *env, Str word, bool is_receiver);
+
+/* Types and functions, read from text (signature.c): "list(T)", "string.(int, int) -> string",
+ * "(list(T), T) -> bool"; also as the conformance vectors spell them: param(T), wrapper(int),
+ * opaque(tuple, int), google.protobuf.Timestamp. @env knows the records; may be NULL. */
+
+/* NULL when the text cannot be read, or when @arena is full. */
+const CelType *cel_type_read(const CelEnv *env, Str text, Arena *arena);
+
+/* Fills in all of @ret but its name and spec. False when the text cannot be read, or when @arena
+ * is full (arena_has_failed() tells). */
+bool cel_signature_read(const CelEnv *env, Str text, Arena *arena, CelOverload *ret);

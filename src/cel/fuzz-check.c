@@ -10,8 +10,8 @@
 #include "base/hash.h"
 #include "cel/check.h"
 #include "cel/cost.h"
+#include "cel/env.h"
 #include "cel/parse.h"
-#include "cel/signature.h"
 
 #define BUDGET ((size_t)256 * 1024 * 1024)
 

@@ -15,7 +15,6 @@
 #include "cel/env.h"
 #include "cel/explain.h"
 #include "cel/program.h"
-#include "cel/signature.h"
 #include "cel/type.h"
 
 #define ENV_BUDGET ((size_t)64 * 1024 * 1024)

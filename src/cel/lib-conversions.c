@@ -37,18 +37,12 @@ CEL_RETURNS(double_from_int, cel_double((double)args[0].i))
 CEL_RETURNS(double_from_uint, cel_double((double)args[0].u))
 CEL_RETURNS(string_from_bool, cel_string(args[0].boolean ? STR("true") : STR("false")))
 
-CEL_FUNCTION(string_from_int) {
+CEL_FUNCTION(string_from_integer) {
     char text[24];
+    int n = args[0].kind == CEL_INT ? snprintf(text, sizeof(text), "%" PRId64, args[0].i)
+                                    : snprintf(text, sizeof(text), "%" PRIu64, args[0].u);
 
-    return cel_make_string(
-        run, str_of(text, (size_t)snprintf(text, sizeof(text), "%" PRId64, args[0].i)));
-}
-
-CEL_FUNCTION(string_from_uint) {
-    char text[24];
-
-    return cel_make_string(
-        run, str_of(text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, args[0].u)));
+    return cel_make_string(run, str_of(text, (size_t)n));
 }
 
 CEL_FUNCTION(string_from_double) {
@@ -90,36 +84,23 @@ CEL_FUNCTION(bool_from_string) {
     return cel_bool(b);
 }
 
-CEL_FUNCTION(int_from_string) {
-    int64_t i;
+static CelValue read_number(CelRun *run, Str text, CelKind kind) {
+    CelValue v = {.kind = (uint8_t)kind};
 
-    if (!cel_charge_bytes(run, args[0].len))
+    if (!cel_charge_bytes(run, text.len))
         return cel_exhausted(run);
-    if (!cel_number_int(cel_str(args[0]), &i))
-        return fail_text(run, cel_str(args[0]), "int", "no whole number in the range of int");
-    return cel_int(i);
+    if (kind == CEL_INT && !cel_number_int(text, &v.i))
+        return fail_text(run, text, "int", "no whole number in the range of int");
+    if (kind == CEL_UINT && !cel_number_uint(text, &v.u))
+        return fail_text(run, text, "uint", "no whole number in the range of uint, without a sign");
+    if (kind == CEL_DOUBLE && !cel_number_double(text, &v.d))
+        return fail_text(run, text, "double", "no number in the range of double");
+    return v;
 }
 
-CEL_FUNCTION(uint_from_string) {
-    uint64_t u;
-
-    if (!cel_charge_bytes(run, args[0].len))
-        return cel_exhausted(run);
-    if (!cel_number_uint(cel_str(args[0]), &u))
-        return fail_text(
-            run, cel_str(args[0]), "uint", "no whole number in the range of uint, without a sign");
-    return cel_uint(u);
-}
-
-CEL_FUNCTION(double_from_string) {
-    double d;
-
-    if (!cel_charge_bytes(run, args[0].len))
-        return cel_exhausted(run);
-    if (!cel_number_double(cel_str(args[0]), &d))
-        return fail_text(run, cel_str(args[0]), "double", "no number in the range of double");
-    return cel_double(d);
-}
+CEL_RETURNS(int_from_string, read_number(run, cel_str(args[0]), CEL_INT))
+CEL_RETURNS(uint_from_string, read_number(run, cel_str(args[0]), CEL_UINT))
+CEL_RETURNS(double_from_string, read_number(run, cel_str(args[0]), CEL_DOUBLE))
 
 /* A string and its bytes are the same bytes: nothing is copied. */
 CEL_RETURNS(bytes_from_string, cel_bytes(cel_str(args[0])))
@@ -151,8 +132,8 @@ static const CelOverloadSpec overloads[] = {
     {"double", "(string) -> double", double_from_string, .cost = CEL_COST_BYTES},
     {"string", "(string) -> string", same, .result_size = CEL_SIZE_FIRST},
     {"string", "(bool) -> string", string_from_bool},
-    {"string", "(int) -> string", string_from_int},
-    {"string", "(uint) -> string", string_from_uint},
+    {"string", "(int) -> string", string_from_integer},
+    {"string", "(uint) -> string", string_from_integer},
     {"string", "(double) -> string", string_from_double},
     {"string", "(bytes) -> string", string_from_bytes, CEL_SIZED(BYTES, FIRST)},
     {"bytes", "(bytes) -> bytes", same, .result_size = CEL_SIZE_FIRST},

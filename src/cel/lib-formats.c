@@ -20,8 +20,8 @@ typedef struct Messages {
     bool is_out_of_memory;
 } Messages;
 
-static void complain(Messages *messages, Str text) {
-    if (messages->n < MESSAGES_MAX)
+static void complain_if(Messages *messages, bool is_wrong, Str text) {
+    if (is_wrong && messages->n < MESSAGES_MAX)
         messages->texts[messages->n++] = text;
 }
 
@@ -85,28 +85,19 @@ static bool is_qualified_part(Str text) {
 }
 
 static void check_label(Str text, Messages *messages) {
-    if (text.len > LABEL_MAX)
-        complain(messages, STR("must be no more than 63 characters"));
-    if (is_label(text))
-        return;
-    if (is_subdomain(text))
-        complain(messages, STR("must not contain dots"));
-    else
-        complain(messages, STR(NOT_LABEL));
+    complain_if(messages, text.len > LABEL_MAX, STR("must be no more than 63 characters"));
+    complain_if(messages, !is_label(text),
+        is_subdomain(text) ? STR("must not contain dots") : STR(NOT_LABEL));
 }
 
 static void check_subdomain(Str text, Messages *messages) {
-    if (text.len > SUBDOMAIN_MAX)
-        complain(messages, STR("must be no more than 253 characters"));
-    if (!is_subdomain(text))
-        complain(messages, STR(NOT_SUBDOMAIN));
+    complain_if(messages, text.len > SUBDOMAIN_MAX, STR("must be no more than 253 characters"));
+    complain_if(messages, !is_subdomain(text), STR(NOT_SUBDOMAIN));
 }
 
 static void check_1035_label(Str text, Messages *messages) {
-    if (text.len > LABEL_MAX)
-        complain(messages, STR("must be no more than 63 characters"));
-    if (!is_label(text) || ascii_is_digit(text.ptr[0]))
-        complain(messages, STR(NOT_1035_LABEL));
+    complain_if(messages, text.len > LABEL_MAX, STR("must be no more than 63 characters"));
+    complain_if(messages, !is_label(text) || ascii_is_digit(text.ptr[0]), STR(NOT_1035_LABEL));
 }
 
 /* A prefix may end in a dash, since something will follow. Kubernetes puts an "a" in the
@@ -144,30 +135,25 @@ static void check_qualified_name(Str text, Messages *messages) {
     Str name = slash == SIZE_MAX ? text : str_skip(text, slash + 1);
 
     if (str_find(name, '/') != SIZE_MAX) {
-        complain(messages, STR("a valid label key " NOT_NAME
-                               " with an optional DNS subdomain prefix and '/' (e.g. "
-                               "'example.com/MyName')"));
+        complain_if(messages, true,
+            STR("a valid label key " NOT_NAME
+                " with an optional DNS subdomain prefix and '/' (e.g. "
+                "'example.com/MyName')"));
         return;
     }
-    if (slash == 0)
-        complain(messages, STR("prefix part must be non-empty"));
-    if (prefix.len > SUBDOMAIN_MAX)
-        complain(messages, STR("prefix part must be no more than 253 bytes"));
-    if (prefix.len > 0 && !is_subdomain(prefix))
-        complain(messages, STR("prefix part " NOT_SUBDOMAIN));
-    if (name.len == 0)
-        complain(messages, STR("name part must be non-empty"));
-    else if (name.len > LABEL_MAX)
-        complain(messages, STR("name part must be no more than 63 bytes"));
-    if (!is_qualified_part(name))
-        complain(messages, STR("name part " NOT_NAME));
+    complain_if(messages, slash == 0, STR("prefix part must be non-empty"));
+    complain_if(
+        messages, prefix.len > SUBDOMAIN_MAX, STR("prefix part must be no more than 253 bytes"));
+    complain_if(
+        messages, prefix.len > 0 && !is_subdomain(prefix), STR("prefix part " NOT_SUBDOMAIN));
+    complain_if(messages, name.len == 0, STR("name part must be non-empty"));
+    complain_if(messages, name.len > LABEL_MAX, STR("name part must be no more than 63 bytes"));
+    complain_if(messages, !is_qualified_part(name), STR("name part " NOT_NAME));
 }
 
 static void check_label_value(Str text, Messages *messages) {
-    if (text.len > LABEL_MAX)
-        complain(messages, STR("must be no more than 63 bytes"));
-    if (text.len > 0 && !is_qualified_part(text))
-        complain(messages, STR(NOT_VALUE));
+    complain_if(messages, text.len > LABEL_MAX, STR("must be no more than 63 bytes"));
+    complain_if(messages, text.len > 0 && !is_qualified_part(text), STR(NOT_VALUE));
 }
 
 static void check_uri(Str text, Messages *messages) {
@@ -180,7 +166,7 @@ static void check_uri(Str text, Messages *messages) {
     cel_url_fault_print(text, &fault, &out);
     copy = buf_error(&out) ? STR_NULL : arena_copy(messages->run->arena, buf_str(&out));
     messages->is_out_of_memory = !copy.ptr;
-    complain(messages, copy);
+    complain_if(messages, true, copy);
 }
 
 /* 8-4-4-4-12 hexadecimal digits, each dash there or not. */
@@ -195,13 +181,12 @@ static void check_uuid(Str text, Messages *messages) {
             char c = at < text.len ? text.ptr[at] : '\0';
 
             if (ascii_hex_value(c) < 0) {
-                complain(messages, STR("does not match the UUID format"));
+                complain_if(messages, true, STR("does not match the UUID format"));
                 return;
             }
         }
     }
-    if (at < text.len)
-        complain(messages, STR("does not match the UUID format"));
+    complain_if(messages, at < text.len, STR("does not match the UUID format"));
 }
 
 /* Padded base64 of at least one byte; bits left over are not looked at. */
@@ -214,12 +199,11 @@ static void check_byte(Str text, Messages *messages) {
         char c = text.ptr[i];
 
         if (!ascii_is_alnum(c) && c != '+' && c != '/') {
-            complain(messages, STR("invalid base64"));
+            complain_if(messages, true, STR("invalid base64"));
             return;
         }
     }
-    if (text.len == 0 || text.len % 4 != 0)
-        complain(messages, STR("invalid base64"));
+    complain_if(messages, text.len == 0 || text.len % 4 != 0, STR("invalid base64"));
 }
 
 static bool is_date(Str text) {
@@ -229,8 +213,7 @@ static bool is_date(Str text) {
 }
 
 static void check_date(Str text, Messages *messages) {
-    if (!is_date(text))
-        complain(messages, STR("invalid date"));
+    complain_if(messages, !is_date(text), STR("invalid date"));
 }
 
 /* "Z" or "+01:00", of any hours and minutes. */
@@ -280,7 +263,7 @@ static void check_datetime(Str text, Messages *messages) {
         continue;
     if (at == text.len || !is_date(str_take(text, at)) ||
         !is_clock(str_skip(str_take(text, end), at + 1)))
-        complain(messages, STR("invalid datetime"));
+        complain_if(messages, true, STR("invalid datetime"));
 }
 
 #define FORMATS(X)                                                                                 \
@@ -315,10 +298,7 @@ static const Format formats[] = {
 #undef X
 };
 
-#define X(name, check)                                                                             \
-    CEL_FUNCTION(format_##name) {                                                                  \
-        return cel_opaque(CEL_FORMAT, &formats[FORMAT_##name]);                                    \
-    }
+#define X(name, check) CEL_RETURNS(format_##name, cel_opaque(CEL_FORMAT, &formats[FORMAT_##name]))
 FORMATS(X)
 #undef X
 

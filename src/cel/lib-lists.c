@@ -334,10 +334,7 @@ CEL_FUNCTION(includes) {
     { name, signature, fn, CEL_SIZED(cost_class, size) }
 
 #define ORDERED(name, signature, fn, cost_class, size, text)                                       \
-    {                                                                                              \
-        name, signature, fn, .cost = CEL_COST_##cost_class, .result_size = CEL_SIZE_##size,        \
-                             .reads_text = (text)                                                  \
-    }
+    { name, signature, fn, CEL_SIZED(cost_class, size), .reads_text = (text) }
 
 /* One row for each type that has an order: with ROW_OF("int", is it text?), … */
 #define COMPARABLE(ROW_OF)                                                                         \

@@ -78,33 +78,27 @@ static CelValue contains(CelRun *run, Side *all, const Side *sub) {
     return missing.kind == CEL_BOOL ? cel_bool(!missing.boolean) : missing;
 }
 
-CEL_FUNCTION(sets_contains) {
-    Side all, sub;
-    CelValue error;
+typedef enum Question {
+    CONTAINS,
+    EQUIVALENT,
+    INTERSECTS,
+} Question;
 
-    if (!side_begin(&all, run, args[0], &error) || !side_begin(&sub, run, args[1], &error))
-        return error;
-    return contains(run, &all, &sub);
-}
-
-CEL_FUNCTION(sets_equivalent) {
+static CelValue compare(CelRun *run, const CelValue *args, Question question) {
     Side a, b;
     CelValue error, r;
 
     if (!side_begin(&a, run, args[0], &error) || !side_begin(&b, run, args[1], &error))
         return error;
+    if (question == INTERSECTS)
+        return any(run, &b, &a, true);
     r = contains(run, &a, &b);
-    return cel_is_true(r) ? contains(run, &b, &a) : r;
+    return question == EQUIVALENT && cel_is_true(r) ? contains(run, &b, &a) : r;
 }
 
-CEL_FUNCTION(sets_intersects) {
-    Side a, b;
-    CelValue error;
-
-    if (!side_begin(&a, run, args[0], &error) || !side_begin(&b, run, args[1], &error))
-        return error;
-    return any(run, &b, &a, true);
-}
+CEL_RETURNS(sets_contains, compare(run, args, CONTAINS))
+CEL_RETURNS(sets_equivalent, compare(run, args, EQUIVALENT))
+CEL_RETURNS(sets_intersects, compare(run, args, INTERSECTS))
 
 static const CelOverloadSpec overloads[] = {
     {"sets.contains", "(list(T), list(T)) -> bool", sets_contains, .cost = CEL_COST_PRODUCT},

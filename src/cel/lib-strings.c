@@ -409,10 +409,7 @@ CEL_RETURNS(join, join_with(run, args[0], STR("")))
 CEL_RETURNS(join_separated, join_with(run, args[0], cel_str(args[1])))
 
 #define ROW(name, signature, fn, cost_class, size)                                                 \
-    {                                                                                              \
-        name, signature, fn, .cost = CEL_COST_##cost_class, .result_size = CEL_SIZE_##size,        \
-                             .reads_text = true                                                    \
-    }
+    { name, signature, fn, CEL_SIZED(cost_class, size), .reads_text = true }
 
 static const CelOverloadSpec overloads[] = {
     ROW("charAt", "string.(int) -> string", char_at, BYTES, FIRST),

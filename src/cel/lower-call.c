@@ -1,9 +1,9 @@
 /* Calls: an overload that has an instruction of its own becomes it where the kinds of the arguments
  * are certain; otherwise it is called, and looks first. */
 
-#include "cel/copy.h"
 #include "cel/elements.h"
 #include "cel/lower-internal.h"
+#include "cel/value.h"
 
 /* Whether @overload takes the arguments: 1 surely, 0 surely not, -1 depends on the run. */
 static int overload_fits(const CelLower *l, const CelPart *part, const CelOverload *overload) {

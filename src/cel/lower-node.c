@@ -1,10 +1,10 @@
 /* Adding nodes, and computing those whose arguments are constants: they are emitted and run like
  * any code, with little fuel. An error is never folded: it happens when a run gets there. */
 
-#include "cel/copy.h"
+#include "cel/code.h"
 #include "cel/lower-internal.h"
-#include "cel/machine.h"
 #include "cel/report.h"
+#include "cel/value.h"
 
 uint8_t cel_lower_kind(const CelLower *l, uint32_t number) {
     const CelGraphNode *node = cel_lower_node(l, number);

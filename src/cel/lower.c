@@ -21,13 +21,6 @@ static uint32_t lower_variable(CelLower *l, const CelPart *part) {
     return cel_graph_add(l->graph, &node);
 }
 
-static uint32_t lower_unknown(CelLower *l, const CelPart *part) {
-    Str name = part->info->name;
-
-    return cel_lower_fail(l, part,
-        arena_printf(cel_graph_arena(l->graph), "undeclared reference to '%.*s'", STR_FMT(name)));
-}
-
 /* @note: of the variable's name, which stands right before what selects from it. */
 static bool is_composite(const CelLower *l, const CelNodeInfo *info) {
     const CelComposite *composite = l->options->composite;
@@ -105,12 +98,6 @@ static uint32_t lower_logic(CelLower *l, const CelPart *part, uint16_t op) {
             return other;
     }
     return cel_graph_add(l->graph, &node);
-}
-
-static uint32_t lower_conditional(CelLower *l, const CelPart *part) {
-    CelGraphNode node = cel_lower_blank(l, part, OP_CONDITIONAL);
-
-    return cel_lower_choice(l, &node);
 }
 
 static const uint16_t loop_ops[CEL_N_NODES] = {
@@ -202,14 +189,13 @@ static uint32_t lower_by_kind(CelLower *l, const CelPart *part) {
     case CEL_NODE_OR:
         return lower_logic(l, part, OP_OR);
     case CEL_NODE_CONDITIONAL:
-        return lower_conditional(l, part);
+        node = cel_lower_blank(l, part, OP_CONDITIONAL);
+        return cel_lower_choice(l, &node);
     case CEL_NODE_OPTIONAL:
         return cel_lower_unary(l, part, OP_OPT_ELEMENT, part->args[0], cel_lower_type(l, part->i));
     case CEL_NODE_LIST:
-        node = cel_lower_blank(l, part, OP_LIST);
-        return cel_lower_add(l, part, &node);
     case CEL_NODE_MAP:
-        node = cel_lower_blank(l, part, OP_MAP);
+        node = cel_lower_blank(l, part, part->node->kind == CEL_NODE_LIST ? OP_LIST : OP_MAP);
         return cel_lower_add(l, part, &node);
     case CEL_NODE_BIND:
         return part->args[1];
@@ -230,7 +216,9 @@ static uint32_t lower_part(CelLower *l, const CelPart *part) {
     case CEL_REF_CONSTANT:
         return cel_lower_constant(l, part, part->info->constant);
     case CEL_REF_UNKNOWN:
-        return lower_unknown(l, part);
+        return cel_lower_fail(l, part,
+            arena_printf(cel_graph_arena(l->graph), "undeclared reference to '%.*s'",
+                STR_FMT(part->info->name)));
     default:
         return lower_by_kind(l, part);
     }

@@ -7,7 +7,7 @@
  * whole run. levels[] has the innermost loop of each level; code made from the inside of a loop
  * finds that one there already, in a turn that lasts for the whole run.
  */
-#include "cel/machine.h"
+#include "cel/code.h"
 
 #include <stdalign.h>
 

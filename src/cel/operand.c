@@ -44,22 +44,20 @@ static void read_number(CelParser *parser, const CelToken *sign) {
     add_literal(parser, span, value);
 }
 
-static void read_text(CelParser *parser) {
-    CelToken token = parser->token;
-    CelValue value = cel_absent();
-    int r = cel_literal_text(&parser->lexer, token, parser->builder.arena, &value);
-
-    if (r < 0)
-        cel_builder_fail(&parser->builder, r);
-    cel_parser_advance(parser);
-    add_literal(parser, span_of(token), value);
-}
-
 static void read_constant(CelParser *parser, CelValue value) {
     CelToken token = parser->token;
 
     cel_parser_advance(parser);
     add_literal(parser, span_of(token), value);
+}
+
+static void read_text(CelParser *parser) {
+    CelValue value = cel_absent();
+    int r = cel_literal_text(&parser->lexer, parser->token, parser->builder.arena, &value);
+
+    if (r < 0)
+        cel_builder_fail(&parser->builder, r);
+    read_constant(parser, value);
 }
 
 /* A name: a variable, or a function when a bracket follows. @from: of the dot before it. */

@@ -13,6 +13,10 @@
         hush(parser);                                                                              \
     } while (0)
 
+/* The same of the next token. */
+#define BLAME_NEXT(parser, ...)                                                                    \
+    BLAME(parser, found_span(parser).from, found_span(parser).to, __VA_ARGS__)
+
 static void hush(CelParser *parser) {
     if (parser->errors.is_quiet)
         return;
@@ -79,54 +83,52 @@ static char closing_text(const CelParser *parser, const CelOpen *open) {
 }
 
 static void blame_empty(CelParser *parser, const CelOpen *top) {
-    CelSpan at = found_span(parser);
     Found what = found(parser);
 
     switch (top->kind) {
     case CEL_OPEN_TEXT:
         if (parser->token.kind == CEL_TOKEN_END)
-            BLAME(parser, at.from, at.to, NULL, "the expression is empty");
+            BLAME_NEXT(parser, NULL, "the expression is empty");
         else if (parser->token.kind == CEL_TOKEN_RPAREN ||
                  parser->token.kind == CEL_TOKEN_RBRACKET || parser->token.kind == CEL_TOKEN_RBRACE)
-            BLAME(parser, at.from, at.to, NULL, "%s closes nothing", what.text);
+            BLAME_NEXT(parser, NULL, "%s closes nothing", what.text);
         else
-            BLAME(parser, at.from, at.to, NULL, "an expression cannot start with %s", what.text);
+            BLAME_NEXT(parser, NULL, "an expression cannot start with %s", what.text);
         return;
     case CEL_OPEN_CALL:
-        BLAME(parser, at.from, at.to,
+        BLAME_NEXT(parser,
             parser->token.kind == CEL_TOKEN_RPAREN ? "a call has no comma behind its last argument"
                                                    : NULL,
             "an argument is missing before %s", what.text);
         return;
     case CEL_OPEN_LIST:
-        BLAME(parser, at.from, at.to, NULL, "an element is missing before %s", what.text);
+        BLAME_NEXT(parser, NULL, "an element is missing before %s", what.text);
         return;
     case CEL_OPEN_MAP:
-        BLAME(parser, at.from, at.to, NULL, "%s is missing before %s",
-            top->has_key ? "a value" : "a key", what.text);
+        BLAME_NEXT(
+            parser, NULL, "%s is missing before %s", top->has_key ? "a value" : "a key", what.text);
         return;
     case CEL_OPEN_INDEX:
-        BLAME(parser, at.from, at.to, NULL, "there is no index between the brackets");
+        BLAME_NEXT(parser, NULL, "there is no index between the brackets");
         return;
     default:
-        BLAME(parser, at.from, at.to, NULL, "there is nothing between the brackets");
+        BLAME_NEXT(parser, NULL, "there is nothing between the brackets");
     }
 }
 
 void cel_parser_report_operand(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
-    CelSpan at = found_span(parser);
 
     if (is_blamed_already(parser))
         hush(parser);
     if (parser->token.kind == CEL_TOKEN_PLUS) {
-        BLAME(parser, at.from, at.to, NULL, "there is no '+' before a value, only between two");
+        BLAME_NEXT(parser, NULL, "there is no '+' before a value, only between two");
         cel_parser_advance(parser);
         return;
     }
     if (parser->token.kind == CEL_TOKEN_QUOTED) {
-        BLAME(parser, at.from, at.to, NULL,
-            "a name in back quotes can only stand behind a dot, or as a field");
+        BLAME_NEXT(
+            parser, NULL, "a name in back quotes can only stand behind a dot, or as a field");
         add_broken(parser);
         cel_parser_advance(parser);
         return;
@@ -141,8 +143,8 @@ void cel_parser_report_operand(CelParser *parser) {
         CelToken sign = top->kind == CEL_OPEN_ELSE ? parser->previous : top->token;
         Str text = cel_token_text(&parser->lexer, sign);
 
-        BLAME(parser, at.from, at.to, NULL, "a value must follow '%.*s', but here is %s",
-            STR_FMT(text), found(parser).text);
+        BLAME_NEXT(parser, NULL, "a value must follow '%.*s', but here is %s", STR_FMT(text),
+            found(parser).text);
     } else {
         blame_empty(parser, top);
     }
@@ -170,15 +172,14 @@ void cel_parser_report_reserved(CelParser *parser) {
     for (size_t i = 0; i < ELEMENTS_OF(hints); i++)
         if (str_eq(word, hints[i].word))
             hint = hints[i].hint;
-    BLAME(parser, parser->token.from, parser->token.to, hint,
-        "'%.*s' is a reserved word and cannot be a name", STR_FMT(word));
+    BLAME_NEXT(parser, hint, "'%.*s' is a reserved word and cannot be a name", STR_FMT(word));
     add_broken(parser);
     cel_parser_advance(parser);
 }
 
 void cel_parser_report_sign(CelParser *parser) {
-    BLAME(parser, parser->token.from, parser->token.to,
-        "put brackets around what the first one is for", "'!' and '-' cannot follow each other");
+    BLAME_NEXT(parser, "put brackets around what the first one is for",
+        "'!' and '-' cannot follow each other");
 }
 
 /* Words that other languages have for operators. */
@@ -221,8 +222,7 @@ static bool blame_word(CelParser *parser) {
     for (size_t i = 0; parser->token.kind == CEL_TOKEN_IDENT && i < ELEMENTS_OF(words); i++) {
         if (!str_eq_nocase(word, words[i].word))
             continue;
-        BLAME(parser, parser->token.from, parser->token.to, words[i].hint,
-            "'%.*s' is not an operator", STR_FMT(word));
+        BLAME_NEXT(parser, words[i].hint, "'%.*s' is not an operator", STR_FMT(word));
         pretend_operator(parser, words[i].kind);
         cel_parser_advance(parser);
         if (words[i].kind == CEL_TOKEN_IN && parser->token.kind == CEL_TOKEN_IN)
@@ -296,12 +296,11 @@ void cel_parser_report_operator(CelParser *parser) {
     else if (blame_word(parser) || blame_key(parser))
         return;
     else if (parser->token.kind == CEL_TOKEN_LPAREN)
-        BLAME(parser, parser->token.from, parser->token.to, operator_hint(parser, last),
+        BLAME_NEXT(parser, operator_hint(parser, last),
             "what stands before this bracket cannot be called");
     else
-        BLAME(parser, parser->token.from, parser->token.to, operator_hint(parser, last),
-            "an operator%s is missing before %s", has_elements(parser) ? " or a comma" : "",
-            found(parser).text);
+        BLAME_NEXT(parser, operator_hint(parser, last), "an operator%s is missing before %s",
+            has_elements(parser) ? " or a comma" : "", found(parser).text);
     if (parser->token.kind == CEL_TOKEN_QUOTED || parser->token.kind == CEL_TOKEN_NOT)
         cel_parser_advance(parser);
     else
@@ -310,14 +309,13 @@ void cel_parser_report_operator(CelParser *parser) {
 
 void cel_parser_report_selector(CelParser *parser) {
     CelTokenKind kind = parser->token.kind;
-    CelSpan at = found_span(parser);
     bool is_word = kind == CEL_TOKEN_IN || kind == CEL_TOKEN_TRUE || kind == CEL_TOKEN_FALSE ||
                    kind == CEL_TOKEN_NULL;
     bool is_number = !parser->needs_operand &&
                      cel_builder_last(&parser->builder)->literal.kind == CEL_INT &&
                      parser->previous.kind == CEL_TOKEN_DOT;
 
-    BLAME(parser, at.from, at.to,
+    BLAME_NEXT(parser,
         is_word                      ? "a field with this name is selected by a[\"…\"] or a.`…`"
         : kind == CEL_TOKEN_STRING   ? "a key in quotes is selected by a[\"key\"]"
         : kind == CEL_TOKEN_LBRACKET ? "an element is selected by a[0], without the dot"
@@ -331,14 +329,13 @@ void cel_parser_report_selector(CelParser *parser) {
 
 void cel_parser_report_field(CelParser *parser) {
     CelOpen *top = cel_parser_top(parser);
-    CelSpan at = found_span(parser);
 
     top->has_key = true;
     if (parser->token.kind == CEL_TOKEN_END) { /* the open bracket is the mistake */
         add_broken(parser);
         return;
     }
-    BLAME(parser, at.from, at.to,
+    BLAME_NEXT(parser,
         parser->token.kind == CEL_TOKEN_STRING ? "the name of a field has no quotes" : NULL,
         "the name of a field must stand here, not %s", found(parser).text);
     if (parser->token.kind == CEL_TOKEN_COMMA || parser->token.kind == CEL_TOKEN_RBRACE) {
@@ -354,7 +351,7 @@ void cel_parser_report_field(CelParser *parser) {
 void cel_parser_report_colon(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
-    BLAME(parser, parser->token.from, parser->token.to,
+    BLAME_NEXT(parser,
         top->kind == CEL_OPEN_LIST    ? "a map is written in curly brackets: {key: value}"
         : top->kind == CEL_OPEN_CALL  ? "arguments have no names"
         : top->kind == CEL_OPEN_INDEX ? "a part of a list is list.slice(from, to)"
@@ -367,8 +364,6 @@ void cel_parser_report_colon(CelParser *parser) {
 }
 
 void cel_parser_report_no_colon(CelParser *parser, CelOpen *open) {
-    CelSpan at = found_span(parser);
-
     if (open->kind == CEL_OPEN_THEN) {
         bool is_selection = open->token.to < parser->lexer.source.len &&
                             parser->lexer.source.ptr[open->token.to] == '.';
@@ -381,7 +376,7 @@ void cel_parser_report_no_colon(CelParser *parser, CelOpen *open) {
                (cel_builder_next(&parser->builder) == 0 || /* T{a}: nothing is finished yet */
                    parser->errors.last <= cel_builder_last(&parser->builder)->from)) {
         open->is_reported = true; /* {a, b} is one mistake */
-        BLAME(parser, at.from, at.to,
+        BLAME_NEXT(parser,
             parser->token.kind == CEL_TOKEN_COMMA ? "a list is written in square brackets" : NULL,
             "a ':' and a value must follow the %s, but here is %s",
             open->kind == CEL_OPEN_MAP ? "key" : "field's name", found(parser).text);
@@ -391,7 +386,7 @@ void cel_parser_report_no_colon(CelParser *parser, CelOpen *open) {
 void cel_parser_report_comma(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
-    BLAME(parser, parser->token.from, parser->token.to,
+    BLAME_NEXT(parser,
         top->kind == CEL_OPEN_INDEX ? NULL : "a list is written in square brackets: [a, b]",
         "there can be no comma here");
     pretend_operator(parser, CEL_TOKEN_OR);
@@ -399,8 +394,8 @@ void cel_parser_report_comma(CelParser *parser) {
 }
 
 void cel_parser_report_choice(CelParser *parser) {
-    BLAME(parser, parser->token.from, parser->token.to, "a ? (b ? c : d) : e",
-        "a conditional between '?' and ':' must stand in brackets");
+    BLAME_NEXT(
+        parser, "a ? (b ? c : d) : e", "a conditional between '?' and ':' must stand in brackets");
 }
 
 /* Whether some bracket that is open is closed by the next token. */

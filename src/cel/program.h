@@ -24,7 +24,6 @@
 #include "cel/code.h"
 #include "cel/cost.h"
 #include "cel/graph.h"
-#include "cel/machine.h"
 
 typedef struct CelProgram {
     const CelCode *code;

@@ -1,7 +1,7 @@
 /* A reader with one position and no look-ahead but the next byte. Every type parameter gets its
  * number when it is met first, so that the checker finds its variable by index. */
 
-#include "cel/signature.h"
+#include "cel/env.h"
 
 #include "base/ascii.h"
 #include "cel/limits.h"

@@ -8,7 +8,6 @@
 #include "base/test-assert.h"
 #include "cel/env.h"
 #include "cel/library.h"
-#include "cel/signature.h"
 #include "cel/test-value.h"
 #include "cel/type.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
+#include "cel/env.h"
 #include "cel/parse.h"
-#include "cel/signature.h"
 
 #define BUDGET ((size_t)16 * 1024 * 1024)
 

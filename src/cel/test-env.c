@@ -2,7 +2,6 @@
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
-#include "cel/signature.h"
 
 #define BUDGET ((size_t)4 * 1024 * 1024)
 

@@ -1,4 +1,4 @@
-#include "cel/signature.h"
+#include "cel/env.h"
 #include "cel/test-fixture.h"
 
 static uint32_t lower_in(Fixture *f, CelGraph **graph, const char *source) {

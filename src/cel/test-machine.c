@@ -1,4 +1,4 @@
-#include "cel/machine.h"
+#include "cel/code.h"
 
 #include "cel/test-fixture.h"
 

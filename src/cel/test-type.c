@@ -4,7 +4,6 @@
 #include "base/test-assert.h"
 #include "cel/env.h"
 #include "cel/limits.h"
-#include "cel/signature.h"
 
 #define BUDGET ((size_t)1024 * 1024)
 

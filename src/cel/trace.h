@@ -5,8 +5,8 @@
  * first turns are kept; the others are counted. */
 
 #include "base/vec.h"
+#include "cel/code.h"
 #include "cel/graph.h"
-#include "cel/machine.h"
 
 #define CEL_TRACE_TURNS 16          /* of one loop that are kept */
 #define CEL_TRACE_ENTRIES_MAX 20000 /* of a log; later ones are dropped */

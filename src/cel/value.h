@@ -16,7 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/str.h"
 
 typedef enum CelKind {
@@ -263,3 +265,16 @@ const CelOpaque *cel_opaque_of_kind(CelKind kind);
  * optional.of(1)); a record by its type and the fields that are set. Cut with "…" after @max bytes;
  * 0: not cut. Without a @run (NULL) what a host would have to fetch is "…" too. */
 void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);
+
+/* Copies (copy.c) go down into lists, maps and optionals by recursion, as deep as values are. */
+
+/* Bytes that a copy of @v takes; SIZE_MAX: more than @max, or there is a host's list or map in it
+ * that is not empty. What is shared inside counts as often as it is reached. */
+size_t cel_value_size(CelValue v, size_t max);
+
+/* Whether a library's own kind or a host's record is in @v, whose lists and maps are plain. */
+bool cel_value_has_opaque(CelValue v);
+
+/* A copy of @v in @arena. What cannot be copied stays where it is: the libraries' own kinds, types,
+ * and the host's lists, maps and records. False: out of memory. */
+bool cel_value_copy(CelValue v, Arena *arena, CelValue *ret) MUST_CHECK;

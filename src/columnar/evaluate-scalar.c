@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "cel/machine.h"
+#include "cel/code.h"
 #include "columnar/evaluator-internal.h"
 
 #define NOT_KNOWN UINT8_MAX

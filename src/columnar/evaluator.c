@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "cel/machine.h"
+#include "cel/code.h"
 
 #define ASK_EVERY PLAN_BLOCK_ROWS      /* evaluations between two checks of the deadline, */
 #define ASK_FUEL 50000                 /* or the fuel they used: a quarter of a millisecond or so */

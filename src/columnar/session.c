@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/wide-loops.h"
-#include "cel/machine.h"
+#include "cel/code.h"
 #include "columnar/evaluator-internal.h"
 
 int plan_session_new(

@@ -15,7 +15,6 @@
 #include "cel/env.h"
 #include "cel/program.h"
 #include "cel/run.h"
-#include "cel/signature.h"
 #include "cel/type.h"
 #include "cel/value.h"
 #include "cli/command.h"

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "cel/machine.h"
+#include "cel/code.h"
 #include "judge/judge-internal.h"
 
 /* One evaluation by the scalar machine: some milliseconds at the very most. NodeFacts have a fifth

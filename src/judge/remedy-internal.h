@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "cel/code.h"
-#include "cel/machine.h"
 #include "judge/judge-internal.h"
 #include "judge/remedy.h"
 #include "schema/amounts.h"

@@ -1,6 +1,6 @@
 /* The tables of fields: what they declare, and how it reads. */
 
-#include "cel/signature.h"
+#include "cel/env.h"
 #include "schema/record.h"
 #include "schema/test-scene.h"
 
