@@ -220,30 +220,16 @@ static bool get_octal(const char *at, size_t width, uint64_t *ret) {
 }
 
 static bool is_zero(const char *head) {
-    for (size_t i = 0; i < TAR_BLOCK; i++)
-        if (head[i] != 0)
-            return false;
-    return true;
-}
-
-/* False: it is no head. */
-static bool read_head(const char *head, uint64_t *ret_size, bool *ret_is_file) {
-    uint64_t sum;
-
-    if (!get_octal(head + SUM_AT, SUM_LEN, &sum) || sum != sum_of(head) ||
-        !get_octal(head + SIZE_AT, SIZE_LEN, ret_size))
-        return false;
-    *ret_is_file = head[TYPE_AT] == '0' || head[TYPE_AT] == '\0';
-    return true;
+    return head[0] == 0 && memcmp(head, head + 1, TAR_BLOCK - 1) == 0;
 }
 
 int tar_next(Str *rest, TarFile *ret) {
     while (rest->len >= TAR_BLOCK && !is_zero(rest->ptr)) {
         const char *head = rest->ptr;
-        bool is_file;
-        uint64_t size, whole;
+        uint64_t sum, size, whole;
 
-        if (!read_head(head, &size, &is_file))
+        if (!get_octal(head + SUM_AT, SUM_LEN, &sum) || sum != sum_of(head) ||
+            !get_octal(head + SIZE_AT, SIZE_LEN, &size))
             return TAR_E_MALFORMED;
         *rest = str_skip(*rest, TAR_BLOCK);
         if (size > rest->len)
@@ -254,7 +240,7 @@ int tar_next(Str *rest, TarFile *ret) {
             .content = str_take(*rest, (size_t)size),
         };
         *rest = str_skip(*rest, (size_t)(whole < rest->len ? whole : rest->len));
-        if (is_file)
+        if (head[TYPE_AT] == '0' || head[TYPE_AT] == '\0')
             return 0;
     }
     return rest->len >= TAR_BLOCK ? TAR_E_END : TAR_E_MALFORMED;
@@ -333,7 +319,5 @@ int pack_finish(Pack *pack) {
     static const char zeros[2 * TAR_BLOCK];
 
     put_member(pack, str_of(zeros, sizeof(zeros)));
-    if (pack->error == 0 && buf_error(pack->out))
-        pack->error = buf_error(pack->out);
-    return pack->error;
+    return pack->error ? pack->error : buf_error(pack->out);
 }

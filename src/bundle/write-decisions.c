@@ -197,8 +197,7 @@ static void write_head(BundleWrite *write, JsonWriter *writer, const RecordedDec
     write_flag(writer, STR("exempt"), decision->is_exempt);
 }
 
-/* SavedViews are in the order of decisions: mostly it is the one that was found last, or the next.
- */
+/* They are in the order of decisions: mostly it is the one that was found last, or the next. */
 static void write_scene(
     BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision, size_t *at) {
     const Recording *recording = write->parts->recording;

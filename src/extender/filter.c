@@ -22,8 +22,7 @@ typedef struct FilterResult {
 
 /* --- deciding --------------------------------------------------------------- */
 
-/* Finds the nodes that do not pass without branches: rejections come in no pattern that a
- * processor could predict. */
+/* Finds the nodes that do not pass, without branches: rejections come in no predictable pattern. */
 static int collect_failed(FilterResult *result, size_t n, Arena *arena) {
     size_t n_failed = 0;
 

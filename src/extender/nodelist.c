@@ -1,5 +1,4 @@
-/* Reads node names by comparing them with the order of the last requests; hashes only the others.
- */
+/* Reads node names by comparing them with the order of the last requests; hashes the others. */
 
 #include "extender/nodelist.h"
 
@@ -80,8 +79,7 @@ static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena,
     return table_find(view->table, name);
 }
 
-/* A name that was not the expected one: found by hashing, and remembered as what
- * follows the last. */
+/* A name that was not the expected one: found by hashing, and remembered to follow the last. */
 static bool add_other_name(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
     uint32_t unknown = (uint32_t)view->table->n_rows, last = last_row(view, list);
     Str raw = STR_NULL;

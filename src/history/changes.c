@@ -115,8 +115,7 @@ static Version *version_new(Digest digest, const PolicySource *sources, size_t n
     return version->sources ? version : version_unref(version);
 }
 
-/* With the lock, like the rest that takes a Changes here. Where it is in the list, or n_versions.
- */
+/* With the lock, like the rest that takes a Changes here. Its place in the list, or n_versions. */
 static size_t find_version(const Changes *changes, Digest digest) {
     size_t i = 0;
 
@@ -176,11 +175,6 @@ static Str cut(Str text) {
     return utf8_take(str_take(text, str_find(text, '\n')), CHANGES_TEXT_MAX);
 }
 
-static void copy_text(char *to, Str from) {
-    if (from.len > 0)
-        memcpy(to, from.ptr, from.len);
-}
-
 /* With the lock. Without memory for texts it is noted without. */
 static void add(Changes *changes, const Entry *about, Str what, Str text) {
     Entry *entry = &changes->entries[changes->n++ % CHANGES_MAX];
@@ -193,8 +187,10 @@ static void add(Changes *changes, const Entry *about, Str what, Str text) {
         return;
     entry->what_len = first.len;
     entry->text_len = second.len;
-    copy_text(entry->texts, first);
-    copy_text(entry->texts + first.len, second);
+    if (first.len > 0)
+        memcpy(entry->texts, first.ptr, first.len);
+    if (second.len > 0)
+        memcpy(entry->texts + first.len, second.ptr, second.len);
 }
 
 void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text) {
@@ -243,12 +239,6 @@ static bool diff_versions(
     return is_fine;
 }
 
-/* "3 lines added, 1 removed" */
-static void describe(const LinediffCounts *counts, Buf *out) {
-    buf_printf(out, "%zu line%s added, %zu removed", counts->n_added,
-        counts->n_added == 1 ? "" : "s", counts->n_removed);
-}
-
 /* A reference to the version of @digest; NULL: it is not kept. With the lock. */
 static Version *take_version(const Changes *changes, Digest digest) {
     size_t at = find_version(changes, digest);
@@ -293,7 +283,8 @@ void changes_note_policies(
     (void)pthread_mutex_unlock(&changes->lock);
 
     if (before && version && diff_versions(before, version, &diff, &counts))
-        describe(&counts, &text);
+        buf_printf(&text, "%zu line%s added, %zu removed", counts.n_added,
+            counts.n_added == 1 ? "" : "s", counts.n_removed);
 
     (void)pthread_mutex_lock(&changes->lock);
     if (changes->has_digest && !digest_equal(changes->digest, digest))

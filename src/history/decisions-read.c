@@ -74,22 +74,16 @@ uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str no
     return number;
 }
 
-static size_t count_names(Decisions *decisions, const NodeNumbers *numbers) {
+/* In turns: there may be a hundred thousand, and decisions wait for the lock. They only grow. */
+const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena) {
+    const NodeNumbers *numbers = outcomes_numbers(outcomes);
+    Str *names;
     size_t n;
 
     (void)pthread_mutex_lock(&decisions->mutex);
     n = node_numbers_size(numbers);
     (void)pthread_mutex_unlock(&decisions->mutex);
-    return n;
-}
-
-/* In turns: a numbers may have a hundred thousand, and decisions wait for the lock. It only grows.
- */
-const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena) {
-    const NodeNumbers *numbers = outcomes_numbers(outcomes);
-    size_t n = count_names(decisions, numbers);
-    Str *names = ARENA_RAW(arena, Str, n);
-
+    names = ARENA_RAW(arena, Str, n);
     for (size_t i = 0; names && i < n;) {
         size_t end = n - i > NAMES_AT_ONCE ? i + NAMES_AT_ONCE : n;
 

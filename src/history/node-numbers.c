@@ -64,8 +64,7 @@ static bool reserve(uint32_t **at, size_t *size, size_t n) {
     return true;
 }
 
-/* Numbers for the rows of @names. Most have them from the names before: a set of nodes
- * changes by a few at a time. */
+/* Numbers for the rows of @names. Most have them from before: a few nodes change at a time. */
 static bool number_rows(RowNumbers *row_numbers, NodeNumbers *numbers, const NodeNames *names) {
     if (row_numbers->names == names)
         return true;

@@ -57,8 +57,7 @@ PassedNodes *passed_nodes_new(const Pod *pod, const NodeNames *names) {
     return passed->pod ? passed : passed_nodes_free(passed);
 }
 
-/* The row of node @i of the request in @view: in whole-node mode the request's rows are those
- * of its own table. */
+/* The row of node @i in @view: in whole-node mode the request's rows are those of its own table. */
 static uint32_t row_in(const View *view, const FilterArgs *args, size_t i) {
     if (args->has_names)
         return args->rows[i];

@@ -129,8 +129,7 @@ static void enter(RecentPods *pods, unsigned list, uint32_t i) {
 
 /* --- entries; with the lock held -------------------------------------------------------------- */
 
-/* Two pods in one entry, by chance: one wake-up, one Event more or less. For binds the UID itself
- * is compared. */
+/* Two pods in one entry, by chance: one wake-up or Event more or less. Binds compare the UID. */
 static uint64_t hash_of(Str uid, Str namespace, Str name) {
     return str_is_empty(uid) ? hash_str(namespace) * 31 + hash_str(name) : hash_str(uid);
 }
@@ -344,8 +343,7 @@ int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames
     return r;
 }
 
-/* A filter ends under the lock, after its pod is parked: whatever is read here is a moment between
- * both. */
+/* A filter ends under the lock, after its pod is parked: what is read here is between both. */
 bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec) {
     uint32_t i;
     bool has;

@@ -20,8 +20,7 @@ typedef struct Check {
     bool (*check)(const HealthState *state, char *note);
 } Check;
 
-/* A refused reload is no reason to take requests away: the last good one answers
- * them. But it must be seen. */
+/* A refused reload takes no requests away: the last good one answers. But it must be seen. */
 static void note_degraded(const HealthState *state, ReloadKind kind, char *note) {
     ReloadState reload;
 
@@ -83,10 +82,6 @@ static const char *trouble_of(const PollStatus *poll) {
     return poll->error[0] ? poll->error : poll_state_name(poll->state);
 }
 
-static bool is_answered(const MeasuringStatus *measuring, size_t gauge) {
-    return gauge < measuring->n && measuring->items[gauge].state == POLL_OK;
-}
-
 /* Never a reason to take requests away: rules say themselves what counts when a metric is
  * absent. But it must be seen. */
 static bool check_sources(const HealthState *state, char *note) {
@@ -94,11 +89,13 @@ static bool check_sources(const HealthState *state, char *note) {
     size_t n = 0, n_answered = 0, failing = SIZE_MAX;
 
     for (size_t i = 0; i < state->program->n_gauges && i < MEASURING_SHOWN_MAX; i++) {
+        bool is_answered = i < measuring->n && measuring->items[i].state == POLL_OK;
+
         if (state->program->gauges[i].source == GAUGE_ANNOTATION)
             continue;
         n++;
-        n_answered += is_answered(measuring, i);
-        if (failing == SIZE_MAX && !is_answered(measuring, i))
+        n_answered += is_answered;
+        if (failing == SIZE_MAX && !is_answered)
             failing = i;
     }
     if (note[0] || n == 0)

@@ -69,21 +69,18 @@ SavedView *saved_view_new(const View *view, bool keeps_program) {
     return TAKE_PTR(saved_view);
 }
 
-static void share_gauges(SavedView *saved_view, SavedView *like) {
-    saved_view->gauges_owner = saved_view_ref(like->gauges_owner ? like->gauges_owner : like);
-    saved_view->gauges = like->gauges;
-    saved_view->n_gauges = like->n_gauges;
-}
-
 SavedView *saved_view_without_program(const SavedView *saved_view, SavedView *like) {
     _cleanup_(saved_view_unrefp) SavedView *bare = new_like(saved_view);
 
     if (!bare)
         return NULL;
-    if (like)
-        share_gauges(bare, like);
-    else if (saved_view_copy_gauges(bare, saved_view->gauges, saved_view->n_gauges) < 0)
+    if (like) {
+        bare->gauges_owner = saved_view_ref(like->gauges_owner ? like->gauges_owner : like);
+        bare->gauges = like->gauges;
+        bare->n_gauges = like->n_gauges;
+    } else if (saved_view_copy_gauges(bare, saved_view->gauges, saved_view->n_gauges) < 0) {
         return NULL;
+    }
     return TAKE_PTR(bare);
 }
 

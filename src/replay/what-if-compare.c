@@ -93,16 +93,6 @@ static void add(uint32_t *counts, uint32_t rule) {
         counts[rule]++;
 }
 
-static void blame_rules(
-    FilterPair *pair, bool passed, bool passes, uint32_t before, uint32_t after) {
-    if (passed && !passes)
-        add(pair->blame.lost, after);
-    else if (!passed && passes)
-        add(pair->blame.gained, before);
-    else
-        add(pair->blame.other, after != TALLY_NONE ? after : before);
-}
-
 /* One node; whether it is the same as before. */
 static bool compare_node(
     FilterPair *pair, const RecordedNode *node, uint16_t said, Comparison *into) {
@@ -119,7 +109,12 @@ static bool compare_node(
         tallies->rules.items[after].rule.n_rejected_after++;
     if (is_same(pair, node, said))
         return true;
-    blame_rules(pair, passed, passes, before, after);
+    if (passed && !passes)
+        add(pair->blame.lost, after);
+    else if (!passed && passes)
+        add(pair->blame.gained, before);
+    else
+        add(pair->blame.other, after != TALLY_NONE ? after : before);
     return false;
 }
 
