@@ -29,13 +29,14 @@ static void fail_memory(JsonReader *reader) {
         _next;                                                                                     \
     })
 
-#define READ_STRINGS(reader, vec, arena)                                                           \
+/* Each element of an array into a new item of @vec, by @read. */
+#define READ_LIST(reader, arena, vec, read)                                                        \
     do {                                                                                           \
         json_array(reader);                                                                        \
         while (json_element(reader)) {                                                             \
-            Str *_item = NEXT(reader, vec, arena);                                                 \
+            __typeof__((vec)->items) _item = NEXT(reader, vec, arena);                             \
             if (_item)                                                                             \
-                json_string(reader, arena, _item);                                                 \
+                read(reader, arena, _item);                                                        \
         }                                                                                          \
     } while (0)
 
@@ -55,26 +56,18 @@ static void read_pod_name(JsonReader *reader, Arena *arena, DeltaPodName *ret) {
     *ret = (DeltaPodName){.namespace = parts[0], .name = parts[1]};
 }
 
-static void read_removed_pods(Delta *delta, JsonReader *reader, Arena *arena) {
-    json_array(reader);
-    while (json_element(reader)) {
-        DeltaPodName *name = NEXT(reader, &delta->removed_pods, arena);
-
-        if (name)
-            read_pod_name(reader, arena, name);
-    }
-}
-
 /* A number of something, or null for none. */
-static uint32_t read_number(JsonReader *reader) {
+static void read_number(JsonReader *reader, Arena *arena, uint32_t *ret) {
     int64_t number = -1;
 
+    (void)arena;
+    *ret = DELTA_NO_ROW;
     if (json_null(reader))
-        return DELTA_NO_ROW;
+        return;
     json_int64(reader, &number);
     if (!json_error(reader) && (number < 0 || number >= STORE_PODS_MAX))
         json_fail(reader, JSON_E_RANGE, "a row or place in a list was expected");
-    return (uint32_t)number;
+    *ret = (uint32_t)number;
 }
 
 static void read_node(JsonReader *reader, Arena *arena, DeltaNode *ret) {
@@ -84,7 +77,7 @@ static void read_node(JsonReader *reader, Arena *arena, DeltaNode *ret) {
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("row")))
-            ret->row = read_number(reader);
+            read_number(reader, arena, &ret->row);
         else if (json_key_is(reader, key, STR("node")))
             node_decode(reader, arena, &ret->node);
         else
@@ -92,16 +85,6 @@ static void read_node(JsonReader *reader, Arena *arena, DeltaNode *ret) {
     }
     if (!json_error(reader) && str_is_empty(ret->node.name))
         json_fail(reader, JSON_E_TYPE, "a node was expected");
-}
-
-static void read_nodes(Delta *delta, JsonReader *reader, Arena *arena) {
-    json_array(reader);
-    while (json_element(reader)) {
-        DeltaNode *node = NEXT(reader, &delta->nodes, arena);
-
-        if (node)
-            read_node(reader, arena, node);
-    }
 }
 
 static void read_pod(JsonReader *reader, Arena *arena, DeltaPod *ret) {
@@ -118,26 +101,6 @@ static void read_pod(JsonReader *reader, Arena *arena, DeltaPod *ret) {
     }
 }
 
-static void read_pods(Delta *delta, JsonReader *reader, Arena *arena) {
-    json_array(reader);
-    while (json_element(reader)) {
-        DeltaPod *pod = NEXT(reader, &delta->pods, arena);
-
-        if (pod)
-            read_pod(reader, arena, pod);
-    }
-}
-
-#define READ_NUMBERS(reader, vec, arena)                                                           \
-    do {                                                                                           \
-        json_array(reader);                                                                        \
-        while (json_element(reader)) {                                                             \
-            uint32_t *_item = NEXT(reader, vec, arena);                                            \
-            if (_item)                                                                             \
-                *_item = read_number(reader);                                                      \
-        }                                                                                          \
-    } while (0)
-
 static void read_order(Delta *delta, JsonReader *reader, Arena *arena) {
     DeltaOrder *order = &delta->order;
     Str key;
@@ -145,11 +108,11 @@ static void read_order(Delta *delta, JsonReader *reader, Arena *arena) {
     json_object(reader);
     while (json_key(reader, &key)) {
         if (json_key_is(reader, key, STR("rows")))
-            READ_NUMBERS(reader, &order->rows, arena);
+            READ_LIST(reader, arena, &order->rows, read_number);
         else if (json_key_is(reader, key, STR("pods")))
-            READ_NUMBERS(reader, &order->pods, arena);
+            READ_LIST(reader, arena, &order->pods, read_number);
         else if (json_key_is(reader, key, STR("assumed")))
-            READ_NUMBERS(reader, &order->assumed, arena);
+            READ_LIST(reader, arena, &order->assumed, read_number);
         else
             json_skip(reader, NULL);
     }
@@ -157,15 +120,15 @@ static void read_order(Delta *delta, JsonReader *reader, Arena *arena) {
 
 bool delta_read(Delta *delta, JsonReader *reader, Arena *arena, Str key) {
     if (json_key_is(reader, key, STR("forgotten")))
-        READ_STRINGS(reader, &delta->forgotten, arena);
+        READ_LIST(reader, arena, &delta->forgotten, json_string);
     else if (json_key_is(reader, key, STR("removedPods")))
-        read_removed_pods(delta, reader, arena);
+        READ_LIST(reader, arena, &delta->removed_pods, read_pod_name);
     else if (json_key_is(reader, key, STR("removedNodes")))
-        READ_STRINGS(reader, &delta->removed_nodes, arena);
+        READ_LIST(reader, arena, &delta->removed_nodes, json_string);
     else if (json_key_is(reader, key, STR("nodes")))
-        read_nodes(delta, reader, arena);
+        READ_LIST(reader, arena, &delta->nodes, read_node);
     else if (json_key_is(reader, key, STR("pods")))
-        read_pods(delta, reader, arena);
+        READ_LIST(reader, arena, &delta->pods, read_pod);
     else if (json_key_is(reader, key, STR("order")))
         read_order(delta, reader, arena);
     else
@@ -376,7 +339,7 @@ static int apply_nodes(
 
         store_remove_node(store, holder_name(rows.held.items[i], text));
     }
-    return r < 0 ? r : r;
+    return r;
 }
 
 static int apply_pod(Store *store, const DeltaPod *pod) {
@@ -403,5 +366,5 @@ int delta_apply(
     r = apply_nodes(delta, store, before, arena, spare);
     for (size_t i = 0; r == 0 && i < delta->pods.n; i++)
         r = apply_pod(store, &delta->pods.items[i]);
-    return r < 0 ? r : r;
+    return r;
 }

@@ -41,11 +41,6 @@ Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_n
     return TAKE_PTR(measurement);
 }
 
-Measurement *measurement_ref(Measurement *measurement) {
-    ref_take(&measurement->ref);
-    return measurement;
-}
-
 Measurement *measurement_unref(Measurement *measurement) {
     if (measurement && ref_drop(&measurement->ref)) {
         drop_names(measurement->names);
@@ -133,11 +128,6 @@ Measurements *measurements_new(uint64_t owner, size_t n) {
     measurements->ref = REF_ONE;
     measurements->owner = owner;
     measurements->n = n;
-    return measurements;
-}
-
-Measurements *measurements_ref(Measurements *measurements) {
-    ref_take(&measurements->ref);
     return measurements;
 }
 

@@ -48,7 +48,7 @@ int measurement_set(Measurement *measurement, uint32_t row, double value, int64_
 int measurement_reserve_workloads(Measurement *measurement, size_t n) MUST_CHECK;
 int measurement_set_workload(Measurement *measurement, Str key, double value) MUST_CHECK;
 
-Measurement *measurement_ref(Measurement *measurement);
+DEFINE_REF(Measurement, measurement)
 Measurement *measurement_unref(Measurement *measurement); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Measurement *, measurement_unref)
 
@@ -74,6 +74,6 @@ static inline const Measurement *measurements_at(const Measurements *measurement
 
 /* All NULL. NULL when out of memory. */
 Measurements *measurements_new(uint64_t owner, size_t n) MUST_CHECK;
-Measurements *measurements_ref(Measurements *measurements);
+DEFINE_REF(Measurements, measurements)
 Measurements *measurements_unref(Measurements *measurements); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Measurements *, measurements_unref)

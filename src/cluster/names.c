@@ -265,11 +265,6 @@ static void free_sequences(NameSequence *sequence) {
     }
 }
 
-NodeNames *names_ref(NodeNames *names) {
-    ref_take(&names->ref);
-    return names;
-}
-
 NodeNames *names_unref(NodeNames *names) {
     if (names && ref_drop(&names->ref)) {
         if (names->sequence)

@@ -70,7 +70,7 @@ int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeName
 /* In @arena, with strings borrowed and no hints. 0, or -ENOMEM. */
 int names_init_in(Arena *arena, const Str *names, size_t n_rows, NodeNames *ret);
 
-NodeNames *names_ref(NodeNames *names);
+DEFINE_REF(NodeNames, names)
 NodeNames *names_unref(NodeNames *names); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(NodeNames *, names_unref)
 

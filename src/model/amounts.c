@@ -50,45 +50,23 @@ static Amount *claim(Amounts *amounts, Str name, bool *ret_is_new) {
 }
 
 bool amounts_set(Amounts *amounts, Amount amount) {
-    bool is_new;
-    Amount *entry = claim(amounts, amount.name, &is_new);
-
-    if (entry)
-        entry->quantity = amount.quantity;
-    return entry || is_nothing(amount.quantity);
+    return amounts_put(amounts, &amount, 1, AMOUNTS_SET);
 }
 
-bool amounts_add(Amounts *amounts, Amount amount) {
-    bool is_new;
-    Amount *entry = claim(amounts, amount.name, &is_new);
+bool amounts_put(Amounts *amounts, const Amount *items, size_t n, AmountsRule rule) {
+    bool has_room = true, is_new;
 
-    if (entry)
-        entry->quantity = quantity_add(entry->quantity, amount.quantity);
-    return entry || is_nothing(amount.quantity);
-}
+    for (size_t i = 0; i < n; i++) {
+        Amount *entry = claim(amounts, items[i].name, &is_new);
 
-bool amounts_max(Amounts *amounts, Amount amount) {
-    bool is_new;
-    Amount *entry = claim(amounts, amount.name, &is_new);
-
-    if (entry && (is_new || quantity_cmp(amount.quantity, entry->quantity) > 0))
-        entry->quantity = amount.quantity;
-    return entry || is_nothing(amount.quantity);
-}
-
-bool amounts_add_all(Amounts *amounts, const Amounts *other) {
-    bool has_room = true;
-
-    for (size_t i = 0; i < other->n; i++)
-        has_room &= amounts_add(amounts, other->items[i]);
-    return has_room;
-}
-
-bool amounts_max_all(Amounts *amounts, const Amounts *other) {
-    bool has_room = true;
-
-    for (size_t i = 0; i < other->n; i++)
-        has_room &= amounts_max(amounts, other->items[i]);
+        if (!entry)
+            has_room &= is_nothing(items[i].quantity);
+        else if (rule == AMOUNTS_ADD)
+            entry->quantity = quantity_add(entry->quantity, items[i].quantity);
+        else if (rule == AMOUNTS_SET || is_new ||
+                 quantity_cmp(items[i].quantity, entry->quantity) > 0)
+            entry->quantity = items[i].quantity;
+    }
     return has_room;
 }
 

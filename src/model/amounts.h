@@ -37,15 +37,16 @@ bool amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret);
 /* NULL when absent. */
 const Amount *amounts_find(const Amounts *amounts, Str name);
 
-/* Sets, adds, or takes the larger of, one amount. False: it was left out, and it was not
- * nothing. */
-bool amounts_set(Amounts *amounts, Amount amount);
-bool amounts_add(Amounts *amounts, Amount amount);
-bool amounts_max(Amounts *amounts, Amount amount);
+typedef enum AmountsRule {
+    AMOUNTS_SET,
+    AMOUNTS_ADD,
+    AMOUNTS_MAX, /* the larger of both */
+} AmountsRule;
 
-/* The same for each amount of @other. */
-bool amounts_add_all(Amounts *amounts, const Amounts *other);
-bool amounts_max_all(Amounts *amounts, const Amounts *other);
+/* Sets, adds, or takes the larger of, each of @n amounts. False: one was left out, and it was not
+ * nothing. */
+bool amounts_put(Amounts *amounts, const Amount *items, size_t n, AmountsRule rule);
+bool amounts_set(Amounts *amounts, Amount amount);
 
 /* In kube-scheduler's units. 0, or -ENOMEM. */
 int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret);

@@ -56,20 +56,12 @@ static bool list_names(const AmountList *list, Str name) {
 }
 
 /* False: something was left out, here or when the list was read. */
-static bool add_list(Amounts *amounts, const AmountList *list) {
-    bool has_room = !list->is_cut;
-
-    for (size_t i = 0; i < list->n; i++)
-        has_room &= amounts_add(amounts, list->items[i]);
-    return has_room;
+static bool put_list(Amounts *amounts, const AmountList *list, AmountsRule rule) {
+    return amounts_put(amounts, list->items, list->n, rule) && !list->is_cut;
 }
 
-static bool max_list(Amounts *amounts, const AmountList *list) {
-    bool has_room = !list->is_cut;
-
-    for (size_t i = 0; i < list->n; i++)
-        has_room &= amounts_max(amounts, list->items[i]);
-    return has_room;
+static bool put_all(Amounts *amounts, const Amounts *other, AmountsRule rule) {
+    return amounts_put(amounts, other->items, other->n, rule);
 }
 
 /* --- reading the spec ----------------------------------------------------- */
@@ -107,7 +99,7 @@ static void apply_limits(
     if (n_missing == 0)
         return;
     all.n = 0;
-    has_room = add_list(&all, requests);
+    has_room = put_list(&all, requests, AMOUNTS_ADD);
     for (size_t i = 0; i < limits->n; i++)
         if (!list_names(requests, limits->items[i].name))
             has_room &= amounts_set(&all, limits->items[i]);
@@ -271,11 +263,11 @@ static bool add_init_container(
     bool has_room;
 
     if (container->restarts)
-        return add_list(sidecars, list);
+        return put_list(sidecars, list, AMOUNTS_ADD);
     now.n = 0;
-    has_room = add_list(&now, list);
-    has_room &= amounts_add_all(&now, sidecars);
-    return amounts_max_all(peak, &now) && has_room;
+    has_room = put_list(&now, list, AMOUNTS_ADD);
+    has_room &= put_all(&now, sidecars, AMOUNTS_ADD);
+    return put_all(peak, &now, AMOUNTS_MAX) && has_room;
 }
 
 /* The sum of containers. False: too many resources. */
@@ -286,12 +278,12 @@ static bool add_containers(const PodRequests *requests, Stage stage, Amounts *re
 
     ret->n = sidecars.n = peak.n = 0;
     for (container = requests->spec.containers; container; container = container->next)
-        has_room &= add_list(ret, choose(container, stage, is_infeasible));
+        has_room &= put_list(ret, choose(container, stage, is_infeasible), AMOUNTS_ADD);
     for (container = requests->spec.init_containers; container; container = container->next)
         has_room &= add_init_container(
             container, choose(container, stage, is_infeasible), &sidecars, &peak);
-    has_room &= amounts_add_all(ret, &sidecars);
-    return amounts_max_all(ret, &peak) && has_room;
+    has_room &= put_all(ret, &sidecars, AMOUNTS_ADD);
+    return put_all(ret, &peak, AMOUNTS_MAX) && has_room;
 }
 
 /* The status, by its containers or of the pod as a whole, where it is more. */
@@ -301,8 +293,8 @@ static bool max_status(PodRequests *requests, Amounts *total) {
     bool has_room = true;
 
     if (status->allocated.is_given && status->in_force.is_given) {
-        has_room &= max_list(total, &status->allocated);
-        return max_list(total, &status->in_force) && has_room;
+        has_room &= put_list(total, &status->allocated, AMOUNTS_MAX);
+        return put_list(total, &status->in_force, AMOUNTS_MAX) && has_room;
     }
     if (!status->has_amounts)
         return true; /* then every container is as wanted, or counts nothing */
@@ -310,7 +302,7 @@ static bool max_status(PodRequests *requests, Amounts *total) {
     find_statuses(status, requests->spec.init_containers);
     for (Stage stage = ALLOCATED; stage <= IN_FORCE; stage++) {
         has_room &= add_containers(requests, stage, &amounts);
-        has_room &= amounts_max_all(total, &amounts);
+        has_room &= put_all(total, &amounts, AMOUNTS_MAX);
     }
     return has_room;
 }
@@ -358,8 +350,8 @@ static bool set_pod_level(const PodRequests *requests, const Amounts *wanted, Am
     if (status->has_resources) {
         if (status->is_infeasible)
             amounts.n = 0;
-        has_room &= max_list(&amounts, &status->in_force);
-        has_room &= max_list(&amounts, &status->allocated);
+        has_room &= put_list(&amounts, &status->in_force, AMOUNTS_MAX);
+        has_room &= put_list(&amounts, &status->allocated, AMOUNTS_MAX);
     }
     for (size_t i = 0; i < amounts.n; i++)
         if (is_pod_level(amounts.items[i].name))
@@ -376,10 +368,10 @@ bool pod_requests_sum(PodRequests *requests, JsonReader *reader, Arena *arena, R
     has_room &= add_containers(requests, WANTED, &wanted);
     total.n = 0;
     if (!requests->status.is_infeasible)
-        has_room &= amounts_max_all(&total, &wanted);
+        has_room &= put_all(&total, &wanted, AMOUNTS_MAX);
     has_room &= max_status(requests, &total);
     has_room &= set_pod_level(requests, &wanted, &total);
-    has_room &= add_list(&total, &requests->spec.overhead);
+    has_room &= put_list(&total, &requests->spec.overhead, AMOUNTS_ADD);
     if (amounts_round(&total, arena, ret) < 0)
         json_fail(reader, JSON_E_MEMORY, "too many resources");
     return has_room;

@@ -46,20 +46,30 @@ bool taint_parse(Str text, Taint *ret) {
     return true;
 }
 
-static void taint_decode(JsonReader *reader, Arena *arena, Taint *ret) {
-    Str effect = STR_NULL, key;
+/* @operator NULL: it is not read. */
+static void decode_words(
+    JsonReader *reader, Arena *arena, Str *key, Str *value, Str *operator, Str * effect) {
+    Str name;
 
     json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("key")))
-            json_string(reader, arena, &ret->key);
-        else if (json_key_is(reader, key, STR("value")))
-            json_string(reader, arena, &ret->value);
-        else if (json_key_is(reader, key, STR("effect")))
-            json_string(reader, arena, &effect);
+    while (json_key(reader, &name)) {
+        if (json_key_is(reader, name, STR("key")))
+            json_string(reader, arena, key);
+        else if (operator&& json_key_is(reader, name, STR("operator")))
+            json_string(reader, arena, operator);
+        else if (json_key_is(reader, name, STR("value")))
+            json_string(reader, arena, value);
+        else if (json_key_is(reader, name, STR("effect")))
+            json_string(reader, arena, effect);
         else
             json_skip(reader, NULL);
     }
+}
+
+static void taint_decode(JsonReader *reader, Arena *arena, Taint *ret) {
+    Str effect = STR_NULL;
+
+    decode_words(reader, arena, &ret->key, &ret->value, NULL, &effect);
     /* A taint always names its effect; one that does not repels no pod. */
     ret->effect = str_is_empty(effect) ? TAINT_UNKNOWN : effect_parse(effect);
 }
@@ -68,21 +78,9 @@ static void taint_decode(JsonReader *reader, Arena *arena, Taint *ret) {
  * do not know make a toleration that tolerates nothing, as kube-scheduler has it
  * while the gate is closed. */
 static void toleration_decode(JsonReader *reader, Arena *arena, Toleration *ret) {
-    Str word = STR_NULL, effect = STR_NULL, key;
+    Str word = STR_NULL, effect = STR_NULL;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("key")))
-            json_string(reader, arena, &ret->key);
-        else if (json_key_is(reader, key, STR("operator")))
-            json_string(reader, arena, &word);
-        else if (json_key_is(reader, key, STR("value")))
-            json_string(reader, arena, &ret->value);
-        else if (json_key_is(reader, key, STR("effect")))
-            json_string(reader, arena, &effect);
-        else
-            json_skip(reader, NULL);
-    }
+    decode_words(reader, arena, &ret->key, &ret->value, &word, &effect);
     ret->exists = str_eq(word, STR("Exists"));
     ret->effect = effect_parse(effect);
     if (!ret->exists && !str_is_empty(word) && !str_eq(word, STR("Equal")))
