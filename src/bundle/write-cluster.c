@@ -22,8 +22,7 @@ static void write_dump(BundleWrite *write, const Snapshot *snapshot) {
     int r;
 
     bundle_begin(write, STR("cluster.json"));
-    r = dump_write_masked(
-        snapshot, bundle_mask(write), (DumpSink){.write = put, .context = write->pack});
+    r = dump_write(snapshot, bundle_mask(write), (DumpSink){.write = put, .context = write->pack});
     if (r < 0)
         write->error = r;
     pack_end(write->pack);

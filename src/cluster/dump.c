@@ -83,11 +83,7 @@ static int write_all(Dump *dump, const NodeTable *table, const Inventory *invent
     return r < 0 ? r : flush(dump);
 }
 
-int dump_write(const Snapshot *snapshot, DumpSink sink) {
-    return dump_write_masked(snapshot, /* mask= */ NULL, sink);
-}
-
-int dump_write_masked(const Snapshot *snapshot, const ObjectMask *mask, DumpSink sink) {
+int dump_write(const Snapshot *snapshot, const ObjectMask *mask, DumpSink sink) {
     _cleanup_(inventory_done) Inventory inventory = {0};
     Dump dump = {.text = BUF_INIT(DUMP_OBJECT_MAX), .sink = sink, .mask = mask};
     int r = inventory_init(&inventory, snapshot_table(snapshot));

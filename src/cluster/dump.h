@@ -31,9 +31,7 @@ typedef struct DumpSink {
     void *context;
 } DumpSink;
 
-/* Needs memory for a list of the pods and for the longest object, not for the text. 0;
- * -ENOMEM; -EFBIG over DUMP_OBJECT_MAX; or the error of the sink. */
-int dump_write(const Snapshot *snapshot, DumpSink sink);
-
-/* The same with every object as @mask (NULL: none) shows it; in the order of the real names. */
-int dump_write_masked(const Snapshot *snapshot, const ObjectMask *mask, DumpSink sink);
+/* Every object as @mask (NULL: none) shows it, in the order of the real names. Needs memory for a
+ * list of the pods and for the longest object, not for the text. 0; -ENOMEM; -EFBIG over
+ * DUMP_OBJECT_MAX; or the error of the sink. */
+int dump_write(const Snapshot *snapshot, const ObjectMask *mask, DumpSink sink);

@@ -76,9 +76,6 @@ const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) MUST
 /* The assumed has changed: that may show, or hide, nominated pods. */
 void store_touch_nominated(Store *store);
 
-/* The pod @uid does not count by the assumed any more. */
-void store_settle(Store *store, Str uid);
-
 /* --- changing a pod ------------------------------------------------------------------ */
 
 /* Whether @record, in the place of @old (NULL: none), needs room at its entry; and giving back

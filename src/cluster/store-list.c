@@ -15,8 +15,40 @@
 
 #define STAGED_FIRST 64u
 
-/* Forgets the pointers; @is_open from now on. */
-static void staged_list_reset(StagedList *staged, bool is_open) {
+/* Records of one kind. */
+typedef struct StagedOps {
+    uint64_t (*hash)(const void *item);
+    SetMatch match; /* the key is a record too */
+    void (*drop)(const void *item);
+} StagedOps;
+
+static uint64_t hash_node(const void *item) {
+    return hash_str(((const Node *)item)->name);
+}
+
+static bool match_node(const void *item, const void *key) {
+    return str_eq(((const Node *)item)->name, ((const Node *)key)->name);
+}
+
+static void drop_node(const void *item) {
+    node_record_unref(item);
+}
+
+static uint64_t hash_pod(const void *item) {
+    return pods_hash(item);
+}
+
+static void drop_pod(const void *item) {
+    pod_record_unref(item);
+}
+
+static const StagedOps node_ops = {hash_node, match_node, drop_node};
+static const StagedOps pod_ops = {hash_pod, pods_match, drop_pod};
+
+/* Forgets the records; @is_open from now on. */
+static void staged_list_reset(StagedList *staged, const StagedOps *ops, bool is_open) {
+    for (size_t i = 0; i < staged->n; i++)
+        ops->drop(staged->items[i]);
     set_done(&staged->current);
     free(staged->items);
     *staged = (StagedList){.is_open = is_open};
@@ -36,18 +68,20 @@ static int make_room(StagedList *staged) {
     return 0;
 }
 
-/* 0, or -ENOMEM: not added. */
-static int staged_list_add(
-    StagedList *staged, uint64_t hash, SetMatch match, const void *key, const void *item) {
-    const void *earlier = set_find(&staged->current, hash, match, key);
+/* Takes the reference to @item. 0, or -ENOMEM: not added. */
+static int staged_list_add(StagedList *staged, const StagedOps *ops, const void *item) {
+    uint64_t hash = ops->hash(item);
+    const void *earlier = set_find(&staged->current, hash, ops->match, item);
     int r = make_room(staged);
 
     if (r == 0 && earlier)
         set_replace(&staged->current, hash, earlier, item);
     else if (r == 0)
         r = set_add(&staged->current, hash, item);
-    if (r < 0)
+    if (r < 0) {
+        ops->drop(item);
         return r;
+    }
     staged->items[staged->n++] = item;
     staged->n_added++;
     return 0;
@@ -55,14 +89,13 @@ static int staged_list_add(
 
 /* The same item may have been added twice, so from the end: who is found has its last place
  * there, and is taken out until all have been looked at. */
-static void staged_list_compact(
-    StagedList *staged, uint64_t (*hash)(const void *item), void (*drop)(const void *item)) {
+static void staged_list_compact(StagedList *staged, const StagedOps *ops) {
     size_t n = 0;
 
     for (size_t i = staged->n; i-- > 0;) {
-        if (set_remove(&staged->current, hash(staged->items[i]), staged->items[i]))
+        if (set_remove(&staged->current, ops->hash(staged->items[i]), staged->items[i]))
             continue;
-        drop(staged->items[i]);
+        ops->drop(staged->items[i]);
         staged->items[i] = NULL;
     }
     for (size_t i = 0; i < staged->n; i++) {
@@ -70,7 +103,7 @@ static void staged_list_compact(
 
         if (!staged->items[i])
             continue;
-        r = set_add(&staged->current, hash(staged->items[i]), staged->items[i]);
+        r = set_add(&staged->current, ops->hash(staged->items[i]), staged->items[i]);
         assert(r == 0); /* they all were in it before */
         (void)r;
         staged->items[n++] = staged->items[i];
@@ -80,25 +113,9 @@ static void staged_list_compact(
 
 /* --- the list so far ----------------------------------------------------------------- */
 
-static void unstage_nodes(Store *store, bool is_open) {
-    for (size_t i = 0; i < store->staged_nodes.n; i++)
-        node_record_unref(store->staged_nodes.items[i]);
-    staged_list_reset(&store->staged_nodes, is_open);
-}
-
-static void unstage_pods(Store *store, bool is_open) {
-    for (size_t i = 0; i < store->staged_pods.n; i++)
-        pod_record_unref(store->staged_pods.items[i]);
-    staged_list_reset(&store->staged_pods, is_open);
-}
-
 void store_unstage(Store *store) {
-    unstage_nodes(store, false);
-    unstage_pods(store, false);
-}
-
-static bool is_node(const void *item, const void *key) {
-    return str_eq(((const Node *)item)->name, *(const Str *)key);
+    staged_list_reset(&store->staged_nodes, &node_ops, /* is_open= */ false);
+    staged_list_reset(&store->staged_pods, &pod_ops, /* is_open= */ false);
 }
 
 /* As store_pod_record(). */
@@ -110,14 +127,13 @@ static const Node *node_record_for(Store *store, const Node *known, const Node *
 
 void store_list_begin(Store *store, StoreKind kind) {
     if (kind == STORE_NODES)
-        unstage_nodes(store, true);
+        staged_list_reset(&store->staged_nodes, &node_ops, /* is_open= */ true);
     else
-        unstage_pods(store, true);
+        staged_list_reset(&store->staged_pods, &pod_ops, /* is_open= */ true);
 }
 
 int store_list_node(Store *store, const Node *node) {
-    _cleanup_(node_record_unrefp) const Node *record = NULL;
-    int r;
+    const Node *record;
 
     assert(store->staged_nodes.is_open);
     if (str_is_empty(node->name))
@@ -125,50 +141,20 @@ int store_list_node(Store *store, const Node *node) {
     if (store->staged_nodes.n_added >= store->nodes_max)
         return STORE_FULL;
     record = node_record_for(store, store_find_node(store, node->name), node);
-    if (!record)
-        return -ENOMEM;
-    r = staged_list_add(
-        &store->staged_nodes, hash_str(record->name), is_node, &record->name, record);
-    if (r < 0)
-        return r;
-    TAKE_PTR(record);
-    return 0;
+    return record ? staged_list_add(&store->staged_nodes, &node_ops, record) : -ENOMEM;
 }
 
 int store_list_pod(Store *store, const Pod *pod) {
-    _cleanup_(pod_record_unrefp) const Pod *record = NULL;
-    int r;
+    const Pod *record;
 
     assert(store->staged_pods.is_open);
     if (store->staged_pods.n_added >= store->pods_max)
         return STORE_FULL;
     record = store_pod_record(store, pods_find(&store->pods, pod), pod);
-    if (!record)
-        return -ENOMEM;
-    r = staged_list_add(&store->staged_pods, pods_hash(record), pods_match, record, record);
-    if (r < 0)
-        return r;
-    TAKE_PTR(record);
-    return 0;
+    return record ? staged_list_add(&store->staged_pods, &pod_ops, record) : -ENOMEM;
 }
 
 /* --- its end: room for all of it first, then what cannot fail ------------------------ */
-
-static uint64_t hash_listed_node(const void *item) {
-    return hash_str(((const Node *)item)->name);
-}
-
-static uint64_t hash_listed_pod(const void *item) {
-    return pods_hash(item);
-}
-
-static void drop_listed_node(const void *item) {
-    node_record_unref(item);
-}
-
-static void drop_listed_pod(const void *item) {
-    pod_record_unref(item);
-}
 
 /* Item @i of the list; NULL when it is the record that is there already. */
 static const Node *listed_node(const Store *store, size_t i) {
@@ -219,15 +205,15 @@ static int make_room_for_nodes(Store *store) {
 static int end_nodes(Store *store) {
     int r;
 
-    staged_list_compact(&store->staged_nodes, hash_listed_node, drop_listed_node);
+    staged_list_compact(&store->staged_nodes, &node_ops);
     r = make_room_for_nodes(store);
     if (r < 0)
         return r;
     for (size_t row = store->rows.n_rows; row-- > 0;) {
         NodeEntry *entry = row < store->rows.n_rows ? store->rows.by_row[row] : NULL;
 
-        if (entry &&
-            !set_find(&store->staged_nodes.current, hash_str(entry->name), is_node, &entry->name))
+        if (entry && !set_find(&store->staged_nodes.current, hash_str(entry->name), match_node,
+                         &(Node){.name = entry->name}))
             rows_remove_node(&store->rows, entry);
     }
     for (size_t i = 0; i < store->staged_nodes.n; i++) {
@@ -236,7 +222,7 @@ static int end_nodes(Store *store) {
         if (node)
             rows_set_node(&store->rows, node_record_ref(node));
     }
-    unstage_nodes(store, false);
+    staged_list_reset(&store->staged_nodes, &node_ops, /* is_open= */ false);
     return 0;
 }
 
@@ -291,7 +277,7 @@ static void drop_unlisted_pods(Store *store) {
 static int end_pods(Store *store) {
     int r;
 
-    staged_list_compact(&store->staged_pods, hash_listed_pod, drop_listed_pod);
+    staged_list_compact(&store->staged_pods, &pod_ops);
     r = make_room_for_pods(store);
     if (r < 0)
         return r;
@@ -304,7 +290,7 @@ static int end_pods(Store *store) {
         else if (pod)
             store_put_pod(store, old, pod_record_ref(pod));
     }
-    unstage_pods(store, false);
+    staged_list_reset(&store->staged_pods, &pod_ops, /* is_open= */ false);
     return 0;
 }
 

@@ -61,7 +61,7 @@ void store_touch_nominated(Store *store) {
         store->has_nominated_changed = true;
 }
 
-void store_settle(Store *store, Str uid) {
+void store_forget(Store *store, Str uid) {
     const Pod *assumed = assumed_pods_take(&store->assumed, uid);
 
     if (!assumed)
@@ -115,7 +115,7 @@ static void unlist_nominated(Store *store, const Pod *pod) {
 }
 
 void store_drop_pod(Store *store, const Pod *pod) {
-    store_settle(store, pod->uid);
+    store_forget(store, pod->uid);
     if (pod_is_counted(pod))
         rows_remove_pod(&store->rows, pod);
     unlist_nominated(store, pod);
@@ -137,9 +137,9 @@ static void move_pod(Store *store, const Pod *old, const Pod *record) {
 /* The assumed's entry goes in the same step in which the pod itself starts to count. */
 void store_put_pod(Store *store, const Pod *old, const Pod *record) {
     if (old && !pod_is_same(old, record))
-        store_settle(store, old->uid);
+        store_forget(store, old->uid);
     if (pod_is_counted(record))
-        store_settle(store, record->uid);
+        store_forget(store, record->uid);
     move_pod(store, old, record);
     if (old)
         unlist_nominated(store, old);
@@ -155,5 +155,5 @@ void store_put_pod(Store *store, const Pod *old, const Pod *record) {
 void store_end_pod(Store *store, const Pod *old, const Pod *pod) {
     if (old)
         store_drop_pod(store, old);
-    store_settle(store, pod->uid);
+    store_forget(store, pod->uid);
 }

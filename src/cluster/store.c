@@ -114,7 +114,7 @@ void store_remove_pod(Store *store, Str namespace, Str name, Str uid) {
     const Pod *pod = store_find_pod(store, namespace, name);
 
     if (!str_is_empty(uid))
-        store_settle(store, uid);
+        store_forget(store, uid);
     if (pod && (str_is_empty(uid) || str_eq(pod->uid, uid)))
         store_drop_pod(store, pod);
 }
@@ -166,10 +166,6 @@ int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec) {
     if (r < 0)
         return r;
     return enter(store, entry, TAKE_PTR(record), until_nsec);
-}
-
-void store_forget(Store *store, Str uid) {
-    store_settle(store, uid);
 }
 
 const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec) {

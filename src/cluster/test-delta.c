@@ -191,7 +191,8 @@ static void apply(const Snapshot *before, const Snapshot *after, const Snapshot 
     JsonReader reader;
 
     if (!before) {
-        assert_int_equal(dump_write(after, (DumpSink){.write = keep, .context = &list}), 0);
+        assert_int_equal(
+            dump_write(after, /* mask= */ NULL, (DumpSink){.write = keep, .context = &list}), 0);
         json_reader_init(&reader, buf_str(&list));
         delta_read_list(&delta, &reader, arena);
         assert_int_equal(json_error(&reader), JSON_OK);

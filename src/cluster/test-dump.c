@@ -26,7 +26,8 @@ static int keep(void *context, Str bytes) {
 static Kept dump(const Snapshot *snapshot) {
     Kept kept = {.text = BUF_INIT((size_t)64 << 20)};
 
-    assert_int_equal(dump_write(snapshot, (DumpSink){.write = keep, .context = &kept}), 0);
+    assert_int_equal(
+        dump_write(snapshot, /* mask= */ NULL, (DumpSink){.write = keep, .context = &kept}), 0);
     return kept;
 }
 
@@ -247,7 +248,8 @@ static void test_sink_fails(void **state) {
         Kept failing = {.text = BUF_INIT((size_t)64 << 20), .fail_at = i};
 
         assert_int_equal(
-            dump_write(snapshot, (DumpSink){.write = keep, .context = &failing}), -EPIPE);
+            dump_write(snapshot, /* mask= */ NULL, (DumpSink){.write = keep, .context = &failing}),
+            -EPIPE);
         assert_int_equal(failing.n_writes, i); /* not called again */
         buf_done(&failing.text);
     }

@@ -38,7 +38,7 @@ static void describe(Store *store, Buf *out) {
         figures.n_assumed);
     if (store_find_assumed(store, STR("u-assumed"), &until))
         buf_printf(out, "assumed until %lld\n", (long long)until);
-    assert_int_equal(dump_write(snapshot, (DumpSink){append, out}), 0);
+    assert_int_equal(dump_write(snapshot, /* mask= */ NULL, (DumpSink){append, out}), 0);
     json_write_object(&writer);
     assert_int_equal(delta_write_order(&writer, snapshot, NULL), 0);
     json_write_end_object(&writer);

@@ -18,7 +18,7 @@ static int write_bytes(void *context, Str bytes) {
 }
 
 static int write_to(int fd, const Snapshot *snapshot) {
-    return dump_write(snapshot, (DumpSink){.write = write_bytes, .context = &fd});
+    return dump_write(snapshot, /* mask= */ NULL, (DumpSink){.write = write_bytes, .context = &fd});
 }
 
 /* A new file of that name, or none. */

@@ -149,13 +149,15 @@ static void test_dump_reads_back(void **state) {
     (void)state;
     folder_init(&folder);
     assert_int_equal(load(&folder, text, &snapshot, error), 0);
-    assert_int_equal(dump_write(snapshot, (DumpSink){.write = append, .context = &dump}), 0);
+    assert_int_equal(
+        dump_write(snapshot, /* mask= */ NULL, (DumpSink){.write = append, .context = &dump}), 0);
     assert_int_equal(cluster_load(folder_write(&folder, "dump", buf_str(&dump)), &back, error), 0);
     assert_int_equal(difference_find(snapshot, back, 10, &lines, &difference), 0);
     assert_text("differences", buf_str(&lines), "");
     assert_int_equal(snapshot_table(back)->n_nominated, 1);
     assert_int_equal(n_pods(snapshot_table(back), STR("a")), 2);
-    assert_int_equal(dump_write(back, (DumpSink){.write = append, .context = &again}), 0);
+    assert_int_equal(
+        dump_write(back, /* mask= */ NULL, (DumpSink){.write = append, .context = &again}), 0);
     assert_true(str_eq(buf_str(&dump), buf_str(&again)));
     folder_done(&folder);
 }

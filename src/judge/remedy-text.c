@@ -47,16 +47,12 @@ static void print_values(CelValue list, Buf *out) {
         buf_append(out, STR(", …"));
 }
 
-/* "label pool=a", "no label pool". */
+/* "label pool=a on the node", "no label pool on the pod". */
 static void print_condition(
     const RemedyFact *fact, const RemedyChange *change, const char *noun, Buf *out) {
     Str relation = str_from_c(change->relation);
 
-    if (str_is(relation, "absent")) {
-        buf_printf(out, "no %s %.*s", noun, STR_FMT(fact->key));
-        return;
-    }
-    buf_printf(out, "%s %.*s", noun, STR_FMT(fact->key));
+    buf_printf(out, "%s%s %.*s", str_is(relation, "absent") ? "no " : "", noun, STR_FMT(fact->key));
     if (str_is(relation, "==")) {
         buf_printf(out, "=%.*s", STR_FMT(cel_str(change->bound)));
     } else if (str_is(relation, "!=")) {
@@ -65,10 +61,11 @@ static void print_condition(
     } else if (str_is(relation, "in") || str_is(relation, "not in")) {
         buf_append(out, str_is(relation, "in") ? STR(" one of ") : STR(" none of "));
         print_values(change->bound, out);
-    } else if (!str_is(relation, "present")) {
+    } else if (!str_is(relation, "present") && !str_is(relation, "absent")) {
         buf_printf(out, " of %.*s or %s", STR_FMT(cel_str(change->bound)),
             relation.ptr[0] == '<' ? "less" : "more");
     }
+    buf_append(out, fact->kind >= FACT_POD_LABEL ? STR(" on the pod") : STR(" on the node"));
 }
 
 /* --- amounts ------------------------------------------------------------------------------ */
@@ -192,22 +189,17 @@ static void print_fact(
     const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
     switch (fact->kind) {
     case FACT_LABEL:
-    case FACT_ANNOTATION:
-        print_condition(fact, change, fact->kind == FACT_LABEL ? "label" : "annotation", out);
-        buf_append(out, STR(" on the node"));
-        break;
     case FACT_POD_LABEL:
+        print_condition(fact, change, "label", out);
+        break;
+    case FACT_ANNOTATION:
     case FACT_POD_ANNOTATION:
-        print_condition(fact, change, fact->kind == FACT_POD_LABEL ? "label" : "annotation", out);
-        buf_append(out, STR(" on the pod"));
+        print_condition(fact, change, "annotation", out);
         break;
     case FACT_READY:
-        buf_append(out, cel_is_true(change->value) ? STR("the node to be Ready")
-                                                   : STR("the node not to be Ready"));
-        break;
     case FACT_CORDONED:
-        buf_append(out, cel_is_true(change->value) ? STR("the node to be cordoned")
-                                                   : STR("the node not to be cordoned"));
+        buf_printf(out, "the node %sto be %s", cel_is_true(change->value) ? "" : "not ",
+            fact->kind == FACT_READY ? "Ready" : "cordoned");
         break;
     case FACT_TAINTS:
         print_removed(attempt, change, out);

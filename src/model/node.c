@@ -89,16 +89,6 @@ static void decode_condition(JsonReader *reader, Arena *arena, Condition *ret) {
     }
 }
 
-static void keep_condition(
-    JsonReader *reader, Arena *arena, Condition condition, ConditionVec *conditions) {
-    Condition *kept = VEC_PUSH(conditions, arena);
-
-    if (kept)
-        *kept = condition;
-    else
-        json_fail(reader, JSON_E_MEMORY, "too many conditions");
-}
-
 /* Readiness is found wherever it stands, also behind the last one that is kept. */
 static void decode_conditions(JsonReader *reader, Arena *arena, Node *node) {
     Condition near[CONDITIONS_NEAR];
@@ -107,13 +97,18 @@ static void decode_conditions(JsonReader *reader, Arena *arena, Node *node) {
     node->is_ready = false;
     json_array(reader);
     while (json_element(reader)) {
-        Condition condition = {0};
+        Condition condition = {0}, *room;
 
         decode_condition(reader, arena, &condition);
         if (str_eq(condition.type, STR("Ready")))
             node->is_ready = str_eq(condition.status, STR("True"));
-        if (!str_is_empty(condition.type) && kept.n < NODE_CONDITIONS_MAX)
-            keep_condition(reader, arena, condition, &kept);
+        if (str_is_empty(condition.type) || kept.n >= NODE_CONDITIONS_MAX)
+            continue;
+        room = VEC_PUSH(&kept, arena);
+        if (room)
+            *room = condition;
+        else
+            json_fail(reader, JSON_E_MEMORY, "too many conditions");
     }
     node->conditions = settle(reader, arena, kept.items, kept.n * sizeof(*kept.items));
     node->n_conditions = node->conditions ? kept.n : 0;

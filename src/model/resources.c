@@ -21,19 +21,15 @@ bool resources_equal(const Resources *a, const Resources *b) {
     return true;
 }
 
-static Resource *find(const Resources *resources, Str name) {
+const Resource *resources_find(const Resources *resources, Str name) {
     for (size_t i = 0; i < resources->n; i++)
         if (str_eq(resources->items[i].name, name))
             return &resources->items[i];
     return NULL;
 }
 
-const Resource *resources_find(const Resources *resources, Str name) {
-    return find(resources, name);
-}
-
 int64_t resources_get(const Resources *resources, Str name) {
-    const Resource *resource = find(resources, name);
+    const Resource *resource = resources_find(resources, name);
 
     return resource ? resource->amount : 0;
 }
