@@ -27,8 +27,6 @@ static int64_t load_earlier(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* --- chunks ------------------------------------------------------------------------------ */
-
 /* --- annotations ------------------------------------------------------------------------- */
 
 /* "2026-01-02T03:04:05" */
@@ -124,17 +122,6 @@ static void set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t u
 /* A reader may share a chunk: counting is not a change. */
 static Ref *counted(const LoadChunk *chunk) {
     return (Ref *)(uintptr_t)&chunk->ref;
-}
-
-static const LoadChunk *load_chunk_ref(const LoadChunk *chunk) {
-    ref_take(counted(chunk));
-    return chunk;
-}
-
-/* Of the heap only. */
-static void load_chunk_unref(const LoadChunk *chunk) {
-    if (ref_drop(counted(chunk)))
-        free((void *)(uintptr_t)chunk);
 }
 
 /* On the heap, with one reference, or in @arena, and then not counted. Columns are not set. NULL
@@ -405,7 +392,9 @@ static int make_chunk(const LoadBuild *build, size_t i, Arena *arena, Loads *ret
     LoadChunk *made;
 
     if (is_shared(build, i, before)) {
-        ret->chunks[ret->n_chunks++] = ret->is_counted ? load_chunk_ref(before) : before;
+        if (ret->is_counted)
+            ref_take(counted(before));
+        ret->chunks[ret->n_chunks++] = before;
         return 0;
     }
     made = load_chunk_new(arena, build->input->n_gauges, ret->is_counted);
@@ -510,7 +499,8 @@ int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoad
 void loads_release(Loads *loads) {
     if (loads->is_counted) {
         for (size_t i = 0; i < loads->n_chunks; i++)
-            load_chunk_unref(loads->chunks[i]);
+            if (ref_drop(counted(loads->chunks[i])))
+                free((void *)(uintptr_t)loads->chunks[i]);
         measurements_unref(loads->measurements);
     }
     *loads = (Loads){0};

@@ -10,23 +10,14 @@
 /* Numbers and lags of 50,000 nodes, and a million workloads of names as long as may be. */
 #define MEASUREMENT_BUDGET ((size_t)1024 * 1024 * 1024)
 
-/* Names of a request's own table are its arena's, and not counted. */
-static NodeNames *take_names(NodeNames *names) {
-    return names->arena ? names_ref(names) : names;
-}
-
-static void drop_names(NodeNames *names) {
-    if (names && names->arena)
-        names_unref(names);
-}
-
 Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) {
     _cleanup_(measurement_unrefp) Measurement *measurement = calloc(1, sizeof(*measurement));
 
     if (!measurement)
         return NULL;
     measurement->ref = REF_ONE;
-    measurement->names = take_names(names);
+    /* Names of a request's own table are its arena's, and not counted. */
+    measurement->names = names->arena ? names_ref(names) : names;
     measurement->at_nsec = at_nsec;
     measurement->uptime_nsec = uptime_nsec;
     measurement->arena = arena_new(MEASUREMENT_BUDGET);
@@ -43,7 +34,8 @@ Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_n
 
 Measurement *measurement_unref(Measurement *measurement) {
     if (measurement && ref_drop(&measurement->ref)) {
-        drop_names(measurement->names);
+        if (measurement->names->arena)
+            names_unref(measurement->names);
         arena_free(measurement->arena);
         free(measurement);
     }

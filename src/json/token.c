@@ -136,22 +136,12 @@ static JsonToken pass_unicode(JsonReader *reader, size_t *at) {
 static JsonToken pass_escape(JsonReader *reader, size_t *at) {
     if (*at + 1 >= reader->len)
         return json_stop_short(reader, "the input ends inside an escape");
-    switch (reader->data[*at + 1]) {
-    case '"':
-    case '\\':
-    case '/':
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't':
-        *at += 2;
-        return JSON_STRING;
-    case 'u':
+    if (reader->data[*at + 1] == 'u')
         return pass_unicode(reader, at);
-    default:
+    if (!memchr("\"\\/bfnrt", reader->data[*at + 1], 8))
         return json_stop(reader, JSON_E_SYNTAX, *at, "no such escape");
-    }
+    *at += 2;
+    return JSON_STRING;
 }
 
 /* One code point outside ASCII. */

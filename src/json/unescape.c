@@ -31,20 +31,10 @@ static size_t decode_unicode(const char *escape, uint32_t *ret) {
 }
 
 static char short_escape(char letter) {
-    switch (letter) {
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    default:
-        return letter; /* quote, backslash, slash */
-    }
+    static const char letters[] = "bfnrt", bytes[] = "\b\f\n\r\t";
+    const char *found = memchr(letters, letter, sizeof(letters) - 1);
+
+    return found ? bytes[found - letters] : letter; /* quote, backslash, slash */
 }
 
 /* Decodes the escape at the front of @escape into @out; returns its length. */

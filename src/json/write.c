@@ -125,32 +125,15 @@ void json_write_raw(JsonWriter *writer, Str raw) {
 }
 
 static void quote_ascii(Buf *out, unsigned char c) {
-    switch (c) {
-    case '"':
-        buf_append(out, STR("\\\""));
-        break;
-    case '\\':
-        buf_append(out, STR("\\\\"));
-        break;
-    case '\b':
-        buf_append(out, STR("\\b"));
-        break;
-    case '\f':
-        buf_append(out, STR("\\f"));
-        break;
-    case '\n':
-        buf_append(out, STR("\\n"));
-        break;
-    case '\r':
-        buf_append(out, STR("\\r"));
-        break;
-    case '\t':
-        buf_append(out, STR("\\t"));
-        break;
-    default:
+    static const char bytes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *found = memchr(bytes, c, sizeof(bytes) - 1);
+
+    if (!found) {
         buf_printf(out, "\\u%04x", c);
-        break;
+        return;
     }
+    buf_append_char(out, '\\');
+    buf_append_char(out, letters[found - bytes]);
 }
 
 /* The character at the front of @text, which is not plain; returns its length. */

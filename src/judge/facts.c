@@ -234,12 +234,6 @@ static bool find_changed(const FactsBuild *build, const KnownFacts *known, size_
     return *ret_n <= n / 2;
 }
 
-static const FactsChunk *share(const FactsChunk *chunk, const NodeFacts *facts) {
-    if (facts->is_counted)
-        ref_take(COUNTED(chunk));
-    return chunk;
-}
-
 /* Evaluates only rows that have changed since the earlier facts. */
 static int add_chunk(
     FactsBuild *build, const KnownFacts *known, size_t i, Arena *arena, NodeFacts *facts) {
@@ -257,7 +251,9 @@ static int add_chunk(
         made = chunk_new_for(build->program, facts->is_counted ? NULL : arena);
     if (!shared && !made)
         return -ENOMEM;
-    facts->chunks[i] = shared ? share(shared, facts) : made;
+    if (shared && facts->is_counted)
+        ref_take(COUNTED(shared));
+    facts->chunks[i] = shared ? shared : made;
     keep = made && made->arena ? made->arena : arena;
     if (made)
         r = is_spliced ? find_new_facts(build, known->facts->chunks[i], first, slots, n, keep, made)

@@ -7,28 +7,23 @@
 typedef VEC(Taint) TaintVec;
 typedef VEC(Toleration) TolerationVec;
 
+static const Str effect_words[] = {
+    [TAINT_ANY] = STR(""),
+    [TAINT_NO_SCHEDULE] = STR("NoSchedule"),
+    [TAINT_PREFER_NO_SCHEDULE] = STR("PreferNoSchedule"),
+    [TAINT_NO_EXECUTE] = STR("NoExecute"),
+    [TAINT_UNKNOWN] = STR("Unknown"),
+};
+
 static TaintEffect effect_parse(Str word) {
-    if (str_is_empty(word))
-        return TAINT_ANY;
-    if (str_eq(word, STR("NoSchedule")))
-        return TAINT_NO_SCHEDULE;
-    if (str_eq(word, STR("PreferNoSchedule")))
-        return TAINT_PREFER_NO_SCHEDULE;
-    if (str_eq(word, STR("NoExecute")))
-        return TAINT_NO_EXECUTE;
+    for (TaintEffect effect = TAINT_ANY; effect < TAINT_UNKNOWN; effect++)
+        if (str_eq(word, effect_words[effect]))
+            return effect;
     return TAINT_UNKNOWN;
 }
 
 Str taint_effect_word(TaintEffect effect) {
-    static const Str words[] = {
-        [TAINT_ANY] = STR(""),
-        [TAINT_NO_SCHEDULE] = STR("NoSchedule"),
-        [TAINT_PREFER_NO_SCHEDULE] = STR("PreferNoSchedule"),
-        [TAINT_NO_EXECUTE] = STR("NoExecute"),
-        [TAINT_UNKNOWN] = STR("Unknown"),
-    };
-
-    return words[effect];
+    return effect_words[effect];
 }
 
 bool taint_parse(Str text, Taint *ret) {

@@ -30,27 +30,16 @@ static void need_label(SchemaNeeds *needs, Str key) {
 }
 
 static void need_part(SchemaNeeds *needs, SchemaPart part) {
-    NodeParts *parts = &needs->parts;
+    bool *const parts[] = {
+        [PART_LABELS] = &needs->parts.all_labels,
+        [PART_TAINTS] = &needs->parts.taints,
+        [PART_CONDITIONS] = &needs->parts.conditions,
+        [PART_ALLOCATABLE] = &needs->parts.allocatable,
+        [PART_REST] = &needs->parts.rest,
+    };
 
-    switch (part) {
-    case PART_NONE:
-        break;
-    case PART_LABELS:
-        parts->all_labels = true;
-        break;
-    case PART_TAINTS:
-        parts->taints = true;
-        break;
-    case PART_CONDITIONS:
-        parts->conditions = true;
-        break;
-    case PART_ALLOCATABLE:
-        parts->allocatable = true;
-        break;
-    case PART_REST:
-        parts->rest = true;
-        break;
-    }
+    if (part != PART_NONE)
+        *parts[part] = true;
 }
 
 static void need_everything(SchemaNeeds *needs) {
