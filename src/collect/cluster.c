@@ -14,20 +14,23 @@ bool collect_is_late(const Collector *collector) {
     return collector->give_up_nsec != 0 && clock_monotonic_nsec() > collector->give_up_nsec;
 }
 
-int collect_get(Collector *collector, const char *path, BlockingReply *ret, char *error) {
-    int r;
+bool collect_get(Collector *collector, const char *path, BlockingReply *ret, char *error) {
+    int r = -ENOMEM;
 
     if (collect_is_late(collector)) {
         (void)snprintf(error, BLOCKING_CLIENT_ERROR_MAX, "%s", COLLECT_LATE);
-        return 1;
+        return false;
     }
-    r = blocking_client_request_with(
-        collector->client, &(BlockingRequest){.path = path}, collector->arena, ret, error);
-
-    if (r != 0 || ret->status == 200)
-        return r;
-    blocking_client_explain(ret, collector->arena, error);
-    return 1;
+    if (path)
+        r = blocking_client_request_with(
+            collector->client, &(BlockingRequest){.path = path}, collector->arena, ret, error);
+    if (r < 0) {
+        collector->is_out_of_memory = true;
+        (void)snprintf(error, BLOCKING_CLIENT_ERROR_MAX, "out of memory");
+    }
+    if (r == 0 && ret->status != 200)
+        blocking_client_explain(ret, collector->arena, error);
+    return r == 0 && ret->status == 200;
 }
 
 static Str read_version(Str body, Arena *arena) {
@@ -40,52 +43,40 @@ static Str read_version(Str body, Arena *arena) {
     return json_error(&reader) == JSON_OK ? version : STR_NULL;
 }
 
-int collect_cluster(Collector *collector) {
+void collect_cluster(Collector *collector) {
     InstallationFacts *facts = collector->facts;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     int64_t before = clock_wall_nsec(), after;
-    int r = collect_get(collector, "/version", &reply, error);
+    bool is_there = collect_get(collector, "/version", &reply, error);
 
     after = clock_wall_nsec();
-    if (r < 0)
-        return r;
     facts->was_cluster_asked = true;
-    if (r == 0) {
+    if (is_there) {
         facts->cluster_version = read_version(reply.body, collector->arena);
-        if (str_is_empty(facts->cluster_version)) {
-            (void)snprintf(error, sizeof(error), "the server at /version is no API server");
-            r = 1;
-        }
+        (void)snprintf(error, sizeof(error), "the server at /version is no API server");
     }
-    if (r != 0) {
+    if (str_is_empty(facts->cluster_version)) {
         facts->cluster_error = arena_copy(collector->arena, str_from_c(error));
-        return facts->cluster_error.ptr ? 0 : -ENOMEM;
+        return;
     }
     facts->is_skew_known = reply.date_sec != 0;
     /* It was made at some time in between, and cut to a whole second. */
     if (facts->is_skew_known)
         facts->cluster_skew_sec = (double)reply.date_sec + 0.5 -
                                   ((double)before + (double)(after - before) / 2) / NSEC_PER_SEC;
-    return 0;
-}
-
-static int note_failure(Collector *collector, const char *what, const char *error) {
-    collect_note(collector, "%s: %s\n", what, error);
-    return 0;
 }
 
 /* The account of berth's pods, if all have the same. */
-static int note_account(Collector *collector, const SchedulerPod *pods, size_t n) {
+static void note_account(Collector *collector, const SchedulerPod *pods, size_t n) {
     for (size_t i = 1; i < n; i++)
         if (!str_eq(pods[i].service_account, pods[0].service_account) ||
             !str_eq(pods[i].pod.namespace, pods[0].pod.namespace))
-            return 0;
+            return;
     if (n == 0 || str_is_empty(pods[0].service_account))
-        return 0;
+        return;
     collector->service_account = arena_printf(collector->arena, "%.*s/%.*s",
         STR_FMT(pods[0].pod.namespace), STR_FMT(pods[0].service_account));
-    return collector->service_account.ptr ? 0 : -ENOMEM;
 }
 
 /* All that is installed with berth has its label: kube-schedulers, too, and the pod of `helm test`.
@@ -103,7 +94,7 @@ static size_t keep_berths(SchedulerPod *pods, size_t n) {
     return kept;
 }
 
-int collect_pods(Collector *collector) {
+void collect_pods(Collector *collector) {
     static const char path[] =
         "/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dberth&limit=64";
     SchedulerPod *pods = ARENA_ARRAY(collector->arena, SchedulerPod, FACTS_PODS_MAX);
@@ -111,21 +102,21 @@ int collect_pods(Collector *collector) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     size_t n = 0;
-    int r;
 
     facts->pods = ARENA_ARRAY(collector->arena, PodFact, FACTS_PODS_MAX);
     if (!pods || !facts->pods)
-        return -ENOMEM;
-    r = collect_get(collector, path, &reply, error);
-    if (r < 0)
-        return r;
-    if (r != 0)
-        return note_failure(collector, "berth's pods cannot be listed", error);
-    if (!scheduler_pods_read(reply.body, collector->arena, pods, FACTS_PODS_MAX, &n))
-        return note_failure(collector, "berth's pods cannot be listed", "this is no list of pods");
+        return;
+    if (!collect_get(collector, path, &reply, error)) {
+        collect_note(collector, "berth's pods cannot be listed: %s\n", error);
+        return;
+    }
+    if (!scheduler_pods_read(reply.body, collector->arena, pods, FACTS_PODS_MAX, &n)) {
+        collect_note(collector, "berth's pods cannot be listed: this is no list of pods\n");
+        return;
+    }
     n = keep_berths(pods, n);
     for (size_t i = 0; i < n; i++)
         facts->pods[facts->n_pods++] = pods[i].pod;
     facts->are_pods_known = true;
-    return note_account(collector, pods, n);
+    note_account(collector, pods, n);
 }

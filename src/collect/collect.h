@@ -12,7 +12,7 @@
  * Facts that could not be found out are marked as such; nothing is judged here. Only the probe's
  * empty filter and access reviews are POSTed: nothing is changed.
  *
- * All return 0, or -ENOMEM.
+ * Functions return nothing: a round without memory goes on, and collect_has_failed() says so.
  */
 
 #include <stdbool.h>
@@ -76,22 +76,28 @@ typedef struct Collector {
 
     /* Lines about how facts were found. */
     Buf *notes;
+
+    bool is_out_of_memory; /* a request was; the arena knows of its own */
 } Collector;
 
 #define collect_note(collector, ...)                                                               \
     (buf_append((collector)->notes, STR("note: ")), buf_printf((collector)->notes, __VA_ARGS__))
 
-int collect_berths(Collector *collector);
-int collect_cluster(Collector *collector); /* needs a client, as the next two do */
-int collect_pods(Collector *collector);
-int collect_rights(Collector *collector); /* behind berths and pods */
-int collect_scheduler_configs(
-    Collector *collector);                /* behind berths; works without a client, too */
-int collect_probes(Collector *collector); /* last */
+void collect_berths(Collector *collector);
+void collect_cluster(Collector *collector); /* needs a client, as the next two do */
+void collect_pods(Collector *collector);
+void collect_rights(Collector *collector); /* behind berths and pods */
+/* Behind berths; works without a client, too. */
+void collect_scheduler_configs(Collector *collector);
+void collect_probes(Collector *collector); /* last */
+
+static inline bool collect_has_failed(const Collector *collector) {
+    return collector->is_out_of_memory || arena_has_failed(collector->arena);
+}
 
 /* Whether it is time to stop asking. */
 bool collect_is_late(const Collector *collector);
 
-/* A GET of the API server. As blocking_client_request(), but any status other than 200 is 1, too.
- */
-int collect_get(Collector *collector, const char *path, BlockingReply *ret, char *error);
+/* A GET of the API server. False, with a reason in @error, unless it answers 200; a @path of NULL
+ * had no memory. */
+bool collect_get(Collector *collector, const char *path, BlockingReply *ret, char *error);

@@ -59,7 +59,8 @@ static bool is_refusal(const BlockingReply *reply) {
 }
 
 /* @is_named: a --server is the same server, so that it must answer. */
-static int probe(Collector *collector, const ExtenderEntry *entry, bool is_named, BerthFact *fact) {
+static void probe(
+    Collector *collector, const ExtenderEntry *entry, bool is_named, BerthFact *fact) {
     BerthAccess access = collector->options->access;
     Arena *arena = collector->arena;
     Str prefix = arena_copy(arena, entry->url_prefix);
@@ -70,13 +71,12 @@ static int probe(Collector *collector, const ExtenderEntry *entry, bool is_named
     int r;
 
     if (!prefix.ptr || !path.ptr)
-        return -ENOMEM;
+        return;
     access.server = prefix.ptr;
     r = berth_client_request(&access, path, STR(question), arena, &reply, error);
-    if (r < 0)
-        return r;
-    if (is_refusal(&reply) || (r > 0 && !is_named))
-        return 0;
+    collector->is_out_of_memory |= r < 0;
+    if (r < 0 || is_refusal(&reply) || (r > 0 && !is_named))
+        return;
     fact->was_probed = true;
     if (r > 0) {
         wrong = error;
@@ -87,12 +87,11 @@ static int probe(Collector *collector, const ExtenderEntry *entry, bool is_named
         wrong = check_reply(reply.body, arena);
     }
     if (!wrong)
-        return 0;
+        return;
     /* Messages of berth_client_request() begin with the server. */
     fact->probe_error =
         wrong == error ? arena_printf(arena, "%.*s: %s", STR_FMT(path), wrong)
                        : arena_printf(arena, "%.*s%.*s: %s", STR_FMT(prefix), STR_FMT(path), wrong);
-    return fact->probe_error.ptr ? 0 : -ENOMEM;
 }
 
 /* The entry by which kube-scheduler knows this berth. With one berth and one entry they belong
@@ -119,23 +118,18 @@ static const ExtenderEntry *find_entry(
     return n == 1 && facts->n_berths == 1 && !address_is_loopback(only->url_prefix) ? only : NULL;
 }
 
-int collect_probes(Collector *collector) {
+void collect_probes(Collector *collector) {
     InstallationFacts *facts = collector->facts;
 
     for (size_t i = 0; i < facts->n_berths; i++) {
         BerthFact *berth = &facts->berths[i];
         const ExtenderEntry *entry;
         bool is_named;
-        int r;
 
         if (!str_is_empty(berth->error) || collect_is_late(collector))
             continue;
         entry = find_entry(facts, berth, &is_named);
-        if (!entry || str_is_empty(choose_verb(entry)))
-            continue;
-        r = probe(collector, entry, is_named, berth);
-        if (r < 0)
-            return r;
+        if (entry && !str_is_empty(choose_verb(entry)))
+            probe(collector, entry, is_named, berth);
     }
-    return 0;
 }

@@ -245,8 +245,8 @@ static void read_review(Str body, Arena *arena, RightFact *ret) {
         ret->answer = review.answer;
 }
 
-/* 0; 1 when it makes no sense to go on asking; or -ENOMEM. */
-static int review(Collector *collector, bool is_self, RightFact *right) {
+/* False: it makes no sense to go on asking. */
+static bool review(Collector *collector, bool is_self, RightFact *right) {
     _cleanup_(buf_done) Buf body = BUF_INIT(REVIEW_MAX);
     BlockingRequest request = {
         .method = "POST",
@@ -258,24 +258,27 @@ static int review(Collector *collector, bool is_self, RightFact *right) {
     int r;
 
     write_review(&body, right, collector->facts->subject, is_self);
-    if (buf_error(&body))
-        return -ENOMEM;
     if (collect_is_late(collector)) {
         right->error = STR(COLLECT_LATE);
-        return 1;
+        return false;
     }
     request.body = buf_str(&body);
-    r = blocking_client_request_with(collector->client, &request, collector->arena, &reply, error);
-    if (r < 0)
-        return r;
+    r = buf_error(&body);
+    if (r == 0)
+        r = blocking_client_request_with(
+            collector->client, &request, collector->arena, &reply, error);
+    if (r < 0) {
+        collector->is_out_of_memory = true;
+        return false;
+    }
     if (r == 0 && (reply.status == 200 || reply.status == 201)) {
         read_review(reply.body, collector->arena, right);
-        return 0;
+        return true;
     }
     if (r == 0)
         blocking_client_explain(&reply, collector->arena, error);
     right->error = arena_copy(collector->arena, str_from_c(error));
-    return right->error.ptr ? 1 : -ENOMEM;
+    return false;
 }
 
 /* Empty: there is none. */
@@ -333,25 +336,23 @@ static Str choose_subject(const Collector *collector, bool *ret_is_self) {
     return STR("");
 }
 
-int collect_rights(Collector *collector) {
+void collect_rights(Collector *collector) {
     InstallationFacts *facts = collector->facts;
-    bool is_self;
-    int r = 0;
+    bool is_self, goes_on = true;
 
     facts->subject = choose_subject(collector, &is_self);
     facts->rights = ARENA_ARRAY(collector->arena, RightFact, FACTS_RIGHTS_MAX);
     if (!facts->rights || !facts->subject.ptr)
-        return -ENOMEM;
+        return;
     if (str_is_empty(facts->subject)) {
         collect_note(collector, "%s\n",
             "no permissions were checked: name the account with --service-account NAMESPACE/NAME");
-        return 0;
+        return;
     }
     choose_rights(collector);
-    for (size_t i = 0; i < facts->n_rights && r == 0; i++) {
-        r = review(collector, is_self, &facts->rights[i]);
-        for (size_t k = i + 1; r > 0 && k < facts->n_rights; k++)
-            facts->rights[k].error = facts->rights[i].error;
-    }
-    return r < 0 ? r : 0;
+    for (size_t i = 0; i < facts->n_rights; i++)
+        if (goes_on)
+            goes_on = review(collector, is_self, &facts->rights[i]);
+        else
+            facts->rights[i].error = facts->rights[i - 1].error;
 }

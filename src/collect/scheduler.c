@@ -121,31 +121,25 @@ static size_t find_own(Collector *collector, const SchedulerConfigFact *fact, bo
 
 /* --- its client certificate ------------------------------------------------------------------ */
 
-static int read_client(Collector *collector, SchedulerConfigFact *fact, bool is_file) {
+static void read_client(Collector *collector, SchedulerConfigFact *fact, bool is_file) {
     const ExtenderTls *tls = &fact->config.extenders[fact->own].tls;
     _cleanup_(buf_done) Buf pem = BUF_INIT(COLLECT_CONFIG_MAX);
     char error[FILE_ERROR_MAX > ACCESS_ERROR_MAX ? FILE_ERROR_MAX : ACCESS_ERROR_MAX];
+    Str path = arena_copy(collector->arena, tls->cert_file);
     CertificateFacts certificate;
-    Str path;
+    bool is_read = false;
 
-    if (!str_is_empty(tls->cert_data)) {
-        if (!base64_decode(tls->cert_data, &pem))
-            return 0;
-    } else if (is_file && str_has_prefix(tls->cert_file, STR("/"))) {
-        path = arena_copy(collector->arena, tls->cert_file);
-        if (!path.ptr)
-            return -ENOMEM;
-        if (file_read(path.ptr, &pem, error) < 0)
-            return 0;
-    }
-    if (pem.len > 0 &&
-        certificate_read(buf_str(&pem), collector->arena, &certificate, error) == 0) {
-        fact->client_names = certificate.identities;
-        fact->n_client_names = certificate.n_identities;
-        fact->client_certificate_sec =
-            (double)certificate.until_sec - (double)clock_wall_nsec() / NSEC_PER_SEC;
-    }
-    return 0;
+    if (!str_is_empty(tls->cert_data))
+        is_read = base64_decode(tls->cert_data, &pem);
+    else if (is_file && path.ptr && str_has_prefix(path, STR("/")))
+        is_read = file_read(path.ptr, &pem, error) == 0;
+    if (!is_read || pem.len == 0 ||
+        certificate_read(buf_str(&pem), collector->arena, &certificate, error) != 0)
+        return;
+    fact->client_names = certificate.identities;
+    fact->n_client_names = certificate.n_identities;
+    fact->client_certificate_sec =
+        (double)certificate.until_sec - (double)clock_wall_nsec() / NSEC_PER_SEC;
 }
 
 /* --- one configuration ----------------------------------------------------------------------- */
@@ -164,51 +158,46 @@ static SchedulerConfigFact *next_fact(Collector *collector, Str origin) {
     return fact;
 }
 
-static int add_failure(Collector *collector, Str origin, Str error) {
+static void add_failure(Collector *collector, Str origin, Str error) {
     SchedulerConfigFact *fact = next_fact(collector, origin);
 
     if (fact)
         fact->error = error;
-    return 0;
 }
 
-static int add_text(Collector *collector, Str origin, Str text, bool is_file) {
+static void add_text(Collector *collector, Str origin, Str text, bool is_file) {
     _cleanup_(buf_done) Buf said = BUF_INIT(DIAGS_MAX);
     SchedulerConfigFact *fact = next_fact(collector, origin);
     DiagList diags = DIAG_LIST_IN(collector->arena);
     int r;
 
     if (!fact)
-        return 0;
+        return;
     r = scheduler_config_read(origin, text, collector->arena, &diags, &fact->config);
-    if (r == -ENOMEM)
-        return r;
+    collector->is_out_of_memory |= r == -ENOMEM;
     if (r == WIRING_E_UNREAD)
         buf_append(&said, STR("berth does not read it, though kube-scheduler may:\n"));
     diag_list_print(&diags, /* colour= */ false, &said);
     fact->is_invalid = r < 0;
     if (r != 0) {
         fact->error = arena_copy(collector->arena, str_trim(buf_str(&said)));
-        return fact->error.ptr ? 0 : -ENOMEM;
+        return;
     }
     buf_append(collector->notes, buf_str(&said));
     fact->own = find_own(collector, fact, is_file);
-    return fact->own == SIZE_MAX ? 0 : read_client(collector, fact, is_file);
+    if (fact->own != SIZE_MAX)
+        read_client(collector, fact, is_file);
 }
 
-static int add_files(Collector *collector) {
-    const CollectOptions *options = collector->options;
+static void add_files(Collector *collector) {
+    for (size_t i = 0; i < collector->options->n_configs; i++) {
+        const ConfigText *config = &collector->options->configs[i];
 
-    for (size_t i = 0; i < options->n_configs; i++) {
-        const ConfigText *config = &options->configs[i];
-        int r = str_is_empty(config->error)
-                    ? add_text(collector, config->origin, config->text, /* is_file= */ true)
-                    : add_failure(collector, config->origin, config->error);
-
-        if (r < 0)
-            return r;
+        if (str_is_empty(config->error))
+            add_text(collector, config->origin, config->text, /* is_file= */ true);
+        else
+            add_failure(collector, config->origin, config->error);
     }
-    return 0;
 }
 
 /* --- ConfigMaps ------------------------------------------------------------------------------ */
@@ -239,21 +228,20 @@ static bool read_key(Str body, Arena *arena, Str name, Str *ret) {
     return is_found && json_error(&reader) == JSON_OK;
 }
 
-static bool is_same_map(const SchedulerPod *a, const SchedulerPod *b) {
-    return str_eq(a->map_namespace, b->map_namespace) && str_eq(a->map_name, b->map_name) &&
-           str_eq(a->map_key, b->map_key);
-}
-
 static bool is_known_map(Search *search, const SchedulerPod *pod) {
-    for (size_t i = 0; i < search->n_maps; i++)
-        if (is_same_map(&search->maps[i], pod))
+    for (size_t i = 0; i < search->n_maps; i++) {
+        const SchedulerPod *known = &search->maps[i];
+
+        if (str_eq(known->map_namespace, pod->map_namespace) &&
+            str_eq(known->map_name, pod->map_name) && str_eq(known->map_key, pod->map_key))
             return true;
+    }
     if (search->n_maps < FACTS_CONFIGS_MAX)
         search->maps[search->n_maps++] = *pod;
     return false;
 }
 
-static int add_map(Search *search, const SchedulerPod *pod) {
+static void add_map(Search *search, const SchedulerPod *pod) {
     Collector *collector = search->collector;
     Arena *arena = collector->arena;
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
@@ -262,52 +250,43 @@ static int add_map(Search *search, const SchedulerPod *pod) {
         text = STR_NULL;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r;
 
     if (is_known_map(search, pod))
-        return 0;
+        return;
     buf_append(&path, STR("/api/v1/namespaces/"));
     url_escape(&path, pod->map_namespace);
     buf_append(&path, STR("/configmaps/"));
     url_escape(&path, pod->map_name);
-    if (!origin.ptr || !url_text(&path))
-        return -ENOMEM;
-    r = collect_get(collector, url_text(&path), &reply, error);
-    if (r < 0)
-        return r;
-    if (r > 0)
-        return add_failure(collector, origin, arena_copy(arena, str_from_c(error)));
-    if (!read_key(reply.body, arena, pod->map_key, &text))
-        return add_failure(collector, origin, STR("the ConfigMap has no such key"));
-    return add_text(collector, origin, text, /* is_file= */ false);
+    if (!collect_get(collector, url_text(&path), &reply, error))
+        add_failure(collector, origin, arena_copy(arena, str_from_c(error)));
+    else if (!read_key(reply.body, arena, pod->map_key, &text))
+        add_failure(collector, origin, STR("the ConfigMap has no such key"));
+    else
+        add_text(collector, origin, text, /* is_file= */ false);
 }
 
 /* --- pods ------------------------------------------------------------------------------------ */
 
-static int add_default(Search *search, const SchedulerPod *pod) {
-    Str origin = arena_printf(search->collector->arena,
-        "pod %.*s/%.*s (without --config: kube-scheduler's defaults)", STR_FMT(pod->pod.namespace),
-        STR_FMT(pod->pod.name));
-
-    if (!origin.ptr)
-        return -ENOMEM;
+static void add_default(Search *search, const SchedulerPod *pod) {
     if (!search->has_default)
-        (void)next_fact(search->collector, origin);
+        (void)next_fact(
+            search->collector, arena_printf(search->collector->arena,
+                                   "pod %.*s/%.*s (without --config: kube-scheduler's defaults)",
+                                   STR_FMT(pod->pod.namespace), STR_FMT(pod->pod.name)));
     search->has_default = true;
-    return 0;
 }
 
-static int add_pod(Search *search, const SchedulerPod *pod) {
+static void add_pod(Search *search, const SchedulerPod *pod) {
     const PodFact *fact = &pod->pod;
 
     if (pod->is_ending || pod->origin == CONFIG_NO_SCHEDULER)
-        return 0;
+        return;
     search->n_pods++;
     if (pod->origin == CONFIG_MAP)
-        return add_map(search, pod);
-    if (pod->origin == CONFIG_DEFAULT)
-        return add_default(search, pod);
-    if (pod->origin == CONFIG_NODE)
+        add_map(search, pod);
+    else if (pod->origin == CONFIG_DEFAULT)
+        add_default(search, pod);
+    else if (pod->origin == CONFIG_NODE)
         buf_printf(&search->hint,
             "kube-scheduler of pod %.*s/%.*s reads a file of node %.*s; there, run: berth check "
             "--offline %.*s\n",
@@ -317,105 +296,88 @@ static int add_pod(Search *search, const SchedulerPod *pod) {
             "kube-scheduler of pod %.*s/%.*s reads %.*s, which is in no ConfigMap: give its text "
             "with --scheduler-config\n",
             STR_FMT(fact->namespace), STR_FMT(fact->name), STR_FMT(pod->path));
-    return 0;
 }
 
-static int add_listed(Search *search, const char *path) {
+static void add_listed(Search *search, const char *path) {
     SchedulerPod *pods = ARENA_ARRAY(search->collector->arena, SchedulerPod, PODS_MAX);
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     size_t n = 0;
-    int r;
+    bool is_list;
 
     if (!pods)
-        return -ENOMEM;
-    r = collect_get(search->collector, path, &reply, error);
-    if (r < 0)
-        return r;
-    if (r == 0 && !scheduler_pods_read(reply.body, search->collector->arena, pods, PODS_MAX, &n)) {
+        return;
+    is_list = collect_get(search->collector, path, &reply, error);
+    if (is_list) {
+        is_list = scheduler_pods_read(reply.body, search->collector->arena, pods, PODS_MAX, &n);
         (void)snprintf(error, sizeof(error), "the API server's answer is no list of pods");
-        r = 1;
     }
-    if (r > 0) {
-        search->has_failed = true;
+    if (!is_list)
         buf_printf(&search->hint, "pods of kube-scheduler cannot be listed: %s\n", error);
-        return 0;
-    }
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = add_pod(search, &pods[i]);
-    return r;
+    search->has_failed |= !is_list;
+    for (size_t i = 0; is_list && i < n; i++)
+        add_pod(search, &pods[i]);
 }
 
 /* One that a person named. */
-static int add_named(Search *search, const char *name) {
+static void add_named(Search *search, const char *name) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
+    Str origin = arena_printf(search->collector->arena, "pod %s", name);
     Str rest = str_from_c(name), namespace = STR_NULL;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     JsonReader reader;
     SchedulerPod pod;
-    int r;
 
     (void)str_split(&rest, '/', &namespace);
     pod_path(&path, namespace, rest);
-    if (!url_text(&path))
-        return -ENOMEM;
-    r = collect_get(search->collector, url_text(&path), &reply, error);
-    if (r < 0)
-        return r;
-    if (r > 0)
-        return add_failure(search->collector,
-            arena_printf(search->collector->arena, "pod %s", name),
-            arena_copy(search->collector->arena, str_from_c(error)));
+    if (!collect_get(search->collector, url_text(&path), &reply, error)) {
+        add_failure(
+            search->collector, origin, arena_copy(search->collector->arena, str_from_c(error)));
+        return;
+    }
     json_reader_init(&reader, reply.body);
     scheduler_pod_decode(&reader, search->collector->arena, &pod);
     if (json_error(&reader) != JSON_OK || pod.origin == CONFIG_NO_SCHEDULER)
-        return add_failure(search->collector,
-            arena_printf(search->collector->arena, "pod %s", name),
-            STR("there is no kube-scheduler in it"));
-    return add_pod(search, &pod);
+        add_failure(search->collector, origin, STR("there is no kube-scheduler in it"));
+    else
+        add_pod(search, &pod);
 }
 
-static int search_cluster(Search *search) {
+static void search_cluster(Search *search) {
     static const char *const lists[] = {
         "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler&limit=16",
         "/api/v1/pods?labelSelector=app.kubernetes.io%2Fpart-of%3Dberth%2C"
         "app.kubernetes.io%2Fcomponent%3Dscheduler&limit=16",
     };
     const CollectOptions *options = search->collector->options;
-    int r = 0;
 
-    for (size_t i = 0; i < ELEMENTS_OF(lists) && r == 0; i++)
-        r = add_listed(search, lists[i]);
-    for (size_t i = 0; i < options->n_scheduler_pods && r == 0; i++)
-        r = add_named(search, options->scheduler_pods[i]);
-    if (r == 0 && search->n_pods == 0 && !search->has_failed)
+    for (size_t i = 0; i < ELEMENTS_OF(lists); i++)
+        add_listed(search, lists[i]);
+    for (size_t i = 0; i < options->n_scheduler_pods; i++)
+        add_named(search, options->scheduler_pods[i]);
+    if (search->n_pods == 0 && !search->has_failed)
         buf_append(&search->hint,
             STR("no pod of kube-scheduler was found (component=kube-scheduler in kube-system): "
                 "name it with --scheduler-pod NAMESPACE/NAME, or give its configuration with "
                 "--scheduler-config FILE\n"));
-    return r;
 }
 
-int collect_scheduler_configs(Collector *collector) {
+void collect_scheduler_configs(Collector *collector) {
     InstallationFacts *facts = collector->facts;
     Search search = {.collector = collector, .hint = BUF_INIT(HINT_MAX)};
-    int r;
 
     search.maps = ARENA_ARRAY(collector->arena, SchedulerPod, FACTS_CONFIGS_MAX);
     facts->configs = ARENA_ARRAY(collector->arena, SchedulerConfigFact, FACTS_CONFIGS_MAX);
     if (!search.maps || !facts->configs)
-        return -ENOMEM;
-    r = add_files(collector);
-    if (r == 0 && collector->client && str_is_empty(facts->cluster_error))
-        r = search_cluster(&search);
-    else if (r == 0 && facts->n_configs == 0 && !collector->client)
+        return;
+    add_files(collector);
+    if (collector->client && str_is_empty(facts->cluster_error))
+        search_cluster(&search);
+    else if (facts->n_configs == 0 && !collector->client)
         buf_append(&search.hint,
             STR("neither --scheduler-config nor an API server (--kubeconfig, --in-cluster) was "
                 "given"));
     facts->config_hint = arena_copy(collector->arena, str_trim(buf_str(&search.hint)));
     buf_done(&search.hint);
-    if (r == 0 && (!facts->config_hint.ptr || arena_has_failed(collector->arena)))
-        r = -ENOMEM;
-    return r;
 }

@@ -151,22 +151,16 @@ typedef struct Round {
     bool is_anything_reached;
 } Round;
 
-static int collect_live(Collector *collector) {
-    InstallationFacts *facts = collector->facts;
-    int r = collect_berths(collector);
-
-    if (r == 0 && collector->client)
-        r = collect_cluster(collector);
-    if (r == 0 && collector->client && str_is_empty(facts->cluster_error)) {
-        r = collect_pods(collector);
-        if (r == 0)
-            r = collect_rights(collector);
+static void collect_live(Collector *collector) {
+    collect_berths(collector);
+    if (collector->client)
+        collect_cluster(collector);
+    if (collector->client && str_is_empty(collector->facts->cluster_error)) {
+        collect_pods(collector);
+        collect_rights(collector);
     }
-    if (r == 0)
-        r = collect_scheduler_configs(collector);
-    if (r == 0)
-        r = collect_probes(collector);
-    return r;
+    collect_scheduler_configs(collector);
+    collect_probes(collector);
 }
 
 static bool is_reached(const InstallationFacts *facts) {
@@ -182,7 +176,6 @@ static bool is_reached(const InstallationFacts *facts) {
 static int run_round(
     const InstallationCheck *check, Client *client, Arena *arena, Buf *notes, Round *ret) {
     Str unknown;
-    int r;
 
     *ret = (Round){.facts.is_offline = check->collect.is_offline};
     ret->collector = (Collector){.options = &check->collect,
@@ -192,12 +185,14 @@ static int run_round(
         .give_up_nsec = clock_monotonic_nsec() + COLLECT_SEC * NSEC_PER_SEC,
         .notes = notes};
     buf_reset(notes);
-    r = check->collect.is_offline ? collect_scheduler_configs(&ret->collector)
-                                  : collect_live(&ret->collector);
-    if (r == 0)
-        r = checkup_run(&ret->facts, check->only, check->n_only, arena, &ret->checkup, &unknown);
+    if (check->collect.is_offline)
+        collect_scheduler_configs(&ret->collector);
+    else
+        collect_live(&ret->collector);
     ret->is_anything_reached = is_reached(&ret->facts);
-    return r;
+    if (collect_has_failed(&ret->collector))
+        return -ENOMEM;
+    return checkup_run(&ret->facts, check->only, check->n_only, arena, &ret->checkup, &unknown);
 }
 
 static bool is_fine(const Round *round) {

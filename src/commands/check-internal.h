@@ -13,7 +13,6 @@
 #include "base/nsec.h"
 #include "checkup/check.h"
 #include "cli/cluster-source.h"
-#include "cli/metrics-source.h"
 #include "cli/server-source.h"
 #include "collect/collect.h"
 #include "policy/program.h"
@@ -98,13 +97,3 @@ void check_print_cel(const Program *program, bool messages, Buf *out);
 
 /* Diagnostics, and the rules if @program is not NULL, as JSON. */
 void check_print_json(const DiagList *diags, const Program *program, Buf *out);
-
-/*
- * `berth check --live` with policies: queries every metric source once, and prints which nodes have
- * a value.
- */
-
-/* Prints one paragraph a metric. EXIT_FINE when every metric has a value of some node; EXIT_FAILED
- * when not; or another exit code, after complaining. */
-int check_metric_sources(
-    const MetricsSource *metrics, const ClusterSource *cluster, Program *program);

@@ -247,9 +247,9 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
     CollectOptions options = {.access = *access, .servers = {access->server}, .n_servers = 1};
     InstallationFacts facts = {0};
     Collector collector = {.options = &options, .arena = arena, .facts = &facts, .notes = &notes};
-    int r = collect_berths(&collector);
 
-    if (r < 0 || facts.n_berths != 1)
+    collect_berths(&collector);
+    if (collect_has_failed(&collector) || facts.n_berths != 1)
         return terminal_out_of_memory(WHO);
     if (!str_is_empty(facts.berths[0].error)) {
         terminal_complain(WHO, arena_copy(arena, facts.berths[0].error).ptr);

@@ -28,14 +28,6 @@ CelRun eval_context_run(const EvalContext *context);
 /* Prints that on stderr and returns the exit code. */
 int eval_out_of_memory(void);
 
-/* In the order of their slots. */
-typedef VEC(CelValue) EvalValues;
-
-/* Each declares variables of type dyn and adds their values: of "NAME=JSON"; of each key of an
- * object in a JSON or YAML file, "-" is standard input. 0, or an exit code after a message. */
-int eval_bind_option(EvalContext *context, const char *option, EvalValues *values);
-int eval_bind_file(EvalContext *context, const char *path, EvalValues *values);
-
 /* Evaluates the records in the file at @path, one per line; NULL or "-": standard input. The exit
  * code: 1 when a line was no record, 3 when the file cannot be read. */
 int eval_batch(const char *path, const EvalContext *context);

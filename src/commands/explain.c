@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/visible.h"
 #include "cli/cluster-source.h"
-#include "cli/metrics-source.h"
 #include "cli/policy-files.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"

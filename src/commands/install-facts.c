@@ -1,6 +1,6 @@
 /* Finds out what `berth install plan` says of a cluster. */
 
-#include "commands/install-plan.h"
+#include "commands/install-facts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "collect/collect.h"
 #include "model/node.h"
+#include "json/fields.h"
 
 #define WHO "berth install"
 #define PATH_MAX_LEN ((size_t)1024)
@@ -20,27 +21,11 @@ typedef struct FactReader {
     InstallFacts *facts;
 } FactReader;
 
-static int note_failure(FactReader *reader, const char *what, const char *error) {
+static void note_failure(FactReader *reader, const char *what, const char *error) {
     collect_note(&reader->collector, "%s cannot be seen: %s\n", what, error);
-    return 0;
 }
 
 /* --- lists ------------------------------------------------------------------------------- */
-
-/* How many items are behind those of a page, by its metadata. */
-static size_t read_remaining(JsonReader *reader) {
-    int64_t n = 0;
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("remainingItemCount")))
-            json_int64(reader, &n);
-        else
-            json_skip(reader, NULL);
-    }
-    return n > 0 ? (size_t)n : 0;
-}
 
 static bool is_tainted(const Node *node) {
     for (size_t i = 0; i < node->taints.n; i++)
@@ -57,147 +42,134 @@ static void add_control_plane(const Node *node, InstallFacts *facts) {
     facts->n_tainted += is_tainted(node);
 }
 
+typedef struct NodeList {
+    InstallFacts *facts;
+    size_t n, n_remaining; /* of this page, and behind it */
+} NodeList;
+
+static void read_node(JsonReader *reader, Arena *arena, void *target) {
+    static const NodeParts parts = {.taints = true};
+    NodeList *list = target;
+    Node node;
+
+    node_decode_parts(reader, arena, &parts, &node);
+    list->n++;
+    if (list->facts)
+        add_control_plane(&node, list->facts);
+}
+
 /* Reads a NodeList; its nodes are counted, and kept as control planes if @facts is given. */
 static bool read_nodes(Str body, Arena *arena, InstallFacts *facts, size_t *ret_n) {
-    static const NodeParts parts = {.taints = true};
+    static const JsonField fields[] = {
+        {"metadata.remainingItemCount", JSON_FIELD_COUNT, offsetof(NodeList, n_remaining)},
+        {"items", JSON_FIELD_ARRAY, .read = read_node},
+    };
+    NodeList list = {.facts = facts};
     JsonReader reader;
-    Str key;
 
-    *ret_n = 0;
     json_reader_init(&reader, body);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("metadata"))) {
-            *ret_n += read_remaining(&reader);
-        } else if (json_key_is(&reader, key, STR("items"))) {
-            json_array(&reader);
-            while (json_element(&reader)) {
-                Node node;
-
-                node_decode_parts(&reader, arena, &parts, &node);
-                ++*ret_n;
-                if (facts)
-                    add_control_plane(&node, facts);
-            }
-        } else {
-            json_skip(&reader, NULL);
-        }
-    }
+    JSON_READ_FIELDS(&reader, arena, fields, &list);
     json_end(&reader);
+    *ret_n = list.n + list.n_remaining;
     return json_error(&reader) == JSON_OK;
 }
 
 /* --- subjects ------------------------------------------------------------------------------ */
 
-/* 0 with the number of nodes; 1 when they cannot be seen, which is noted; or -ENOMEM. */
-static int list_nodes(FactReader *reader, const char *path, bool is_control_plane, size_t *ret_n) {
+/* False when they cannot be seen, which is noted. */
+static bool list_nodes(FactReader *reader, const char *path, bool is_control_plane, size_t *ret_n) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r = collect_get(&reader->collector, path, &reply, error);
+    InstallFacts *facts = is_control_plane ? reader->facts : NULL;
 
-    if (r < 0)
-        return r;
-    if (r == 0 && !read_nodes(reply.body, reader->collector.arena,
-                      is_control_plane ? reader->facts : NULL, ret_n)) {
-        (void)snprintf(error, sizeof(error), "the answer is no list of nodes");
-        r = 1;
-    }
-    if (r != 0)
-        (void)note_failure(reader, "nodes", error);
-    return r;
+    if (!collect_get(&reader->collector, path, &reply, error))
+        note_failure(reader, "nodes", error);
+    else if (!read_nodes(reply.body, reader->collector.arena, facts, ret_n))
+        note_failure(reader, "nodes", "the answer is no list of nodes");
+    else
+        return true;
+    return false;
 }
 
 /* A page of one node says how many there are; control planes are selected by their label, which
  * was "master" up to 1.23. */
-static int find_nodes(FactReader *reader) {
+static void find_nodes(FactReader *reader) {
     static const char *const by_label[] = {
         "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fcontrol-plane&limit=32",
         "/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fmaster&limit=32",
     };
     InstallFacts *facts = reader->facts;
     size_t n;
-    int r =
+    bool is_known =
         list_nodes(reader, "/api/v1/nodes?limit=1", /* is_control_plane= */ false, &facts->n_nodes);
 
-    for (size_t i = 0; r == 0 && facts->n_control_planes == 0 && i < ELEMENTS_OF(by_label); i++)
-        r = list_nodes(reader, by_label[i], /* is_control_plane= */ true, &n);
-    facts->are_nodes_known = r == 0;
-    return r < 0 ? r : 0;
+    for (size_t i = 0; is_known && facts->n_control_planes == 0 && i < ELEMENTS_OF(by_label); i++)
+        is_known = list_nodes(reader, by_label[i], /* is_control_plane= */ true, &n);
+    facts->are_nodes_known = is_known;
 }
 
-static int find_schedulers(FactReader *reader) {
+static void find_schedulers(FactReader *reader) {
     static const char path[] =
         "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-scheduler&limit=32";
     InstallFacts *facts = reader->facts;
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r;
 
     facts->schedulers = ARENA_ARRAY(reader->collector.arena, SchedulerPod, INSTALL_SCHEDULERS_MAX);
     if (!facts->schedulers)
-        return -ENOMEM;
-    r = collect_get(&reader->collector, path, &reply, error);
-    if (r < 0)
-        return r;
-    if (r != 0)
-        return note_failure(reader, "kube-scheduler's pods", error);
-    if (!scheduler_pods_read(reply.body, reader->collector.arena, facts->schedulers,
-            INSTALL_SCHEDULERS_MAX, &facts->n_schedulers))
-        return note_failure(reader, "kube-scheduler's pods", "the answer is no list of pods");
-    facts->are_schedulers_known = true;
-    for (size_t i = 0; i < facts->n_schedulers; i++)
+        return;
+    if (!collect_get(&reader->collector, path, &reply, error))
+        note_failure(reader, "kube-scheduler's pods", error);
+    else if (!scheduler_pods_read(reply.body, reader->collector.arena, facts->schedulers,
+                 INSTALL_SCHEDULERS_MAX, &facts->n_schedulers))
+        note_failure(reader, "kube-scheduler's pods", "the answer is no list of pods");
+    else
+        facts->are_schedulers_known = true;
+    for (size_t i = 0; facts->are_schedulers_known && i < facts->n_schedulers; i++)
         facts->n_static += facts->schedulers[i].pod.is_static;
-    return 0;
 }
 
-static int find_berths(FactReader *reader) {
+static void find_berths(FactReader *reader) {
     const InstallationFacts *found = reader->collector.facts;
     InstallFacts *facts = reader->facts;
-    int r = collect_pods(&reader->collector);
 
-    if (r < 0)
-        return r;
+    collect_pods(&reader->collector);
     facts->are_berths_known = found->are_pods_known;
     facts->n_berths = found->n_pods;
     if (found->n_pods > 0)
         facts->berth_namespace = found->pods[0].namespace;
-    return 0;
 }
 
 /* Whether there is an object at @path. */
-static int find_object(
+static void find_object(
     FactReader *reader, const char *path, const char *what, bool *ret_is_known, bool *ret_has) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     int r = blocking_client_request_with(reader->collector.client, &(BlockingRequest){.path = path},
         reader->collector.arena, &reply, error);
 
-    if (r < 0)
-        return r;
+    reader->collector.is_out_of_memory |= r < 0;
     *ret_has = r == 0 && reply.status == 200;
     *ret_is_known = r == 0 && (reply.status == 200 || reply.status == 404);
-    if (*ret_is_known)
-        return 0;
+    if (*ret_is_known || r < 0)
+        return;
     if (r == 0)
         blocking_client_explain(&reply, reader->collector.arena, error);
-    return note_failure(reader, what, error);
+    note_failure(reader, what, error);
 }
 
-static int find_objects(FactReader *reader, const char *namespace) {
+static void find_objects(FactReader *reader, const char *namespace) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_LEN);
     InstallFacts *facts = reader->facts;
-    int r;
 
     buf_append(&path, STR("/api/v1/namespaces/"));
     url_escape(&path, str_from_c(namespace));
-    if (!url_text(&path))
-        return -ENOMEM;
-    r = find_object(reader, url_text(&path), "the namespace", &facts->is_namespace_known,
-        &facts->has_namespace);
-    if (r == 0)
-        r = find_object(reader, "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
-            "ClusterRoles", &facts->is_role_known, &facts->has_role);
-    return r;
+    if (url_text(&path))
+        find_object(reader, url_text(&path), "the namespace", &facts->is_namespace_known,
+            &facts->has_namespace);
+    reader->collector.is_out_of_memory |= !url_text(&path);
+    find_object(reader, "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
+        "ClusterRoles", &facts->is_role_known, &facts->has_role);
 }
 
 /* 36 of "v1.36.4" and "v1.36+"; -1 when it is something else. */
@@ -214,22 +186,18 @@ static int minor_of(Str version) {
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-static int find_all(FactReader *reader, const char *namespace) {
+static void find_all(FactReader *reader, const char *namespace) {
     InstallationFacts *facts = reader->collector.facts;
-    int r = collect_cluster(&reader->collector);
 
-    if (r < 0 || !str_is_empty(facts->cluster_error))
-        return r;
+    collect_cluster(&reader->collector);
+    if (!str_is_empty(facts->cluster_error))
+        return;
     reader->facts->version = facts->cluster_version;
     reader->facts->minor = minor_of(facts->cluster_version);
-    r = find_nodes(reader);
-    if (r == 0)
-        r = find_schedulers(reader);
-    if (r == 0)
-        r = find_berths(reader);
-    if (r == 0)
-        r = find_objects(reader, namespace);
-    return r;
+    find_nodes(reader);
+    find_schedulers(reader);
+    find_berths(reader);
+    find_objects(reader, namespace);
 }
 
 int install_facts_collect(const ClusterSource *source, const char *namespace, Arena *arena,
@@ -255,8 +223,9 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
     ret->was_asked = true;
     ret->server = arena_copy(arena, str_from_c(access_server(access)));
     ret->origin = arena_copy(arena, str_from_c(access_origin(access)));
-    r = client ? find_all(&reader, namespace) : -ENOMEM;
-    if (r < 0 || arena_has_failed(arena))
+    if (client)
+        find_all(&reader, namespace);
+    if (!client || collect_has_failed(&reader.collector))
         return terminal_out_of_memory(WHO);
     if (str_is_empty(facts.cluster_error))
         return 0;

@@ -2,12 +2,337 @@
  * berth install plan: prints the steps to install berth in a cluster, and to remove it.
  */
 
+#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/shell.h"
+#include "base/visible.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "commands/install-plan.h"
+#include "commands/install-facts.h"
+#include "version.h"
+#include "json/write.h"
+
+typedef enum InstallMode {
+    INSTALL_SECOND_SCHEDULER,
+    INSTALL_DEFAULT_SCHEDULER,
+    INSTALL_STANDALONE,
+    _INSTALL_MODES,
+} InstallMode;
+
+typedef struct InstallSettings {
+    ClusterSource source;
+    InstallMode mode;
+    const char *namespace;
+    bool has_helm;      /* else kustomize */
+    const char *policy; /* a file; NULL: not given */
+} InstallSettings;
+
+#define WORDS_MAX ((size_t)16 * 1024)
+#define VALUES_MAX 32u
+#define FIRST_WITH_V1 25    /* kube-scheduler 1.x reads kubescheduler.config.k8s.io/v1 */
+#define FIRST_WITH_BETA2 23 /* ... and v1beta2 and not Policy */
+
+static const char plan_text[] =
+#include "commands/install-plan.inc"
+    ;
+
+typedef struct PlanCondition {
+    const char *name;
+    bool holds;
+} PlanCondition;
+
+typedef struct PlanValue {
+    const char *name;
+    Str text;
+} PlanValue;
+
+typedef struct Plan {
+    const InstallSettings *settings;
+    const InstallFacts *facts;
+    Arena *arena;
+    Buf *out;
+    const PlanCondition *conditions;
+    size_t n_conditions;
+    PlanValue values[VALUES_MAX];
+    size_t n_values;
+    unsigned n_steps;
+} Plan;
+
+/* "second-scheduler": a value of --mode. */
+static const char *install_mode_name(InstallMode mode) {
+    static const char *const names[] = {
+        [INSTALL_SECOND_SCHEDULER] = "second-scheduler",
+        [INSTALL_DEFAULT_SCHEDULER] = "default-scheduler",
+        [INSTALL_STANDALONE] = "standalone",
+    };
+
+    return names[mode];
+}
+
+/* --- values --------------------------------------------------------------------------------- */
+
+/* Names of nodes and the like come from outside: control characters are escaped. */
+static void set_value(Plan *plan, const char *name, Str text) {
+    _cleanup_(buf_done) Buf visible = BUF_INIT(WORDS_MAX);
+
+    assert(plan->n_values < VALUES_MAX);
+    (void)visible_append(&visible, text);
+    plan->values[plan->n_values++] =
+        (PlanValue){.name = name, .text = arena_copy(plan->arena, buf_str(&visible))};
+}
+
+static void set_number(Plan *plan, const char *name, size_t n) {
+    set_value(plan, name, arena_printf(plan->arena, "%zu", n));
+}
+
+/* "kubectl --kubeconfig FILE --context NAME". */
+static void set_program(Plan *plan, const char *name, const char *program, const char *flag) {
+    const ClusterSource *source = &plan->settings->source;
+    _cleanup_(buf_done) Buf words = BUF_INIT(WORDS_MAX);
+
+    buf_append(&words, str_from_c(program));
+    if (source->kubeconfig) {
+        buf_append(&words, STR(" --kubeconfig "));
+        shell_word(&words, str_from_c(source->kubeconfig));
+    }
+    if (source->context) {
+        buf_printf(&words, " %s ", flag);
+        shell_word(&words, str_from_c(source->context));
+    }
+    set_value(plan, name, buf_str(&words));
+}
+
+/* The file as a word, its name in quotes of YAML, and helm's policies.a\.yaml=a.yaml as a word. */
+static void set_policy(Plan *plan) {
+    _cleanup_(buf_done) Buf word = BUF_INIT(WORDS_MAX), quoted = BUF_INIT(WORDS_MAX);
+    _cleanup_(buf_done) Buf value = BUF_INIT(WORDS_MAX), value_word = BUF_INIT(WORDS_MAX);
+    Str file = plan->settings->policy ? str_from_c(plan->settings->policy) : STR("policy.yaml");
+    size_t slash = str_find_last(file, '/');
+    Str name = slash == SIZE_MAX ? file : str_skip(file, slash + 1);
+
+    shell_word(&word, file);
+    json_quote(&quoted, name);
+    buf_append(&value, STR("policies."));
+    for (size_t i = 0; i < name.len; i++) {
+        if (strchr(".,={}[]\\", name.ptr[i])) /* helm takes a dot for a step down */
+            buf_append_char(&value, '\\');
+        buf_append_char(&value, name.ptr[i]);
+    }
+    buf_printf(&value, "=%.*s", STR_FMT(file));
+    shell_word(&value_word, buf_str(&value));
+    set_value(plan, "policy", buf_str(&word));
+    set_value(plan, "policy-name", buf_str(&quoted));
+    set_value(plan, "policy-value", buf_str(&value_word));
+}
+
+static void set_control_planes(Plan *plan) {
+    _cleanup_(buf_done) Buf names = BUF_INIT(WORDS_MAX);
+
+    for (size_t i = 0; i < plan->facts->n_control_planes; i++)
+        buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_FMT(plan->facts->control_planes[i]));
+    set_value(plan, "control-planes",
+        plan->facts->n_control_planes > 0 ? buf_str(&names) : STR("none to be seen"));
+}
+
+static void set_values(Plan *plan) {
+    const InstallFacts *facts = plan->facts;
+    bool is_in_cluster = plan->settings->source.is_in_cluster;
+
+    set_program(plan, "kubectl", "kubectl", "--context");
+    set_program(plan, "helm", "helm", "--kube-context");
+    set_program(plan, "cluster-flags", is_in_cluster ? " --in-cluster" : "", "--context");
+    set_policy(plan);
+    set_control_planes(plan);
+    set_value(plan, "namespace", str_from_c(plan->settings->namespace));
+    set_value(plan, "mode", str_from_c(install_mode_name(plan->settings->mode)));
+    set_value(plan, "tool", plan->settings->has_helm ? STR("helm") : STR("kustomize"));
+    set_value(plan, "pair", plan->settings->has_helm ? STR("tls") : STR("client"));
+    set_value(plan, "berth-version", STR(BERTH_VERSION));
+    set_value(plan, "server", facts->server);
+    set_value(plan, "origin", facts->origin);
+    set_value(plan, "version", str_is_empty(facts->version) ? STR("?") : facts->version);
+    set_value(plan, "berth-namespace", facts->berth_namespace);
+    set_value(plan, "plural-static", facts->n_static == 1 ? STR("") : STR("s"));
+    set_number(plan, "n-nodes", facts->n_nodes);
+    set_number(plan, "n-schedulers", facts->n_schedulers);
+    set_number(plan, "n-static", facts->n_static);
+    set_number(plan, "n-berths", facts->n_berths);
+}
+
+/* --- lines ---------------------------------------------------------------------------------- */
+
+static bool holds(const Plan *plan, Str name) {
+    bool is_negated = str_has_prefix(name, STR("!"));
+
+    name = is_negated ? str_skip(name, 1) : name;
+    for (size_t i = 0; i < plan->n_conditions; i++)
+        if (str_is(name, plan->conditions[i].name))
+            return plan->conditions[i].holds != is_negated;
+    assert(!"a condition of install-plan.txt that is not known");
+    return false;
+}
+
+static bool all_hold(const Plan *plan, Str names) {
+    Str name;
+
+    while (!str_is_empty(names) && str_split(&names, ' ', &name))
+        if (!holds(plan, name))
+            return false;
+    return true;
+}
+
+static Str find_value(const Plan *plan, Str name) {
+    for (size_t i = 0; i < plan->n_values; i++)
+        if (str_is(name, plan->values[i].name))
+            return plan->values[i].text;
+    assert(!"a value of install-plan.txt that is not known");
+    return STR_NULL;
+}
+
+/* @line with its values, behind @indent. */
+static void put_line(Plan *plan, const char *indent, Str line, Str node) {
+    buf_append(plan->out, str_from_c(indent));
+    for (size_t i = 0; i < line.len; i++) {
+        Str rest = str_skip(line, i);
+        size_t end = str_find(rest, '}');
+
+        if (!str_has_prefix(rest, STR("%{"))) {
+            buf_append_char(plan->out, line.ptr[i]);
+            continue;
+        }
+        if (str_has_prefix(rest, STR("%{node}")))
+            (void)visible_append(plan->out, node);
+        else
+            buf_append(plan->out, find_value(plan, str_skip(str_take(rest, end), 2)));
+        i += end;
+    }
+    buf_append_char(plan->out, '\n');
+}
+
+/* One line of a file that printf writes: an indented here-document would not end. */
+static void put_argument(Plan *plan, Str line) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(WORDS_MAX), word = BUF_INIT(WORDS_MAX);
+    Buf *out = plan->out;
+
+    plan->out = &text;
+    put_line(plan, "", line, STR_NULL);
+    plan->out = out;
+    shell_word(&word, str_take(buf_str(&text), text.len - 1)); /* without its end */
+    buf_printf(out, "       %.*s \\\n", STR_FMT(buf_str(&word)));
+}
+
+static void put(Plan *plan, Str line) {
+    static const struct {
+        char mark;
+        const char *indent;
+    } indents[] = {
+        {'-', "   "}, {'$', "     "}, {'!', "  ! "}, {'+', "    "}, {':', "  "}, {'>', ""}};
+    char mark = line.ptr[0];
+
+    line = str_skip(line, line.len > 1 ? 2 : 1);
+    for (size_t i = 0; i < ELEMENTS_OF(indents); i++)
+        if (mark == indents[i].mark)
+            put_line(plan, indents[i].indent, line, STR_NULL);
+    if (mark == '=')
+        buf_printf(plan->out, "\n%u. %.*s\n", ++plan->n_steps, STR_FMT(line));
+    if (mark == '\'')
+        put_argument(plan, line);
+    for (size_t i = 0; mark == '*' && i < plan->facts->n_control_planes; i++)
+        put_line(plan, "   ", line, plan->facts->control_planes[i]);
+}
+
+static void put_notes(Plan *plan, Str notes) {
+    Str line;
+
+    while (!str_is_empty(notes) && str_split(&notes, '\n', &line)) {
+        visible_print(plan->out, "  {}\n", line);
+    }
+}
+
+static void put_all(Plan *plan, Str notes) {
+    Str rest = str_from_c(plan_text), line;
+    bool is_active = true;
+
+    while (str_split(&rest, '\n', &line)) {
+        if (str_is_empty(line) || line.ptr[0] == '#')
+            continue;
+        if (str_is(line, "@notes"))
+            put_notes(plan, notes);
+        else if (line.ptr[0] == '[')
+            is_active = all_hold(plan, str_skip(str_take(line, line.len - 1), 1));
+        else if (is_active)
+            put(plan, line);
+    }
+}
+
+/* --- conditions ----------------------------------------------------------------------------- */
+
+static bool has_config(const InstallFacts *facts) {
+    for (size_t i = 0; i < facts->n_schedulers; i++)
+        if (facts->schedulers[i].origin != CONFIG_DEFAULT &&
+            facts->schedulers[i].origin != CONFIG_NO_SCHEDULER)
+            return true;
+    return false;
+}
+
+/* @notes are lines about facts that could not be found out. 0, or -ENOMEM. */
+static int install_plan_print(
+    const InstallSettings *settings, const InstallFacts *facts, Str notes, Arena *arena, Buf *out) {
+    bool is_default = settings->mode == INSTALL_DEFAULT_SCHEDULER, is_asked = facts->was_asked;
+    size_t n_open = facts->n_nodes > facts->n_tainted ? facts->n_nodes - facts->n_tainted : 0;
+    bool few_nodes = facts->are_nodes_known && n_open <= 1;
+    bool is_old = facts->minor >= 0 && facts->minor < FIRST_WITH_V1;
+    const PlanCondition conditions[] = {
+        {"cluster", is_asked},
+        {"helm", settings->has_helm},
+        {"kustomize", !settings->has_helm},
+        {"policy", settings->policy != NULL},
+        {"second-scheduler", settings->mode == INSTALL_SECOND_SCHEDULER},
+        {"default-scheduler", is_default},
+        {"standalone", settings->mode == INSTALL_STANDALONE},
+        {"nodes-known", facts->are_nodes_known},
+        {"schedulers-known", facts->are_schedulers_known},
+        {"schedulers", facts->n_schedulers > 0},
+        {"all-static", facts->n_static == facts->n_schedulers},
+        {"berths-known", facts->are_berths_known},
+        {"berths", facts->n_berths > 0},
+        {"role", facts->has_role},
+        {"namespace-known", facts->is_namespace_known},
+        {"has-namespace", facts->has_namespace},
+        {"managed", install_facts_are_managed(facts)},
+        {"before-v1", is_old},
+        {"before-beta2", is_old && facts->minor < FIRST_WITH_BETA2},
+        {"no-open-node", few_nodes && n_open == 0},
+        {"one-open-node", few_nodes && n_open == 1},
+        {"one-scheduler", facts->n_schedulers == 1},
+        {"no-static", facts->n_static == 0},
+        {"has-config", has_config(facts)},
+        {"other-namespace",
+            facts->n_berths > 0 && !str_is(facts->berth_namespace, settings->namespace)},
+        {"warnings",
+            install_facts_are_managed(facts) || is_old || (few_nodes && !is_default) ||
+                facts->n_berths > 0 ||
+                (is_default && facts->n_schedulers > 0 &&
+                    (facts->n_schedulers == 1 || facts->n_static == 0 || has_config(facts)))},
+    };
+    Plan plan = {
+        .settings = settings,
+        .facts = facts,
+        .arena = arena,
+        .out = out,
+        .conditions = conditions,
+        .n_conditions = ELEMENTS_OF(conditions),
+    };
+
+    set_values(&plan);
+    if (arena_has_failed(arena))
+        return -ENOMEM;
+    put_all(&plan, notes);
+    return buf_error(out) < 0 ? -ENOMEM : 0;
+}
 
 #define WHO "berth install"
 #define NAMESPACE "berth-system"

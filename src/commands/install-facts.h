@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * The text of `berth install plan`: the steps to install berth in a cluster, and to remove it. It
- * is in install-plan.txt; this fills in what is known of the cluster.
+ * What `berth install plan` knows of a cluster, found out with GET requests only. InstallationFacts
+ * that it may not read are noted, and unknown.
  */
 
 #include <stdbool.h>
@@ -12,11 +12,6 @@
 #include "base/buf.h"
 #include "cli/cluster-source.h"
 #include "collect/scheduler-pod.h"
-
-/*
- * What `berth install plan` knows of a cluster, found out with GET requests only. InstallationFacts
- * that it may not read are noted, and unknown.
- */
 
 #define INSTALL_SCHEDULERS_MAX 32u
 #define INSTALL_CONTROL_PLANES_MAX 32u
@@ -53,24 +48,3 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
 
 /* A managed control plane: kube-scheduler's pods are not there, though we may list pods. */
 bool install_facts_are_managed(const InstallFacts *facts);
-
-typedef enum InstallMode {
-    INSTALL_SECOND_SCHEDULER,
-    INSTALL_DEFAULT_SCHEDULER,
-    INSTALL_STANDALONE,
-    _INSTALL_MODES,
-} InstallMode;
-
-const char *install_mode_name(InstallMode mode); /* "second-scheduler": a value of --mode */
-
-typedef struct InstallSettings {
-    ClusterSource source;
-    InstallMode mode;
-    const char *namespace;
-    bool has_helm;      /* else kustomize */
-    const char *policy; /* a file; NULL: not given */
-} InstallSettings;
-
-/* @notes are lines about facts that could not be found out. 0, or -ENOMEM. */
-int install_plan_print(
-    const InstallSettings *settings, const InstallFacts *facts, Str notes, Arena *arena, Buf *out);
