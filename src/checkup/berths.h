@@ -54,6 +54,10 @@ bool berth_expect(const InstallationFacts *facts, Verdict *verdict);
 const BerthFact *watcher_next(const InstallationFacts *facts, const BerthFact *berth);
 bool watcher_expect(const InstallationFacts *facts, Verdict *verdict);
 
+#define FOR_EACH_WATCHER(berth, facts, verdict)                                                    \
+    if (watcher_expect(facts, verdict))                                                            \
+        for (const BerthFact *berth = NULL; ((berth) = watcher_next(facts, berth));)
+
 /* Whether there are two of them to compare. */
 bool watchers_expect(const InstallationFacts *facts, Verdict *verdict);
 

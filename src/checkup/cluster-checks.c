@@ -22,9 +22,7 @@ static void report_error(const BerthFact *berth, Verdict *verdict) {
 }
 
 void judge_cluster_listed(const InstallationFacts *facts, Verdict *verdict) {
-    if (!watcher_expect(facts, verdict))
-        return;
-    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));) {
+    FOR_EACH_WATCHER (berth, facts, verdict) {
         if (berth->is_synced)
             continue;
         verdict_fail(verdict, "%.*s has not yet", STR_FMT(berth->url));
@@ -33,9 +31,7 @@ void judge_cluster_listed(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_cluster_connected(const InstallationFacts *facts, Verdict *verdict) {
-    if (!watcher_expect(facts, verdict))
-        return;
-    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));) {
+    FOR_EACH_WATCHER (berth, facts, verdict) {
         if (berth->is_connected)
             continue;
         verdict_warn(verdict, "%.*s is not", STR_FMT(berth->url));
@@ -44,9 +40,7 @@ void judge_cluster_connected(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
-    if (!watcher_expect(facts, verdict))
-        return;
-    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));) {
+    FOR_EACH_WATCHER (berth, facts, verdict) {
         double stale = berth->staleness_sec;
 
         if (!berth->is_synced || stale < 0)
@@ -65,9 +59,7 @@ void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_cluster_has_nodes(const InstallationFacts *facts, Verdict *verdict) {
-    if (!watcher_expect(facts, verdict))
-        return;
-    for (const BerthFact *berth = NULL; (berth = watcher_next(facts, berth));) {
+    FOR_EACH_WATCHER (berth, facts, verdict) {
         if (berth->n_nodes > 0) {
             verdict_note(verdict, "%.*s: %zu nodes, %zu pods", STR_FMT(berth->url), berth->n_nodes,
                 berth->n_pods);

@@ -44,18 +44,15 @@ int bundle_source_unpack(Str file, const char *name, const char *who, Bundle *re
     if (r < 0)
         return terminal_out_of_memory(who);
     (void)snprintf(text, sizeof(text), "%s: %s", name, error);
-    terminal_complain(who, text);
-    return EXIT_UNREACHABLE;
+    return terminal_complain(who, text);
 }
 
 int bundle_source_load(const char *path, const char *who, Bundle *ret) {
     _cleanup_(buf_done) Buf file = BUF_INIT(BUNDLE_MAX);
     char error[FILE_ERROR_MAX];
 
-    if (file_read(path, &file, error) < 0) {
-        terminal_complain(who, error);
-        return EXIT_UNREACHABLE;
-    }
+    if (file_read(path, &file, error) < 0)
+        return terminal_complain(who, error);
     return bundle_source_unpack(buf_str(&file), path, who, ret);
 }
 
@@ -77,6 +74,5 @@ int server_source_open(ServerSource *source, const char *who) {
         source->access.server = SERVER_SOURCE_DEFAULT;
     if (!source->access.token_file || file_read(source->access.token_file, &token, error) == 0)
         return EXIT_FINE;
-    terminal_complain(who, error);
-    return EXIT_UNREACHABLE;
+    return terminal_complain(who, error);
 }

@@ -44,7 +44,7 @@ bool terminal_print(FILE *stream, Str text) {
     return fwrite(text.ptr ? text.ptr : "", 1, text.len, stream) == text.len && fflush(stream) == 0;
 }
 
-void terminal_complain(const char *who, const char *text) {
+int terminal_complain(const char *who, const char *text) {
     _cleanup_(buf_done) Buf out = BUF_INIT(COMPLAINT_MAX);
     Str rest = str_from_c(text), line;
 
@@ -53,11 +53,17 @@ void terminal_complain(const char *who, const char *text) {
         visible_print(&out, "{}\n", line);
     }
     (void)terminal_print(stderr, buf_str(&out));
+    return EXIT_UNREACHABLE;
 }
 
 int terminal_out_of_memory(const char *who) {
-    terminal_complain(who, "out of memory");
-    return EXIT_UNREACHABLE;
+    return terminal_complain(who, "out of memory");
+}
+
+int terminal_finish(const Buf *out, const char *who) {
+    if (buf_error(out))
+        return terminal_out_of_memory(who);
+    return terminal_print(stdout, buf_str(out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
 void terminal_print_diags(const DiagList *diags) {

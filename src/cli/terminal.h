@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/diag.h"
 #include "base/str.h"
 
@@ -21,10 +22,11 @@ Paint paint_for(bool colour);
 /* Whether characters beyond ASCII can be shown: by the locale, or because it is no terminal. */
 bool terminal_has_symbols(FILE *stream);
 
-/* "WHO: TEXT" on stderr, escaped line by line; several lines get a heading. */
-void terminal_complain(const char *who, const char *text);
+/* "WHO: TEXT" on stderr, escaped line by line; several lines get a heading. Returns
+ * EXIT_UNREACHABLE. */
+int terminal_complain(const char *who, const char *text);
 
-/* The same of memory that is not to be had. Returns the exit code for it. */
+/* The same of memory that is not to be had. */
 int terminal_out_of_memory(const char *who);
 
 /* Errors and warnings in files, on stderr. */
@@ -32,3 +34,6 @@ void terminal_print_diags(const DiagList *diags);
 
 /* Writes all of @text. False when that failed (a closed pipe, a full disk). */
 bool terminal_print(FILE *stream, Str text);
+
+/* The last thing a command does: prints @out on stdout. The exit code. */
+int terminal_finish(const Buf *out, const char *who);

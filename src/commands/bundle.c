@@ -156,8 +156,7 @@ static int complain_file(const char *path, int r) {
     char text[512];
 
     (void)snprintf(text, sizeof(text), "%s: %s", path, strerror(-r));
-    terminal_complain(WHO, text);
-    return EXIT_UNREACHABLE;
+    return terminal_complain(WHO, text);
 }
 
 /* Readable by its owner only: it holds a cluster. */
@@ -189,7 +188,8 @@ static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
 
 /* --- the command ------------------------------------------------------------------------- */
 
-static int fetch(Settings *settings) {
+static int run(void *context, const Arguments *arguments) {
+    Settings *settings = context;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUNDLE_BUDGET);
     _cleanup_(bundle_done) Bundle bundle = {0};
     const char *path = settings->path;
@@ -242,10 +242,6 @@ static const char *check(void *context, const Arguments *arguments) {
     if (settings->path && strcmp(settings->path, "-") == 0 && isatty(STDOUT_FILENO))
         return "standard output is a terminal, and a bundle is binary: use -o FILE";
     return server_source_check(&settings->source);
-}
-
-static int run(void *context, const Arguments *arguments) {
-    return fetch(context);
 }
 
 const Command bundle_command = {

@@ -251,10 +251,8 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFeatures
     collect_berths(&collector);
     if (collect_has_failed(&collector) || facts.n_berths != 1)
         return terminal_out_of_memory(WHO);
-    if (!str_is_empty(facts.berths[0].error)) {
-        terminal_complain(WHO, arena_copy(arena, facts.berths[0].error).ptr);
-        return EXIT_UNREACHABLE;
-    }
+    if (!str_is_empty(facts.berths[0].error))
+        return terminal_complain(WHO, arena_copy(arena, facts.berths[0].error).ptr);
     take_facts(&facts.berths[0], ret);
     return 0;
 }
@@ -321,10 +319,8 @@ static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
 
     if (!settings->tls_ca)
         return 0;
-    if (file_read(settings->tls_ca, &pem, error) < 0) {
-        terminal_complain(WHO, error);
-        return EXIT_UNREACHABLE;
-    }
+    if (file_read(settings->tls_ca, &pem, error) < 0)
+        return terminal_complain(WHO, error);
     if (!pem.data || pem.len == 0 ||
         !memmem(pem.data, pem.len, "-----BEGIN CERTIFICATE-----", 27)) {
         (void)fprintf(stderr, WHO ": %s holds no certificate (PEM)\n", settings->tls_ca);

@@ -43,10 +43,8 @@ static int compare(const Settings *settings, const Snapshot *there) {
     char error[OBJECTS_ERROR_MAX];
     Difference difference;
 
-    if (cluster_load(settings->compare, &here, error) < 0) {
-        terminal_complain(WHO, error);
-        return EXIT_UNREACHABLE;
-    }
+    if (cluster_load(settings->compare, &here, error) < 0)
+        return terminal_complain(WHO, error);
     if (difference_find(here, there, settings->all ? SIZE_MAX : LINES_SHOWN, &out, &difference) < 0)
         return terminal_out_of_memory(WHO);
     if (!settings->all && difference.n_lines > LINES_SHOWN)
@@ -57,7 +55,8 @@ static int compare(const Settings *settings, const Snapshot *there) {
     return difference_is_none(&difference) ? EXIT_FINE : EXIT_FAILED;
 }
 
-static int dump(const Settings *settings) {
+static int run(void *context, const Arguments *arguments) {
+    const Settings *settings = context;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[DUMP_FILE_ERROR_MAX];
     int r = cluster_source_load(&settings->source, WHO, &snapshot);
@@ -66,10 +65,8 @@ static int dump(const Settings *settings) {
         return r;
     if (settings->compare)
         return compare(settings, snapshot);
-    if (dump_file_write(settings->output, snapshot, error) < 0) {
-        terminal_complain(WHO, error);
-        return EXIT_UNREACHABLE;
-    }
+    if (dump_file_write(settings->output, snapshot, error) < 0)
+        return terminal_complain(WHO, error);
     return EXIT_FINE;
 }
 
@@ -93,10 +90,6 @@ static void init(void *context) {
 
 static const char *check(void *context, const Arguments *arguments) {
     return cluster_source_check(&((Settings *)context)->source);
-}
-
-static int run(void *context, const Arguments *arguments) {
-    return dump(context);
 }
 
 const Command dump_command = {

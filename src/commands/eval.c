@@ -151,10 +151,8 @@ static int eval_bind_file(EvalContext *context, const char *path, EvalValues *va
     Str text;
     int r = file_read(path, &file, error);
 
-    if (r < 0) {
-        terminal_complain("berth eval", error);
-        return EXIT_UNREACHABLE;
-    }
+    if (r < 0)
+        return terminal_complain("berth eval", error);
     text = buf_str(&file);
     if (!looks_like_json(text)) {
         r = data_as_json(context, path, text, &json);
@@ -326,10 +324,8 @@ static int read_expression(const Settings *settings, EvalContext *context, Str *
         *ret = str_from_c(settings->expression);
         return 0;
     }
-    if (file_read(settings->file, &text, error) < 0) {
-        terminal_complain("berth eval", error);
-        return EXIT_UNREACHABLE;
-    }
+    if (file_read(settings->file, &text, error) < 0)
+        return terminal_complain("berth eval", error);
     *ret = arena_copy(context->arena, buf_str(&text));
     return ret->ptr ? 0 : eval_out_of_memory();
 }

@@ -20,8 +20,7 @@ static int complain(const char *path, const char *text) {
     char line[BUNDLE_ERROR_MAX];
 
     (void)snprintf(line, sizeof(line), "%s: %s", path, text);
-    terminal_complain(WHO, line);
-    return EXIT_UNREACHABLE;
+    return terminal_complain(WHO, line);
 }
 
 static bool is_about(const RecordedDecision *decision, Str name) {

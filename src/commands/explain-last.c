@@ -406,9 +406,7 @@ int explain_last(const ExplainLastOptions *options) {
         r = look_back(&lookup, zones, &replayed);
     if (r == 0)
         r = print(&lookup, options, &replayed, scratch, &out);
-    if (r != 0) {
-        terminal_complain(WHO, lookup.error);
-        return EXIT_UNREACHABLE;
-    }
+    if (r != 0)
+        return terminal_complain(WHO, lookup.error);
     return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
 }

@@ -230,8 +230,7 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
     if (str_is_empty(facts.cluster_error))
         return 0;
     (void)fprintf(stderr, WHO ": %s cannot be reached\n", access_server(access));
-    terminal_complain(WHO, arena_copy(arena, facts.cluster_error).ptr);
-    return EXIT_UNREACHABLE;
+    return terminal_complain(WHO, arena_copy(arena, facts.cluster_error).ptr);
 }
 
 bool install_facts_are_managed(const InstallFacts *facts) {

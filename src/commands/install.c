@@ -383,7 +383,8 @@ static const char *check(void *context, const Arguments *arguments) {
 
 /* --- the command ------------------------------------------------------------------------- */
 
-static int print_plan(const InstallSettings *settings) {
+static int run(void *context, const Arguments *arguments) {
+    const InstallSettings *settings = context;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX), notes = BUF_INIT(NOTES_MAX);
     InstallFacts facts;
@@ -411,10 +412,6 @@ static void init(void *context) {
     InstallSettings *settings = context;
 
     *settings = (InstallSettings){.namespace = NAMESPACE, .has_helm = true};
-}
-
-static int run(void *context, const Arguments *arguments) {
-    return print_plan(context);
 }
 
 const Command install_command = {

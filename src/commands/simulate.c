@@ -378,7 +378,8 @@ static void simulation_done(Simulation *simulation) {
     arena_free(simulation->scratch);
 }
 
-static int simulate(const SimulateSettings *settings) {
+static int run(void *context, const Arguments *arguments) {
+    const SimulateSettings *settings = context;
     _cleanup_(simulation_done) Simulation simulation = {
         .settings = settings,
         .scratch = arena_new(SCRATCH_BUDGET),
@@ -409,10 +410,6 @@ static void init(void *context) {
     SimulateSettings *settings = context;
 
     *settings = (SimulateSettings){.weight = 1, .seed = 1, .until = -1};
-}
-
-static int run(void *context, const Arguments *arguments) {
-    return simulate(context);
 }
 
 const Command simulate_command = {

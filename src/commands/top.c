@@ -148,10 +148,8 @@ static int show_once(Top *top) {
         return out_of_memory();
     while (top->n_updates < ONCE_UPDATES) {
         step(top, /* fd= */ -1);
-        if (top->screen.problem) {
-            terminal_complain(WHO, top->screen.problem);
-            return EXIT_UNREACHABLE;
-        }
+        if (top->screen.problem)
+            return terminal_complain(WHO, top->screen.problem);
     }
     return print_screen(top, "", "") && printf("\n") > 0 ? EXIT_FINE : EXIT_FAILED;
 }

@@ -179,9 +179,7 @@ static int print(const Settings *settings, const Bundle *bundle, const Program *
         what_if_write(report, &out);
     else
         what_if_print(&printer);
-    if (buf_error(&out))
-        return terminal_out_of_memory(WHO);
-    return terminal_print(stdout, buf_str(&out)) ? 0 : EXIT_UNREACHABLE;
+    return terminal_finish(&out, WHO);
 }
 
 static int judge(const Settings *settings, const WhatIfReport *report) {
@@ -195,7 +193,8 @@ static int judge(const Settings *settings, const WhatIfReport *report) {
 
 /* --- the command ------------------------------------------------------------------------- */
 
-static int replay(Settings *settings) {
+static int run(void *context, const Arguments *arguments) {
+    Settings *settings = context;
     _cleanup_(arena_freep) Arena *arena = arena_new(WHAT_IF_BUDGET);
     _cleanup_(zones_freep) Zones *zones = zones_new();
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -268,10 +267,6 @@ static const char *check(void *context, const Arguments *arguments) {
     if (settings->bundle && server_source_is_given(&settings->source))
         return "--bundle is a file: no server is contacted";
     return server_source_check(&settings->source);
-}
-
-static int run(void *context, const Arguments *arguments) {
-    return replay(context);
 }
 
 const Command what_if_command = {

@@ -23,10 +23,13 @@ typedef struct WiringReading {
     bool has_binder;
 } WiringReading;
 
+/* @into is the field itself: at its offset in what is read. */
+typedef void WiringRead(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into);
+
 typedef struct WiringField {
     const char *name;
-    /* @into is the field itself: at its offset in what is read. NULL: anything, not looked at. */
-    void (*read)(WiringReading *reading, const YamlNode *value, const char *name, void *into);
+    WiringRead *read; /* NULL: anything, not looked at */
     size_t offset;
 } WiringField;
 
@@ -41,21 +44,9 @@ bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const c
     bool is_exact, const WiringField *fields, size_t n_fields, void *into);
 
 /* Readers for a table: */
-void wiring_read_string(WiringReading *reading, const YamlNode *value, const char *name, void *str);
-void wiring_read_bool(WiringReading *reading, const YamlNode *value, const char *name, void *flag);
-void wiring_read_int64(WiringReading *reading, const YamlNode *value, const char *name, void *n);
-void wiring_read_time(WiringReading *reading, const YamlNode *value, const char *name, void *nsec);
-void wiring_read_duration(
-    WiringReading *reading, const YamlNode *value, const char *name, void *nsec);
-void wiring_read_pem(WiringReading *reading, const YamlNode *value, const char *name, void *str);
-void wiring_read_key(WiringReading *reading, const YamlNode *value, const char *name, void *str);
-void wiring_read_flag(WiringReading *reading, const YamlNode *value, const char *name, void *into);
-void wiring_read_election(
-    WiringReading *reading, const YamlNode *value, const char *name, void *config);
-void wiring_read_connection(
-    WiringReading *reading, const YamlNode *value, const char *name, void *config);
-void wiring_read_parallelism(
-    WiringReading *reading, const YamlNode *value, const char *name, void *into);
+WiringRead wiring_read_string, wiring_read_bool, wiring_read_int64, wiring_read_time;
+WiringRead wiring_read_duration, wiring_read_pem, wiring_read_key, wiring_read_flag;
+WiringRead wiring_read_election, wiring_read_connection, wiring_read_parallelism;
 
 /* podInitialBackoffSeconds and podMaxBackoffSeconds, which belong together. */
 void wiring_check_backoff(WiringReading *reading, const YamlNode *root);
@@ -69,9 +60,7 @@ const YamlNode *wiring_place_of(const YamlNode *mapping, const char *key);
 /* Reports a list over a ceiling of ours; kube-scheduler has none. */
 bool wiring_is_beyond(WiringReading *reading, const YamlNode *list, unsigned max, const char *what);
 
-/* The list of extenders. */
-void wiring_read_extenders(
-    WiringReading *reading, const YamlNode *value, const char *name, void *config);
+WiringRead wiring_read_extenders; /* the whole list */
 
 /* Appends a time as Go reads it, in the largest unit that is exact: "200ms", "1s". */
 void wiring_print_time(Buf *out, int64_t nsec);

@@ -300,14 +300,10 @@ static void member_int(JsonWriter *writer, const char *key, int64_t value) {
     json_member_int(writer, key, value);
 }
 
-static void member_bool(JsonWriter *writer, const char *key, bool value) {
-    json_member_bool(writer, key, value);
-}
-
 static void write_tls(JsonWriter *writer, const ExtenderTls *tls) {
     json_member_object(writer, "tlsConfig");
     if (tls->is_insecure)
-        member_bool(writer, "insecure", true);
+        json_member_bool(writer, "insecure", true);
     member_string(writer, "caData", tls->ca_data);
     member_string(writer, "caFile", tls->ca_file);
     member_string(writer, "serverName", tls->server_name);
@@ -323,7 +319,7 @@ static void write_resources(JsonWriter *writer, const ExtenderEntry *entry) {
     for (size_t i = 0; i < entry->n_managed; i++) {
         json_write_object(writer);
         member_string(writer, "name", entry->managed[i].name);
-        member_bool(writer, "ignoredByScheduler", entry->managed[i].is_ignored_by_scheduler);
+        json_member_bool(writer, "ignoredByScheduler", entry->managed[i].is_ignored_by_scheduler);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -333,7 +329,7 @@ static void write_extender(JsonWriter *writer, const ExtenderEntry *entry) {
     json_write_object(writer);
     member_string(writer, "urlPrefix", entry->url_prefix);
     if (entry->is_https)
-        member_bool(writer, "enableHttps", true);
+        json_member_bool(writer, "enableHttps", true);
     if (entry->tls.is_given)
         write_tls(writer, &entry->tls);
     member_string(writer, "filterVerb", entry->filter_verb);
@@ -341,9 +337,9 @@ static void write_extender(JsonWriter *writer, const ExtenderEntry *entry) {
     member_string(writer, "prioritizeVerb", entry->prioritize_verb);
     member_int(writer, "weight", entry->weight);
     member_string(writer, "bindVerb", entry->bind_verb);
-    member_bool(writer, "nodeCacheCapable", entry->is_node_cache_capable);
+    json_member_bool(writer, "nodeCacheCapable", entry->is_node_cache_capable);
     member_int(writer, "httpTimeout", entry->timeout_nsec);
-    member_bool(writer, "ignorable", entry->is_ignorable);
+    json_member_bool(writer, "ignorable", entry->is_ignorable);
     if (entry->n_managed > 0)
         write_resources(writer, entry);
     json_write_end_object(writer);
