@@ -50,7 +50,7 @@ static int check_plain(const DaemonOptions *options, const char *address, const 
     if (!address || server_is_loopback(address))
         return 0;
     if (!options->insecure_http) {
-        (void)snprintf(error, DAEMON_ERROR_MAX, "plain HTTP on %s would %s", address, danger);
+        (void)snprintf(error, DAEMON_ERROR_MAX, "plain HTTP on %s %s", address, danger);
         return -EPERM;
     }
     log_warn(warning, LOG_CSTR("address", address), LOG_CSTR("flag", "--insecure-http"));
@@ -63,15 +63,15 @@ static int check_transport(const DaemonOptions *options, char *error) {
     if (options->tls.certificate)
         return 0;
     r = check_plain(options, options->server.address,
-        "let any client that reaches it influence scheduling: set --tls-cert and --tls-key (and "
-        "--client-ca), listen on 127.0.0.1, or set --insecure-http",
+        "would let any client that reaches it influence scheduling: set --tls-cert and --tls-key "
+        "(and --client-ca), listen on 127.0.0.1, or set --insecure-http",
         "INSECURE: plain HTTP on an address that others can reach", error);
     /* Without a token there is nothing but health to be had: that may be plain. */
     if (r < 0 || !options->pages.token_path)
         return r;
     return check_plain(options, options->pages.address,
-        "expose the token of --pages-token-file on the network: set --tls-cert and --tls-key, or "
-        "--insecure-http",
+        "would expose the token of --pages-token-file on the network: set --tls-cert and "
+        "--tls-key, or --insecure-http",
         "INSECURE: a token over plain HTTP on an address that others can reach", error);
 }
 
