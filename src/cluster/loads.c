@@ -5,6 +5,7 @@
 
 #include "cluster/loads.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,6 +331,7 @@ static void make_gauge(ChunkBuild *chunk, size_t i) {
     int64_t until;
 
     if (is_unchanged(chunk, i)) {
+        assert(chunk->before);
         memcpy(values, chunk->before->columns + LOAD_COLUMN(i, LOAD_VALUE),
             (size_t)_LOAD_KINDS * CHUNK_ROWS * sizeof(*values));
         set_until(chunk->into, n_gauges, i, until_of(chunk->before, n_gauges, i));

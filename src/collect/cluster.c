@@ -46,7 +46,7 @@ static Str read_version(Str body, Arena *arena) {
 void collect_cluster(Collector *collector) {
     InstallationFacts *facts = collector->facts;
     char error[BLOCKING_CLIENT_ERROR_MAX];
-    BlockingReply reply;
+    BlockingReply reply = {0};
     int64_t before = clock_wall_nsec(), after;
     bool is_there = collect_get(collector, "/version", &reply, error);
 

@@ -1,5 +1,6 @@
 /* Totals: the groups of the rows of a table, and stored columns of rows summed by group. */
 
+#include <assert.h>
 #include <errno.h>
 
 #include "columnar/evaluator-internal.h"
@@ -65,6 +66,7 @@ static RowGroups find_groups(
     uint32_t *of_row = ARENA_RAW(arena, uint32_t, n_rows);
     RowGroups groups = {.of_row = of_row};
 
+    assert(table || known);
     if (!of_row)
         return groups;
     groups.n = table ? table->groups(table, key, n_rows, of_row) : known->n;
@@ -86,7 +88,7 @@ static int make_totals(const Plan *plan, const PlanTable *table, const PlanTotal
             groups[i] =
                 find_groups(table, known ? &known->groups[i] : NULL, space->of, n_rows, arena);
     }
-    for (uint32_t i = 0; !arena_has_failed(arena) && i < plan->n_groups; i++) {
+    for (uint32_t i = 0; groups && columns && i < plan->n_groups; i++) {
         const PlanColumn *column = plan_column_at(plan, plan->groups[i]);
 
         if (column->reduction->partial != NO_COLUMN)

@@ -337,7 +337,7 @@ static int eval_one(const Settings *settings, EvalContext *context) {
     DiagList diags = DIAG_LIST_IN(context->arena);
     Str file = settings->file ? str_from_c(settings->file) : STR("expression");
     EvalValues values = {0};
-    Str source;
+    Str source = STR_NULL;
     int r = read_expression(settings, context, &source);
 
     if (r == 0 && settings->data)

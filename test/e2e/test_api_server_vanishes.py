@@ -125,10 +125,10 @@ def wait_for_tries(berth, names, answer):
     ask_until(lambda: all(n > m for n, m in zip(count(), before)), berth, names, answer)
 
 
-def sentence(berth):
+def health_summary(berth):
     """The health in the header of the dashboard: "healthy", "degraded because …"."""
     page = get(berth, "/", headers={"Accept": "text/html"})
-    return re.search(r'class="sentence [^>]*>(.*?)</p>', page.text, re.S)[1]
+    return re.search(r'class="health-summary [^>]*>(.*?)</p>', page.text, re.S)[1]
 
 
 def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
@@ -150,7 +150,7 @@ def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     assert berth.tail(100).count("Connection timed out") == len(RESOURCES), berth.tail()
     assert not ports & cable.open_ports()
     assert "disconnected" in berth.health()
-    assert "degraded because no update from the API server for" in sentence(berth)
+    assert "degraded because no update from the API server for" in health_summary(berth)
     assert berth.is_ready()  # the last snapshot is good enough
 
     change(server, 2)
@@ -158,7 +158,7 @@ def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     cable.mend()
     berth.wait_true(server)
     wait_until(berth.is_connected, "berth to say that all is well")
-    assert "healthy" in sentence(berth)
+    assert "healthy" in health_summary(berth)
     assert berth.filter(names).body != answer.body
     # It went on where it was, without a new list.
     for resource in RESOURCES:

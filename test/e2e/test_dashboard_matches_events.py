@@ -268,12 +268,12 @@ def test_dashboard_matches_event(cluster):
     assert ours == ["1 node has too little cpu left", "3 node is not in the pool"], message
     path = f"/pod?namespace={cluster.namespace}&name=waits"
     page = show(berth, path)
-    assert "◔ waiting since" in page
+    assert "◔ pending since" in page
     assert ", ".join(ours) + "." in page
     for part in ours:
         assert re.search(rf"^{part} \(policy e2e, rule (pool|room)\)", page, re.M), page
     # In-tree filters took the tainted one and the tiny one.
-    assert "2 of 6 nodes were never offered to berth" in page
+    assert "kube-scheduler did not send 2 of 6 nodes" in page
 
     top = run_well(cluster, "top", "--once", "--server", berth.url)
     assert "healthy" in top and f"{cluster.namespace}/waits" in top and "e2e/pool" in top

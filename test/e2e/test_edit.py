@@ -59,7 +59,7 @@ def test_edit_switches_policy_between_requests(cluster, names_mode):
     assert wait_bound_all(cluster, add(5)) == {"red"}
     status, text = get_health(berth)
     assert status == 200
-    assert "[+]policy ok: degraded: the newest was refused" in text
+    assert "[+]policy ok: degraded: the newest was rejected" in text
     assert "nodeLabel" in text
     assert metrics(berth)[IS_GOOD] == 0
 

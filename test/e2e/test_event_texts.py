@@ -157,6 +157,6 @@ def test_something_else_answers(cluster, impostor, quoted):
 
 
 def test_all_that_the_page_has_of_kube_scheduler_is_here():
-    section = re.search(r"^### What kube-scheduler says.*?(?=^### )", PAGE, re.M | re.S)[0]
+    section = re.search(r"^### Texts of kube-scheduler.*?(?=^### )", PAGE, re.M | re.S)[0]
     quoted = set(re.findall(r"^\| `([^`]+)`", section, re.M))
     assert quoted - set(ANSWERS) - set(IMPOSTORS) == {"no such host"}  # which asks a name server
