@@ -2,7 +2,8 @@
  * Names and counters first, which cost nothing. Then the pods that wait: each filter by itself over
  * the nodes that their last filter was about, since kube-scheduler's own filters have left the
  * others out; a node that one policy alone fails makes it the only blocker of that pod. A pod that
- * some node would take now is nobody's. Last the cost, over all nodes, for some of the last pods.
+ * some node would take now has no blocker. Last the cost, over all nodes, for some of the last
+ * pods.
  */
 
 #include "api/policies-summary.h"

@@ -58,8 +58,8 @@ CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) MUST_CHECK;
 int cel_env_set_container(CelEnv *env, Str container) MUST_CHECK;
 
 /* Declares a variable; the name is copied, @type borrowed. A name declared again hides the
- * older one. @ret_slot may be NULL. 0 or -ENOMEM, which is also what comes of a @type that is NULL:
- * whoever makes it on the way need not check. */
+ * older one. @ret_slot may be NULL. 0 or -ENOMEM, also if @type is NULL, so that
+ * callers need not check the type they make. */
 int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t max_size,
     uint8_t group, uint32_t *ret_slot) MUST_CHECK;
 

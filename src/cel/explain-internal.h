@@ -40,7 +40,7 @@ static inline CelExplainParts cel_explain_parts(const CelExplained *explained) {
     };
 }
 
-/* The parts of @part that have a line, into @items; none of what nobody needed. Their depth and
+/* The parts of @part that have a line, into @items, without unused ones. Their depth and
  * whether they are the last is not filled in. */
 void cel_explain_find(CelExplainParts *parts, const CelExplainPart *part);
 

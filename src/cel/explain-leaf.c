@@ -177,8 +177,7 @@ static bool is_large(CelValue v) {
     return v.kind == CEL_LIST || v.kind == CEL_MAP || v.kind == CEL_RECORD;
 }
 
-/* What it was asked about. Of a list or a map nobody wants to read it all: then the question is
- * the leaf. */
+/* The operand of a test. A whole list or map is too long to show: then the test is the leaf. */
 static void push_operands(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
     bool is_told = false;
 

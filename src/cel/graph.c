@@ -138,8 +138,7 @@ bool cel_op_is_loop(uint16_t op) {
     return op >= OP_ALL && op <= OP_TRANSFORM_ENTRY;
 }
 
-/* What a node reads is what its arguments read; a loop's own variables are nobody's concern
- * outside of it. */
+/* A node reads whatever its arguments read; a loop's own variables do not count outside of it. */
 static void add_up(const CelGraph *graph, CelGraphNode *node) {
     uint8_t inside = 0;
 

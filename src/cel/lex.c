@@ -290,12 +290,12 @@ static CelToken lex_word(CelLexer *lexer) {
         cel_syntax_error(lexer->errors, lexer->at, end, "write br\"…\"",
             "the r of raw bytes stands behind the b");
         lexer->at++;
-        return lex_text(lexer); /* as bytes; nobody will use its value */
+        return lex_text(lexer); /* as bytes; its value is not used */
     }
     return token_to(lexer, kind, end);
 }
 
-/* Longest first. With a hint: not of this language, but what somebody means by it is. */
+/* Longest first. With a hint: not of this language; the hint names the operator that is. */
 static const struct {
     const char text[4];
     uint8_t kind;

@@ -11,7 +11,7 @@ typedef struct CelLower {
     const CelTree *tree;
     const CelOptions *options;
     DiagList *diags;
-    uint32_t *stack; /* numbers of finished nodes that nobody took yet */
+    uint32_t *stack; /* finished nodes that no parent has taken yet */
     uint32_t n_stack;
     uint32_t *heights; /* of the stack, before each node of the tree */
     uint32_t *parents; /* of each node of the tree */

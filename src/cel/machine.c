@@ -117,8 +117,8 @@ static void close_loops(Machine *m, uint32_t n) {
     }
 }
 
-/* Back to who asked for this part; the part remembers its error. Whoever absorbs it closes
- * the loops that are still open. */
+/* Returns to the caller of this part; the part remembers its error. The handler that absorbs it
+ * closes the loops that are still open. */
 static uint32_t leave_part(Machine *m, CelValue error) {
     const Call *call = &m->calls[--m->n_calls];
 
@@ -129,7 +129,7 @@ static uint32_t leave_part(Machine *m, CelValue error) {
 }
 
 /* Where to go on after an error at @at: the stack is cut to what is below the handler's
- * operand, and the error on top of it. NULL: nobody absorbs it. */
+ * operand, and the error on top of it. NULL: no handler absorbs it. */
 static const CelInstruction *unwind(
     Machine *m, const CelInstruction *at, CelValue error, CelValue **sp) {
     uint32_t pc = pc_of(m, at);
@@ -480,7 +480,7 @@ odd_side:
     GO;
 
     /* The left side was true (or false, for ||) or is an error: then only a false (a true) on
-     * the right saves it, and of two errors the left one is told. */
+     * the right saves it, and of two errors the left one is reported. */
     ON(AND_RIGHT) {
         v = *--sp;
         if (UNLIKELY(v.kind != CEL_BOOL || (TOP.kind != CEL_BOOL && v.boolean)))
@@ -724,7 +724,7 @@ CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables) {
     if (UNLIKELY(code->outer_levels != 0))
         enter_outer_loops(&m, m.loops + code->n_loops, variables);
     v = execute(&m, stack, variables);
-    /* A comparison that ran dry said false and let the run go on: whatever came of it, a value or
-     * an error, is not the answer. */
+    /* A comparison that ran out of fuel returned false and let the run go on: its result, a value
+     * or an error, is not the answer. */
     return LIKELY(!run->limit) ? v : cel_limit(run);
 }

@@ -282,7 +282,8 @@ static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call)
     return true;
 }
 
-/* What is plainly no number, as cel-go refuses it: in a list of anything nobody else would. */
+/* Rejects arguments that are plainly no numbers, as cel-go does: in a list of dyn no later check
+ * would. */
 static void check_numbers(CelBuilder *builder, const CelCall *call) {
     uint32_t root = cel_builder_next(builder) - 1;
 

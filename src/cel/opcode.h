@@ -102,7 +102,7 @@
     X(OR_LEFT, "or-left", FLOW, 1, TARGET) /* true: there */                                       \
     X(OR_RIGHT, "or-right", FLOW, 2, NOTHING)                                                      \
     /* What several places need: the first that gets there computes it. */                         \
-    X(RECALL, "recall", FLOW, 0, SHARED) /* its value; if nobody asked yet: runs the part */       \
+    X(RECALL, "recall", FLOW, 0, SHARED) /* its value; runs the part the first time */             \
     X(KEEP, "keep", FLOW, 1, NOTHING)    /* the end of a part: remembers, goes back */             \
     /* Loops. The range is taken from the stack, and nothing of the loop is on it while the body   \
      * runs. A STEP takes what the body came to and goes on at NEXT (all(), exists(): unless it is \

@@ -101,7 +101,7 @@ static bool keep(CelChecker *checker, CelNodeInfo *info, const CelOverload *cons
 static const CelType *agree(const Call *call, const CelType *a, const CelType *b) {
     if (!a || cel_type_equal(a, b))
         return b;
-    /* An argument that was refused fits everywhere: whatever came of it would mislead. */
+    /* A rejected argument fits everywhere: a second error about its result would mislead. */
     return call->has_error ? &cel_error_type : &cel_dyn_type;
 }
 

@@ -22,7 +22,7 @@ struct CelRun {
     Arena *arena;
     int64_t fuel;
     const CelZones *zones; /* time zones by name; NULL: UTC and fixed offsets only */
-    CelTrace *trace;       /* NULL: nobody wants to know */
+    CelTrace *trace;       /* NULL: not traced */
     const CelError *limit; /* why the run is over: out of fuel or memory */
     CelError over;         /* room for that error, as there may be no memory for one: it lives as
                               long as the run does */

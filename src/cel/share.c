@@ -62,7 +62,7 @@ static bool is_repeated(const CelGraphNode *node, uint32_t uses) {
     return node->op == OP_OPT_ELEMENT && uses > 1;
 }
 
-/* From the root down: numbers only fall, so whoever uses a node was seen before it. */
+/* From the root down: numbers only fall, so all users of a node come before it. */
 static void count_uses(const Sharing *s) {
     s->uses[s->root] = 1;
     for (uint32_t i = s->root + 1; i-- > 0;) {

@@ -15,7 +15,7 @@ typedef struct Reader {
 } Reader;
 
 /* Types without parameters by all their names. Wrappers are what they wrap: a value that may
- * be null is the checker's dyn only where somebody says so. */
+ * be null is the checker's dyn only where a signature says so. */
 static const struct {
     Str name;
     const CelType *type;

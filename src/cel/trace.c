@@ -22,8 +22,8 @@ static size_t first_turn(const CelTraceLog *log, const CelGraphNode *loop) {
     return first;
 }
 
-/* Where the part of a new entry for @node begins: its arguments are the newest entries that
- * nobody took yet, each at most once, the last one last. */
+/* Where the part of a new entry for @node begins: its arguments are the newest entries
+ * without a parent, each at most once, the last one last. */
 static size_t first_of_part(const CelTraceLog *log, const CelGraphNode *node) {
     bool is_loop = cel_op_is_loop(node->op);
     size_t first = is_loop ? first_turn(log, node) : log->seen.n;

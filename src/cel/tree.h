@@ -13,7 +13,7 @@
  * Operators are calls of functions with names as in the specification (_+_, _==_, !_,
  * -_, @in, _[_], _[?_], _?._), except those that do not evaluate all their operands: AND,
  * OR, CONDITIONAL. Macros are nodes of their own; the variable a macro declares is a
- * BINDER, which stands after what it ranges over and before what may use it: whoever walks
+ * BINDER, which stands after what it ranges over and before what may use it: a walk over
  * the array opens the scope there and closes it at the macro's node.
  */
 

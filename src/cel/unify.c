@@ -13,7 +13,7 @@ static bool is_variable(const CelType *type) {
 }
 
 static bool is_dyn_or_error(const CelType *type) {
-    /* A parameter in the type of a declared variable: nobody instantiates it. */
+    /* A parameter in the type of a declared variable is never instantiated. */
     bool is_stray = type->kind == CEL_T_PARAM && !is_variable(type);
 
     return type->kind == CEL_T_DYN || type->kind == CEL_T_ERROR || is_stray;

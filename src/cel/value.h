@@ -8,7 +8,7 @@
  * plain (arrays) or the host's: then functions fetch the parts that an expression really reads.
  *
  * CEL_ERROR is a value too, but only && and ||, all() and exists() ever look at one (code.h);
- * functions only return one. CEL_ABSENT is no value: a variable nobody bound, a field that is not
+ * functions only return one. CEL_ABSENT is no value: an unbound variable, a field that is not
  * set.
  */
 
@@ -112,7 +112,7 @@ struct CelRecord {
 
 struct CelError {
     Str text;        /* "no such key: 'zone'" */
-    Str hint;        /* how to mend it; may be empty */
+    Str hint;        /* how to fix it; may be empty */
     uint32_t at;     /* offset in the source; set by the machine */
     bool is_limit;   /* out of fuel or memory: nothing absorbs it */
     bool is_placed;  /* @at is set: a machine that is given it as a value tells it as it is */

@@ -104,7 +104,7 @@ int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, 
     return 0;
 }
 
-/* --- what came of it ------------------------------------------------------------------------ */
+/* --- results -------------------------------------------------------------------------------- */
 
 size_t checkup_count(const Checkup *checkup, CheckState state) {
     size_t n = 0;

@@ -2,8 +2,8 @@
  * One filter about no nodes, at the very address that kube-scheduler would ask: whether host, port,
  * path and verb lead to a berth.
  *
- * It leaves no trace but a line among the decisions: the pod has no UID and no scheduler, so nobody
- * is taken to have asked, and there is no node that could be rejected.
+ * It leaves no trace but a line among the decisions: the pod has no UID and no scheduler, so no
+ * scheduler is counted as a caller, and there is no node that could be rejected.
  *
  * Who may ask is another matter: we are not kube-scheduler. When berth turns us away, that says
  * nothing about its verbs, and the question counts as not asked.

@@ -42,7 +42,7 @@ INT_TO(sign_int, int64_t, ints, (x > 0) - (x < 0))
 INT_TO(sqrt_int, double, doubles, sqrt((double)x))
 INT_TO(double_of_int, double, doubles, x)
 
-/* Of equals the first wins, which nobody can see: they are the same. */
+/* Of equal values the first wins; the result is the same. */
 #define CHOICE_INT(name, expression)                                                               \
     KERNEL_BINARY(kernel_##name, int64_t, ints, int64_t, ints, int64_t, ints, expression)
 

@@ -30,7 +30,7 @@ typedef struct KernelArgs {
 
     /* Its lane is that of the result. There is room for @n entries, and for @n states even if
      * the lane has values; none of it overlaps with an operand. A kernel sets out->states to NULL
-     * if all are fine (never in lane BOOL): whoever uses the room again puts it back. Entries whose
+     * if all are fine (never in lane BOOL): the next user of the room puts it back. Entries whose
      * state is not fine are some number, but not uninitialised. */
     Column *out;
 } KernelArgs;

@@ -59,8 +59,7 @@ static bool is_plain(Str name) {
     return name.len > 0;
 }
 
-/* Once each; names come in clusters, so looking at all of them again would be slow only where
- * nobody looks: over NAMES_MAX. */
+/* Once each; names come in clusters, so a linear search is fast enough below NAMES_MAX. */
 static void add(NameList *names, Str name, Arena *arena) {
     Str *at;
 

@@ -85,7 +85,7 @@ typedef struct TopScreen {
     bool only_rejected; /* decisions that left no node */
     bool is_typing;     /* the filter is being typed */
     bool shows_help;
-    bool is_once;                /* nobody types, and nothing follows: no keys, no empty lines */
+    bool is_once;                /* one screen, then exit: no keys, no empty lines */
     char filter[TOP_FILTER_MAX]; /* decisions whose pod, node or reason has it; empty: all */
     size_t offset;               /* decisions scrolled past */
 } TopScreen;

@@ -40,9 +40,9 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return true;
 }
 
-/* Binds a port of 127.0.0.1 without listening on it: nobody else gets it while the server is away.
- * Linux lets two sockets of SO_REUSEADDR have the same address as long as neither listens at the
- * moment of bind(): this one never does, and the server's (http/server.c) may then. */
+/* Binds a port of 127.0.0.1 without listening on it: no other process gets it while the server is
+ * away. Linux lets two sockets of SO_REUSEADDR have the same address as long as neither listens at
+ * the moment of bind(): this one never does, and the server's (http/server.c) may then. */
 static int reserve_port(MockServer *mock) {
     union {
         struct sockaddr any;

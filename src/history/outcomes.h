@@ -34,8 +34,7 @@ typedef enum OutcomeKind {
 /* "passed", "rejected", "unknown", "narrowed", "late", "scored", "not-asked". */
 const char *outcome_name(OutcomeKind kind);
 
-/* Rules of one decision that are told apart; nodes that others reject are rejected without
- * a rule. */
+/* Rules of one decision that are distinguished; nodes that further rules reject have no rule. */
 #define OUTCOMES_RULES_MAX 240u
 #define OUTCOME_NO_RULE UINT8_MAX
 

@@ -1,7 +1,7 @@
 /*
  * Decisions are walked once, the oldest first: a filter begins an attempt, what follows belongs to
- * it, and what a pod is said to be is what its newest decisions say. Where pods run that were bound
- * by somebody else is looked up afterwards, in one pass over the pods of the cluster.
+ * it, and what a pod is said to be is what its newest decisions say. Pods that another
+ * scheduler bound are looked up afterwards, in one pass over the pods of the cluster.
  */
 
 #include "history/pods-summary.h"

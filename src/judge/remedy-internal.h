@@ -162,7 +162,7 @@ bool attempt_solve_order(RemedyAttempt *attempt, uint32_t atom, bool want);
 bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want);
 
 /* Makes the change if @atom is then @want; else nothing has changed. What was changed before is
- * changed further only in the same direction: what is told in the end must be true of both. */
+ * changed further only in the same direction: the final text must be true of both. */
 bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyChange *change);
 
 /* A side that is a fact and nothing else. */

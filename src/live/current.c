@@ -103,8 +103,8 @@ int current_refresh(Current *current, int64_t now_nsec) {
 
 /* --- the program ----------------------------------------------------------------------------- */
 
-/* The gauges of the program in force, once more: those of another could not take their place. As
- * somebody else's: what was measured for the other may still be on its way. */
+/* The gauges of the program in force, once more: those of another could not take their place. Under
+ * another owner: measurements for the other one may still arrive. */
 static void follow_again(Current *current, uint64_t owner) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     char error[POLLER_ERROR_MAX];

@@ -48,7 +48,7 @@ View *current_view(Current *current);
 /* Another cluster. 0, or -ENOMEM: as it was. */
 int current_set_snapshot(Current *current, Snapshot *snapshot) MUST_CHECK;
 
-/* Another program, or the same, now that there is somebody to measure: its gauges are followed
+/* Another program, or the same now that metrics are polled: its gauges are followed
  * from now on. 0; or a negative errno with a message for a person in @error (of @size bytes): as it
  * was. */
 int current_set_program(Current *current, Program *program, char *error, size_t size) MUST_CHECK;

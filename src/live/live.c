@@ -85,8 +85,8 @@ static void take_notice(void *context, const WatcherNotice *notice) {
             LOG_CSTR("access", notice->origin));
         break;
     case WATCHER_INSECURE:
-        log_warn("THE CERTIFICATE OF THE API SERVER IS NOT VERIFIED: whoever answers in its "
-                 "place is believed, and gets our credentials",
+        log_warn("THE CERTIFICATE OF THE API SERVER IS NOT VERIFIED: any server in its place "
+                 "would be trusted and get our credentials",
             LOG_CSTR("access", notice->origin));
         break;
     case WATCHER_CONNECTED:

@@ -4,8 +4,8 @@
  * Measuring: the daemon's side of what is measured of nodes.
  *
  * The Poller (src/load) asks sources for the gauges of the program in force; this knows which
- * sources there are (--prometheus, --sources), starts it when it is first needed, tells people what
- * became of it, and hands its Measurements to whoever makes views. A decision never waits for any
+ * sources there are (--prometheus, --sources), starts it when it is first needed, reports its
+ * results, and hands its Measurements to the code that builds views. A decision never waits for any
  * of it.
  *
  * Threads: functions are for any thread unless they say otherwise.
@@ -35,7 +35,7 @@ typedef struct MeasuringOptions {
     const char *prometheus_url; /* the default source; NULL: none */
     const char *sources_path;   /* a file of sources; NULL: none */
     const LiveOptions *live;    /* for metrics.k8s.io: how the API server is reached, if it is */
-    const char *resource_metrics_url; /* who serves metrics.k8s.io instead; NULL: nobody */
+    const char *resource_metrics_url; /* serves metrics.k8s.io instead; NULL: none */
     int64_t poll_nsec_max;            /* no gauge is asked for less often; 0: as gauges say */
     bool has_cluster;                 /* there will be nodes to join series to */
 } MeasuringOptions;
@@ -82,5 +82,5 @@ typedef struct MeasuringStatus {
     size_t n;                /* at most MEASURING_SHOWN_MAX; 0 while @view is being replaced */
 } MeasuringStatus;
 
-/* All in @arena. False: out of memory, and nothing is told. */
+/* All in @arena. False: out of memory, and @ret is not set. */
 bool measuring_status(Measuring *measuring, const View *view, Arena *arena, MeasuringStatus *ret);

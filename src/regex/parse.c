@@ -203,8 +203,8 @@ static bool is_group_name(Str name) {
     return name.len > 0;
 }
 
-/* (?P<name> or (?<name>, at its ( ; the name begins @skip bytes after. Nobody asks for a group by
- * its name: it is only checked. */
+/* (?P<name> or (?<name>, at its ( ; the name begins @skip bytes after. Groups are not
+ * read by name: the name is only checked. */
 static int parse_named_group(Parse *p, size_t skip) {
     RegexParser *parser = &p->parser;
     size_t from = parser->at, length = str_find(regex_parser_rest(parser), '>');

@@ -28,7 +28,7 @@ struct RegexSimulation {
     size_t *current; /* slots of the thread being followed */
     Todo *todo;      /* an instruction adds two at most: its other way, and a slot to restore */
     Str text;
-    bool is_done; /* without slots: somebody got to MATCH */
+    bool is_done; /* without slots: a thread reached MATCH */
     uint64_t n_steps;
 };
 

@@ -246,7 +246,7 @@ static int find_measurements(const SavedView *saved_view, const Program *program
     return 0;
 }
 
-/* What was measured grows old with time: a view of later has lost what this one still has. */
+/* Measurements expire: a later view has lost values that this one still has. */
 static const View *find_before(
     const SavedView *saved_view, const Program *program, const View *before) {
     bool is_later = before && before->measured.uptime_nsec > saved_view->uptime_nsec;

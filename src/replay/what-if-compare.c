@@ -1,7 +1,7 @@
 /*
  * One decision as it was against the answer to the same request now, node by node. A rule is the
- * same one if policy, name and reason are; where nodes differ, the rule is told that most of them
- * have to do with.
+ * same one if policy, name and reason are; where nodes differ, the report names the rule that
+ * most of them share.
  */
 
 #include <assert.h>

@@ -26,7 +26,7 @@
 
 typedef struct SchemaMetrics SchemaMetrics;
 
-/* One of them: what metrics.NAME.age and its like are told by in the graph. */
+/* One metric: the constant that metrics.NAME.age and the like read in the graph. */
 typedef struct SchemaMetric {
     CelRecord constant;
     const SchemaMetrics *metrics;
@@ -41,7 +41,7 @@ struct SchemaMetrics {
     CelField workload_fields[SCHEMA_METRICS_MAX];
     uint32_t gauges[SCHEMA_METRICS_MAX];   /* by field: number of the program's gauge */
     uint32_t of_pods[SCHEMA_METRICS_MAX];  /* by field of workload_type: the same */
-    CelRecord constant;                    /* what `metrics` is told by in the graph */
+    CelRecord constant;                    /* `metrics` in the graph */
     SchemaMetric each[SCHEMA_METRICS_MAX]; /* by field */
     uint32_t workload_slot;
     const Schema *schema;
