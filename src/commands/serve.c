@@ -288,16 +288,16 @@ static const char *check_limits(const ServerOptions *server) {
 /* $POD_NAMESPACE, else that of the mounted service account. False: there is neither. */
 static bool find_namespace(bool is_in_cluster, char ret[static OWN_NAMESPACE_MAX]) {
     _cleanup_(buf_done) Buf text = BUF_INIT(1024);
-    Str namespace = str_from_c(getenv("POD_NAMESPACE"));
+    Str found = str_from_c(getenv("POD_NAMESPACE"));
     char error[FILE_ERROR_MAX];
 
-    if (str_is_empty(str_trim(namespace)) && is_in_cluster &&
+    if (str_is_empty(str_trim(found)) && is_in_cluster &&
         file_read(NAMESPACE_FILE, &text, error) == 0)
-    namespace = buf_str(&text);
-    namespace = str_trim(namespace);
-    if (str_is_empty(namespace) || namespace.len >= OWN_NAMESPACE_MAX)
+        found = buf_str(&text);
+    found = str_trim(found);
+    if (str_is_empty(found) || found.len >= OWN_NAMESPACE_MAX)
         return false;
-    (void)snprintf(ret, OWN_NAMESPACE_MAX, "%.*s", STR_FMT(namespace));
+    (void)snprintf(ret, OWN_NAMESPACE_MAX, "%.*s", STR_FMT(found));
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "judge/facts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -131,6 +132,7 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     uint32_t rows[CHUNK_ROWS];
     int r;
 
+    assert(known);
     for (size_t i = 0; i < n_slots; i++)
         rows[i] = first + slots[i];
     arena_reset(build->scratch);
