@@ -292,7 +292,7 @@ def test_dashboard_matches_event(cluster):
         "the page to say where it is", lambda: show(berth, path), lambda seen: "✓ on node" in seen
     )
     assert "✓ on node red-2: 2 of 4 nodes passed" in page
-    assert re.search(r"Chosen: red-2: .*, rank 1 of 2: our first\.", page), page
+    assert re.search(r"Chosen: red-2: .*, rank 1 of 2: berth's first choice\.", page), page
     assert next(listen(berth))["waiting"] == 0
 
     cluster.edit_policy(berth, POLICY.replace("cpu: 500m", "cpu: 700m"))
