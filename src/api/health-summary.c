@@ -56,7 +56,7 @@ static void say_certificate(const HealthFacts *facts, Buf *out) {
             out, "the certificate expires in %lld day%s", (long long)days, days == 1 ? "" : "s");
 }
 
-/* What is left of the files. */
+/* Files whose newest version was rejected. */
 static void say_refused(const HealthFacts *facts, Buf *out) {
     static const struct {
         ReloadKind kind;

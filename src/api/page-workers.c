@@ -100,7 +100,7 @@ int page_workers_new(void *context, PageWorkers **ret) {
     return 0;
 }
 
-/* What is left in the queue is answered, which is quick when the server has ended. */
+/* Answers the requests still in the queue: quick once the server has ended. */
 PageWorkers *page_workers_free(PageWorkers *workers) {
     if (!workers)
         return NULL;

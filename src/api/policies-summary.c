@@ -352,7 +352,7 @@ static int measure_rule(PoliciesMaking *making, const RuleEvaluation *evaluation
     return r;
 }
 
-/* What has been measured often enough is left alone. */
+/* Skips rules that were measured often enough. */
 static int measure_policy(
     PoliciesMaking *making, const RuleEvaluation *evaluation, const Policy *policy, Costs *costs) {
     int r = 0;

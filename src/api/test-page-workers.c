@@ -150,8 +150,7 @@ static void test_slow_do_not_fill_queue(void **state) {
     close_office(&office);
 }
 
-/* All page workers are busy, the queue is full: who comes then is told so, and nobody else suffers.
- */
+/* All page workers are busy, the queue is full: further requests get 503, others are served. */
 static void test_too_many(void **state) {
     int slow[PAGE_WORKERS], waiting[PAGE_QUEUE_MAX];
     ServerFigures figures;

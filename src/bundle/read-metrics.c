@@ -1,4 +1,4 @@
-/* What was measured: gauges and measurements by number, and which of them each saved view had. */
+/* Measurements: gauges and measurements by number, and which of them each saved view had. */
 
 #include <errno.h>
 #include <math.h>

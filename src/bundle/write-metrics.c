@@ -1,5 +1,5 @@
 /*
- * What was measured: lines with the gauges of a program, lines with a measurement of one gauge,
+ * Measurements: lines with the gauges of a program, lines with a measurement of one gauge,
  * each once, and a line for each saved view that says which of these it had. Nodes by name: a
  * measurement may be older than the table it is used for.
  */
