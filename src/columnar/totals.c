@@ -88,7 +88,9 @@ static int make_totals(const Plan *plan, const PlanTable *table, const PlanTotal
             groups[i] =
                 find_groups(table, known ? &known->groups[i] : NULL, space->of, n_rows, arena);
     }
-    for (uint32_t i = 0; groups && columns && i < plan->n_groups; i++) {
+    if (!groups || !columns || arena_has_failed(arena)) /* also find_groups */
+        return -ENOMEM;
+    for (uint32_t i = 0; i < plan->n_groups; i++) {
         const PlanColumn *column = plan_column_at(plan, plan->groups[i]);
 
         if (column->reduction->partial != NO_COLUMN)
