@@ -1,0 +1,345 @@
+/*
+ * The answer to an instant query. A series nearly always has the labels and the time of the one
+ * before it: both are then compared instead of parsed.
+ */
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/double.h"
+#include "load/vector-internal.h"
+
+#define TIME_SEC_MAX 253402300799.0 /* the last second of the year 9999 */
+
+typedef struct Answer {
+    VectorReader reader;
+    Str time; /* of the last series, as text: nearly always the same */
+    int64_t time_msec;
+    Str number; /* of the last series, as text */
+    SeriesShape shape;
+
+    bool has_status, has_data;
+    Str status, error_type, error;
+    Str warning, info; /* the first of each */
+    Str type;          /* of the result */
+    Str result;        /* read later: it came before its type */
+} Answer;
+
+/* --- numbers --------------------------------------------------------------- */
+
+/* A value as Prometheus writes it: decimal, or "NaN", "+Inf", "-Inf" ("Inf"). Too large is
+ * infinite. False: it is none of these. */
+static bool vector_number(Str text, double *ret) {
+    bool overflow;
+
+    if (double_parse(text, ret, &overflow))
+        return true;
+    if (str_eq(text, STR("NaN")))
+        *ret = NAN;
+    else if (str_eq(text, STR("+Inf")) || str_eq(text, STR("Inf")))
+        *ret = INFINITY;
+    else if (str_eq(text, STR("-Inf")))
+        *ret = -INFINITY;
+    else if (overflow)
+        *ret = text.ptr[0] == '-' ? -INFINITY : INFINITY;
+    else
+        return false;
+    return true;
+}
+
+/* Seconds since 1970, to the nearest millisecond. False: it is no time of the years up to 9999. */
+static bool read_time(Answer *answer, Str text, int64_t *ret_msec) {
+    double sec;
+
+    if (!str_eq(text, answer->time)) {
+        if (!double_parse(text, &sec, NULL) || sec < 0 || sec > TIME_SEC_MAX)
+            return false;
+        answer->time_msec = llround(sec * 1000);
+        answer->time = text;
+    }
+    *ret_msec = answer->time_msec;
+    return true;
+}
+
+/* --- series ---------------------------------------------------------------- */
+
+static bool names_repeat(const Series *series, const Series *before) {
+    if (series->n_labels != before->n_labels)
+        return false;
+    for (size_t i = 0; i < series->n_labels; i++)
+        if (!str_eq(series->labels[i].name, before->labels[i].name))
+            return false;
+    return true;
+}
+
+static bool names_differ(const Series *series) {
+    for (size_t i = 1; i < series->n_labels; i++)
+        for (size_t k = 0; k < i; k++)
+            if (str_eq(series->labels[i].name, series->labels[k].name))
+                return false;
+    return true;
+}
+
+/* A label's name or value, as json_key() or json_string_raw() gave it. */
+static Str label_text(VectorReader *reader, Str raw, bool escaped) {
+    Str text = escaped ? json_unescape(raw, reader->arena) : raw;
+
+    if (escaped && !text.ptr)
+        json_fail(&reader->json, JSON_E_MEMORY, "over the memory budget");
+    if (text.len > VECTOR_LABEL_MAX)
+        vector_reader_overflow(reader, "a label of more than 8192 bytes");
+    return text;
+}
+
+static void read_labels(VectorReader *reader, Series *series) {
+    JsonReader *json = &reader->json;
+    SeriesLabel *labels = vector_reader_labels(reader);
+    Str key;
+
+    series->labels = labels;
+    json_object(json);
+    while (json_key(json, &key)) {
+        Str name = label_text(reader, key, json->escaped), value = STR_NULL;
+        bool escaped = false;
+
+        json_string_raw(json, &value, &escaped);
+        value = label_text(reader, value, escaped);
+        if (json_error(json) != JSON_OK)
+            continue;
+        if (series->n_labels == VECTOR_LABELS_MAX) {
+            vector_reader_overflow(reader, "a series of more than 64 labels");
+            continue;
+        }
+        labels[series->n_labels++] = (SeriesLabel){name, value};
+    }
+    vector_reader_take_labels(reader, series->n_labels);
+}
+
+/* [1700000000.123,"0.42"] */
+static void read_value(Answer *answer, Series *series) {
+    JsonReader *json = &answer->reader.json;
+    Str time = STR_NULL, text = STR_NULL;
+    bool escaped = false;
+    size_t n = 0;
+
+    json_array(json);
+    for (; json_element(json); n++) {
+        if (n == 0)
+            json_number(json, &time);
+        else if (n == 1)
+            json_string_raw(json, &text, &escaped);
+        else
+            json_skip(json, NULL);
+    }
+    if (json_error(json) != JSON_OK)
+        return;
+    answer->number = text;
+    if (n != 2)
+        json_fail(json, JSON_E_TYPE, "expected a time and a value");
+    else if (!read_time(answer, time, &series->at_msec))
+        json_fail(json, JSON_E_RANGE, "expected a time in seconds since 1970");
+    else if (escaped || !vector_number(text, &series->value))
+        json_fail(json, JSON_E_TYPE, "expected a number in a string");
+}
+
+static void read_series(Answer *answer) {
+    VectorReader *reader = &answer->reader;
+    JsonReader *json = &reader->json;
+    const Vector *vector = reader->vector;
+    const Series *before = vector->n > 0 ? &vector->items[vector->n - 1] : NULL;
+    Series series = {0};
+    size_t from = reader->json.at;
+    bool has_labels = false, has_value = false, has_histogram = false;
+    Str key;
+
+    json_object(json);
+    while (json_key(json, &key)) {
+        if (json_key_is(json, key, STR("metric")) && !has_labels) {
+            has_labels = true;
+            read_labels(reader, &series);
+        } else if (json_key_is(json, key, STR("value")) && !has_value) {
+            has_value = true;
+            read_value(answer, &series);
+        } else {
+            has_histogram |= json_key_is(json, key, STR("histogram"));
+            json_skip(json, NULL);
+        }
+    }
+    if (json_error(json) != JSON_OK)
+        return;
+    if (!(before && names_repeat(&series, before)) && !names_differ(&series))
+        json_fail(json, JSON_E_TYPE, "a label twice in one series");
+    else if (!has_value && has_histogram)
+        reader->vector->n_histograms++;
+    else if (!has_value)
+        json_fail(json, JSON_E_TYPE, "a series without a value");
+    if (!has_value || json_error(json) != JSON_OK)
+        return;
+    shape_learn(&answer->shape, json, from, &series, answer->number);
+    vector_reader_add(reader, &series);
+}
+
+/* Reads the next series if it has the shape of the one before. */
+static bool repeat_series(Answer *answer) {
+    VectorReader *reader = &answer->reader;
+    const SeriesShape *shape = &answer->shape;
+    SeriesLabel *labels = reader->labels;
+    Series series;
+    Str number;
+    size_t end;
+
+    if (reader->n_labels_left < VECTOR_LABELS_MAX ||
+        !shape_match(shape, &reader->json, labels, &number, &end) ||
+        !vector_number(number, &series.value))
+        return false;
+    series.labels = labels;
+    series.n_labels = (uint32_t)shape->n_labels;
+    series.at_msec = shape->at_msec;
+    json_take_elements(&reader->json, end - reader->json.at, reader->json.at + 1);
+    vector_reader_take_labels(reader, series.n_labels);
+    vector_reader_add(reader, &series);
+    return true;
+}
+
+static void read_result(Answer *answer) {
+    json_array(&answer->reader.json);
+    while (json_element(&answer->reader.json)) {
+        read_series(answer);
+        while (repeat_series(answer))
+            ;
+    }
+}
+
+/* --- the answer ------------------------------------------------------------ */
+
+/* The type mostly comes before the result. If not, the result is read later. */
+static void read_data(Answer *answer) {
+    VectorReader *reader = &answer->reader;
+    JsonReader *json = &reader->json;
+    bool has_result = false;
+    Str key;
+
+    json_object(json);
+    while (json_key(json, &key)) {
+        if (json_key_is(json, key, STR("resultType"))) {
+            json_string(json, reader->arena, &answer->type);
+        } else if (json_key_is(json, key, STR("result")) && !has_result) {
+            has_result = true;
+            if (str_eq(answer->type, STR("vector")))
+                read_result(answer);
+            else
+                json_skip(json, &answer->result);
+        } else {
+            json_skip(json, NULL);
+        }
+    }
+}
+
+static void read_first_text(VectorReader *reader, Str *ret) {
+    JsonReader *json = &reader->json;
+
+    json_array(json);
+    for (size_t n = 0; json_element(json); n++) {
+        if (n == 0)
+            json_string(json, reader->arena, ret);
+        else
+            json_skip(json, NULL);
+    }
+}
+
+static void read_answer(Answer *answer) {
+    VectorReader *reader = &answer->reader;
+    JsonReader *json = &reader->json;
+    Str key;
+
+    json_object(json);
+    while (json_key(json, &key)) {
+        if (json_key_is(json, key, STR("status")) && !answer->has_status) {
+            answer->has_status = true;
+            json_string(json, reader->arena, &answer->status);
+        } else if (json_key_is(json, key, STR("data")) && !answer->has_data) {
+            answer->has_data = true;
+            read_data(answer);
+        } else if (json_key_is(json, key, STR("errorType"))) {
+            json_string(json, reader->arena, &answer->error_type);
+        } else if (json_key_is(json, key, STR("error"))) {
+            json_string(json, reader->arena, &answer->error);
+        } else if (json_key_is(json, key, STR("warnings"))) {
+            read_first_text(reader, &answer->warning);
+        } else if (json_key_is(json, key, STR("infos"))) {
+            read_first_text(reader, &answer->info);
+        } else {
+            json_skip(json, NULL);
+        }
+    }
+    json_end(json);
+}
+
+/* --- complaints ------------------------------------------------------------ */
+
+static int complain_of_type(Str type, Message *message) {
+    if (str_eq(type, STR("scalar")))
+        message_add(message, "the query gives a scalar: wrap it in vector()");
+    else if (str_eq(type, STR("matrix")))
+        message_add(message,
+            "the query gives a range of values (a matrix): ask for an instant, as rate() or "
+            "avg_over_time() of the range give it");
+    else if (str_eq(type, STR("string")))
+        message_add(message, "the query gives a string: a metric is a number of each node");
+    else if (str_is_empty(type))
+        message_add(message, "not an answer of Prometheus' API: it has no \"resultType\"");
+    else
+        message_quote(message, "the query gives a result of type ", type, ", not a vector");
+    return -EPROTO;
+}
+
+static int complain_of_status(const Answer *answer, Message *message) {
+    if (!str_eq(answer->status, STR("error"))) {
+        message_add(message, "not an answer of Prometheus' API: it has no \"status\"");
+        return -EPROTO;
+    }
+    message_add(message, "the server answered: ");
+    message_show(message, answer->error_type, MESSAGE_QUOTE_MAX);
+    message_add(message, "%s", answer->error_type.len > 0 && answer->error.len > 0 ? ": " : "");
+    message_show(message, answer->error, VECTOR_SERVER_TEXT_MAX);
+    return -EPROTO;
+}
+
+/* Cuts and escapes the warning once, for every place that shows it. */
+static int keep_warning(const Answer *answer) {
+    const VectorReader *reader = &answer->reader;
+    char text[VECTOR_ERROR_MAX];
+    Message message = message_begin(text, sizeof(text));
+    Str warning = str_is_empty(answer->warning) ? answer->info : answer->warning;
+
+    message_show(&message, warning, VECTOR_SERVER_TEXT_MAX);
+    reader->vector->warning = arena_copy(reader->arena, str_of(text, message.len));
+    return reader->vector->warning.ptr ? 0 : -ENOMEM;
+}
+
+int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) {
+    Message message = message_begin(error, VECTOR_ERROR_MAX);
+    Answer answer = {0};
+    VectorReader *reader = &answer.reader;
+    int r;
+
+    *ret = (Vector){0};
+    r = vector_reader_begin(reader, body, arena, ret, &message);
+    if (r < 0)
+        return r;
+    read_answer(&answer);
+    if (json_error(&reader->json) != JSON_OK)
+        return vector_reader_complain(reader, &message);
+    if (!str_eq(answer.status, STR("success")))
+        return complain_of_status(&answer, &message);
+    if (!str_eq(answer.type, STR("vector")))
+        return complain_of_type(answer.type, &message);
+    if (answer.result.ptr) {
+        json_reader_init(&reader->json, answer.result);
+        read_result(&answer);
+        json_end(&reader->json);
+    }
+    if (json_error(&reader->json) != JSON_OK)
+        return vector_reader_complain(reader, &message);
+    return keep_warning(&answer);
+}
