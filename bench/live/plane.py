@@ -1,5 +1,6 @@
 """A control plane of test/e2e, filled for the throughput benchmark."""
 
+import contextlib
 import http.client
 import json
 import pathlib
@@ -14,7 +15,8 @@ from machine import Load, cpu_seconds
 from programs import ROOT, Failure
 from world import NAMESPACES, make_new_pod, make_nodes, without
 
-from controlplane import ControlPlane  # programs knows where that is
+from api import Api  # programs added test/e2e to the path
+from controlplane import ControlPlane
 
 NAMESPACE = "bench"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -46,30 +48,7 @@ class Plane(ControlPlane):
         self.make_namespace(NAMESPACE)
 
     def for_all(self, items, do):
-        """do(api, item) for each, several at a time. The first error ends it."""
-        left, errors = iter(items), []
-        lock = threading.Lock()
-
-        def work():
-            api = self.connect("admin", "system:masters")
-            while not errors:
-                with lock:
-                    item = next(left, None)
-                if item is None:
-                    break
-                try:
-                    do(api, item)
-                except Exception as error:
-                    errors.append(error)
-            api.close()
-
-        threads = [threading.Thread(target=work) for _ in range(THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if errors:
-            raise Failure(f"while filling the cluster: {errors[0]}")
+        for_all(lambda: Api(self.port, self.api.context), items, do)
 
     def create_nodes(self, count):
         rng = random.Random(1)
@@ -104,6 +83,32 @@ class Plane(ControlPlane):
         return path
 
 
+def for_all(connect, items, do):
+    """Calls do(api, item) for each item, on several threads with a connection each. An error of
+    one thread stops all of them and is raised."""
+    left, lock, errors = iter(items), threading.Lock(), []
+
+    def take():
+        with lock:
+            return None if errors else next(left, None)
+
+    def work():
+        try:
+            with contextlib.closing(connect()) as api:
+                while (item := take()) is not None:
+                    do(api, item)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise Failure(f"while filling the cluster: {errors[0]!r}") from errors[0]
+
+
 def without_own(obj):
     """Fields that only an API server may set are left out."""
     own = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
@@ -126,7 +131,6 @@ class Binding:
         self.times, self.cpu, self.error = [], {}, None
         self.is_over = threading.Event()
         version = plane.api.get(PODS, limit=1)["metadata"]["resourceVersion"]
-        self.api = plane.connect("admin", "system:masters")
         threading.Thread(target=self._run, args=(version,), daemon=True).start()
 
     def _run(self, version):
@@ -146,7 +150,7 @@ class Binding:
         """Yields lines, unread: decoding them all would take a core away from those who are
         measured. kube-apiserver ends a watch that does not keep up; another one goes on."""
         connection = http.client.HTTPSConnection("127.0.0.1", self.plane.port,
-                                                 context=self.api.context)
+                                                 context=self.plane.api.context)
         query = {"watch": "true", "fieldSelector": "spec.nodeName!=", "resourceVersion": version}
         connection.request("GET", f"{PODS}?{urlencode(query)}")
         response = connection.getresponse()

@@ -109,11 +109,10 @@ def build_go(name):
         return None
     path = CACHE / name
     CACHE.mkdir(parents=True, exist_ok=True)
-    say(f"building bench/{name}")
-    done = subprocess.run(["go", "build", "-buildvcs=false", "-o", path, "."], cwd=BENCH / name,
-                          capture_output=True, text=True)
+    say(f"building bench/{name} (minutes the first time)")
+    done = subprocess.run(["go", "build", "-buildvcs=false", "-o", path, "."], cwd=BENCH / name)
     if done.returncode != 0:
-        say(f"bench/{name} cannot be built:\n{done.stderr.strip()}")
+        say(f"bench/{name} cannot be built: see above")
         return None
     return path
 

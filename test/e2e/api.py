@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import select
 import ssl
 from urllib.parse import urlencode
 
@@ -78,16 +79,8 @@ class Api:
 
     def _ask(self, method, path, obj=None, content_type="application/json"):
         body = None if obj is None else json.dumps(obj)
-        is_kept = self.connection.sock is not None
-        try:
-            return self._send(method, path, body, content_type)
-        except (ConnectionError, http.client.HTTPException):
-            # A kept connection breaks when the API server was restarted meanwhile.
-            if not is_kept:
-                raise
-            return self._send(method, path, body, content_type)
-
-    def _send(self, method, path, body, content_type):
+        if is_closed_by_server(self.connection.sock):
+            self.connection.close()  # request() connects again
         try:
             self.connection.request(method, path, body, {"Content-Type": content_type})
             response = self.connection.getresponse()
@@ -99,6 +92,12 @@ class Api:
             raise_error(response.status, text)
         is_json = response.headers.get_content_type() == "application/json"
         return json.loads(text) if is_json else text.decode()
+
+
+def is_closed_by_server(sock):
+    """An API server closes connections that idle for 90 s, and all when it ends. Between two
+    requests nothing but the end of the connection makes the socket readable."""
+    return sock is not None and bool(select.select([sock], [], [], 0)[0])
 
 
 def with_query(path, query):

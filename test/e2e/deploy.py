@@ -16,7 +16,7 @@ from rendering import find, pods, read
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
-PATIENCE = 60  # seconds
+DOWNLOAD_SECONDS = 600  # the first time, on a slow connection
 
 # Where a module has the definitions of kinds that Kubernetes does not know by itself: its hash, its
 # folder of them, and those that are used.
@@ -51,7 +51,7 @@ def fetch_definitions():
     """The files, or None where they cannot be had. They come from where Go's modules do."""
     command = ["go", "mod", "download", "-json", *DEFINITIONS]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=DOWNLOAD_SECONDS)
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return None
     if done.returncode != 0:

@@ -10,7 +10,6 @@ import pytest
 
 from client import (
     PATIENCE,
-    REPOSITORY,
     ask,
     fixture_body,
     get,
@@ -20,6 +19,7 @@ from client import (
     wait_for_figures,
     write_cluster,
 )
+from prometheus import run_promtool
 
 POLICY = """\
 apiVersion: berth.dev/v1alpha1
@@ -299,30 +299,12 @@ def test_each_family_is_in_one_piece(berth):
             assert name == current
 
 
-def promtool(*arguments, **options):
-    return subprocess.run(
-        [REPOSITORY / "tools" / "promtool", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        **options,
-    )
-
-
-@pytest.fixture(scope="module")
-def has_promtool():
-    result = promtool("--version")
-    if result.returncode != 0:
-        reason = "promtool cannot be had: " + result.stderr.strip()
-        (pytest.fail if os.environ.get("BERTH_CI") else pytest.skip)(reason)
-
-
-def test_promtool_has_nothing_to_say(has_promtool, berth):
+def test_promtool_accepts_metrics(berth):
     post(berth, "filter", {"Pod": {}, "NodeNames": ["n1", "n4", "ghost"]})
     post(berth, "prioritize", b"")
     get(berth, "/nothing")
-    result = promtool("check", "metrics", input=get(berth, "/metrics").text)
+    result = run_promtool("check", "metrics", input=get(berth, "/metrics").text)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     # And it would have complained.
-    result = promtool("check", "metrics", input="# TYPE x counter\nx 1\n")
+    result = run_promtool("check", "metrics", input="# TYPE x counter\nx 1\n")
     assert result.returncode != 0

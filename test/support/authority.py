@@ -1,5 +1,6 @@
-"""Certificate authorities, and what they issue, for any time. openssl does the work."""
+"""Certificate authorities and certificates with any validity, made by openssl. Threads may share an authority."""
 
+import itertools
 import pathlib
 import ssl
 import subprocess
@@ -10,7 +11,9 @@ FUTURE = {"start": "20480101000000Z", "end": "20490101000000Z"}
 
 
 def openssl(*args):
-    subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True)
+    command = ["openssl", *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}"
 
 
 class Pair(typing.NamedTuple):
@@ -27,7 +30,7 @@ class Authority:
         folder.mkdir()
         self.folder, self.name = folder, name
         self.certificate, self.key = folder / "ca.crt", folder / "ca.key"
-        self.n_issued = 0
+        self.numbers = itertools.count(1)
         openssl(
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
             "-keyout", self.key, "-out", self.certificate, "-subj", f"/CN={name}", "-days", 10,
@@ -37,19 +40,20 @@ class Authority:
     def issue(self, common_name, purpose="clientAuth", names="", group=None, start=None, end=None):
         """A Pair. To an API server @common_name is a user of @group. @names is a subjectAltName; @start
         and @end are openssl's YYYYMMDDHHMMSSZ."""
-        self.n_issued += 1
-        base = self.folder / f"{self.n_issued}"
-        certificate, key = base.with_suffix(".crt"), base.with_suffix(".key")
-        request, settings = base.with_suffix(".csr"), base.with_suffix(".cnf")
+        # A folder for each certificate: `openssl ca` rewrites its database, which two runs cannot share.
+        folder = self.folder / str(next(self.numbers))
+        folder.mkdir()
+        certificate, key = folder / "tls.crt", folder / "tls.key"
+        request, settings = folder / "request.csr", folder / "openssl.cnf"
         subject = f"/O={group}/CN={common_name}" if group else f"/CN={common_name}"
         openssl(
             "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
             "-keyout", key, "-out", request, "-subj", subject,
         )  # fmt: skip
-        (self.folder / "index.txt").write_text("")
+        (folder / "index.txt").write_text("")
         settings.write_text(
-            f"[ca]\ndefault_ca=own\n[own]\ndatabase={self.folder}/index.txt\n"
-            f"new_certs_dir={self.folder}\nrand_serial=yes\ndefault_md=sha256\n"
+            f"[ca]\ndefault_ca=own\n[own]\ndatabase={folder}/index.txt\n"
+            f"new_certs_dir={folder}\nrand_serial=yes\ndefault_md=sha256\n"
             f"policy=any\nunique_subject=no\n[any]\norganizationName=optional\n"
             f"commonName=optional\n[leaf]\n"
             f"basicConstraints=CA:FALSE\nextendedKeyUsage={purpose}\n"

@@ -22,6 +22,7 @@ import threading
 import time
 from urllib.parse import parse_qs
 
+import pytest
 import yaml
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
@@ -34,12 +35,22 @@ from scripted import ScriptedServer  # noqa: E402
 PROGRAM = REPOSITORY / "tools" / "prometheus"
 CACHE = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
 JSON = "application/json"
+FETCH_SECONDS = 300
 
 
 def find_program():
     """Why there is no Prometheus here, or "". Fetches it the first time."""
-    done = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, timeout=FETCH_SECONDS)
     return "" if done.returncode == 0 else done.stderr.strip() or "it does not run"
+
+
+def run_promtool(*arguments, **options):
+    """Fetches it the first time. Where that is not possible the test is skipped; in CI it fails."""
+    command = [REPOSITORY / "tools" / "promtool", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS, **options)
+    if done.returncode == 127:
+        (pytest.fail if os.environ.get("BERTH_CI") else pytest.skip)(done.stderr.strip())
+    return done
 
 
 # --- what is measured ---
