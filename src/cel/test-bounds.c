@@ -1,6 +1,6 @@
 /*
- * What every function of every library has in common: whatever the arguments, however little
- * fuel and memory, it returns a value or an error, and it pays for its work.
+ * Every function of every library, with hostile arguments, little fuel and little memory: it
+ * returns a value or an error, and it charges fuel for its work.
  */
 #include <math.h>
 
@@ -15,7 +15,7 @@
 
 #define POOL_MAX 40
 
-/* The values of one kind that functions are tried with. */
+/* Values of one kind, used as arguments. */
 typedef struct Pool {
     CelValue values[POOL_MAX];
     size_t n;
@@ -34,7 +34,7 @@ static void add(Pools *pools, CelValue v) {
     pool->values[pool->n++] = v;
 }
 
-/* A host's list and map that have what a plain one has. */
+/* A list and a map that the host provides, with the elements of a plain one. */
 typedef struct Hosted {
     CelList list;
     CelMap map;
@@ -84,7 +84,7 @@ static CelEntry no_entry(const CelMap *map, uint32_t i, CelRun *run) {
     return (CelEntry){.key = cel_int(1), .value = cel_fail(run, "the host cannot fetch it")};
 }
 
-/* As plain ones and as a host's. */
+/* Each as a plain value and as one of the host. */
 static void add_list(Pools *pools, const CelValue *items, uint32_t n, uint32_t depth) {
     CelList *plain = ARENA_NEW(pools->arena, CelList);
     Hosted *hosted = ARENA_NEW(pools->arena, Hosted);
@@ -107,7 +107,7 @@ static void add_map(Pools *pools, const CelEntry *entries, uint32_t n) {
     add(pools, cel_map(&hosted->map));
 }
 
-/* What the library itself makes of @text. */
+/* The value that the library's own parser makes of @text. */
 static void add_made(Pools *pools, const CelLibrary *library, const char *name, const char *text) {
     CelRun run = CEL_RUN(pools->arena);
     CelValue argument = cel_string(str_from_c(text));
@@ -188,7 +188,7 @@ static void add_opaques(Pools *pools) {
     }
 }
 
-/* Lists of everything: what a list(dyn) can hold is not what a function hopes for. */
+/* Lists of every kind: a list(dyn) may hold elements that a function does not expect. */
 static void add_containers(Pools *pools) {
     static const CelList unreachable = {.n = 2, .depth = 1, .at = no_item};
     static const CelMap unfindable = {.n = 2, .depth = 1, .find = no_find, .at = no_entry};
@@ -232,7 +232,7 @@ static void fill_pools(Pools *pools) {
 
 /* --- every function ----------------------------------------------------------------- */
 
-/* What each of them has to do. */
+/* Calls the function and checks the result, whatever it is. */
 static void call(const CelOverloadSpec *spec, const CelValue *args, int64_t fuel, size_t budget) {
     _cleanup_(arena_freep) Arena *arena = arena_new(budget);
     _cleanup_(buf_done) Buf out = BUF_INIT(TEST_BUDGET);
@@ -243,14 +243,14 @@ static void call(const CelOverloadSpec *spec, const CelValue *args, int64_t fuel
     v = spec->fn(&run, args, NULL);
     assert_case(spec->name, v.kind != CEL_ABSENT && v.kind < CEL_N_KINDS);
     assert_case(spec->name, run.fuel >= 0 && run.fuel <= fuel);
-    if (run.limit) /* whoever is told so tells it */
+    if (run.limit) /* a limit that was reached is returned */
         assert_case(spec->name, v.kind == CEL_ERROR && v.error == run.limit);
     assert_case(spec->name, cel_depth(v) <= CEL_VALUE_DEPTH_MAX);
-    if (v.kind == CEL_LIST && v.list->items) /* an error is passed on, not put away */
+    if (v.kind == CEL_LIST && v.list->items) /* errors are returned, not stored in a list */
         for (uint32_t i = 0; i < v.list->n; i++)
             assert_case(spec->name, v.list->items[i].kind > CEL_ERROR);
     run.fuel = CEL_FUEL_DEFAULT;
-    cel_value_print(v, &run, 0, &out); /* everything in it can be looked at */
+    cel_value_print(v, &run, 0, &out); /* every part can be read */
     assert_case(spec->name, out.len > 0);
 }
 
@@ -258,21 +258,21 @@ static void call_starved(const CelOverloadSpec *spec, const CelValue *args) {
     static const struct {
         int64_t fuel;
         size_t budget;
-    } rations[] = {{CEL_FUEL_DEFAULT, 1 << 16}, {CEL_FUEL_DEFAULT, 0}, {CEL_FUEL_DEFAULT, 64},
+    } limits[] = {{CEL_FUEL_DEFAULT, 1 << 16}, {CEL_FUEL_DEFAULT, 0}, {CEL_FUEL_DEFAULT, 64},
         {CEL_FUEL_DEFAULT, 200}, {0, 1 << 16}, {1, 1 << 16}, {2, 1 << 16}, {5, 1 << 16},
         {20, 1 << 16}};
 
-    for (size_t i = 0; i < ELEMENTS_OF(rations); i++)
-        call(spec, args, rations[i].fuel, rations[i].budget);
+    for (size_t i = 0; i < ELEMENTS_OF(limits); i++)
+        call(spec, args, limits[i].fuel, limits[i].budget);
 }
 
 static const Pool *pool_of(const Pools *pools, const CelType *type) {
     return type->value_kind == CEL_ABSENT ? &pools->all : &pools->of[type->value_kind];
 }
 
-#define COMBINATIONS_MAX 1500 /* of arguments; of more a part is tried */
+#define COMBINATIONS_MAX 1500 /* of arguments; beyond that a sample is tried */
 
-/* Every combination of what the pools have, or as many as are tried, spread evenly. */
+/* Tries all combinations of the pools' values, or an evenly spread sample. */
 static void try_overload(const Pools *pools, const CelOverloadSpec *spec, const CelOverload *read) {
     size_t n = 1, step = 1;
 
@@ -318,7 +318,7 @@ static void test_every_function(void **state) {
     assert_true(n > 250);
 }
 
-/* --- what work costs ------------------------------------------------------------------ */
+/* --- cost of work --------------------------------------------------------------------- */
 
 static const CelOverloadSpec *find(const CelLibrary *library, const char *name, const char *text) {
     for (size_t i = 0; i < library->n_overloads; i++)
@@ -342,7 +342,7 @@ static int64_t price(const CelLibrary *library, const char *name, const char *si
 
 #define LONG 16000
 
-/* LONG bytes: @unit again and again, between @head and @tail. */
+/* LONG bytes: @unit repeated, between @head and @tail. */
 static CelValue long_text(Arena *arena, const char *head, const char *unit, const char *tail) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEST_BUDGET);
 
@@ -362,7 +362,7 @@ static CelValue made(const CelLibrary *library, const char *name, const char *si
     return v;
 }
 
-/* Two values that were made apart and are equal: comparing them looks at all of them. */
+/* Comparing two equal values that do not share memory reads all of them. */
 static void test_equality_pays(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelValue url = long_text(arena, "/", "a", ""), version = long_text(arena, "1.2.3-", "a.", "a");
@@ -379,7 +379,7 @@ static void test_equality_pays(void **state) {
         price(&cel_operators_library, "_==_", "(A, A) -> bool", versions, arena) >= LONG / 8);
 }
 
-/* Hashing a text reads all of it, found or not. */
+/* Hashing a string reads all of it, whether it is found or not. */
 static void test_members_pay(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const CelValue texts[] = {long_text(arena, "1", "x", ""), long_text(arena, "2", "x", "")};
@@ -391,7 +391,7 @@ static void test_members_pay(void **state) {
                 2 * LONG / 8);
 }
 
-/* Every hit is a search of its own. */
+/* Each match is a search of its own. */
 static void test_hits_pay(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const CelValue args[] = {long_text(arena, "", "abc", ""), S("abc"), S("")};
@@ -403,7 +403,7 @@ static void test_hits_pay(void **state) {
                     arena) >= 2 * LONG / 3 + LONG / 8);
 }
 
-/* Printing a number takes as long as looking at hundreds of bytes. */
+/* Printing a number costs as much as reading hundreds of bytes. */
 static void test_numbers_pay(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const CelValue d = cel_double(1.7976931348623157e308);
@@ -418,7 +418,7 @@ static void test_numbers_pay(void **state) {
                     arena) >= CEL_DOUBLE_FUEL);
 }
 
-/* A zone that is not known may have been looked for on a disk. */
+/* Looking for an unknown zone may read the disk. */
 static void test_unknown_zones_pay(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const CelValue args[] = {cel_timestamp(0, 0), S("Europe/Atlantis")};

@@ -10,9 +10,9 @@
  *     mode: plain
  *
  * A value is compared as cel_value_print() writes it; an error by a part of its text and,
- * behind an @, by the offset its caret points at. Variables stand behind " | ", with a
- * semicolon between them, and have the types of their expressions. Modes: kubernetes (the
- * beginning of each file), plain, unchecked.
+ * after an @, by the offset of its caret. Variables follow " | ", separated by semicolons,
+ * and have the types of their expressions. Modes: kubernetes (at the start of each file),
+ * plain, unchecked.
  */
 
 #include <glob.h>
@@ -30,7 +30,7 @@
 #define LINE_SIZE 16384
 #define VARIABLES_MAX 16
 
-/* --- the system's time zones, the simplest way ------------------------------------- */
+/* --- the system's time zones, read without a cache --------------------------------- */
 
 typedef struct TestZones {
     CelZones base;
@@ -78,7 +78,7 @@ static void scene_init(Scene *scene, const CelEnv *language) {
     scene->run.zones = &scene->zones.base;
 }
 
-/* "x = {'a': 1}; y = 2": each an expression of its own. */
+/* "x = {'a': 1}; y = 2": each value is an expression. */
 static void bind_variables(Scene *scene, const Case *test) {
     DiagList diags = DIAG_LIST_IN(scene->arena);
     Str rest = test->variables, part, name;
@@ -100,7 +100,7 @@ static void bind_variables(Scene *scene, const Case *test) {
     }
 }
 
-/* What came out, in the words of the file. @ret_at: where a caret points, or SIZE_MAX. */
+/* The errors in the notation of the file. @ret_at: the column of the caret, or SIZE_MAX. */
 static void describe_refusal(const DiagList *diags, Buf *out, size_t *ret_at) {
     const Diag *first = diags->diags.items;
 
@@ -108,7 +108,7 @@ static void describe_refusal(const DiagList *diags, Buf *out, size_t *ret_at) {
     for (size_t i = 0; i < diags->diags.n; i++)
         buf_printf(out, "%s%.*s (%.*s)", i ? "; " : "check error: ", STR_FMT(first[i].text),
             STR_FMT(first[i].hint));
-    *ret_at = first->place.column - 1; /* cases are one line long */
+    *ret_at = first->place.column - 1; /* each case is one line */
 }
 
 static void describe_result(Scene *scene, const CelProgram *program, Buf *out, size_t *ret_at) {
@@ -144,7 +144,7 @@ static void describe(Scene *scene, const Case *test, Buf *out, size_t *ret_at) {
         describe_result(scene, program, out, ret_at);
 }
 
-/* "error@6: part" against what came out. */
+/* Compares with "error@6: part". */
 static bool is_wanted(Str want, Str got, size_t at) {
     static const Str kinds[] = {STR("check error"), STR("error")};
 
@@ -166,7 +166,7 @@ static bool is_wanted(Str want, Str got, size_t at) {
     return str_eq(want, got);
 }
 
-/* False, and said on stderr, when it is not as it should be. */
+/* Returns false and prints the difference when the result is not the expected one. */
 static bool run_case(const CelEnv *language, const Case *test) {
     _cleanup_(buf_done) Buf got = BUF_INIT(TEXT_MAX);
     Scene scene = {0};
@@ -202,7 +202,7 @@ static bool is_mode(Str line, CelOptions *options) {
     return true;
 }
 
-/* The last " => " splits: expressions may have arrows in their texts. */
+/* The last " => " splits: strings in expressions may contain arrows. */
 static bool split_case(Str line, Case *test) {
     static const char arrow[] = " => ", bar[] = " | ";
     const char *at = NULL, *next = memmem(line.ptr, line.len, arrow, strlen(arrow));
@@ -256,7 +256,7 @@ static size_t run_file(const CelEnv *language, const char *path, size_t *n_cases
 static void test_cases(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CASE_BUDGET);
     CelEnv *language = arena ? cel_env_new(arena) : NULL;
-    const char *only = getenv("CEL_CASES"); /* one file, while working on it */
+    const char *only = getenv("CEL_CASES"); /* run one file only */
     size_t n_bad = 0, n_cases = 0;
     glob_t files;
     char pattern[512];

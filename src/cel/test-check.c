@@ -55,7 +55,7 @@ static const struct {
     {"com.example.z.w", "int"},
 };
 
-/* Everything a case makes lives in one arena. */
+/* All allocations of a case are in one arena. */
 typedef struct Scene {
     Arena *arena;
     CelEnv *env;
@@ -110,7 +110,7 @@ static void assert_type(Scene *scene, const char *source, const char *want) {
     assert_text(source, buf_str(&got), want);
 }
 
-/* The first IDENT or SELECT that stands for something. */
+/* The first IDENT or SELECT that refers to a declaration. */
 static const CelNodeInfo *first_name(const Scene *scene, CelRef ref) {
     for (uint32_t i = 0; i < scene->tree->n_nodes; i++)
         if (scene->checked->infos[i].ref == ref)
@@ -182,7 +182,7 @@ static void test_types(void **state) {
         assert_type(&scene, cases[i].source, cases[i].type);
 }
 
-/* Containers: the innermost first; a dot in front passes over them; macros hide everything. */
+/* Containers: the innermost is searched first; a leading dot skips them; macros hide all names. */
 static void test_names(void **state) {
     static const struct {
         const char *container, *source, *type;
@@ -216,7 +216,7 @@ static void test_names(void **state) {
     }
 }
 
-static void test_notes(void **state) {
+static void test_references(void **state) {
     _cleanup_(scene_done) Scene scene;
     const CelNodeInfo *info;
 
@@ -240,8 +240,7 @@ static void test_notes(void **state) {
     assert_true(info->is_namespaced && info->n_overloads == 1);
 }
 
-/* How many overloads are left of those of the root, a call. Which kinds are certain is the
- * graph's to say (test-graph.c). */
+/* How many overloads of the root call remain. test-graph.c tests which kinds are certain. */
 static void test_overloads(void **state) {
     static const struct {
         const char *source;
@@ -273,7 +272,7 @@ static void test_overloads(void **state) {
     }
 }
 
-/* All of it: the text, the hint, and where the caret is. */
+/* The whole message: text, hint and position of the caret. */
 static void test_messages(void **state) {
     static const struct {
         const char *source, *text, *hint;
@@ -402,7 +401,7 @@ static void test_all_errors(void **state) {
     }
 }
 
-/* More than anybody reads are counted, and not kept. */
+/* Errors beyond the limit are counted but not kept. */
 static void test_many_errors(void **state) {
     enum { N = DIAG_MAX + 50 };
     _cleanup_(buf_done) Buf source = BUF_INIT(64 * 1024);
@@ -418,7 +417,7 @@ static void test_many_errors(void **state) {
     assert_int_equal(scene.diags.diags.n, DIAG_MAX);
 }
 
-/* As they stand in the text, whatever found them first; what was there before stays there. */
+/* Errors are sorted by position; diagnostics added earlier stay in front. */
 static void test_order(void **state) {
     static const char *const sources[] = {
         "[[1,[2]],[3]].flatten()",
@@ -446,8 +445,8 @@ static void test_order(void **state) {
     }
 }
 
-/* A host's own function may be called as a macro is: it is none then. */
-static void test_own_macro_name(void **state) {
+/* A function of the host with the name of a macro is called, not expanded. */
+static void test_host_function_hides_macro(void **state) {
     static const CelOverloadSpec own[] = {
         {"map", "list(A).(int) -> int", NULL},
         {"a.b.filter", "(int) -> int", NULL},
@@ -465,7 +464,7 @@ static void test_own_macro_name(void **state) {
     assert_type(&scene, "a.b.filter(y1)", "refused: undeclared reference to 'y1'");
 }
 
-/* Kubernetes: literals of one type, except below format(). */
+/* Kubernetes requires literals of one type, except below format(). */
 static void test_literals(void **state) {
     static const struct {
         const char *source;
@@ -540,7 +539,7 @@ static void test_expected(void **state) {
     assert_int_equal(scene.diags.n_errors, 1);
 }
 
-/* Types that would take forever to write out, or are deeper than any type may be. */
+/* Types that are too long to print, or deeper than allowed. */
 static void test_limits(void **state) {
     _cleanup_(buf_done) Buf source = BUF_INIT(64 * 1024);
     _cleanup_(scene_done) Scene scene;
@@ -591,13 +590,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_references),
         cmocka_unit_test(test_overloads),
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_all_errors),
         cmocka_unit_test(test_many_errors),
         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_own_macro_name),
+        cmocka_unit_test(test_host_function_hides_macro),
         cmocka_unit_test(test_literals),
         cmocka_unit_test(test_unchecked),
         cmocka_unit_test(test_expected),

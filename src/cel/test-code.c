@@ -9,7 +9,7 @@ static void assert_code(Fixture *f, const char *source, const char *want) {
     buf_done(&out);
 }
 
-static void test_straight(void **state) {
+static void test_code_without_jumps(void **state) {
     Fixture f;
 
     (void)state;
@@ -39,8 +39,8 @@ static void test_straight(void **state) {
     fixture_done(&f);
 }
 
-/* What depends on kinds, and parts of what is no variable. */
-static void test_unsure(void **state) {
+/* Operands whose kind is not certain, and fields of values that are not variables. */
+static void test_uncertain_kinds_are_checked(void **state) {
     Fixture f;
 
     (void)state;
@@ -60,7 +60,7 @@ static void test_unsure(void **state) {
     fixture_done(&f);
 }
 
-static void test_set(void **state) {
+static void test_constant_list_becomes_a_set(void **state) {
     Fixture f;
 
     (void)state;
@@ -72,7 +72,7 @@ static void test_set(void **state) {
     fixture_done(&f);
 }
 
-/* Each && that is decided jumps to the very end, not from one to the next. */
+/* Each && that is decided jumps to the end, not to the next &&. */
 static void test_jumps(void **state) {
     Fixture f;
 
@@ -193,7 +193,7 @@ static void test_shared(void **state) {
     fixture_done(&f);
 }
 
-/* cel.bind inside of cel.bind doubles what it stands for each time; the code does not. */
+/* Nested cel.bind doubles the expression each time; the code grows linearly. */
 static void test_code_is_linear(void **state) {
     Buf source = BUF_INIT(1 << 16);
     const CelProgram *program;
@@ -215,7 +215,7 @@ static void test_code_is_linear(void **state) {
     fixture_done(&f);
 }
 
-/* An optional element is no value that could be remembered; what it is made of is. */
+/* An optional element is not a value that can be remembered; its operand is. */
 static void test_optional_elements_are_linear(void **state) {
     Buf source = BUF_INIT(1 << 16);
     Fixture f;
@@ -250,9 +250,9 @@ static void test_size(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_straight),
-        cmocka_unit_test(test_unsure),
-        cmocka_unit_test(test_set),
+        cmocka_unit_test(test_code_without_jumps),
+        cmocka_unit_test(test_uncertain_kinds_are_checked),
+        cmocka_unit_test(test_constant_list_becomes_a_set),
         cmocka_unit_test(test_jumps),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_shared),

@@ -18,7 +18,7 @@ static const CelField fields[] = {
 static const CelRecordType record = {
     .name = STR("Node"), .fields = fields, .n_fields = ELEMENTS_OF(fields)};
 
-/* Few arguments for how their cost is said to grow: what there is counts. */
+/* Calls with fewer arguments than the cost formula mentions. */
 static const CelOverloadSpec functions[] = {
     {"both", "(string) -> int", NULL, .cost = CEL_COST_BOTH},
     {"product", "(string) -> int", NULL, .cost = CEL_COST_PRODUCT},
@@ -56,7 +56,7 @@ static CelChecked *checked(const char *source, Arena *arena) {
     return ret;
 }
 
-/* The numbers of cel-go's estimator where it has the same sizes to start from. */
+/* The numbers of cel-go's estimator, where it knows the same sizes. */
 static void test_estimate(void **state) {
     static const struct {
         const char *source;
@@ -109,7 +109,7 @@ static void test_estimate(void **state) {
     }
 }
 
-/* Loops in loops over what has no declared size do not wrap around. */
+/* Nested loops over lists of unknown size saturate instead of wrapping around. */
 static void test_saturation(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     CelCostRange cost = {0};
@@ -131,7 +131,7 @@ static void test_refusal(void **state) {
         size_t column, width;
         const char *hint;
     } cases[] = {
-        /* The inner loop is cheap enough; the outer one is too much. */
+        /* The inner loop is within the limit; the outer one is not. */
         {"i > 0 && nodes.all(n, nodes.all(m, n.name == m.name))", 1000, 10, 44,
             "it runs up to 20 times, at 285 each: a smaller range, or a declared size of it, makes "
             "it cheaper"},
@@ -139,7 +139,7 @@ static void test_refusal(void **state) {
             "it runs up to 20 times, at 14 each: a smaller range, or a declared size of it, makes "
             "it "
             "cheaper"},
-        /* It is the whole. */
+        /* The error is at the whole expression. */
         {"nodes.all(n, n.free > 0)", 100, 1, 24,
             "it runs up to 20 times, at 6 each: a smaller range, or a declared size of it, makes "
             "it "

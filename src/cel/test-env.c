@@ -5,7 +5,7 @@
 
 #define BUDGET ((size_t)4 * 1024 * 1024)
 
-/* Every overload of every library can be read, and is there to be found. */
+/* Every overload of every library parses and can be found by name. */
 static void test_libraries(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     CelEnv *env = cel_env_new(arena);
@@ -86,11 +86,11 @@ static void test_variables(void **state) {
     assert_int_equal(cel_env_variable(child, STR("b.c"))->group, 3);
     assert_null(cel_env_variable(parent, STR("b.c")));
     assert_null(cel_env_variable(child, STR("b")));
-    /* Declared again: hides the older one, here and not in the parent. */
+    /* Declaring a name again hides the older one here, not in the parent. */
     assert_int_equal(cel_env_add_variable(child, STR("a"), &cel_bool_type, 0, 0, &slot), 0);
     assert_int_equal(cel_env_variable(child, STR("a"))->type->kind, CEL_T_BOOL);
     assert_int_equal(cel_env_variable(parent, STR("a"))->type->kind, CEL_T_INT);
-    /* Twice in the same one. */
+    /* Declaring it twice in one environment is an error. */
     assert_int_equal(cel_env_add_variable(child, STR("a"), &cel_uint_type, 0, 0, &slot), 0);
     assert_int_equal(cel_env_variable(child, STR("a"))->slot, slot);
 }
@@ -166,7 +166,7 @@ static void test_nearest(void **state) {
     assert_int_equal(cel_env_nearest_function(env, STR("startWith"), false).len, 0);
 }
 
-/* However little memory there is: an answer, never a crash. */
+/* With any memory budget there is a result or an error, never a crash. */
 static void test_no_memory(void **state) {
     (void)state;
     for (size_t budget = 0; budget < 200000; budget += 1000) {

@@ -109,7 +109,7 @@ static void test_loops(void **state) {
     fixture_done(&f);
 }
 
-/* A macro that names a value says which, once; what it was made of has no line. */
+/* A macro that names a value shows the name once; the value's own parts have no line. */
 static void test_names(void **state) {
     TestNode node;
     Fixture f;
@@ -210,7 +210,7 @@ static void test_optionals(void **state) {
     fixture_done(&f);
 }
 
-static void test_many_turns(void **state) {
+static void test_many_iterations(void **state) {
     Buf source = BUF_INIT(1 << 16);
     Buf out = BUF_INIT(1 << 20);
     Fixture f;
@@ -234,7 +234,7 @@ static void test_many_turns(void **state) {
     fixture_done(&f);
 }
 
-/* Compiles and runs @source without options; what comes of it. */
+/* Compiles and runs @source without options. */
 static int explain_plainly(Fixture *f, Str source, Buf *out) {
     f->run = CEL_RUN(f->arena);
     return cel_explain(f->env, STR("test"), source,
@@ -265,7 +265,7 @@ static void test_many_lines(void **state) {
     fixture_done(&f);
 }
 
-/* Mistakes of each step are told, and nothing is printed. */
+/* Errors of each step are reported, and nothing is printed. */
 static void test_refused(void **state) {
     static const char *const sources[] = {"1 +", "1 + 'a'", "timestamp('x')"};
     Fixture f;
@@ -283,7 +283,7 @@ static void test_refused(void **state) {
     fixture_done(&f);
 }
 
-/* "a = 1, b = 2": what cel_explained_leaves() finds. */
+/* "a = 1, b = 2": the result of cel_explained_leaves(). */
 static void assert_leaves(Fixture *f, const char *source, const char *want) {
     CelGraph *graph = cel_graph_new(f->arena, f->arena);
     CelChecked *checked = NULL;
@@ -343,9 +343,9 @@ static void test_leaves(void **state) {
         {"l.map(x, x + 1)", "l.map(x, x + 1) = [3, 4]"},
         {"[n, 1]", "[n, 1] = [7, 1]"},
         {"lists.range(99).all(x, x < 90)",
-            "lists.range(99).size() = 99"}, /* its turn was not kept */
+            "lists.range(99).size() = 99"}, /* this iteration was not kept */
         {"node.labels.all(k, k == s)", "node.labels = no such key: labels"},
-        {"1 > 2", "1 > 2 = false"}, /* nothing was read */
+        {"1 > 2", "1 > 2 = false"}, /* no variable was read */
         {"true", ""},
     };
     TestNode node;
@@ -366,7 +366,7 @@ int main(void) {
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_optionals),
-        cmocka_unit_test(test_many_turns),
+        cmocka_unit_test(test_many_iterations),
         cmocka_unit_test(test_many_lines),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_leaves),

@@ -1,7 +1,7 @@
 #pragma once
 
-/* What the tests of the later steps share: an environment with a variable of each shape, and
- * an expression brought to a graph, to code, or to a value in one call. */
+/* Shared by tests of the later stages: an environment with a variable of each type, and functions
+ * that turn an expression into a graph, code or a value. */
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -15,7 +15,7 @@
 /* node: {name: string (always there), cpu: int, labels: map(string, string)} */
 typedef struct TestNode {
     CelRecord head;
-    CelValue fields[3]; /* as they are given out: they may be absent, or lie */
+    CelValue fields[3]; /* values of the host; they may be absent, or of a wrong kind */
 } TestNode;
 
 static inline CelValue test_node_get(const CelRecord *record, uint32_t field, CelRun *run) {
@@ -24,7 +24,7 @@ static inline CelValue test_node_get(const CelRecord *record, uint32_t field, Ce
 }
 
 typedef struct Fixture {
-    Arena *arena; /* for everything */
+    Arena *arena; /* for all allocations */
     CelEnv *env;
     CelRecordType node_type;
     CelField node_fields[3];

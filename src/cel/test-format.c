@@ -53,7 +53,7 @@ static void test_calls(void **state) {
     library_starve_all(cel_format_library, cases);
 }
 
-/* The longest numbers there are, with all the digits that may be asked for. */
+/* The longest numbers, with the largest precision. */
 static void test_widest(void **state) {
     const struct {
         LibraryCase call;
@@ -93,8 +93,8 @@ static void test_pieces(void **state) {
     assert_false(cel_format_next(&rest, &piece));
 }
 
-/* What is known when an expression is compiled. */
-static void test_prepare(void **state) {
+/* Formats that are known at compile time. */
+static void test_constant_format_is_prepared(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 16);
     CelPrepare *prepare = cel_format_library.overloads[0].prepare;
     Str error = STR_NULL;
@@ -111,7 +111,7 @@ int main(void) {
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_widest),
         cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_prepare),
+        cmocka_unit_test(test_constant_format_is_prepared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ static CelValue format(const char *name, CelRun *run) {
 #define LONG_LABEL SIXTY "1234"
 #define LONG_SUBDOMAIN SIXTY "." SIXTY "." SIXTY "." SIXTY "." TEN
 
-/* Parts of the messages, a comma and a space between them, for short; "": fine. */
+/* Parts of the expected messages, joined by ", "; "": no error. */
 static void test_texts(void **state) {
     static const struct {
         const char *format, *text;
@@ -45,7 +45,7 @@ static void test_texts(void **state) {
         {"dns1035Label", "", {"a DNS-1035 label must consist"}},
         {"dns1035Label", LONG_LABEL, {"must be no more than 63 characters"}},
         {"dns1123LabelPrefix", "a-", {0}},
-        {"dns1123LabelPrefix", "--", {0}}, /* so it is */
+        {"dns1123LabelPrefix", "--", {0}}, /* Kubernetes accepts it too */
         {"dns1123LabelPrefix", "-", {"a lowercase RFC 1123 label"}},
         {"dns1123LabelPrefix", SIXTY "123-", {0}},
         {"dns1123SubdomainPrefix", "a.-", {0}},
@@ -135,7 +135,7 @@ static void test_texts(void **state) {
     }
 }
 
-/* Word for word. */
+/* Messages are compared word for word. */
 static void test_messages(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     CelRun run = CEL_RUN(arena);

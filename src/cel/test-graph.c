@@ -68,7 +68,7 @@ static void test_groups_and_levels(void **state) {
     fixture_done(&f);
 }
 
-/* The inner loop reads the outer's variable, and not its own. */
+/* The inner loop reads the outer variable, not its own. */
 static void test_levels_inside(void **state) {
     Fixture f;
     CelGraph *graph;
@@ -104,7 +104,7 @@ static void test_folding(void **state) {
         {"n / 0 == 1 || true", OP_CONSTANT},
         {"true && n > 1", OP_GT_INT},
         {"n > 1 || false", OP_GT_INT},
-        /* An error is not folded, nor is what would hide one. */
+        /* Errors, and expressions that would hide an error, are not folded. */
         {"1 / 0", OP_DIV_INT},
         {"[1, 2][5]", OP_INDEX_LIST},
         {"true && d", OP_AND}, /* d may be no bool */
@@ -155,7 +155,7 @@ static void test_operations(void **state) {
         {"s.startsWith('a')", false, OP_CALL},
         {"s.startsWith(d)", false, OP_CALL_CHECKED},
         {"d + d", false, OP_DISPATCH},
-        {"n + 1", true, OP_CALL_CHECKED}, /* the other side is surely an int */
+        {"n + 1", true, OP_CALL_CHECKED}, /* the other side is certainly an int */
         {"nowhere", true, OP_FAIL},
     };
     Fixture f;
@@ -174,8 +174,8 @@ static void test_operations(void **state) {
     fixture_done(&f);
 }
 
-/* Whether the root, a call, is sure of the kinds of its arguments. What is not must be looked
- * at by the run: a wrong yes would make a function read what is not there. */
+/* Whether the kinds of the root call's arguments are certain. Uncertain kinds are checked at run
+ * time: a wrong "certain" would make a function read memory of another type. */
 static void test_certain_kinds(void **state) {
     static const struct {
         const char *source;
@@ -200,7 +200,7 @@ static void test_certain_kinds(void **state) {
         {"[dyn([1])].flatten()[0] + 1", false},
         {"cel.bind(b, d, b + 1)", false},
         {"maybe.optMap(v, v)['a'].orValue(1) + 1", true},
-        /* Comparing with null says nothing about other parts. */
+        /* A comparison with null does not make other kinds certain. */
         {"(q != null) == q.isLessThan(q)", true},
     };
     Fixture f;

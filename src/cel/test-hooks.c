@@ -1,4 +1,4 @@
-/* What a host hooks into the compiler: constants, and variables that stand for expressions. */
+/* Hooks of the host into the compiler: constants, and variables that stand for expressions. */
 #include "cel/test-fixture.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ typedef struct Params {
     CelMap map;
 } Params;
 
-/* Strings and records are made anew each time, as a host may. */
+/* Strings and records are new at each call, as a host may make them. */
 static CelValue params_get(const CelRecord *record, uint32_t field, CelRun *run) {
     const Params *params = (const Params *)record;
     CelRecord *copy;
@@ -79,7 +79,7 @@ static void add_params(Fixture *f, Params *params) {
     assert_int_equal(cel_env_add_constant(f->env, STR("limit"), &cel_int_type, cel_int(5)), 0);
 }
 
-/* All of it is one constant, or not. */
+/* An expression over constants folds completely or not at all. */
 static void test_constants_fold(void **state) {
     static const struct {
         const char *source, *want;
@@ -120,7 +120,7 @@ static void test_constants_fold(void **state) {
         assert_eval(f, cases[i].source, cases[i].want);
 }
 
-/* A list of a constant is as good as one that was written out. */
+/* A constant list is treated like a literal one. */
 static void test_constant_list_is_a_set(void **state) {
     Fixture *f = *state;
     CelGraph *graph = cel_graph_new(f->arena, f->arena);
@@ -131,7 +131,7 @@ static void test_constant_list_is_a_set(void **state) {
         cel_graph_node(graph, fixture_lower(f, graph, "s in params.zones"))->op, OP_IN_SET);
 }
 
-/* The graph is gone when the code runs: a record that was made for it must not be. */
+/* The graph is freed before the code runs: the code must not refer to a record in its arena. */
 static void test_constant_record_outlives_the_graph(void **state) {
     Fixture *f = *state;
     Params params;
@@ -158,7 +158,7 @@ static CelValue host_find(const CelMap *map, CelValue key, CelRun *run) {
     return key.kind == CEL_INT && key.i >= 0 && key.i < map->n ? cel_int(10 + key.i) : cel_absent();
 }
 
-/* What a host would have to fetch is not copied into the code: it stays the host's. */
+/* A value that the host fetches on demand is not copied into the code. */
 static void test_constants_of_the_host(void **state) {
     static const CelList list = {.n = 2, .depth = 1, .at = host_item};
     static const CelMap map = {.n = 2, .depth = 1, .at = host_entry, .find = host_find};
@@ -225,7 +225,7 @@ static void test_constants_print_without_a_run(void **state) {
 
 /* --- composites ------------------------------------------------------------------------ */
 
-/* variables: as many fields as there were expressions. */
+/* The variable "variables": one field per expression. */
 typedef struct Variables {
     CelField fields[8];
     CelRecordType type;
@@ -252,7 +252,7 @@ static void define(Fixture *f, Variables *v, const char *name, const char *sourc
     v->type.n_fields++;
 }
 
-/* The code of @root says @want. */
+/* Checks that the code of @root prints as @want. */
 static void assert_runs(
     Fixture *f, const CelGraph *graph, uint32_t root, const char *name, const char *want) {
     Buf out = BUF_INIT(1 << 16);
@@ -314,7 +314,7 @@ static void test_composite_fields(void **state) {
     }
 }
 
-/* The field is the very node, with what that reads. */
+/* The field is the same node as its expression, with the same reads. */
 static void test_composite_is_shared(void **state) {
     Fixture *f = *state;
     CelChecked *checked;
@@ -356,7 +356,7 @@ static void test_composite_alone_is_refused(void **state) {
     }
 }
 
-/* A field whose own expression was refused is not told about again. */
+/* A field whose own expression has errors is not reported again. */
 static void test_composite_field_that_was_refused(void **state) {
     Fixture *f = *state;
     CelChecked *checked;

@@ -1,5 +1,5 @@
-/* Cuts (code.h): nodes that are known when the code runs, and code made from the inside of loops.
- */
+/* Known slots (code.h): nodes whose value is given when the code runs, and code made from loop
+ * bodies. */
 #include "cel/test-fixture.h"
 
 static int setup(void **state) {
@@ -54,7 +54,7 @@ static void assert_cut(const Cut *cut, uint32_t root, const char *name, const ch
     buf_done(&out);
 }
 
-/* @part is cut out of @source and is @value. */
+/* Runs @source with @value given for @part. */
 static void assert_without(
     Fixture *f, const char *source, const char *part, CelValue value, const char *want) {
     uint32_t node, root;
@@ -69,7 +69,7 @@ static void assert_without(
     assert_cut(&cut, root, source, want);
 }
 
-/* Variables are not bound: whatever is computed all the same fails. */
+/* Variables are not bound: computing any of them fails. */
 static void test_cut_values(void **state) {
     static const struct {
         const char *source, *part;
@@ -142,7 +142,7 @@ static void test_cut_errors(void **state) {
             (CelValue){.kind = CEL_ERROR, .error = cases[i].error}, cases[i].want);
 }
 
-/* An error that one run met is the same when another is given it. */
+/* An error of one run can be given to another run and stays the same. */
 static void test_cut_error_keeps_its_place(void **state) {
     Fixture *f = *state;
     CelValue error;
@@ -154,9 +154,9 @@ static void test_cut_error_keeps_its_place(void **state) {
     assert_without(f, "1 + (5 + 10 / n)", "5 + 10 / n", error, "error@7: division by zero");
 }
 
-/* --- the inside of loops --------------------------------------------------------------- */
+/* --- loop bodies ----------------------------------------------------------------------- */
 
-/* The body of the loop that @source is. */
+/* The body of the loop @source. */
 static uint32_t body_of(Cut *cut, const char *source) {
     const CelGraphNode *loop =
         cel_graph_node(cut->graph, fixture_lower(cut->f, cut->graph, source));
@@ -165,7 +165,7 @@ static uint32_t body_of(Cut *cut, const char *source) {
     return loop->args[loop->n_args - 1];
 }
 
-/* All LOCALs of @level that there are, first or second. */
+/* Gives @slot to every node of variable @local. */
 static void cut_local(Cut *cut, uint32_t local, uint32_t slot) {
     for (uint32_t i = 0; i < cel_graph_size(cut->graph) && i < CUT_SLOTS; i++) {
         const CelGraphNode *node = cel_graph_node(cut->graph, i);
@@ -193,7 +193,7 @@ static void test_cut_locals(void **state) {
             "error@9: no value for the variable of a loop"},
         {"l.exists(x, x > 3)", {.kind = CEL_BOOL},
             "error@9: declared as int, but the value is of type bool"},
-        /* the loop inside has the level of the one around, and so the same variable */
+        /* the inner loop has the level of the outer one, and so the same variable */
         {"cel.bind(b, l.map(y, y * 10), l.map(x, b.size() + x))", {.kind = CEL_INT, .i = 5}, "7"},
         {"cel.bind(b, l.map(y, y + 1), l.map(x, b[0] * 100 + (x + 1)))", {.kind = CEL_INT, .i = 5},
             "206"},
@@ -232,7 +232,7 @@ static void test_cut_pairs(void **state) {
     assert_cut(&cut, body, "pairs", "true");
 }
 
-/* What reads the loop's variable may be cut instead of it; then nobody asks for it. */
+/* If the expression that reads the loop's variable is given, the variable is not read. */
 static void test_cut_reads_a_local(void **state) {
     Fixture *f = *state;
     uint32_t body, sum;
@@ -247,7 +247,7 @@ static void test_cut_reads_a_local(void **state) {
     assert_cut(&cut, body, "x + 1", "169");
 }
 
-/* x + 1 of the loop outside and y + 1 of the one inside are one node. */
+/* x + 1 of the outer loop and y + 1 of the inner loop are one node. */
 static void test_cut_that_is_unclear(void **state) {
     Fixture *f = *state;
     CelEmitOptions options;
@@ -262,8 +262,8 @@ static void test_cut_that_is_unclear(void **state) {
     assert_int_equal(cel_emit(cut.graph, body, &options, f->arena, &code), CEL_EMIT_UNCLEAR);
 }
 
-/* Loops over ints and over strings have a LOCAL each, of one level: a run has one value for both.
- */
+/* Loops over ints and over strings have separate LOCALs of one level: a run has one value for both.
+ * */
 static void test_cut_locals_of_two_types(void **state) {
     static const char source[] = "cel.bind(b, ['a'].map(y, y + s), l.map(x, b.size() + x))";
     Fixture *f = *state;

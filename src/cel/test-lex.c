@@ -116,8 +116,8 @@ static void test_tokens(void **state) {
     check_tokens(cases, ELEMENTS_OF(cases));
 }
 
-/* Said, and taken for what was meant. */
-static void test_habits(void **state) {
+/* Mistakes that are reported, and read as the intended token. */
+static void test_reads_habits_of_other_languages(void **state) {
     static const TokenCase cases[] = {
         {"a = b", "ident:0-1 ==:2-3 ident:4-5", "there is no operator '='", 1},
         {"a === b", "ident:0-1 ==:2-5 ident:6-7", "there is no operator '==='", 1},
@@ -281,7 +281,7 @@ static void test_texts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_habits),
+        cmocka_unit_test(test_reads_habits_of_other_languages),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_texts),
     };

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Calls functions of a library straight through its table; one arena and run for each case. */
+/* Calls functions of a library directly through its table; each case has its own arena and run. */
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -10,7 +10,7 @@
 
 #define CALL_ARGS 4
 
-/* A call and what comes of it: as cel_value_print() writes it, or "error: " and a part of the
+/* A call and its expected result: as cel_value_print() writes it, or "error: " and a part of the
  * text. */
 typedef struct LibraryCase {
     const char *name, *signature;
@@ -22,14 +22,14 @@ static inline CelValue text(const char *c) {
     return cel_string(str_from_c(c));
 }
 
-/* A list over a static array of values. */
+/* A list over a static array. */
 #define LIST(...)                                                                                  \
     cel_list(&(CelList){.n = sizeof((CelValue[]){__VA_ARGS__}) / sizeof(CelValue),                 \
         .depth = 2,                                                                                \
         .items = (CelValue[]){__VA_ARGS__}})
 #define EMPTY_LIST cel_list(&(CelList){.depth = 1})
 
-/* A list of a host: the numbers @n, …, 2, 1. */
+/* A list of the host: the numbers @n, …, 2, 1. */
 static inline CelValue countdown_at(const CelList *list, uint32_t i, CelRun *run) {
     (void)run;
     return cel_int((int64_t)list->n - i);
@@ -73,8 +73,8 @@ static inline void library_check(const CelLibrary *library, const LibraryCase *w
             library_check(&(library), &(cases)[_i]);                                               \
     } while (0)
 
-/* Every case again with every smaller amount of fuel, and with hardly any memory: an error of the
- * run's limit, or the same result, never anything else. */
+/* Runs every case with every smaller amount of fuel, and with very little memory: it must end with
+ * the limit's error or with the same result. */
 static inline void library_starve(const CelLibrary *library, const LibraryCase *wanted) {
     for (int64_t fuel = 0; fuel < 64; fuel++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(fuel < 32 ? 1 << 20 : 48);
@@ -84,7 +84,7 @@ static inline void library_starve(const CelLibrary *library, const LibraryCase *
         run.fuel = fuel < 32 ? fuel : CEL_FUEL_DEFAULT;
         v = library_call(library, wanted, &run);
         assert_case(wanted->name, run.fuel >= 0);
-        if (run.limit) /* whoever is told so tells it */
+        if (run.limit) /* a limit that was reached is returned */
             assert_case(wanted->name, v.kind == CEL_ERROR && v.error->is_limit);
         else if (v.kind == CEL_ERROR)
             assert_case(wanted->name, strncmp(wanted->want, "error: ", 7) == 0);

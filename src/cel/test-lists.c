@@ -61,7 +61,7 @@ static void test_calls(void **state) {
     library_starve_all(cel_lists_library, cases);
 }
 
-/* Many, and all but one of them the same: neither sorting nor telling apart is quadratic. */
+/* Many elements, all but one of them equal: neither sorting nor distinct() is quadratic. */
 static void test_many(void **state) {
     static CelValue values[20000];
     const CelList list = {.n = ELEMENTS_OF(values), .depth = 1, .items = values};
@@ -83,7 +83,7 @@ static void test_many(void **state) {
     assert_int_equal(v.list->n, 10007);
 }
 
-/* Integers that are one double, but different: told apart, and paid for. */
+/* Integers that differ but are the same double: distinct() separates them, and charges for it. */
 static void test_colliding(void **state) {
     const int64_t big = (int64_t)1 << 62;
     const LibraryCase distinct = {"distinct", SAME,

@@ -6,7 +6,7 @@ static const CelValue three[] = {
     {.kind = CEL_INT, .i = 1}, {.kind = CEL_INT, .i = 2}, {.kind = CEL_INT, .i = 3}};
 static const CelList list_of_three = {.n = 3, .depth = 1, .items = three};
 
-/* A host's list that makes its elements when they are asked for. */
+/* A list of the host that makes its elements on demand. */
 static CelValue squares_at(const CelList *list, uint32_t i, CelRun *run) {
     (void)list;
     (void)run;
@@ -55,8 +55,8 @@ static void test_values_of_the_host(void **state) {
     fixture_done(&f);
 }
 
-/* A host that gives other kinds than it declared gets an error, not a crash. */
-static void test_a_host_that_lies(void **state) {
+/* If the host returns another kind than it declared, the result is an error, not a crash. */
+static void test_host_value_of_wrong_kind_is_an_error(void **state) {
     TestNode node;
     Fixture f;
 
@@ -119,7 +119,7 @@ static void test_fuel(void **state) {
         assert_case(sources[i], v.kind == CEL_ERROR && v.error->is_limit);
         assert_case(sources[i], f.run.limit == v.error && f.run.fuel >= 0);
     }
-    /* What is needed is taken, and no more of it the second time. */
+    /* The fuel that was used is enough; one less is not. */
     f.variables[f.l] = cel_list(&list_of_three);
     assert_true(cel_is_true(eval_with_fuel(&f, sources[0], 100)));
     {
@@ -158,7 +158,7 @@ static void test_memory(void **state) {
     fixture_done(&f);
 }
 
-/* A part that failed is not computed again, whoever asks. */
+/* A failed part is not computed again for a second reader. */
 static void test_errors_are_remembered(void **state) {
     TestNode node;
     Fixture f;
@@ -176,8 +176,8 @@ static void test_errors_are_remembered(void **state) {
     fixture_done(&f);
 }
 
-/* What does not change inside of a loop is computed once for all its turns. */
-static void test_steady_parts(void **state) {
+/* Parts that do not depend on the loop's variable are computed once per loop. */
+static void test_loop_invariants_are_computed_once(void **state) {
     TestNode node;
     Fixture f;
 
@@ -188,7 +188,7 @@ static void test_steady_parts(void **state) {
     assert_true(cel_is_true(eval_with_fuel(&f, "l.all(x, l.all(y, y < 1000000))", 50000)));
     assert_true(
         cel_is_true(eval_with_fuel(&f, "l.exists(x, l.map(y, y).size() == x + 39)", 50000)));
-    /* … but what does change is not */
+    /* … and parts that do are computed each time */
     assert_eval(&f, "[1, 2].map(x, [x, x + 1].map(y, [x, y].map(z, z * x)))",
         "[[[1, 1], [1, 2]], [[4, 4], [4, 6]]]");
     fixture_done(&f);
@@ -261,11 +261,11 @@ static void test_trace(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_of_the_host),
-        cmocka_unit_test(test_a_host_that_lies),
+        cmocka_unit_test(test_host_value_of_wrong_kind_is_an_error),
         cmocka_unit_test(test_fuel),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_errors_are_remembered),
-        cmocka_unit_test(test_steady_parts),
+        cmocka_unit_test(test_loop_invariants_are_computed_once),
         cmocka_unit_test(test_trace),
     };
 

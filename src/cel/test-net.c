@@ -30,7 +30,7 @@ static void test_canonical_form(void **state) {
         {"0:0:1:0:0:1:0:0", "::1:0:0:1:0:0"}, /* of equal runs the first */
         {"1:0:0:1:0:0:0:1", "1:0:0:1::1"},    /* the longest, not the first */
         {"1:0:2:3:4:5:6:7", "1:0:2:3:4:5:6:7"},
-        {"1::2:3:4:5:6:7", "1:0:2:3:4:5:6:7"}, /* one group is not shortened */
+        {"1::2:3:4:5:6:7", "1:0:2:3:4:5:6:7"}, /* a single group is not shortened */
         {"1:2:3:4:5:6:7::", "1:2:3:4:5:6:7:0"},
         {"::2:3:4:5:6:7:8", "0:2:3:4:5:6:7:8"},
         {"0001:002::", "1:2::"},
@@ -118,7 +118,7 @@ static void test_refused(void **state) {
 
 static void test_ranges(void **state) {
     static const struct {
-        const char *text, *canonical, *masked; /* NULL: refused */
+        const char *text, *canonical, *masked; /* NULL: error */
     } cases[] = {
         {"192.168.0.0/24", "192.168.0.0/24", "192.168.0.0/24"},
         {"192.168.0.1/24", "192.168.0.1/24", "192.168.0.0/24"},

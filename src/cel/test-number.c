@@ -75,7 +75,7 @@ static void test_double(void **state) {
     assert_true(cel_number_double(STR("nAn"), &got) && isnan(got));
 }
 
-/* conversions/int/double_int_max_range, double_int_min_range: both limits are refused. */
+/* conversions/int/double_int_max_range, double_int_min_range: both limits are errors. */
 static void test_from_double(void **state) {
     int64_t i = 42;
     uint64_t u = 42;

@@ -33,7 +33,7 @@ static Str literal_text(CelValue v, Arena *arena) {
     }
 }
 
-/* "(_+_ a 1)": a node with the texts of its children, which stand from @children on. */
+/* "(_+_ a 1)": a node with the texts of its children, which start at @children. */
 static Str node_text(const CelNode *node, const Str *children, Arena *arena) {
     Str text = arena_printf(arena, "%s%s%s%s%s",
         node->kind == CEL_NODE_CALL ? "" : cel_node_name(node->kind),
@@ -76,7 +76,7 @@ static Str tree_text(const CelTree *tree, Arena *arena) {
     return stack[0];
 }
 
-/* What holds for every tree. */
+/* Checks invariants of every tree. */
 static void check_tree(const char *name, const CelTree *tree, Arena *arena) {
     uint32_t *children = ARENA_ARRAY(arena, uint32_t, tree->n_nodes);
 
@@ -123,7 +123,7 @@ static void check_trees(const TreeCase *cases, size_t n, const CelParseOptions *
     }
 }
 
-/* --- what is right --------------------------------------------------------- */
+/* --- valid expressions ----------------------------------------------------- */
 
 static void test_operators(void **state) {
     static const TreeCase cases[] = {
@@ -149,7 +149,7 @@ static void test_operators(void **state) {
         {"-a * b", "(_*_ (-_ a) b)"},
         {"a - -b", "(_-_ a (-_ b))"},
         {"!a == b", "(_==_ (!_ a) b)"},
-        /* parse/repeat: two of them are none. */
+        /* parse/repeat: two of them cancel out. */
         {"!!a", "a"},
         {"!!!a", "(!_ a)"},
         {"--a", "a"},
@@ -265,7 +265,7 @@ static void test_macros(void **state) {
         {"o.optFlatMap(x, t)", "(opt-flat-map o x: t)"},
         {"l.map(x, x.map(y, y))", "(map-list l x: (map-list x y: y))"},
         {"l.all((x), x)", "(all l x: x)"},
-        /* Another number of arguments is no macro. */
+        /* With another number of arguments it is an ordinary call. */
         {"l.all(x)", "(~all l x)"},
         {"l.filter(x, y, z)", "(~filter l x y z)"},
         {"all(x, y)", "(all x y)"},
@@ -303,10 +303,10 @@ static void test_no_macros(void **state) {
     check_trees(cases, ELEMENTS_OF(cases), &options);
 }
 
-/* --- places ---------------------------------------------------------------- */
+/* --- positions ------------------------------------------------------------- */
 
-/* The dump, with everything a node knows of its place; also the test of the dump. */
-static void test_places(void **state) {
+/* The dump with all positions of a node; also tests the dump. */
+static void test_positions(void **state) {
     static const struct {
         const char *text, *dump;
     } cases[] = {
@@ -367,7 +367,7 @@ static void test_places(void **state) {
     }
 }
 
-static void test_place(void **state) {
+static void test_position_of_an_offset(void **state) {
     static const struct {
         const char *source;
         uint32_t at, to;
@@ -395,9 +395,9 @@ static void test_place(void **state) {
     }
 }
 
-/* --- what is wrong --------------------------------------------------------- */
+/* --- errors ---------------------------------------------------------------- */
 
-/* "1:3+1 text; 1:9+2 text": all that was said. */
+/* "1:3+1 text; 1:9+2 text": all errors. */
 static Str mistakes_text(const DiagList *diags, Arena *arena) {
     Str text = STR("");
 
@@ -525,7 +525,7 @@ static void test_mistakes(void **state) {
     }
 }
 
-/* A message as people see it. */
+/* A message as users see it. */
 static void test_printed(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(BUDGET);
@@ -569,10 +569,10 @@ static void test_not_text(void **state) {
 
 /* --- limits ---------------------------------------------------------------- */
 
-/* @open n times, @middle, @close n times; and what comes of it. */
+/* Parses @open n times, @middle, @close n times; returns the first error. */
 static Str repeat(const char *open, const char *middle, const char *close, size_t n,
     const CelParseOptions *options) {
-    static char said[4096];
+    static char error[4096];
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf text = BUF_INIT(BUDGET), out = BUF_INIT(BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -593,8 +593,8 @@ static Str repeat(const char *open, const char *middle, const char *close, size_
     }
     assert_int_equal(r, CEL_PARSE_REFUSED);
     assert_int_equal(diags.n_errors, 1);
-    (void)snprintf(said, sizeof(said), "%.*s", STR_FMT(diags.diags.items[0].text));
-    return str_from_c(said);
+    (void)snprintf(error, sizeof(error), "%.*s", STR_FMT(diags.diags.items[0].text));
+    return str_from_c(error);
 }
 
 static void test_limits(void **state) {
@@ -624,7 +624,7 @@ static void test_limits(void **state) {
         {"(", "", "", 10000, deep},
         {"(a + b * !-", "c", ")", 100, "'!' and '-' cannot follow each other"},
         {"(a || b && c == d + e * -", "c", ")", 100, "good"},
-        /* What is long but not deep. */
+        /* Long expressions that are not deep. */
         {"1+", "1", "", 4999, "good"},
         {"1+", "1", "", 5000, large},
         {"a||", "b", "", 3000, "good"},
@@ -650,7 +650,7 @@ static void test_limits(void **state) {
             cases[i].want);
 }
 
-/* No memory is an error of its own, wherever it happens. */
+/* Out of memory is an error of its own, wherever it happens. */
 static void test_no_memory(void **state) {
     static const char text[] = "cel.block([a.b(1.5, '\\n'), {c: T . U{d: 1}}], l.sortBy(x, x.e))";
     size_t n_refused = 0, budget = 64;
@@ -678,8 +678,8 @@ int main(void) {
         cmocka_unit_test(test_literals),
         cmocka_unit_test(test_macros),
         cmocka_unit_test(test_no_macros),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_place),
+        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_position_of_an_offset),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_printed),
         cmocka_unit_test(test_not_text),

@@ -36,7 +36,7 @@ static void test_types(void **state) {
     fixture_done(&f);
 }
 
-/* Each step refuses in its own way; the caller sees one. */
+/* Each stage reports errors in its own way; the caller sees one. */
 static void test_refused(void **state) {
     static const struct {
         const char *source, *part;
@@ -68,7 +68,7 @@ static void test_refused(void **state) {
     fixture_done(&f);
 }
 
-/* As many loops inside each other as there are levels, and one more. */
+/* Nested loops up to the limit, and one more. */
 static void test_loops_inside_each_other(void **state) {
     static const char eight[] = "l.all(a, l.all(b, l.all(c, l.all(d, l.all(e, l.all(f, l.all(g, "
                                 "l.all(h, a + b + c + d + e + f + g + h > 0))))))))";
@@ -90,8 +90,8 @@ static void test_loops_inside_each_other(void **state) {
     fixture_done(&f);
 }
 
-/* The program keeps nothing of the source, and of the way it was made. */
-static void test_stands_alone(void **state) {
+/* The program keeps no reference to the source or to the compiler's arena. */
+static void test_program_outlives_its_source(void **state) {
     char source[] = "s + 'xyz' + {'key': ['one', 'two']}[s][0] + string('abc'.matches('b+')) + "
                     "string(quantity('1Gi').sign()) + string(s in ['abc', 'def'])";
     CelProgram *program;
@@ -164,7 +164,7 @@ int main(void) {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_loops_inside_each_other),
-        cmocka_unit_test(test_stands_alone),
+        cmocka_unit_test(test_program_outlives_its_source),
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_out_of_memory),

@@ -19,8 +19,8 @@ static void assert_printed(const char *name, const CelQuantity *amount, const ch
     assert_text(name, buf_str(&out), want);
 }
 
-/* What apimachinery's String() gives; where that keeps the text as it was written ("00100",
- * "1E3") or runs out of suffixes ("1000E" prints as "1"), the canonical form. */
+/* The output of apimachinery's String(). Where that keeps the text as written ("00100", "1E3") or
+ * runs out of suffixes ("1000E" prints as "1"), the canonical form. */
 static void test_canonical_form(void **state) {
     static const char *const cases[][2] = {
         {"0", "0"},
@@ -66,7 +66,7 @@ static void test_canonical_form(void **state) {
     }
 }
 
-/* At both ends of what there is room for, and one beyond. */
+/* The smallest and largest values, and one beyond. */
 static void test_range(void **state) {
     static const struct {
         const char *text;
@@ -113,7 +113,7 @@ static void test_compare(void **state) {
         {"-1", "0", -1},
         {"-2", "-1", -1},
         {"1n", "0", 1},
-        /* Both beyond 128 bits: equal only when they are. */
+        /* Beyond 128 bits: equal only when all digits are. */
         {"1e40", "1e41", -1},
         {"1e40", "1e40", 0},
         {"-1e40", "1e40", -1},
@@ -206,7 +206,7 @@ static void test_integers(void **state) {
     }
 }
 
-/* The nearest double is what C makes of the same digits. */
+/* The nearest double is the one that C parses from the same digits. */
 static void test_doubles(void **state) {
     static const struct {
         const char *text;

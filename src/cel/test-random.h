@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Random expressions over the variables of test-fixture.h, of the right types mostly.
+ * Random expressions over the variables of test-fixture.h, mostly of the right types.
  *
  * A template is text with holes: @I an int, @B a bool, @S a string, @L a list of ints, @M a map
- * from strings to ints, @O an optional int, @D anything at all; @i, @b … declare a variable of
- * that type for the rest of the template. There are few names, so they often hide each other;
- * there are few leaves, so equal parts are frequent.
+ * from strings to ints, @O an optional int, @D a value of any type; @i, @b … declare a variable of
+ * that type for the rest of the template. Names are few, so they often hide each other; leaves are
+ * few, so equal parts are frequent.
  */
 
 #include <ctype.h>
@@ -48,7 +48,7 @@ static const struct {
             "@L.exists_one(@i, @B)", "@L.all(@i, @i, @B)", "@L.exists(@i, @i, @B)",
             "@M.all(@s, @i, @B)", "@M.exists(@s, @i, @B)", "@M.existsOne(@s, @i, @B)", "has(@M.a)",
             "@O.hasValue()", "cel.bind(@b, @B, @B)", "cel.bind(@m, @M, @B)", "@D",
-            /* Errors inside of loops inside of what absorbs them. */
+            /* Errors inside loops inside operators that absorb them. */
             "(@L.map(@i, @I / n) == @L || @B)", "@L.all(@i, @L.map(@i, @I / @I) == @L || @B)",
             "@L.exists(@i, @L.filter(@i, @I / @I == @I).size() == @I && @B)",
             "@M.exists(@s, @i, @L.exists(@i, @M[@S] == @I / @I || @L[@I] == @I))",
@@ -74,7 +74,7 @@ static const struct {
             "(@B ? dyn(@I) : dyn(@S))"}},
 };
 
-/* One of the variables of a type, if there is one that nothing hides. */
+/* A visible variable of a type, if there is one. */
 static inline bool random_variable(RandomText *text, char type) {
     bool is_hidden[RANDOM_NAMES] = {false};
 
@@ -128,7 +128,7 @@ static inline void random_fill(RandomText *text, char type, int depth) {
     text->n_scope = n_scope;
 }
 
-/* Valid until the next one is made. */
+/* Valid until the next expression is made. */
 static inline Str random_expression(RandomText *text, int depth) {
     static const char types[] = "IBLMO";
 

@@ -12,8 +12,8 @@
 #define REPLACE "(string, string, string) -> string"
 #define REPLACE_SOME "(string, string, string, int) -> string"
 
-/* The mass of the cases is in test/data/cel/regex.test and test/data/regex; here is what an
- * expression cannot say, and every function once with little of everything. */
+/* Most cases are in test/data/cel/regex.test and test/data/regex. Here are calls that an expression
+ * cannot make, and every function with little fuel and memory. */
 static void test_calls(void **state) {
     const CelValue nothing = cel_string(STR_NULL);
     const LibraryCase cases[] = {
@@ -84,13 +84,13 @@ static void test_prepared(void **state) {
         fuel[i] = run.fuel;
     }
     assert_true(fuel[0] == fuel[1]);
-    assert_int_equal(arena_used(arena), 0); /* nothing of it stays */
+    assert_int_equal(arena_used(arena), 0); /* no memory is kept */
     assert_null(spec->prepare(text("[z-a]"), program, &error));
     assert_text("error", error, "error parsing regexp: invalid character class range: `z-a`");
 }
 
-/* 64 KiB of text against patterns that look at much of it again and again. */
-static void test_amplifiers(void **state) {
+/* 64 KiB of text against patterns that scan much of it repeatedly. */
+static void test_expensive_patterns_are_charged(void **state) {
     static char many[65536];
     const CelValue a = cel_string(str_of(memset(many, 'a', sizeof(many)), sizeof(many)));
     const LibraryCase cases[] = {
@@ -112,7 +112,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_prepared),
-        cmocka_unit_test(test_amplifiers),
+        cmocka_unit_test(test_expensive_patterns_are_charged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

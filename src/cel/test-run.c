@@ -20,10 +20,10 @@ static void test_charge(void **state) {
     run.fuel = 10;
     assert_true(cel_charge_bytes(&run, 71));
     assert_int_equal(run.fuel, 1);
-    assert_null(run.limit); /* whoever could not pay says so */
+    assert_null(run.limit); /* set by the code that runs out of fuel */
     assert_value(&run, "fuel", cel_exhausted(&run),
         "error: out of fuel: the expression does more work than one evaluation may");
-    assert_true(cel_no_memory(&run).error == run.limit); /* the first reason stays */
+    assert_true(cel_no_memory(&run).error == run.limit); /* the first reason is kept */
 }
 
 static void test_errors(void **state) {
@@ -59,12 +59,12 @@ static void test_excerpt(void **state) {
     Str whole = str_from_c(umlauts), cut = cel_excerpt(whole);
 
     (void)state;
-    assert_int_equal(cut.len, 63); /* not the first half of the next one */
+    assert_int_equal(cut.len, 63); /* a code point is not cut */
     assert_true(str_has_prefix(whole, cut));
     assert_text("short", cel_excerpt(STR("a")), "a");
 }
 
-/* A text of any length becomes an error of a bounded one. */
+/* An error's text has a limit, whatever the length of the value. */
 static void test_long_error(void **state) {
     static char text[100000];
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
@@ -148,7 +148,7 @@ static void test_keys(void **state) {
         assert_value(&run, cases[i].text, map_of_two(&run, cases[i].a, cases[i].b), cases[i].text);
 }
 
-/* Repeated keys among many are found as well, and the time for it is linear. */
+/* Repeated keys among many are found, in linear time. */
 static void test_many_keys(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(64 * TEST_BUDGET);
     CelRun run = CEL_RUN(arena);

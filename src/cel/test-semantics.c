@@ -1,12 +1,11 @@
 /*
- * What expressions mean, said twice. Below is an evaluator that anybody can check by reading: it
- * walks the checked tree, evaluates everything where it stands, remembers nothing, and passes
- * errors on by hand. Random expressions must give the same value, or the same error, in
- * it and in the machine: as compiled, without folding, without sharing, and with parts of it
- * computed beforehand.
+ * A second, simple evaluator of expressions: it walks the checked tree, evaluates each node in
+ * place, caches nothing and passes errors on explicitly. Random expressions must give the same
+ * value or the same error in it and in the machine: as compiled, without folding, without sharing,
+ * and with some nodes computed beforehand.
  *
- * Only what the engine decides is said twice: names, order, laziness, absorption, loops. Functions
- * are the libraries' own in both.
+ * It repeats only the decisions of the engine: names, order, laziness, absorption, loops. Both call
+ * the same library functions.
  */
 #include "cel/operators.h"
 #include "cel/test-fixture.h"
@@ -17,7 +16,7 @@
 #define ARENA_BUDGET ((size_t)32 * 1024 * 1024)
 #define CHILDREN_MAX 16
 
-/* --- the obvious evaluator -------------------------------------------------------------- */
+/* --- the simple evaluator --------------------------------------------------------------- */
 
 typedef struct Plain {
     const CelChecked *checked;
@@ -43,7 +42,8 @@ static CelValue eval_name(Plain *p, const CelNodeInfo *info) {
                : cel_fail(p->run, "no value for variable '%.*s'", STR_FMT(info->variable->name));
 }
 
-/* Both sides count; an error only if the other side does not decide. Of two the left one. */
+/* Evaluates both sides; an error counts only if the other side does not decide. Of two errors the
+ * left one is returned. */
 static CelValue eval_logic(Plain *p, const uint32_t *children, bool decides) {
     CelValue v[2];
 
@@ -77,7 +77,7 @@ static bool fits(const CelOverload *overload, const CelValue *args, uint32_t n) 
     return true;
 }
 
-/* The right side of or() and orValue() is not looked at when there is something on the left. */
+/* The right side of or() and orValue() is not evaluated when the left side has a value. */
 static bool is_lazy(const CelNode *node) {
     return node->is_receiver && (str_is(node->name, "or") || str_is(node->name, "orValue"));
 }
@@ -102,7 +102,7 @@ static CelValue eval_call(Plain *p, uint32_t i, const uint32_t *children) {
     return cel_no_overload(p->run);
 }
 
-/* The elements of a list, or the keys and values of a map, without the optionals that hold none. */
+/* The elements of a list, or the keys and values of a map, without empty optionals. */
 static CelValue eval_parts(Plain *p, uint32_t i, const uint32_t *children) {
     const CelNode *nodes = p->checked->tree->nodes;
     bool is_map = nodes[i].kind == CEL_NODE_MAP;
@@ -140,7 +140,7 @@ typedef struct Result {
     uint32_t n, n_true;
 } Result;
 
-/* One turn. An error, or a bool: true for "no more". */
+/* One iteration. An error, or a bool: true ends the loop. */
 static CelValue turn(
     Plain *p, const CelNode *macro, const uint32_t *children, CelValue element, Result *r) {
     CelValue v = cel_bool(true);
@@ -251,7 +251,7 @@ static CelValue eval(Plain *p, uint32_t i) {
     case CEL_NODE_LIST:
     case CEL_NODE_MAP:
         return eval_parts(p, i, children);
-    case CEL_NODE_BIND: /* an error is nobody's until the name is used */
+    case CEL_NODE_BIND: /* an error counts only when the name is used */
         p->bound[children[1]] = eval(p, children[0]);
         return eval(p, children[2]);
     case CEL_NODE_OPT_MAP:
@@ -268,21 +268,21 @@ static void print_answer(CelValue v, CelRun *run, Buf *out) {
     buf_reset(out);
     if (run->limit)
         return;
-    if (is_error(v)) /* what follows a colon is for people */
+    if (is_error(v)) /* compare the kind of error only, not the text behind it */
         buf_printf(out, "error: %.*s", STR_FMT(str_take(v.error->text, 12)));
     else
         cel_value_print(v, run, 0, out);
 }
 
-typedef enum Way { AS_COMPILED, UNFOLDED, UNSHARED, CUT, N_WAYS } Way;
+typedef enum Mode { AS_COMPILED, UNFOLDED, UNSHARED, CUT, N_MODES } Mode;
 
-/* Some of the nodes are computed beforehand, whether they are needed or not, each from those
- * before it; an error among them waits until it is met. */
+/* Computes some nodes beforehand, whether they are needed or not, each from those before it. An
+ * error among them counts only when it is read. */
 static CelValue run_cut(
     const Fixture *f, const CelGraph *graph, uint32_t root, Arena *arena, CelRun *run) {
-    size_t n_own = ELEMENTS_OF(f->variables);
+    size_t n_variables = ELEMENTS_OF(f->variables);
     uint32_t *slots = ARENA_ARRAY(arena, uint32_t, (size_t)root + 1);
-    CelValue *values = ARENA_ARRAY(arena, CelValue, n_own + root + 1);
+    CelValue *values = ARENA_ARRAY(arena, CelValue, n_variables + root + 1);
     CelEmitOptions emit = {.scratch = arena, .known_slots = slots, .n_known_slots = root};
     CelCode *code = NULL;
 
@@ -294,7 +294,7 @@ static CelValue run_cut(
         if (i % 3 == 1 || node->levels != 0 || node->op == OP_OPT_ELEMENT)
             continue;
         assert_int_equal(cel_emit(graph, i, &emit, arena, &code), 0);
-        slots[i] = (uint32_t)n_own + i;
+        slots[i] = (uint32_t)n_variables + i;
         values[slots[i]] = cel_run(code, run, values);
     }
     assert_int_equal(cel_emit(graph, root, &emit, arena, &code), 0);
@@ -302,7 +302,7 @@ static CelValue run_cut(
 }
 
 static CelValue run_machine(
-    const Fixture *f, const CelChecked *checked, Way way, Arena *arena, CelRun *run) {
+    const Fixture *f, const CelChecked *checked, Mode way, Arena *arena, CelRun *run) {
     CelOptions options = {.no_fold = way != AS_COMPILED, .lazy_literals = true};
     CelEmitOptions emit = {.flat = way == UNSHARED, .scratch = arena};
     CelGraph *graph = cel_graph_new(arena, arena);
@@ -328,7 +328,7 @@ static void assert_same(
     v = eval(&plain, checked->tree->n_nodes - 1);
     *n_errors += is_error(v);
     print_answer(v, &run, &want);
-    for (Way way = AS_COMPILED; want.len > 0 && way < N_WAYS; way++) {
+    for (Mode way = AS_COMPILED; want.len > 0 && way < N_MODES; way++) {
         CelRun again = CEL_RUN(arena);
 
         print_answer(run_machine(f, checked, way, arena, &again), &again, &got);
@@ -340,7 +340,7 @@ static void assert_same(
     buf_done(&got);
 }
 
-/* n, s, d, l and m, in a few combinations; what is not bound is an error to read. */
+/* n, s, d, l and m, in a few combinations; reading one that is not bound is an error. */
 static void fill(Fixture *f, uint32_t which) {
     static const CelValue numbers[] = {
         {.kind = CEL_INT, .i = 1}, {.kind = CEL_INT, .i = 0}, {.kind = CEL_INT, .i = INT64_MAX}};
@@ -380,15 +380,15 @@ static void test_random_expressions(void **state) {
         }
         arena_reset(arena);
     }
-    /* Most are good for something, and not all fail. */
+    /* Most expressions have a value, and some fail. */
     assert_in_range(n_run, EXPRESSIONS * 3 / 4, EXPRESSIONS);
     assert_in_range(n_errors, n_run / 10, n_run * 3 / 4);
     buf_done(&text.out);
     fixture_done(&f);
 }
 
-/* What chance seldom makes: equal parts in different loops, a loop that hides another of its level
- * while it runs in the other's body, errors that leave both behind. */
+/* Cases that random expressions seldom contain: equal parts in different loops, a loop that hides
+ * another of its level while it runs in the other's body, errors that leave both loops. */
 static void test_parts_and_loops(void **state) {
     static const char *const sources[] = {
         "[1, 2].map(x, x * x + x * x) + [3, 4].map(y, y * y + y * y)",

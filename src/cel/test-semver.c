@@ -4,7 +4,7 @@
 #include "base/test-assert.h"
 #include "cel/semver.h"
 
-/* What a text is as it stands and normalised; NULL: no version. */
+/* The version that a text gives as it is and normalized; NULL: none. */
 static void test_texts(void **state) {
     static const struct {
         const char *text, *strict, *normalised;
@@ -80,7 +80,7 @@ static void test_texts(void **state) {
     }
 }
 
-/* Every version is below the next; those in one line are equal. */
+/* Every version is smaller than the next; those in one line are equal. */
 static void test_order(void **state) {
     static const char *const order[][2] = {
         {"0.0.0-0", "0.0.0-0+x"},

@@ -29,7 +29,7 @@ static void test_calls(void **state) {
     library_starve_all(cel_sets_library, cases);
 }
 
-/* A million comparisons one by one would not be paid for. */
+/* Comparing a million pairs one by one would run out of fuel. */
 static void test_large(void **state) {
     const LibraryCase cases[] = {
         {"sets.contains", PAIR, {COUNTDOWN(5000), COUNTDOWN(5000)}, "true"},

@@ -1,5 +1,5 @@
-/* Operators, conversions and standard functions, called through their tables. What depends on
- * the checker and the machine is in test/data/cel/standard.test and its neighbours. */
+/* Operators, conversions and standard functions, called through their tables. Cases that need the
+ * checker and the machine are in test/data/cel/standard.test and the files beside it. */
 #include <math.h>
 
 #include "cel/operators.h"
@@ -54,7 +54,7 @@ static void test_arithmetic(void **state) {
     library_starve_all(cel_operators_library, cases);
 }
 
-static void test_joining(void **state) {
+static void test_concatenation(void **state) {
     const LibraryCase cases[] = {
         {"_+_", "(string, string) -> string", {S("ab"), S("c")}, "\"abc\""},
         {"_+_", "(string, string) -> string", {S(""), S("c")}, "\"c\""},
@@ -70,7 +70,7 @@ static void test_joining(void **state) {
     library_starve_all(cel_operators_library, cases);
 }
 
-/* With NaN all four are false; a comparison never turns into its opposite. */
+/* With NaN all four are false: no comparison is computed by negating another. */
 static void test_order(void **state) {
     const LibraryCase cases[] = {
         {"_<_", "(int, int) -> bool", {I(1), I(2)}, "true"},
@@ -207,7 +207,7 @@ static void test_functions(void **state) {
     library_starve_all(cel_standard_library, cases);
 }
 
-/* What takes time costs fuel; what costs nothing takes none. */
+/* Functions whose time depends on their arguments charge fuel; the others do not. */
 static void test_fuel(void **state) {
     static char text[10000];
     const CelValue v = cel_string(str_of(text, sizeof(text)));
@@ -242,7 +242,7 @@ static void test_fuel(void **state) {
     }
 }
 
-/* a[?i], and a[i] of an optional: of whatever there is. */
+/* a[?i], and a[i] of an optional. */
 static void test_optional_index(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
@@ -274,7 +274,7 @@ static void test_optional_index(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arithmetic),
-        cmocka_unit_test(test_joining),
+        cmocka_unit_test(test_concatenation),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_index),
         cmocka_unit_test(test_conversions),

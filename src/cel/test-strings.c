@@ -6,7 +6,7 @@
 #define REPLACE "string.(string, string) -> string"
 #define JOIN "list(string).(string) -> string"
 
-/* The mass of the cases is in test/data/cel/strings.test; here is what an expression cannot say. */
+/* Most cases are in test/data/cel/strings.test; here are calls that an expression cannot make. */
 static void test_calls(void **state) {
     const LibraryCase cases[] = {
         {"charAt", "string.(int) -> string", {text("t\xc2\xa9o"), cel_int(1)}, "\"\xc2\xa9\""},
@@ -41,8 +41,8 @@ static void test_calls(void **state) {
     library_starve_all(cel_strings_library, cases);
 }
 
-/* 64 KiB of "a", each replaced by 64 KiB: refused, not built. */
-static void test_amplifiers(void **state) {
+/* 64 KiB of "a", each replaced by 64 KiB: an error, without building the result. */
+static void test_large_results_are_errors(void **state) {
     static char many[65536];
     const CelValue a = cel_string(str_of(memset(many, 'a', sizeof(many)), sizeof(many)));
     const LibraryCase cases[] = {
@@ -56,7 +56,7 @@ static void test_amplifiers(void **state) {
     library_check_all(cel_strings_library, cases);
 }
 
-/* Every place begins like what is looked for: the work is paid for, and so it ends. */
+/* Every position starts like the searched text: the work is charged, so it ends. */
 static void test_last_index_is_charged(void **state) {
     static char many[65536], half[32768];
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
@@ -76,7 +76,7 @@ static void test_last_index_is_charged(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_amplifiers),
+        cmocka_unit_test(test_large_results_are_errors),
         cmocka_unit_test(test_last_index_is_charged),
     };
 

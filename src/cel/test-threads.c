@@ -1,4 +1,4 @@
-/* Code is only read: any number of threads run the same at once. For ThreadSanitizer. */
+/* Any number of threads may run the same code at once. For ThreadSanitizer. */
 #include <pthread.h>
 
 #include "cel/test-fixture.h"
@@ -8,9 +8,9 @@
 #define RUN_BUDGET ((size_t)1 << 20)
 
 static const char *const sources[] = {
-    /* a pattern that was prepared, and one that is made on the way */
+    /* a pattern prepared at compile time, and one made at run time */
     "s.matches('^n(o|0)de-[0-9]+$') && s.find('[0-9]+') == '17' && s.matches(s + '$')",
-    /* shared parts, loops, errors that are absorbed */
+    /* shared parts, loops, absorbed errors */
     "cel.bind(a, l.map(x, x * x + n), l.all(x, a.exists(y, y / (x - 2) > 0 || y > x)) || a == [])",
     /* sets, folded values of the libraries */
     "s in ['a', 'b', 'node-17', 'd', 'e', 'f', 'g'] && quantity('1Gi') == quantity('1024Mi')",

@@ -67,7 +67,7 @@ static void test_durations_refused(void **state) {
 
 /* --- instants --------------------------------------------------------------- */
 
-static void test_moving(void **state) {
+static void test_add_and_subtract(void **state) {
     int64_t sec = CALENDAR_LAST, ns;
     uint32_t nanos = 999999999;
 
@@ -166,7 +166,7 @@ static void test_calls(void **state) {
 
 /* --- zones ------------------------------------------------------------------ */
 
-/* One zone, an hour ahead, by the name of X. */
+/* One zone named X, an hour ahead. */
 typedef struct OneZone {
     CelZones base;
     const CelZone *zone;
@@ -205,7 +205,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_durations_refused),
-        cmocka_unit_test(test_moving),
+        cmocka_unit_test(test_add_and_subtract),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_zones),
     };

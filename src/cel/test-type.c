@@ -7,7 +7,7 @@
 
 #define BUDGET ((size_t)1024 * 1024)
 
-/* Text in, text out: as people write it, and as the vectors do. */
+/* A type's text is parsed and printed: as users write it, and as the conformance vectors do. */
 static void test_text(void **state) {
     static const struct {
         const char *text, *printed, *wire; /* printed NULL: cannot be read; wire NULL: the same */

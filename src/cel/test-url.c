@@ -32,7 +32,8 @@ static void test_parts(void **state) {
         {"http://x/??", "http", "x", "x", "", "/", "?", NULL},
         {"http://x/#", "http", "x", "x", "", "/", "", "http://x/"},
         {"http://x/a%2Fb", "http", "x", "x", "", "/a%2Fb", "", NULL},
-        {"http://x/a%2fb", "http", "x", "x", "", "/a%2fb", "", NULL}, /* the writer's choice */
+        {"http://x/a%2fb", "http", "x", "x", "", "/a%2fb", "",
+            NULL}, /* quoting is kept as written */
         {"http://x/a[b]!", "http", "x", "x", "", "/a[b]!", "", NULL},
         {"http://x/\xc3\xa4 b%2f", "http", "x", "x", "", "/%C3%A4%20b/", "",
             "http://x/%C3%A4%20b/"},
@@ -107,7 +108,7 @@ static void test_faults(void **state) {
     }
 }
 
-/* A text of any length gives a message of a bounded one, cut between code points. */
+/* The message has a limit, whatever the length of the text, and is cut between code points. */
 static void test_long_fault(void **state) {
     _cleanup_(buf_done) Buf long_text = BUF_INIT(1 << 20), out = BUF_INIT(1 << 20);
     CelUrlFault fault;
@@ -137,7 +138,7 @@ static void test_query(void **state) {
         {"http://x/?=f", "{\"\": [\"f\"]}"},
         {"http://x/?x=1&y=2&x=3&x", "{\"x\": [\"1\", \"3\", \"\"], \"y\": [\"2\"]}"},
         {"http://x/?a=b=c&&d=%26+%2B", "{\"a\": [\"b=c\"], \"d\": [\"& +\"]}"},
-        /* passed over, as Go does */
+        /* ignored, as Go does */
         {"http://x/?a;b=1&c=%zz&%=1&d=1", "{\"d\": [\"1\"]}"},
         {"http://x/?a=%C3%A9&b=%FFx", "{\"a\": [\"\xc3\xa9\"], \"b\": [\"\xef\xbf\xbdx\"]}"},
         {"mailto:a?a=1#b=2", "{\"a\": [\"1\"]}"},

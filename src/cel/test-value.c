@@ -133,7 +133,7 @@ static void test_equal(void **state) {
     assert_null(run.limit);
 }
 
-/* Equality pays for what it looks at. */
+/* Equality charges for the bytes it compares. */
 static void test_equal_fuel(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
@@ -187,7 +187,7 @@ static void test_find(void **state) {
             &run, cases[i].found, cel_map_find(small.map, cases[i].key, &run), cases[i].found);
 }
 
-/* With an index: the same answers, for many keys of all kinds. */
+/* With an index: the same results, for many keys of all kinds. */
 static void test_find_indexed(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
@@ -280,7 +280,7 @@ static void test_print_cut(void **state) {
     }
 }
 
-/* A host's object: two fields, the second of which may be absent; it holds itself. */
+/* An object of the host: two fields, the second of which may be absent; it contains itself. */
 typedef struct Box {
     CelRecord head;
     int64_t size;
@@ -315,7 +315,7 @@ static void test_records(void **state) {
     twin.size = 7;
     assert_false(cel_equal(cel_record(&a.head), cel_record(&b.head), &run));
 
-    round.next = &round; /* no value is as deep as that; it still ends */
+    round.next = &round; /* deeper than any value may be; it still ends */
     other.next = &other;
     assert_null(run.limit);
     assert_false(cel_equal(cel_record(&round.head), cel_record(&other.head), &run));
@@ -324,7 +324,7 @@ static void test_records(void **state) {
     assert_int_equal(buf_error(&out), 0);
 }
 
-/* A host's list and map: nothing is built, parts are fetched. */
+/* A list and a map of the host: nothing is copied, elements are fetched. */
 static CelValue square_at(const CelList *list, uint32_t i, CelRun *run) {
     (void)list;
     (void)run;

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Values in tests: short ways to write them, and a look at what came out. */
+/* Values in tests: short constructors, and printing. */
 
 #include "base/buf.h"
 #include "base/cleanup.h"

@@ -19,10 +19,10 @@ static void read_whole(const char *path, Buf *out) {
     (void)fclose(file);
 }
 
-/* --- as Python has it ------------------------------------------------------- */
+/* --- zones.tsv, made with Python -------------------------------------------- */
 
-/* zones.tsv says how it was made. */
-static void test_against_facts(void **state) {
+/* zones.tsv describes how it was made. */
+static void test_offsets_agree_with_python(void **state) {
     _cleanup_(buf_done) Buf facts = BUF_INIT(FILE_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     const CelZone *zone = NULL;
@@ -76,7 +76,7 @@ static void put_header(Buf *out, char version, uint32_t n_times, uint32_t n_type
     put_number(out, n_types > 0 ? 4 : 0, 4);
 }
 
-/* One type, no changes, then the rule: it holds for all time. */
+/* One type and no transitions, then a rule for all time. */
 static void put_rule_file(Buf *out, const char *rule) {
     put_header(out, '2', 0, 0);
     put_header(out, '2', 0, 1);
@@ -102,7 +102,7 @@ static void test_rules(void **state) {
         {"CET-1CEST,M2.5.0,M10.5.0/3", "2026-02-22T01:00:00Z", 7200},
         {"CET-1CEST,M3.5.0,M10.5.0/3", "2025-10-26T00:59:59Z", 7200},
         {"CET-1CEST,M3.5.0,M10.5.0/3", "2025-10-26T01:00:00Z", 3600},
-        /* the south: summer time over the new year */
+        /* the southern hemisphere: summer time over the new year */
         {"AEST-10AEDT,M10.1.0,M4.1.0/3", "2024-12-31T23:00:00Z", 39600},
         {"AEST-10AEDT,M10.1.0,M4.1.0/3", "2025-01-01T00:00:00Z", 39600},
         {"AEST-10AEDT,M10.1.0,M4.1.0/3", "2025-07-01T00:00:00Z", 36000},
@@ -118,7 +118,7 @@ static void test_rules(void **state) {
         {"<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "2025-03-30T01:00:00Z", -3600},
         {"EET-2EEST,M3.4.4/50,M10.4.4/50", "2025-03-28T23:59:59Z", 7200},
         {"EET-2EEST,M3.4.4/50,M10.4.4/50", "2025-03-29T00:00:00Z", 10800},
-        /* a change that lies in the year before, and in the year after, its own */
+        /* a transition that falls into the year before or after its own */
         {"AAA0BBB,0/-167,J100/0", "2024-12-25T01:00:00Z", 3600},
         {"AAA0BBB,0/-167,J100/0", "2024-12-25T00:59:59Z", 0},
         {"AAA0BBB,J100/0,J365/167", "2025-01-06T21:00:00Z", 3600},
@@ -128,7 +128,7 @@ static void test_rules(void **state) {
         {"EST5EDT,0/0,J365/25", "2025-01-01T05:00:00Z", -14400},
         {"EST5EDT,0/0,J365/25", "2024-12-31T12:00:00Z", -14400},
         {"EST5EDT,0/0,J365/25", "2025-07-01T00:00:00Z", -14400},
-        /* winter time is the exception */
+        /* winter time as the exception (Ireland) */
         {"IST-1GMT0,M10.5.0,M3.5.0/1", "2025-01-01T00:00:00Z", 0},
         {"IST-1GMT0,M10.5.0,M3.5.0/1", "2025-07-01T00:00:00Z", 3600},
         {"CET-1CEST,M3.5.0,M10.5.0/3", "0001-01-01T00:00:00Z", 3600},
@@ -195,7 +195,7 @@ static void test_rules_refused(void **state) {
     }
 }
 
-/* Version 1: 32 bits, no rule; the last offset stays. */
+/* Version 1: 32 bits, no rule; the last offset holds for ever. */
 static void put_old_file(Buf *out, int32_t first, int32_t second, uint8_t type, int32_t offset) {
     put_header(out, '\0', 2, 2);
     put_number(out, (uint32_t)first, 4);
@@ -248,7 +248,7 @@ static void test_files_refused(void **state) {
     }
 }
 
-/* A good file, cut anywhere, is none. */
+/* Every prefix of a valid file is an error. */
 static void test_cut_short(void **state) {
     _cleanup_(buf_done) Buf bytes = BUF_INIT(FILE_MAX);
 
@@ -272,7 +272,7 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_facts),
+        cmocka_unit_test(test_offsets_agree_with_python),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_rules_refused),
         cmocka_unit_test(test_old_files),

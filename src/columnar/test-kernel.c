@@ -1,5 +1,5 @@
-/* Every kernel against the scalar machine, row by row and bit by bit: values that are special,
- * random ones, rows without a value, operands that stand for all rows. */
+/* Every kernel against the scalar machine, row by row and bit by bit: special values, random ones,
+ * rows without a value, operands that are the same for all rows. */
 #include <math.h>
 #include <string.h>
 
@@ -151,7 +151,7 @@ static const double special_doubles[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2
 
 /* --- columns ---------------------------------------------------------------------------- */
 
-/* With room of its own. */
+/* With memory of its own. */
 typedef struct TestColumn {
     Column column;
     uint8_t states[ROWS_MAX];
@@ -202,7 +202,7 @@ static void place(TestColumn *t, ColumnLane lane) {
         t->column.ints = t->ints;
 }
 
-/* @holes: how often a row has no value, of 8. */
+/* @holes: how many of 8 rows have no value. */
 static void fill(Scene *s, TestColumn *t, ColumnLane lane, unsigned holes) {
     place(t, lane);
     for (size_t i = 0; i < ROWS_MAX; i++) {
@@ -250,7 +250,7 @@ static CelValue value_at(const Column *column, const CelType *type, size_t i) {
     }
 }
 
-/* NaN is one value. */
+/* All NaN are the same value. */
 static bool is_same(CelValue a, CelValue b) {
     if (a.kind != b.kind || a.kind == CEL_ERROR)
         return a.kind == b.kind;
@@ -293,7 +293,7 @@ static CelValue arg_at(const Case *c, uint32_t arg, size_t row) {
     return value_at(operand->column, arg_type(c, arg), operand->is_single ? 0 : row);
 }
 
-/* What an odd argument could turn out to be. */
+/* Values that a fallback argument could have. */
 static CelValue guess(const CelType *type, unsigned which) {
     static const CelError error = {.text = STR("a guess"), .is_placed = true};
 
@@ -313,7 +313,7 @@ static CelValue guess(const CelType *type, unsigned which) {
     }
 }
 
-/* A result that is not odd must hold whatever odd arguments turn out to be. */
+/* A result that is not a fallback must hold for every value of the fallback arguments. */
 static void check_row(Scene *s, const Case *c, size_t row) {
     CelValue got = value_at(&s->out.column, c->node->type, row);
     bool has_odd = false;
@@ -331,7 +331,7 @@ static void check_row(Scene *s, const Case *c, size_t row) {
         want = scalar(s, c);
         if (got.kind == CEL_ABSENT && has_odd)
             return;
-        /* An instant that does not fit the lane. */
+        /* A timestamp that does not fit the lane. */
         if (got.kind == CEL_ABSENT && c->node->type == &cel_timestamp_type) {
             assert_case(c->source, want.kind == CEL_ERROR || want.i > INT64_MAX / 1000000000 - 1 ||
                                        want.i < INT64_MIN / 1000000000 + 1);
@@ -347,7 +347,7 @@ static void check_row(Scene *s, const Case *c, size_t row) {
     }
 }
 
-/* Wrong on purpose before the kernel writes: what it leaves out shows. */
+/* Fills the output with wrong values: entries that the kernel does not write show. */
 static void spoil(Scene *s, ColumnLane lane) {
     memset(&s->out, 0x5a, sizeof(s->out));
     place(&s->out, lane);
@@ -406,11 +406,11 @@ static void test_kernels(void **state) {
     }
 }
 
-/* Every pair of states, so that no case is left to chance. */
+/* Every pair of states, so that no combination depends on chance. */
 static void test_states_of_logic(void **state) {
     static const struct {
         const char *source;
-        uint8_t want[4][4]; /* left, right: false, true, error, odd */
+        uint8_t want[4][4]; /* left, right: false, true, error, fallback */
     } cases[] = {
         {"p && q", {{0, 0, 0, 0}, {0, 1, 2, 3}, {0, 2, 2, 3}, {0, 3, 3, 3}}},
         {"p || q", {{0, 1, 2, 3}, {1, 1, 1, 1}, {2, 1, 2, 3}, {3, 1, 3, 3}}},
@@ -436,7 +436,7 @@ static void test_states_of_logic(void **state) {
     }
 }
 
-/* Nothing went wrong: nobody has to look at states. */
+/* Without errors the column has no states to read. */
 static void test_states_are_left_out(void **state) {
     static const char *const all_fine[] = {
         "i + j", "x / y", "t + g", "p ? i : j", "int(x)", "-i", "math.least(x, y)", "double(i)"};
@@ -492,7 +492,7 @@ static void test_folds(void **state) {
     }
 }
 
-/* --- what has none ----------------------------------------------------------------------- */
+/* --- functions without a kernel ---------------------------------------------------------- */
 
 static CelValue twice(CelRun *run, const CelValue *args, const void *prepared) {
     (void)run;
@@ -500,7 +500,7 @@ static CelValue twice(CelRun *run, const CelValue *args, const void *prepared) {
     return cel_double(2 * args[0].d);
 }
 
-static void test_nothing_for(void **state) {
+static void test_functions_without_a_kernel(void **state) {
     static const char *const others[] = {
         "string(i)",
         "uint(i) == uint(j)",
@@ -525,8 +525,8 @@ static void test_nothing_for(void **state) {
     }
 }
 
-/* A host's function is not the library's, even if it looks like it. */
-static void test_nothing_for_a_host(void **state) {
+/* A function of the host is not taken for the library's function of the same name. */
+static void test_host_functions_have_no_kernel(void **state) {
     static const CelOverloadSpec spec = {"math.ceil", "(double) -> double", twice};
     const CelOverload *const *overloads;
     Scene *s = *state;
@@ -576,8 +576,8 @@ int main(void) {
         TEST(test_states_of_logic),
         TEST(test_states_are_left_out),
         TEST(test_folds),
-        TEST(test_nothing_for),
-        TEST(test_nothing_for_a_host),
+        TEST(test_functions_without_a_kernel),
+        TEST(test_host_functions_have_no_kernel),
         TEST(test_lanes),
 #undef TEST
     };

@@ -1,5 +1,5 @@
-/* Plans at their edges: loops over groups that ask nothing of them, batches of nothing, rows that
- * come twice. */
+/* Edge cases of plans: loops over groups that read nothing of the elements, empty batches, rows
+ * that appear twice. */
 #include <errno.h>
 
 #include "columnar/test-plan.h"
@@ -17,8 +17,8 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* Groups are counted as they are, whether or not anything is asked of their elements. */
-static void test_groups_alone(void **state) {
+/* Counts the elements of a group although no field of them is read. */
+static void test_counts_groups_without_reading_elements(void **state) {
     static const char *const sources[] = {
         "cluster.domains('zone').exists(d, pod.n == pod.n)",
         "cluster.domains('zone').all(d, pod.n != pod.n)",
@@ -48,8 +48,8 @@ static CelValue own_sum(CelRun *run, const CelValue *args, const void *prepared)
     return cel_int(args[0].list->n + 1000);
 }
 
-/* A host's function is what the host says it is, whatever its name. */
-static void test_own_function(void **state) {
+/* A function of the host is called, whatever its name. */
+static void test_calls_function_of_the_host(void **state) {
     static const CelOverloadSpec spec = {
         .name = "sum", .signature = "(list(int)) -> int", .fn = own_sum};
     static const char *const source = "sum(row.items.map(i, i.n + pod.n))";
@@ -91,8 +91,8 @@ static CelValue one_at(const CelList *list, uint32_t i, CelRun *run) {
     return cel_int(1);
 }
 
-/* A list that is longer than a block takes is the scalar machine's, which has no fuel for it
- * either; the other rows are what they are. */
+/* A list longer than a block's limit is left to the scalar machine, which runs out of fuel too; the
+ * other rows have their values. */
 static void test_longer_than_a_block_takes(void **state) {
     static const CelList endless = {.n = UINT32_MAX, .depth = 1, .at = one_at};
     static const char *const sources[] = {
@@ -124,7 +124,8 @@ static void name_items(TestSchema *s, TestRow *row, uint32_t first, uint32_t n) 
     row->record.fields[ROW_ITEMS] = cel_list(list);
 }
 
-/* More distinct strings than a column of a block has codes for: the rest are odd, and right. */
+/* More distinct strings than a column of a block has codes for: the rest fall back, with the right
+ * result. */
 static void test_many_strings(void **state) {
     static const char *const source = "row.items.exists(i, i.name == pod.name)";
     enum { N_ITEMS = 40000 };
@@ -145,7 +146,7 @@ static void test_many_strings(void **state) {
     }
 }
 
-/* Each block has codes for its strings, and both together have not. */
+/* Each block has enough codes for its strings, but not for those of both. */
 static void test_splice_of_many_strings(void **state) {
     static const char *const source = "row.items.exists(i, i.name == pod.name)";
     static const uint32_t rows[] = {1};
@@ -169,7 +170,7 @@ static void test_splice_of_many_strings(void **state) {
     }
 }
 
-/* More filters behind each other than one reduction takes. */
+/* More chained filters than one reduction takes. */
 static void test_long_chain(void **state) {
     static const char *const source =
         "row.items.filter(i, i.n > 0).filter(i, i.n > 1).filter(i, i.n < 9).filter(i, i.n != 7)"
@@ -194,8 +195,9 @@ static const char *const mixed[] = {
     "row.load + pod.w",
 };
 
-/* A session that is asked about nothing, about everything in one row, and about nothing again. */
-static void test_rows_again(void **state) {
+/* A session with an empty batch, with a batch that repeats one row, and with an empty batch again.
+ * */
+static void test_repeated_rows(void **state) {
     enum { N_ROWS = 130 };
     TestSchema *s = *state;
     Rng rng = {.state = 23};
@@ -232,14 +234,14 @@ static void test_rows_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups_alone),
-        cmocka_unit_test(test_rows_again),
+        cmocka_unit_test(test_counts_groups_without_reading_elements),
+        cmocka_unit_test(test_repeated_rows),
         cmocka_unit_test(test_root_of_another_type),
         cmocka_unit_test(test_longer_than_a_block_takes),
         cmocka_unit_test(test_many_strings),
         cmocka_unit_test(test_splice_of_many_strings),
         cmocka_unit_test(test_long_chain),
-        cmocka_unit_test(test_own_function),
+        cmocka_unit_test(test_calls_function_of_the_host),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

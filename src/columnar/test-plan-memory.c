@@ -1,14 +1,14 @@
 /*
- * Blocks and sessions while one allocation of an arena, or every one from some point on, fails: a
- * row is right, an error, or nobody is told anything. And a session that was out of memory once can
- * be asked again. Linked with --wrap, so that every allocation passes here.
+ * Blocks and sessions while one allocation of an arena, or every allocation from some point on,
+ * fails: each row is right or an error, or the call fails. A session that was out of memory can be
+ * used again. Linked with --wrap, so that this file sees every allocation.
  */
 #include <errno.h>
 
 #include "base/test-failing.h"
 #include "columnar/test-plan.h"
 
-/* Every way to work something out; domains are never made by the scalar machine here. */
+/* One source per method of evaluation; the scalar machine never builds domains here. */
 static const char *const sources[] = {
     "row.ok && row.labels == pod.labels",
     "row.zone.startsWith(pod.app) || row.cpu > pod.n",
@@ -32,14 +32,14 @@ typedef struct Scene {
     CelValue want[N_SOURCES][N_ROWS];
 } Scene;
 
-/* What a failure may have made of a row: an error. */
+/* A failed allocation may turn a row into an error, nothing else. */
 static void assert_right(const Scene *scene, size_t root, const Column *column) {
     for (uint32_t i = 0; i < N_ROWS; i++)
         assert_case(sources[root],
             test_state(column, i) == COLUMN_ERROR || test_is_same(column, i, scene->want[root][i]));
 }
 
-/* Exchanges some rows of the first block for themselves. */
+/* Replaces some rows of the first block by themselves. */
 static int splice_block(const Scene *scene, Arena *arena, Arena *keep, const PlanBlock **block) {
     static const uint32_t rows[] = {0, 3, 4, PLAN_BLOCK_ROWS - 1};
     const PlanBlock *fresh = NULL;
@@ -74,7 +74,7 @@ static int make_blocks(const Scene *scene, Arena *arena, Arena *keep, const Plan
     return r == 0 ? plan_totals_update(scene->plan.plan, *whole, blocks, N_ROWS, keep, whole) : r;
 }
 
-static int ask_all(const Scene *scene, PlanSession *session) {
+static int read_all_roots(const Scene *scene, PlanSession *session) {
     int worst = 0;
 
     plan_session_set_range(session, 0, N_ROWS);
@@ -90,8 +90,8 @@ static int ask_all(const Scene *scene, PlanSession *session) {
     return worst;
 }
 
-/* All of it; twice if the first time ran out of memory in the session. */
-static int judge(const Scene *scene) {
+/* Runs everything; the session again, with memory, after it ran out. */
+static int run_plan(const Scene *scene) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *keep = arena_new(TEST_BUDGET),
                                  *scratch = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
@@ -112,9 +112,9 @@ static int judge(const Scene *scene) {
         r = plan_session_new(scene->plan.plan, &options, arena, &session);
     if (r != 0)
         return r;
-    r = ask_all(scene, session);
+    r = read_all_roots(scene, session);
     due = SIZE_MAX;
-    assert_int_equal(ask_all(scene, session), 0);
+    assert_int_equal(read_all_roots(scene, session), 0);
     return r;
 }
 
@@ -134,15 +134,15 @@ static void test_failing(void **state) {
             scene.want[root][i] =
                 test_scalar(&scene.plan, scene.table, scene.variables, root, i, s.arena);
     n_seen = 0;
-    assert_int_equal(judge(&scene), 0);
+    assert_int_equal(run_plan(&scene), 0);
     n_all = n_seen;
-    for (size_t i = 0; i < 2 * n_all; i++) { /* each alone, and with all that follow */
+    for (size_t i = 0; i < 2 * n_all; i++) { /* one allocation alone, and all from there on */
         int r;
 
         n_seen = 0;
         due = i / 2;
         is_lasting = i % 2;
-        r = judge(&scene);
+        r = run_plan(&scene);
         due = SIZE_MAX;
         assert_true(r == 0 || r == -ENOMEM);
         n_refused += r != 0;

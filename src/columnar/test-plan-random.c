@@ -1,6 +1,6 @@
 /*
- * Random expressions over random tables: a session and the scalar machine agree, row by row and
- * bit by bit. What took which way is counted, so that the test cannot come to test only one.
+ * Random expressions over random tables: a session and the scalar machine agree, row by row and bit
+ * by bit. The methods of evaluation are counted, so that the test cannot end up testing only one.
  */
 #include "columnar/test-plan.h"
 
@@ -13,7 +13,7 @@
  * a loop over elements @E stands for its variable. @R and @P are leaves of the row and the pod. */
 typedef struct Templates {
     char type;
-    size_t n_leaves; /* the first ones */
+    size_t n_leaves; /* the first templates */
     const char *texts[TEMPLATES_MAX];
 } Templates;
 
@@ -53,7 +53,7 @@ static const Templates all[] = {
     {'T', 4,
         {"row.born", "pod.at", "now", "timestamp('2023-11-14T22:13:20Z')", "(@B ? @T : @T)",
             "(@T + duration('60s'))"}},
-    /* The same of elements: also of the row and the pod. */
+    /* The same inside a loop over elements, which may also read the row and the pod. */
     {'b', 6,
         {"e.ok", "e.app == pod.app", "e.n > pod.n", "e.app == 'a'", "e.name == row.name",
             "e.w < row.load", "(@b && @b)", "(@b || @b)", "!(@b)", "(@b ? @b : @b)", "(@i < @i)",
@@ -69,7 +69,7 @@ static const Templates all[] = {
     {'s', 4,
         {"e.app", "e.name", "pod.app", "'b'", "e.labels['a']", "e.labels[?'c'].orValue('')",
             "row.zone", "(@b ? @s : @s)", "(@s + @s)"}},
-    /* Of elements alone, and the pod: for unions. */
+    /* Only elements and the pod: for unions. */
     {'u', 5,
         {"e.ok", "e.app == pod.app", "e.n > pod.n", "e.app == 'a'", "e.n < 4", "(@u && @u)",
             "(@u || @u)", "!(@u)", "(e.n + pod.n > 2)", "(e.w < 3.0)", "(e.labels == pod.labels)",
@@ -129,7 +129,7 @@ static void count(const TestPlan *p, Counts *counts) {
     }
 }
 
-/* Roots of one plan share what is equal in them; so do rows of several tables their blocks. */
+/* Roots of one plan share equal parts; several tables share the blocks of equal rows. */
 static void check_round(Rng *rng, Counts *counts) {
     const char *sources[ROOTS];
     const PlanBlock **blocks;

@@ -1,4 +1,4 @@
-/* Plans: what is computed when and how, and that it comes to the same. */
+/* Plans: when and how each part is computed, and that the results agree with the scalar machine. */
 #include "columnar/test-plan.h"
 
 static int setup(void **state) {
@@ -14,7 +14,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* --- which way --------------------------------------------------------------------------- */
+/* --- frequency and method ---------------------------------------------------------------- */
 
 typedef struct Case {
     const char *source;
@@ -29,7 +29,7 @@ static const Case cases[] = {
     {"pod.app == 'a' && pod.labels['b'] == 'x'", PLAN_ONCE, false},
     {"1 / 0 > 1", PLAN_ONCE, false},
     {"now > timestamp('2020-01-01T00:00:00Z')", PLAN_ONCE, false},
-    /* kept */
+    /* precomputed */
     {"row.ok", PLAN_PRECOMPUTED, false},
     {"row.cpu", PLAN_PRECOMPUTED, false},
     {"row.load", PLAN_PRECOMPUTED, false},
@@ -58,7 +58,7 @@ static const Case cases[] = {
     {"row.items.exists(i, i.name == row.name)", PLAN_PRECOMPUTED, false},
     {"row.items.exists(i, row.numbers.exists(n, n == i.n))", PLAN_PRECOMPUTED, false},
     {"row.labels.all(k, k == 'a')", PLAN_PRECOMPUTED, false},
-    /* a batch, by kernels */
+    /* per batch, by kernels */
     {"row.cpu > pod.n", PLAN_PER_BATCH, false},
     {"row.cpu > pod.n && row.ok", PLAN_PER_BATCH, false},
     {"row.ok || row.load < pod.w", PLAN_PER_BATCH, false},
@@ -151,7 +151,7 @@ static const Case cases[] = {
 
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
 
-static void test_ways(void **state) {
+static void test_frequency_and_method(void **state) {
     TestSchema *s = *state;
 
     for (size_t i = 0; i < N_CASES; i++) {
@@ -233,8 +233,8 @@ static void test_results_without_leaves(void **state) {
     check_alone(*state, false);
 }
 
-/* All in one plan: columns are shared. */
-static void test_together(void **state) {
+/* All sources in one plan: columns are shared. */
+static void test_many_roots_in_one_plan(void **state) {
     TestSchema *s = *state;
     Rng rng = {.state = 11};
     const char *sources[N_CASES];
@@ -251,7 +251,7 @@ static void test_together(void **state) {
     }
 }
 
-/* Lists longer than a piece. */
+/* Lists longer than a chunk. */
 static void test_long_lists(void **state) {
     static const char *const sources[] = {
         "row.items.filter(i, i.app == pod.app).size()",
@@ -269,8 +269,8 @@ static void test_long_lists(void **state) {
         &p, table, test_blocks(&p, table), test_random_variables(s, &rng, table), &rng);
 }
 
-/* Blocks of an older table serve for rows that did not change. */
-static void test_kept_again(void **state) {
+/* Blocks of an older table are used for rows that did not change. */
+static void test_reuses_blocks_of_an_older_table(void **state) {
     TestSchema *s = *state;
     Rng rng = {.state = 5};
     TestTable *old = test_random_table(s, &rng, 200, 4), *new;
@@ -293,20 +293,20 @@ static void test_kept_again(void **state) {
     test_table_check(&p, new, blocks, test_random_variables(s, &rng, new), &rng);
 }
 
-/* --- time -------------------------------------------------------------------------------- */
+/* --- deadline and fuel ------------------------------------------------------------------- */
 
 typedef struct Clock {
-    int n_asked, n_left;
+    int n_calls, n_left;
 } Clock;
 
 static bool is_over(void *context) {
     Clock *clock = context;
 
-    clock->n_asked++;
+    clock->n_calls++;
     return clock->n_left-- <= 0;
 }
 
-/* Time that is up is told, and asking again gives nothing half done. */
+/* A passed deadline is returned; the next call computes complete results. */
 static void test_deadline(void **state) {
     static const char *const sources[] = {
         "row.labels == pod.labels", "row.items.exists(i, i.labels == pod.labels)"};
@@ -343,7 +343,7 @@ static void test_deadline(void **state) {
         }
         clock = (Clock){.n_left = 1000000};
         assert_int_equal(plan_session_root(session, root, &column), 0);
-        assert_true(clock.n_asked >= 640 / (int)PLAN_BLOCK_ROWS);
+        assert_true(clock.n_calls >= 640 / (int)PLAN_BLOCK_ROWS);
         for (uint32_t i = 0; i < 640; i++)
             assert_case(
                 sources[root], test_is_same(column, i,
@@ -351,8 +351,8 @@ static void test_deadline(void **state) {
     }
 }
 
-/* Few evaluations, but long ones: the time is looked at for what they burn, too. */
-static void test_deadline_of_few(void **state) {
+/* Few but long evaluations: the deadline is also checked by the fuel they use. */
+static void test_deadline_of_long_evaluations(void **state) {
     static const char *const sources[] = {"lists.range(300).exists(i, lists.range(300).exists(j, i "
                                           "+ j == row.items.size() - size(pod.name) - 9))"};
     TestSchema *s = *state;
@@ -380,7 +380,7 @@ static void test_deadline_of_few(void **state) {
     assert_int_equal(plan_session_new(p.plan, &options, arena, &session), 0);
     plan_session_set_rows(session, rows, 8);
     assert_int_equal(plan_session_root(session, 0, &column), 0);
-    assert_true(clock.n_asked > 8);
+    assert_true(clock.n_calls > 8);
 }
 
 /* How many rows are errors when an evaluation may use @fuel. */
@@ -405,7 +405,7 @@ static uint32_t count_errors(const TestPlan *p, PlanSessionOptions options, int6
     return n_errors;
 }
 
-/* An evaluation that runs out of fuel is an error of its row alone. */
+/* An evaluation that runs out of fuel is an error of its own row only. */
 static void test_fuel(void **state) {
     static const char *const sources[] = {
         "row.numbers.exists(n, row.numbers.exists(m, m - n == pod.n))"};
@@ -429,15 +429,15 @@ static void test_fuel(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_ways, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_frequency_and_method, setup, teardown),
         cmocka_unit_test_setup_teardown(test_print, setup, teardown),
         cmocka_unit_test_setup_teardown(test_results, setup, teardown),
         cmocka_unit_test_setup_teardown(test_results_without_leaves, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_together, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_roots_in_one_plan, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_lists, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_kept_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reuses_blocks_of_an_older_table, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_deadline_of_few, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deadline_of_long_evaluations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fuel, setup, teardown),
     };
 

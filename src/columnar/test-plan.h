@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Expressions over a table, both ways: by a session, and by the scalar machine row by row.
- * test_table_check() wants the same bits.
+ * Expressions over a table, evaluated by a session and by the scalar machine row by row.
+ * test_table_check() requires the same bits.
  */
 
 #include <inttypes.h>
@@ -69,7 +69,7 @@ static inline uint8_t test_state(const Column *column, size_t i) {
     return column->states ? column->states[i] : COLUMN_OK;
 }
 
-/* Whether entry @i is what the scalar machine says. Of NaN it is the same that it is one. */
+/* Whether entry @i has the scalar machine's value. All NaN are the same. */
 static inline bool test_is_same(const Column *column, size_t i, CelValue want) {
     uint8_t state = test_state(column, i);
 
@@ -112,7 +112,7 @@ static inline void test_fail(
     fail();
 }
 
-/* The rows that the session has: each root both ways. */
+/* Compares each root for the rows of the session. */
 static inline void test_batch(const TestPlan *p, const TestTable *table, const CelValue *variables,
     PlanSession *session, const uint32_t *rows, size_t n, Arena *arena) {
     for (size_t root = 0; root < p->n; root++) {
@@ -129,7 +129,7 @@ static inline void test_batch(const TestPlan *p, const TestTable *table, const C
     }
 }
 
-/* Single values and kept roots, asked for as such. */
+/* Values that are known once, and precomputed roots. */
 static inline void test_others(const TestPlan *p, const TestTable *table, const CelValue *variables,
     PlanSession *session, const PlanBlock *const *blocks, Arena *arena) {
     for (size_t root = 0; root < p->n; root++) {
@@ -153,7 +153,8 @@ static inline void test_others(const TestPlan *p, const TestTable *table, const 
     }
 }
 
-/* All roots for all rows: in order, in batches of any length, and some of them in no order. */
+/* All roots for all rows: in order, in batches of several lengths, and some rows in random order.
+ * */
 static inline void test_table_check(const TestPlan *p, const TestTable *table,
     const PlanBlock *const *blocks, const CelValue *variables, Rng *rng) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *scratch = arena_new(TEST_BUDGET),

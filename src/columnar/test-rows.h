@@ -1,12 +1,12 @@
 #pragma once
 
-/* What is in the rows of a table (test-table.h), at random: special numbers, texts that are the
- * same, fields that are not set, lists that are fetched. */
+/* Random contents for the rows of a table (test-table.h): special numbers, equal strings, unset
+ * fields, lists that are fetched. */
 
 #include "base/rng.h"
 #include "columnar/test-table.h"
 
-/* One of these, or now and then none at all. */
+/* One of these strings, or sometimes none. */
 #define TEST_PICK(rng, values) ((values)[rng_pick((rng), (sizeof(values) / sizeof((values)[0])))])
 
 static inline CelValue test_or_absent(Rng *rng, CelValue v) {
@@ -77,7 +77,7 @@ typedef struct TestList {
     const CelValue *values;
 } TestList;
 
-/* A zero cannot be fetched. */
+/* Fetching a zero is an error. */
 static inline CelValue test_list_at(const CelList *list, uint32_t i, CelRun *run) {
     CelValue v = ((const TestList *)list)->values[i];
 
@@ -143,7 +143,7 @@ static inline TestTable *test_random_table(TestSchema *s, Rng *rng, size_t n, ui
     return table;
 }
 
-/* What is known once. */
+/* Values that are known once. */
 static inline CelValue *test_random_variables(TestSchema *s, Rng *rng, const TestTable *table) {
     CelValue *variables = ARENA_ARRAY(s->arena, CelValue, cel_env_n_slots(s->env));
     TestCluster *cluster = ARENA_NEW(s->arena, TestCluster);

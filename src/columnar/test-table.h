@@ -2,8 +2,8 @@
 
 /*
  * A table for the tests of plans: rows with a field of every type, a list of elements, and keys
- * by which rows are grouped; one more record for what is known once. And what a host has to tell
- * of it.
+ * that group the rows; one more record for values that are known once. And the functions of its
+ * host.
  */
 
 #include "base/cleanup.h"
@@ -33,7 +33,7 @@ enum { GROUP_POD, GROUP_ROW, GROUP_NOW, GROUP_CLUSTER };
 
 typedef struct TestRecord {
     CelRecord head;
-    CelValue fields[ROW_FIELDS]; /* as many as it has */
+    CelValue fields[ROW_FIELDS]; /* as many as the group has */
 } TestRecord;
 
 typedef struct TestRow {
@@ -43,7 +43,7 @@ typedef struct TestRow {
 } TestRow;
 
 typedef struct TestTable {
-    PlanTable head; /* its rows are this */
+    PlanTable head; /* the rows of the group */
     TestRow *rows;
     size_t n;
 } TestTable;
@@ -71,7 +71,7 @@ typedef struct TestSchema {
     const CelType *row_type, *items_type;
 } TestSchema;
 
-/* What CelFunctions find their types by: they have nothing but their arguments. */
+/* The schema of the running test: functions of CEL get only their arguments. */
 static TestSchema *test_schema;
 
 /* --- records ---------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static inline CelValue test_record_get(const CelRecord *record, uint32_t field, 
     return ((const TestRecord *)record)->fields[field];
 }
 
-/* The elements of all rows of a group, by rising row. */
+/* The elements of all rows of a group, in the order of rows. */
 static inline CelValue test_union(
     const TestTable *table, uint32_t key, uint32_t group, CelRun *run) {
     size_t n = 0, at = 0;
@@ -157,7 +157,7 @@ static inline bool test_is_row(const CelGraphNode *node) {
     return node->op == OP_VARIABLE && node->immediate == test_schema->row_slot;
 }
 
-/* Fields of a row by their number, labels['a'] behind them. */
+/* Fields of a row by their number, then labels['a']. */
 static inline uint32_t test_leaf(const PlanHost *host, const CelGraph *graph, uint32_t number) {
     const CelGraphNode *node = cel_graph_node(graph, number);
 
@@ -174,7 +174,7 @@ static inline uint32_t test_leaf(const PlanHost *host, const CelGraph *graph, ui
                                                                          : PLAN_NO_LEAF;
 }
 
-/* row.labels[key] is 0, `key in row.labels` 1. */
+/* row.labels[key] is 0, `key in row.labels` is 1. */
 static inline uint32_t test_keyed_leaf(
     const PlanHost *host, const CelGraph *graph, uint32_t number, uint32_t *ret_key) {
     const CelGraphNode *node = cel_graph_node(graph, number), *map;
@@ -317,7 +317,7 @@ static inline uint32_t test_groups(
     return TEST_GROUPS;
 }
 
-/* --- setting up ------------------------------------------------------------------------- */
+/* --- set-up ----------------------------------------------------------------------------- */
 
 static inline void test_field(CelField *field, const char *name, const CelType *type) {
     assert_non_null(type);

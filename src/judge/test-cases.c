@@ -1,7 +1,7 @@
 /*
  * Policy cases as data: the files NAME.test in test/data/policy, one YAML document a case.
  *
- * A case is a scene (policy/test-scene.h) and what is to come of it:
+ * A case is a scene (policy/test-scene.h) and the expected results:
  *
  *     case: what it shows
  *     policy: ...
@@ -10,11 +10,11 @@
  *       a: pass
  *       b: "pool: node is not in the pool" # RULE: REASON; POLICY/RULE with several policies
  *       c: "unresolvable pool: ..."
- *     observed: {a: pass, b: ...}          # what policies in mode Observe would have said
+ *     observed: {a: pass, b: ...}          # verdicts of policies in mode Observe
  *     scores: {a: 50, b: 33.3333333333}    # every node; to nine decimals
- *     explain: {b: "label pool is absent"} # of the filter that speaks against it
+ *     explain: {b: "label pool is absent"} # message of the filter that rejects it
  *
- * Besides, each verdict is compared with every filter, evaluated one by one by the scalar machine.
+ * Each verdict is also compared with the filters evaluated one by one by the scalar machine.
  */
 
 #include <math.h>
@@ -24,7 +24,7 @@
 #include "judge/judge.h"
 #include "policy/test-scene.h"
 
-/* Time zones of the system, read anew for each case. */
+/* Time zones of the system, read again for each case. */
 typedef struct CaseZones {
     CelZones finder; /* first */
     Arena *arena;
@@ -116,7 +116,7 @@ static void check_verdicts(const Case *test, Str key, const uint16_t *verdicts) 
     }
 }
 
-/* What the scalar machine says of one filter and one node. */
+/* The scalar machine's result for one filter and one node. */
 static bool passes(const Case *test, const Filter *filter, uint32_t row) {
     CelValue value = judge_value(test->judge, &filter->test, row, test->scene.arena);
     Fallback otherwise = filter->on_error;
@@ -127,7 +127,7 @@ static bool passes(const Case *test, const Filter *filter, uint32_t row) {
     return cel_is_true(value) || (value.kind == CEL_ERROR && otherwise == FALLBACK_ALLOW);
 }
 
-/* The verdict is the first filter, by number, that fails. */
+/* The verdict is the first filter, by number, that rejects. */
 static void check_against_each(const Case *test, const uint16_t *verdicts, bool observed) {
     const Program *program = test->scene.program;
 
@@ -146,12 +146,12 @@ static void check_against_each(const Case *test, const uint16_t *verdicts, bool 
     }
 }
 
-/* What the filter that speaks against the node says of it. */
+/* The message of the filter that rejects the node. */
 static Str message_of(const Case *test, uint16_t verdict, uint32_t row) {
     const Filter *filter = test->scene.program->filters[verdict];
-    const Expression *told =
+    const Expression *expression =
         expression_is_given(&filter->message) ? &filter->message : &filter->test;
-    CelValue value = judge_value(test->judge, told, row, test->scene.arena);
+    CelValue value = judge_value(test->judge, expression, row, test->scene.arena);
 
     if (value.kind == CEL_ERROR)
         return value.error->text;
@@ -172,7 +172,7 @@ static void check_explanations(const Case *test, const uint16_t *verdicts) {
     }
 }
 
-/* Whoever is turned away by a built-in rule is owed a word why. */
+/* Every rejection by a built-in rule must have a message. */
 static void check_explained(const Case *test, const uint16_t *verdicts) {
     for (uint32_t row = 0; row < test->input.n; row++)
         if (verdicts[row] < test->scene.program->n_filters &&

@@ -1,6 +1,6 @@
 #pragma once
 
-/* JudgeFixture: a scene with many nodes, and judges of it. For tests. */
+/* JudgeFixture: a scene with many nodes, and judges for it. For tests. */
 
 #include <stdio.h>
 
@@ -77,7 +77,7 @@ static inline void fixture_rows(const JudgeFixture *fixture, uint32_t *ret, unsi
         ret[i] = row_of(fixture, i);
 }
 
-/* How many of them are @verdict. */
+/* How many of them equal @verdict. */
 static inline size_t count_verdicts(const uint16_t *verdicts, size_t n, uint16_t verdict) {
     size_t found = 0;
 

@@ -24,8 +24,8 @@ typedef enum Sort { BOOL, INT, DOUBLE, TEXT, TIME } Sort;
 
 static void write_any(Rng *rng, Sort sort, unsigned depth, bool in_pods, Buf *out);
 
-/* @format with %b %i %d %t %T filled by parts of that sort, %k by a key, %c by a comparison, %B %I
- * %D by parts that may name the pod p of a loop. */
+/* Fills @format: %b %i %d %t %T with parts of that type, %k with a key, %c with a comparison, %B %I
+ * %D with parts that may read the pod p of a loop. */
 static void write_form(Rng *rng, const char *format, unsigned depth, bool in_pods, Buf *out) {
     for (const char *c = format; *c; c++) {
         if (*c != '%') {
@@ -72,7 +72,7 @@ static void write_form(Rng *rng, const char *format, unsigned depth, bool in_pod
     }
 }
 
-/* Leaves, and forms with parts. In loops over pods there is one more variable. */
+/* Leaves, and forms with parts. Loops over pods have one more variable. */
 static const char *const leaves[][16] = {
     [BOOL] = {"true", "false", "node.ready", "node.spec.unschedulable",
         "('%k' in node.metadata.labels)", "has(pod.metadata.creationTimestamp)",
@@ -122,7 +122,7 @@ static const char *const forms[][32] = {
     [TIME] = {"(%T + duration('90s'))", "(%b ? %T : %T)"},
 };
 
-/* Loops over pods, which do not stand inside each other. */
+/* Loops over pods, which are never nested. */
 static const char *const loops[][8] = {
     [BOOL] = {"node.pods.exists(p, %B)", "node.pods.all(p, %B)", "node.pods.exists_one(p, %B)",
         "node.domain('zone').pods.exists(p, %B)", "node.spec.taints.all(t, pod.tolerates(t))",
@@ -210,7 +210,7 @@ static void write_labels(Rng *rng, Buf *out) {
     buf_append(out, STR("}"));
 }
 
-/* Of some nodes, or of none; sometimes too old. */
+/* For some nodes or none; sometimes older than maxAge. */
 static void write_measured(Rng *rng, Buf *out) {
     static const char *const names[] = {"load", "podCpu"};
 

@@ -1,9 +1,8 @@
 #pragma once
 
 /*
- * Policies and clusters drawn with rng, as texts: expressions of every type over all that a rule
- * can read, with what goes wrong in them: keys that are absent, numbers that overflow, NaN. The
- * same rng draw the same.
+ * Random policies and clusters as text: expressions of every type over all fields that a rule can
+ * read, including errors: absent keys, overflows, NaN. The same rng gives the same text.
  */
 
 #include "base/buf.h"
@@ -12,9 +11,9 @@
 #define GENERATED_NODES 150u /* n0, n1, … */
 #define GENERATED_RULES 12u  /* filters, and as many scores */
 
-/* A policy file. Constants that cannot be right (1 / 0, a timestamp out of range) are refused when
- * it is compiled. */
+/* A policy file. Constants that are certain to fail (1 / 0, a timestamp out of range) are compile
+ * errors. */
 void generate_policy(Rng *rng, Buf *out);
 
-/* A TestScene (policy/test-scene.h), which ends with a NUL. */
+/* A TestScene (policy/test-scene.h), terminated by NUL. */
 void generate_scene(Rng *rng, Buf *out);

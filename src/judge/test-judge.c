@@ -1,11 +1,11 @@
-/* What a judge promises besides verdicts and scores (test-cases.c): order, errors and narrowing.
- * Time is in test-late.c. */
+/* What a judge guarantees besides verdicts and scores (test-cases.c): order, errors and narrowing.
+ * Deadlines are in test-late.c. */
 
 #include "judge/test-fixture.h"
 
 /* --- order ---------------------------------------------------------------------------- */
 
-/* Few or many, in any order, some of them twice or unknown: each row gets its own verdict. */
+/* Few or many rows, in any order, some of them repeated or unknown: each gets its own verdict. */
 static void test_any_order(void **state) {
     static const char policies[] =
         "p: {filters: [{name: pool, nodeLabels: {pool: a}},"
@@ -96,14 +96,14 @@ static const char missing_text[] =
     "  wrong: {labels: {n: x}}\n"
     "  silent: {labels: {n: '1'}}\n"
     "  both: {}\n"
-    "  spare: {}\n" /* no candidate: so one is few */
+    "  spare: {}\n" /* not a candidate: a judge of one node is a judge of few */
     "measured: {load: {good: 0.5, wrong: 0.5}, other: {good: 2}}\n"
     "pod: {requests: {cpu: 1}}\n";
 static const char *const missing_nodes[] = {"good", "wrong", "silent", "both"};
 
-/* What fails for want of a metric is counted apart, whether it is known of the node or needs the
- * pod. */
-static void test_missing(void **state) {
+/* Failures caused by a missing metric are counted separately, for rules that read only the node and
+ * for rules that also read the pod. */
+static void test_missing_metric_is_counted_separately(void **state) {
     static const uint16_t want[] = {VERDICT_PASS, 0, VERDICT_PASS, VERDICT_PASS};
     _cleanup_(buf_done) Buf absent = BUF_INIT(256);
     uint32_t rows[5];
@@ -117,7 +117,7 @@ static void test_missing(void **state) {
     fixture_set(&fixture, missing_text);
     for (unsigned i = 0; i < 4; i++)
         rows[i] = table_find(fixture.table, str_from_c(missing_nodes[i]));
-    rows[4] = (uint32_t)fixture.table->n_rows; /* the node nobody knows */
+    rows[4] = (uint32_t)fixture.table->n_rows; /* the unknown node */
     judge = fixture_open(&fixture, rows, 5);
     assert_int_equal(judge_filters(judge, verdicts), 0);
     assert_int_equal(judge_scores(judge, scores), 0);
@@ -139,8 +139,8 @@ static void test_missing(void **state) {
     fixture_done(&fixture);
 }
 
-/* The same of one node, which is few enough to be judged alone. */
-static void test_missing_of_one(void **state) {
+/* The same for a single node, which is evaluated without columns. */
+static void test_missing_metric_of_a_single_node(void **state) {
     uint32_t rows[ELEMENTS_OF(missing_nodes)];
     uint16_t verdict;
     double score;
@@ -152,14 +152,14 @@ static void test_missing_of_one(void **state) {
     fixture_set(&fixture, missing_text);
     for (unsigned i = 0; i < ELEMENTS_OF(rows); i++)
         rows[i] = table_find(fixture.table, str_from_c(missing_nodes[i]));
-    judge = fixture_open(&fixture, &rows[2], 1); /* silent */
+    judge = fixture_open(&fixture, &rows[2], 1);
     assert_int_equal(judge_filters(judge, &verdict), 0);
     notes = judge_notes(judge);
     assert_null(notes.filter_errors);
     assert_int_equal(notes.filter_missing[0], 1);
     assert_int_equal(notes.filter_missing[1], 1);
 
-    judge = fixture_open(&fixture, &rows[0], 1); /* good */
+    judge = fixture_open(&fixture, &rows[0], 1);
     assert_int_equal(judge_filters(judge, &verdict), 0);
     assert_int_equal(judge_scores(judge, &score), 0);
     notes = judge_notes(judge);
@@ -168,8 +168,8 @@ static void test_missing_of_one(void **state) {
     fixture_done(&fixture);
 }
 
-/* A policy whose match.expression fails is for no pod, and says so. */
-static void test_match(void **state) {
+/* A policy whose match.expression fails applies to no pod, and the error is counted. */
+static void test_failing_match_expression(void **state) {
     static const char policies[] =
         "yes: {match: {expression: \"pod.metadata.labels['app'] == 'web'\"},"
         "      filters: [{name: f, expression: 'false'}]},"
@@ -204,8 +204,8 @@ static void test_match(void **state) {
     fixture_done(&fixture);
 }
 
-/* Elements of many rows are worked out together; what they make of strings may be more than one
- * evaluation may take, and is none of their business. */
+/* Elements of many rows are evaluated together. Their strings may take more memory than one
+ * evaluation is allowed, without an error. */
 static void test_little_scratch(void **state) {
     _cleanup_(arena_freep) Arena *scratch = arena_new((size_t)1024 * 1024);
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
@@ -239,7 +239,7 @@ static void test_little_scratch(void **state) {
 
 /* --- narrowing ------------------------------------------------------------------------- */
 
-/* Only what passes counts; the best stay; of equals the first in the request. */
+/* Only passing nodes count; the best stay; of equal ones the first in the request. */
 static void test_narrow(void **state) {
     static const char policies[] =
         "p: {filters: [{name: pool, nodeLabels: {pool: a}}],"
@@ -291,9 +291,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_order),
         cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_missing_of_one),
-        cmocka_unit_test(test_match),
+        cmocka_unit_test(test_missing_metric_is_counted_separately),
+        cmocka_unit_test(test_missing_metric_of_a_single_node),
+        cmocka_unit_test(test_failing_match_expression),
         cmocka_unit_test(test_little_scratch),
         cmocka_unit_test(test_narrow),
     };

@@ -2,15 +2,15 @@
 
 #include "judge/test-fixture.h"
 
-static bool runs_out(void *context) {
+static bool over_after_n_calls(void *context) {
     unsigned *left = context;
 
     return (*left)-- == 0;
 }
 
-/* What counts for nodes that were not judged in time, by policy; what is known without judging
- * holds all the same. The slow rule runs in the scalar machine, which asks for the time. */
-static void test_time_is_up(void **state) {
+/* onTimeout decides for nodes that were not evaluated before the deadline; precomputed rules still
+ * reject. The slow rule runs in the scalar machine, which checks the deadline. */
+static void test_on_timeout_decides_after_the_deadline(void **state) {
     static const struct {
         const char *on_timeout;
         uint16_t want;
@@ -33,7 +33,7 @@ static void test_time_is_up(void **state) {
         fixture_init(&fixture, policies, NODES);
         fixture_rows(&fixture, rows, NODES);
         input = fixture_input(&fixture, rows, NODES);
-        input.is_over = runs_out;
+        input.is_over = over_after_n_calls;
         input.context = &left;
         assert_int_equal(judge_open(&input, &judge), 0);
         assert_int_equal(judge_filters(judge, verdicts), 0);
@@ -44,14 +44,14 @@ static void test_time_is_up(void **state) {
     }
 }
 
-static bool is_up(void *context) {
+static bool always_over(void *context) {
     (void)context;
     return true;
 }
 
-/* Candidates are counted, each once: no others, though all of the table are judged when there are
- * many candidates, and not again because they were not scored either. */
-static void test_late_rows(void **state) {
+/* Candidates are counted once each. Other rows are not counted, although the whole table is
+ * evaluated when there are many candidates, and a missing score is not counted again. */
+static void test_late_rows_are_counted_once(void **state) {
     static const char policies[] =
         "p: {onTimeout: allow, narrow: {to: 1},"
         "    filters: [{name: slow, expression: 'node.metadata.name.replace(\"n\", "
@@ -76,7 +76,7 @@ static void test_late_rows(void **state) {
             unknown += i % 10 == 9;
         }
         input = fixture_input(&fixture, rows, n);
-        input.is_over = is_up;
+        input.is_over = always_over;
         assert_int_equal(judge_open(&input, &judge), 0);
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(judge_narrow(judge, 1, verdicts, NULL), 0);
@@ -86,9 +86,9 @@ static void test_late_rows(void **state) {
     }
 }
 
-/* A policy of which it is not even known whether it is for the pod. What is known of it
- * beforehand (here: six nodes fail) holds only if it means to reject. */
-static void test_time_is_up_for_match(void **state) {
+/* The deadline passes before match.expression is known. Precomputed rejections (here of six nodes)
+ * count only with onTimeout: reject. */
+static void test_deadline_before_match(void **state) {
     static const struct {
         const char *on_timeout;
         size_t passing, late, failing;
@@ -112,7 +112,7 @@ static void test_time_is_up_for_match(void **state) {
         fixture_init(&fixture, policies, 9);
         fixture_rows(&fixture, rows, 9);
         input = fixture_input(&fixture, rows, 9);
-        input.is_over = is_up;
+        input.is_over = always_over;
         assert_int_equal(judge_open(&input, &judge), 0);
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(count_verdicts(verdicts, 9, VERDICT_PASS), cases[c].passing);
@@ -123,7 +123,8 @@ static void test_time_is_up_for_match(void **state) {
     }
 }
 
-/* NodeFacts that were not ready in time are none: nothing is judged, and onTimeout decides. */
+/* NodeFacts that were not ready in time are not used: nothing is evaluated, and onTimeout decides.
+ * */
 static void test_late_facts(void **state) {
     static const char policies[] =
         "p: {onTimeout: %s, match: {expression: 'pod.metadata.namespace != \"\"'},"
@@ -138,7 +139,7 @@ static void test_late_facts(void **state) {
     (void)state;
     for (size_t c = 0; c < ELEMENTS_OF(cases); c++) {
         unsigned left = 0;
-        FactsOptions options = {.clock = {.is_over = runs_out, .context = &left}};
+        FactsOptions options = {.clock = {.is_over = over_after_n_calls, .context = &left}};
         uint32_t rows[] = {1, 4, 70};
         uint16_t verdicts[3];
         double scores[3];
@@ -156,7 +157,7 @@ static void test_late_facts(void **state) {
         assert_int_equal(judge_filters(judge, verdicts), 0);
         assert_int_equal(verdicts[0], cases[c].want);
         assert_int_equal(verdicts[1], cases[c].want);
-        assert_int_equal(verdicts[2], VERDICT_PASS); /* the node nobody knows */
+        assert_int_equal(verdicts[2], VERDICT_PASS); /* the unknown node */
         assert_int_equal(judge_narrow(judge, 1, verdicts, NULL), 0);
         assert_int_equal(verdicts[1], cases[c].want);
         assert_int_equal(judge_scores(judge, scores), 0);
@@ -166,8 +167,8 @@ static void test_late_facts(void **state) {
     }
 }
 
-/* Time that runs out while rows are scored: all that pass stay, for nobody knows the best. */
-static void test_narrow_late(void **state) {
+/* The deadline passes during scoring: all passing nodes stay, because the best are not known. */
+static void test_deadline_during_scoring_keeps_all_nodes(void **state) {
     static const char policies[] =
         "p: {narrow: {to: 2}, filters: [{name: pool, nodeLabels: {pool: a}}],"
         "    scores: [{name: slow, expression: 'node.metadata.name.replace(\"n\", "
@@ -186,7 +187,7 @@ static void test_narrow_late(void **state) {
         fixture_init(&fixture, policies, NODES);
         fixture_rows(&fixture, rows, NODES);
         input = fixture_input(&fixture, rows, NODES);
-        input.is_over = runs_out;
+        input.is_over = over_after_n_calls;
         input.context = &left;
         assert_int_equal(judge_open(&input, &judge), 0);
         assert_int_equal(judge_filters(judge, verdicts), 0);
@@ -201,11 +202,11 @@ static void test_narrow_late(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time_is_up),
+        cmocka_unit_test(test_on_timeout_decides_after_the_deadline),
         cmocka_unit_test(test_late_facts),
-        cmocka_unit_test(test_late_rows),
-        cmocka_unit_test(test_time_is_up_for_match),
-        cmocka_unit_test(test_narrow_late),
+        cmocka_unit_test(test_late_rows_are_counted_once),
+        cmocka_unit_test(test_deadline_before_match),
+        cmocka_unit_test(test_deadline_during_scoring_keeps_all_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

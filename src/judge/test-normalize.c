@@ -1,4 +1,4 @@
-/* Values over the candidates of a request, made 0..100. */
+/* Normalizes the values of a request's candidates to 0..100. */
 
 #include <math.h>
 
@@ -7,7 +7,7 @@
 #include "judge/normalize.h"
 
 #define ON_ERROR 7.0
-#define FAILED (-123456.0) /* in a row of the table: its expression failed */
+#define FAILED (-123456.0) /* in a row of the table: the expression failed */
 
 typedef struct Case {
     const char *name;

@@ -1,10 +1,9 @@
 /*
- * Random policies over random clusters and pods: the column machine and the scalar one agree, bit
- * for bit, on every rule and node; errors, NaN and metrics that are absent included. And what is
- * shared with the facts of an earlier cluster, or made from them for the rows that changed, is what
- * would be worked out anew, also after many such changes. Verdicts, scores
- * and what is counted follow from the rules one by one, with onError and onMissing as they are
- * said.
+ * Random policies over random clusters and pods: the column machine and the scalar machine agree,
+ * bit for bit, on every rule and node, including errors, NaN and absent metrics. Facts that are
+ * shared with an earlier cluster, or updated from it for the rows that changed, equal facts that
+ * are computed from scratch, also after many changes. Verdicts, scores and counts follow from the
+ * single rules, onError and onMissing.
  */
 
 #include <math.h>
@@ -25,7 +24,7 @@ static unsigned roll(Rng *rng, unsigned sides) {
     return (unsigned)rng_pick(rng, sides);
 }
 
-/* NULL: what was drawn is refused. */
+/* NULL: the random policy has errors. */
 static Program *compile(Rng *rng, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
     _cleanup_(buf_done) Buf messages = BUF_INIT((size_t)1 << 20);
@@ -51,11 +50,11 @@ typedef struct Round {
     uint32_t rows[GENERATED_NODES];
     size_t n;
     Judge *judge;
-    Arena *scratch; /* of what the scalar machine works out */
+    Arena *scratch; /* for the scalar machine */
     size_t n_missing;
 } Round;
 
-/* What the scalar machine says of a rule. */
+/* The scalar machine's result of a rule. */
 static uint8_t state_of(
     Round *round, const Expression *rule, const Expression *missing, size_t i, CelValue *ret) {
     Arena *arena = round->scratch;
@@ -88,7 +87,8 @@ static uint32_t count_at(const uint32_t *counts, size_t i) {
     return counts ? counts[i] : 0;
 }
 
-/* All rules that read the node alone are evaluated for every row, others as long as it matters. */
+/* Rules that read only the node are evaluated for every row, others only while they can change the
+ * verdict. */
 static void check_filter_counts(Round *round, const Filter *filter, const uint8_t *states) {
     JudgeNotes notes = judge_notes(round->judge);
     uint32_t errors = count_at(notes.filter_errors, filter->number);
@@ -103,7 +103,7 @@ static void check_filter_counts(Round *round, const Filter *filter, const uint8_
     assert_int_equal(missing, count_of(states, round->n, JUDGE_STATE_MISSING));
 }
 
-/* @first: by row, the first filter that speaks against it. */
+/* @first: by row, the first filter that rejects. */
 static void check_filter(Round *round, const Filter *filter, uint16_t *first) {
     uint8_t states[GENERATED_NODES];
 
@@ -134,7 +134,7 @@ static void check_filters(Round *round) {
         assert_int_equal(verdicts[i], first[i]);
 }
 
-/* What a rule that is not normalised counts for. */
+/* The score of a rule that is not normalized. */
 static double settled(const Score *score, uint8_t state, double value) {
     if (state == COLUMN_ERROR || (state == COLUMN_OK && value != value))
         return score->on_error;
@@ -184,7 +184,7 @@ static void check_scores(Round *round) {
         assert_true(fabs(scores[i] - totals[i]) < 1e-9);
 }
 
-/* Some rows, in any order, or all of them. */
+/* Some rows, in random order, or all of them. */
 static void choose_rows(Rng *rng, Round *round) {
     bool all = roll(rng, 2);
 
@@ -222,7 +222,7 @@ static void check_round(Round *round) {
     check_scores(round);
 }
 
-/* NodeFacts worked out anew, and those that were shared and mended, say the same, bit by bit. */
+/* Facts computed from scratch, and facts that were shared and updated, are equal bit by bit. */
 static void check_facts(const Round *round) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)256 << 20);
     double shared_scores[GENERATED_NODES], scores[GENERATED_NODES];
@@ -246,7 +246,7 @@ static void check_facts(const Round *round) {
     assert_memory_equal(scores, shared_scores, round->n * sizeof(scores[0]));
 }
 
-/* A pod comes, from somewhere else, or one goes. */
+/* Adds a pod, moves one, or removes one. */
 static PodChange choose_change(Rng *rng, const NodeTable *table) {
     uint32_t row = roll(rng, (unsigned)table->n_rows);
     uint32_t from = roll(rng, (unsigned)table->n_rows);
@@ -258,7 +258,7 @@ static PodChange choose_change(Rng *rng, const NodeTable *table) {
     return (PodChange){.row = row, .remove = here ? here->items[0]->uid : STR("none")};
 }
 
-/* The cluster with a few pods more or less: facts are made from those before. */
+/* Adds or removes a few pods: the facts are updated from the previous ones. */
 static void change(Rng *rng, Round *round) {
     Arena *arena = round->scene.arena;
     KnownFacts known = {.table = round->table, .facts = ARENA_NEW(arena, NodeFacts)};

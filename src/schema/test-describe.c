@@ -1,4 +1,4 @@
-/* The tables of fields: what they declare, and how it reads. */
+/* The tables of fields: their declared types and their description. */
 
 #include "cel/env.h"
 #include "schema/record.h"
@@ -17,7 +17,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* Types that are constant data are the ones that the checker would make. */
+/* Types that are constant data equal those that the checker would make. */
 static void test_types(void **state) {
     Scene *scene = *state;
 
@@ -44,7 +44,7 @@ static void test_types(void **state) {
     assert_null(schema_record_of(&cel_string_type));
 }
 
-/* Each name once; each field says what it is. */
+/* Each name is unique; each field has a description. */
 static void test_fields(void **state) {
     (void)state;
     for (size_t i = 0; i < schema_n_records; i++) {
@@ -79,7 +79,7 @@ static void test_describe(void **state) {
         assert_case(lines[i], strstr(text.data, lines[i]) != NULL);
 }
 
-/* Nothing is made half when memory ends. */
+/* Out of memory leaves no half-made type. */
 static void test_memory(void **state) {
     (void)state;
     for (size_t budget = 64; budget < 512 * 1024; budget += budget / 2) {

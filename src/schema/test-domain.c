@@ -1,6 +1,6 @@
 /*
- * Rows by the value of a label, also when there is no memory for a map: then it is searched for,
- * and comes out the same. Linked with --wrap, so that every allocation passes here.
+ * Rows grouped by the value of a label, also without memory for a map: then a search gives the same
+ * groups. Linked with --wrap, so that this file sees every allocation.
  */
 
 #include "schema/schema-internal.h"
@@ -13,7 +13,7 @@
 #define N_ROWS 300u
 
 static bool is_failing;
-static unsigned n_allowed; /* allocations, then they fail */
+static unsigned n_allowed; /* allocations that succeed before one fails */
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* An expression brought to a graph. */
+/* Turns an expression into a graph. */
 
 #include "schema/test-scene.h"
 

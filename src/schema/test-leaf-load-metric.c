@@ -1,4 +1,4 @@
-/* Columns of measured numbers, for rows in any order: each as cluster/loads.h has it. */
+/* Columns of measured numbers, for rows in any order: each value equals that of cluster/loads.h. */
 
 #include <stdio.h>
 
@@ -64,7 +64,7 @@ static void check(const NodeTable *table, const Leaf *leaf, const uint32_t *rows
         else
             check_number(table->loads, leaf, rows[i], got, i);
     if (n < N_NODES)
-        assert_int_equal(states[n], 0xee); /* nothing behind them */
+        assert_int_equal(states[n], 0xee); /* nothing follows */
 }
 
 static void check_all(const NodeTable *table, const uint32_t *rows, size_t n) {
@@ -77,7 +77,7 @@ static void check_all(const NodeTable *table, const uint32_t *rows, size_t n) {
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(leaves); i++)
-        for (uint32_t gauge = 0; gauge < 2; gauge++) { /* of the first nothing is known */
+        for (uint32_t gauge = 0; gauge < 2; gauge++) { /* the first row has no value */
             Leaf leaf = leaves[i];
 
             leaf.gauge = gauge;
@@ -85,7 +85,7 @@ static void check_all(const NodeTable *table, const uint32_t *rows, size_t n) {
         }
 }
 
-/* With loads beside it, and without. */
+/* With loads, and without. */
 static void check_rows(const Lab *lab, const uint32_t *rows, size_t n) {
     NodeTable table = *lab_table(lab);
 
@@ -103,7 +103,8 @@ static void test_in_order(void **state) {
     for (uint32_t i = 0; i < N_NODES; i++)
         rows[i] = i;
     check_rows(&lab, rows, N_NODES);
-    for (size_t from = 0; from < 130; from += 13) /* into, over and out of chunks */
+    for (size_t from = 0; from < 130;
+         from += 13) /* inside a chunk, across chunks, and to the end */
         check_rows(&lab, rows + from, 70);
     check_rows(&lab, rows, 0);
     lab_close(&lab);
@@ -118,7 +119,7 @@ static void test_in_any_order(void **state) {
     lab_fill(&lab);
     for (unsigned round = 0; round < 50; round++) {
         for (size_t i = 0; i < N_ASKED; i++) {
-            /* often the next one; the row behind the last is the unknown node's */
+            /* often the next row; the row after the last is the unknown node's */
             rows[i] = i > 0 && rng_percent(&rng, 75) ? (rows[i - 1] + 1) % (N_NODES + 1)
                                                      : (uint32_t)rng_pick(&rng, N_NODES + 1);
         }

@@ -1,4 +1,4 @@
-/* Every form of leaf gives, over random nodes, what the scalar machine gives for each. */
+/* Every form of leaf gives the scalar machine's values for random nodes. */
 
 #include "base/rng.h"
 #include "schema/test-graph.h"
@@ -96,8 +96,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* The columns of one leaf. Rows are asked for in an order of their own, with the row that nobody
- * knows among them. */
+/* The columns of one leaf, for rows in a shuffled order that includes the unknown node's. */
 typedef struct Loaded {
     uint32_t rows[N_NODES + 1];
     uint8_t states[N_NODES + 1];
@@ -152,7 +151,7 @@ static CelValue loaded_at(const Loaded *loaded, size_t i) {
     }
 }
 
-/* Bit for bit; a row that is odd says nothing. */
+/* Bit for bit; a fallback row has no value to compare. */
 static bool same(CelValue a, CelValue b) {
     if (a.kind == CEL_ABSENT || (a.kind == CEL_ERROR && b.kind == CEL_ERROR))
         return true;
@@ -163,7 +162,7 @@ static bool same(CelValue a, CelValue b) {
 
 static const struct {
     const char *source;
-    uint32_t n_odd_max; /* rows that the lane cannot hold */
+    uint32_t n_odd_max; /* rows whose value does not fit the lane */
 } forms[] = {
     {"node.metadata.name", 0},
     {"node.metadata.uid", 0},
@@ -220,7 +219,7 @@ static CelValue run_node(Scene *scene, const CelGraph *graph, uint32_t node) {
     return v;
 }
 
-/* How many rows are odd; the others are as the scalar machine says. */
+/* How many rows fall back; the others have the scalar machine's value. */
 static uint32_t check_rows(
     Scene *scene, const char *source, const CelGraph *graph, uint32_t root, const Loaded *loaded) {
     uint32_t n_odd = 0;
@@ -259,7 +258,7 @@ static void test_forms(void **state) {
         check_form(*state, forms[i].source, forms[i].n_odd_max);
 }
 
-/* The key is one of the pod's. */
+/* The key is a field of the pod. */
 static void check_keyed(Scene *scene, const char *source) {
     CelGraph *graph = scene_graph(scene);
     uint32_t root = scene_lower(scene, graph, source), key_node, leaf;
@@ -313,7 +312,7 @@ static void test_keyed(void **state) {
     }
 }
 
-/* Whether something of a loop over pods is a leaf: of its nodes, one that reads @field. */
+/* Whether a node of the graph that reads @field is a leaf. */
 static bool has_element_leaf(Scene *scene, const char *source, const char *field) {
     CelGraph *graph = scene_graph(scene);
     const PlanHost *host = &scene->schema->host;
@@ -347,7 +346,7 @@ static void test_elements(void **state) {
             has_element_leaf(*state, cases[i].source, cases[i].field) == cases[i].is_leaf);
 }
 
-/* Different leaves have different numbers; what is no leaf has none. */
+/* Different leaves have different numbers; other nodes have none. */
 static void test_numbers(void **state) {
     static const char *const not_leaves[] = {
         "node",

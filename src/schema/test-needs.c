@@ -1,4 +1,4 @@
-/* Which parts of a Node object an expression makes a request decode. */
+/* The parts of a Node object that a request decodes for an expression. */
 
 #include "schema/test-graph.h"
 
@@ -79,7 +79,7 @@ static const SceneCase cases[] = {
     {"optional.of(node).metadata.name.hasValue()", everything},
 };
 
-/* Labels come in the order in which they are met, which is from the outside in. */
+/* Labels are listed in the order in which they are found, from the outside in. */
 static bool has_all(Str got, const char *want) {
     Str rest = str_from_c(want), word;
 
@@ -99,7 +99,7 @@ static bool has_all(Str got, const char *want) {
 
 static void test_needs(void **state) {
     Scene *scene = *state;
-    CelGraph *graph = scene_graph(scene); /* one for all: roots must not see each other */
+    CelGraph *graph = scene_graph(scene); /* one graph for all: roots must not affect each other */
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf got = BUF_INIT(4096);

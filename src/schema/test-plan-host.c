@@ -1,4 +1,4 @@
-/* Groups of rows, for plans: which expressions are unions over them, and what is in them. */
+/* Groups of rows for plans: which expressions are unions over groups, and which rows they have. */
 
 #include "schema/test-graph.h"
 
@@ -77,7 +77,7 @@ static void test_union(void **state) {
         host->find_groups(host, graph, scene_lower(scene, graph, "cluster.domains('zone')"), &key));
     assert_true(host->find_union(host, graph, pods, &found));
     assert_int_equal(found.key, key);
-    assert_int_equal(found.list, scene_lower(scene, graph, "node.pods")); /* the very node */
+    assert_int_equal(found.list, scene_lower(scene, graph, "node.pods")); /* the same node */
     assert_true(host->reads_other_rows(host, graph, cel_graph_node(graph, pods)->args[0]));
     assert_false(host->reads_other_rows(host, graph, pods));
     assert_false(host->reads_other_rows(host, graph, found.list));

@@ -1,7 +1,7 @@
 #pragma once
 
-/* What the tests of this folder share: a small cluster from JSON, and an expression brought to a
- * value in one call. */
+/* Shared by the tests of this folder: a small cluster from JSON, and evaluating an expression in
+ * one call. */
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -14,7 +14,7 @@
 #define SCENE_NOW INT64_C(1800000000500000000) /* 2027-01-15T08:00:00.5Z */
 
 typedef struct Scene {
-    Arena *arena; /* for everything */
+    Arena *arena; /* for all allocations */
     Schema *schema;
     VEC(Node) nodes;
     VEC(PodChange) pods;
@@ -56,7 +56,7 @@ static inline void scene_read_pod(Scene *scene, Str json, Pod *ret) {
     assert_int_equal(json_error(&reader), JSON_OK);
 }
 
-/* A pod on the node that it names. After all nodes. */
+/* Adds a pod to the node that it names. Call it after all nodes are added. */
 static inline void scene_add_pod(Scene *scene, Str json) {
     PodChange *change = VEC_PUSH(&scene->pods, scene->arena);
     Pod *pod = ARENA_NEW(scene->arena, Pod);
@@ -67,7 +67,7 @@ static inline void scene_add_pod(Scene *scene, Str json) {
     *change = (PodChange){.add = pod};
 }
 
-/* Builds the table. The pod to be placed is @pod; the node of expressions, row 0. */
+/* Builds the table. @pod is the pod to place; `node` in expressions is row 0. */
 static inline void scene_build(Scene *scene, Str pod) {
     Schema *schema = scene->schema;
 

@@ -1,4 +1,4 @@
-/* Every field of every record, through expressions, from objects as the API writes them. */
+/* Every field of every record, through expressions, from objects as the API server sends them. */
 
 #include "schema/test-scene.h"
 
@@ -77,7 +77,7 @@ static int teardown(void **state) {
 
 #define CHECK(scene, cases) assert_scenes((scene), (cases), ELEMENTS_OF(cases))
 
-/* With so much fuel, and an arena of so many bytes. */
+/* Evaluates with @fuel, and an arena of @budget bytes. */
 static CelValue run_within(
     const Scene *scene, const CelProgram *program, int64_t fuel, size_t budget) {
     _cleanup_(arena_freep) Arena *arena = arena_new(budget);
@@ -150,7 +150,7 @@ static void test_amounts(void **state) {
         {"node.requested['cpu']", "4.25"},
         {"node.requested['memory']", "1.048576e+06"},
         {"node.requested['nvidia.com/gpu']", "0.0"},
-        {"node.requested['odd/thing']", "0.0"}, /* no node offers it: nobody counts it */
+        {"node.requested['odd/thing']", "0.0"}, /* no node has it allocatable: it is not counted */
         {"node.free['cpu']", "-0.75"},
         {"node.free['milliCPU']", "-750.0"},
         {"node.free['nvidia.com/gpu']", "2.0"},
@@ -168,7 +168,7 @@ static void test_amounts(void **state) {
         {"cluster.requested['cpu']", "4.25"},
         {"cluster.requested['memory']", "1.050624e+06"},
         {"cluster.free['cpu']", "0.25"},
-        {"cluster.free['memory']", "1.072693248e+09"}, /* node c offers none, and owes none */
+        {"cluster.free['memory']", "1.072693248e+09"}, /* node c has none */
         {"cluster.free['none']", "0.0"},
         {"cluster.free['milliCPU']", "250.0"},
         {"'none' in cluster.free", "false"},
@@ -188,9 +188,9 @@ static void test_amounts(void **state) {
     CHECK(*state, cases);
 }
 
-static void test_amounts_of_others(void **state) {
+static void test_amounts_of_another_node(void **state) {
     static const SceneCase cases[] = {
-        {"node.requested['memory']", "2048.0"}, /* asked for, though it is not offered */
+        {"node.requested['memory']", "2048.0"}, /* requested, though the node has none */
         {"'memory' in node.requested", "true"},
         {"node.free['memory']", "0.0"},
         {"'memory' in node.free", "false"},
@@ -264,14 +264,14 @@ static void test_node_pod(void **state) {
         {"node.pods[0].requests", "{\"cpu\": 0.25, \"memory\": 1.048576e+06}"},
         {"has(node.pods[0].status.nominatedNodeName)", "false"},
         {"node.pods.filter(p, p.metadata.labels[?'app'] == optional.of('web')).size()", "1"},
-        {"has(dyn(node.pods[0]).status.phase)", "false"}, /* not kept, whoever asks */
+        {"has(dyn(node.pods[0]).status.phase)", "false"}, /* not kept */
         {"dyn(node.pods[0]).metadata.annotations", "error: no such key: annotations"},
     };
 
     CHECK(*state, cases);
 }
 
-/* A time before 1970 has a fraction that counts on. */
+/* The fraction of a time before 1970 counts upwards too. */
 static void test_now(void **state) {
     CelValue before = schema_now(-1), after = schema_now(SCENE_NOW);
 
@@ -281,9 +281,8 @@ static void test_now(void **state) {
     assert_true(after.i == 1800000000 && after.len == 500000000);
 }
 
-/* Whatever an expression makes of objects ends well when there is too little fuel, or memory: with
- * an error, until there is enough. */
-static void test_too_little(void **state) {
+/* With too little fuel or memory an evaluation ends with an error, until there is enough. */
+static void test_little_fuel_and_memory(void **state) {
     static const char *const sources[] = {
         "node.free.map(r, node.free[r]).size() + pod.requests.size() == 6",
         "cluster.free.all(r, cluster.free[r] >= 0.0)",
@@ -318,7 +317,7 @@ static void test_too_little(void **state) {
     }
 }
 
-/* A node of which nothing is known, and one that says nothing. */
+/* An unknown node, and a node with no optional fields. */
 static void test_absent(void **state) {
     static const SceneCase cases[] = {
         {"node.metadata.uid", "\"\""},
@@ -397,7 +396,7 @@ static void test_functions(void **state) {
     CHECK(*state, cases);
 }
 
-/* What is refused, and what is said about it. */
+/* Errors and their texts. */
 static void test_mistakes(void **state) {
     static const struct {
         const char *source, *text, *hint;
@@ -441,11 +440,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_node),
         cmocka_unit_test(test_amounts),
-        cmocka_unit_test(test_amounts_of_others),
+        cmocka_unit_test(test_amounts_of_another_node),
         cmocka_unit_test(test_pod),
         cmocka_unit_test(test_node_pod),
         cmocka_unit_test(test_now),
-        cmocka_unit_test(test_too_little),
+        cmocka_unit_test(test_little_fuel_and_memory),
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_domains),
         cmocka_unit_test(test_functions),
