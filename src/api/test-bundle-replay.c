@@ -8,7 +8,7 @@
 #include "bundle/bundle.h"
 #include "history/test-random-decisions.h"
 
-#define ROOM ((size_t)64 << 20)
+#define BYTES_MAX ((size_t)64 << 20)
 #define SEEDS 6u
 #define STEPS 12u
 #define N_DAMAGED 400u
@@ -50,7 +50,7 @@ static const PolicySource policies[] = {
 static PolicySource policy;
 
 static Program *compile(const PolicySource *sources, size_t n) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     _cleanup_(buf_done) Buf messages = BUF_INIT(1 << 16);
     DiagList diags = DIAG_LIST_IN(arena);
     Program *program = NULL;
@@ -62,35 +62,35 @@ static Program *compile(const PolicySource *sources, size_t n) {
     return program;
 }
 
-static void note(Decisions *decisions, World *world, Verb verb, Str body) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+static void note(Decisions *decisions, RandomCluster *cluster, Verb verb, Str body) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     Answer answer;
 
-    play_note(decisions, world, verb, body, arena, &answer);
+    decide(decisions, cluster, verb, body, arena, &answer);
 }
 
-static void play(Decisions *decisions, World *world) {
+static void play(Decisions *decisions, RandomCluster *cluster) {
     for (unsigned step = 0; step < STEPS; step++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
-        Str body = world_request(world, step / 2, arena);
+        _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+        Str body = random_cluster_request(cluster, step / 2, arena);
 
-        note(decisions, world, VERB_FILTER, body);
-        note(decisions, world, VERB_PRIORITIZE, body);
-        for (unsigned i = world_roll(world, 4); i > 0; i--)
-            world_step(world);
+        note(decisions, cluster, VERB_FILTER, body);
+        note(decisions, cluster, VERB_PRIORITIZE, body);
+        for (unsigned i = random_pick(cluster, 4); i > 0; i--)
+            random_cluster_step(cluster);
     }
 }
 
-static void open_world(World *world, uint64_t seed) {
+static void open_world(RandomCluster *cluster, uint64_t seed) {
     policy = policies[seed % 2];
-    world_open(world, seed, 40 + 30 * (unsigned)seed);
-    program_unref(world->program);
-    world->program = compile(&policy, 1);
-    world_publish(world, /* is_measured= */ true);
+    random_cluster_open(cluster, seed, 40 + 30 * (unsigned)seed);
+    program_unref(cluster->program);
+    cluster->program = compile(&policy, 1);
+    random_cluster_publish(cluster, /* is_measured= */ true);
 }
 
 static void assert_equal_again(const Bundle *bundle, size_t n) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
     _cleanup_(program_unrefp) Program *program = compile(bundle->policies, bundle->n_policies);
     WhatIfOptions options = {.setting.exemptions = &bundle->exemptions};
     WhatIfReport report;
@@ -109,7 +109,7 @@ static void write_bundle(const Recording *recording, bool is_anonymous, Buf *out
     _cleanup_(program_unrefp) Program *program = compile(&policy, 1);
     BundleParts parts = {
         .version = STR("test"),
-        .made_at_nsec = WORLD_NOW_SEC * WORLD_SEC,
+        .made_at_nsec = RANDOM_NOW_SEC * RANDOM_SEC,
         .policies = &policy,
         .n_policies = 1,
         .program = program,
@@ -123,17 +123,17 @@ static void write_bundle(const Recording *recording, bool is_anonymous, Buf *out
 
 static void test_equal(void **state) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
-        _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
+        _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
         Recording recording;
-        World world;
+        RandomCluster cluster;
 
-        open_world(&world, seed);
-        play(decisions, &world);
-        world_close(&world);
+        open_world(&cluster, seed);
+        play(decisions, &cluster);
+        random_cluster_close(&cluster);
         assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
         for (unsigned is_anonymous = 0; is_anonymous < 2; is_anonymous++) {
-            _cleanup_(buf_done) Buf file = BUF_INIT(ROOM), again = BUF_INIT(ROOM);
+            _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), again = BUF_INIT(BYTES_MAX);
             _cleanup_(bundle_done) Bundle bundle = {0};
             char error[BUNDLE_ERROR_MAX] = "";
             int r;
@@ -156,22 +156,22 @@ static void test_equal(void **state) {
 /* --- damage ------------------------------------------------------------------------------ */
 
 /* A few bytes are others, or gone, or there twice; never in the heads of the archive. */
-static void damage(World *rng, Str text, Buf *out) {
+static void damage(RandomCluster *rng, Str text, Buf *out) {
     static const char bytes[] = "0129\"{}[],:-.x\\n\n\0";
 
     buf_append(out, text);
-    for (unsigned n = 1 + world_roll(rng, 4); n > 0; n--) {
-        size_t block = 1 + world_roll(rng, (unsigned)(text.len / TAR_BLOCK) - 1);
-        size_t at = block * TAR_BLOCK + world_roll(rng, TAR_BLOCK);
+    for (unsigned n = 1 + random_pick(rng, 4); n > 0; n--) {
+        size_t block = 1 + random_pick(rng, (unsigned)(text.len / TAR_BLOCK) - 1);
+        size_t at = block * TAR_BLOCK + random_pick(rng, TAR_BLOCK);
 
         if (memcmp(out->data + block * TAR_BLOCK + 257, "ustar", 5) != 0)
-            out->data[at] = bytes[world_roll(rng, sizeof(bytes))];
+            out->data[at] = bytes[random_pick(rng, sizeof(bytes))];
     }
 }
 
 /* What can be read after all is made again, and compared with itself. */
-static void try_damaged(World *rng, Str text, size_t *n_refused) {
-    _cleanup_(buf_done) Buf damaged = BUF_INIT(ROOM), file = BUF_INIT(ROOM);
+static void try_damaged(RandomCluster *rng, Str text, size_t *n_refused) {
+    _cleanup_(buf_done) Buf damaged = BUF_INIT(BYTES_MAX), file = BUF_INIT(BYTES_MAX);
     _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
     _cleanup_(bundle_done) Bundle bundle = {0};
     char error[BUNDLE_ERROR_MAX] = "";
@@ -184,7 +184,7 @@ static void try_damaged(World *rng, Str text, size_t *n_refused) {
     assert_true(r == 0 || (r == BUNDLE_E_MALFORMED && error[0]));
     *n_refused += r != 0;
     if (r == 0) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
+        _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
         _cleanup_(program_unrefp) Program *program = compile(&policy, 1);
         WhatIfReport report;
 
@@ -193,16 +193,16 @@ static void try_damaged(World *rng, Str text, size_t *n_refused) {
 }
 
 static void test_damaged(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
-    _cleanup_(buf_done) Buf file = BUF_INIT(ROOM), text = BUF_INIT(ROOM);
-    World rng = {.rng = {.state = 3}}, world;
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+    _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), text = BUF_INIT(BYTES_MAX);
+    RandomCluster rng = {.rng = {.state = 3}}, cluster;
     size_t n_refused = 0;
     Recording recording;
 
-    open_world(&world, 0);
-    play(decisions, &world);
-    world_close(&world);
+    open_world(&cluster, 0);
+    play(decisions, &cluster);
+    random_cluster_close(&cluster);
     assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
     write_bundle(&recording, false, &file);
     recording_done(&recording);
@@ -214,18 +214,18 @@ static void test_damaged(void **state) {
 
 /* Of a snapshot that did not change nothing is made twice. */
 static void test_shares(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
-    _cleanup_(buf_done) Buf file = BUF_INIT(ROOM);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+    _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX);
     _cleanup_(bundle_done) Bundle bundle = {0};
     char error[BUNDLE_ERROR_MAX];
     Recording recording;
     size_t n_shared = 0;
-    World world;
+    RandomCluster cluster;
 
-    open_world(&world, 20);
-    play(decisions, &world);
-    world_close(&world);
+    open_world(&cluster, 20);
+    play(decisions, &cluster);
+    random_cluster_close(&cluster);
     assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
     write_bundle(&recording, false, &file);
     recording_done(&recording);

@@ -14,11 +14,11 @@
  * nobody else is blamed for it. */
 static void test_many_rules(void **state) {
     enum { RULES = 300 };
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
-    _cleanup_(buf_done) Buf text = BUF_INIT(ROOM), page = BUF_INIT(DECISIONS_PAGE_MAX);
-    _cleanup_(buf_done) Buf names = BUF_INIT(ROOM);
-    Stage stage;
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, BYTES_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
+    _cleanup_(buf_done) Buf text = BUF_INIT(BYTES_MAX), page = BUF_INIT(DECISIONS_PAGE_MAX);
+    _cleanup_(buf_done) Buf names = BUF_INIT(BYTES_MAX);
+    ViewFixture fixture;
 
     buf_append(&text, STR("policies:\n  p: {filters: ["));
     for (unsigned i = 0; i < RULES; i++)
@@ -33,8 +33,8 @@ static void test_many_rules(void **state) {
     buf_append_char(&text, '\0');
     buf_append(&names, STR("]"));
     buf_append_char(&names, '\0');
-    stage_init(&stage, text.data);
-    note(decisions, stage.view, VERB_FILTER, "a", names.data);
+    fixture_init(&fixture, text.data);
+    note(decisions, fixture.view, VERB_FILTER, "a", names.data);
     for (unsigned i = 0; i < RULES; i++) {
         bool has_place = i < OUTCOMES_RULES_MAX;
         char want[128];
@@ -48,7 +48,7 @@ static void test_many_rules(void **state) {
         buf_append_char(&page, '\0');
         assert_non_null(strstr(page.data, want));
     }
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 /* The id of the decision that comes. */
@@ -149,14 +149,14 @@ static void test_list(void **state) {
         {"after=1", "", 0},
         {"after=100", "6 5 4 3 2 1", 0},
     };
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
-    Stage stage;
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
-    fill_pages(decisions, stage.view);
+    fixture_init(&fixture, scene_text);
+    fill_pages(decisions, fixture.view);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
-        _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+        _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
         int64_t next, untold;
 
         assert_int_equal(
@@ -165,7 +165,7 @@ static void test_list(void **state) {
         assert_case(cases[i].query, next == cases[i].next);
         assert_int_equal(untold, 0);
     }
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 static void test_bad_questions(void **state) {
@@ -197,11 +197,11 @@ static void test_bad_questions(void **state) {
             "not-asked, none-passed or error"},
         {"outcome=not-asked", "berth: \"outcome=not-asked\" needs \"node\""},
     };
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
-        _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+        _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
         int64_t next, untold;
 
         assert_int_equal(
@@ -257,14 +257,14 @@ static void test_one(void **state) {
             "{\"Error\":\"berth: \\\"outcome\\\" of nodes must be passed, "
             "rejected, unknown, narrowed, late or scored\"}\n"},
     };
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
-    Stage stage;
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
-    fill_pages(decisions, stage.view);
+    fixture_init(&fixture, scene_text);
+    fill_pages(decisions, fixture.view);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
-        _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+        _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
         unsigned status = decisions_one_page(
             decisions, str_from_c(cases[i].id), str_from_c(cases[i].query), arena, &page);
         size_t len = strlen(cases[i].want);
@@ -273,7 +273,7 @@ static void test_one(void **state) {
         assert_text(cases[i].query, str_skip(buf_str(&page), page.len > len ? page.len - len : 0),
             cases[i].want);
     }
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 /* Whatever a node is called, the page is JSON, and the name comes back as it was sent. */
@@ -288,16 +288,16 @@ static void test_hostile_names(void **state) {
         {"\"\\ud800x\"", "%EF%BF%BDx", NULL}, /* half a character: refused */
         {"\"\"", "%FF%00", NULL},             /* so is none at all */
     };
-    Stage stage;
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
+    fixture_init(&fixture, scene_text);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, ROOM);
-        _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, BYTES_MAX);
+        _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
         JsonReader access;
 
-        note(decisions, stage.view, VERB_FILTER, "a",
+        note(decisions, fixture.view, VERB_FILTER, "a",
             arena_printf(arena, "\"NodeNames\":[\"n1\",%s]", cases[i].sent).ptr);
         assert_int_equal(decisions_one_page(decisions, STR("1"),
                              arena_printf(arena, "node=%s", cases[i].query), arena, &page),
@@ -313,23 +313,23 @@ static void test_hostile_names(void **state) {
                     arena_printf(arena, "[{\"node\":%s,\"outcome\":\"unknown\"}]", cases[i].want)
                         .ptr));
     }
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 /* What is not kept any more is not taken for what never was. */
 static void test_untold(void **state) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
     Decisions *decisions;
     int64_t next, untold;
     size_t one, fixed;
-    Stage stage;
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
-    fixed = fixed_bytes(&stage, 20, &one);
+    fixture_init(&fixture, scene_text);
+    fixed = fixed_bytes(&fixture, 20, &one);
     decisions = decisions_new(20, fixed + 6 * one);
     for (size_t i = 0; i < 10; i++)
-        note(decisions, stage.view, VERB_FILTER, "a", ALL_NAMES);
+        note(decisions, fixture.view, VERB_FILTER, "a", ALL_NAMES);
     assert_int_equal(decisions_list_page(decisions, STR("node=n1"), arena, &page), 200);
     (void)ids_of(buf_str(&page), arena, &next, &untold);
     assert_int_equal(untold, figures_of(decisions).n - figures_of(decisions).n_with_outcomes);
@@ -337,7 +337,7 @@ static void test_untold(void **state) {
     decisions_free(decisions);
     buf_reset(&page);
     assert_int_equal(decisions_list_page(NULL, STR_NULL, arena, &page), 404);
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 /* The same cluster with other names for its rules. */
@@ -355,7 +355,7 @@ static const char other_text[] =
 
 typedef struct Shared {
     Decisions *decisions;
-    const Stage *stages;
+    const ViewFixture *stages;
     atomic_bool is_over;
 } Shared;
 
@@ -375,7 +375,7 @@ static void *read_some(void *context) {
     Shared *shared = context;
 
     while (!atomic_load(&shared->is_over)) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+        _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
         char id[32];
 
@@ -390,12 +390,12 @@ static void *read_some(void *context) {
 }
 
 static void test_threads(void **state) {
-    Stage stages[2];
+    ViewFixture stages[2];
     Shared shared = {.stages = stages};
     pthread_t writers[3], readers[2];
 
-    stage_init(&stages[0], scene_text);
-    stage_init(&stages[1], other_text);
+    fixture_init(&stages[0], scene_text);
+    fixture_init(&stages[1], other_text);
     shared.decisions = decisions_new(50, 32768);
     for (size_t i = 0; i < ELEMENTS_OF(writers); i++)
         assert_int_equal(pthread_create(&writers[i], NULL, write_some, &shared), 0);
@@ -408,8 +408,8 @@ static void test_threads(void **state) {
         assert_int_equal(pthread_join(readers[i], NULL), 0);
     assert_int_equal(figures_of(shared.decisions).newest, 2400);
     decisions_free(shared.decisions);
-    stage_done(&stages[0]);
-    stage_done(&stages[1]);
+    fixture_done(&stages[0]);
+    fixture_done(&stages[1]);
 }
 
 int main(void) {

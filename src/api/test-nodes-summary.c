@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "api/api-pages.h"
-#include "api/test-stage.h"
+#include "api/test-api-fixture.h"
 
 static const char scene_text[] =
     "policy:\n"
@@ -20,16 +20,16 @@ static const char scene_text[] =
     "  - {on: n9, requests: {cpu: 3}}\n"
     "measured: {load: {n10: 0.5, n1: 2}}\n";
 
-/* A stage that remembers decisions. */
-static void open_stage(ApiStage *stage, const char *text) {
-    api_stage_init(stage, text);
-    stage->api.decisions = decisions_new(5000, STAGE_ROOM);
+/* A fixture that remembers decisions. */
+static void open_fixture(ApiFixture *fixture, const char *text) {
+    api_fixture_init(fixture, text);
+    fixture->api.decisions = decisions_new(5000, FIXTURE_HISTORY_BYTES);
 }
 
-static void ask(ApiStage *stage, const char *nodes) {
-    Str body = arena_printf(stage->base.arena, "{\"Pod\":{},\"NodeNames\":[%s]}", nodes);
+static void ask(ApiFixture *fixture, const char *nodes) {
+    Str body = arena_printf(fixture->base.arena, "{\"Pod\":{},\"NodeNames\":[%s]}", nodes);
 
-    stage_ask(stage->api.decisions, stage->base.view, VERB_FILTER, body,
+    fixture_request(fixture->api.decisions, fixture->base.view, VERB_FILTER, body,
         (PastTimes){.at_nsec = 1, .duration_nsec = -1});
 }
 
@@ -57,15 +57,15 @@ static void test_columns(void **state) {
         {"metrics.load", {NAN, 2, NAN, 0.5}, 2, false},
     };
     NodesSummary summary;
-    ApiStage stage;
+    ApiFixture fixture;
 
     (void)state;
-    open_stage(&stage, scene_text);
-    ask(&stage, ALL_NODES);
-    ask(&stage, ALL_NODES);
-    ask(&stage, "\"n1\"");
-    ask(&stage, "7"); /* has no outcomes */
-    assert_int_equal(nodes_summary_make(&stage.api, stage.base.arena, &summary), 0);
+    open_fixture(&fixture, scene_text);
+    ask(&fixture, ALL_NODES);
+    ask(&fixture, ALL_NODES);
+    ask(&fixture, "\"n1\"");
+    ask(&fixture, "7"); /* has no outcomes */
+    assert_int_equal(nodes_summary_make(&fixture.api, fixture.base.arena, &summary), 0);
     assert_int_equal(summary.n, ELEMENTS_OF(names));
     assert_int_equal(summary.n_decisions, 3);
     for (size_t i = 0; i < summary.n; i++) {
@@ -82,7 +82,7 @@ static void test_columns(void **state) {
             assert_case(cases[i].name, column->values[j] == cases[i].values[j] ||
                                            (isnan(column->values[j]) && isnan(cases[i].values[j])));
     }
-    api_stage_done(&stage);
+    api_fixture_done(&fixture);
 }
 
 /* Numbers within names count by value. */
@@ -90,47 +90,47 @@ static void test_order(void **state) {
     static const char *const names[] = {"a", "a-01", "a-1", "a-1-b", "a-2", "a-10", "a-10-2",
         "a-10-10", "a-x", "b3", "ip-9", "ip-99"};
     NodesSummary summary;
-    ApiStage stage;
+    ApiFixture fixture;
 
     (void)state;
-    open_stage(&stage,
+    open_fixture(&fixture,
         "policy: {}\n"
         "nodes: {ip-99: {}, a-10-10: {}, a-x: {}, a-2: {}, a-10: {}, a: {}, a-1-b: {}, ip-9: {},"
         " a-10-2: {}, b3: {}, a-01: {}, a-1: {}}\n");
-    assert_int_equal(nodes_summary_make(&stage.api, stage.base.arena, &summary), 0);
+    assert_int_equal(nodes_summary_make(&fixture.api, fixture.base.arena, &summary), 0);
     assert_int_equal(summary.n, ELEMENTS_OF(names));
     for (size_t i = 0; i < summary.n; i++)
         assert_text("node", summary.names[i], names[i]);
-    api_stage_done(&stage);
+    api_fixture_done(&fixture);
 }
 
 /* No more filters are counted than the ceiling says. */
 static void test_many(void **state) {
     NodesSummary summary;
-    ApiStage stage;
+    ApiFixture fixture;
 
     (void)state;
-    open_stage(&stage, scene_text);
+    open_fixture(&fixture, scene_text);
     for (unsigned i = 0; i < NODES_SUMMARY_DECISIONS_MAX + 10; i++)
-        ask(&stage, "\"n1\"");
-    assert_int_equal(nodes_summary_make(&stage.api, stage.base.arena, &summary), 0);
+        ask(&fixture, "\"n1\"");
+    assert_int_equal(nodes_summary_make(&fixture.api, fixture.base.arena, &summary), 0);
     assert_int_equal(summary.n_decisions, NODES_SUMMARY_DECISIONS_MAX);
     assert_true(find(&summary, "rejected")->highest == NODES_SUMMARY_DECISIONS_MAX);
-    api_stage_done(&stage);
+    api_fixture_done(&fixture);
 }
 
 static void test_no_decisions(void **state) {
     Decisions *decisions;
     NodesSummary summary;
-    ApiStage stage;
+    ApiFixture fixture;
 
     (void)state;
-    open_stage(&stage, scene_text);
-    decisions = TAKE_PTR(stage.api.decisions);
-    assert_int_equal(nodes_summary_make(&stage.api, stage.base.arena, &summary), 0);
+    open_fixture(&fixture, scene_text);
+    decisions = TAKE_PTR(fixture.api.decisions);
+    assert_int_equal(nodes_summary_make(&fixture.api, fixture.base.arena, &summary), 0);
     assert_true(find(&summary, "rejected")->highest == 0);
     decisions_free(decisions);
-    api_stage_done(&stage);
+    api_fixture_done(&fixture);
 }
 
 static void test_page(void **state) {
@@ -148,19 +148,19 @@ static void test_page(void **state) {
         {"x=1", 400, NULL},
         {"", 200, NULL},
     };
-    ApiStage stage;
+    ApiFixture fixture;
 
     (void)state;
-    open_stage(&stage, scene_text);
+    open_fixture(&fixture, scene_text);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf page = BUF_INIT(NODES_PAGE_MAX);
-        HttpRequest request = {.query = str_from_c(cases[i].query), .arena = stage.base.arena};
+        HttpRequest request = {.query = str_from_c(cases[i].query), .arena = fixture.base.arena};
 
-        assert_case(cases[i].query, nodes_page(&stage.api, &request, &page) == cases[i].status);
+        assert_case(cases[i].query, nodes_page(&fixture.api, &request, &page) == cases[i].status);
         if (cases[i].page)
             assert_text(cases[i].query, buf_str(&page), cases[i].page);
     }
-    api_stage_done(&stage);
+    api_fixture_done(&fixture);
 }
 
 int main(void) {

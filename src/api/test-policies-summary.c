@@ -2,28 +2,28 @@
 
 #include <math.h>
 
-#include "api/test-stage.h"
+#include "api/test-api-fixture.h"
 
-/* A stage that remembers decisions. */
-static void open_stage(ApiStage *stage, const char *text) {
-    api_stage_init(stage, text);
-    stage->api.decisions = decisions_new(100, STAGE_ROOM);
+/* A fixture that remembers decisions. */
+static void open_fixture(ApiFixture *fixture, const char *text) {
+    api_fixture_init(fixture, text);
+    fixture->api.decisions = decisions_new(100, FIXTURE_HISTORY_BYTES);
 }
 
 /* Filters @pod, with label app=@app, over @nodes. */
 static void ask(
-    ApiStage *stage, const char *pod, const char *app, const char *nodes, int64_t at_nsec) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+    ApiFixture *fixture, const char *pod, const char *app, const char *nodes, int64_t at_nsec) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     Str body = arena_printf(arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"uid-%s\","
         "\"labels\":{\"app\":\"%s\"}}},\"NodeNames\":[%s]}",
         pod, pod, app, nodes);
     Answer answer;
 
-    extender_filter(stage->base.view, /* time= */ NULL, body, arena, &answer);
+    extender_filter(fixture->base.view, /* time= */ NULL, body, arena, &answer);
     metrics_note_decision(
-        stage->api.metrics, VERB_FILTER, stage->base.view->program, &answer.decision);
-    decisions_note(stage->api.decisions, stage->base.view, VERB_FILTER, &answer.decision,
+        fixture->api.metrics, VERB_FILTER, fixture->base.view->program, &answer.decision);
+    decisions_note(fixture->api.decisions, fixture->base.view, VERB_FILTER, &answer.decision,
         (PastTimes){.at_nsec = at_nsec, .duration_nsec = -1});
 }
 
@@ -88,12 +88,12 @@ static void test_only_blocker(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         PoliciesSummary summary;
-        ApiStage stage;
+        ApiFixture fixture;
 
-        open_stage(&stage, scene_text);
-        ask(&stage, "a", "web", cases[i].nodes, 1000);
+        open_fixture(&fixture, scene_text);
+        ask(&fixture, "a", "web", cases[i].nodes, 1000);
         assert_int_equal(
-            policies_summary_make(&stage.api, NULL, NULL, stage.base.arena, &summary), 0);
+            policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
         assert_true(summary.is_whole);
         assert_case(cases[i].nodes, summary.n_waiting == cases[i].waiting);
         assert_case(cases[i].nodes, summary.n_looked_at == cases[i].waiting);
@@ -105,23 +105,24 @@ static void test_only_blocker(void **state) {
         assert_case(cases[i].nodes, find(&summary, "disks")->n_only_blocker == cases[i].want.disks);
         assert_case(cases[i].nodes, find(&summary, "evaluation")->n_only_blocker == 0);
         assert_case(cases[i].nodes, find(&summary, "others")->n_only_blocker == 0);
-        api_stage_done(&stage);
+        api_fixture_done(&fixture);
     }
 }
 
 /* Several pods, of which each counts once; and a policy that is for one of them. */
 static void test_pods(void **state) {
     PoliciesSummary summary;
-    ApiStage stage;
+    ApiFixture fixture;
 
     (void)state;
-    open_stage(&stage, scene_text);
-    ask(&stage, "a", "web", "\"n2\",\"n3\"", 1000);
-    ask(&stage, "b", "web", "\"n2\"", 2000);
-    ask(&stage, "b", "web", "\"n2\"", 3000);
-    ask(&stage, "c", "other", "\"n4\"", 4000);
-    ask(&stage, "d", "web", "\"n4\"", 5000);
-    assert_int_equal(policies_summary_make(&stage.api, NULL, NULL, stage.base.arena, &summary), 0);
+    open_fixture(&fixture, scene_text);
+    ask(&fixture, "a", "web", "\"n2\",\"n3\"", 1000);
+    ask(&fixture, "b", "web", "\"n2\"", 2000);
+    ask(&fixture, "b", "web", "\"n2\"", 3000);
+    ask(&fixture, "c", "other", "\"n4\"", 4000);
+    ask(&fixture, "d", "web", "\"n4\"", 5000);
+    assert_int_equal(
+        policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
     assert_int_equal(summary.n_waiting, 3);
     assert_int_equal(find(&summary, "zones")->n_only_blocker, 2);
     assert_int_equal(find(&summary, "others")->n_only_blocker, 1);
@@ -132,17 +133,18 @@ static void test_pods(void **state) {
     assert_int_equal(find(&summary, "evaluation")->n_rejected, 6); /* would have */
     assert_int_equal(find(&summary, "zones")->matched_nsec, 5000);
     assert_int_equal(find(&summary, "others")->matched_nsec, 4000);
-    api_stage_done(&stage);
+    api_fixture_done(&fixture);
 }
 
 static void test_rules(void **state) {
     const PolicySummary *zones;
     PoliciesSummary summary;
-    ApiStage stage;
+    ApiFixture fixture;
 
     (void)state;
-    open_stage(&stage, scene_text);
-    assert_int_equal(policies_summary_make(&stage.api, NULL, NULL, stage.base.arena, &summary), 0);
+    open_fixture(&fixture, scene_text);
+    assert_int_equal(
+        policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
     zones = find(&summary, "zones");
     assert_int_equal(zones->n_rules, 3);
     assert_true(isnan(zones->cost_nsec)); /* nobody was asked about */
@@ -153,14 +155,15 @@ static void test_rules(void **state) {
     assert_false(find_rule(zones, "near")->is_filter);
     assert_true(find_rule(zones, "near")->weight == 3);
     assert_true(find(&summary, "evaluation")->is_observed);
-    ask(&stage, "a", "web", "\"n1\"", 1000);
-    assert_int_equal(policies_summary_make(&stage.api, NULL, NULL, stage.base.arena, &summary), 0);
+    ask(&fixture, "a", "web", "\"n1\"", 1000);
+    assert_int_equal(
+        policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
     zones = find(&summary, "zones");
     assert_true(zones->cost_nsec >= 0);
     assert_true(find_rule(zones, "near")->cost_nsec >= 0);
     assert_true(isnan(find(&summary, "others")->cost_nsec)); /* not for that pod */
     assert_int_equal(find_rule(zones, "zone")->n_rejected, 1);
-    api_stage_done(&stage);
+    api_fixture_done(&fixture);
 }
 
 static bool at_once(void *context) {
@@ -170,19 +173,19 @@ static bool at_once(void *context) {
 
 static void test_no_time(void **state) {
     PoliciesSummary summary;
-    ApiStage stage;
+    ApiFixture fixture;
 
     (void)state;
-    open_stage(&stage, scene_text);
-    ask(&stage, "a", "web", "\"n2\"", 1000);
+    open_fixture(&fixture, scene_text);
+    ask(&fixture, "a", "web", "\"n2\"", 1000);
     assert_int_equal(
-        policies_summary_make(&stage.api, at_once, NULL, stage.base.arena, &summary), 0);
+        policies_summary_make(&fixture.api, at_once, NULL, fixture.base.arena, &summary), 0);
     assert_false(summary.is_whole);
     assert_int_equal(summary.n_waiting, 1);
     assert_int_equal(summary.n_looked_at, 0);
     assert_int_equal(find(&summary, "zones")->n_only_blocker, 0);
     assert_int_equal(find(&summary, "zones")->n_matched, 1); /* counters are there all the same */
-    api_stage_done(&stage);
+    api_fixture_done(&fixture);
 }
 
 int main(void) {

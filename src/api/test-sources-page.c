@@ -33,7 +33,7 @@ static const char text[] =
     "measured: {load: {n1: 0.5}}\n"
     "measuredAge: 5s\n";
 
-typedef struct Stage {
+typedef struct Fixture {
     TestScene scene;
     View *view;
     Arena *arena;
@@ -41,10 +41,10 @@ typedef struct Stage {
     SourceNote source;
     MeasuringStatus status;
     Buf page;
-} Stage;
+} Fixture;
 
-static void fill_status(Stage *stage) {
-    stage->polls[0] = (PollStatus){
+static void fill_status(Fixture *fixture) {
+    fixture->polls[0] = (PollStatus){
         .state = POLL_OK,
         .is_asked = true,
         .answered_at_nsec = ASKED_AT,
@@ -54,56 +54,56 @@ static void fill_status(Stage *stage) {
         .n_failed = 2,
         .report = {.n_series = 3, .n_nodes = 2, .n_covered = 1, .how = "label node is the name"},
     };
-    stage->polls[0].n_dropped[JOIN_NAN] = 9;
-    stage->polls[0].report.n_dropped[JOIN_NAN] = 1;
-    (void)snprintf(stage->polls[0].report.uncovered[0], JOIN_TEXT_MAX, "n2");
-    stage->polls[1] = (PollStatus){.state = POLL_FAILING, .is_asked = true, .n_failed = 4};
-    (void)snprintf(stage->polls[1].error, POLLER_ERROR_MAX, "connection \"refused\"");
-    stage->source = (SourceNote){.name = STR("default"), .url = STR("http://prometheus:9090")};
-    stage->status = (MeasuringStatus){
-        .sources = &stage->source,
+    fixture->polls[0].n_dropped[JOIN_NAN] = 9;
+    fixture->polls[0].report.n_dropped[JOIN_NAN] = 1;
+    (void)snprintf(fixture->polls[0].report.uncovered[0], JOIN_TEXT_MAX, "n2");
+    fixture->polls[1] = (PollStatus){.state = POLL_FAILING, .is_asked = true, .n_failed = 4};
+    (void)snprintf(fixture->polls[1].error, POLLER_ERROR_MAX, "connection \"refused\"");
+    fixture->source = (SourceNote){.name = STR("default"), .url = STR("http://prometheus:9090")};
+    fixture->status = (MeasuringStatus){
+        .sources = &fixture->source,
         .n_sources = 1,
         .api_server = STR("https://10.0.0.1:6443"),
-        .items = stage->polls,
-        .n = ELEMENTS_OF(stage->polls),
+        .items = fixture->polls,
+        .n = ELEMENTS_OF(fixture->polls),
     };
 }
 
 static int setup(void **state) {
-    Stage *stage = test_calloc(1, sizeof(*stage));
+    Fixture *fixture = test_calloc(1, sizeof(*fixture));
 
-    scene_init_text(&stage->scene, text);
-    assert_int_equal(stage->scene.program->n_gauges, 3);
-    assert_int_equal(view_new(&(ViewParts){.snapshot = stage->scene.snapshot,
-                                  .program = stage->scene.program,
-                                  .measurements = stage->scene.measurements,
-                                  .now_nsec = stage->scene.now,
+    scene_init_text(&fixture->scene, text);
+    assert_int_equal(fixture->scene.program->n_gauges, 3);
+    assert_int_equal(view_new(&(ViewParts){.snapshot = fixture->scene.snapshot,
+                                  .program = fixture->scene.program,
+                                  .measurements = fixture->scene.measurements,
+                                  .now_nsec = fixture->scene.now,
                                   .uptime_nsec = SCENE_UPTIME},
-                         /* before= */ NULL, &stage->view),
+                         /* before= */ NULL, &fixture->view),
         0);
-    stage->arena = arena_new(BUDGET);
-    assert_non_null(stage->arena);
-    stage->page = BUF_INIT(PAGE_MAX);
-    fill_status(stage);
-    *state = stage;
+    fixture->arena = arena_new(BUDGET);
+    assert_non_null(fixture->arena);
+    fixture->page = BUF_INIT(PAGE_MAX);
+    fill_status(fixture);
+    *state = fixture;
     return 0;
 }
 
 static int teardown(void **state) {
-    Stage *stage = *state;
+    Fixture *fixture = *state;
 
-    view_unref(stage->view);
-    scene_done(&stage->scene);
-    arena_free(stage->arena);
-    buf_done(&stage->page);
-    test_free(stage);
+    view_unref(fixture->view);
+    scene_done(&fixture->scene);
+    arena_free(fixture->arena);
+    buf_done(&fixture->page);
+    test_free(fixture);
     return 0;
 }
 
-static void assert_has(const Stage *stage, const char *part) {
-    Str page = buf_str(&stage->page);
+static void assert_has(const Fixture *fixture, const char *part) {
+    Str page = buf_str(&fixture->page);
 
-    assert_int_equal(buf_error(&stage->page), 0);
+    assert_int_equal(buf_error(&fixture->page), 0);
     if (!memmem(page.ptr, page.len, part, strlen(part)))
         fail_msg("not in the page: %s\n%.*s", part, STR_FMT(page));
 }
@@ -134,27 +134,27 @@ static void test_page(void **state) {
         "\"placements\":\"\"}",
         "\"untold\":0}\n",
     };
-    Stage *stage = *state;
+    Fixture *fixture = *state;
 
-    sources_page(&(SourcesState){.view = stage->view,
-                     .status = &stage->status,
-                     .now_nsec = stage->scene.now,
+    sources_page(&(SourcesState){.view = fixture->view,
+                     .status = &fixture->status,
+                     .now_nsec = fixture->scene.now,
                      .uptime_nsec = SCENE_UPTIME},
-        &stage->page);
+        &fixture->page);
     for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
-        assert_has(stage, parts[i]);
+        assert_has(fixture, parts[i]);
 }
 
 /* While a reload is under way nothing is known of the new gauges. */
 static void test_page_without_status(void **state) {
-    Stage *stage = *state;
+    Fixture *fixture = *state;
 
-    stage->status.n = 0;
+    fixture->status.n = 0;
     sources_page(
         &(SourcesState){
-            .view = stage->view, .status = &stage->status, .now_nsec = 1, .uptime_nsec = 1},
-        &stage->page);
-    assert_has(stage, "\"state\":\"waiting\",\"lastSuccess\":null");
+            .view = fixture->view, .status = &fixture->status, .now_nsec = 1, .uptime_nsec = 1},
+        &fixture->page);
+    assert_has(fixture, "\"state\":\"waiting\",\"lastSuccess\":null");
 }
 
 static void test_figures(void **state) {
@@ -178,31 +178,32 @@ static void test_figures(void **state) {
         "\nberth_source_requests_total{policy=\"same\",metric=\"load\",source=\"far\","
         "result=\"failed\"} 4\n",
     };
-    Stage *stage = *state;
+    Fixture *fixture = *state;
 
-    source_figures_print(stage->view, &stage->status,
-        (GaugeTime){.now_nsec = stage->scene.now, .uptime_nsec = SCENE_UPTIME}, stage->arena,
-        &stage->page);
+    source_figures_print(fixture->view, &fixture->status,
+        (GaugeTime){.now_nsec = fixture->scene.now, .uptime_nsec = SCENE_UPTIME}, fixture->arena,
+        &fixture->page);
     for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
-        assert_has(stage, parts[i]);
+        assert_has(fixture, parts[i]);
 }
 
 /* Trouble with sources is shown, and never makes us unready. */
 static void test_health(void **state) {
-    Stage *stage = *state;
+    Fixture *fixture = *state;
     Reloads reloads = RELOADS_INIT;
     HealthState health = {.shows_reasons = true,
         .reloads = &reloads,
-        .program = stage->scene.program,
-        .measuring = &stage->status};
+        .program = fixture->scene.program,
+        .measuring = &fixture->status};
 
-    assert_int_equal(health_page(PROBE_READYZ, STR("verbose"), &health, &stage->page), 200);
-    assert_has(stage, "[+]sources ok: 1 of 2 metrics answered; load: connection \"refused\"\n");
-    buf_reset(&stage->page);
+    assert_int_equal(health_page(PROBE_READYZ, STR("verbose"), &health, &fixture->page), 200);
+    assert_has(fixture, "[+]sources ok: 1 of 2 metrics answered; load: connection \"refused\"\n");
+    buf_reset(&fixture->page);
     reloads_note_good(&reloads, RELOAD_SOURCES, 1);
     reloads_note_bad(&reloads, RELOAD_SOURCES, "sources.yaml:3:1: error: no");
-    assert_int_equal(health_page(PROBE_READYZ, STR("verbose"), &health, &stage->page), 200);
-    assert_has(stage, "[+]sources ok: degraded: the newest was rejected: sources.yaml:3:1: error");
+    assert_int_equal(health_page(PROBE_READYZ, STR("verbose"), &health, &fixture->page), 200);
+    assert_has(
+        fixture, "[+]sources ok: degraded: the newest was rejected: sources.yaml:3:1: error");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

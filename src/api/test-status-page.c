@@ -1,6 +1,6 @@
 #include "api/status-page.h"
 
-#include "api/test-stage.h"
+#include "api/test-api-fixture.h"
 #include "base/nsec.h"
 
 #define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
@@ -20,16 +20,16 @@ static const StatusFixed fixed = {
 static void assert_page_has(int64_t wall, int64_t now, const char *part) {
     _cleanup_(buf_done) Buf page = BUF_INIT(STATUS_PAGE_MAX);
     Reloads reloads = RELOADS_INIT;
-    ApiStage stage;
+    ApiFixture fixture;
 
-    api_stage_init(&stage, scene_text);
+    api_fixture_init(&fixture, scene_text);
     status_page(
         &(StatusState){
             .fixed = &fixed,
-            .view = stage.base.view,
+            .view = fixture.base.view,
             .reloads = &reloads,
-            .metrics = stage.api.metrics,
-            .recent_pods = stage.api.recent_pods,
+            .metrics = fixture.api.metrics,
+            .recent_pods = fixture.api.recent_pods,
             .wall_nsec = wall,
             .now_nsec = now,
         },
@@ -37,7 +37,7 @@ static void assert_page_has(int64_t wall, int64_t now, const char *part) {
     buf_append_char(&page, '\0');
     assert_int_equal(buf_error(&page), 0);
     assert_non_null(strstr(page.data, part));
-    api_stage_done(&stage);
+    api_fixture_done(&fixture);
 }
 
 /* The wall clock may be set, forward and back. */

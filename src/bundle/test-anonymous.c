@@ -7,7 +7,7 @@
 #include "model/workload.h"
 #include <stdio.h>
 
-#define ROOM ((size_t)1 << 24)
+#define BYTES_MAX ((size_t)1 << 24)
 
 static const PolicySource policies[] = {
     {.file = STR("p.yaml"),
@@ -90,7 +90,7 @@ static void test_images(void **state) {
 /* Values that are a name are the same as the name; workloads are found as before. */
 static void test_objects(void **state) {
     _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
-    _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
     const Label labels[] = {
         {STR("kubernetes.io/hostname"), STR("node-7")}, {STR("pod-template-hash"), STR("5d4f")}};
     const Label notes[] = {{STR("load"), STR("0.25,2026-01-02T03:04:05Z")}, {STR("x"), STR("who")}};

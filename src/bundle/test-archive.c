@@ -4,7 +4,7 @@
 #include "bundle/archive.h"
 #include "bundle/siphash.h"
 
-#define ROOM ((size_t)1 << 24)
+#define BYTES_MAX ((size_t)1 << 24)
 
 static void pack_two(Buf *out) {
     _cleanup_(pack_freep) Pack *pack = pack_new(out, 1000);
@@ -22,7 +22,8 @@ static void pack_two(Buf *out) {
 }
 
 static void test_there_and_back(void **state) {
-    _cleanup_(buf_done) Buf file = BUF_INIT(ROOM), again = BUF_INIT(ROOM), text = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), again = BUF_INIT(BYTES_MAX),
+                            text = BUF_INIT(BYTES_MAX);
     TarFile found;
     Str rest;
 
@@ -46,11 +47,11 @@ static void test_there_and_back(void **state) {
 
 /* Cut anywhere it is damaged; with a byte too many as well. */
 static void test_cut(void **state) {
-    _cleanup_(buf_done) Buf file = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX);
 
     pack_two(&file);
     for (size_t len = 0; len < file.len; len++) {
-        _cleanup_(buf_done) Buf text = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf text = BUF_INIT(BYTES_MAX);
         int r = gunzip(str_of(file.data, len), &text);
         Str rest = buf_str(&text);
         TarFile found;
@@ -67,7 +68,7 @@ static void test_cut(void **state) {
     }
     buf_append_char(&file, 'x');
     {
-        _cleanup_(buf_done) Buf text = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf text = BUF_INIT(BYTES_MAX);
 
         assert_int_equal(gunzip(buf_str(&file), &text), GUNZIP_E_DAMAGED);
     }
@@ -75,7 +76,7 @@ static void test_cut(void **state) {
 
 /* Zeros without end in a small file. */
 static void test_bomb(void **state) {
-    _cleanup_(buf_done) Buf file = BUF_INIT(ROOM), text = BUF_INIT(1 << 20);
+    _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), text = BUF_INIT(1 << 20);
     _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
     static const char zeros[1 << 16];
 

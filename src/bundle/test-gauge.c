@@ -3,7 +3,7 @@
 #include "base/test-assert.h"
 #include "bundle/gauge-text.h"
 
-#define ROOM ((size_t)1 << 20)
+#define BYTES_MAX ((size_t)1 << 20)
 
 static const Label mapping[] = {{STR("\"b\""), STR("n2")}, {STR("a:9100"), STR("n1")}}; /* sorted */
 static const Str values[] = {STR("web"), STR("db")};
@@ -53,8 +53,8 @@ static const Gauge gauges[] = {
 static void test_there_and_back(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(gauges); i++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
-        _cleanup_(buf_done) Buf text = BUF_INIT(ROOM);
+        _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+        _cleanup_(buf_done) Buf text = BUF_INIT(BYTES_MAX);
         JsonWriter writer = JSON_WRITER(&text);
         Gauge want = gauges[i], back;
         JsonReader reader;
@@ -87,7 +87,7 @@ static void test_strange(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
+        _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
         JsonReader reader;
         Gauge gauge;
 

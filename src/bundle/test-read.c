@@ -7,7 +7,7 @@
 #include "bundle/archive.h"
 #include "bundle/bundle.h"
 
-#define ROOM ((size_t)1 << 24)
+#define BYTES_MAX ((size_t)1 << 24)
 #define FILES_MAX 4096u /* bundle-read.c */
 
 static void pack_text(Pack *pack, const char *name, const char *text) {
@@ -44,7 +44,7 @@ static void test_many_files(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(buf_done) Buf file = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX);
         _cleanup_(bundle_done) Bundle bundle = {0};
         char error[BUNDLE_ERROR_MAX] = "";
 

@@ -8,7 +8,7 @@
 #include "cluster/object-text.h"
 #include "cluster/record.h"
 
-#define ROOM ((size_t)1 << 24)
+#define BYTES_MAX ((size_t)1 << 24)
 #define N_PODS 2000u
 
 static Rng rng = {.state = 7};
@@ -180,8 +180,8 @@ static void test_random(void **state) {
     size_t n_read = 0;
 
     for (unsigned i = 0; i < N_PODS; i++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(ROOM);
-        _cleanup_(buf_done) Buf sent = BUF_INIT(ROOM), written = BUF_INIT(ROOM);
+        _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+        _cleanup_(buf_done) Buf sent = BUF_INIT(BYTES_MAX), written = BUF_INIT(BYTES_MAX);
         JsonWriter writer = JSON_WRITER(&written);
         JsonReader reader;
         Pod pod, again;

@@ -192,7 +192,7 @@ static void test_names_of_pods(void **state) {
 /* Over the ceiling of names amounts are not counted; a name that nobody offers any more makes
  * room for one that was left out. */
 static void test_too_many_resources(void **state) {
-    enum { ROOM = TABLE_RESOURCES_MAX - 2 }; /* beside cpu and memory */
+    enum { BYTES_MAX = TABLE_RESOURCES_MAX - 2 }; /* beside cpu and memory */
     Store *store = *state;
     Resource asked = {STR("r-126"), 5};
     Pod pod = pod_of("p", "u", "node-3");
@@ -200,11 +200,11 @@ static void test_too_many_resources(void **state) {
 
     pod.requests = (Resources){.items = &asked, .n = 1};
     assert_int_equal(store_apply_pod(store, &pod), STORE_BOUND);
-    offer_numbered(store, 0, ROOM);
+    offer_numbered(store, 0, BYTES_MAX);
     assert_int_equal(offered_on(store, "node-125", "r-125"), 126);
     assert_int_equal(n_left_out(store), 0);
 
-    offer_numbered(store, ROOM, ROOM + 3);
+    offer_numbered(store, BYTES_MAX, BYTES_MAX + 3);
     assert_int_equal(offered_on(store, "node-125", "r-125"), 126);
     assert_int_equal(offered_on(store, "node-126", "r-126"), -1);
     assert_int_equal(n_left_out(store), 3);

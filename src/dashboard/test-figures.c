@@ -1,6 +1,6 @@
 /* Pages of the time that answers take, and of what happened meanwhile. */
 
-#include "dashboard/test-stage.h"
+#include "dashboard/test-dashboard-fixture.h"
 
 static void note_decision(Latency *latency, Verb verb, size_t n_in, size_t n_rejected,
     size_t n_unjudged, int64_t now_nsec) {
@@ -14,8 +14,8 @@ static const char scene_text[] = "policies: {}\nnodes: {n1: {}}\n";
 
 #define MSEC(n) ((int64_t)(n)*NSEC_PER_MSEC)
 
-static void answered(
-    Stage *stage, int64_t read_nsec, int64_t evaluate_nsec, int64_t write_nsec, int64_t ago_sec) {
+static void answered(DashboardFixture *fixture, int64_t read_nsec, int64_t evaluate_nsec,
+    int64_t write_nsec, int64_t ago_sec) {
     const int64_t parts[_LATENCY_PARTS] = {
         [LATENCY_READ] = read_nsec,
         [LATENCY_EVALUATE] = evaluate_nsec,
@@ -24,8 +24,8 @@ static void answered(
     };
     int64_t at_nsec = clock_monotonic_nsec() - AT(ago_sec);
 
-    latency_note_request(stage->api.latency, VERB_FILTER, parts, at_nsec);
-    note_decision(stage->api.latency, VERB_FILTER, 100, 40, 0, at_nsec);
+    latency_note_request(fixture->api.latency, VERB_FILTER, parts, at_nsec);
+    note_decision(fixture->api.latency, VERB_FILTER, 100, 40, 0, at_nsec);
 }
 
 /* Half of the deadline, which is a second, is slow; what to do depends on where the time goes. */
@@ -45,51 +45,51 @@ static void test_is_it_slow(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         const char *page;
-        Stage stage;
+        DashboardFixture fixture;
 
-        stage_init_text(&stage, scene_text);
-        assert_has(get(&stage, "/latency", "", 200), "No: there were no filter requests");
-        answered(&stage, MSEC(cases[i].read_msec), MSEC(cases[i].evaluate_msec),
+        fixture_init_text(&fixture, scene_text);
+        assert_has(get(&fixture, "/latency", "", 200), "No: there were no filter requests");
+        answered(&fixture, MSEC(cases[i].read_msec), MSEC(cases[i].evaluate_msec),
             MSEC(cases[i].write_msec),
             /* ago_sec= */ 1);
-        page = get(&stage, "/latency", "", 200);
+        page = get(&fixture, "/latency", "", 200);
         assert_case(cases[i].name, strstr(page, cases[i].said) != NULL);
         assert_case(cases[i].name, strstr(page, cases[i].not_said) == NULL);
-        stage_done(&stage);
+        fixture_done(&fixture);
     }
 }
 
 static void test_out_of_time(void **state) {
     const char *page;
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init_text(&stage, scene_text);
+    fixture_init_text(&fixture, scene_text);
     for (int i = 0; i < 8; i++)
-        answered(&stage, 1, 1, 1, /* ago_sec= */ 1);
+        answered(&fixture, 1, 1, 1, /* ago_sec= */ 1);
     for (int i = 0; i < 2; i++)
-        note_decision(stage.api.latency, VERB_FILTER, 10, 0, 5, clock_monotonic_nsec() - AT(1));
-    page = get(&stage, "/latency", "", 200);
+        note_decision(fixture.api.latency, VERB_FILTER, 10, 0, 5, clock_monotonic_nsec() - AT(1));
+    page = get(&fixture, "/latency", "", 200);
     assert_has(page, "\"bad\">Possibly: ");
     assert_has(page, " 20.0 % of decisions exceeded the deadline. ");
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 /* The axis is as long as berth's life at least; nothing is drawn before it began. */
 static void test_hour(void **state) {
     const char *page;
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init_text(&stage, scene_text);
-    answered(&stage, MSEC(1), MSEC(2), MSEC(3), /* ago_sec= */ 50);
-    answered(&stage, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ 30);
-    answered(&stage, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ UPTIME_SEC + 20); /* another's */
-    changes_note(
-        stage.api.changes, CHANGE_STARTED, clock_wall_nsec() - AT(UPTIME_SEC), STR("x"), STR_NULL);
-    changes_note(stage.api.changes, CHANGE_WATCH_LOST, clock_wall_nsec() - AT(60), STR("nodes"),
+    fixture_init_text(&fixture, scene_text);
+    answered(&fixture, MSEC(1), MSEC(2), MSEC(3), /* ago_sec= */ 50);
+    answered(&fixture, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ 30);
+    answered(&fixture, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ UPTIME_SEC + 20); /* another's */
+    changes_note(fixture.api.changes, CHANGE_STARTED, clock_wall_nsec() - AT(UPTIME_SEC), STR("x"),
+        STR_NULL);
+    changes_note(fixture.api.changes, CHANGE_WATCH_LOST, clock_wall_nsec() - AT(60), STR("nodes"),
         STR("<refused>"));
-    page = get(&stage, "/changes", "", 200);
+    page = get(&fixture, "/changes", "", 200);
     assert_has(page, ">10 min ago</text>");
     assert_has(page, "<path class=\"rejected\" fill=\"none\" d=\"M");
     assert_has(page, "Solid line: nodes rejected by filters, highest 40 in 10 s.");
@@ -98,9 +98,9 @@ static void test_hour(void **state) {
     assert_has(page, ">2!</text>");
     assert_has(page, "2 changes in the last hour, 1 of them problems.");
     assert_has(page, "&lt;refused&gt;");
-    page = get(&stage, "/latency", "window=0", 200);
+    page = get(&fixture, "/latency", "window=0", 200);
     assert_has(page, "Filter p99 latency</span>: last <b>2.");
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 int main(void) {

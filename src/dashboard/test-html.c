@@ -7,7 +7,7 @@
 #include "base/nsec.h"
 #include "base/test-assert.h"
 
-#define ROOM ((size_t)64 * 1024)
+#define BYTES_MAX ((size_t)64 * 1024)
 
 /* --- escaping --------------------------------------------------------------------------------- */
 
@@ -56,7 +56,7 @@ static const struct {
 static void test_escaping(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(escapes); i++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
         Html html = HTML(&out);
         char want[512];
 
@@ -75,7 +75,7 @@ static void test_escaping(void **state) {
 static void test_every_byte(void **state) {
     (void)state;
     for (unsigned c = 0; c < 256; c++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
         Html html = HTML(&out);
         char text[3] = {(char)c, '<', (char)c};
 
@@ -93,7 +93,7 @@ static void test_every_byte(void **state) {
 }
 
 static void test_long_names(void **state) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     Html html = HTML(&out);
     char name[4096];
 
@@ -123,7 +123,7 @@ static void test_ceiling(void **state) {
 /* --- templates -------------------------------------------------------------------------------- */
 
 static void test_templates(void **state) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     Html html = HTML(&out);
 
     (void)state;
@@ -148,7 +148,7 @@ static void test_templates(void **state) {
 /* --- elements --------------------------------------------------------------------------------- */
 
 static void test_elements(void **state) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     Html html = HTML(&out);
 
     (void)state;
@@ -176,7 +176,7 @@ static void test_lines(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(tags); i++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
         Html html = HTML(&out);
         char want[128];
 
@@ -192,7 +192,7 @@ static void test_lines(void **state) {
 }
 
 static void test_depth(void **state) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     Html html = HTML(&out);
 
     (void)state;
@@ -230,7 +230,7 @@ static const struct {
 static void test_links(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(parameters); i++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
         const HtmlParameter both[] = {
             {"name", parameters[i].value}, {NULL, STR("left out")}, {"k", parameters[i].value}};
         Html html = HTML(&out);
@@ -249,7 +249,7 @@ static void test_links(void **state) {
 static void test_every_parameter_byte(void **state) {
     (void)state;
     for (unsigned c = 0; c < 256; c++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
         Html html = HTML(&out);
         char byte = (char)c, want[64];
         bool is_unreserved =
@@ -292,7 +292,7 @@ static const struct {
 static void test_durations(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(durations); i++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
         Html html = HTML(&out);
 
         html_duration(&html, durations[i].nsec);
@@ -323,7 +323,7 @@ static const struct {
 static void test_times(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(times); i++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
         Html html = HTML(&out);
 
         html.now_nsec = times[i].now;

@@ -1,4 +1,4 @@
-#include "dashboard/test-stage.h"
+#include "dashboard/test-dashboard-fixture.h"
 
 /* n1 is best, n2 passes, n3 fails one rule and n4 both. Reasons are a stranger's text. */
 static const char scene_text[] =
@@ -17,8 +17,8 @@ static const char scene_text[] =
     "  n3: {labels: {zone: a, disk: hdd, note: '<i>'}}\n"
     "  n4: {labels: {zone: b}}\n";
 
-static void stage_init(Stage *stage) {
-    stage_init_text(stage, scene_text);
+static void fixture_init(DashboardFixture *fixture) {
+    fixture_init_text(fixture, scene_text);
 }
 
 #define ALL "\"n1\",\"n2\",\"n3\",\"n4\""
@@ -28,12 +28,12 @@ static void stage_init(Stage *stage) {
 
 static void test_empty(void **state) {
     static const char *const paths[] = {"/", "/pods", "/policies", "/nodes"};
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init(&stage);
+    fixture_init(&fixture);
     for (size_t i = 0; i < ELEMENTS_OF(paths); i++) {
-        const char *page = get(&stage, paths[i], "", 200);
+        const char *page = get(&fixture, paths[i], "", 200);
 
         assert_has(page, "<!DOCTYPE html>\n<html lang=\"en\">");
         assert_has(page, "id=\"health-summary\"");
@@ -41,9 +41,9 @@ static void test_empty(void **state) {
         assert_has(page, "<h1>");
         assert_has(page, "</body></html>\n");
     }
-    assert_has(get(&stage, "/", "", 200), "No decisions yet.");
-    assert_has(get(&stage, "/pod", "namespace=a&name=b", 404), "No decisions about");
-    stage_done(&stage);
+    assert_has(get(&fixture, "/", "", 200), "No decisions yet.");
+    assert_has(get(&fixture, "/pod", "namespace=a&name=b", 404), "No decisions about");
+    fixture_done(&fixture);
 }
 
 static void test_questions(void **state) {
@@ -60,34 +60,34 @@ static void test_questions(void **state) {
         {"/pod", "namespace=a", "namespace and name are required"},
         {"/pod", "namespace=a&name=b&id=x", "&quot;id&quot; must be a whole number from 1 to"},
     };
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init(&stage);
+    fixture_init(&fixture);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        const char *page = get(&stage, cases[i].path, cases[i].query, 400);
+        const char *page = get(&fixture, cases[i].path, cases[i].query, 400);
 
         assert_has(page, cases[i].said);
         assert_has(page, "href=\"/\"");
     }
     /* Fields of a form that were left empty are not given. */
-    (void)get(&stage, "/pods", "q=&state=&page=", 200);
-    (void)get(&stage, "/pods", "&&q=", 200);
-    (void)get(&stage, "/assets/none.js", "", 404);
-    stage_done(&stage);
+    (void)get(&fixture, "/pods", "q=&state=&page=", 200);
+    (void)get(&fixture, "/pods", "&&q=", 200);
+    (void)get(&fixture, "/assets/none.js", "", 404);
+    fixture_done(&fixture);
 }
 
 static void test_waiting(void **state) {
     const char *page;
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init(&stage);
-    ask(&stage, VERB_FILTER, "stuck", BAD);
-    ask(&stage, VERB_FILTER, "stuck", BAD);
-    assert_has(get(&stage, "/", "", 200), "wrong &lt;b&gt;zone&lt;/b&gt;");
-    assert_has(get(&stage, "/pods", "state=waiting", 200), "namespace=team&amp;name=stuck");
-    page = get(&stage, "/pod", "namespace=team&name=stuck", 200);
+    fixture_init(&fixture);
+    ask(&fixture, VERB_FILTER, "stuck", BAD);
+    ask(&fixture, VERB_FILTER, "stuck", BAD);
+    assert_has(get(&fixture, "/", "", 200), "wrong &lt;b&gt;zone&lt;/b&gt;");
+    assert_has(get(&fixture, "/pods", "state=waiting", 200), "namespace=team&amp;name=stuck");
+    page = get(&fixture, "/pod", "namespace=team&name=stuck", 200);
     assert_has(page, " pending</strong> since ");
     assert_has(page, "0 of 2 nodes passed; 1 slow &amp; old");
     assert_has(page, "kube-scheduler retries when the cluster changes, at the latest at ");
@@ -100,42 +100,42 @@ static void test_waiting(void **state) {
     assert_has_not(page, "no longer kept");
     assert_has_not(page, "Why was this node chosen?");
     assert_has_not(page, "<b>zone</b>");
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 /* An attempt is found by the id of one of its decisions, or by the time. */
 static void test_attempts(void **state) {
     const char *page;
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init(&stage);
-    ask(&stage, VERB_FILTER, "twice", BAD);
-    ask(&stage, VERB_FILTER, "twice", ALL);
-    page = get(&stage, "/pod", "namespace=team&name=twice", 200);
+    fixture_init(&fixture);
+    ask(&fixture, VERB_FILTER, "twice", BAD);
+    ask(&fixture, VERB_FILTER, "twice", ALL);
+    page = get(&fixture, "/pod", "namespace=team&name=twice", 200);
     assert_has(page, "2 of 4 nodes passed; berth has not seen which node kube-scheduler chose");
     assert_has(page, "Attempt 2 of 2");
-    page = get(&stage, "/pod", "namespace=team&name=twice&id=1", 200);
+    page = get(&fixture, "/pod", "namespace=team&name=twice&id=1", 200);
     assert_has(page, "Attempt 1 of 2");
     assert_has(page, "follow the newest");
-    (void)get(&stage, "/pod", "namespace=team&name=twice&id=77", 404);
+    (void)get(&fixture, "/pod", "namespace=team&name=twice&id=77", 404);
     /* Before anything was decided. */
-    (void)get(&stage, "/pod", "namespace=team&name=twice&at=1970-01-01T00:00:07Z", 404);
-    page = get(&stage, "/pod", "namespace=team&name=twice&at=2999-01-01T00:00:00Z", 400);
+    (void)get(&fixture, "/pod", "namespace=team&name=twice&at=1970-01-01T00:00:07Z", 404);
+    page = get(&fixture, "/pod", "namespace=team&name=twice&at=2999-01-01T00:00:00Z", 400);
     assert_has(page, "a time like");
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 static void test_chosen(void **state) {
     const char *page;
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init(&stage);
-    ask(&stage, VERB_FILTER, "placed", ALL);
-    ask(&stage, VERB_PRIORITIZE, "placed", "\"n1\",\"n2\"");
-    bind(&stage, "placed", "n2");
-    page = get(&stage, "/pod", "namespace=team&name=placed", 200);
+    fixture_init(&fixture);
+    ask(&fixture, VERB_FILTER, "placed", ALL);
+    ask(&fixture, VERB_PRIORITIZE, "placed", "\"n1\",\"n2\"");
+    bind(&fixture, "placed", "n2");
+    page = get(&fixture, "/pod", "namespace=team&name=placed", 200);
     assert_has(page, "✓ on node ");
     assert_has(page, "Why was this node chosen?");
     assert_has(page, ": 35.0 = 30.0 near + 5.0 flat, rank 2 of 2.");
@@ -143,7 +143,7 @@ static void test_chosen(void **state) {
     assert_has(page, "← chosen");
     assert_has(page, "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100)");
     assert_has_not(page, "The smallest change");
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 static void test_why_not(void **state) {
@@ -159,21 +159,21 @@ static void test_why_not(void **state) {
         {"%3Cscript%3E", "The cluster had no node with this name then."},
     };
     char query[128];
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init(&stage);
-    ask(&stage, VERB_FILTER, "p", "\"n1\",\"n3\",\"n4\"");
+    fixture_init(&fixture);
+    ask(&fixture, VERB_FILTER, "p", "\"n1\",\"n3\",\"n4\"");
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         const char *page;
 
         (void)snprintf(query, sizeof(query), "namespace=team&name=p&node=%s", cases[i].node);
-        page = get(&stage, "/pod", query, 200);
+        page = get(&fixture, "/pod", query, 200);
         assert_has(page, cases[i].said);
         assert_has_not(page, "<script>");
     }
-    assert_has(get(&stage, "/pod", "namespace=team&name=p&node=n4", 200), "label disk is absent");
-    stage_done(&stage);
+    assert_has(get(&fixture, "/pod", "namespace=team&name=p&node=n4", 200), "label disk is absent");
+    fixture_done(&fixture);
 }
 
 /* What is left of the best is told apart from what was rejected. */
@@ -186,20 +186,20 @@ static void test_narrowed(void **state) {
                                "    narrow: {to: 1}\n"
                                "nodes: {n1: {}, n2: {}, n3: {}}\n";
     const char *page;
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init_text(&stage, text);
-    ask(&stage, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
-    assert_has(get(&stage, "/", "", 200), "passed</span>, only the best returned");
-    page = get(&stage, "/pod", "namespace=team&name=p&node=n1", 200);
+    fixture_init_text(&fixture, text);
+    ask(&fixture, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
+    assert_has(get(&fixture, "/", "", 200), "passed</span>, only the best returned");
+    page = get(&fixture, "/pod", "namespace=team&name=p&node=n1", 200);
     assert_has(page, "Not returned: 2 nodes passed, but a policy returns only the best 1");
     assert_has(page, "⊘ passed, but not returned</strong>: other nodes scored higher");
     assert_has(page, ">n1</a> (not returned)");
     assert_has(page, "; rank 2 of 3 among all nodes");
     assert_has_not(page, ">n2</a> (not returned)");
-    assert_has(get(&stage, "/node", "name=n3", 200), "passed, but not among the best");
-    stage_done(&stage);
+    assert_has(get(&fixture, "/node", "name=n3", 200), "passed, but not among the best");
+    fixture_done(&fixture);
 }
 
 /* Of the nodes that fail as many rules the nearest is told, whatever order they come in. */
@@ -214,17 +214,17 @@ static void test_smallest_change(void **state) {
                                "  n2: {allocatable: {cpu: 7}}\n"
                                "  n3: {allocatable: {cpu: 4}}\n";
     const char *page;
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init_text(&stage, text);
-    ask(&stage, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
-    page = strstr(get(&stage, "/pod", "namespace=team&name=p", 200), "id=\"suggestions\"");
+    fixture_init_text(&fixture, text);
+    ask(&fixture, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
+    page = strstr(get(&fixture, "/pod", "namespace=team&name=p", 200), "id=\"suggestions\"");
     assert_non_null(page);
     assert_has(page, "The smallest change that would make a node eligible");
     assert_has(page, "</strong>: then <a href=\"/node?name=n2\"");
     assert_has_not(page, "then <a href=\"/node?name=n1\"");
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 /* Names of pods and nodes come from whoever may create them, and need not be names at all. */
@@ -240,33 +240,33 @@ static void test_hostile(void **state) {
         {"--flag; rm -rf $HOME", "--flag;%20rm%20-rf%20$HOME",
             "&#39;team/--flag; rm -rf $HOME&#39;"},
     };
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init(&stage);
+    fixture_init(&fixture);
     for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
         char nodes[256], query[256];
         const char *page;
 
         (void)snprintf(nodes, sizeof(nodes), "\"n3\",\"%s\"", names[i].json);
-        ask(&stage, VERB_FILTER, names[i].json, nodes);
+        ask(&fixture, VERB_FILTER, names[i].json, nodes);
         (void)snprintf(
             query, sizeof(query), "namespace=team&name=%s&node=%s", names[i].query, names[i].query);
-        page = get(&stage, "/pod", query, 200);
+        page = get(&fixture, "/pod", query, 200);
         assert_has(page, names[i].shown);
         assert_has(page, "node is not known to berth");
         assert_has_not(page, "<script>a");
         assert_has_not(page, "\" onload=");
     }
-    assert_has(get(&stage, "/pod", "namespace=%3Ci%3E&name=a%00b", 404), "a\\x00b");
+    assert_has(get(&fixture, "/pod", "namespace=%3Ci%3E&name=a%00b", 404), "a\\x00b");
     for (size_t i = 0; i < ELEMENTS_OF(pages); i++) {
-        const char *page = get(&stage, pages[i], "", 200);
+        const char *page = get(&fixture, pages[i], "", 200);
 
         assert_has_not(page, "<script>a");
         assert_has_not(page, "\" onload=");
         assert_has_not(page, "\xe2\x80\xae");
     }
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 /* --- many ------------------------------------------------------------------------------------- */
@@ -274,31 +274,31 @@ static void test_hostile(void **state) {
 static void test_paging(void **state) {
     const char *page;
     char name[16];
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init(&stage);
+    fixture_init(&fixture);
     for (int i = 0; i < 250; i++) {
         (void)snprintf(name, sizeof(name), "pod-%03d", i);
-        ask(&stage, VERB_FILTER, name, BAD);
+        ask(&fixture, VERB_FILTER, name, BAD);
     }
-    page = get(&stage, "/pods", "", 200);
+    page = get(&fixture, "/pods", "", 200);
     assert_has(page, "250 pods. ");
     assert_has(page, "pod-249");
     assert_has_not(page, "pod-149<");
     assert_has(page, "href=\"/pods?page=2\"");
-    page = get(&stage, "/pods", "page=3", 200);
+    page = get(&fixture, "/pods", "page=3", 200);
     assert_has(page, "team/pod-000<");
     assert_has_not(page, "page=4");
-    (void)get(&stage, "/pods", "page=4", 404);
-    page = get(&stage, "/pods", "q=POD-12", 200);
+    (void)get(&fixture, "/pods", "page=4", 404);
+    page = get(&fixture, "/pods", "q=POD-12", 200);
     assert_has(page, "10 pods. ");
-    page = get(&stage, "/pods", "q=team/pod-123", 200);
+    page = get(&fixture, "/pods", "q=team/pod-123", 200);
     assert_has(page, "1 pod. ");
-    page = get(&stage, "/pods", "q=wrong+%3Cb%3E&state=waiting&page=2", 200);
+    page = get(&fixture, "/pods", "q=wrong+%3Cb%3E&state=waiting&page=2", 200);
     assert_has(page, "q=wrong%20%3Cb%3E&amp;state=pending&amp;page=3");
-    assert_has(get(&stage, "/pods", "q=nothing", 200), "No matching pods.");
-    stage_done(&stage);
+    assert_has(get(&fixture, "/pods", "q=nothing", 200), "No matching pods.");
+    fixture_done(&fixture);
 }
 
 /* --- headers ---------------------------------------------------------------------------------- */
@@ -308,15 +308,15 @@ static void test_headers(void **state) {
         "Referrer-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy",
         "Permissions-Policy"};
     static const char *const paths[] = {"/", "/assets/board.css", "/assets/none"};
-    Stage stage;
+    DashboardFixture fixture;
 
     (void)state;
-    stage_init(&stage);
+    fixture_init(&fixture);
     for (size_t i = 0; i < ELEMENTS_OF(paths); i++) {
-        const HttpRequest request = {.path = str_from_c(paths[i]), .arena = stage.arena};
+        const HttpRequest request = {.path = str_from_c(paths[i]), .arena = fixture.arena};
         HttpReply reply = {0};
 
-        dashboard_hook()->show(&stage.api, &request, NULL, &reply);
+        dashboard_hook()->show(&fixture.api, &request, NULL, &reply);
         for (size_t j = 0; j < ELEMENTS_OF(names); j++) {
             size_t k = 0;
 
@@ -325,7 +325,7 @@ static void test_headers(void **state) {
             assert_case(names[j], k < reply.n_headers);
         }
     }
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 int main(void) {

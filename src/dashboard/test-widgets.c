@@ -4,7 +4,7 @@
 
 #include "base/test-assert.h"
 
-#define ROOM ((size_t)64 * 1024)
+#define BYTES_MAX ((size_t)64 * 1024)
 
 #define RECT(x, width, fill)                                                                       \
     "<rect x=\"" #x "\" y=\"0\" width=\"" #width "\" height=\"40\" fill=\"url(#fill-" #fill ")\">"
@@ -18,7 +18,7 @@ static bool has(const Buf *out, const char *part) {
 static void test_bar(void **state) {
     static const BarPart parts[] = {
         {STR("<spread>"), 50, 1}, {STR("gpu"), 30.25, 8}, {STR("none"), 0, 2}, {STR("cost"), 7, 9}};
-    _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     Html html = HTML(&out);
 
     (void)state;
@@ -40,7 +40,7 @@ static void test_odd_bars(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(values); i++)
         for (size_t j = 0; j < ELEMENTS_OF(wholes); j++) {
-            _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+            _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
             const BarPart parts[] = {{STR("a"), values[i], 0}, {STR("b"), values[i], 5}};
             Html html = HTML(&out);
 
@@ -55,7 +55,7 @@ static void test_odd_bars(void **state) {
 
 static void test_line(void **state) {
     static const double values[] = {1, (double)NAN, 4, 2};
-    _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     Html html = HTML(&out);
 
     (void)state;
@@ -80,7 +80,7 @@ static void test_odd_lines(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++) {
-        _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+        _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
         Html html = HTML(&out);
 
         widget_line(&html, &lines[i]);
@@ -94,7 +94,7 @@ static void test_odd_lines(void **state) {
 /* --- the rest --------------------------------------------------------------------------------- */
 
 static void test_command_is_one_line(void **state) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     Html html = HTML(&out);
 
     (void)state;
@@ -104,7 +104,7 @@ static void test_command_is_one_line(void **state) {
 }
 
 static void test_table(void **state) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(ROOM);
+    _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     Html html = HTML(&out);
 
     (void)state;

@@ -23,34 +23,34 @@ static const char text[] = "policies:\n"
     ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"n1\"}},{\"metadata\":{\"name\":\"ghost\"}}]" \
     "}}"
 
-typedef struct Stage {
+typedef struct Fixture {
     TestScene scene;
     Exemption exemption;
     Exemptions exemptions;
     View *view;
-} Stage;
+} Fixture;
 
 static int setup(void **state) {
-    Stage *stage = test_calloc(1, sizeof(*stage));
+    Fixture *fixture = test_calloc(1, sizeof(*fixture));
 
-    scene_init_text(&stage->scene, text);
-    assert_true(exemption_parse(STR("free"), &stage->exemption));
-    stage->exemptions = (Exemptions){.items = &stage->exemption, .n = 1};
-    assert_int_equal(view_new(&(ViewParts){.snapshot = stage->scene.snapshot,
-                                  .program = stage->scene.program,
-                                  .exemptions = &stage->exemptions},
-                         /* before= */ NULL, &stage->view),
+    scene_init_text(&fixture->scene, text);
+    assert_true(exemption_parse(STR("free"), &fixture->exemption));
+    fixture->exemptions = (Exemptions){.items = &fixture->exemption, .n = 1};
+    assert_int_equal(view_new(&(ViewParts){.snapshot = fixture->scene.snapshot,
+                                  .program = fixture->scene.program,
+                                  .exemptions = &fixture->exemptions},
+                         /* before= */ NULL, &fixture->view),
         0);
-    *state = stage;
+    *state = fixture;
     return 0;
 }
 
 static int teardown(void **state) {
-    Stage *stage = *state;
+    Fixture *fixture = *state;
 
-    view_unref(stage->view);
-    scene_done(&stage->scene);
-    test_free(stage);
+    view_unref(fixture->view);
+    scene_done(&fixture->scene);
+    test_free(fixture);
     return 0;
 }
 
@@ -59,12 +59,12 @@ static bool is_over(void *context) {
     return true;
 }
 
-static void check_filter(const Stage *stage, const char *body, size_t n_passing, bool is_late) {
+static void check_filter(const Fixture *fixture, const char *body, size_t n_passing, bool is_late) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     const RequestTime late = {.is_over = is_over};
     Answer answer;
 
-    extender_filter(stage->view, is_late ? &late : NULL, str_from_c(body), arena, &answer);
+    extender_filter(fixture->view, is_late ? &late : NULL, str_from_c(body), arena, &answer);
     assert_int_equal(answer.status, 200);
     assert_case(body, str_is_empty(answer.decision.error));
     assert_case(body, answer.decision.summary.n_out == n_passing);
@@ -76,26 +76,26 @@ static void check_filter(const Stage *stage, const char *body, size_t n_passing,
 }
 
 static void test_filter(void **state) {
-    const Stage *stage = *state;
+    const Fixture *fixture = *state;
 
-    check_filter(stage, "{" POD("free") NAMES, 3, false);
-    check_filter(stage, "{" POD("free") NODES, 2, false);
-    check_filter(stage, "{" POD("free") NAMES, 3, true);
-    check_filter(stage, "{" POD("bound") NAMES, 0, false);
-    check_filter(stage, "{" POD("bound") NODES, 0, false);
-    check_filter(stage, "{" POD("bound") NAMES, 0, true);
+    check_filter(fixture, "{" POD("free") NAMES, 3, false);
+    check_filter(fixture, "{" POD("free") NODES, 2, false);
+    check_filter(fixture, "{" POD("free") NAMES, 3, true);
+    check_filter(fixture, "{" POD("bound") NAMES, 0, false);
+    check_filter(fixture, "{" POD("bound") NODES, 0, false);
+    check_filter(fixture, "{" POD("bound") NAMES, 0, true);
 }
 
 /* Not even before the cluster is listed is there a reason to keep them waiting. */
 static void test_filter_before_the_cluster_is_known(void **state) {
-    Stage *stage = *state;
+    Fixture *fixture = *state;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(view_unrefp) View *view = NULL;
     Answer answer;
 
-    assert_int_equal(
-        view_new(&(ViewParts){.program = stage->scene.program, .exemptions = &stage->exemptions},
-            /* before= */ NULL, &view),
+    assert_int_equal(view_new(&(ViewParts){.program = fixture->scene.program,
+                                  .exemptions = &fixture->exemptions},
+                         /* before= */ NULL, &view),
         0);
     view->awaits_cluster = true;
     extender_filter(view, NULL, STR("{" POD("free") NAMES), arena, &answer);
@@ -106,27 +106,27 @@ static void test_filter_before_the_cluster_is_known(void **state) {
 }
 
 static void test_prioritize(void **state) {
-    const Stage *stage = *state;
+    const Fixture *fixture = *state;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Answer answer;
 
-    extender_prioritize(stage->view, NULL, STR("{" POD("free") NAMES), arena, &answer);
+    extender_prioritize(fixture->view, NULL, STR("{" POD("free") NAMES), arena, &answer);
     assert_int_equal(answer.decision.summary.n_out, 0);
     assert_true(answer.decision.notes.is_exempt);
-    extender_prioritize(stage->view, NULL, STR("{" POD("bound") NAMES), arena, &answer);
+    extender_prioritize(fixture->view, NULL, STR("{" POD("bound") NAMES), arena, &answer);
     assert_int_equal(answer.decision.summary.n_out, 2);
 }
 
 static void test_preempt(void **state) {
 #define VICTIMS ",\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"u\"}]}}}"
-    const Stage *stage = *state;
+    const Fixture *fixture = *state;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Answer answer;
 
-    extender_preempt(stage->view, NULL, STR("{" POD("free") VICTIMS), arena, &answer);
+    extender_preempt(fixture->view, NULL, STR("{" POD("free") VICTIMS), arena, &answer);
     assert_int_equal(answer.decision.summary.n_out, 1);
     assert_true(answer.decision.notes.is_exempt);
-    extender_preempt(stage->view, NULL, STR("{" POD("bound") VICTIMS), arena, &answer);
+    extender_preempt(fixture->view, NULL, STR("{" POD("bound") VICTIMS), arena, &answer);
     assert_int_equal(answer.decision.summary.n_out, 0);
 }
 
@@ -140,7 +140,7 @@ static void test_bind(void **state) {
         {"bound", "n1", false},
         {"bound", "ghost", false},
     };
-    const Stage *stage = *state;
+    const Fixture *fixture = *state;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
@@ -148,7 +148,7 @@ static void test_bind(void **state) {
         Labels annotations;
         Str reason;
         bool may = extender_may_bind(
-            stage->view, NULL, &pod, str_from_c(cases[i].node), arena, &annotations, &reason);
+            fixture->view, NULL, &pod, str_from_c(cases[i].node), arena, &annotations, &reason);
 
         assert_case(cases[i].namespace, may == cases[i].may);
         assert_case(cases[i].namespace, !may || annotations.n == 0);

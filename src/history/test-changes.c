@@ -80,7 +80,8 @@ static void test_is_bounded(void **state) {
     char text[2 * CHANGES_TEXT_MAX];
 
     memset(text, 'x', sizeof(text));
-    memcpy(text + CHANGES_TEXT_MAX - 1, "\xc3\xa4", 2); /* over the edge: not half of it */
+    memcpy(text + CHANGES_TEXT_MAX - 1, "\xc3\xa4",
+        2); /* across the limit: the character is dropped */
     for (int64_t i = 1; i <= (int64_t)CHANGES_MAX + 5; i++)
         changes_note(fixture->changes, CHANGE_RELIST, i, STR_NULL, str_of(text, sizeof(text)));
     assert_int_equal(read_all(fixture), CHANGES_MAX);
@@ -97,10 +98,10 @@ static void test_versions(void **state) {
     size_t n;
 
     first = note_policy(fixture, 1, "a.yaml", "mode: Observe\n");
-    assert_int_equal(read_all(fixture), 0); /* the first is no change */
+    assert_int_equal(read_all(fixture), 0); /* the first version is not a change */
     assert_false(changes_diff(fixture->changes, first, &diff));
     (void)note_policy(fixture, 2, "a.yaml", "mode: Observe\n");
-    assert_int_equal(read_all(fixture), 0); /* nor is the same */
+    assert_int_equal(read_all(fixture), 0); /* nor is an equal one */
     second = note_policy(fixture, 3, "a.yaml", "mode: Enforce\nx: 1\n");
     assert_int_equal(read_all(fixture), 1);
     assert_int_equal(fixture->read[0].kind, CHANGE_POLICY);
@@ -115,7 +116,7 @@ static void test_versions(void **state) {
     assert_false(changes_sources(fixture->changes, DIGEST_NONE, fixture->arena, &sources, &n));
 }
 
-static void test_files_come_and_go(void **state) {
+static void test_diff_of_added_and_removed_files(void **state) {
     Fixture *fixture = *state;
     _cleanup_(buf_done) Buf diff = BUF_INIT(65536);
     const PolicySource before[] = {{STR("a"), STR("1\n")}, {STR("b"), STR("2\n")}};
@@ -128,8 +129,8 @@ static void test_files_come_and_go(void **state) {
         "--- /dev/null\n+++ c\n@@ -0,0 +1 @@\n+3\n--- a\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n");
 }
 
-/* There and back: each version is kept once, and the diff is of the last time. */
-static void test_back_and_forth(void **state) {
+/* Returning to an older version: each version is kept once, and the diff is of the last change. */
+static void test_returns_to_an_older_version(void **state) {
     Fixture *fixture = *state;
     _cleanup_(buf_done) Buf diff = BUF_INIT(65536);
     Digest b;
@@ -172,7 +173,7 @@ static void test_versions_are_bounded(void **state) {
     assert_false(fixture->read[CHANGES_VERSIONS_MAX - 1].has_diff);
 }
 
-/* Texts that are too large are not kept; that they changed is. */
+/* Texts that are too large are not kept, but the change is recorded. */
 static void test_too_large(void **state) {
     Fixture *fixture = *state;
     char *text = malloc(CHANGES_VERSIONS_BYTES + 1);
@@ -189,7 +190,7 @@ static void test_too_large(void **state) {
     assert_false(fixture->read[1].has_diff);
 }
 
-static void test_nobody(void **state) {
+static void test_null_changes_are_ignored(void **state) {
     const PolicySource *sources;
     Change change;
     size_t n;
@@ -235,11 +236,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_reads_the_newest_first, setup, teardown),
         cmocka_unit_test_setup_teardown(test_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_versions, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_files_come_and_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_back_and_forth, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_diff_of_added_and_removed_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_returns_to_an_older_version, setup, teardown),
         cmocka_unit_test_setup_teardown(test_versions_are_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
-        cmocka_unit_test(test_nobody),
+        cmocka_unit_test(test_null_changes_are_ignored),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
     };
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/* Decisions about four nodes by two rules, for tests of what is remembered of them. */
+/* Decisions on four nodes by two rules, for tests of the decision history. */
 
-#include "history/test-stage.h"
+#include "history/test-view-fixture.h"
 
-#define ROOM ((size_t)16 * 1024 * 1024)
+#define BYTES_MAX ((size_t)16 * 1024 * 1024)
 
 static const char scene_text[] =
     "policies:\n"
@@ -21,25 +21,25 @@ static const char scene_text[] =
     "  n3: {labels: {zone: b, disk: hdd}}\n"
     "  n4: {labels: {zone: c, disk: hdd}}\n";
 
-/* In no order, and one that is not known. */
+/* Not sorted, and one name is unknown. */
 #define ALL_NAMES "\"NodeNames\":[\"n4\",\"n1\",\"n2\",\"n3\",\"gh\\u006fst\"]"
 
-/* Asks about pod default/@pod, with @rest behind it, and has the answer remembered. */
+/* Sends a request for pod default/@pod, with @rest after it, and records the decision. */
 static inline void note(
     Decisions *decisions, const View *view, Verb verb, const char *pod, const char *rest) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     Str body = arena_printf(arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"uid-%s\"}},%"
         "s}",
         pod, pod, rest);
 
-    stage_ask(decisions, view, verb, body,
+    fixture_request(decisions, view, verb, body,
         (PastTimes){.at_nsec = INT64_C(1700000000123456789), .duration_nsec = 42000});
 }
 
 static inline void note_bind(
     Decisions *decisions, const View *view, const char *pod, const char *node) {
-    stage_bind(decisions, view, pod, node, /* error= */ "", (PastTimes){.duration_nsec = -1});
+    fixture_bind(decisions, view, pod, node, /* error= */ "", (PastTimes){.duration_nsec = -1});
 }
 
 static inline DecisionsFigures figures_of(Decisions *decisions) {
@@ -49,14 +49,14 @@ static inline DecisionsFigures figures_of(Decisions *decisions) {
     return figures;
 }
 
-/* Bytes of everything but the decisions: the ring, the book, the roll. */
-static inline size_t fixed_bytes(const Stage *stage, size_t max, size_t *ret_one) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(max, ROOM);
+/* Bytes of everything but the decisions: the ring, the rule names, the node names. */
+static inline size_t fixed_bytes(const ViewFixture *fixture, size_t max, size_t *ret_one) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(max, BYTES_MAX);
     size_t first;
 
-    note(decisions, stage->view, VERB_FILTER, "a", ALL_NAMES);
+    note(decisions, fixture->view, VERB_FILTER, "a", ALL_NAMES);
     first = figures_of(decisions).bytes;
-    note(decisions, stage->view, VERB_FILTER, "a", ALL_NAMES);
+    note(decisions, fixture->view, VERB_FILTER, "a", ALL_NAMES);
     *ret_one = figures_of(decisions).bytes - first;
     return first - *ret_one;
 }

@@ -17,14 +17,14 @@ static const char other_text[] =
     "  n3: {labels: {zone: b, disk: hdd}}\n"
     "  n9: {labels: {disk: hdd}}\n";
 
-static size_t bytes_but_makings(Decisions *decisions) {
+static size_t bytes_without_inputs(Decisions *decisions) {
     DecisionsFigures figures = figures_of(decisions);
 
     return figures.bytes - figures.inputs_bytes;
 }
 
 /* "NODE OUTCOME[:RULE][ SCORE]" of one node, in @text. */
-static const char *look(
+static const char *outcome_text(
     Decisions *decisions, uint64_t id, const char *node, char text[static 128]) {
     FoundDecision found;
     Outcome outcome;
@@ -75,29 +75,29 @@ static void test_outcomes(void **state) {
         {6, "n1", "headline"}, /* malformed */
         {7, "n1", "gone"},
     };
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     char text[128];
-    Stage stage;
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
-    note(decisions, stage.view, VERB_FILTER, "a", ALL_NAMES);
-    note(decisions, stage.view, VERB_PRIORITIZE, "a", "\"NodeNames\":[\"n1\",\"n2\"]");
-    note(decisions, stage.view, VERB_FILTER, "b",
+    fixture_init(&fixture, scene_text);
+    note(decisions, fixture.view, VERB_FILTER, "a", ALL_NAMES);
+    note(decisions, fixture.view, VERB_PRIORITIZE, "a", "\"NodeNames\":[\"n1\",\"n2\"]");
+    note(decisions, fixture.view, VERB_FILTER, "b",
         "\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"stranger\"}},"
         "{\"metadata\":{\"name\":\"n1\",\"labels\":{\"zone\":\"a\",\"disk\":\"ssd\"}}}]}");
-    note(decisions, stage.view, VERB_PREEMPT, "a",
+    note(decisions, fixture.view, VERB_PREEMPT, "a",
         "\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"u\"}]}}");
-    note_bind(decisions, stage.view, "a", "n1");
-    note(decisions, stage.view, VERB_FILTER, "c", "\"NodeNames\":7");
+    note_bind(decisions, fixture.view, "a", "n1");
+    note(decisions, fixture.view, VERB_FILTER, "c", "\"NodeNames\":7");
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_text(cases[i].node, str_from_c(look(decisions, cases[i].id, cases[i].node, text)),
-            cases[i].want);
+        assert_text(cases[i].node,
+            str_from_c(outcome_text(decisions, cases[i].id, cases[i].node, text)), cases[i].want);
     assert_int_equal(figures_of(decisions).n, 6);
     assert_int_equal(figures_of(decisions).n_with_outcomes, 3);
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
-/* Verdicts that filter gives only with policies that narrow, or that are slow. */
+/* Verdicts that a filter gives only with policies that narrow, or after the deadline. */
 static void test_narrowed_and_late(void **state) {
     static const uint16_t verdicts[] = {VERDICT_NARROWED, VERDICT_PASS, VERDICT_LATE, 1};
     static const double narrowed[] = {12.5, 12.4, -1, -1};
@@ -112,7 +112,7 @@ static void test_narrowed_and_late(void **state) {
         {"n3", "late"},
         {"n4", "rejected by zones/disk: slow disk"},
     };
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     FilterArgs args = {.has_names = true, .n = 4, .rows = rows};
     Decision decision = {
         .summary =
@@ -125,14 +125,14 @@ static void test_narrowed_and_late(void **state) {
         .rejected = rejected};
     FoundDecision found;
     char text[128];
-    Stage stage;
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
-    args.node_set.table = stage.view->table;
-    decisions_note(decisions, stage.view, VERB_FILTER, &decision, (PastTimes){0});
+    fixture_init(&fixture, scene_text);
+    args.node_set.table = fixture.view->table;
+    decisions_note(decisions, fixture.view, VERB_FILTER, &decision, (PastTimes){0});
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_text(
-            cases[i].node, str_from_c(look(decisions, 1, cases[i].node, text)), cases[i].want);
+        assert_text(cases[i].node, str_from_c(outcome_text(decisions, 1, cases[i].node, text)),
+            cases[i].want);
     assert_true(decisions_find(decisions, 1, &found));
     assert_int_equal(found.past->summary.n_narrowed, 1);
     assert_int_equal(found.past->summary.n_late, 1);
@@ -143,35 +143,35 @@ static void test_narrowed_and_late(void **state) {
     assert_int_equal(found.past->summary.n_rejected, 1);
     found_done(&found);
 
-    /* A rule that let nodes pass of which a metric is missing has spoken, too. */
+    /* A rule that lets nodes pass although a metric is missing is recorded too. */
     decision = (Decision){.summary = {.n_in = 4, .n_out = 4}, .notes = {.filter_missing = missing}};
-    decisions_note(decisions, stage.view, VERB_FILTER, &decision, (PastTimes){0});
+    decisions_note(decisions, fixture.view, VERB_FILTER, &decision, (PastTimes){0});
     assert_true(decisions_find(decisions, 2, &found));
     assert_int_equal(found.past->n_rules, 1);
     assert_int_equal(found.past->rules[0].missing, 3);
     found_done(&found);
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
-/* Ranks are those of the narrowing, whichever way they are asked for. */
+/* Ranks are those of the narrowing, found by row or by name. */
 static void test_ranks(void **state) {
     static const uint32_t rows[] = {3, 1, 0, 2};
     static const uint16_t verdicts[] = {
         VERDICT_NARROWED, VERDICT_PASS, VERDICT_NARROWED, VERDICT_PASS};
     static const double narrowed[] = {50, 99, 49.9, 50};
     static const uint32_t want[] = {4, 1, 2, 3}; /* by row */
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     FilterArgs args = {.has_names = true, .rows = rows};
     Decision decision = {.args = &args, .verdicts = verdicts, .narrowed = narrowed};
     const uint32_t *ranks;
     FoundDecision found;
-    Stage stage;
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
-    args.node_set.table = stage.view->table;
+    fixture_init(&fixture, scene_text);
+    args.node_set.table = fixture.view->table;
     args.n = decision.summary.n_in = 4;
-    decisions_note(decisions, stage.view, VERB_FILTER, &decision, (PastTimes){0});
+    decisions_note(decisions, fixture.view, VERB_FILTER, &decision, (PastTimes){0});
     assert_true(decisions_find(decisions, 1, &found));
     assert_int_equal(outcomes_ranks(found.outcomes, arena, &ranks), 0);
     for (uint32_t i = 0; i < 4; i++) {
@@ -182,55 +182,58 @@ static void test_ranks(void **state) {
         assert_int_equal(outcomes_find(found.outcomes, number).rank, want[number - 1]);
     }
     found_done(&found);
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
-/* Names of rules outlive their policy, and rows that changed hands do not mislead. */
-static void test_reload(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, ROOM);
+/* Rule names outlive their policy, and a row that another node has now does not mislead. */
+static void test_rule_names_outlive_their_policy(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     char text[128];
-    Stage before, after, again;
+    ViewFixture before, after, again;
 
-    stage_init(&before, scene_text);
+    fixture_init(&before, scene_text);
     note(decisions, before.view, VERB_FILTER, "a", ALL_NAMES);
-    stage_done(&before);
-    stage_init(&after, other_text);
+    fixture_done(&before);
+    fixture_init(&after, other_text);
     note(decisions, after.view, VERB_FILTER, "a", "\"NodeNames\":[\"n3\",\"n9\",\"n1\"]");
-    assert_string_equal(look(decisions, 1, "n4", text), "rejected by zones/zone: wrong zone");
-    assert_string_equal(look(decisions, 1, "n9", text), "not-asked");
-    assert_string_equal(look(decisions, 2, "n3", text), "rejected by later/no-hdd: spinning rust");
-    assert_string_equal(look(decisions, 2, "n9", text), "rejected by later/no-hdd: spinning rust");
-    assert_string_equal(look(decisions, 2, "n1", text), "passed");
-    assert_string_equal(look(decisions, 2, "n2", text), "not-asked");
-    stage_done(&after);
-    /* The same text again is the same book. */
-    stage_init(&again, other_text);
+    assert_string_equal(
+        outcome_text(decisions, 1, "n4", text), "rejected by zones/zone: wrong zone");
+    assert_string_equal(outcome_text(decisions, 1, "n9", text), "not-asked");
+    assert_string_equal(
+        outcome_text(decisions, 2, "n3", text), "rejected by later/no-hdd: spinning rust");
+    assert_string_equal(
+        outcome_text(decisions, 2, "n9", text), "rejected by later/no-hdd: spinning rust");
+    assert_string_equal(outcome_text(decisions, 2, "n1", text), "passed");
+    assert_string_equal(outcome_text(decisions, 2, "n2", text), "not-asked");
+    fixture_done(&after);
+    /* Equal policies share their rule names. */
+    fixture_init(&again, other_text);
     {
-        size_t bytes = bytes_but_makings(decisions), one;
+        size_t bytes = bytes_without_inputs(decisions), one;
 
         note(decisions, again.view, VERB_FILTER, "a", "\"NodeNames\":[]");
-        one = bytes_but_makings(decisions) - bytes;
+        one = bytes_without_inputs(decisions) - bytes;
         note(decisions, again.view, VERB_FILTER, "a", "\"NodeNames\":[]");
-        assert_int_equal(bytes_but_makings(decisions) - bytes, 2 * one);
+        assert_int_equal(bytes_without_inputs(decisions) - bytes, 2 * one);
     }
-    stage_done(&again);
+    fixture_done(&again);
 }
 
-static void test_last_so_many(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(3, ROOM);
+static void test_keeps_the_last_decisions(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(3, BYTES_MAX);
     FoundDecision found[8];
     char text[128];
-    Stage stage;
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
+    fixture_init(&fixture, scene_text);
     for (size_t i = 0; i < 5; i++)
-        note(decisions, stage.view, VERB_FILTER, "a", ALL_NAMES);
+        note(decisions, fixture.view, VERB_FILTER, "a", ALL_NAMES);
     assert_int_equal(figures_of(decisions).n, 3);
     assert_int_equal(figures_of(decisions).oldest, 3);
     assert_int_equal(figures_of(decisions).newest, 5);
-    assert_int_equal(figures_of(decisions).n_outcomes_dropped, 0); /* their time was over */
-    assert_string_equal(look(decisions, 2, "n1", text), "gone");
-    assert_string_equal(look(decisions, 3, "n1", text), "passed");
+    assert_int_equal(figures_of(decisions).n_outcomes_dropped, 0); /* they left the ring */
+    assert_string_equal(outcome_text(decisions, 2, "n1", text), "gone");
+    assert_string_equal(outcome_text(decisions, 3, "n1", text), "passed");
     assert_int_equal(decisions_read(decisions, 0, found, 8), 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(found[i].past->id, 5 - i);
@@ -241,59 +244,59 @@ static void test_last_so_many(void **state) {
     found_done(&found[0]);
     assert_int_equal(decisions_read(decisions, 3, found, 8), 0);
     assert_int_equal(decisions_read(decisions, 1, found, 8), 0);
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 static void test_ceiling(void **state) {
     char text[128];
     size_t one, fixed;
-    Stage stage;
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
-    fixed = fixed_bytes(&stage, 20, &one);
+    fixture_init(&fixture, scene_text);
+    fixed = fixed_bytes(&fixture, 20, &one);
     for (size_t n_fit = 1; n_fit <= 6; n_fit++) {
         _cleanup_(decisions_freep) Decisions *decisions = decisions_new(20, fixed + n_fit * one);
 
         for (uint64_t id = 1; id <= 30; id++) {
-            note(decisions, stage.view, VERB_FILTER, "a", ALL_NAMES);
+            note(decisions, fixture.view, VERB_FILTER, "a", ALL_NAMES);
             assert_true(figures_of(decisions).bytes <= fixed + n_fit * one);
-            assert_string_not_equal(look(decisions, id, "n1", text), "gone");
+            assert_string_not_equal(outcome_text(decisions, id, "n1", text), "gone");
         }
-        /* What became of nodes goes first, then headlines. */
+        /* Outcomes are dropped first, then whole decisions. */
         assert_true(figures_of(decisions).n_outcomes_dropped > 0);
         assert_true(figures_of(decisions).n >= n_fit);
         assert_true(figures_of(decisions).n_with_outcomes <= n_fit);
-        assert_string_equal(look(decisions, 30, "n1", text), "passed");
+        assert_string_equal(outcome_text(decisions, 30, "n1", text), "passed");
         assert_true(figures_of(decisions).n < 20);
         assert_true(figures_of(decisions).n_dropped > 0);
     }
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
-/* Too little for anything: the newest headline stays, whatever it takes. */
+/* Too small for anything: the newest decision stays, without its outcomes. */
 static void test_tiny_ceiling(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(4, 1);
     char text[128];
-    Stage stage;
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
+    fixture_init(&fixture, scene_text);
     for (size_t i = 0; i < 9; i++)
-        note(decisions, stage.view, VERB_FILTER, "a", ALL_NAMES);
+        note(decisions, fixture.view, VERB_FILTER, "a", ALL_NAMES);
     assert_int_equal(figures_of(decisions).n, 1);
     assert_int_equal(figures_of(decisions).n_with_outcomes, 0);
-    assert_string_equal(look(decisions, 9, "n1", text), "headline");
-    stage_done(&stage);
+    assert_string_equal(outcome_text(decisions, 9, "n1", text), "headline");
+    fixture_done(&fixture);
 }
 
-/* Nodes that come and go for ever: names do not pile up. */
-static void test_names_that_change(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, ROOM);
-    _cleanup_(buf_done) Buf names = BUF_INIT(ROOM);
+/* Node names that are no longer used are dropped. */
+static void test_unused_names_are_dropped(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, BYTES_MAX);
+    _cleanup_(buf_done) Buf names = BUF_INIT(BYTES_MAX);
     char text[128];
     size_t most = 0;
-    Stage stage;
+    ViewFixture fixture;
 
-    stage_init(&stage, scene_text);
+    fixture_init(&fixture, scene_text);
     for (size_t round = 0; round < 60; round++) {
         buf_reset(&names);
         buf_append(&names, STR("\"NodeNames\":[\"n1\""));
@@ -301,33 +304,33 @@ static void test_names_that_change(void **state) {
             buf_printf(&names, ",\"node-%zu-%zu\"", round, i);
         buf_append(&names, STR("]"));
         buf_append_char(&names, '\0');
-        note(decisions, stage.view, VERB_FILTER, "a", names.data);
+        note(decisions, fixture.view, VERB_FILTER, "a", names.data);
         most = figures_of(decisions).bytes > most ? figures_of(decisions).bytes : most;
     }
-    assert_string_equal(look(decisions, 60, "node-59-999", text), "unknown");
-    assert_string_equal(look(decisions, 60, "node-58-999", text), "not-asked");
-    assert_string_equal(look(decisions, 51, "node-50-0", text), "unknown");
+    assert_string_equal(outcome_text(decisions, 60, "node-59-999", text), "unknown");
+    assert_string_equal(outcome_text(decisions, 60, "node-58-999", text), "not-asked");
+    assert_string_equal(outcome_text(decisions, 51, "node-50-0", text), "unknown");
     assert_true(most < 10u * 1024 * 1024);
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 static void test_long_texts(void **state) {
     static char long_text[100000];
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, ROOM);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, BYTES_MAX);
     Decision decision = {0};
     FoundDecision found;
-    Stage stage;
+    ViewFixture fixture;
 
     for (size_t i = 0; i + 1 < sizeof(long_text); i += 2)
         memcpy(long_text + i, "\xC3\xA4", 2); /* one character of two bytes */
     decision.pod_name = decision.error = str_of(long_text, sizeof(long_text));
-    stage_init(&stage, scene_text);
-    decisions_note(decisions, stage.view, VERB_FILTER, &decision, (PastTimes){0});
+    fixture_init(&fixture, scene_text);
+    decisions_note(decisions, fixture.view, VERB_FILTER, &decision, (PastTimes){0});
     assert_true(decisions_find(decisions, 1, &found));
     assert_int_equal(found.past->pod_name.len, 252);
     assert_int_equal(found.past->error.len, PAST_ERROR_MAX);
     found_done(&found);
-    stage_done(&stage);
+    fixture_done(&fixture);
 }
 
 int main(void) {
@@ -335,11 +338,11 @@ int main(void) {
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_narrowed_and_late),
         cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_reload),
-        cmocka_unit_test(test_last_so_many),
+        cmocka_unit_test(test_rule_names_outlive_their_policy),
+        cmocka_unit_test(test_keeps_the_last_decisions),
         cmocka_unit_test(test_ceiling),
         cmocka_unit_test(test_tiny_ceiling),
-        cmocka_unit_test(test_names_that_change),
+        cmocka_unit_test(test_unused_names_are_dropped),
         cmocka_unit_test(test_long_texts),
     };
 

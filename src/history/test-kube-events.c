@@ -24,12 +24,12 @@ static TestScene scene;
 static View *view;
 static RecentPods *recent;
 static KubeEvents *events;
-static size_t n_told;
+static size_t n_events;
 static char note[8192], head[512];
 static Arena *arena;
 
 static void on_post(void *context, const PodEvent *what) {
-    n_told++;
+    n_events++;
     (void)snprintf(note, sizeof(note), "%.*s", STR_FMT(what->note));
     (void)snprintf(head, sizeof(head), "%s %s %s %.*s/%.*s %.*s",
         what->is_warning ? "Warning" : "Normal", what->reason, what->action,
@@ -44,7 +44,7 @@ static int set_up(void **state) {
 
     recent = recent_pods_new(&(RecentPodsOptions){.max = RECENT_PODS_MAX});
     options.recent = recent;
-    n_told = 0;
+    n_events = 0;
     head[0] = note[0] = '\0';
     arena = arena_new(BUDGET);
     events = kube_events_new(&options);
@@ -67,7 +67,7 @@ static void note_filter(const View *by, const Decision *decision, int64_t now) {
     kube_events_note_filter(events, by, decision, now);
 }
 
-/* @nodes: as JSON. */
+/* @nodes: JSON strings. */
 static void filter(const char *uid, const char *nodes, int64_t now) {
     char body[1024];
     Answer answer;
@@ -81,13 +81,13 @@ static void filter(const char *uid, const char *nodes, int64_t now) {
     note_filter(view, &answer.decision, now);
 }
 
-/* However long names and reasons are, the command stays, and no character is cut in two. */
+/* With long names and reasons the command stays whole, and no character is cut. */
 static void test_keeps_command_whole(void **state) {
     char name[254], namespace[64], reason[1500] = "";
     const Filter rule = {.reason = str_of(reason, sizeof(reason))};
     const Filter *filters[] = {&rule};
     Program program = {.filters = filters, .n_filters = 1};
-    const View odd = {.program = &program};
+    const View long_view = {.program = &program};
     FilterArgs args = {.pod = {.uid = STR("u1")}};
     uint32_t rejected[] = {7};
     const Decision decision = {
@@ -103,23 +103,23 @@ static void test_keeps_command_whole(void **state) {
         memset(reason, 'x', shift);
         for (size_t at = shift; at + 3 <= sizeof(reason); at += 3)
             memcpy(reason + at, "\xe2\x82\xac", 3);
-        note_filter(&odd, &decision, AT(1000 + 1000 * (int)shift));
-        assert_int_equal(n_told, shift + 1);
+        note_filter(&long_view, &decision, AT(1000 + 1000 * (int)shift));
+        assert_int_equal(n_events, shift + 1);
         assert_in_range(strlen(note), 500, EVENT_NOTE_MAX);
         end = strstr(note, ". See: berth explain --last n");
         assert_non_null(end);
         assert_int_equal(end[strlen(end) - 1], 'p');
-        assert_null(strstr(note, "\\x")); /* half a character would be shown by its bytes */
+        assert_null(strstr(note, "\\x")); /* a cut character would be printed as \\x bytes */
     }
     memset(reason, '\n', sizeof(reason)); /* each becomes four */
-    note_filter(&odd, &decision, AT(9000));
+    note_filter(&long_view, &decision, AT(9000));
     assert_non_null(strstr(note, ". See: berth explain --last n"));
     assert_in_range(strlen(note), 500, EVENT_NOTE_MAX);
 }
 
 static void test_counts_nodes_by_reason(void **state) {
     static const struct {
-        const char *nodes, *note; /* NULL: nothing */
+        const char *nodes, *note; /* NULL: no Event */
     } cases[] = {
         {"", NULL},
         {"\"n6\"", NULL},
@@ -135,11 +135,11 @@ static void test_counts_nodes_by_reason(void **state) {
     char uid[16], want[512];
 
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        size_t before = n_told;
+        size_t before = n_events;
 
         (void)snprintf(uid, sizeof(uid), "u%zu", i);
         filter(uid, cases[i].nodes, AT(1000 + 10 * (int)i));
-        assert_int_equal(n_told - before, cases[i].note != NULL);
+        assert_int_equal(n_events - before, cases[i].note != NULL);
         if (!cases[i].note)
             continue;
         (void)snprintf(want, sizeof(want), "%s. See: berth explain --last shop/web", cases[i].note);
@@ -154,8 +154,8 @@ static bool is_over(void *context) {
     return true;
 }
 
-/* Rules that depend on the node alone are known beforehand: time being up, they still reject, and
- * such a node must not count as late, too. */
+/* Rules that read only the node still reject after the deadline; such a node must not count as late
+ * too. */
 static void test_counts_each_late_node_once(void **state) {
     static const char text[] =
         "policies:\n"
@@ -191,7 +191,7 @@ static void test_counts_each_late_node_once(void **state) {
 static void test_limits_events_per_pod(void **state) {
     for (int sec = 0; sec <= 2 * KUBE_EVENTS_POD_SEC; sec += 10)
         filter("u1", "\"n1\"", AT(1000 + sec));
-    assert_int_equal(n_told, 3);
+    assert_int_equal(n_events, 3);
     assert_int_equal(kube_events_dropped(events), 0);
 }
 
@@ -202,18 +202,18 @@ static void test_limits_events_of_all_pods(void **state) {
         (void)snprintf(uid, sizeof(uid), "u%d", i);
         filter(uid, "\"n1\"", AT(1000));
     }
-    assert_int_equal(n_told, KUBE_EVENTS_BURST);
+    assert_int_equal(n_events, KUBE_EVENTS_BURST);
     assert_int_equal(kube_events_dropped(events), 100 - KUBE_EVENTS_BURST);
-    for (int i = 0; i < 100; i++) { /* ten seconds: those that were dropped come later */
+    for (int i = 0; i < 100; i++) { /* in the next ten seconds the dropped ones are sent */
         (void)snprintf(uid, sizeof(uid), "u%d", i);
         filter(uid, "\"n1\"", AT(1000) + (i + 1) * NSEC_PER_SEC / 10);
     }
-    assert_int_equal(n_told, KUBE_EVENTS_BURST + 10);
+    assert_int_equal(n_events, KUBE_EVENTS_BURST + 10);
 }
 
 static void test_skips_pod_without_uid(void **state) {
-    filter("", "\"n1\"", AT(1000)); /* nobody could find the Event */
-    assert_int_equal(n_told, 0);
+    filter("", "\"n1\"", AT(1000)); /* an Event without a UID could not be found */
+    assert_int_equal(n_events, 0);
 }
 
 static void test_reports_bypassed_pod(void **state) {
@@ -233,17 +233,17 @@ static void test_reports_bypassed_pod(void **state) {
 
 static void test_reports_each_policy_error_once(void **state) {
     kube_events_note_policy(events, STR(""), AT(1000));
-    assert_int_equal(n_told, 0);
+    assert_int_equal(n_events, 0);
     for (int i = 0; i < 5; i++)
         kube_events_note_policy(events, STR("p.yaml:3:5: error: x"), AT(1001 + i));
-    assert_int_equal(n_told, 1);
+    assert_int_equal(n_events, 1);
     assert_string_equal(head, "Warning PolicyRefused Reload berth-system/berth-0 own");
     assert_string_equal(
         note, "A policy was refused, the last good ones stay in force: p.yaml:3:5: error: x");
     kube_events_note_policy(events, STR("p.yaml:4:5: error: y"), AT(1010));
     kube_events_note_policy(events, STR(""), AT(1011)); /* fixed */
     kube_events_note_policy(events, STR("p.yaml:4:5: error: y"), AT(1012));
-    assert_int_equal(n_told, 3);
+    assert_int_equal(n_events, 3);
 }
 
 static void test_reports_stale_metric(void **state) {
@@ -260,7 +260,7 @@ static void test_needs_own_pod(void **state) {
 
     kube_events_note_stale(unknown, STR("cool"), STR("load"), STR("default"), AT(1000));
     kube_events_note_policy(unknown, STR("x"), AT(1000));
-    assert_int_equal(n_told, 0);
+    assert_int_equal(n_events, 0);
 }
 
 int main(void) {

@@ -1,6 +1,6 @@
 /*
- * Secrets of pods do not stay; everything that policies can read does, so that decisions are made
- * again as before.
+ * Secrets of pods are removed; fields that policies can read stay, so that a replay gives the same
+ * decision.
  */
 
 #include "history/decisions.h"
@@ -10,13 +10,13 @@
 
 #include "history/test-random-decisions.h"
 
-#define ROOM ((size_t)64 << 20)
+#define BYTES_MAX ((size_t)64 << 20)
 #define SECRET "hunter2-hunter2"
 
-/* The request of a world, with secrets in every place that has nothing to do with policies. */
-static Str secret_request(World *world, unsigned pod, Arena *arena) {
+/* A request of the random cluster, with secrets in every field that policies cannot read. */
+static Str secret_request(RandomCluster *cluster, unsigned pod, Arena *arena) {
     static const char container[] = "{\"name\":\"c\",";
-    Str plain = world_request(world, pod, arena);
+    Str plain = random_cluster_request(cluster, pod, arena);
     const char *at = memmem(plain.ptr, plain.len, container, sizeof(container) - 1);
     size_t head;
 
@@ -31,27 +31,28 @@ static Str secret_request(World *world, unsigned pod, Arena *arena) {
         (int)head, plain.ptr, STR_FMT(str_skip(plain, head + sizeof(container) - 1)));
 }
 
-static void note(Decisions *decisions, World *world, Verb verb, Str body) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+static void note(Decisions *decisions, RandomCluster *cluster, Verb verb, Str body) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     Answer answer;
 
-    play_note(decisions, world, verb, body, arena, &answer);
+    decide(decisions, cluster, verb, body, arena, &answer);
 }
 
-/* Filter and prioritize about a pod, @n times, each a moment later. */
-static size_t play(Decisions *decisions, World *world, unsigned first, unsigned n) {
+/* Filter and prioritize for @n pods, each a step later. */
+static size_t run_attempts(
+    Decisions *decisions, RandomCluster *cluster, unsigned first, unsigned n) {
     for (unsigned pod = first; pod < first + n; pod++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
-        Str body = secret_request(world, pod, arena);
+        _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+        Str body = secret_request(cluster, pod, arena);
 
-        note(decisions, world, VERB_FILTER, body);
-        note(decisions, world, VERB_PRIORITIZE, body);
-        world_step(world);
+        note(decisions, cluster, VERB_FILTER, body);
+        note(decisions, cluster, VERB_PRIORITIZE, body);
+        random_cluster_step(cluster);
     }
     return 2 * (size_t)n;
 }
 
-static void tidy(Decisions *decisions) {
+static void remove_all_secrets(Decisions *decisions) {
     size_t n = 0;
 
     while (!decisions_remove_secrets(decisions))
@@ -74,8 +75,8 @@ static size_t count_secrets(Decisions *decisions) {
     return n;
 }
 
-static void assert_equal_again(Decisions *decisions, Program *program, size_t n) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+static void assert_replays_equal(Decisions *decisions, Program *program, size_t n) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     Recording recording;
     WhatIfReport report;
 
@@ -88,39 +89,39 @@ static void assert_equal_again(Decisions *decisions, Program *program, size_t n)
     recording_done(&recording);
 }
 
-static void test_secrets_go(void **state) {
+static void test_removes_secrets(void **state) {
     for (uint64_t seed = 0; seed < 4; seed++) {
-        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
         DecisionsFigures before, after;
-        World world;
+        RandomCluster cluster;
         size_t n;
 
-        world_open(&world, seed, 80);
-        n = play(decisions, &world, 0, 10);
+        random_cluster_open(&cluster, seed, 80);
+        n = run_attempts(decisions, &cluster, 0, 10);
         assert_int_equal(count_secrets(decisions), n);
         decisions_figures(decisions, &before);
-        tidy(decisions);
+        remove_all_secrets(decisions);
         assert_int_equal(count_secrets(decisions), 0);
         decisions_figures(decisions, &after);
         assert_int_equal(after.n_replayable, n);
         assert_true(after.inputs_bytes < before.inputs_bytes);
         assert_true(decisions_remove_secrets(decisions)); /* nothing is left to do */
-        assert_equal_again(decisions, world.program, n);
-        world_close(&world);
+        assert_replays_equal(decisions, cluster.program, n);
+        random_cluster_close(&cluster);
     }
 }
 
-/* Whoever copies texts has them without. */
-static void test_recording_has_none(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
-    World world;
+/* A recording is made of texts without secrets. */
+static void test_recording_has_no_secrets(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
+    RandomCluster cluster;
     size_t n;
 
-    world_open(&world, 11, 80);
-    n = play(decisions, &world, 0, 5);
-    assert_equal_again(decisions, world.program, n);
+    random_cluster_open(&cluster, 11, 80);
+    n = run_attempts(decisions, &cluster, 0, 5);
+    assert_replays_equal(decisions, cluster.program, n);
     assert_int_equal(count_secrets(decisions), 0);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
 static PodText *text_of(Decisions *decisions, uint64_t id) {
@@ -133,17 +134,17 @@ static PodText *text_of(Decisions *decisions, uint64_t id) {
     return text;
 }
 
-/* One text for filter, prioritize and the next attempt, however far apart. */
-static void test_shared(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
+/* Filter, prioritize and the next attempt share one text. */
+static void test_attempts_share_one_text(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
     _cleanup_(pod_text_unrefp) PodText *text = NULL;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 12, 80);
-    (void)play(decisions, &world, 3, 1);
-    tidy(decisions);
-    (void)play(decisions, &world, 3, 1);
-    tidy(decisions);
+    random_cluster_open(&cluster, 12, 80);
+    (void)run_attempts(decisions, &cluster, 3, 1);
+    remove_all_secrets(decisions);
+    (void)run_attempts(decisions, &cluster, 3, 1);
+    remove_all_secrets(decisions);
     text = text_of(decisions, 1);
     assert_false(text->is_raw);
     assert_int_equal(text->n_users, 4);
@@ -152,64 +153,64 @@ static void test_shared(void **state) {
 
         assert_ptr_equal(other, text);
     }
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* Who reads one meanwhile goes on reading it. */
-static void test_readers(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
+/* A reader keeps its reference to the old text. */
+static void test_reader_keeps_old_text(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
     _cleanup_(pod_text_unrefp) PodText *text = NULL;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 13, 80);
-    (void)play(decisions, &world, 0, 1);
+    random_cluster_open(&cluster, 13, 80);
+    (void)run_attempts(decisions, &cluster, 0, 1);
     text = text_of(decisions, 1);
-    tidy(decisions);
+    remove_all_secrets(decisions);
     assert_true(has_secret(pod_text_str(text)));
     assert_int_equal(text->n_users, 0);
     assert_int_equal(count_secrets(decisions), 0);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* A text that says no more than is kept is kept as it is, and is found again. */
-static void test_nothing_to_take_away(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+/* A text without anything to remove is kept as it is, and is shared. */
+static void test_text_without_secrets_is_kept(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     _cleanup_(pod_text_unrefp) PodText *first = NULL, *second = NULL, *third = NULL;
-    World world;
+    RandomCluster cluster;
     Str body;
 
-    world_open(&world, 14, 80);
-    (void)play(decisions, &world, 0, 1);
-    tidy(decisions);
+    random_cluster_open(&cluster, 14, 80);
+    (void)run_attempts(decisions, &cluster, 0, 1);
+    remove_all_secrets(decisions);
     first = text_of(decisions, 1);
     body =
         arena_printf(arena, "{\"Pod\":%.*s,\"NodeNames\":[\"n1\"]}", STR_FMT(pod_text_str(first)));
-    note(decisions, &world, VERB_FILTER, body);
+    note(decisions, &cluster, VERB_FILTER, body);
     second = text_of(decisions, 3);
     assert_ptr_equal(second, first);
-    tidy(decisions);
+    remove_all_secrets(decisions);
     third = text_of(decisions, 3);
     assert_ptr_equal(third, first);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* What is no pod goes, and it is said why that decision cannot be made again. */
-static void test_no_pod(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+/* A text that is not a pod is dropped, and the reason is reported with the decision. */
+static void test_text_that_is_no_pod_is_dropped(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     DecisionsFigures figures;
     Recording recording;
     Answer answer;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 15, 80);
-    world_ask(world.view, VERB_FILTER, world_now(&world), secret_request(&world, 0, arena), arena,
-        &answer);
+    random_cluster_open(&cluster, 15, 80);
+    random_request_answer(cluster.view, VERB_FILTER, random_cluster_now(&cluster),
+        secret_request(&cluster, 0, arena), arena, &answer);
     answer.decision.pod_text = STR("{\"metadata\":7,\"a\":\"" SECRET "\"}");
-    decisions_note(decisions, world.view, VERB_FILTER, &answer.decision, (PastTimes){0});
+    decisions_note(decisions, cluster.view, VERB_FILTER, &answer.decision, (PastTimes){0});
     assert_int_equal(count_secrets(decisions), 1);
-    tidy(decisions);
+    remove_all_secrets(decisions);
     assert_int_equal(count_secrets(decisions), 0);
     decisions_figures(decisions, &figures);
     assert_int_equal(figures.n_replayable, 0);
@@ -217,78 +218,80 @@ static void test_no_pod(void **state) {
     assert_int_equal(decisions_record(decisions, 10, arena, &recording), 0);
     assert_string_equal(recorded_obstacle(&recording.decisions[0]), "its pod is not kept any more");
     recording_done(&recording);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* No more at a time than is good for those who wait for that thread; and it comes to an end. */
-static void test_bounded(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(3 * REMOVE_SECRETS_MAX, ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+/* One call handles a limited number, because other work waits for the thread; repeated calls
+ * finish. */
+static void test_one_call_is_limited(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions =
+        decisions_new(3 * REMOVE_SECRETS_MAX, BYTES_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     unsigned n_calls = 1;
     Answer answer;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 16, 4);
-    world_ask(world.view, VERB_FILTER, world_now(&world), secret_request(&world, 0, arena), arena,
-        &answer);
+    random_cluster_open(&cluster, 16, 4);
+    random_request_answer(cluster.view, VERB_FILTER, random_cluster_now(&cluster),
+        secret_request(&cluster, 0, arena), arena, &answer);
     for (unsigned i = 0; i < REMOVE_SECRETS_MAX + 100; i++)
-        decisions_note(decisions, world.view, VERB_FILTER, &answer.decision, (PastTimes){0});
+        decisions_note(decisions, cluster.view, VERB_FILTER, &answer.decision, (PastTimes){0});
     for (; !decisions_remove_secrets(decisions); n_calls++)
         assert_true(n_calls < 10000);
     assert_true(n_calls > 1);
     assert_int_equal(count_secrets(decisions), 0);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-static void test_none(void **state) {
+static void test_null_history(void **state) {
     assert_true(decisions_remove_secrets(NULL));
 }
 
 /* --- threads -----------------------------------------------------------------------------------
  */
 
-typedef struct Tidying {
+typedef struct Removal {
     Decisions *decisions;
     atomic_bool is_over;
-} Tidying;
+} Removal;
 
-static void *tidy_on(void *context) {
-    Tidying *tidying = context;
+static void *remove_secrets_until_over(void *context) {
+    Removal *removal = context;
 
-    while (!atomic_load(&tidying->is_over))
-        (void)decisions_remove_secrets(tidying->decisions);
+    while (!atomic_load(&removal->is_over))
+        (void)decisions_remove_secrets(removal->decisions);
     return NULL;
 }
 
-/* In a ring so small that decisions go while their pods are being written anew. */
+/* In a ring so small that decisions are dropped while their texts are rewritten. */
 static void test_threads(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(16, ROOM);
-    Tidying tidying = {.decisions = decisions};
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(16, BYTES_MAX);
+    Removal removal = {.decisions = decisions};
     pthread_t threads[2];
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 17, 40);
+    random_cluster_open(&cluster, 17, 40);
     for (size_t i = 0; i < ELEMENTS_OF(threads); i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, tidy_on, &tidying), 0);
-    (void)play(decisions, &world, 0, 100);
-    atomic_store(&tidying.is_over, true);
+        assert_int_equal(pthread_create(&threads[i], NULL, remove_secrets_until_over, &removal), 0);
+    (void)run_attempts(decisions, &cluster, 0, 100);
+    atomic_store(&removal.is_over, true);
     for (size_t i = 0; i < ELEMENTS_OF(threads); i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_equal_again(decisions, world.program, 16);
+    assert_replays_equal(decisions, cluster.program, 16);
     assert_int_equal(count_secrets(decisions), 0);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_secrets_go),
-        cmocka_unit_test(test_recording_has_none),
-        cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_readers),
-        cmocka_unit_test(test_nothing_to_take_away),
-        cmocka_unit_test(test_no_pod),
-        cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_removes_secrets),
+        cmocka_unit_test(test_recording_has_no_secrets),
+        cmocka_unit_test(test_attempts_share_one_text),
+        cmocka_unit_test(test_reader_keeps_old_text),
+        cmocka_unit_test(test_text_without_secrets_is_kept),
+        cmocka_unit_test(test_text_that_is_no_pod_is_dropped),
+        cmocka_unit_test(test_one_call_is_limited),
+        cmocka_unit_test(test_null_history),
         cmocka_unit_test(test_threads),
     };
 

@@ -1,25 +1,26 @@
 #pragma once
 
-/* A random world (replay/test-world.h) plays, and what is decided is remembered and replayed. */
+/* Decisions on a random cluster (replay/test-random-cluster.h) are recorded and replayed. */
 
 #include "history/recorder.h"
-#include "replay/test-world.h"
+#include "replay/test-random-cluster.h"
 #include "replay/what-if.h"
 
-#define PLAY_ROOM ((size_t)64 << 20)
-#define PLAY_STEPS 14u
+#define HISTORY_BYTES ((size_t)64 << 20)
+#define DECIDE_STEPS 14u
 
-static inline void play_note(
-    Decisions *decisions, World *world, Verb verb, Str body, Arena *arena, Answer *ret) {
-    int64_t now = world_now(world) + WORLD_SEC / 7;
+static inline void decide(
+    Decisions *decisions, RandomCluster *cluster, Verb verb, Str body, Arena *arena, Answer *ret) {
+    int64_t now = random_cluster_now(cluster) + RANDOM_SEC / 7;
 
-    world_ask(world->view, verb, now, body, arena, ret);
-    decisions_note(decisions, world->view, verb, &ret->decision,
+    random_request_answer(cluster->view, verb, now, body, arena, ret);
+    decisions_note(decisions, cluster->view, verb, &ret->decision,
         (PastTimes){.at_nsec = now, .duration_nsec = 1000});
 }
 
-static inline void play_bind(Decisions *decisions, World *world, unsigned pod, Str node) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+static inline void decide_bind(
+    Decisions *decisions, RandomCluster *cluster, unsigned pod, Str node) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     BindArgs args = {
         .pod_namespace = STR("default"),
         .pod_name = arena_printf(arena, "new%u", pod),
@@ -29,8 +30,8 @@ static inline void play_bind(Decisions *decisions, World *world, unsigned pod, S
     Answer answer;
 
     extender_bind_reply(&args, /* error= */ STR_NULL, arena, &answer);
-    decisions_note(decisions, world->view, VERB_BIND, &answer.decision,
-        (PastTimes){.at_nsec = world_now(world), .duration_nsec = -1});
+    decisions_note(decisions, cluster->view, VERB_BIND, &answer.decision,
+        (PastTimes){.at_nsec = random_cluster_now(cluster), .duration_nsec = -1});
 }
 
 /* The first node that passed, in @arena; empty: none. */
@@ -44,28 +45,28 @@ static inline Str first_passed(const Answer *filter, Arena *arena) {
     return STR_NULL;
 }
 
-/* An attempt at each step: filter, prioritize, and sometimes a bind. */
-static inline size_t play_steps(Decisions *decisions, World *world, unsigned n_steps) {
+/* One attempt per step: filter, prioritize, and sometimes a bind. */
+static inline size_t decide_steps(Decisions *decisions, RandomCluster *cluster, unsigned n_steps) {
     size_t n = 0;
 
     for (unsigned step = 0; step < n_steps; step++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+        _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
         unsigned pod = step / 2;
         Answer filter, prioritize;
-        Str body = world_request(world, pod, arena), node;
+        Str body = random_cluster_request(cluster, pod, arena), node;
 
-        play_note(decisions, world, VERB_FILTER, body, arena, &filter);
-        play_note(decisions, world, VERB_PRIORITIZE, body, arena, &prioritize);
+        decide(decisions, cluster, VERB_FILTER, body, arena, &filter);
+        decide(decisions, cluster, VERB_PRIORITIZE, body, arena, &prioritize);
         node = first_passed(&filter, arena);
         if (step % 2 && !str_is_empty(node))
-            play_bind(decisions, world, pod, node);
+            decide_bind(decisions, cluster, pod, node);
         n += 2;
-        world_step(world);
+        random_cluster_step(cluster);
     }
     return n;
 }
 
-static inline void play_again(
+static inline void replay_all(
     Decisions *decisions, Program *program, size_t last, Arena *arena, WhatIfReport *ret) {
     Recording recording;
 
@@ -74,15 +75,15 @@ static inline void play_again(
     recording_done(&recording); /* names and texts live in the arena */
 }
 
-/* One that lets everything pass. */
-static inline WorldPolicy open_policy(void) {
-    return (WorldPolicy){.load_max = 1000, .free_milli = 0, .max_pods = 1000};
+/* A policy that lets every node pass. */
+static inline RandomPolicy open_policy(void) {
+    return (RandomPolicy){.load_max = 1000, .free_milli = 0, .max_pods = 1000};
 }
 
-static inline void use_policy(World *world, const WorldPolicy *policy) {
-    program_unref(world->program);
-    world->program = world_compile(policy);
-    view_unref(world->view);
-    world->view = NULL;
-    world_publish(world, /* is_measured= */ true);
+static inline void use_policy(RandomCluster *cluster, const RandomPolicy *policy) {
+    program_unref(cluster->program);
+    cluster->program = random_cluster_compile(policy);
+    view_unref(cluster->view);
+    cluster->view = NULL;
+    random_cluster_publish(cluster, /* is_measured= */ true);
 }

@@ -9,11 +9,11 @@
 #include "cluster/record.h"
 
 #define WINDOW 1000
-#define ROOM ((size_t)1024 * 1024)
+#define BYTES_MAX ((size_t)1024 * 1024)
 #define ROWS_MAX 16u
 #define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
 
-/* After that no pod is in doubt of being parked since before the start. */
+/* From then on a pod parked before the start would have expired. */
 #define SETTLED (2 * RECENT_PODS_PARKED_SEC)
 
 static RecentPods *pods_new(size_t max, size_t bytes_max) {
@@ -69,7 +69,7 @@ static void filter_rows(
     recent_pods_note(pods, &view, VERB_FILTER, &decision, now, now);
 }
 
-/* The same where nodes do not matter. */
+/* The same when nodes do not matter. */
 static void filter(RecentPods *pods, const char *uid, const char *passed, int64_t now) {
     const Pod pod = pod_of(uid, uid);
     static const NodeNames none;
@@ -105,7 +105,7 @@ static PassedFigures figures_of(RecentPods *pods) {
 
 /* --- passed nodes ----------------------------------------------------------------------------- */
 
-/* The outcome alone. */
+/* Only the outcome. */
 static int look(
     RecentPods *pods, const char *uid, const char *node, const NodeNames *names, int64_t now) {
     _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
@@ -136,13 +136,13 @@ static void test_finds_passed_nodes(void **state) {
         {"no node passed", "c", "n0", 100, PASSED_E_NODE},
     };
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0", "n1", "", "n3");
-    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, ROOM);
+    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
     const Pod a = pod_of("a", "a"), c = pod_of("c", "c"), none = pod_of("", "none");
 
     (void)state;
     filter_rows(pods, &a, names, "x..xx", 100); /* the last is the unknown node's */
     filter_rows(pods, &c, names, "....", 100);
-    filter_rows(pods, &none, names, "xxxx", 100); /* without a UID no bind can name it */
+    filter_rows(pods, &none, names, "xxxx", 100); /* a bind needs a UID */
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].name,
             look(pods, cases[i].uid, cases[i].node, names, cases[i].now) == cases[i].want);
@@ -150,7 +150,7 @@ static void test_finds_passed_nodes(void **state) {
     assert_int_equal(figures_of(pods).n_kept, 2);
 }
 
-/* A row that was given to another node says nothing about that node. */
+/* A row that another node has now does not count for that node. */
 static void test_rows_change_nodes(void **state) {
     _cleanup_(names_unrefp) NodeNames *first = NAMES(NULL, "n0", "n1", "", "n3");
     _cleanup_(names_unrefp) NodeNames *second = NAMES(first, "n9", "n1", "", "n3", "n4");
@@ -174,7 +174,7 @@ static void test_rows_change_nodes(void **state) {
         {"older names, same node", "later", "n3", first, PASSED_E_NODE},
         {"node moved to another row", "later", "n9", third, PASSED_E_NODE},
     };
-    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, ROOM);
+    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
     const Pod early = pod_of("early", "early"), later = pod_of("later", "later");
 
     (void)state;
@@ -185,10 +185,10 @@ static void test_rows_change_nodes(void **state) {
             look(pods, cases[i].uid, cases[i].node, cases[i].names, 0) == cases[i].want);
 }
 
-/* The later filter counts; a reference to the pod of the one before stays valid. */
+/* The later filter counts; a reference to the earlier pod stays valid. */
 static void test_later_filter_replaces(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0", "n1");
-    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, ROOM);
+    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
     _cleanup_(pod_record_unrefp) const Pod *before = NULL, *after = NULL;
     const Pod old = pod_of("a", "before"), new = pod_of("a", "after");
 
@@ -206,10 +206,10 @@ static void test_later_filter_replaces(void **state) {
     assert_int_equal(figures_of(pods).n_dropped, 0);
 }
 
-/* The pod is kept as it was, with what placing it needs. */
+/* The pod is copied, with the fields that placing it needs. */
 static void test_copies_pod(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0");
-    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, ROOM);
+    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
     _cleanup_(pod_record_unrefp) const Pod *found = NULL;
     char uid[] = "u", key[] = "app";
     Label label = {.key = str_from_c(key), .value = STR("web")};
@@ -231,7 +231,7 @@ static void test_copies_pod(void **state) {
 
 static void test_passed_bytes_are_bounded(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0");
-    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(100, ROOM), *small = NULL;
+    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(100, BYTES_MAX), *small = NULL;
     char uid[32], *large = calloc(1, PASSED_NODES_BYTES_MAX);
     Pod pod = pod_of("a", "a");
     size_t one;
@@ -250,7 +250,7 @@ static void test_passed_bytes_are_bounded(void **state) {
     assert_in_range(figures_of(small).n, 5, 10);
     assert_int_equal(figures_of(small).n + figures_of(small).n_dropped, 50);
 
-    pod.uid = STR("larger than all"); /* all are dropped, and it is not kept */
+    pod.uid = STR("larger than all"); /* all are dropped, and this one is not kept */
     pod.name = str_of(large, 10 * one);
     filter_rows(small, &pod, names, "x", 60);
     assert_int_equal(look(small, "larger than all", "n0", names, 60), PASSED_E_UNKNOWN);
@@ -266,7 +266,7 @@ static void test_passed_bytes_are_bounded(void **state) {
 
 static void test_passed_nodes_expire(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0");
-    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, ROOM);
+    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
     char uid[32];
 
     (void)state;
@@ -289,7 +289,7 @@ static bool knows(RecentPods *pods, const char *uid) {
     return !recent_pods_is_bypass(pods, &pod, /* since_nsec= */ 0);
 }
 
-/* The last @max pods, and none of those before. */
+/* The last @max pods are known, older ones are not. */
 static void check_latest(size_t max, unsigned n) {
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(max, 0);
     char uid[32];
@@ -308,7 +308,7 @@ static void test_forgets_oldest(void **state) {
         check_latest(sizes[i], 1000);
 }
 
-/* A pod that is filtered again is the newest again, wherever it was. */
+/* Filtering a pod again makes it the newest. */
 static void test_filtered_again(void **state) {
     (void)state;
     for (unsigned again = 0; again < 4; again++) {
@@ -364,7 +364,7 @@ static void test_counts_schedulers(void **state) {
     assert_int_equal(list[1].n_filters, 1);
 }
 
-/* Names that are too many or too long are counted together, without a name. */
+/* Names beyond the limit, or too long, are counted together without a name. */
 static void test_schedulers_are_bounded(void **state) {
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, 0);
     char name[RECENT_SCHEDULER_NAME_MAX + 1];
@@ -434,12 +434,12 @@ static void test_parked_expires(void **state) {
     assert_true(has_parked(pods, SETTLED + 99 + RECENT_PODS_PARKED_SEC));
     assert_false(has_parked(pods, SETTLED + 100 + RECENT_PODS_PARKED_SEC));
     filter(pods, "a", ".", AT(SETTLED + 500));
-    filter(pods, "a", ".", AT(SETTLED + 800)); /* tried again: it is parked for longer */
+    filter(pods, "a", ".", AT(SETTLED + 800)); /* filtered again: parked for longer */
     assert_true(has_parked(pods, SETTLED + 799 + RECENT_PODS_PARKED_SEC));
     assert_false(has_parked(pods, SETTLED + 800 + RECENT_PODS_PARKED_SEC));
 }
 
-/* Pods without a UID are told apart by name. */
+/* Pods without a UID are distinguished by name. */
 static void test_parked_without_uid(void **state) {
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, 0);
     const Pod first = pod_of("", "first"), second = pod_of("", "second");
@@ -468,7 +468,7 @@ static void test_parked_while_filter_is_answered(void **state) {
     assert_false(has_parked(pods, SETTLED));
 }
 
-/* A parked pod that was forgotten counts for its whole time. */
+/* A parked pod that was dropped is assumed parked until it would have expired. */
 static void test_parked_in_doubt_after_forgetting(void **state) {
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(64, 0);
     char uid[32];
@@ -504,7 +504,7 @@ static void test_counts_pending(void **state) {
     filter(pods, "a", "x.", 0);
     assert_int_equal(recent_pods_count_pending(pods), 0);
     filter(pods, "b", "..", 0);
-    note_error(pods, VERB_PREEMPT, "b", ""); /* which does not matter */
+    note_error(pods, VERB_PREEMPT, "b", ""); /* any of them */
     filter(pods, "b", "..", 0);
     assert_int_equal(recent_pods_count_pending(pods), 1);
     filter(pods, "c", ".", 0);
@@ -580,7 +580,7 @@ static void *read_some(void *context) {
 
 static void test_threads(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0", "n1");
-    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(PODS / 2, ROOM);
+    _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(PODS / 2, BYTES_MAX);
     Shared shared = {.pods = pods, .names = names};
     RecentScheduler list[RECENT_SCHEDULERS_MAX + 1];
     pthread_t threads[4];

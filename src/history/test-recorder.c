@@ -1,6 +1,6 @@
 /*
- * What is remembered can be recorded, and made again as it was: random worlds, through the real
- * module. And what that takes is counted, and given back in time.
+ * The history can be recorded and replayed with the same results: random clusters through the real
+ * module. The memory for it is counted, and freed in time.
  */
 
 #include "history/recorder.h"
@@ -17,19 +17,19 @@ static void test_equal(void **state) {
     size_t n_narrowed = 0;
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+        _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
         WhatIfReport report;
         FoundDecision found[1];
-        World world;
+        RandomCluster cluster;
         size_t n;
 
-        world_open(&world, seed, 100 + 20 * (unsigned)seed);
-        n = play_steps(decisions, &world, PLAY_STEPS);
-        play_again(decisions, world.program, 1000, arena, &report);
+        random_cluster_open(&cluster, seed, 100 + 20 * (unsigned)seed);
+        n = decide_steps(decisions, &cluster, DECIDE_STEPS);
+        replay_all(decisions, cluster.program, 1000, arena, &report);
         assert_int_equal(report.n, n);
         assert_int_equal(report.n_changes[WHAT_IF_EQUAL], n);
-        assert_int_equal(report.n_pods, PLAY_STEPS / 2);
+        assert_int_equal(report.n_pods, DECIDE_STEPS / 2);
         assert_int_equal(report.n_moved, 0);
         assert_int_equal(report.n_cases, 0);
         assert_int_equal(report.n_rules, 0);
@@ -43,24 +43,24 @@ static void test_equal(void **state) {
             if (below == 1)
                 break;
         }
-        world_close(&world);
+        random_cluster_close(&cluster);
     }
     assert_true(n_narrowed > 100);
 }
 
-/* --- what is recorded ------------------------------------------------------------------------- */
+/* --- contents of a recording ------------------------------------------------------------------ */
 
-/* One pod's text and one view's scene are there once, and a reload does not lose them. */
-static void test_shared(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+/* A pod's text and a view are saved once, and a reload does not lose them. */
+static void test_views_and_texts_are_saved_once(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     FoundDecision found[4];
     DecisionsFigures figures;
     Recording recording;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 1, 100);
-    (void)play_steps(decisions, &world, 2); /* of one pod, on two views, and perhaps a bind */
+    random_cluster_open(&cluster, 1, 100);
+    (void)decide_steps(decisions, &cluster, 2); /* one pod, on two views, and perhaps a bind */
     decisions_figures(decisions, &figures);
     assert_int_equal(figures.n_saved_views, 2);
     assert_int_equal(figures.n_replayable, 4);
@@ -73,7 +73,7 @@ static void test_shared(void **state) {
     assert_ptr_equal(found[0].pod_text, found[2].pod_text);
     for (size_t i = 0; i < 3; i++)
         found_done(&found[i]);
-    found_done(&found[0]); /* a zeroed one */
+    found_done(&found[0]); /* a zeroed one may be released again */
 
     assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
     assert_int_equal(recording.n_saved_views, 2);
@@ -82,18 +82,18 @@ static void test_shared(void **state) {
     assert_int_equal(recording.decisions[0].id, 1);
     recording_done(&recording);
     recording_done(&recording);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* One by its id, and none for an id that nobody has. */
+/* One decision by its id; no decision for an unknown id. */
 static void test_record_one(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     Recording recording;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 1, 80);
-    (void)play_steps(decisions, &world, 4);
+    random_cluster_open(&cluster, 1, 80);
+    (void)decide_steps(decisions, &cluster, 4);
     assert_int_equal(decisions_record_one(decisions, 2, arena, &recording), 0);
     assert_int_equal(recording.n, 1);
     assert_int_equal(recording.n_saved_views, 1);
@@ -103,42 +103,42 @@ static void test_record_one(void **state) {
     assert_int_equal(decisions_record_one(decisions, 1000, arena, &recording), 0);
     assert_int_equal(recording.n, 0);
     recording_done(&recording);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* --- what it takes ---------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
-/* Whatever comes, the ceiling holds, the newest can be made again as long as anything can, and the
- * books are right at the end (decisions_free() looks). */
+/* The limit holds, the newest decisions can be replayed as long as any can, and the counted bytes
+ * are right at the end (decisions_free() checks). */
 static void test_ceilings(void **state) {
     static const size_t ceilings[] = {1, 4096, 65536, 300000, 1000000, 4000000};
 
     for (size_t i = 0; i < ELEMENTS_OF(ceilings); i++) {
         _cleanup_(decisions_freep) Decisions *decisions = decisions_new(40, ceilings[i]);
-        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+        _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
         DecisionsFigures figures;
         WhatIfReport report;
-        World world;
+        RandomCluster cluster;
 
-        world_open(&world, 10 + i, 200);
+        random_cluster_open(&cluster, 10 + i, 200);
         for (unsigned round = 0; round < 10; round++) {
-            WorldPolicy policy = world_policy(&world);
+            RandomPolicy policy = random_policy(&cluster);
 
-            (void)play_steps(decisions, &world, 4);
+            (void)decide_steps(decisions, &cluster, 4);
             decisions_figures(decisions, &figures);
             if (i >= 2)
                 assert_true(figures.bytes <= ceilings[i]);
             assert_true(figures.n_saved_views <= figures.n_replayable);
-            use_policy(&world, &policy);
+            use_policy(&cluster, &policy);
         }
         decisions_figures(decisions, &figures);
         if (i + 1 == ELEMENTS_OF(ceilings))
             assert_true(figures.n_replayable > 10);
         if (i == 0)
             assert_int_equal(figures.n_replayable, 0);
-        play_again(decisions, world.program, 1000, arena, &report);
+        replay_all(decisions, cluster.program, 1000, arena, &report);
         assert_int_equal(report.n_changes[WHAT_IF_SKIPPED] > 0, figures.n_replayable < report.n);
-        world_close(&world);
+        random_cluster_close(&cluster);
     }
 }
 
@@ -161,54 +161,54 @@ static size_t count_programs(Decisions *decisions) {
     return n;
 }
 
-/* Of many reloads the last few programs are kept; who reads an old scene keeps what it had. */
-static void test_programs(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+/* After many reloads the last few programs are kept; a reader of an old view keeps its program. */
+static void test_keeps_the_last_programs(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     FoundDecision first = {0}, again = {0};
     WhatIfReport report;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 21, 80);
+    random_cluster_open(&cluster, 21, 80);
     for (unsigned i = 0; i < 7; i++) {
-        WorldPolicy policy = world_policy(&world);
+        RandomPolicy policy = random_policy(&cluster);
 
-        (void)play_steps(decisions, &world, 2);
+        (void)decide_steps(decisions, &cluster, 2);
         if (i == 0)
             assert_true(decisions_find(decisions, 1, &first));
-        use_policy(&world, &policy);
+        use_policy(&cluster, &policy);
     }
     assert_int_equal(count_programs(decisions), SAVED_VIEWS_PROGRAMS_MAX);
     assert_true(decisions_find(decisions, 1, &again));
     assert_non_null(first.saved_view->program);
     assert_null(again.saved_view->program);
     assert_ptr_equal(first.saved_view->snapshot, again.saved_view->snapshot);
-    play_again(decisions, world.program, 1000, arena, &report);
+    replay_all(decisions, cluster.program, 1000, arena, &report);
     assert_int_equal(report.n_changes[WHAT_IF_SKIPPED], 0);
-    play_again(decisions, first.saved_view->program, 1000, arena, &report);
+    replay_all(decisions, first.saved_view->program, 1000, arena, &report);
     assert_true(report.n_changes[WHAT_IF_EQUAL] >= 4);
     found_done(&first);
     found_done(&again);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* A program that goes leaves what was measured for it behind once, however many scenes there are:
- * whoever notes a decision meanwhile waits for it, and the room is that of other decisions. */
-static void test_what_programs_leave(void **state) {
+/* When a program is dropped, its gauges are kept once for all views, not once per view: other
+ * threads wait meanwhile, and the memory is taken from other decisions. */
+static void test_dropped_program_leaves_gauges_once(void **state) {
     enum { SCENES = 200 };
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     FoundDecision first = {0}, second = {0};
     DecisionsFigures before, after;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 22, 80);
-    (void)play_steps(decisions, &world, SCENES);
+    random_cluster_open(&cluster, 22, 80);
+    (void)decide_steps(decisions, &cluster, SCENES);
     for (unsigned i = 0; i < SAVED_VIEWS_PROGRAMS_MAX; i++) {
-        WorldPolicy policy = world_policy(&world);
+        RandomPolicy policy = random_policy(&cluster);
 
         decisions_figures(decisions, &before);
-        use_policy(&world, &policy);
-        (void)play_steps(decisions, &world, 1);
+        use_policy(&cluster, &policy);
+        (void)decide_steps(decisions, &cluster, 1);
     }
     decisions_figures(decisions, &after);
     assert_int_equal(after.n_saved_views, SCENES + SAVED_VIEWS_PROGRAMS_MAX);
@@ -221,7 +221,7 @@ static void test_what_programs_leave(void **state) {
     assert_true(after.inputs_bytes < before.inputs_bytes + SCENES * 1024u);
     found_done(&first);
     found_done(&second);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
 /* --- threads ------------------------------------------------------------------------------ */
@@ -233,29 +233,29 @@ typedef struct Shared {
 
 static void *write_some(void *context) {
     Shared *shared = context;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 31, 80);
+    random_cluster_open(&cluster, 31, 80);
     for (unsigned i = 0; i < 12; i++) {
-        WorldPolicy policy = world_policy(&world);
+        RandomPolicy policy = random_policy(&cluster);
 
-        (void)play_steps(shared->decisions, &world, 4);
-        use_policy(&world, &policy);
+        (void)decide_steps(shared->decisions, &cluster, 4);
+        use_policy(&cluster, &policy);
     }
-    world_close(&world);
+    random_cluster_close(&cluster);
     return NULL;
 }
 
 static void *record_some(void *context) {
     Shared *shared = context;
-    WorldPolicy policy = open_policy();
-    _cleanup_(program_unrefp) Program *program = world_compile(&policy);
+    RandomPolicy policy = open_policy();
+    _cleanup_(program_unrefp) Program *program = random_cluster_compile(&policy);
 
     while (!atomic_load(&shared->is_over)) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+        _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
         WhatIfReport report;
 
-        play_again(shared->decisions, program, 20, arena, &report);
+        replay_all(shared->decisions, program, 20, arena, &report);
         assert_true(report.n <= 20);
     }
     return NULL;
@@ -276,11 +276,11 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_views_and_texts_are_saved_once),
         cmocka_unit_test(test_record_one),
         cmocka_unit_test(test_ceilings),
-        cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_what_programs_leave),
+        cmocka_unit_test(test_keeps_the_last_programs),
+        cmocka_unit_test(test_dropped_program_leaves_gauges_once),
         cmocka_unit_test(test_threads),
     };
 

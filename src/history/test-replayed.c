@@ -1,5 +1,5 @@
 /*
- * What is remembered, replayed with other policies (replay/what-if.h) and explained
+ * The history, replayed with other policies (replay/what-if.h) and explained
  * (replay/replayed-decision.h).
  */
 
@@ -18,19 +18,19 @@ static const WhatIfRule *find_rule(const WhatIfReport *report, const char *name)
     return NULL;
 }
 
-/* Free CPU below the new limit: nobody may have the node any more, and that rule says so. */
+/* No node has that much free CPU: every node is rejected by that rule. */
 static void test_stricter(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
-    WorldPolicy policy = open_policy();
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+    RandomPolicy policy = open_policy();
     _cleanup_(program_unrefp) Program *stricter = NULL;
     WhatIfReport report;
     size_t n_bound = 0;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 77, 100);
-    use_policy(&world, &policy);
-    (void)play_steps(decisions, &world, PLAY_STEPS);
+    random_cluster_open(&cluster, 77, 100);
+    use_policy(&cluster, &policy);
+    (void)decide_steps(decisions, &cluster, DECIDE_STEPS);
     for (uint64_t id = 1; id < 100; id++) {
         FoundDecision found;
 
@@ -41,13 +41,13 @@ static void test_stricter(void **state) {
     }
     assert_true(n_bound > 3);
     policy.free_milli = 100000;
-    stricter = world_compile(&policy);
-    play_again(decisions, stricter, 1000, arena, &report);
-    assert_int_equal(report.n, 2 * PLAY_STEPS);
-    assert_int_equal(report.n_changes[WHAT_IF_NEWLY_REJECTED], PLAY_STEPS);
-    assert_int_equal(report.n_changes[WHAT_IF_EQUAL], PLAY_STEPS); /* scores are as they were */
+    stricter = random_cluster_compile(&policy);
+    replay_all(decisions, stricter, 1000, arena, &report);
+    assert_int_equal(report.n, 2 * DECIDE_STEPS);
+    assert_int_equal(report.n_changes[WHAT_IF_NEWLY_REJECTED], DECIDE_STEPS);
+    assert_int_equal(report.n_changes[WHAT_IF_EQUAL], DECIDE_STEPS); /* scores are as they were */
     assert_int_equal(report.n_moved, n_bound);
-    assert_int_equal(report.n_cases, PLAY_STEPS);
+    assert_int_equal(report.n_cases, DECIDE_STEPS);
     for (size_t i = 0; i < report.n_cases; i++) {
         assert_text("rule", report.cases[i].rule, "room/free");
         assert_true(report.cases[i].n_before > 0);
@@ -55,57 +55,57 @@ static void test_stricter(void **state) {
         assert_int_equal(report.cases[i].was_chosen, report.cases[i].chosen_lost);
         assert_true(i == 0 || report.cases[i - 1].decision->id > report.cases[i].decision->id);
     }
-    assert_int_equal(find_rule(&report, "free")->n_newly_rejected, PLAY_STEPS / 2);
+    assert_int_equal(find_rule(&report, "free")->n_newly_rejected, DECIDE_STEPS / 2);
     assert_true(find_rule(&report, "free")->n_rejected_before <
                 find_rule(&report, "free")->n_rejected_after);
     assert_null(find_rule(&report, "hot"));
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* The other way round: what only that rule held back may go. */
+/* The reverse: nodes that only that rule rejected pass. */
 static void test_laxer(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
-    WorldPolicy policy = open_policy();
-    _cleanup_(program_unrefp) Program *laxer = world_compile(&policy);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+    RandomPolicy policy = open_policy();
+    _cleanup_(program_unrefp) Program *laxer = random_cluster_compile(&policy);
     WhatIfReport report;
-    World world;
+    RandomCluster cluster;
 
     policy.free_milli = 100000;
-    world_open(&world, 78, 100);
-    use_policy(&world, &policy);
-    (void)play_steps(decisions, &world, PLAY_STEPS);
-    play_again(decisions, laxer, 1000, arena, &report);
-    assert_int_equal(report.n_changes[WHAT_IF_NEWLY_PASSING], PLAY_STEPS);
-    assert_int_equal(find_rule(&report, "free")->n_newly_passing, PLAY_STEPS / 2);
+    random_cluster_open(&cluster, 78, 100);
+    use_policy(&cluster, &policy);
+    (void)decide_steps(decisions, &cluster, DECIDE_STEPS);
+    replay_all(decisions, laxer, 1000, arena, &report);
+    assert_int_equal(report.n_changes[WHAT_IF_NEWLY_PASSING], DECIDE_STEPS);
+    assert_int_equal(find_rule(&report, "free")->n_newly_passing, DECIDE_STEPS / 2);
     assert_int_equal(find_rule(&report, "free")->n_rejected_after, 0);
     assert_text("rule", report.cases[0].rule, "room/free");
-    /* Only the newest: two of the same attempt. */
-    play_again(decisions, laxer, 3, arena, &report);
+    /* Only the newest decisions. */
+    replay_all(decisions, laxer, 3, arena, &report);
     assert_int_equal(report.n, 3);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* Scores: other bests, and pods that would have had a better node. */
+/* Scores: other best nodes, and pods that would have had a better node. */
 static void test_scores(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     _cleanup_(buf_done) Buf json = BUF_INIT((size_t)1 << 20);
-    WorldPolicy policy = open_policy();
+    RandomPolicy policy = open_policy();
     _cleanup_(program_unrefp) Program *other = NULL;
     size_t n_before = 0, n_after = 0;
     JsonReader reader;
     WhatIfReport report;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 79, 100);
-    use_policy(&world, &policy);
-    (void)play_steps(decisions, &world, PLAY_STEPS);
+    random_cluster_open(&cluster, 79, 100);
+    use_policy(&cluster, &policy);
+    (void)decide_steps(decisions, &cluster, DECIDE_STEPS);
     policy.is_normalised = policy.has_other_metric = true;
-    other = world_compile(&policy);
-    play_again(decisions, other, 1000, arena, &report);
+    other = random_cluster_compile(&policy);
+    replay_all(decisions, other, 1000, arena, &report);
     assert_int_equal(report.n_unmeasured, 1);
-    assert_int_equal(report.n_changes[WHAT_IF_EQUAL], PLAY_STEPS); /* filters */
+    assert_int_equal(report.n_changes[WHAT_IF_EQUAL], DECIDE_STEPS); /* filters */
     assert_true(report.n_changes[WHAT_IF_BEST] > 0);
     assert_int_equal(
         report.n_changes[WHAT_IF_BEST] + report.n_changes[WHAT_IF_SCORES], report.n_cases);
@@ -120,51 +120,51 @@ static void test_scores(void **state) {
     json_end(&reader);
     assert_int_equal(json_error(&reader), JSON_OK);
     assert_int_equal(buf_error(&json), 0);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* Time is up when it has been asked for so often, and stays so. */
-typedef struct Patience {
-    size_t left, n_asked;
-} Patience;
+/* The deadline passes after @left calls. */
+typedef struct Deadline {
+    size_t left, n_calls;
+} Deadline;
 
 static bool is_over(void *context) {
-    Patience *patience = context;
+    Deadline *deadline = context;
 
-    patience->n_asked++;
-    patience->left -= patience->left > 0;
-    return patience->left == 0;
+    deadline->n_calls++;
+    deadline->left -= deadline->left > 0;
+    return deadline->left == 0;
 }
 
-static size_t replay_in_time(
+static size_t replay_until(
     const Recording *recording, Program *program, size_t left, WhatIfReport *ret) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
-    Patience patience = {.left = left};
-    WhatIfOptions options = {.is_over = is_over, .context = &patience};
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+    Deadline deadline = {.left = left};
+    WhatIfOptions options = {.is_over = is_over, .context = &deadline};
 
     assert_int_equal(what_if_run(recording, program, &options, arena, ret), 0);
-    return patience.n_asked;
+    return deadline.n_calls;
 }
 
-/* Time may be up between decisions, within one, and while a view is made. What is told then is
- * about the newest, and as true as ever: one that was begun is not told at all. */
-static void test_time_is_up(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
-    size_t n, n_asked, n_last = 0, n_some = 0;
+/* The deadline may pass between decisions, during one, or while a view is made. The report then
+ * covers the newest decisions; an unfinished one is left out. */
+static void test_deadline_keeps_newest_decisions(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+    size_t n, n_calls, n_last = 0, n_some = 0;
     Recording recording;
     WhatIfReport report;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 80, 80);
-    n = play_steps(decisions, &world, PLAY_STEPS);
+    random_cluster_open(&cluster, 80, 80);
+    n = decide_steps(decisions, &cluster, DECIDE_STEPS);
     assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
-    n_asked = replay_in_time(&recording, world.program, SIZE_MAX, &report);
+    n_calls = replay_until(&recording, cluster.program, SIZE_MAX, &report);
     assert_true(report.is_whole);
     assert_int_equal(report.n, n);
-    assert_true(n_asked > 3 * n); /* also within each */
-    for (size_t left = 1; left < n_asked; left += 1 + n_asked / 200) {
-        assert_true(replay_in_time(&recording, world.program, left, &report) <= n_asked);
+    assert_true(n_calls > 3 * n); /* also during each */
+    for (size_t left = 1; left < n_calls; left += 1 + n_calls / 200) {
+        assert_true(replay_until(&recording, cluster.program, left, &report) <= n_calls);
         assert_false(report.is_whole);
         assert_true(report.n >= n_last && report.n < n);
         assert_int_equal(report.n_changes[WHAT_IF_EQUAL], report.n);
@@ -174,10 +174,10 @@ static void test_time_is_up(void **state) {
     }
     assert_true(n_some > 10);
     recording_done(&recording);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
-/* --- what stands in the way, and what is asked ------------------------------------------------ */
+/* --- obstacles and requests ------------------------------------------------------------------- */
 
 static void test_obstacles(void **state) {
     static const RecordedNode node = {0};
@@ -210,7 +210,7 @@ static void test_obstacles(void **state) {
 }
 
 static void test_request(void **state) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const Str names[] = {STR("n1"), STR("a\"b\\"), STR("\xC3\xA4")};
     const RecordedNode nodes[] = {
         {.name = 2, .kind = RECORDED_NARROWED}, {.name = 0}, {.name = 1, .kind = RECORDED_UNKNOWN}};
@@ -226,16 +226,17 @@ static void test_request(void **state) {
 
 /* --- replayed decisions ----------------------------------------------------------------------- */
 
-/* Values, limits and score parts as of then, though the cluster is another by now. */
+/* Values, limits and parts of scores at the time of the decision, although the cluster has changed.
+ * */
 static void test_explains_replayed_decision(void **state) {
-    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     size_t n_rejected = 0;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 4, 100);
-    (void)play_steps(decisions, &world, 4);
-    world_close(&world);
+    random_cluster_open(&cluster, 4, 100);
+    (void)decide_steps(decisions, &cluster, 4);
+    random_cluster_close(&cluster);
     for (uint64_t id = 1; id <= 4; id++) {
         _cleanup_(view_unrefp) View *view = NULL;
         Explanation explanation;
@@ -280,8 +281,8 @@ static void test_explains_replayed_decision(void **state) {
     assert_true(n_rejected > 20);
 }
 
-/* About the nodes that were asked about and known it says what the answer said, node by node. */
-static size_t check_asked(
+/* For known nodes of the request the explanation equals the reply, node by node. */
+static size_t check_request_nodes(
     const Recording *recording, const RecordedDecision *decision, Arena *arena) {
     _cleanup_(view_unrefp) View *view = NULL;
     const RecordedNode **order = recorded_order(decision, arena);
@@ -322,18 +323,18 @@ static void test_explains_nodes_of_the_request(void **state) {
     size_t n_narrowed = 0;
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, PLAY_ROOM);
-        _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+        _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
         Recording recording;
-        World world;
+        RandomCluster cluster;
 
-        world_open(&world, seed, 100);
-        (void)play_steps(decisions, &world, 4);
-        world_close(&world);
+        random_cluster_open(&cluster, seed, 100);
+        (void)decide_steps(decisions, &cluster, 4);
+        random_cluster_close(&cluster);
         assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
         for (size_t i = 0; i < recording.n; i++)
             if (recording.decisions[i].verb == VERB_FILTER)
-                n_narrowed += check_asked(&recording, &recording.decisions[i], arena);
+                n_narrowed += check_request_nodes(&recording, &recording.decisions[i], arena);
         recording_done(&recording);
     }
     assert_true(n_narrowed > 20);
@@ -344,7 +345,7 @@ int main(void) {
         cmocka_unit_test(test_stricter),
         cmocka_unit_test(test_laxer),
         cmocka_unit_test(test_scores),
-        cmocka_unit_test(test_time_is_up),
+        cmocka_unit_test(test_deadline_keeps_newest_decisions),
         cmocka_unit_test(test_obstacles),
         cmocka_unit_test(test_request),
         cmocka_unit_test(test_explains_replayed_decision),

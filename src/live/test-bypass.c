@@ -27,13 +27,15 @@ static void test_counts_pods_without_filter(void **state) {
         int64_t sec; /* after the first list */
         bool is_past;
     } cases[] = {
-        {"new", "default-scheduler", BYPASS_GRACE_SEC - 1, false}, /* before our time, maybe */
+        {"new", "default-scheduler", BYPASS_GRACE_SEC - 1,
+            false}, /* it may have been bound before berth started */
         {"new", "default-scheduler", BYPASS_GRACE_SEC, true},
-        {"asked", "default-scheduler", BYPASS_GRACE_SEC, false},
-        {"new", "another", BYPASS_GRACE_SEC, false}, /* it never asks us */
+        {"filtered", "default-scheduler", BYPASS_GRACE_SEC, false},
+        {"new", "another", BYPASS_GRACE_SEC, false}, /* this scheduler never calls berth */
         {"new", "", BYPASS_GRACE_SEC, false},
         {"new", "default-scheduler", BYPASS_ASKED_SEC - 1, true},
-        {"new", "default-scheduler", BYPASS_ASKED_SEC, false}, /* it may ask another berth by now */
+        {"new", "default-scheduler", BYPASS_ASKED_SEC,
+            false}, /* it may call another replica by now */
     };
     uint64_t n = 0;
 
@@ -41,11 +43,11 @@ static void test_counts_pods_without_filter(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(recent_pods_freep) RecentPods *recent = recent_new();
         _cleanup_(bypass_freep) Bypass *bypass = bypass_new(recent, NULL, 0, NULL);
-        Pod asked = pod_of("asked", "default-scheduler");
+        Pod filtered = pod_of("filtered", "default-scheduler");
         Pod bound = pod_of(cases[i].uid, cases[i].scheduler);
 
-        note_filter(recent, &asked, AT(999));
-        assert_false(bypass_note_bound(bypass, &bound, AT(1000))); /* nothing is listed yet */
+        note_filter(recent, &filtered, AT(999));
+        assert_false(bypass_note_bound(bypass, &bound, AT(1000))); /* before the first list */
         bypass_note_synced(bypass, AT(1000));
         bypass_note_synced(bypass, AT(2000)); /* only the first counts */
         assert_int_equal(
@@ -58,27 +60,28 @@ static void test_counts_pods_without_filter(void **state) {
 
 static void test_ignores_pods_without_managed_resource(void **state) {
     static const Str managed[] = {STR("example.com/slot"), STR("example.com/gpu")};
-    Resource gpu = {.name = STR("example.com/gpu"), .amount = 0}; /* kube-scheduler asks then too */
+    Resource gpu = {.name = STR("example.com/gpu"),
+        .amount = 0}; /* kube-scheduler calls berth even for an amount of 0 */
     _cleanup_(recent_pods_freep) RecentPods *recent = recent_new();
     _cleanup_(bypass_freep) Bypass *bypass = bypass_new(recent, managed, 2, NULL);
-    Pod first = pod_of("a", "s"), plain = pod_of("b", "s"), wants = pod_of("c", "s");
+    Pod first = pod_of("a", "s"), plain = pod_of("b", "s"), with_gpu = pod_of("c", "s");
 
     (void)state;
-    wants.requests = (Resources){.items = &gpu, .n = 1};
+    with_gpu.requests = (Resources){.items = &gpu, .n = 1};
     note_filter(recent, &first, AT(999));
     bypass_note_synced(bypass, AT(1));
     assert_false(bypass_note_bound(bypass, &plain, AT(1000)));
-    assert_true(bypass_note_bound(bypass, &wants, AT(1000)));
+    assert_true(bypass_note_bound(bypass, &with_gpu, AT(1000)));
 }
 
-/* Policies would not have been looked at for them either. */
+/* berth ignores exempt pods, so a missing filter is not a bypass. */
 static void test_ignores_exempt_pods(void **state) {
     Exemption items[2];
     const Exemptions exempt = {.items = items, .n = 2};
     _cleanup_(recent_pods_freep) RecentPods *recent = recent_new();
     _cleanup_(bypass_freep) Bypass *bypass = bypass_new(recent, NULL, 0, &exempt);
-    const Label own[] = {{STR("app.kubernetes.io/name"), STR("berth")}};
-    Pod asked = pod_of("a", "s"), system = pod_of("b", "s"), berth = pod_of("c", "s");
+    const Label berth_labels[] = {{STR("app.kubernetes.io/name"), STR("berth")}};
+    Pod filtered = pod_of("a", "s"), system = pod_of("b", "s"), berth = pod_of("c", "s");
     Pod plain = pod_of("d", "s");
 
     (void)state;
@@ -86,8 +89,8 @@ static void test_ignores_exempt_pods(void **state) {
     assert_true(exemption_parse(STR("berth-system/" EXEMPTION_OWN), &items[1]));
     system.namespace = STR("kube-system");
     berth.namespace = plain.namespace = STR("berth-system");
-    berth.labels = (Labels){.items = own, .n = 1};
-    note_filter(recent, &asked, AT(999));
+    berth.labels = (Labels){.items = berth_labels, .n = 1};
+    note_filter(recent, &filtered, AT(999));
     bypass_note_synced(bypass, AT(1));
     assert_false(bypass_note_bound(bypass, &system, AT(1000)));
     assert_false(bypass_note_bound(bypass, &berth, AT(1000)));

@@ -208,7 +208,7 @@ typedef struct Advice {
 } Advice;
 
 static const Advice advices[] = {
-    {400, "Bad PollRequest", "", ""},
+    {400, "Bad Request", "", ""},
     {401, "Unauthorized", "it does not accept our credentials: check bearerTokenFile or basicAuth",
         "it does not accept our credentials"},
     {403, "Forbidden",

@@ -154,7 +154,7 @@ static void test_labels(void **state) {
     assert_value(scene, "node-a", 3);
 }
 
-/* The oldest of a node's pods makes its age; what is too old is not in the sum. */
+/* The oldest value gives the node's age; expired values are not summed. */
 static void test_lags(void **state) {
     Scene *scene = *state;
     const NodeTable *table = snapshot_table(scene->snapshot);
@@ -169,7 +169,7 @@ static void test_lags(void **state) {
     assert_int_equal(scene->report.n_dropped[JOIN_TOO_OLD], 1);
 }
 
-/* A sum that no double holds is none. */
+/* A sum that overflows a double is no value. */
 static void test_overflow(void **state) {
     Scene *scene = *state;
 
@@ -178,7 +178,7 @@ static void test_overflow(void **state) {
     assert_true(isnan(workload(scene, "s/Deployment/web")));
 }
 
-/* More pods than a line of memory that is asked for ahead. */
+/* More pods than one prefetch covers. */
 static void test_many(void **state) {
     enum { N = 500 };
     static char texts[N][64];

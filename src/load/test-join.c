@@ -32,9 +32,9 @@ static void test_forms(void **state) {
         {"i=10.0.0.1 1", "i=2001:0DB8:0:0::0002 2", "label i is the node's IP address"},
         {"i=::ffff:10.0.0.1 1", "i=[2001:db8::2] 2", "label i is the node's IP address"},
         {"job=x,node=node-a 1", "job=x,node=node-b 2", "label node is the node's name"},
-        /* Two labels that say the same. */
+        /* Two labels with the same meaning. */
         {"instance=10.0.0.1:9,node=node-a 1", "instance=10.0.0.2:9,node=node-b 2", "label "},
-        /* An exporter's own node is found by chance. */
+        /* The exporter's own node matches by chance. */
         {"instance=10.0.0.3:80,node=node-a 1", "instance=10.0.0.3:80,node=node-b 2", "label node"},
     };
     Scene *scene = *state;
@@ -72,7 +72,7 @@ static void test_near_misses(void **state) {
     assert_int_equal(scene->report.n_covered, 0);
 }
 
-/* --- what a gauge says ----------------------------------------------------- */
+/* --- fields of a gauge ----------------------------------------------------- */
 
 static void test_given_label(void **state) {
     Scene *scene = *state;
@@ -134,7 +134,7 @@ static void test_pattern(void **state) {
     assert_says(scene->report.error, "nodePattern is no regular expression: \"(\"");
 }
 
-/* Whoever answers cannot keep us busy with values that a pattern takes long for. */
+/* A pattern that is slow on the server's values must not keep the thread busy. */
 static void test_long_pattern(void **state) {
     static char text[8 + 8000];
     static const char *texts[100];
@@ -148,7 +148,7 @@ static void test_long_pattern(void **state) {
     scene_join(scene);
     assert_says(scene->report.error, "nodePattern takes too long");
     assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 100);
-    /* The next answer is another matter. */
+    /* The next answer starts with a new budget. */
     SCENE_JOIN(scene, "i=0x 1", "i=node-a0x 2");
     assert_says(scene->report.error, "no label that all series have");
 }
@@ -175,7 +175,7 @@ static void test_resources(void **state) {
     assert_value(scene, "node-a", 1);
 }
 
-/* --- what cannot be -------------------------------------------------------- */
+/* --- errors ---------------------------------------------------------------- */
 
 static void test_ambiguous(void **state) {
     Scene *scene = *state;
@@ -223,7 +223,7 @@ static void test_duplicates(void **state) {
     assert_string_equal(scene->report.error, "every node has several series: aggregate by (node)");
 }
 
-/* Two nodes of one address: whose it is cannot be told. */
+/* Two nodes with one address: the value belongs to neither. */
 static void test_shared_address(void **state) {
     Scene *scene = *state;
 
@@ -253,7 +253,7 @@ static void test_lags(void **state) {
     Scene *scene = *state;
     const NodeTable *table = snapshot_table(scene->snapshot);
 
-    /* Without a Date the newest is now. */
+    /* Without a Date header the newest sample is taken as now. */
     SCENE_JOIN(scene, "node=node-a 1 1700000000", "node=node-b 2 1699999990.5", "node=node-c 3 5");
     assert_value(scene, "node-a", 1);
     assert_absent(scene, "node-c");
@@ -262,7 +262,7 @@ static void test_lags(void **state) {
     assert_int_equal(
         scene->measurement->lags_nsec[table_find(table, STR("node-b"))], SCENE_SEC * 19 / 2);
 
-    /* A Date is a little behind, or ahead. */
+    /* The Date header may be a little behind or ahead. */
     scene->time.server_sec = 1700000002;
     SCENE_JOIN(scene, "node=node-a 1 1700000000", "node=node-b 2 1700000003");
     assert_null(scene->measurement->lags_nsec);
@@ -275,9 +275,9 @@ static void test_lags(void **state) {
     assert_int_equal(scene->measurement->uptime_nsec, 2);
 }
 
-/* --- memory ---------------------------------------------------------------- */
+/* --- remembered joins ------------------------------------------------------ */
 
-static void test_memory(void **state) {
+static void test_remembers_addresses(void **state) {
     Scene *scene = *state;
 
     scene->memory = join_memory_new();
@@ -294,7 +294,7 @@ static void test_memory(void **state) {
     assert_value(scene, "node-b", 2);
     assert_value(scene, "node-c", 3);
 
-    /* An address goes from one node to another. */
+    /* An address moves from one node to another. */
     test_load_node(
         scene->store, STR("{\"metadata\":{\"name\":\"node-a\"},\"status\":{\"addresses\":["
                           "{\"type\":\"InternalIP\",\"address\":\"10.0.0.9\"}]}}"));
@@ -306,7 +306,7 @@ static void test_memory(void **state) {
     assert_absent(scene, "node-a");
     assert_value(scene, "node-d", 1);
 
-    /* The same, and no node comes or goes. */
+    /* The same without a node added or removed. */
     test_load_node(
         scene->store, STR("{\"metadata\":{\"name\":\"node-d\"},\"status\":{\"addresses\":["
                           "{\"type\":\"InternalIP\",\"address\":\"10.0.0.9\"}]}}"));
@@ -318,7 +318,7 @@ static void test_memory(void **state) {
     assert_absent(scene, "node-d");
     assert_value(scene, "node-a", 1);
 
-    /* A record that is new and says the same. */
+    /* A new record with the same content. */
     test_load_node(scene->store,
         STR("{\"metadata\":{\"name\":\"node-a\",\"annotations\":{\"a\":\"b\"}},\"status\":{"
             "\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"10.0.0.1\"}]}}"));
@@ -327,13 +327,14 @@ static void test_memory(void **state) {
     assert_value(scene, "node-a", 1);
 }
 
-static void test_memory_of_nodes(void **state) {
+static void test_forgets_removed_nodes(void **state) {
     Scene *scene = *state;
 
     scene->memory = join_memory_new();
     SCENE_JOIN(scene, "node=node-a 1", "node=node-b 2");
     store_remove_node(scene->store, STR("node-a"));
-    test_load_node(scene->store, STR("{\"metadata\":{\"name\":\"node-e\"}}")); /* in its row */
+    test_load_node(
+        scene->store, STR("{\"metadata\":{\"name\":\"node-e\"}}")); /* in the removed node's row */
     scene_publish(scene);
     SCENE_JOIN(scene, "node=node-a 1", "node=node-b 2");
     assert_absent(scene, "node-e");
@@ -341,29 +342,30 @@ static void test_memory_of_nodes(void **state) {
     assert_int_equal(scene->report.n_dropped[JOIN_NO_NODE], 1);
 }
 
-static void test_memory_of_ways(void **state) {
+static void test_remembers_the_method(void **state) {
     Scene *scene = *state;
 
     scene->memory = join_memory_new();
     SCENE_JOIN(scene, "exported_node=x,node=node-a 1", "exported_node=x,node=node-b 2");
     SCENE_JOIN(scene, "exported_node=x,node=node-b 2", "exported_node=x,node=node-a 3");
     assert_value(scene, "node-a", 3);
-    /* Not kept when another would do as well: a berth that has just started could not choose. */
+    /* A remembered method is dropped when another fits as well: a replica that has just started
+     * could not choose. */
     SCENE_JOIN(scene, "exported_node=node-b,node=node-a 1", "exported_node=node-a,node=node-b 2");
     assert_absent(scene, "node-a");
     assert_says(scene->report.error, "name different nodes");
-    /* Renamed. */
+    /* The label was renamed. */
     SCENE_JOIN(scene, "node=node-a 5", "node=node-b 6");
     SCENE_JOIN(scene, "exported_node=node-a 5", "exported_node=node-b 6");
     assert_value(scene, "node-a", 5);
-    /* A way that leads all of them to one node (where their exporter runs) is none. */
+    /* A method that joins all series to one node (where the exporter runs) is not used. */
     SCENE_JOIN(scene, "exported_node=node-c,instance=10.0.0.3 3");
     SCENE_JOIN(scene, "exported_node=node-c,instance=10.0.0.1 1",
         "exported_node=node-c,instance=10.0.0.2 2", "exported_node=node-c,instance=10.0.0.3 3");
     assert_value(scene, "node-a", 1);
     assert_value(scene, "node-c", 3);
     assert_says(scene->report.how, "label instance is the node's IP address");
-    /* Another gauge's ways are not this one's. */
+    /* Another gauge does not use this gauge's method. */
     scene->gauge.node_label = STR("node");
     scene->gauge.identity = GAUGE_BY_HOSTNAME;
     SCENE_JOIN(scene, "exported_node=node-a,node=c.example 7");
@@ -392,9 +394,9 @@ int main(void) {
         TEST(test_shared_address),
         TEST(test_values),
         TEST(test_lags),
-        TEST(test_memory),
-        TEST(test_memory_of_nodes),
-        TEST(test_memory_of_ways),
+        TEST(test_remembers_addresses),
+        TEST(test_forgets_removed_nodes),
+        TEST(test_remembers_the_method),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

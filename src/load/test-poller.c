@@ -25,11 +25,12 @@ static void test_measures(void **state) {
     assert_true(scene.listener.last->items[0]->at_nsec >= before);
     pthread_mutex_unlock(&scene.listener.lock);
 
-    assert_true(world_saw(&scene.world, "POST /prom/api/v1/query HTTP/1.1"));
-    assert_true(world_saw(&scene.world, "Content-Type: application/x-www-form-urlencoded"));
-    assert_true(world_saw(
-        &scene.world, "\nquery=sum%20by%20%28node%29%20%28x%7Ba%3D%22b%22%7D%29&timeout=10s"));
-    assert_false(world_saw(&scene.world, "time=1"));
+    assert_true(prometheus_received(&scene.prometheus, "POST /prom/api/v1/query HTTP/1.1"));
+    assert_true(
+        prometheus_received(&scene.prometheus, "Content-Type: application/x-www-form-urlencoded"));
+    assert_true(prometheus_received(
+        &scene.prometheus, "\nquery=sum%20by%20%28node%29%20%28x%7Ba%3D%22b%22%7D%29&timeout=10s"));
+    assert_false(prometheus_received(&scene.prometheus, "time=1"));
 
     status = scene_status(&scene, 0);
     assert_true(status.is_asked);
@@ -43,14 +44,14 @@ static void test_measures(void **state) {
     scene_done(&scene);
 }
 
-/* What a server warns of is kept, and cannot drive a terminal. */
+/* A warning of the server is kept, without control characters. */
 static void test_warning(void **state) {
     const Gauge gauge = gauge_of("x", HOUR);
     Scene scene;
 
     (void)state;
     scene_init(&scene);
-    atomic_store(&scene.world.mood, MOOD_WARNING);
+    atomic_store(&scene.prometheus.mode, SERVER_WARNING);
     scene_follow(&scene, &gauge, 1, 7);
     await(state_is(&scene, 0, POLL_OK));
     assert_non_null(strstr(scene_status(&scene, 0).warning, "a store is"));
@@ -58,7 +59,7 @@ static void test_warning(void **state) {
     scene_done(&scene);
 }
 
-/* The same job of several gauges is asked once. */
+/* Gauges with the same query share one request. */
 static void test_sharing(void **state) {
     Gauge gauges[4];
     Scene scene;
@@ -74,21 +75,21 @@ static void test_sharing(void **state) {
     scene_follow(&scene, gauges, 4, 1);
     for (size_t i = 0; i < 4; i++)
         await(state_is(&scene, i, POLL_OK));
-    assert_int_equal(atomic_load(&scene.world.n_requests), 2);
+    assert_int_equal(atomic_load(&scene.prometheus.n_requests), 2);
     for (size_t i = 0; i < 4; i++)
         assert_true(scene_status(&scene, i).n_ok == 1);
 
-    /* One that comes later is asked for at once, for all that share it. */
+    /* A new gauge is polled at once, for all that share the query. */
     gauges[3] = gauge_of("x", HOUR);
     gauges[3].max_age_nsec = 3 * HOUR;
     scene_follow(&scene, gauges, 4, 2);
     await(state_is(&scene, 3, POLL_OK));
-    assert_int_equal(atomic_load(&scene.world.n_requests), 3);
+    assert_int_equal(atomic_load(&scene.prometheus.n_requests), 3);
     assert_true(scene_status(&scene, 0).n_ok == 2);
     scene_done(&scene);
 }
 
-/* The shortest interval of those who share counts. */
+/* The shortest interval of the gauges that share a query counts. */
 static void test_intervals(void **state) {
     Gauge gauges[2] = {gauge_of("x", HOUR), gauge_of("x", 100 * NSEC_PER_MSEC)};
     Scene scene;
@@ -109,20 +110,20 @@ static void test_one_under_way(void **state) {
 
     (void)state;
     scene_init(&scene);
-    atomic_store(&scene.world.mood, MOOD_SLOW);
+    atomic_store(&scene.prometheus.mode, SERVER_SLOW);
     scene_follow(&scene, &gauge, 1, 1);
     await(scene_status(&scene, 0).n_ok >= 4);
-    assert_int_equal(atomic_load(&scene.world.n_under_way_most), 1);
+    assert_int_equal(atomic_load(&scene.prometheus.n_under_way_most), 1);
     scene_done(&scene);
 }
 
-/* However many jobs hang, another source is asked. */
-static void test_hanging_neighbour(void **state) {
+/* Hanging jobs of one source do not delay another source. */
+static void test_hanging_source_does_not_delay_another(void **state) {
     char names[12][8], url[64], error[POLLER_ERROR_MAX];
     Gauge gauges[13];
     MetricSource sources[2];
     Scene scene;
-    World other;
+    FakePrometheus other;
 
     (void)state;
     for (size_t i = 0; i < 12; i++) {
@@ -132,8 +133,8 @@ static void test_hanging_neighbour(void **state) {
     gauges[12] = gauge_of("x", 100 * NSEC_PER_MSEC);
     gauges[12].from = STR("other");
     scene_init(&scene);
-    world_init(&other);
-    atomic_store(&scene.world.mood, MOOD_HANG);
+    prometheus_init(&other);
+    atomic_store(&scene.prometheus.mode, SERVER_HANG);
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", test_server_port(other.server));
     sources[0] = scene.source;
     sources[1] = (MetricSource){.name = STR("other"), .url = url};
@@ -141,14 +142,14 @@ static void test_hanging_neighbour(void **state) {
         poller_configure(scene.poller, &(MetricSources){.items = sources, .n = 2}, error), 0);
     scene_follow(&scene, gauges, 13, 1);
     await(scene_status(&scene, 12).n_ok >= 5);
-    assert_true(atomic_load(&scene.world.n_under_way_most) <= POLL_SHARE_MAX);
-    assert_true(atomic_load(&scene.world.n_under_way_most) > 0);
+    assert_true(atomic_load(&scene.prometheus.n_under_way_most) <= POLL_SHARE_MAX);
+    assert_true(atomic_load(&scene.prometheus.n_under_way_most) > 0);
     assert_true(poller_stop(scene.poller, 5 * NSEC_PER_SEC));
     scene_done(&scene);
-    world_done(&other);
+    prometheus_done(&other);
 }
 
-/* --- other gauges --- */
+/* --- changing gauges --- */
 
 static Snapshot *empty_cluster(void) {
     _cleanup_(store_freep) Store *store = store_new();
@@ -167,17 +168,17 @@ static void set_cluster(Listener *listener, Snapshot *snapshot) {
 static void test_no_cluster(void **state) {
     const Gauge gauge = gauge_of("x", HOUR);
     Scene scene;
-    unsigned n_looks;
+    unsigned n_snapshots_read;
 
     (void)state;
     scene_init(&scene);
     set_cluster(&scene.listener, NULL);
     scene_follow(&scene, &gauge, 1, 1);
-    await(atomic_load(&scene.listener.n_looks) >= 2);
+    await(atomic_load(&scene.listener.n_snapshots_read) >= 2);
     set_cluster(&scene.listener, empty_cluster());
-    n_looks = atomic_load(&scene.listener.n_looks);
-    await(atomic_load(&scene.listener.n_looks) >= n_looks + 2);
-    assert_int_equal(atomic_load(&scene.world.n_requests), 0);
+    n_snapshots_read = atomic_load(&scene.listener.n_snapshots_read);
+    await(atomic_load(&scene.listener.n_snapshots_read) >= n_snapshots_read + 2);
+    assert_int_equal(atomic_load(&scene.prometheus.n_requests), 0);
     assert_int_equal(scene_status(&scene, 0).state, POLL_WAITING);
     set_cluster(&scene.listener, two_nodes());
     await(state_is(&scene, 0, POLL_OK));
@@ -185,8 +186,8 @@ static void test_no_cluster(void **state) {
     scene_done(&scene);
 }
 
-/* What was measured of gauges that stay is there at once, under their new numbers. */
-static void test_follow_keeps(void **state) {
+/* Values of gauges that stay are available at once, under their new numbers. */
+static void test_keeps_values_of_gauges_that_stay(void **state) {
     Gauge gauges[3] = {gauge_of("x", HOUR), gauge_of("y", HOUR), gauge_of("z", HOUR)};
     Measurements *known = NULL;
     PollStatus statuses[3];
@@ -200,7 +201,7 @@ static void test_follow_keeps(void **state) {
     measurements_unref(known);
     await(state_is(&scene, 0, POLL_OK) && state_is(&scene, 1, POLL_OK));
 
-    atomic_store(&scene.world.mood, MOOD_HANG);
+    atomic_store(&scene.prometheus.mode, SERVER_HANG);
     gauges[1].name = STR("called otherwise");
     assert_int_equal(poller_follow(scene.poller, &gauges[1], 2, 2, &known), 0);
     assert_true(known->owner == 2);
@@ -225,20 +226,20 @@ static bool last_owner_is(Listener *listener, uint64_t owner) {
     return is_it;
 }
 
-/* Whatever was published last is in the order of its owner: y, x for even ones, x for odd ones. */
+/* The last publication has the order of its owner: y, x for even owners, x for odd ones. */
 static bool check_order(Listener *listener) {
     bool is_there = false;
 
     pthread_mutex_lock(&listener->lock);
     if (listener->last) {
         const Measurements *last = listener->last;
-        bool is_turned = last->owner % 2 == 0;
+        bool is_swapped = last->owner % 2 == 0;
 
         is_there = true;
-        assert_int_equal(last->n, is_turned ? 2 : 1);
+        assert_int_equal(last->n, is_swapped ? 2 : 1);
         for (size_t i = 0; i < last->n; i++)
             if (last->items[i])
-                assert_true(value_of(last->items[i], "a") == (is_turned && i == 0 ? 2.5 : 0.25));
+                assert_true(value_of(last->items[i], "a") == (is_swapped && i == 0 ? 2.5 : 0.25));
             else
                 is_there = false;
     }
@@ -246,17 +247,17 @@ static bool check_order(Listener *listener) {
     return is_there;
 }
 
-/* An answer that comes when the numbers have changed counts for the gauge that asked. */
+/* An answer that arrives after the numbers have changed counts for the gauge that was polled. */
 static void test_late_answer(void **state) {
     const Gauge gauges[2] = {gauge_of("x", 100 * NSEC_PER_MSEC), gauge_of("y", HOUR)};
-    const Gauge turned[2] = {gauges[1], gauges[0]};
+    const Gauge swapped[2] = {gauges[1], gauges[0]};
     Scene scene;
 
     (void)state;
     scene_init(&scene);
-    atomic_store(&scene.world.mood, MOOD_SLOW);
+    atomic_store(&scene.prometheus.mode, SERVER_SLOW);
     for (uint64_t owner = 1; owner <= 60; owner++) {
-        scene_follow(&scene, owner % 2 ? gauges : turned, owner % 2 ? 1 : 2, owner);
+        scene_follow(&scene, owner % 2 ? gauges : swapped, owner % 2 ? 1 : 2, owner);
         pause_msec(13);
         (void)check_order(&scene.listener);
     }
@@ -265,16 +266,16 @@ static void test_late_answer(void **state) {
     scene_done(&scene);
 }
 
-/* Nothing is published under the numbers of a list that is gone. */
+/* Nothing is published under the numbers of a replaced list. */
 static void test_owner(void **state) {
     const Gauge gauges[2] = {gauge_of("x", HOUR), gauge_of("y", HOUR)};
     Scene scene;
 
     (void)state;
     scene_init(&scene);
-    atomic_store(&scene.world.mood, MOOD_SLOW);
+    atomic_store(&scene.prometheus.mode, SERVER_SLOW);
     scene_follow(&scene, &gauges[0], 1, 1);
-    await(atomic_load(&scene.world.n_requests) == 1);
+    await(atomic_load(&scene.prometheus.n_requests) == 1);
     scene_follow(&scene, (const Gauge[]){gauges[1], gauges[0]}, 2, 2);
     await(last_owner_is(&scene.listener, 2));
     pthread_mutex_lock(&scene.listener.lock);
@@ -284,18 +285,18 @@ static void test_owner(void **state) {
     scene_done(&scene);
 }
 
-/* A job that nobody has any more is taken back. */
-static void test_taken_back(void **state) {
+/* A job without gauges is cancelled. */
+static void test_cancels_job_without_gauges(void **state) {
     const Gauge gauge = gauge_of("x", HOUR);
     Scene scene;
 
     (void)state;
     scene_init(&scene);
-    atomic_store(&scene.world.mood, MOOD_HANG);
+    atomic_store(&scene.prometheus.mode, SERVER_HANG);
     scene_follow(&scene, &gauge, 1, 1);
-    await(atomic_load(&scene.world.n_under_way) == 1);
+    await(atomic_load(&scene.prometheus.n_under_way) == 1);
     scene_follow(&scene, NULL, 0, 2);
-    await(atomic_load(&scene.world.n_gone) == 1);
+    await(atomic_load(&scene.prometheus.n_gone) == 1);
     scene_done(&scene);
 }
 
@@ -305,9 +306,9 @@ static void test_stop(void **state) {
 
     (void)state;
     scene_init(&scene);
-    atomic_store(&scene.world.mood, MOOD_HANG);
+    atomic_store(&scene.prometheus.mode, SERVER_HANG);
     scene_follow(&scene, gauges, 3, 1);
-    await(atomic_load(&scene.world.n_under_way) == 3);
+    await(atomic_load(&scene.prometheus.n_under_way) == 3);
     assert_true(poller_stop(scene.poller, 500 * NSEC_PER_MSEC));
     assert_true(poller_stop(scene.poller, 0));
     scene_done(&scene);
@@ -337,7 +338,7 @@ static void test_no_source(void **state) {
         status.error, "there is no source named \"other\"; configured: \"default\"");
     assert_true(status.failing_since_nsec > 0);
     assert_non_null(strstr(scene_status(&scene, 1).error, "no API server is known"));
-    await(count_told(&scene.listener) == 2);
+    await(count_notices(&scene.listener) == 2);
 
     sources[0] = sources[1] = scene.source;
     sources[1].name = STR("other");
@@ -366,7 +367,7 @@ static void test_bad_source(void **state) {
     assert_true(error[0] != '\0');
 }
 
-/* Everything is asked anew, at once. */
+/* Everything is polled again at once. */
 static void test_configure(void **state) {
     const Gauge gauge = gauge_of("x", HOUR);
     char error[POLLER_ERROR_MAX];
@@ -376,18 +377,18 @@ static void test_configure(void **state) {
     scene_init(&scene);
     scene_follow(&scene, &gauge, 1, 1);
     await(state_is(&scene, 0, POLL_OK));
-    atomic_store(&scene.world.mood, MOOD_HANG);
+    atomic_store(&scene.prometheus.mode, SERVER_HANG);
     assert_int_equal(poller_configure(scene.poller, &scene.sources, error), 0);
-    await(atomic_load(&scene.world.n_under_way) == 1);
+    await(atomic_load(&scene.prometheus.n_under_way) == 1);
     assert_int_equal(scene_status(&scene, 0).state, POLL_OK);
-    atomic_store(&scene.world.mood, MOOD_OK);
+    atomic_store(&scene.prometheus.mode, SERVER_OK);
     assert_int_equal(poller_configure(scene.poller, &scene.sources, error), 0);
-    await(atomic_load(&scene.world.n_gone) == 1);
+    await(atomic_load(&scene.prometheus.n_gone) == 1);
     await(scene_status(&scene, 0).n_ok == 2);
     scene_done(&scene);
 }
 
-/* cpu and memory are in one answer. */
+/* cpu and memory come from one answer. */
 static void test_resources(void **state) {
     Gauge gauges[4];
     Scene scene;
@@ -408,10 +409,10 @@ static void test_resources(void **state) {
     scene_follow(&scene, gauges, 4, 1);
     for (size_t i = 0; i < 4; i++)
         await(state_is(&scene, i, POLL_OK));
-    assert_int_equal(atomic_load(&scene.world.n_nodes), 1);
-    assert_int_equal(atomic_load(&scene.world.n_pods), 1);
-    assert_int_equal(atomic_load(&scene.world.n_posts), 0);
-    await(count_published(&scene.listener) > 0 && atomic_load(&scene.world.n_requests) == 2);
+    assert_int_equal(atomic_load(&scene.prometheus.n_nodes), 1);
+    assert_int_equal(atomic_load(&scene.prometheus.n_pods), 1);
+    assert_int_equal(atomic_load(&scene.prometheus.n_posts), 0);
+    await(count_published(&scene.listener) > 0 && atomic_load(&scene.prometheus.n_requests) == 2);
     {
         Measurements *known = NULL;
 
@@ -455,12 +456,12 @@ int main(void) {
         cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_one_under_way),
-        cmocka_unit_test(test_hanging_neighbour),
+        cmocka_unit_test(test_hanging_source_does_not_delay_another),
         cmocka_unit_test(test_no_cluster),
-        cmocka_unit_test(test_follow_keeps),
+        cmocka_unit_test(test_keeps_values_of_gauges_that_stay),
         cmocka_unit_test(test_late_answer),
         cmocka_unit_test(test_owner),
-        cmocka_unit_test(test_taken_back),
+        cmocka_unit_test(test_cancels_job_without_gauges),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_no_source),
         cmocka_unit_test(test_bad_source),

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * A Prometheus for tests that answers as it is told, a cluster of two nodes, and somebody who
- * notes down what a poller publishes and tells.
+ * A Prometheus server for tests whose behaviour is an enum, a cluster of two nodes, and a listener
+ * that records what a poller publishes and reports.
  */
 
 #include <pthread.h>
@@ -23,48 +23,48 @@
 /* --- the server --- */
 
 /* How it answers from now on. */
-typedef enum Mood {
-    MOOD_OK,   /* a is 0.25, b is 0.5 */
-    MOOD_SLOW, /* after a while; of y, a is 2.5 */
-    MOOD_HANG,
-    MOOD_BROKEN,   /* 503 */
-    MOOD_BUSY,     /* 429 */
-    MOOD_BUSY_503, /* not before 100 s */
-    MOOD_HTML,
-    MOOD_LOGIN, /* HTML that does not say so */
-    MOOD_LARGE,
-    MOOD_ENDLESS,
-    MOOD_GARBAGE,
-    MOOD_CUT,
-    MOOD_BAD_QUERY,
-    MOOD_UNAUTHORIZED,
-    MOOD_FORBIDDEN,
-    MOOD_NOT_FOUND,
-    MOOD_GET_ONLY,
-    MOOD_MOVED,     /* on the same server */
-    MOOD_MOVED_FAR, /* to another */
-    MOOD_IN_CIRCLES,
-    MOOD_EMPTY,
-    MOOD_STRANGERS, /* series of nodes that there are not */
-    MOOD_NO_NUMBERS,
-    MOOD_WARNING,
-    MOOD_LABORIOUS,  /* of the moment in which it was asked, and with a Date seconds later */
-    MOOD_NOWHERE,    /* a redirect without a Location */
-    MOOD_Y_HANGS,    /* all others are answered */
-    MOOD_Y_BROKEN,   /* 503 */
-    MOOD_BAD_MEMORY, /* of metrics.k8s.io: what memory says is no quantity */
-} Mood;
+typedef enum ServerMode {
+    SERVER_OK,   /* a is 0.25, b is 0.5 */
+    SERVER_SLOW, /* after 100 ms; y of a is 2.5 */
+    SERVER_HANG,
+    SERVER_FAILS,    /* 503 */
+    SERVER_BUSY,     /* 429 */
+    SERVER_BUSY_503, /* Retry-After: 100 */
+    SERVER_HTML,
+    SERVER_LOGIN, /* HTML without a Content-Type */
+    SERVER_LARGE,
+    SERVER_ENDLESS,
+    SERVER_GARBAGE,
+    SERVER_CUT,
+    SERVER_BAD_QUERY,
+    SERVER_UNAUTHORIZED,
+    SERVER_FORBIDDEN,
+    SERVER_NOT_FOUND,
+    SERVER_GET_ONLY,
+    SERVER_REDIRECT,      /* redirects to the same server */
+    SERVER_REDIRECT_AWAY, /* redirects to another server */
+    SERVER_REDIRECT_LOOP,
+    SERVER_EMPTY,
+    SERVER_UNKNOWN_NODES, /* series of unknown nodes */
+    SERVER_NO_NUMBERS,
+    SERVER_WARNING,
+    SERVER_LATE_DATE,   /* samples as of the request, and a Date header seconds later */
+    SERVER_NO_LOCATION, /* a redirect without a Location */
+    SERVER_Y_HANGS,     /* other queries are answered */
+    SERVER_Y_FAILS,     /* 503 */
+    SERVER_BAD_MEMORY,  /* metrics.k8s.io with a memory usage that is no quantity */
+} ServerMode;
 
-typedef struct World {
+typedef struct FakePrometheus {
     TestServer *server;
-    atomic_int mood;
+    atomic_int mode;
     atomic_uint n_requests, n_under_way, n_under_way_most, n_posts, n_gone;
     atomic_uint n_y;             /* requests for y */
     atomic_uint n_nodes, n_pods; /* requests to metrics.k8s.io */
     pthread_mutex_t lock;
     char last[TEXT_SIZE]; /* head and body of the last request */
     char elsewhere[256];  /* a URL */
-} World;
+} FakePrometheus;
 
 static inline void pause_msec(int msec) {
     struct timespec time = {.tv_sec = msec / 1000, .tv_nsec = msec % 1000 * NSEC_PER_MSEC};
@@ -95,12 +95,12 @@ static inline void send_large(TestPeer *peer, bool has_length) {
         test_send(peer, str_of(junk, sizeof(junk)));
 }
 
-static inline void send_resources(World *world, TestPeer *peer, Str path) {
+static inline void send_resources(FakePrometheus *prometheus, TestPeer *peer, Str path) {
     bool is_of_pods = str_has_suffix(path, STR("/pods"));
 
-    atomic_fetch_add(is_of_pods ? &world->n_pods : &world->n_nodes, 1);
+    atomic_fetch_add(is_of_pods ? &prometheus->n_pods : &prometheus->n_nodes, 1);
     test_answer(peer, "200 OK", "Content-Type: application/json\r\n",
-        atomic_load(&world->mood) == MOOD_BAD_MEMORY
+        atomic_load(&prometheus->mode) == SERVER_BAD_MEMORY
             ? STR("{\"kind\":\"NodeMetricsList\",\"items\":[{\"metadata\":{\"name\":\"a\"},"
                   "\"usage\":{\"cpu\":\"1\",\"memory\":\"much\"}}]}")
         : is_of_pods
@@ -114,23 +114,24 @@ static inline void send_resources(World *world, TestPeer *peer, Str path) {
                   "\"memory\":\"2Ki\"}}]}"));
 }
 
-static inline bool send_moved(World *world, TestPeer *peer, const TestRequest *request) {
+static inline bool send_redirect(
+    FakePrometheus *prometheus, TestPeer *peer, const TestRequest *request) {
     char head[512];
-    int mood = atomic_load(&world->mood);
+    int mode = atomic_load(&prometheus->mode);
 
-    if (mood == MOOD_MOVED && str_has_prefix(request->path, STR("/there"))) {
+    if (mode == SERVER_REDIRECT && str_has_prefix(request->path, STR("/there"))) {
         send_vector(peer, TWO_SERIES, "");
         return true;
     }
     (void)snprintf(head, sizeof(head), "Location: %s\r\n",
-        mood == MOOD_MOVED_FAR    ? world->elsewhere
-        : mood == MOOD_IN_CIRCLES ? "/again"
-                                  : "/there/api/v1/query");
+        mode == SERVER_REDIRECT_AWAY   ? prometheus->elsewhere
+        : mode == SERVER_REDIRECT_LOOP ? "/again"
+                                       : "/there/api/v1/query");
     test_answer(peer, "307 Temporary Redirect", head, STR(""));
     return true;
 }
 
-static inline void send_laboriously(TestPeer *peer) {
+static inline void send_late_date(TestPeer *peer) {
     _cleanup_(buf_done) Buf out = BUF_INIT(65536);
     time_t asked = time(NULL), now;
     char head[128];
@@ -148,28 +149,28 @@ static inline void send_laboriously(TestPeer *peer) {
     test_answer(peer, "200 OK", head, buf_str(&out));
 }
 
-/* Texts that need no thought. */
+/* Fixed answers. */
 static const struct {
-    Mood mood;
+    ServerMode mode;
     const char *status, *headers, *body;
 } plain_answers[] = {
-    {MOOD_BROKEN, "503 Service Unavailable", "", "Service Unavailable\nmore"},
-    {MOOD_BUSY, "429 Too Many Requests", "Retry-After: 100\r\n", ""},
-    {MOOD_BUSY_503, "503 Service Unavailable", "Retry-After: 100\r\n", ""},
-    {MOOD_HTML, "200 OK", "Content-Type: text/html; charset=utf-8\r\n", "<html>hello"},
-    {MOOD_LOGIN, "200 OK", "", " <!doctype html><title>Log in"},
-    {MOOD_GARBAGE, "200 OK", "", "{\"status\":\"succ"},
-    {MOOD_BAD_QUERY, "400 Bad PollRequest", "",
+    {SERVER_FAILS, "503 Service Unavailable", "", "Service Unavailable\nmore"},
+    {SERVER_BUSY, "429 Too Many Requests", "Retry-After: 100\r\n", ""},
+    {SERVER_BUSY_503, "503 Service Unavailable", "Retry-After: 100\r\n", ""},
+    {SERVER_HTML, "200 OK", "Content-Type: text/html; charset=utf-8\r\n", "<html>hello"},
+    {SERVER_LOGIN, "200 OK", "", " <!doctype html><title>Log in"},
+    {SERVER_GARBAGE, "200 OK", "", "{\"status\":\"succ"},
+    {SERVER_BAD_QUERY, "400 Bad Request", "",
         "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"unexpected end of input\"}"},
-    {MOOD_UNAUTHORIZED, "401 Unauthorized", "", "no"},
-    {MOOD_NOWHERE, "307 Temporary Redirect", "", ""},
-    {MOOD_FORBIDDEN, "403 Forbidden", "", ""},
-    {MOOD_NOT_FOUND, "404 Not Found", "", "404 page not found\n"},
+    {SERVER_UNAUTHORIZED, "401 Unauthorized", "", "no"},
+    {SERVER_NO_LOCATION, "307 Temporary Redirect", "", ""},
+    {SERVER_FORBIDDEN, "403 Forbidden", "", ""},
+    {SERVER_NOT_FOUND, "404 Not Found", "", "404 page not found\n"},
 };
 
-static inline bool answer_plain(TestPeer *peer, int mood) {
+static inline bool answer_plain(TestPeer *peer, int mode) {
     for (size_t i = 0; i < ELEMENTS_OF(plain_answers); i++) {
-        if ((int)plain_answers[i].mood != mood)
+        if ((int)plain_answers[i].mode != mode)
             continue;
         test_answer(peer, plain_answers[i].status, plain_answers[i].headers,
             str_from_c(plain_answers[i].body));
@@ -178,57 +179,58 @@ static inline bool answer_plain(TestPeer *peer, int mood) {
     return false;
 }
 
-static inline bool asks_for_y(const TestRequest *request) {
+static inline bool is_query_of_y(const TestRequest *request) {
     return str_has_prefix(request->body, STR("query=y&"));
 }
 
-/* Whether the connection stays. */
-static inline bool answer_by_mood(World *world, TestPeer *peer, const TestRequest *request) {
-    int mood = atomic_load(&world->mood);
+/* Returns whether the connection stays open. */
+static inline bool answer_by_mode(
+    FakePrometheus *prometheus, TestPeer *peer, const TestRequest *request) {
+    int mode = atomic_load(&prometheus->mode);
 
-    if (mood == MOOD_Y_HANGS && asks_for_y(request))
-        mood = MOOD_HANG;
-    if (mood == MOOD_Y_BROKEN && asks_for_y(request))
-        return answer_plain(peer, MOOD_BROKEN);
-    switch (mood) {
-    case MOOD_SLOW:
+    if (mode == SERVER_Y_HANGS && is_query_of_y(request))
+        mode = SERVER_HANG;
+    if (mode == SERVER_Y_FAILS && is_query_of_y(request))
+        return answer_plain(peer, SERVER_FAILS);
+    switch (mode) {
+    case SERVER_SLOW:
         pause_msec(100);
-        send_vector(peer, asks_for_y(request) ? SERIES("a", "2.5") : TWO_SERIES, "");
+        send_vector(peer, is_query_of_y(request) ? SERIES("a", "2.5") : TWO_SERIES, "");
         return true;
-    case MOOD_HANG:
+    case SERVER_HANG:
         test_linger(peer);
-        atomic_fetch_add(&world->n_gone, 1);
+        atomic_fetch_add(&prometheus->n_gone, 1);
         return false;
-    case MOOD_LARGE:
-    case MOOD_ENDLESS:
-        send_large(peer, mood == MOOD_LARGE);
+    case SERVER_LARGE:
+    case SERVER_ENDLESS:
+        send_large(peer, mode == SERVER_LARGE);
         return false;
-    case MOOD_CUT:
+    case SERVER_CUT:
         test_send(peer, STR("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"status\""));
         return false;
-    case MOOD_GET_ONLY:
+    case SERVER_GET_ONLY:
         if (str_is(request->method, "POST"))
             test_answer(peer, "405 Method Not Allowed", "", STR(""));
         else
             send_vector(peer, TWO_SERIES, "");
         return true;
-    case MOOD_MOVED:
-    case MOOD_MOVED_FAR:
-    case MOOD_IN_CIRCLES:
-        return send_moved(world, peer, request);
-    case MOOD_EMPTY:
+    case SERVER_REDIRECT:
+    case SERVER_REDIRECT_AWAY:
+    case SERVER_REDIRECT_LOOP:
+        return send_redirect(prometheus, peer, request);
+    case SERVER_EMPTY:
         send_vector(peer, "", "");
         return true;
-    case MOOD_STRANGERS:
+    case SERVER_UNKNOWN_NODES:
         send_vector(peer, SERIES("x", "1") "," SERIES("y", "2"), "");
         return true;
-    case MOOD_NO_NUMBERS:
+    case SERVER_NO_NUMBERS:
         send_vector(peer, SERIES("a", "NaN") "," SERIES("b", "+Inf"), "");
         return true;
-    case MOOD_LABORIOUS:
-        send_laboriously(peer);
+    case SERVER_LATE_DATE:
+        send_late_date(peer);
         return true;
-    case MOOD_WARNING:
+    case SERVER_WARNING:
         send_vector(peer, TWO_SERIES, ",\"warnings\":[\"a store is \\u001b[31mdown\"]");
         return true;
     default:
@@ -237,55 +239,55 @@ static inline bool answer_by_mood(World *world, TestPeer *peer, const TestReques
     }
 }
 
-static inline void note_request(World *world, const TestRequest *request) {
-    unsigned n = atomic_fetch_add(&world->n_under_way, 1) + 1;
-    unsigned most = atomic_load(&world->n_under_way_most);
+static inline void note_request(FakePrometheus *prometheus, const TestRequest *request) {
+    unsigned n = atomic_fetch_add(&prometheus->n_under_way, 1) + 1;
+    unsigned most = atomic_load(&prometheus->n_under_way_most);
 
-    while (n > most && !atomic_compare_exchange_weak(&world->n_under_way_most, &most, n))
+    while (n > most && !atomic_compare_exchange_weak(&prometheus->n_under_way_most, &most, n))
         ;
-    atomic_fetch_add(&world->n_requests, 1);
+    atomic_fetch_add(&prometheus->n_requests, 1);
     if (str_is(request->method, "POST"))
-        atomic_fetch_add(&world->n_posts, 1);
-    if (asks_for_y(request))
-        atomic_fetch_add(&world->n_y, 1);
-    pthread_mutex_lock(&world->lock);
-    (void)snprintf(world->last, sizeof(world->last), "%.*s\n%.*s", STR_FMT(request->head),
+        atomic_fetch_add(&prometheus->n_posts, 1);
+    if (is_query_of_y(request))
+        atomic_fetch_add(&prometheus->n_y, 1);
+    pthread_mutex_lock(&prometheus->lock);
+    (void)snprintf(prometheus->last, sizeof(prometheus->last), "%.*s\n%.*s", STR_FMT(request->head),
         STR_FMT(request->body));
-    pthread_mutex_unlock(&world->lock);
+    pthread_mutex_unlock(&prometheus->lock);
 }
 
-static inline bool answer_world(void *context, TestPeer *peer, const TestRequest *request) {
-    World *world = context;
+static inline bool answer_request(void *context, TestPeer *peer, const TestRequest *request) {
+    FakePrometheus *prometheus = context;
     bool stays = true;
 
-    note_request(world, request);
+    note_request(prometheus, request);
     if (str_has_prefix(request->path, STR("/apis/metrics.k8s.io/v1beta1/")))
-        send_resources(world, peer, request->path);
-    else if (!answer_plain(peer, atomic_load(&world->mood)))
-        stays = answer_by_mood(world, peer, request);
-    atomic_fetch_sub(&world->n_under_way, 1);
+        send_resources(prometheus, peer, request->path);
+    else if (!answer_plain(peer, atomic_load(&prometheus->mode)))
+        stays = answer_by_mode(prometheus, peer, request);
+    atomic_fetch_sub(&prometheus->n_under_way, 1);
     return stays;
 }
 
-static inline void world_init(World *world) {
-    *world = (World){0};
-    pthread_mutex_init(&world->lock, NULL);
-    world->server =
-        test_server_new(&(TestServerOptions){.handler = answer_world, .context = world});
+static inline void prometheus_init(FakePrometheus *prometheus) {
+    *prometheus = (FakePrometheus){0};
+    pthread_mutex_init(&prometheus->lock, NULL);
+    prometheus->server =
+        test_server_new(&(TestServerOptions){.handler = answer_request, .context = prometheus});
 }
 
-static inline void world_done(World *world) {
-    test_server_free(world->server);
-    pthread_mutex_destroy(&world->lock);
+static inline void prometheus_done(FakePrometheus *prometheus) {
+    test_server_free(prometheus->server);
+    pthread_mutex_destroy(&prometheus->lock);
 }
 
 /* Whether the last request has @text in it. */
-static inline bool world_saw(World *world, const char *text) {
+static inline bool prometheus_received(FakePrometheus *prometheus, const char *text) {
     bool is_there;
 
-    pthread_mutex_lock(&world->lock);
-    is_there = strstr(world->last, text) != NULL;
-    pthread_mutex_unlock(&world->lock);
+    pthread_mutex_lock(&prometheus->lock);
+    is_there = strstr(prometheus->last, text) != NULL;
+    pthread_mutex_unlock(&prometheus->lock);
     return is_there;
 }
 
@@ -317,29 +319,29 @@ static inline Gauge gauge_of(const char *query, int64_t interval_nsec) {
     };
 }
 
-/* --- who is told --- */
+/* --- callbacks ----- */
 
-typedef struct Told {
+typedef struct Notice {
     PollState was, is;
     char gauge[64], source[64], query[64], error[POLLER_ERROR_MAX];
     int64_t down_nsec;
-} Told;
+} Notice;
 
 typedef struct Listener {
     pthread_mutex_t lock;
     Snapshot *snapshot; /* NULL: no cluster is known */
     Measurements *last;
-    size_t n_published, n_told;
-    Told told[16];
-    int publish_msec; /* how long it takes */
-    atomic_uint n_looks;
+    size_t n_published, n_notices;
+    Notice notices[16];
+    int publish_msec; /* duration of a publish */
+    atomic_uint n_snapshots_read;
 } Listener;
 
 static inline Snapshot *give_snapshot(void *context) {
     Listener *listener = context;
     Snapshot *snapshot;
 
-    atomic_fetch_add(&listener->n_looks, 1);
+    atomic_fetch_add(&listener->n_snapshots_read, 1);
     pthread_mutex_lock(&listener->lock);
     snapshot = listener->snapshot ? snapshot_ref(listener->snapshot) : NULL;
     pthread_mutex_unlock(&listener->lock);
@@ -360,18 +362,18 @@ static inline void take_published(void *context, Measurements *measurements) {
 
 static inline void take_notice(void *context, const PollerNotice *notice) {
     Listener *listener = context;
-    Told *told;
+    Notice *record;
 
     pthread_mutex_lock(&listener->lock);
-    assert_true(listener->n_told < ELEMENTS_OF(listener->told));
-    told = &listener->told[listener->n_told++];
-    told->was = notice->was;
-    told->is = notice->is;
-    told->down_nsec = notice->down_nsec;
-    (void)snprintf(told->gauge, sizeof(told->gauge), "%.*s", STR_FMT(notice->gauge));
-    (void)snprintf(told->source, sizeof(told->source), "%.*s", STR_FMT(notice->source));
-    (void)snprintf(told->query, sizeof(told->query), "%.*s", STR_FMT(notice->query));
-    (void)snprintf(told->error, sizeof(told->error), "%s", notice->error);
+    assert_true(listener->n_notices < ELEMENTS_OF(listener->notices));
+    record = &listener->notices[listener->n_notices++];
+    record->was = notice->was;
+    record->is = notice->is;
+    record->down_nsec = notice->down_nsec;
+    (void)snprintf(record->gauge, sizeof(record->gauge), "%.*s", STR_FMT(notice->gauge));
+    (void)snprintf(record->source, sizeof(record->source), "%.*s", STR_FMT(notice->source));
+    (void)snprintf(record->query, sizeof(record->query), "%.*s", STR_FMT(notice->query));
+    (void)snprintf(record->error, sizeof(record->error), "%s", notice->error);
     pthread_mutex_unlock(&listener->lock);
 }
 
@@ -395,10 +397,10 @@ static inline PollerCallbacks callbacks_of(Listener *listener) {
     };
 }
 
-/* --- all together --- */
+/* --- fixture -------- */
 
 typedef struct Scene {
-    World world;
+    FakePrometheus prometheus;
     Listener listener;
     char url[64];
     MetricSource source;
@@ -410,10 +412,10 @@ static inline void scene_init_at(Scene *scene, const char *path) {
     const PollerCallbacks callbacks = callbacks_of(&scene->listener);
     char error[POLLER_ERROR_MAX];
 
-    world_init(&scene->world);
+    prometheus_init(&scene->prometheus);
     listener_init(&scene->listener);
     (void)snprintf(scene->url, sizeof(scene->url), "http://127.0.0.1:%u%s",
-        test_server_port(scene->world.server), path);
+        test_server_port(scene->prometheus.server), path);
     scene->source = (MetricSource){.name = STR("default"), .url = scene->url};
     scene->sources = (MetricSources){.items = &scene->source, .n = 1};
     assert_int_equal(poller_new(&(PollerOptions){.sources = &scene->sources, .seed = 1}, &callbacks,
@@ -425,26 +427,26 @@ static inline void scene_init(Scene *scene) {
     scene_init_at(scene, "");
 }
 
-/* With the API server, for metrics.k8s.io, and no source at all. */
+/* With the API server, for metrics.k8s.io, and no source. */
 static inline void scene_init_api(Scene *scene) {
     const PollerCallbacks callbacks = callbacks_of(&scene->listener);
     char error[POLLER_ERROR_MAX];
 
-    world_init(&scene->world);
+    prometheus_init(&scene->prometheus);
     listener_init(&scene->listener);
     assert_int_equal(poller_new(&(PollerOptions){.sources = &(MetricSources){0},
-                                    .access = test_server_access(scene->world.server)},
+                                    .access = test_server_access(scene->prometheus.server)},
                          &callbacks, &scene->poller, error),
         0);
 }
 
 static inline void scene_done(Scene *scene) {
     poller_free(scene->poller);
-    world_done(&scene->world);
+    prometheus_done(&scene->prometheus);
     listener_done(&scene->listener);
 }
 
-/* Gauges from now on; what is known of them is dropped. */
+/* Sets the gauges; drops the measurements known so far. */
 static inline void scene_follow(Scene *scene, const Gauge *gauges, size_t n, uint64_t owner) {
     Measurements *known = NULL;
 
@@ -463,7 +465,7 @@ static inline PollStatus scene_status(Scene *scene, size_t gauge) {
     return statuses[gauge];
 }
 
-/* Until @condition holds; a test that waits for long has failed. */
+/* Waits until @condition holds; fails after 20 s. */
 #define await(condition)                                                                           \
     do {                                                                                           \
         for (int _i = 0; !(condition); _i++) {                                                     \
@@ -488,11 +490,11 @@ static inline size_t count_published(Listener *listener) {
     return n;
 }
 
-static inline size_t count_told(Listener *listener) {
+static inline size_t count_notices(Listener *listener) {
     size_t n;
 
     pthread_mutex_lock(&listener->lock);
-    n = listener->n_told;
+    n = listener->n_notices;
     pthread_mutex_unlock(&listener->lock);
     return n;
 }

@@ -70,8 +70,8 @@ static inline void scene_done(Scene *scene) {
     arena_free(scene->arena);
 }
 
-/* The answer of a server: each text is labels and a value, "node=a,job=x 0.5", or with its
- * own time in seconds, "node=a 0.5 1700000000". */
+/* The answer of a server: each text has labels and a value, "node=a,job=x 0.5", or also a time in
+ * seconds, "node=a 0.5 1700000000". */
 static inline void scene_answer(Scene *scene, const char *const *texts, size_t n) {
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)1024 * 1024);
     char error[VECTOR_ERROR_MAX];
@@ -130,7 +130,7 @@ static inline double scene_value(const Scene *scene, const char *node) {
 #define assert_value(scene, node, want) assert_case(node, scene_value((scene), (node)) == (want))
 #define assert_absent(scene, node) assert_case(node, isnan(scene_value((scene), (node))))
 
-/* A part of the report's text. */
+/* Asserts a part of the report's text. */
 #define assert_says(text, part)                                                                    \
     do {                                                                                           \
         if (!strstr((text), (part)))                                                               \

@@ -7,7 +7,7 @@
 #define SEC NSEC_PER_SEC
 #define NOW (1000 * SEC)
 
-static void test_first(void **state) {
+static void test_first_poll_is_due_at_once(void **state) {
     Schedule schedule = schedule_new(15 * SEC, 1);
 
     (void)state;
@@ -16,7 +16,7 @@ static void test_first(void **state) {
     assert_true(schedule_new(-1, 1).interval_nsec == SCHEDULE_INTERVAL_MIN_MSEC * NSEC_PER_MSEC);
 }
 
-/* Up to a tenth sooner than the interval, never later, and not always the same. */
+/* Up to a tenth before the interval ends, never later, and random. */
 static void test_jitter(void **state) {
     Schedule schedule = schedule_new(10 * SEC, 7);
     int64_t least = INT64_MAX, most = INT64_MIN;
@@ -69,7 +69,7 @@ static void test_backoff(void **state) {
 
 static void test_retry_after(void **state) {
     static const struct {
-        int asked_sec;
+        int retry_after_sec;
         int64_t least_sec, most_sec;
     } cases[] = {
         {-1, 0, 1},
@@ -82,13 +82,13 @@ static void test_retry_after(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         Schedule schedule = schedule_new(15 * SEC, 3);
 
-        schedule_failed(&schedule, NOW, cases[i].asked_sec);
+        schedule_failed(&schedule, NOW, cases[i].retry_after_sec);
         assert_true(schedule.due_nsec >= NOW + cases[i].least_sec * SEC);
         assert_true(schedule.due_nsec <= NOW + cases[i].most_sec * SEC);
     }
 }
 
-/* Something new is asked for at once, but a server that fails is left alone. */
+/* schedule_hasten() makes the next poll due at once, but not while the server fails. */
 static void test_hasten(void **state) {
     Schedule schedule = schedule_new(600 * SEC, 3);
     int64_t due;
@@ -105,7 +105,7 @@ static void test_hasten(void **state) {
     assert_true(schedule.due_nsec == INT64_MIN);
 }
 
-/* What its server's recovery is worth: one attempt, until it was answered. */
+/* When its server recovers, a failed job gets one attempt until it is answered. */
 static void test_retry(void **state) {
     Schedule schedule = schedule_new(600 * SEC, 3);
     int64_t due;
@@ -121,7 +121,7 @@ static void test_retry(void **state) {
         assert_true(schedule.due_nsec == INT64_MIN);
         schedule_failed(&schedule, NOW, -1);
         due = schedule.due_nsec;
-        assert_true(due >= NOW + SEC); /* it is the second */
+        assert_true(due >= NOW + SEC); /* the second failure in a row */
         schedule_retry(&schedule);
         assert_true(schedule.due_nsec == due);
         schedule_answered(&schedule, NOW, NOW);
@@ -157,7 +157,7 @@ static void test_extremes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first),
+        cmocka_unit_test(test_first_poll_is_due_at_once),
         cmocka_unit_test(test_jitter),
         cmocka_unit_test(test_slow_answer),
         cmocka_unit_test(test_backoff),

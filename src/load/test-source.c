@@ -143,10 +143,10 @@ static void test_allowed_addresses(void **state) {
     }
 }
 
-/* --- names, as a name server may answer for them --- */
+/* --- name resolution ------------------------------- */
 
-/* In the place of libc's: *.test have the addresses that their name says, in this order; all
- * others have those that their digits mean. Each is asked for anew. */
+/* Replaces libc's: *.test have the addresses that their name lists, in this order; all others have
+ * the address that their digits mean. Names are resolved each time. */
 static unsigned n_lookups;
 
 static void add_address(struct addrinfo **list, const char *text, uint16_t port, int socktype) {
@@ -159,7 +159,7 @@ static void add_address(struct addrinfo **list, const char *text, uint16_t port,
     assert_non_null(found);
     found->info.ai_addrlen = make_address(text, &found->address);
     v4 = (struct sockaddr_in *)&found->address;
-    v4->sin_port = htons(port); /* at the same place in both families */
+    v4->sin_port = htons(port); /* at the same offset in both families */
     found->info.ai_family = found->address.ss_family;
     found->info.ai_socktype = socktype;
     found->info.ai_protocol = IPPROTO_TCP;
@@ -193,7 +193,7 @@ int getaddrinfo(
         add_address(ret, inet_ntop(AF_INET, &digits, text, sizeof(text)), (uint16_t)port, socktype);
         return 0;
     }
-    if (strcmp(name, "rebound.test") == 0) { /* good when it is looked at, bad when it is used */
+    if (strcmp(name, "rebound.test") == 0) { /* allowed at the check, forbidden at the connect */
         add_address(
             ret, n_lookups == 1 ? "127.0.0.1" : "169.254.169.254", (uint16_t)port, socktype);
         return 0;
@@ -218,7 +218,7 @@ void freeaddrinfo(struct addrinfo *list) {
     }
 }
 
-/* --- what a request to a source ends in --- */
+/* --- results of requests ------------------ */
 
 static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
     (void)context;
@@ -263,11 +263,11 @@ static Seen get(const MetricSource *source) {
     return seen;
 }
 
-/* "%u" is the port of a server on the loopback. Who is refused gets no packet. */
+/* "%u" is the port of a server on the loopback. A forbidden address gets no packet. */
 static void test_matrix(void **state) {
     static const struct {
         const char *url;
-        const char *refused; /* the address that the message names; NULL: it works */
+        const char *refused; /* the address in the message; NULL: it works */
     } cases[] = {
         /* Ways to write an address. */
         {"http://127.0.0.1:%u", NULL},
@@ -335,7 +335,7 @@ static void test_matrix(void **state) {
     test_server_free(server);
 }
 
-/* Looked up once, and well; looked up again, for the next connection, and not. */
+/* The first lookup gives an allowed address; the lookup for the next connection does not. */
 static void test_rebinding(void **state) {
     TestServer *server = test_server_new(&(TestServerOptions){.handler = answer});
     char url[64];
@@ -430,7 +430,7 @@ static void test_faults(void **state) {
     }
 }
 
-/* What has no fault but warnings can be used; what has one cannot. */
+/* Sources with only warnings can be used; sources with a fault cannot. */
 static void test_access(void **state) {
     static const MetricSource good = {.name = STR("a"), .url = "http://h", .token_file = "t"};
     static const MetricSource bad = {.name = STR("a"), .url = "http://u:secret@h"};

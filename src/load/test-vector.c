@@ -14,7 +14,7 @@
     "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[" result "]}}"
 #define SERIES(labels, value) "{\"metric\":{" labels "},\"value\":[1700000000.123,\"" value "\"]}"
 
-/* --- what is read ---------------------------------------------------------- */
+/* --- valid answers --------------------------------------------------------- */
 
 /* All series as text: "{a=b,c=d} 0.5 @123;" */
 static void print_vector(const Vector *vector, Buf *out) {
@@ -44,7 +44,7 @@ static void check_read(const char *body, const char *want) {
     assert_text(body, buf_str(&text), want);
 }
 
-/* The series of one answer with this time and value; false: it is refused. */
+/* The series of one answer with this time and value; false: an error. */
 static bool read_one(const char *time, const char *value, Series *ret) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf body = BUF_INIT(4096);
@@ -61,7 +61,7 @@ static bool read_one(const char *time, const char *value, Series *ret) {
 static void test_values(void **state) {
     static const struct {
         const char *text;
-        double value; /* 0: it is none */
+        double value; /* 0: an error */
     } cases[] = {
         {"0.42", 0.42},
         {"-1.5e-3", -1.5e-3},
@@ -88,7 +88,7 @@ static void test_values(void **state) {
 static void test_times(void **state) {
     static const struct {
         const char *text;
-        int64_t msec; /* -1: none */
+        int64_t msec; /* -1: an error */
     } cases[] = {
         {"1700000000.123", 1700000000123},
         {"1700000000", 1700000000000},
@@ -123,7 +123,7 @@ static void test_series(void **state) {
     check_read(ANSWER(SERIES("\"node\":\"a\"", "NaN") "," SERIES(
                    "\"node\":\"b\"", "+Inf") "," SERIES("\"node\":\"c\"", "-Inf")),
         "{node=a} nan @1700000000123;{node=b} inf @1700000000123;{node=c} -inf @1700000000123;");
-    /* Any order of keys, unknown ones, white space, escapes. */
+    /* Any order of keys, unknown keys, white space, escapes. */
     check_read(
         "{\"infos\":[],\"data\":{\"stats\":{},\"result\":[ {\"value\" : [1, \"3\"], \"x\":[1],"
         "\"metric\":{\"n\\u006fde\":\"a\\\"b\"}} ],\"resultType\":\"vector\"},"
@@ -135,7 +135,7 @@ static void test_series(void **state) {
 
 #define NEXT ","
 
-/* What looks like the series before but for one thing. */
+/* Series that differ from the one before in one thing. */
 static void test_shapes(void **state) {
     static const char labels[] = ANSWER(SERIES("\"n\":\"a\"", "1") NEXT SERIES("\"n\":\"b\"", "2")
             NEXT SERIES("\"n\":\"c\\n\"", "3") NEXT SERIES("\"n\":\"d\"", "4")
@@ -155,8 +155,8 @@ static void test_shapes(void **state) {
         "{a=x} 1 @1000;{a=y} 2 @2000;{a=z} 3 @2000;{a=w} 4 @2000;{a=v} 5 @2000;");
 }
 
-/* The same series written tightly and loosely must be the same: the one is read by comparing,
- * the other never. */
+/* The same series with and without white space must be equal: one is read by comparing, the other
+ * is parsed. */
 static void write_random(Buf *out, const char *space, unsigned seed) {
     static const char *const values[] = {"", "a", "abc", "node-17.example", "ab\\t", "\\u00e9x"};
 
@@ -220,7 +220,7 @@ static void test_extras(void **state) {
     assert_int_equal(series_label(&vector.items[0], STR("pod")).len, 0);
 }
 
-/* --- what is not ----------------------------------------------------------- */
+/* --- errors ---------------------------------------------------------------- */
 
 static void check_error(Str body, int want, const char *part) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
@@ -297,7 +297,7 @@ static void test_nesting(void **state) {
     check_error(buf_str(&body), -EPROTO, "nested deeper than 64 levels");
 }
 
-/* --- ceilings -------------------------------------------------------------- */
+/* --- limits ---------------------------------------------------------------- */
 
 static void test_ceilings(void **state) {
     _cleanup_(buf_done) Buf body = BUF_INIT(VECTOR_BYTES_MAX + 1024);

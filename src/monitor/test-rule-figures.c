@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "history/test-stage.h"
+#include "history/test-view-fixture.h"
 
 #define PAGE_MAX ((size_t)4 * 1024 * 1024)
 
@@ -28,16 +28,16 @@ static const char policies_text[] =
     "      - {name: far, expression: \"node.metadata.labels['zone'] == 'b'\"}\n";
 
 /* With nodes to judge. */
-static void open_stage(Stage *stage, const char *policies) {
+static void open_fixture(ViewFixture *fixture, const char *policies) {
     _cleanup_(buf_done) Buf text = BUF_INIT(PAGE_MAX);
 
     buf_printf(&text, "%s%s", policies, nodes_text);
     buf_append_char(&text, '\0');
-    stage_init(stage, text.data);
+    fixture_init(fixture, text.data);
 }
 
 static void ask(RuleFigures *figures, const View *view, Verb verb) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(STAGE_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     Str body = STR("{\"Pod\":{},\"NodeNames\":[\"n1\",\"n2\",\"n3\",\"ghost\"]}");
     Answer answer;
 
@@ -84,15 +84,15 @@ static void test_before_anything(void **state) {
         ERRORS "{policy=\"zones\",rule=\"(match)\"} 0", /* it has none */
     };
     RuleFigures *figures = rule_figures_new();
-    Stage stage;
+    ViewFixture fixture;
 
     (void)state;
-    open_stage(&stage, policies_text);
+    open_fixture(&fixture, policies_text);
     for (size_t i = 0; i < ELEMENTS_OF(there); i++)
-        assert_line(figures, stage.scene.program, there[i], true);
+        assert_line(figures, fixture.scene.program, there[i], true);
     for (size_t i = 0; i < ELEMENTS_OF(missing); i++)
-        assert_line(figures, stage.scene.program, missing[i], false);
-    stage_done(&stage);
+        assert_line(figures, fixture.scene.program, missing[i], false);
+    fixture_done(&fixture);
     rule_figures_free(figures);
 }
 
@@ -108,23 +108,23 @@ static void test_counts(void **state) {
         ERRORS "{policy=\"trial\",rule=\"far\"} 2",
     };
     RuleFigures *figures = rule_figures_new();
-    Stage stage, other;
+    ViewFixture fixture, other;
 
     (void)state;
-    open_stage(&stage, policies_text);
-    ask(figures, stage.view, VERB_FILTER);
-    ask(figures, stage.view, VERB_FILTER);
-    ask(figures, stage.view, VERB_PRIORITIZE);
+    open_fixture(&fixture, policies_text);
+    ask(figures, fixture.view, VERB_FILTER);
+    ask(figures, fixture.view, VERB_FILTER);
+    ask(figures, fixture.view, VERB_PRIORITIZE);
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
-        assert_line(figures, stage.scene.program, lines[i], true);
+        assert_line(figures, fixture.scene.program, lines[i], true);
 
     /* Other policies: what was counted stays. */
-    open_stage(&other, "policy: {filters: [{name: any, expression: 'true'}]}\n");
+    open_fixture(&other, "policy: {filters: [{name: any, expression: 'true'}]}\n");
     ask(figures, other.view, VERB_FILTER);
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         assert_line(figures, other.scene.program, lines[i], true);
-    stage_done(&other);
-    stage_done(&stage);
+    fixture_done(&other);
+    fixture_done(&fixture);
     rule_figures_free(figures);
 }
 
@@ -140,21 +140,21 @@ static void test_missing(void **state) {
         ERRORS "{policy=\"policy\",rule=\"idle\"} 0",
     };
     RuleFigures *figures = rule_figures_new();
-    Stage stage;
+    ViewFixture fixture;
 
     (void)state;
-    open_stage(&stage,
+    open_fixture(&fixture,
         "policy:\n"
         "  metrics: [{name: load, prometheus: {query: load}}]\n"
         "  filters:\n"
         "    - {name: strict, expression: 'metrics.load < 0.8'}\n"
         "    - {name: lax, expression: 'metrics.load < 0.7', onMissing: allow}\n"
         "  scores: [{name: idle, expression: '100.0 - metrics.load', onMissing: 50}]\n");
-    ask(figures, stage.view, VERB_FILTER);
-    ask(figures, stage.view, VERB_PRIORITIZE);
+    ask(figures, fixture.view, VERB_FILTER);
+    ask(figures, fixture.view, VERB_PRIORITIZE);
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
-        assert_line(figures, stage.scene.program, lines[i], true);
-    stage_done(&stage);
+        assert_line(figures, fixture.scene.program, lines[i], true);
+    fixture_done(&fixture);
     rule_figures_free(figures);
 }
 
@@ -178,23 +178,23 @@ static void test_policies(void **state) {
         {"unheard-of", 0, 0},
     };
     RuleFigures *figures = rule_figures_new();
-    Stage stage;
+    ViewFixture fixture;
 
     (void)state;
-    open_stage(&stage, policies_text);
+    open_fixture(&fixture, policies_text);
     for (size_t i = 0; i < 3; i++)
-        ask(figures, stage.view, VERB_FILTER);
-    ask(figures, stage.view, VERB_PRIORITIZE);
-    stage_done(&stage);
-    open_stage(&stage, strict_text);
-    ask(figures, stage.view, VERB_FILTER);
+        ask(figures, fixture.view, VERB_FILTER);
+    ask(figures, fixture.view, VERB_PRIORITIZE);
+    fixture_done(&fixture);
+    open_fixture(&fixture, strict_text);
+    ask(figures, fixture.view, VERB_FILTER);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         PolicyFigure figure = rule_figures_of_policy(figures, str_from_c(cases[i].policy));
 
         assert_case(cases[i].policy, figure.n_matched == cases[i].matched);
         assert_case(cases[i].policy, figure.n_rejected_all == cases[i].rejected_all);
     }
-    stage_done(&stage);
+    fixture_done(&fixture);
     rule_figures_free(figures);
 }
 

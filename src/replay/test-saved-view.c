@@ -6,7 +6,7 @@
 #include "replay/saved-view.h"
 
 #include "extender/test-reply.h"
-#include "replay/test-world.h"
+#include "replay/test-random-cluster.h"
 
 #define SEEDS 12u
 #define STEPS 12u
@@ -18,17 +18,17 @@ typedef struct Seen {
 } Seen;
 
 static void assert_same_answers(
-    World *world, const View *then, const View *again, unsigned pod, Seen *seen) {
+    RandomCluster *cluster, const View *then, const View *again, unsigned pod, Seen *seen) {
     static const Verb verbs[] = {VERB_FILTER, VERB_PRIORITIZE};
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
-    Str body = world_request(world, pod, arena);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+    Str body = random_cluster_request(cluster, pod, arena);
 
     for (size_t i = 0; i < ELEMENTS_OF(verbs); i++) {
-        int64_t now = then->measured.now_nsec + WORLD_SEC / 3;
+        int64_t now = then->measured.now_nsec + RANDOM_SEC / 3;
         Answer first, second;
 
-        world_ask(then, verbs[i], now, body, arena, &first);
-        world_ask(again, verbs[i], now, body, arena, &second);
+        random_request_answer(then, verbs[i], now, body, arena, &first);
+        random_request_answer(again, verbs[i], now, body, arena, &second);
         assert_true(str_eq(reply_text(&first.body, arena), reply_text(&second.body, arena)));
         if (verbs[i] == VERB_FILTER) {
             seen->n_passed += first.decision.summary.n_out;
@@ -42,32 +42,32 @@ static void test_view_again(void **state) {
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         _cleanup_(view_unrefp) View *before = NULL;
-        World world;
+        RandomCluster cluster;
 
-        world_open(&world, seed, NODES);
+        random_cluster_open(&cluster, seed, NODES);
         for (unsigned step = 0; step < STEPS; step++) {
-            _cleanup_(saved_view_unrefp) SavedView *scene = saved_view_new(world.view, step % 2);
+            _cleanup_(saved_view_unrefp) SavedView *scene = saved_view_new(cluster.view, step % 2);
             _cleanup_(view_unrefp) View *alone = NULL;
             View *shared = NULL;
             size_t n_unmeasured = 7;
 
             assert_non_null(scene);
-            assert_ptr_equal(scene->program, step % 2 ? world.program : NULL);
-            assert_true(saved_view_is_of(scene, world.view));
+            assert_ptr_equal(scene->program, step % 2 ? cluster.program : NULL);
+            assert_true(saved_view_is_of(scene, cluster.view));
             assert_int_equal(
-                saved_view_restore(scene, world.program, NULL, NULL, &alone, &n_unmeasured), 0);
+                saved_view_restore(scene, cluster.program, NULL, NULL, &alone, &n_unmeasured), 0);
             assert_int_equal(n_unmeasured, 0);
-            assert_int_equal(alone->generation, world.view->generation);
+            assert_int_equal(alone->generation, cluster.view->generation);
             assert_int_equal(
-                saved_view_restore(scene, world.program, NULL, before, &shared, NULL), 0);
+                saved_view_restore(scene, cluster.program, NULL, before, &shared, NULL), 0);
             view_unref(before);
             before = shared;
-            assert_same_answers(&world, world.view, alone, step, &seen);
-            assert_same_answers(&world, world.view, shared, step, &seen);
-            world_step(&world);
-            assert_false(saved_view_is_of(scene, world.view));
+            assert_same_answers(&cluster, cluster.view, alone, step, &seen);
+            assert_same_answers(&cluster, cluster.view, shared, step, &seen);
+            random_cluster_step(&cluster);
+            assert_false(saved_view_is_of(scene, cluster.view));
         }
-        world_close(&world);
+        random_cluster_close(&cluster);
     }
     assert_true(seen.n_rejected > 1000 && seen.n_passed > 1000);
 }
@@ -79,28 +79,28 @@ static void test_backwards(void **state) {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         View *then[STEPS], *before = NULL;
         SavedView *scenes[STEPS];
-        World world;
+        RandomCluster cluster;
 
-        world_open(&world, seed, NODES);
+        random_cluster_open(&cluster, seed, NODES);
         for (unsigned step = 0; step < STEPS; step++) {
-            then[step] = view_ref(world.view);
-            scenes[step] = saved_view_new(world.view, /* keeps_program= */ true);
+            then[step] = view_ref(cluster.view);
+            scenes[step] = saved_view_new(cluster.view, /* keeps_program= */ true);
             assert_non_null(scenes[step]);
-            world_step(&world);
+            random_cluster_step(&cluster);
         }
         for (unsigned step = STEPS; step-- > 0;) {
             View *again = NULL;
 
             assert_int_equal(
-                saved_view_restore(scenes[step], world.program, NULL, before, &again, NULL), 0);
-            assert_same_answers(&world, then[step], again, step, &seen);
+                saved_view_restore(scenes[step], cluster.program, NULL, before, &again, NULL), 0);
+            assert_same_answers(&cluster, then[step], again, step, &seen);
             view_unref(before);
             before = again;
             view_unref(then[step]);
             saved_view_unref(scenes[step]);
         }
         view_unref(before);
-        world_close(&world);
+        random_cluster_close(&cluster);
     }
     assert_true(seen.n_rejected > 1000 && seen.n_passed > 1000);
 }
@@ -110,11 +110,11 @@ static void test_alone(void **state) {
     _cleanup_(saved_view_unrefp) SavedView *scene = NULL, *bare = NULL;
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(view_unrefp) View *view = NULL;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 3, 100);
-    scene = saved_view_new(world.view, /* keeps_program= */ true);
-    world_close(&world);
+    random_cluster_open(&cluster, 3, 100);
+    scene = saved_view_new(cluster.view, /* keeps_program= */ true);
+    random_cluster_close(&cluster);
     bare = saved_view_without_program(scene, /* like= */ NULL);
     assert_non_null(bare);
     assert_null(bare->program);
@@ -128,24 +128,24 @@ static void test_alone(void **state) {
 
 /* Another program has the same numbers, in its own order, and what nobody measured is absent. */
 static void test_other_program(void **state) {
-    WorldPolicy policy = {.load_max = 50, .max_pods = 3, .has_other_metric = true};
-    _cleanup_(program_unrefp) Program *program = world_compile(&policy);
+    RandomPolicy policy = {.load_max = 50, .max_pods = 3, .has_other_metric = true};
+    _cleanup_(program_unrefp) Program *program = random_cluster_compile(&policy);
     _cleanup_(saved_view_unrefp) SavedView *scene = NULL;
     _cleanup_(view_unrefp) View *view = NULL, *next = NULL;
     size_t n_unmeasured = 0, n_values = 0;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 5, 100);
-    scene = saved_view_new(world.view, /* keeps_program= */ true);
+    random_cluster_open(&cluster, 5, 100);
+    scene = saved_view_new(cluster.view, /* keeps_program= */ true);
     assert_int_equal(saved_view_restore(scene, program, NULL, NULL, &view, &n_unmeasured), 0);
     assert_int_equal(n_unmeasured, 1);
     for (size_t i = 0; i < program->n_gauges; i++)
-        for (size_t j = 0; j < world.program->n_gauges; j++)
+        for (size_t j = 0; j < cluster.program->n_gauges; j++)
             for (uint32_t row = 0; row < view->table->n_rows; row++) {
                 double now = loads_value(&view->loads, i, LOAD_MEASURED, row);
-                double then = loads_value(&world.view->loads, j, LOAD_MEASURED, row);
+                double then = loads_value(&cluster.view->loads, j, LOAD_MEASURED, row);
 
-                if (!str_eq(program->gauges[i].name, world.program->gauges[j].name))
+                if (!str_eq(program->gauges[i].name, cluster.program->gauges[j].name))
                     continue;
                 assert_true(now == then || (now != now && then != then));
                 n_values += now == now;
@@ -155,28 +155,28 @@ static void test_other_program(void **state) {
     assert_int_equal(saved_view_restore(scene, program, NULL, view, &next, NULL), 0);
     assert_ptr_equal(next->measurements, view->measurements);
     assert_ptr_equal(next->loads.chunks[0], view->loads.chunks[0]);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
 static void test_bytes(void **state) {
     _cleanup_(saved_view_unrefp) SavedView *first = NULL, *second = NULL, *third = NULL;
     size_t whole, none, some;
-    World world;
+    RandomCluster cluster;
 
-    world_open(&world, 9, 640);
-    first = saved_view_new(world.view, /* keeps_program= */ true);
-    world_publish(&world, /* is_measured= */ false);
-    second = saved_view_new(world.view, /* keeps_program= */ true);
-    world_apply_node(&world, 100);
-    world_publish(&world, /* is_measured= */ false);
-    third = saved_view_new(world.view, /* keeps_program= */ true);
+    random_cluster_open(&cluster, 9, 640);
+    first = saved_view_new(cluster.view, /* keeps_program= */ true);
+    random_cluster_publish(&cluster, /* is_measured= */ false);
+    second = saved_view_new(cluster.view, /* keeps_program= */ true);
+    random_cluster_apply_node(&cluster, 100);
+    random_cluster_publish(&cluster, /* is_measured= */ false);
+    third = saved_view_new(cluster.view, /* keeps_program= */ true);
     whole = saved_view_bytes(first, NULL);
     none = saved_view_bytes(first, second);
     some = saved_view_bytes(second, third);
     assert_true(whole > 640 * 1024 && whole < 640 * 8192);
     assert_true(none < 1024);
     assert_true(some > none + sizeof(NodeChunk) && some < none + 16384);
-    world_close(&world);
+    random_cluster_close(&cluster);
 }
 
 int main(void) {

@@ -1,6 +1,6 @@
 #include "serve/observers.h"
 
-#include "api/test-stage.h"
+#include "api/test-api-fixture.h"
 #include "base/clock.h"
 
 /* Rules that depend on the node alone are known beforehand, and reject when time is up, too. */
@@ -28,34 +28,34 @@ static void test_counts_rejections_after_deadline(void **state) {
     LatencySlot slots[LATENCY_SLOTS];
     LatencyVerb verbs[_VERB_MAX];
     FoundDecision found;
-    ApiStage stage;
+    ApiFixture fixture;
     Answer answer;
-    Answers answers = {.api = &stage.api, .is_quiet = true};
+    Answers answers = {.api = &fixture.api, .is_quiet = true};
 
     (void)state;
-    api_stage_init(&stage, scene_text);
-    stage.api.decisions = decisions_new(10, STAGE_ROOM);
-    stage.api.latency = latency_new();
-    extender_filter(stage.base.view, &time, body, stage.base.arena, &answer);
+    api_fixture_init(&fixture, scene_text);
+    fixture.api.decisions = decisions_new(10, FIXTURE_HISTORY_BYTES);
+    fixture.api.latency = latency_new();
+    extender_filter(fixture.base.view, &time, body, fixture.base.arena, &answer);
     observers_run(&answers, &(Observation){
                                 .verb = VERB_FILTER,
-                                .view = stage.base.view,
+                                .view = fixture.base.view,
                                 .decision = &answer.decision,
                                 .begin_nsec = -1,
                                 .now_nsec = now,
                             });
     assert_int_equal(answer.decision.summary.n_unjudged, 3);
-    assert_int_equal(atomic_load(&stage.api.counts.rejected_nodes), 1);
-    latency_slots(stage.api.latency, now, slots);
+    assert_int_equal(atomic_load(&fixture.api.counts.rejected_nodes), 1);
+    latency_slots(fixture.api.latency, now, slots);
     assert_int_equal(slots[LATENCY_SLOTS - 1].n_rejected, 1);
-    latency_read(stage.api.latency, 0, now, verbs);
+    latency_read(fixture.api.latency, 0, now, verbs);
     assert_int_equal(verbs[VERB_FILTER].n_late, 1);
-    assert_true(decisions_find(stage.api.decisions, 1, &found));
+    assert_true(decisions_find(fixture.api.decisions, 1, &found));
     assert_int_equal(found.past->summary.n_rejected, 1);
     assert_int_equal(found.past->summary.n_out, 2);
     found_done(&found);
-    latency_free(stage.api.latency);
-    api_stage_done(&stage);
+    latency_free(fixture.api.latency);
+    api_fixture_done(&fixture);
 }
 
 int main(void) {

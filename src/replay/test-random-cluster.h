@@ -1,8 +1,9 @@
 #pragma once
 
 /*
- * World: a cluster that changes, policies and pods at random, for tests of what is remembered and
- * made again. Everything takes the way of real input; the same seed gives the same world.
+ * RandomCluster: a cluster that changes, policies and pods at random, for tests of what is
+ * remembered and made again. Everything takes the way of real input; the same seed gives the same
+ * cluster.
  */
 
 #include <stdio.h>
@@ -16,11 +17,11 @@
 #include "extender/verbs.h"
 #include "extender/view.h"
 
-#define WORLD_BUDGET ((size_t)64 << 20)
-#define WORLD_SEC INT64_C(1000000000)
-#define WORLD_NOW_SEC INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
+#define TEST_BUDGET ((size_t)64 << 20)
+#define RANDOM_SEC INT64_C(1000000000)
+#define RANDOM_NOW_SEC INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
 
-typedef struct World {
+typedef struct RandomCluster {
     Rng rng;
     unsigned n_nodes;
     unsigned n_pods; /* so far */
@@ -30,44 +31,44 @@ typedef struct World {
     Measurements *measurements;
     View *view;
     int64_t elapsed_nsec;
-} World;
+} RandomCluster;
 
-static inline unsigned world_roll(World *world, unsigned sides) {
-    return (unsigned)rng_pick(&world->rng, sides);
+static inline unsigned random_pick(RandomCluster *cluster, unsigned sides) {
+    return (unsigned)rng_pick(&cluster->rng, sides);
 }
 
-static inline int64_t world_now(const World *world) {
-    return WORLD_NOW_SEC * WORLD_SEC + world->elapsed_nsec;
+static inline int64_t random_cluster_now(const RandomCluster *cluster) {
+    return RANDOM_NOW_SEC * RANDOM_SEC + cluster->elapsed_nsec;
 }
 
-static inline int64_t world_uptime(const World *world) {
-    return 1000 * WORLD_SEC + world->elapsed_nsec;
+static inline int64_t random_cluster_uptime(const RandomCluster *cluster) {
+    return 1000 * RANDOM_SEC + cluster->elapsed_nsec;
 }
 
 /* --- policies --------------------------------------------------------------------------------- */
 
 /* What a policy is made of: chosen by the rng, or said by the test. */
-typedef struct WorldPolicy {
+typedef struct RandomPolicy {
     unsigned load_max; /* percent */
     unsigned free_milli;
     unsigned max_pods;
     unsigned narrow_to; /* 0: none */
     bool is_normalised;
     bool has_other_metric; /* one that nobody measured */
-} WorldPolicy;
+} RandomPolicy;
 
-static inline WorldPolicy world_policy(World *world) {
-    return (WorldPolicy){
-        .load_max = 30 + world_roll(world, 60),
-        .free_milli = world_roll(world, 3000),
-        .max_pods = 2 + world_roll(world, 6),
-        .narrow_to = world_roll(world, 3) == 0 ? 1 + world_roll(world, 40) : 0,
-        .is_normalised = world_roll(world, 2),
+static inline RandomPolicy random_policy(RandomCluster *cluster) {
+    return (RandomPolicy){
+        .load_max = 30 + random_pick(cluster, 60),
+        .free_milli = random_pick(cluster, 3000),
+        .max_pods = 2 + random_pick(cluster, 6),
+        .narrow_to = random_pick(cluster, 3) == 0 ? 1 + random_pick(cluster, 40) : 0,
+        .is_normalised = random_pick(cluster, 2),
     };
 }
 
-static inline Program *world_compile(const WorldPolicy *policy) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(WORLD_BUDGET);
+static inline Program *random_cluster_compile(const RandomPolicy *policy) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 16), messages = BUF_INIT(1 << 16);
     PolicySource source = {.file = STR("random.yaml")};
     DiagList diags = DIAG_LIST_IN(arena);
@@ -118,79 +119,81 @@ static inline Program *world_compile(const WorldPolicy *policy) {
 
 /* --- the cluster ------------------------------------------------------------------------------ */
 
-static inline void world_apply_node(World *world, unsigned i) {
+static inline void random_cluster_apply_node(RandomCluster *cluster, unsigned i) {
     char name[16], annotation[64];
-    unsigned load = world_roll(world, 120);
-    Label label = {STR("zone"), world_roll(world, 2) ? STR("a") : STR("b")};
+    unsigned load = random_pick(cluster, 120);
+    Label label = {STR("zone"), random_pick(cluster, 2) ? STR("a") : STR("b")};
     Label note = {STR("load"), STR_NULL};
     Resource resources[] = {{STR("cpu"), 4000}, {STR("memory"), INT64_C(8) << 30}};
     Node node = {
-        .is_ready = world_roll(world, 10) > 0,
-        .created_at = WORLD_NOW_SEC - (int64_t)world_roll(world, 90),
+        .is_ready = random_pick(cluster, 10) > 0,
+        .created_at = RANDOM_NOW_SEC - (int64_t)random_pick(cluster, 90),
         .labels = {.items = &label, .n = 1},
-        .annotations = {.items = &note, .n = world_roll(world, 2)},
+        .annotations = {.items = &note, .n = random_pick(cluster, 2)},
         .allocatable = {.items = resources, .n = ELEMENTS_OF(resources)},
     };
 
     (void)snprintf(name, sizeof(name), "n%u", i);
     (void)snprintf(annotation, sizeof(annotation), "%u.%02u,2026-01-02T03:0%u:%02uZ", load / 100,
-        load % 100, 3 + world_roll(world, 3), world_roll(world, 60));
+        load % 100, 3 + random_pick(cluster, 3), random_pick(cluster, 60));
     node.name = str_from_c(name);
     note.value = str_from_c(annotation);
-    assert_int_equal(store_apply_node(world->store, &node), 0);
+    assert_int_equal(store_apply_node(cluster->store, &node), 0);
 }
 
 /* A pod that runs on a node, was promised one, or was bound a moment ago. */
-static inline void world_apply_pod(World *world) {
+static inline void random_cluster_apply_pod(RandomCluster *cluster) {
     char name[16], node[16];
-    Resource request = {STR("cpu"), 100 + world_roll(world, 900)};
+    Resource request = {STR("cpu"), 100 + random_pick(cluster, 900)};
     Pod pod = {
         .namespace = STR("default"),
         .owner_kind = STR("ReplicaSet"),
         .owner_name = STR("web"),
-        .created_at = world_now(world) / WORLD_SEC - 5,
-        .scheduled_at = world_now(world) / WORLD_SEC - (int64_t)world_roll(world, 100),
-        .priority = world_roll(world, 2),
+        .created_at = random_cluster_now(cluster) / RANDOM_SEC - 5,
+        .scheduled_at =
+            random_cluster_now(cluster) / RANDOM_SEC - (int64_t)random_pick(cluster, 100),
+        .priority = random_pick(cluster, 2),
         .requests = {.items = &request, .n = 1},
     };
 
-    (void)snprintf(name, sizeof(name), "p%u", world->n_pods++);
-    (void)snprintf(node, sizeof(node), "n%u", world_roll(world, world->n_nodes));
+    (void)snprintf(name, sizeof(name), "p%u", cluster->n_pods++);
+    (void)snprintf(node, sizeof(node), "n%u", random_pick(cluster, cluster->n_nodes));
     pod.name = pod.uid = str_from_c(name);
-    if (world->is_calm)
-        pod.scheduled_at = WORLD_NOW_SEC - 1000;
-    switch (world->is_calm ? 2 : world_roll(world, 6)) {
+    if (cluster->is_calm)
+        pod.scheduled_at = RANDOM_NOW_SEC - 1000;
+    switch (cluster->is_calm ? 2 : random_pick(cluster, 6)) {
     case 0:
         pod.nominated_node_name = str_from_c(node);
         break;
     case 1:
-        assert_true(store_assume(world->store, &pod, str_from_c(node), INT64_MAX) >= 0);
+        assert_true(store_assume(cluster->store, &pod, str_from_c(node), INT64_MAX) >= 0);
         return;
     default:
         pod.node_name = str_from_c(node);
         break;
     }
-    assert_true(store_apply_pod(world->store, &pod) >= 0);
+    assert_true(store_apply_pod(cluster->store, &pod) >= 0);
 }
 
 /* Of some nodes, some of it a while ago; in the order of the program's gauges. */
-static inline void world_measure(World *world, Snapshot *snapshot) {
+static inline void random_cluster_measure(RandomCluster *cluster, Snapshot *snapshot) {
     NodeNames *names = (NodeNames *)(uintptr_t)snapshot_table(snapshot)->names;
-    Measurements *made = measurements_new(1, world->program->n_gauges);
+    Measurements *made = measurements_new(1, cluster->program->n_gauges);
 
     assert_non_null(made);
     for (size_t i = 0; i < made->n; i++) {
-        const Gauge *gauge = &world->program->gauges[i];
+        const Gauge *gauge = &cluster->program->gauges[i];
 
         if (gauge->source == GAUGE_ANNOTATION || str_is(gauge->query, "other"))
             continue;
-        made->items[i] = measurement_new(names, world_now(world), world_uptime(world));
+        made->items[i] =
+            measurement_new(names, random_cluster_now(cluster), random_cluster_uptime(cluster));
         assert_non_null(made->items[i]);
         for (uint32_t row = 0; row < names->n_rows; row++)
-            if (world_roll(world, 4) > 0)
+            if (random_pick(cluster, 4) > 0)
                 assert_int_equal(
-                    measurement_set(made->items[i], row, world_roll(world, 100) / 100.0,
-                        world_roll(world, 35) * WORLD_SEC),
+                    measurement_set(made->items[i], row, random_pick(cluster, 100) / 100.0,
+                        random_pick(cluster, 35) * RANDOM_SEC),
                     0);
         if (gauge->is_of_pods) {
             assert_int_equal(measurement_reserve_workloads(made->items[i], 1), 0);
@@ -198,87 +201,88 @@ static inline void world_measure(World *world, Snapshot *snapshot) {
                 measurement_set_workload(made->items[i], STR("default/ReplicaSet/web"), 0.25), 0);
         }
     }
-    measurements_unref(world->measurements);
-    world->measurements = made;
+    measurements_unref(cluster->measurements);
+    cluster->measurements = made;
 }
 
 /* --- as time goes by -------------------------------------------------------------------------- */
 
 /* A new view of what there is now, as the daemon makes it. */
-static inline void world_publish(World *world, bool is_measured) {
+static inline void random_cluster_publish(RandomCluster *cluster, bool is_measured) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    View *before = world->view;
+    View *before = cluster->view;
 
-    assert_int_equal(store_publish(world->store, &snapshot), 0);
+    assert_int_equal(store_publish(cluster->store, &snapshot), 0);
     if (is_measured)
-        world_measure(world, snapshot);
+        random_cluster_measure(cluster, snapshot);
     assert_int_equal(view_new(&(ViewParts){.snapshot = snapshot,
-                                  .program = world->program,
-                                  .measurements = world->measurements,
-                                  .now_nsec = world_now(world),
-                                  .uptime_nsec = world_uptime(world)},
-                         before, &world->view),
+                                  .program = cluster->program,
+                                  .measurements = cluster->measurements,
+                                  .now_nsec = random_cluster_now(cluster),
+                                  .uptime_nsec = random_cluster_uptime(cluster)},
+                         before, &cluster->view),
         0);
-    world->view->generation = before ? before->generation + 1 : 1;
+    cluster->view->generation = before ? before->generation + 1 : 1;
     view_unref(before);
 }
 
-static inline void world_open(World *world, uint64_t seed, unsigned n_nodes) {
-    WorldPolicy policy;
+static inline void random_cluster_open(RandomCluster *cluster, uint64_t seed, unsigned n_nodes) {
+    RandomPolicy policy;
 
-    *world = (World){
+    *cluster = (RandomCluster){
         .rng = {.state = seed},
         .n_nodes = n_nodes,
         .is_calm = seed % 2,
         .store = store_new(),
     };
-    assert_non_null(world->store);
-    policy = world_policy(world);
-    world->program = world_compile(&policy);
+    assert_non_null(cluster->store);
+    policy = random_policy(cluster);
+    cluster->program = random_cluster_compile(&policy);
     for (unsigned i = 0; i < n_nodes; i++)
-        world_apply_node(world, i);
+        random_cluster_apply_node(cluster, i);
     for (unsigned i = 0; i < 2 * n_nodes; i++)
-        world_apply_pod(world);
-    world_publish(world, /* is_measured= */ true);
+        random_cluster_apply_pod(cluster);
+    random_cluster_publish(cluster, /* is_measured= */ true);
 }
 
-static inline void world_close(World *world) {
-    view_unref(world->view);
-    measurements_unref(world->measurements);
-    program_unref(world->program);
-    store_free(world->store);
+static inline void random_cluster_close(RandomCluster *cluster) {
+    view_unref(cluster->view);
+    measurements_unref(cluster->measurements);
+    program_unref(cluster->program);
+    store_free(cluster->store);
 }
 
 /* Something happens, or only time goes by. */
-static inline void world_step(World *world) {
+static inline void random_cluster_step(RandomCluster *cluster) {
     char name[16];
 
-    world->elapsed_nsec += world_roll(world, 12) * (world->is_calm ? WORLD_SEC / 20 : WORLD_SEC);
-    (void)snprintf(name, sizeof(name), "n%u", world_roll(world, world->n_nodes));
-    switch (world_roll(world, 6)) {
+    cluster->elapsed_nsec +=
+        random_pick(cluster, 12) * (cluster->is_calm ? RANDOM_SEC / 20 : RANDOM_SEC);
+    (void)snprintf(name, sizeof(name), "n%u", random_pick(cluster, cluster->n_nodes));
+    switch (random_pick(cluster, 6)) {
     case 0:
-        world_apply_node(world, world_roll(world, world->n_nodes));
+        random_cluster_apply_node(cluster, random_pick(cluster, cluster->n_nodes));
         break;
     case 1:
-        store_remove_node(world->store, str_from_c(name));
+        store_remove_node(cluster->store, str_from_c(name));
         break;
     case 2:
-        (void)snprintf(name, sizeof(name), "p%u", world_roll(world, world->n_pods));
-        store_remove_pod(world->store, STR("default"), str_from_c(name), STR_NULL);
+        (void)snprintf(name, sizeof(name), "p%u", random_pick(cluster, cluster->n_pods));
+        store_remove_pod(cluster->store, STR("default"), str_from_c(name), STR_NULL);
         break;
     case 3:
         break;
     default:
-        world_apply_pod(world);
+        random_cluster_apply_pod(cluster);
         break;
     }
-    world_publish(world, world_roll(world, 3) == 0);
+    random_cluster_publish(cluster, random_pick(cluster, 3) == 0);
 }
 
 /* A request about some of the nodes, in some order, unknown ones among them; in @arena. */
-static inline Str world_request(World *world, unsigned pod, Arena *arena) {
+static inline Str random_cluster_request(RandomCluster *cluster, unsigned pod, Arena *arena) {
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)1 << 24);
-    unsigned first = world_roll(world, world->n_nodes), share = 1 + world_roll(world, 4);
+    unsigned first = random_pick(cluster, cluster->n_nodes), share = 1 + random_pick(cluster, 4);
     bool needs_comma = false;
 
     buf_printf(&body,
@@ -286,19 +290,19 @@ static inline Str world_request(World *world, unsigned pod, Arena *arena) {
         "\"labels\":{\"zone\":\"%s\"}},\"spec\":{\"priority\":%u,\"containers\":[{\"name\":\"c\","
         "\"resources\":{\"requests\":{\"cpu\":\"%um\"}}}]}},\"NodeNames\":[",
         pod, pod, pod % 3 ? "a" : "b", pod % 2, 100 + pod % 7 * 100);
-    for (unsigned i = 0; i < world->n_nodes; i++) {
-        if (world_roll(world, 4) >= share)
+    for (unsigned i = 0; i < cluster->n_nodes; i++) {
+        if (random_pick(cluster, 4) >= share)
             continue;
-        buf_printf(&body, "%s\"n%u\"", needs_comma ? "," : "", (first + i) % world->n_nodes);
+        buf_printf(&body, "%s\"n%u\"", needs_comma ? "," : "", (first + i) % cluster->n_nodes);
         needs_comma = true;
     }
-    if (world_roll(world, 4) == 0)
+    if (random_pick(cluster, 4) == 0)
         buf_printf(&body, "%s\"gh\\u006fst\"", needs_comma ? "," : "");
     buf_append(&body, STR("]}"));
     return arena_copy(arena, buf_str(&body));
 }
 
-static inline void world_ask(
+static inline void random_request_answer(
     const View *view, Verb verb, int64_t now_nsec, Str body, Arena *arena, Answer *ret) {
     const RequestTime time = {.now_nsec = now_nsec};
 

@@ -17,11 +17,11 @@
 #include "history/pods-summary.h"
 #include "policy/test-scene.h"
 
-#define ROOM ((size_t)16 * 1024 * 1024)
+#define BYTES_MAX ((size_t)16 * 1024 * 1024)
 #define BUDGET ((size_t)64 * 1024 * 1024)
 #define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
 
-typedef struct Stage {
+typedef struct DashboardFixture {
     TestScene scene;
     View *view;
     Current current; /* with that view in force */
@@ -29,24 +29,24 @@ typedef struct Stage {
     ApiContext api;
     Arena *arena;
     int64_t now;
-} Stage;
+} DashboardFixture;
 
 #define UPTIME_SEC 100 /* less than any machine that has just built this is up */
 
-static inline void stage_init_text(Stage *stage, const char *text) {
-    *stage = (Stage){
+static inline void fixture_init_text(DashboardFixture *fixture, const char *text) {
+    *fixture = (DashboardFixture){
         .current = CURRENT_INIT, .reloads = RELOADS_INIT, .now = clock_wall_nsec() - AT(100)};
-    scene_init_text(&stage->scene, text);
-    assert_int_equal(
-        view_new(&(ViewParts){.snapshot = stage->scene.snapshot, .program = stage->scene.program},
-            /* before= */ NULL, &stage->view),
+    scene_init_text(&fixture->scene, text);
+    assert_int_equal(view_new(&(ViewParts){.snapshot = fixture->scene.snapshot,
+                                  .program = fixture->scene.program},
+                         /* before= */ NULL, &fixture->view),
         0);
-    stage->current.view = stage->view;
-    stage->arena = arena_new(BUDGET);
-    stage->api = (ApiContext){
-        .current = &stage->current,
-        .reloads = &stage->reloads,
-        .decisions = decisions_new(1000, ROOM),
+    fixture->current.view = fixture->view;
+    fixture->arena = arena_new(BUDGET);
+    fixture->api = (ApiContext){
+        .current = &fixture->current,
+        .reloads = &fixture->reloads,
+        .decisions = decisions_new(1000, BYTES_MAX),
         .metrics = metrics_new(),
         .latency = latency_new(),
         .changes = changes_new(),
@@ -57,27 +57,28 @@ static inline void stage_init_text(Stage *stage, const char *text) {
     };
 }
 
-static inline void stage_done(Stage *stage) {
-    changes_free(stage->api.changes);
-    recent_pods_free(stage->api.recent_pods);
-    latency_free(stage->api.latency);
-    metrics_free(stage->api.metrics);
-    decisions_free(stage->api.decisions);
-    arena_free(stage->arena);
-    view_unref(stage->view);
-    scene_done(&stage->scene);
+static inline void fixture_done(DashboardFixture *fixture) {
+    changes_free(fixture->api.changes);
+    recent_pods_free(fixture->api.recent_pods);
+    latency_free(fixture->api.latency);
+    metrics_free(fixture->api.metrics);
+    decisions_free(fixture->api.decisions);
+    arena_free(fixture->arena);
+    view_unref(fixture->view);
+    scene_done(&fixture->scene);
 }
 
-static inline void note(Stage *stage, Verb verb, const Decision *decision) {
-    stage->now += AT(1);
-    metrics_note_decision(stage->api.metrics, verb, stage->view->program, decision);
-    recent_pods_note(stage->api.recent_pods, stage->view, verb, decision, stage->now, stage->now);
-    decisions_note(stage->api.decisions, stage->view, verb, decision,
-        (PastTimes){.at_nsec = stage->now, .duration_nsec = 1000});
+static inline void note(DashboardFixture *fixture, Verb verb, const Decision *decision) {
+    fixture->now += AT(1);
+    metrics_note_decision(fixture->api.metrics, verb, fixture->view->program, decision);
+    recent_pods_note(
+        fixture->api.recent_pods, fixture->view, verb, decision, fixture->now, fixture->now);
+    decisions_note(fixture->api.decisions, fixture->view, verb, decision,
+        (PastTimes){.at_nsec = fixture->now, .duration_nsec = 1000});
 }
 
 /* @pod and @nodes as they stand in JSON. */
-static inline void ask(Stage *stage, Verb verb, const char *pod, const char *nodes) {
+static inline void ask(DashboardFixture *fixture, Verb verb, const char *pod, const char *nodes) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Str body = arena_printf(arena,
         "{\"Pod\":{\"metadata\":{\"namespace\":\"team\",\"name\":\"%s\",\"uid\":\"uid-%s\"}},"
@@ -86,16 +87,16 @@ static inline void ask(Stage *stage, Verb verb, const char *pod, const char *nod
     Answer answer;
 
     if (verb == VERB_FILTER)
-        extender_filter(stage->view, /* time= */ NULL, body, arena, &answer);
+        extender_filter(fixture->view, /* time= */ NULL, body, arena, &answer);
     else
-        extender_prioritize(stage->view, /* time= */ NULL, body, arena, &answer);
+        extender_prioritize(fixture->view, /* time= */ NULL, body, arena, &answer);
     if (answer.status != 200)
         print_error("%.*s\n", STR_FMT(body));
     assert_int_equal(answer.status, 200);
-    note(stage, verb, &answer.decision);
+    note(fixture, verb, &answer.decision);
 }
 
-static inline void bind(Stage *stage, const char *pod, const char *node) {
+static inline void bind(DashboardFixture *fixture, const char *pod, const char *node) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     BindArgs args = {.pod_name = str_from_c(pod),
         .pod_namespace = STR("team"),
@@ -104,28 +105,29 @@ static inline void bind(Stage *stage, const char *pod, const char *node) {
     Answer answer;
 
     extender_bind_reply(&args, STR_NULL, arena, &answer);
-    note(stage, VERB_BIND, &answer.decision);
+    note(fixture, VERB_BIND, &answer.decision);
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* The page, NUL-terminated, in the stage's arena. */
-static inline const char *get(Stage *stage, const char *path, const char *query, unsigned want) {
+/* The page, NUL-terminated, in the fixture's arena. */
+static inline const char *get(
+    DashboardFixture *fixture, const char *path, const char *query, unsigned want) {
     const HttpRequest request = {
         .method = STR("GET"),
         .path = str_from_c(path),
         .query = str_from_c(query),
-        .arena = stage->arena,
+        .arena = fixture->arena,
     };
     HttpReply reply = {0};
 
     assert_true(dashboard_hook()->has(request.path));
-    dashboard_hook()->show(&stage->api, &request, /* access= */ NULL, &reply);
+    dashboard_hook()->show(&fixture->api, &request, /* access= */ NULL, &reply);
     if (reply.status != want)
         print_error("%s?%s: %u\n", path, query, reply.status);
     assert_int_equal(reply.status, want);
     assert_int_equal(reply.n_slices, 1);
-    return arena_copy(stage->arena, reply.slices[0]).ptr;
+    return arena_copy(fixture->arena, reply.slices[0]).ptr;
 }
 
 static inline void assert_has(const char *page, const char *part) {

@@ -1,0 +1,31 @@
+#pragma once
+
+/* A ViewFixture (history/test-view-fixture.h) with the ApiContext that pages are made from. */
+
+#include "api/context.h"
+#include "history/pods-summary.h"
+#include "history/test-view-fixture.h"
+
+typedef struct ApiFixture {
+    ViewFixture base;
+    Current current; /* with base.view in force */
+    ApiContext api;  /* no decisions unless a test gives it some, which api_fixture_done() frees */
+} ApiFixture;
+
+static inline void api_fixture_init(ApiFixture *fixture, const char *text) {
+    *fixture = (ApiFixture){.current = CURRENT_INIT};
+    fixture_init(&fixture->base, text);
+    fixture->current.view = fixture->base.view;
+    fixture->api.current = &fixture->current;
+    fixture->api.metrics = metrics_new();
+    fixture->api.recent_pods = recent_pods_new(
+        &(RecentPodsOptions){.max = RECENT_PODS_MAX, .pending_within = PODS_SUMMARY_DECISIONS_MAX});
+    assert_true(fixture->api.metrics && fixture->api.recent_pods);
+}
+
+static inline void api_fixture_done(ApiFixture *fixture) {
+    metrics_free(fixture->api.metrics);
+    recent_pods_free(fixture->api.recent_pods);
+    decisions_free(fixture->api.decisions);
+    fixture_done(&fixture->base);
+}
