@@ -13,8 +13,10 @@ VECTORS ?=
 IMAGE ?=
 WEB ?=
 FOLDER ?=
+ARCH    =
+export ARCH
 
-SETUPS := $(addprefix setup-,build test lint fuzz coverage fresh image deb ship deploy)
+SETUPS := $(addprefix setup-,build test lint fuzz coverage fresh image deb ship deploy cross)
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,7 +103,11 @@ fresh: setup-fresh ## make run and make test in a minimal Debian 12, made for it
 image: setup-image ## a container image without an engine, with an SBOM (IMAGE=--twice)
 	@tools/image $(IMAGE)
 
-deb: setup-deb ## a Debian package, into build-deb
+cross: setup-cross ## berth for arm64, into build-arm64 (on Debian; make deb ARCH=arm64: its package)
+	@ARCH=arm64 tools/configure build-arm64
+	@tools/build build-arm64 berth
+
+deb: setup-deb $(if $(ARCH),setup-cross) ## a Debian package, into build-deb
 	@tools/deb
 
 ship-test: setup-ship ## make image and package, and test them
@@ -116,7 +122,7 @@ uninstall: ## remove the files of make install
 	@ninja -C $(BUILD) --quiet uninstall
 
 clean: ## remove build folders
-	@rm -rf $(BUILD) build-asan build-tsan build-coverage build-fuzz build-lint-gcc build-lint-clang build-image build-deb
+	@rm -rf $(BUILD) build-asan build-tsan build-coverage build-fuzz build-lint-gcc build-lint-clang build-image build-deb build-arm64 build-deb-arm64
 
 $(BUILD)/build.ninja: | setup-build
 	@tools/configure $(BUILD)
@@ -125,4 +131,4 @@ $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
 .PHONY: help run build test asan tsan coverage conformance e2e lint fuzz bench bench-live web-test deploy-check \
-	fresh image deb ship-test install uninstall clean $(SETUPS)
+	fresh image cross deb ship-test install uninstall clean $(SETUPS)

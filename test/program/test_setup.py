@@ -12,7 +12,7 @@ from client import PATIENCE, REPOSITORY
 
 pytestmark = pytest.mark.single_thread
 
-KINDS = ["build", "test", "lint", "fuzz", "coverage", "image", "deb", "ship", "deploy", "web"]
+KINDS = ["build", "test", "lint", "fuzz", "coverage", "image", "deb", "ship", "deploy", "web", "cross"]
 
 # ${Status} of packages that are installed, for each architecture they are installed for.
 DPKG_QUERY = r"""
@@ -58,7 +58,7 @@ def machine(tmp_path):
             self.installed.write_text("".join(f"{package}\n" for package in has))
             self.log.write_text("")
             return subprocess.run(
-                [REPOSITORY / "tools" / "setup", *([kind] if kind else [])],
+                [REPOSITORY / "tools" / "setup", *(kind.split() if kind else [])],
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE,
@@ -99,6 +99,12 @@ def test_nothing_to_do(machine, kind):
     result = machine.setup(kind, has=packages)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert machine.calls() == []
+
+
+def test_list_prints_what_a_task_needs(machine):
+    result = machine.setup("--list build")
+    assert (result.returncode, result.stderr, machine.calls()) == (0, "", [])
+    assert result.stdout.split() == machine.wanted("build")
 
 
 def test_nothing_to_do_with_two_architectures(machine):
