@@ -62,35 +62,35 @@ static void test_texts_of_annotations(void **state) {
 
 /* Their ages are told by the wall clock, and when to look again by the other. */
 static void test_annotations(void **state) {
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_use_annotations(&lab);
-    lab_annotate(&lab, "a", "0.5,2026-01-02T03:04:05Z");
-    lab_annotate(&lab, "old", "0.5,2026-01-02T02:56:04Z");
-    lab_annotate(&lab, "odd", "0.5");
-    lab_add_node(&lab, "none");
-    lab_publish(&lab);
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), 0.5);
-    assert_number(lab_number(&lab, 2, LOAD_MEASURED, "a"), 0.5);
-    assert_int_equal(lab_time(&lab, 2, "a"), NOW);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "old"), NAN);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "odd"), NAN);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "none"), NAN);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "nobody"), NAN);
-    assert_int_equal(lab.loads.until_nsec, UPTIME + 480 * SEC + 1);
-    lab.input.now_nsec += 480 * SEC; /* the clock was set */
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), 0.5);
-    assert_int_equal(lab.loads.until_nsec, UPTIME + 1);
-    lab.input.now_nsec++;
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), NAN);
-    assert_int_equal(lab_time(&lab, 2, "a"), 0);
-    assert_int_equal(lab.loads.until_nsec, INT64_MAX);
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fixture_use_annotations(&fixture);
+    fixture_annotate(&fixture, "a", "0.5,2026-01-02T03:04:05Z");
+    fixture_annotate(&fixture, "old", "0.5,2026-01-02T02:56:04Z");
+    fixture_annotate(&fixture, "odd", "0.5");
+    fixture_add_node(&fixture, "none");
+    fixture_publish(&fixture);
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), 0.5);
+    assert_number(fixture_number(&fixture, 2, LOAD_MEASURED, "a"), 0.5);
+    assert_int_equal(fixture_time(&fixture, 2, "a"), NOW);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "old"), NAN);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "odd"), NAN);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "none"), NAN);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "nobody"), NAN);
+    assert_int_equal(fixture.loads.until_nsec, UPTIME + 480 * SEC + 1);
+    fixture.input.now_nsec += 480 * SEC; /* the clock was set */
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), 0.5);
+    assert_int_equal(fixture.loads.until_nsec, UPTIME + 1);
+    fixture.input.now_nsec++;
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), NAN);
+    assert_int_equal(fixture_time(&fixture, 2, "a"), 0);
+    assert_int_equal(fixture.loads.until_nsec, INT64_MAX);
+    fixture_close(&fixture);
 }
 
 /* Nothing is shared with what was made before a step of the clock, of a chunk that is the same. */
@@ -99,70 +99,73 @@ static void test_annotations_after_a_step(void **state) {
         int64_t step, value;
     } cases[] = {
         {3600, -1}, {0, 1}, {-3600, -1}, {0, 1}, {400, 1}, {479, 1}, {31536000, -1}, {0, 1}};
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_use_annotations(&lab);
-    lab_annotate(&lab, "a", "1,2026-01-02T03:04:05Z");
-    lab_publish(&lab);
-    lab_sample(&lab, 0);
-    lab_set(&lab, 0, "a", 5, 0);
-    lab_build(&lab);
+    fixture_open(&fixture);
+    fixture_use_annotations(&fixture);
+    fixture_annotate(&fixture, "a", "1,2026-01-02T03:04:05Z");
+    fixture_publish(&fixture);
+    fixture_sample(&fixture, 0);
+    fixture_set(&fixture, 0, "a", 5, 0);
+    fixture_build(&fixture);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        KnownLoads known = {lab_table(&lab), &lab.loads};
+        KnownLoads known = {fixture_table(&fixture), &fixture.loads};
         Loads next;
 
-        lab.input.now_nsec = NOW + cases[i].step * SEC;
-        assert_true(loads_clock_was_set(&lab.loads, lab.input.now_nsec, UPTIME));
-        assert_int_equal(
-            loads_build_counted(&lab.input, lab_table(&lab), &known, lab.arena, &next), 0);
-        loads_release(&lab.loads);
-        lab.loads = next;
-        assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"),
+        fixture.input.now_nsec = NOW + cases[i].step * SEC;
+        assert_true(loads_clock_was_set(&fixture.loads, fixture.input.now_nsec, UPTIME));
+        assert_int_equal(loads_build_counted(
+                             &fixture.input, fixture_table(&fixture), &known, fixture.arena, &next),
+            0);
+        loads_release(&fixture.loads);
+        fixture.loads = next;
+        assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"),
             cases[i].value < 0 ? NAN : (double)cases[i].value);
-        assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), 5); /* which is nobody's clock's */
-        assert_false(loads_clock_was_set(&lab.loads, lab.input.now_nsec + SEC, UPTIME + SEC));
+        assert_number(
+            fixture_number(&fixture, 0, LOAD_VALUE, "a"), 5); /* which is nobody's clock's */
+        assert_false(
+            loads_clock_was_set(&fixture.loads, fixture.input.now_nsec + SEC, UPTIME + SEC));
     }
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 static void test_annotations_from_the_future(void **state) {
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_use_annotations(&lab);
-    lab_annotate(&lab, "soon", "1,2026-01-02T03:09:05Z"); /* five minutes ahead */
-    lab_annotate(&lab, "late", "2,2026-01-02T03:09:06Z");
-    lab_publish(&lab);
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "soon"), 1);
-    assert_int_equal(lab_time(&lab, 2, "soon"), NOW); /* it counts as now */
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "late"), NAN);
-    assert_int_equal(lab.loads.until_nsec, UPTIME + SEC); /* then it may be */
-    lab_pass(&lab, SEC);
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "late"), 2);
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fixture_use_annotations(&fixture);
+    fixture_annotate(&fixture, "soon", "1,2026-01-02T03:09:05Z"); /* five minutes ahead */
+    fixture_annotate(&fixture, "late", "2,2026-01-02T03:09:06Z");
+    fixture_publish(&fixture);
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "soon"), 1);
+    assert_int_equal(fixture_time(&fixture, 2, "soon"), NOW); /* it counts as now */
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "late"), NAN);
+    assert_int_equal(fixture.loads.until_nsec, UPTIME + SEC); /* then it may be */
+    fixture_pass(&fixture, SEC);
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "late"), 2);
+    fixture_close(&fixture);
 }
 
 static void test_annotations_with_a_zone(void **state) {
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_use_annotations(&lab);
-    lab.gauges[2].zone = STR("Europe/Paris");
-    lab_annotate(&lab, "a", "1,2026-01-02T04:04:05Z");
-    lab_publish(&lab);
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), NAN); /* nobody knows zones */
-    lab.input.zones = &paris;
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), 1);
-    assert_int_equal(lab_time(&lab, 2, "a"), NOW);
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fixture_use_annotations(&fixture);
+    fixture.gauges[2].zone = STR("Europe/Paris");
+    fixture_annotate(&fixture, "a", "1,2026-01-02T04:04:05Z");
+    fixture_publish(&fixture);
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), NAN); /* nobody knows zones */
+    fixture.input.zones = &paris;
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), 1);
+    assert_int_equal(fixture_time(&fixture, 2, "a"), NOW);
+    fixture_close(&fixture);
 }
 
 int main(void) {

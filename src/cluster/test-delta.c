@@ -17,22 +17,22 @@
 
 static Rng rng;
 
-static unsigned roll(unsigned n) {
+static unsigned pick(unsigned n) {
     return (unsigned)rng_pick(&rng, n);
 }
 
 static void apply_node(Store *store, unsigned i) {
     char name[16];
-    Label labels[] = {{STR("pool"), roll(2) ? STR("a") : STR("b")}};
-    Resource resources[] = {{STR("cpu"), 1000 * (1 + roll(3))}, {STR("gpu"), roll(2)}};
+    Label labels[] = {{STR("pool"), pick(2) ? STR("a") : STR("b")}};
+    Resource resources[] = {{STR("cpu"), 1000 * (1 + pick(3))}, {STR("gpu"), pick(2)}};
     Taint taints[] = {{STR("only"), STR("us"), TAINT_NO_SCHEDULE}};
-    bool is_ready = roll(4) > 0;
+    bool is_ready = pick(4) > 0;
     Condition conditions[] = {{STR("Ready"), is_ready ? STR("True") : STR("False")}};
     Node node = {
         .is_ready = is_ready,
         .labels = {.items = labels, .n = 1},
-        .taints = {.items = taints, .n = roll(3) == 0},
-        .allocatable = {.items = resources, .n = 1 + roll(2)},
+        .taints = {.items = taints, .n = pick(3) == 0},
+        .allocatable = {.items = resources, .n = 1 + pick(2)},
         .conditions = conditions,
         .n_conditions = 1,
         .resource_version = STR("7"),
@@ -47,21 +47,21 @@ static void apply_node(Store *store, unsigned i) {
 /* Bound, assumed, promised a node, or only known. */
 static void apply_pod(Store *store, unsigned i) {
     char name[16], uid[16], where[16];
-    Resource resources[] = {{STR("cpu"), roll(900)}};
+    Resource resources[] = {{STR("cpu"), pick(900)}};
     Toleration tolerations[] = {{.key = STR("only"), .exists = true}};
     Pod pod = {
         .namespace = STR("ns"),
-        .requests = {.items = resources, .n = roll(2)},
+        .requests = {.items = resources, .n = pick(2)},
         .tolerations = {.items = tolerations, .n = 1},
-        .priority = roll(3),
-        .scheduled_at = roll(2) ? 5000 + roll(100) : 0,
-        .is_terminating = roll(9) == 0,
+        .priority = pick(3),
+        .scheduled_at = pick(2) ? 5000 + pick(100) : 0,
+        .is_terminating = pick(9) == 0,
     };
-    unsigned kind = roll(8);
+    unsigned kind = pick(8);
 
     (void)snprintf(name, sizeof(name), "p-%u", i);
-    (void)snprintf(uid, sizeof(uid), "u-%u-%u", i, roll(2));
-    (void)snprintf(where, sizeof(where), "n-%u", roll(N_NODES + 3));
+    (void)snprintf(uid, sizeof(uid), "u-%u-%u", i, pick(2));
+    (void)snprintf(where, sizeof(where), "n-%u", pick(N_NODES + 3));
     pod.name = str_from_c(name);
     pod.uid = str_from_c(uid);
     if (kind == 0) {
@@ -78,14 +78,14 @@ static void apply_pod(Store *store, unsigned i) {
 static void remove_something(Store *store, unsigned i) {
     char name[16];
 
-    if (roll(3) == 0) {
+    if (pick(3) == 0) {
         (void)snprintf(name, sizeof(name), "n-%u", i % N_NODES);
         store_remove_node(store, str_from_c(name));
-    } else if (roll(2) == 0) {
+    } else if (pick(2) == 0) {
         (void)snprintf(name, sizeof(name), "p-%u", i);
         store_remove_pod(store, STR("ns"), str_from_c(name), STR_NULL);
     } else {
-        (void)snprintf(name, sizeof(name), "u-%u-%u", i, roll(2));
+        (void)snprintf(name, sizeof(name), "u-%u-%u", i, pick(2));
         store_forget(store, str_from_c(name));
     }
 }
@@ -101,14 +101,14 @@ static void remove_nodes(Store *store, unsigned first, unsigned end) {
 
 static void change(Store *store, unsigned n) {
     while (n-- > 0) {
-        unsigned what = roll(10);
+        unsigned what = pick(10);
 
         if (what < 3)
-            apply_node(store, roll(N_NODES));
+            apply_node(store, pick(N_NODES));
         else if (what < 8)
-            apply_pod(store, roll(N_PODS));
+            apply_pod(store, pick(N_PODS));
         else
-            remove_something(store, roll(N_PODS));
+            remove_something(store, pick(N_PODS));
     }
 }
 
@@ -229,7 +229,7 @@ static void test_histories(void **state) {
             snapshot_unref(shown);
             before = after;
             shown = made;
-            change(store, 1 + roll(40));
+            change(store, 1 + pick(40));
         }
         snapshot_unref(before);
         snapshot_unref(shown);

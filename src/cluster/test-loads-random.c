@@ -16,8 +16,8 @@
 
 typedef struct Random {
     Rng rng;
-    Lab lab;
-    Snapshot *before; /* of lab.loads; NULL: there are none */
+    LoadsFixture fixture;
+    Snapshot *before; /* of fixture.loads; NULL: there are none */
     size_t n_shared, n_present, n_placed, n_future;
     struct {
         bool has_text;
@@ -26,7 +26,7 @@ typedef struct Random {
     } notes[NODES];
 } Random;
 
-static unsigned roll(Random *random, unsigned n) {
+static unsigned pick(Random *random, unsigned n) {
     return (unsigned)rng_pick(&random->rng, n);
 }
 
@@ -38,43 +38,43 @@ static Str name_of(char *out, unsigned i) {
 
 static void open_random(Random *random, uint64_t seed) {
     *random = (Random){.rng = {seed}};
-    lab_open(&random->lab);
-    random->lab.gauges[0].placements =
+    fixture_open(&random->fixture);
+    random->fixture.gauges[0].placements =
         (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = 20 * SEC};
-    random->lab.gauges[1] = (Gauge){.max_age_nsec = 40 * SEC,
+    random->fixture.gauges[1] = (Gauge){.max_age_nsec = 40 * SEC,
         .placements = {.is_counted = true,
             .resource = STR("memory"),
             .unit = GAUGE_PERCENT,
             .settle_nsec = 10 * SEC,
             .by = STR("use"),
             .by_gauge = 3}};
-    random->lab.gauges[2] =
+    random->fixture.gauges[2] =
         (Gauge){.source = GAUGE_ANNOTATION, .annotation = STR("load"), .max_age_nsec = 60 * SEC};
-    random->lab.gauges[3] = (Gauge){.is_of_pods = true, .max_age_nsec = 25 * SEC};
+    random->fixture.gauges[3] = (Gauge){.is_of_pods = true, .max_age_nsec = 25 * SEC};
 }
 
 static void close_random(Random *random) {
     snapshot_unref(random->before);
-    lab_close(&random->lab);
+    fixture_close(&random->fixture);
 }
 
 static void change_node(Random *random) {
-    unsigned i = roll(random, NODES);
+    unsigned i = pick(random, NODES);
     char name[16], text[64];
-    Resource resources[] = {{STR("cpu"), 1000 * roll(random, 3)}, {STR("memory"), 1 << 20}};
+    Resource resources[] = {{STR("cpu"), 1000 * pick(random, 3)}, {STR("memory"), 1 << 20}};
     Label note = {STR("load"), STR_NULL};
     Node node = {.name = name_of(name, i),
         .annotations = {.items = &note},
-        .allocatable = {.items = resources, .n = roll(random, 3)}};
+        .allocatable = {.items = resources, .n = pick(random, 3)}};
 
-    if (roll(random, 4) == 0) {
-        store_remove_node(random->lab.store, node.name);
+    if (pick(random, 4) == 0) {
+        store_remove_node(random->fixture.store, node.name);
         return;
     }
-    random->notes[i].has_text = roll(random, 3) > 0;
-    random->notes[i].number = roll(random, 9);
-    random->notes[i].at_sec =
-        random->lab.input.now_nsec / SEC + (int64_t)roll(random, roll(random, 9) ? 80 : 400) - 79;
+    random->notes[i].has_text = pick(random, 3) > 0;
+    random->notes[i].number = pick(random, 9);
+    random->notes[i].at_sec = random->fixture.input.now_nsec / SEC +
+                              (int64_t)pick(random, pick(random, 9) ? 80 : 400) - 79;
     if (random->notes[i].has_text) {
         Buf buf = BUF_INIT(64);
 
@@ -85,58 +85,58 @@ static void change_node(Random *random) {
         node.annotations.n = 1;
         buf_done(&buf);
     }
-    assert_int_equal(store_apply_node(random->lab.store, &node), 0);
+    assert_int_equal(store_apply_node(random->fixture.store, &node), 0);
 }
 
 static void change_pod(Random *random) {
     char name[16], node[16], owner[16];
-    Resource request = {roll(random, 2) ? STR("cpu") : STR("memory"), roll(random, 4) * 250};
+    Resource request = {pick(random, 2) ? STR("cpu") : STR("memory"), pick(random, 4) * 250};
     Pod pod = {.namespace = STR("shop"),
-        .name = name_of(name, roll(random, PODS)),
+        .name = name_of(name, pick(random, PODS)),
         .uid = str_from_c(name),
-        .node_name = name_of(node, roll(random, NODES)),
+        .node_name = name_of(node, pick(random, NODES)),
         .owner_kind = STR("Job"),
-        .owner_name = name_of(owner, roll(random, 2 * WORKLOADS)),
-        .requests = {.items = &request, .n = roll(random, 3) > 0}};
+        .owner_name = name_of(owner, pick(random, 2 * WORKLOADS)),
+        .requests = {.items = &request, .n = pick(random, 3) > 0}};
 
-    pod.scheduled_at = random->lab.input.now_nsec / SEC - roll(random, 40);
-    if (roll(random, 3) == 0)
-        store_remove_pod(random->lab.store, STR("shop"), pod.name, STR_NULL);
+    pod.scheduled_at = random->fixture.input.now_nsec / SEC - pick(random, 40);
+    if (pick(random, 3) == 0)
+        store_remove_pod(random->fixture.store, STR("shop"), pod.name, STR_NULL);
     else
-        assert_true(store_apply_pod(random->lab.store, &pod) >= 0);
+        assert_true(store_apply_pod(random->fixture.store, &pod) >= 0);
 }
 
 static void sample(Random *random) {
     static const size_t polled[] = {0, 1, 3};
-    Measurement *measurement = lab_sample(&random->lab, polled[roll(random, 3)]);
-    bool has_lags = roll(random, 2);
+    Measurement *measurement = fixture_sample(&random->fixture, polled[pick(random, 3)]);
+    bool has_lags = pick(random, 2);
     char key[32], name[16];
 
     for (uint32_t row = 0; row < measurement->names->n_rows; row++)
-        if (!str_is_empty(measurement->names->names[row]) && roll(random, 5))
+        if (!str_is_empty(measurement->names->names[row]) && pick(random, 5))
             assert_int_equal(
-                measurement_set(measurement, row, roll(random, 9) ? roll(random, 100) : NAN,
-                    has_lags ? (int64_t)roll(random, 30) * SEC : 0),
+                measurement_set(measurement, row, pick(random, 9) ? pick(random, 100) : NAN,
+                    has_lags ? (int64_t)pick(random, 30) * SEC : 0),
                 0);
     assert_int_equal(measurement_reserve_workloads(measurement, WORKLOADS), 0);
     for (unsigned i = 0; i < WORKLOADS; i++) {
         (void)snprintf(key, sizeof(key), "shop/Job/%s", name_of(name, i).ptr);
         assert_int_equal(
-            measurement_set_workload(measurement, str_from_c(key), roll(random, 1000)), 0);
+            measurement_set_workload(measurement, str_from_c(key), pick(random, 1000)), 0);
     }
 }
 
 static void happen(Random *random) {
-    for (unsigned n = roll(random, 3); n > 0; n--)
+    for (unsigned n = pick(random, 3); n > 0; n--)
         change_node(random);
-    for (unsigned n = roll(random, 3); n > 0; n--)
+    for (unsigned n = pick(random, 3); n > 0; n--)
         change_pod(random);
-    lab_publish(&random->lab);
-    if (roll(random, 4) == 0)
+    fixture_publish(&random->fixture);
+    if (pick(random, 4) == 0)
         sample(random);
-    if (roll(random, 12) == 0)
-        lab_renew(&random->lab);
-    lab_pass(&random->lab, (int64_t)roll(random, 4) * SEC / 2 + roll(random, 2));
+    if (pick(random, 12) == 0)
+        fixture_renew(&random->fixture);
+    fixture_pass(&random->fixture, (int64_t)pick(random, 4) * SEC / 2 + pick(random, 2));
 }
 
 /* --- what must be ------------------------------------------------------------------------ */
@@ -148,13 +148,13 @@ typedef struct Want {
 } Want;
 
 static const Measurement *measurement_at(const Random *random, size_t i) {
-    const Measurements *measurements = random->lab.input.measurements;
+    const Measurements *measurements = random->fixture.input.measurements;
 
     return measurements ? measurements->items[i] : NULL;
 }
 
 static void want_polled(const Random *random, size_t i, Str name, Want *want) {
-    const LoadsInput *input = &random->lab.input;
+    const LoadsInput *input = &random->fixture.input;
     const Measurement *measurement = measurement_at(random, i);
 
     for (uint32_t row = 0; measurement && row < measurement->names->n_rows; row++) {
@@ -169,7 +169,7 @@ static void want_polled(const Random *random, size_t i, Str name, Want *want) {
 }
 
 static void want_noted(const Random *random, Str name, Want *want) {
-    int64_t now = random->lab.input.now_nsec, at, i = 0;
+    int64_t now = random->fixture.input.now_nsec, at, i = 0;
 
     assert_true(str_to_int64(str_skip(name, 1), &i));
     at = random->notes[i].at_sec * SEC;
@@ -181,13 +181,14 @@ static void want_noted(const Random *random, Str name, Want *want) {
 }
 
 static double want_use(const Random *random, size_t i, const Pod *pod) {
-    const GaugePlacements *how = &random->lab.gauges[i].placements;
+    const GaugePlacements *how = &random->fixture.gauges[i].placements;
     const Measurement *by = measurement_at(random, 3);
     bool is_cpu = str_is(how->resource, "cpu");
     char key[64];
 
     if (how->by.len > 0 && by &&
-        random->lab.input.uptime_nsec - by->uptime_nsec <= random->lab.gauges[3].max_age_nsec) {
+        random->fixture.input.uptime_nsec - by->uptime_nsec <=
+            random->fixture.gauges[3].max_age_nsec) {
         (void)snprintf(key, sizeof(key), "shop/Job/%.*s", STR_FMT(pod->owner_name));
         if (!isnan(measurement_workload(by, str_from_c(key))))
             return measurement_workload(by, str_from_c(key));
@@ -199,8 +200,8 @@ static double want_use(const Random *random, size_t i, const Pod *pod) {
 }
 
 static double want_placed(const Random *random, size_t i, uint32_t row, int64_t at) {
-    const GaugePlacements *how = &random->lab.gauges[i].placements;
-    const NodeTable *table = lab_table(&random->lab);
+    const GaugePlacements *how = &random->fixture.gauges[i].placements;
+    const NodeTable *table = fixture_table(&random->fixture);
     const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
     double sum = 0;
 
@@ -219,9 +220,9 @@ static double want_placed(const Random *random, size_t i, uint32_t row, int64_t 
 }
 
 static void check_row(Random *random, size_t i, uint32_t row) {
-    const NodeTable *table = lab_table(&random->lab);
+    const NodeTable *table = fixture_table(&random->fixture);
     const Node *node = table_node(table, row);
-    const Loads *loads = &random->lab.loads;
+    const Loads *loads = &random->fixture.loads;
     Want want = {.value = NAN, .measured = NAN};
     int64_t at = loads_time(loads, i, row);
     double value = loads_value(loads, i, LOAD_VALUE, row);
@@ -231,7 +232,7 @@ static void check_row(Random *random, size_t i, uint32_t row) {
     else if (node)
         want_polled(random, i, node->name, &want);
     want.value = want.measured;
-    if (!isnan(want.value) && random->lab.gauges[i].placements.is_counted)
+    if (!isnan(want.value) && random->fixture.gauges[i].placements.is_counted)
         want.value += want_placed(random, i, row, want.at);
     assert_number(loads_value(loads, i, LOAD_MEASURED, row), want.measured);
     assert_true(at == want.at || (want.is_future && at <= want.at && at > want.at - 300 * SEC));
@@ -244,33 +245,33 @@ static void check_row(Random *random, size_t i, uint32_t row) {
 
 /* Whether the loads that there are will do until their time: nothing else is asked of them. */
 static void check_all(Random *random) {
-    const NodeTable *table = lab_table(&random->lab);
+    const NodeTable *table = fixture_table(&random->fixture);
 
     for (uint32_t row = 0; row <= table->n_rows; row++)
         for (size_t i = 0; i < LAB_GAUGES; i++)
             check_row(random, i, row);
-    assert_true(random->lab.loads.until_nsec > random->lab.input.uptime_nsec);
+    assert_true(random->fixture.loads.until_nsec > random->fixture.input.uptime_nsec);
 }
 
 static void build_next(Random *random) {
-    Lab *lab = &random->lab;
-    KnownLoads known = {.loads = &lab->loads};
+    LoadsFixture *fixture = &random->fixture;
+    KnownLoads known = {.loads = &fixture->loads};
     Arena *arena = arena_new(LAB_BUDGET);
     Loads next;
 
     if (random->before)
         known.table = snapshot_table(random->before);
-    assert_int_equal(loads_build_counted(
-                         &lab->input, lab_table(lab), random->before ? &known : NULL, arena, &next),
+    assert_int_equal(loads_build_counted(&fixture->input, fixture_table(fixture),
+                         random->before ? &known : NULL, arena, &next),
         0);
-    for (size_t i = 0; i < next.n_chunks && i < lab->loads.n_chunks; i++)
-        random->n_shared += next.chunks[i] == lab->loads.chunks[i];
-    loads_release(&lab->loads);
-    arena_free(lab->arena);
-    lab->arena = arena;
-    lab->loads = next;
+    for (size_t i = 0; i < next.n_chunks && i < fixture->loads.n_chunks; i++)
+        random->n_shared += next.chunks[i] == fixture->loads.chunks[i];
+    loads_release(&fixture->loads);
+    arena_free(fixture->arena);
+    fixture->arena = arena;
+    fixture->loads = next;
     snapshot_unref(random->before);
-    random->before = snapshot_ref(lab->snapshot);
+    random->before = snapshot_ref(fixture->snapshot);
 }
 
 static void test_random(void **state) {

@@ -8,228 +8,229 @@
 /* --- what was asked for ------------------------------------------------------------------ */
 
 static void test_values(void **state) {
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_add_node(&lab, "a");
-    lab_add_node(&lab, "b");
-    lab_add_node(&lab, "c");
-    lab_publish(&lab);
-    lab_sample(&lab, 1);
-    lab_set(&lab, 1, "a", 0.5, 0);
-    lab_set(&lab, 1, "b", -3, 2 * SEC);
-    lab_pass(&lab, 5 * SEC);
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 1, LOAD_VALUE, "a"), 0.5);
-    assert_number(lab_number(&lab, 1, LOAD_MEASURED, "a"), 0.5);
-    assert_int_equal(lab_time(&lab, 1, "a"), NOW);
-    assert_number(lab_number(&lab, 1, LOAD_VALUE, "b"), -3);
-    assert_int_equal(lab_time(&lab, 1, "b"), NOW - 2 * SEC);
-    assert_number(lab_number(&lab, 1, LOAD_VALUE, "c"), NAN);
-    assert_number(lab_number(&lab, 1, LOAD_MEASURED, "c"), NAN);
-    assert_int_equal(lab_time(&lab, 1, "c"), 0);
-    assert_number(lab_number(&lab, 1, LOAD_VALUE, "nobody"), NAN);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), NAN); /* nothing was asked */
-    assert_number(lab_number(&lab, LAB_GAUGES, LOAD_VALUE, "a"), NAN);
-    assert_int_equal(lab_time(&lab, LAB_GAUGES, "a"), 0);
+    fixture_open(&fixture);
+    fixture_add_node(&fixture, "a");
+    fixture_add_node(&fixture, "b");
+    fixture_add_node(&fixture, "c");
+    fixture_publish(&fixture);
+    fixture_sample(&fixture, 1);
+    fixture_set(&fixture, 1, "a", 0.5, 0);
+    fixture_set(&fixture, 1, "b", -3, 2 * SEC);
+    fixture_pass(&fixture, 5 * SEC);
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 1, LOAD_VALUE, "a"), 0.5);
+    assert_number(fixture_number(&fixture, 1, LOAD_MEASURED, "a"), 0.5);
+    assert_int_equal(fixture_time(&fixture, 1, "a"), NOW);
+    assert_number(fixture_number(&fixture, 1, LOAD_VALUE, "b"), -3);
+    assert_int_equal(fixture_time(&fixture, 1, "b"), NOW - 2 * SEC);
+    assert_number(fixture_number(&fixture, 1, LOAD_VALUE, "c"), NAN);
+    assert_number(fixture_number(&fixture, 1, LOAD_MEASURED, "c"), NAN);
+    assert_int_equal(fixture_time(&fixture, 1, "c"), 0);
+    assert_number(fixture_number(&fixture, 1, LOAD_VALUE, "nobody"), NAN);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), NAN); /* nothing was asked */
+    assert_number(fixture_number(&fixture, LAB_GAUGES, LOAD_VALUE, "a"), NAN);
+    assert_int_equal(fixture_time(&fixture, LAB_GAUGES, "a"), 0);
     assert_number(loads_value(NULL, 0, LOAD_VALUE, 0), NAN);
     assert_int_equal(loads_time(NULL, 0, 0), 0);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 static void test_nothing_at_all(void **state) {
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_publish(&lab);
-    lab_build(&lab); /* no nodes, no measurements */
-    assert_int_equal(lab.loads.n_chunks, 1);
-    assert_int_equal(lab.loads.until_nsec, INT64_MAX);
-    assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 0), NAN);
-    lab.input.n_gauges = 0;
-    lab_build(&lab);
-    assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 0), NAN);
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fixture_publish(&fixture);
+    fixture_build(&fixture); /* no nodes, no measurements */
+    assert_int_equal(fixture.loads.n_chunks, 1);
+    assert_int_equal(fixture.loads.until_nsec, INT64_MAX);
+    assert_number(loads_value(&fixture.loads, 0, LOAD_VALUE, 0), NAN);
+    fixture.input.n_gauges = 0;
+    fixture_build(&fixture);
+    assert_number(loads_value(&fixture.loads, 0, LOAD_VALUE, 0), NAN);
+    fixture_close(&fixture);
 }
 
 /* Nodes that went, came, and came into the row of one that went. */
 static void test_names_that_changed(void **state) {
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_add_node(&lab, "a");
-    lab_add_node(&lab, "b");
-    lab_add_node(&lab, "c");
-    lab_publish(&lab);
-    lab_sample(&lab, 0);
-    lab_set(&lab, 0, "a", 1, 0);
-    lab_set(&lab, 0, "b", 2, 0);
-    lab_set(&lab, 0, "c", 3, 0);
-    store_remove_node(lab.store, STR("a"));
-    lab_add_node(&lab, "d"); /* in the row of a */
-    lab_publish(&lab);
-    lab_build(&lab);
-    assert_int_equal(table_find(lab_table(&lab), STR("d")), 0);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "d"), NAN);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "b"), 2);
-    store_remove_node(lab.store, STR("b"));
-    lab_add_node(&lab, "a"); /* back again, elsewhere */
-    lab_add_node(&lab, "e");
-    lab_publish(&lab);
-    lab_build(&lab);
-    assert_int_equal(table_find(lab_table(&lab), STR("a")), 1);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), 1);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "c"), 3);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "d"), NAN);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "e"), NAN);
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fixture_add_node(&fixture, "a");
+    fixture_add_node(&fixture, "b");
+    fixture_add_node(&fixture, "c");
+    fixture_publish(&fixture);
+    fixture_sample(&fixture, 0);
+    fixture_set(&fixture, 0, "a", 1, 0);
+    fixture_set(&fixture, 0, "b", 2, 0);
+    fixture_set(&fixture, 0, "c", 3, 0);
+    store_remove_node(fixture.store, STR("a"));
+    fixture_add_node(&fixture, "d"); /* in the row of a */
+    fixture_publish(&fixture);
+    fixture_build(&fixture);
+    assert_int_equal(table_find(fixture_table(&fixture), STR("d")), 0);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "d"), NAN);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "b"), 2);
+    store_remove_node(fixture.store, STR("b"));
+    fixture_add_node(&fixture, "a"); /* back again, elsewhere */
+    fixture_add_node(&fixture, "e");
+    fixture_publish(&fixture);
+    fixture_build(&fixture);
+    assert_int_equal(table_find(fixture_table(&fixture), STR("a")), 1);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), 1);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "c"), 3);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "d"), NAN);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "e"), NAN);
+    fixture_close(&fixture);
 }
 
 /* Ages are told by the monotonic clock, whatever the other one does. */
 static void test_age(void **state) {
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_add_node(&lab, "a");
-    lab_add_node(&lab, "b");
-    lab_publish(&lab);
-    lab_sample(&lab, 0);
-    lab_set(&lab, 0, "a", 1, 0);
-    lab_set(&lab, 0, "b", 2, 10 * SEC);
-    lab.input.uptime_nsec = UPTIME + 50 * SEC;
-    lab.input.now_nsec = 0;
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "b"), 2); /* just as old as it may be */
-    assert_int_equal(lab.loads.until_nsec, UPTIME + 50 * SEC + 1);
-    lab.input.uptime_nsec++;
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "b"), NAN);
-    assert_number(lab_number(&lab, 0, LOAD_MEASURED, "b"), NAN);
-    assert_int_equal(lab_time(&lab, 0, "b"), 0);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), 1);
-    assert_int_equal(lab.loads.until_nsec, UPTIME + 60 * SEC + 1);
-    lab.input.uptime_nsec = UPTIME + 60 * SEC + 1;
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), NAN);
-    assert_int_equal(lab.loads.until_nsec, INT64_MAX); /* nothing is left to grow old */
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fixture_add_node(&fixture, "a");
+    fixture_add_node(&fixture, "b");
+    fixture_publish(&fixture);
+    fixture_sample(&fixture, 0);
+    fixture_set(&fixture, 0, "a", 1, 0);
+    fixture_set(&fixture, 0, "b", 2, 10 * SEC);
+    fixture.input.uptime_nsec = UPTIME + 50 * SEC;
+    fixture.input.now_nsec = 0;
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "b"), 2); /* just as old as it may be */
+    assert_int_equal(fixture.loads.until_nsec, UPTIME + 50 * SEC + 1);
+    fixture.input.uptime_nsec++;
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "b"), NAN);
+    assert_number(fixture_number(&fixture, 0, LOAD_MEASURED, "b"), NAN);
+    assert_int_equal(fixture_time(&fixture, 0, "b"), 0);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), 1);
+    assert_int_equal(fixture.loads.until_nsec, UPTIME + 60 * SEC + 1);
+    fixture.input.uptime_nsec = UPTIME + 60 * SEC + 1;
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), NAN);
+    assert_int_equal(fixture.loads.until_nsec, INT64_MAX); /* nothing is left to grow old */
+    fixture_close(&fixture);
 }
 
 static void test_extreme_ages(void **state) {
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_add_node(&lab, "a");
-    lab_publish(&lab);
-    lab_sample(&lab, 0);
-    lab_set(&lab, 0, "a", 1, INT64_MAX);
-    lab_sample(&lab, 1);
-    lab_set(&lab, 1, "a", 2, 0);
-    lab.gauges[1].max_age_nsec = INT64_MAX;
-    lab.input.uptime_nsec = INT64_MAX - 1;
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), NAN);
-    assert_number(lab_number(&lab, 1, LOAD_VALUE, "a"), 2);
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fixture_add_node(&fixture, "a");
+    fixture_publish(&fixture);
+    fixture_sample(&fixture, 0);
+    fixture_set(&fixture, 0, "a", 1, INT64_MAX);
+    fixture_sample(&fixture, 1);
+    fixture_set(&fixture, 1, "a", 2, 0);
+    fixture.gauges[1].max_age_nsec = INT64_MAX;
+    fixture.input.uptime_nsec = INT64_MAX - 1;
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), NAN);
+    assert_number(fixture_number(&fixture, 1, LOAD_VALUE, "a"), 2);
+    fixture_close(&fixture);
 }
 
 /* --- sharing ----------------------------------------------------------------------------- */
 
 /* Four chunks, of which the last has only the row that nobody knows. */
-static void open_many(Lab *lab) {
+static void open_many(LoadsFixture *fixture) {
     char name[16];
 
-    lab_open(lab);
+    fixture_open(fixture);
     for (unsigned i = 0; i < 3 * CHUNK_ROWS; i++) {
         (void)snprintf(name, sizeof(name), "n%u", i);
-        lab_add_node(lab, name);
+        fixture_add_node(fixture, name);
     }
-    lab_publish(lab);
-    lab_sample(lab, 0);
-    lab_set(lab, 0, "n0", 1, 0);
-    lab_set(lab, 0, "n64", 2, 20 * SEC);
-    lab_sample(lab, 1);
-    lab_set(lab, 1, "n0", 3, 0);
-    lab_build(lab);
+    fixture_publish(fixture);
+    fixture_sample(fixture, 0);
+    fixture_set(fixture, 0, "n0", 1, 0);
+    fixture_set(fixture, 0, "n64", 2, 20 * SEC);
+    fixture_sample(fixture, 1);
+    fixture_set(fixture, 1, "n0", 3, 0);
+    fixture_build(fixture);
 }
 
 /* The next loads, sharing with those that there are; their number of shared chunks. */
-static size_t build_next(Lab *lab, Snapshot *before, Loads *ret) {
+static size_t build_next(LoadsFixture *fixture, Snapshot *before, Loads *ret) {
     size_t n = 0;
 
-    assert_int_equal(loads_build_counted(&lab->input, lab_table(lab),
-                         &(KnownLoads){snapshot_table(before), &lab->loads}, lab->arena, ret),
+    assert_int_equal(
+        loads_build_counted(&fixture->input, fixture_table(fixture),
+            &(KnownLoads){snapshot_table(before), &fixture->loads}, fixture->arena, ret),
         0);
-    for (size_t i = 0; i < ret->n_chunks && i < lab->loads.n_chunks; i++)
-        n += ret->chunks[i] == lab->loads.chunks[i];
+    for (size_t i = 0; i < ret->n_chunks && i < fixture->loads.n_chunks; i++)
+        n += ret->chunks[i] == fixture->loads.chunks[i];
     return n;
 }
 
 static void test_shared_chunks(void **state) {
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL;
     Loads next;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    open_many(&lab);
-    before = snapshot_ref(lab.snapshot);
-    lab_pass(&lab, 40 * SEC);
-    assert_int_equal(build_next(&lab, before, &next), 4); /* nothing happened */
+    open_many(&fixture);
+    before = snapshot_ref(fixture.snapshot);
+    fixture_pass(&fixture, 40 * SEC);
+    assert_int_equal(build_next(&fixture, before, &next), 4); /* nothing happened */
     loads_release(&next);
-    lab_pass(&lab, 1); /* n64's is too old */
-    assert_int_equal(build_next(&lab, before, &next), 3);
+    fixture_pass(&fixture, 1); /* n64's is too old */
+    assert_int_equal(build_next(&fixture, before, &next), 3);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 64), NAN);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 0), 1);
     assert_int_equal(next.until_nsec, UPTIME + 60 * SEC + 1);
     loads_release(&next);
-    lab_pass(&lab, -2);
-    lab_add_node(&lab, "n1"); /* as it is */
-    lab_publish(&lab);
-    assert_int_equal(build_next(&lab, before, &next), 4);
+    fixture_pass(&fixture, -2);
+    fixture_add_node(&fixture, "n1"); /* as it is */
+    fixture_publish(&fixture);
+    assert_int_equal(build_next(&fixture, before, &next), 4);
     loads_release(&next);
-    store_remove_node(lab.store, STR("n1"));
-    lab_publish(&lab);
-    assert_int_equal(build_next(&lab, before, &next), 3);
+    store_remove_node(fixture.store, STR("n1"));
+    fixture_publish(&fixture);
+    assert_int_equal(build_next(&fixture, before, &next), 3);
     loads_release(&next);
-    lab_renew(&lab); /* the same measurements, but who knows */
-    assert_int_equal(build_next(&lab, before, &next), 0);
+    fixture_renew(&fixture); /* the same measurements, but who knows */
+    assert_int_equal(build_next(&fixture, before, &next), 0);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 64), 2);
     loads_release(&next);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 /* A gauge that nothing happened to is taken over, with the time at which that ends. */
 static void test_gauges_that_are_copied(void **state) {
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL;
     Loads next, last;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    open_many(&lab);
-    before = snapshot_ref(lab.snapshot);
-    lab_pass(&lab, 30 * SEC);
-    lab_sample(&lab, 0);
-    lab_set(&lab, 0, "n64", 5, 0);
-    assert_int_equal(build_next(&lab, before, &next), 0);
+    open_many(&fixture);
+    before = snapshot_ref(fixture.snapshot);
+    fixture_pass(&fixture, 30 * SEC);
+    fixture_sample(&fixture, 0);
+    fixture_set(&fixture, 0, "n64", 5, 0);
+    assert_int_equal(build_next(&fixture, before, &next), 0);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 0), NAN);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 64), 5);
     assert_number(loads_value(&next, 1, LOAD_VALUE, 0), 3);
     assert_int_equal(loads_time(&next, 1, 0), NOW);
     assert_int_equal(next.chunks[0]->until_nsec, UPTIME + 60 * SEC + 1);
     assert_int_equal(next.chunks[1]->until_nsec, UPTIME + 90 * SEC + 1);
-    loads_release(&lab.loads);
-    lab.loads = next;
-    lab_pass(&lab, 30 * SEC + 1);
-    assert_int_equal(build_next(&lab, before, &last), 3);
+    loads_release(&fixture.loads);
+    fixture.loads = next;
+    fixture_pass(&fixture, 30 * SEC + 1);
+    assert_int_equal(build_next(&fixture, before, &last), 3);
     assert_number(loads_value(&last, 1, LOAD_VALUE, 0), NAN);
     assert_number(loads_value(&last, 0, LOAD_VALUE, 64), 5);
     loads_release(&last);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 /* Chunks outlive the loads that they were first in, and who is borrowed from does too. */
@@ -237,22 +238,22 @@ static void test_lives(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL;
     Loads next, borrowing;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    open_many(&lab);
-    before = snapshot_ref(lab.snapshot);
-    assert_int_equal(build_next(&lab, before, &next), 4);
-    loads_release(&lab.loads);
-    assert_int_equal(lab.loads.n_gauges, 0);
+    open_many(&fixture);
+    before = snapshot_ref(fixture.snapshot);
+    assert_int_equal(build_next(&fixture, before, &next), 4);
+    loads_release(&fixture.loads);
+    assert_int_equal(fixture.loads.n_gauges, 0);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 64), 2);
-    assert_int_equal(loads_build(&lab.input, lab_table(&lab),
+    assert_int_equal(loads_build(&fixture.input, fixture_table(&fixture),
                          &(KnownLoads){snapshot_table(before), &next}, arena, &borrowing),
         0);
     assert_ptr_equal(borrowing.chunks[2], next.chunks[2]);
     loads_release(&borrowing);
-    lab.loads = next;
-    lab_close(&lab);
+    fixture.loads = next;
+    fixture_close(&fixture);
 }
 
 /* A table as it would be: only the chunk that differs is made again. */
@@ -262,44 +263,46 @@ static void test_changed_tables(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
     NodeTable table, changed;
     Loads loads;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    open_many(&lab);
-    lab.gauges[0].placements =
+    open_many(&fixture);
+    fixture.gauges[0].placements =
         (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = 60 * SEC};
-    table = *lab_table(&lab);
-    table.loads = &lab.loads;
+    table = *fixture_table(&fixture);
+    table.loads = &fixture.loads;
     assert_int_equal(
         table_change(&table, &(PodChange){.row = 64, .add = &pod}, 1, arena, &changed), 0);
     assert_int_equal(
-        loads_build(&lab.input, &changed, &(KnownLoads){&table, &lab.loads}, arena, &loads), 0);
-    assert_ptr_equal(loads.chunks[0], lab.loads.chunks[0]);
-    assert_ptr_not_equal(loads.chunks[1], lab.loads.chunks[1]);
+        loads_build(&fixture.input, &changed, &(KnownLoads){&table, &fixture.loads}, arena, &loads),
+        0);
+    assert_ptr_equal(loads.chunks[0], fixture.loads.chunks[0]);
+    assert_ptr_not_equal(loads.chunks[1], fixture.loads.chunks[1]);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 64), 2.1);
     assert_number(loads_value(&loads, 0, LOAD_MEASURED, 64), 2);
-    assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 64), 2);
+    assert_number(loads_value(&fixture.loads, 0, LOAD_VALUE, 64), 2);
 
     assert_int_equal(
         table_change(&table, &(PodChange){.row = 64, .add = &promised}, 1, arena, &changed), 0);
     assert_int_equal(
-        loads_build(&lab.input, &changed, &(KnownLoads){&table, &lab.loads}, arena, &loads), 0);
+        loads_build(&fixture.input, &changed, &(KnownLoads){&table, &fixture.loads}, arena, &loads),
+        0);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 64), 2.1);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 /* Of other gauges nothing is shared. */
 static void test_other_gauges(void **state) {
     Loads loads;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    open_many(&lab);
-    lab.input.n_gauges = 2;
-    assert_int_equal(build_next(&lab, lab.snapshot, &loads), 0);
+    open_many(&fixture);
+    fixture.input.n_gauges = 2;
+    assert_int_equal(build_next(&fixture, fixture.snapshot, &loads), 0);
     assert_number(loads_value(&loads, 1, LOAD_VALUE, 0), 3);
     loads_release(&loads);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 /* --- others' tables, figures, memory ----------------------------------------------------- */
@@ -311,12 +314,12 @@ static void test_own_tables(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
     NodeTable own;
     Loads loads;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    open_many(&lab);
+    open_many(&fixture);
     assert_int_equal(table_build(sent, ELEMENTS_OF(sent), arena, &own), 0);
-    assert_int_equal(loads_build(&lab.input, &own, /* known= */ NULL, arena, &loads), 0);
+    assert_int_equal(loads_build(&fixture.input, &own, /* known= */ NULL, arena, &loads), 0);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 0), 2);
     assert_number(loads_value(&loads, 0, LOAD_MEASURED, 0), 2);
     assert_int_equal(loads_time(&loads, 0, 0), NOW - 20 * SEC);
@@ -326,52 +329,52 @@ static void test_own_tables(void **state) {
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 3), 2);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 4), NAN); /* the row of nobody */
     loads_release(&loads);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 static void test_figures(void **state) {
     LoadsFigures figures;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    open_many(&lab);
-    store_remove_node(lab.store, STR("n5"));
-    lab_publish(&lab);
-    lab_build(&lab);
-    loads_figures(&lab.loads, lab_table(&lab), 0, &figures);
+    open_many(&fixture);
+    store_remove_node(fixture.store, STR("n5"));
+    fixture_publish(&fixture);
+    fixture_build(&fixture);
+    loads_figures(&fixture.loads, fixture_table(&fixture), 0, &figures);
     assert_int_equal(figures.n_present, 2);
     assert_int_equal(figures.n_nodes, 3 * CHUNK_ROWS - 1);
     assert_int_equal(figures.oldest_nsec, NOW - 20 * SEC);
-    loads_figures(&lab.loads, lab_table(&lab), 2, &figures);
+    loads_figures(&fixture.loads, fixture_table(&fixture), 2, &figures);
     assert_int_equal(figures.n_present, 0);
     assert_int_equal(figures.oldest_nsec, 0);
-    loads_figures(NULL, lab_table(&lab), 0, &figures);
+    loads_figures(NULL, fixture_table(&fixture), 0, &figures);
     assert_int_equal(figures.n_nodes, 3 * CHUNK_ROWS - 1);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 /* With any budget: all, or -ENOMEM, and nothing is left behind. */
 static void test_budgets(void **state) {
     size_t n_built = 0, n = 0;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    open_many(&lab);
+    open_many(&fixture);
     for (size_t budget = 0; budget < 65536; budget += 64, n++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
         Loads loads;
-        int r = loads_build(&lab.input, lab_table(&lab), NULL, arena, &loads);
+        int r = loads_build(&fixture.input, fixture_table(&fixture), NULL, arena, &loads);
 
         assert_true(r == 0 || r == -ENOMEM);
         n_built += r == 0;
         loads_release(&loads);
         arena_reset(arena);
-        r = loads_build_counted(&lab.input, lab_table(&lab), NULL, arena, &loads);
+        r = loads_build_counted(&fixture.input, fixture_table(&fixture), NULL, arena, &loads);
         assert_true(r == 0 || r == -ENOMEM);
         loads_release(&loads);
     }
     assert_in_range(n_built, 1, n - 1);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 int main(void) {

@@ -15,69 +15,69 @@
 #define LAB_GAUGES 4u
 #define LAB_BUDGET ((size_t)64 << 20)
 
-typedef struct Lab {
+typedef struct LoadsFixture {
     Store *store;
     Snapshot *snapshot;
     Arena *arena;
     Gauge gauges[LAB_GAUGES];
     LoadsInput input;
     Loads loads;
-} Lab;
+} LoadsFixture;
 
-static inline const NodeTable *lab_table(const Lab *lab) {
-    return snapshot_table(lab->snapshot);
+static inline const NodeTable *fixture_table(const LoadsFixture *fixture) {
+    return snapshot_table(fixture->snapshot);
 }
 
-static inline void lab_publish(Lab *lab) {
-    snapshot_unref(lab->snapshot);
-    lab->snapshot = NULL;
-    assert_int_equal(store_publish(lab->store, &lab->snapshot), 0);
+static inline void fixture_publish(LoadsFixture *fixture) {
+    snapshot_unref(fixture->snapshot);
+    fixture->snapshot = NULL;
+    assert_int_equal(store_publish(fixture->store, &fixture->snapshot), 0);
 }
 
 /* With gauges of 60 s that are asked for, and without nodes. */
-static inline void lab_open(Lab *lab) {
-    *lab = (Lab){.store = store_new(), .arena = arena_new(LAB_BUDGET)};
-    assert_non_null(lab->store);
-    assert_non_null(lab->arena);
+static inline void fixture_open(LoadsFixture *fixture) {
+    *fixture = (LoadsFixture){.store = store_new(), .arena = arena_new(LAB_BUDGET)};
+    assert_non_null(fixture->store);
+    assert_non_null(fixture->arena);
     for (size_t i = 0; i < LAB_GAUGES; i++)
-        lab->gauges[i] = (Gauge){.max_age_nsec = 60 * SEC};
-    lab->input = (LoadsInput){
-        .gauges = lab->gauges, .n_gauges = LAB_GAUGES, .now_nsec = NOW, .uptime_nsec = UPTIME};
+        fixture->gauges[i] = (Gauge){.max_age_nsec = 60 * SEC};
+    fixture->input = (LoadsInput){
+        .gauges = fixture->gauges, .n_gauges = LAB_GAUGES, .now_nsec = NOW, .uptime_nsec = UPTIME};
 }
 
-static inline void lab_close(Lab *lab) {
-    loads_release(&lab->loads);
-    measurements_unref(lab->input.measurements);
-    snapshot_unref(lab->snapshot);
-    store_free(lab->store);
-    arena_free(lab->arena);
+static inline void fixture_close(LoadsFixture *fixture) {
+    loads_release(&fixture->loads);
+    measurements_unref(fixture->input.measurements);
+    snapshot_unref(fixture->snapshot);
+    store_free(fixture->store);
+    arena_free(fixture->arena);
 }
 
 /* Of two cores and a million bytes. */
-static inline void lab_add_node(Lab *lab, const char *name) {
+static inline void fixture_add_node(LoadsFixture *fixture, const char *name) {
     Resource resources[] = {{STR("cpu"), 2000}, {STR("memory"), 1000000}};
     Node node = {
         .name = str_from_c(name), .allocatable = {.items = resources, .n = ELEMENTS_OF(resources)}};
 
-    assert_int_equal(store_apply_node(lab->store, &node), 0);
+    assert_int_equal(store_apply_node(fixture->store, &node), 0);
 }
 
 /* Gauge 2 is an annotation, "load", of at most eight minutes. */
-static inline void lab_use_annotations(Lab *lab) {
-    lab->gauges[2] =
+static inline void fixture_use_annotations(LoadsFixture *fixture) {
+    fixture->gauges[2] =
         (Gauge){.source = GAUGE_ANNOTATION, .annotation = STR("load"), .max_age_nsec = 480 * SEC};
 }
 
-static inline void lab_annotate(Lab *lab, const char *name, const char *text) {
+static inline void fixture_annotate(LoadsFixture *fixture, const char *name, const char *text) {
     const Label label = {STR("load"), str_from_c(text)};
     const Node node = {.name = str_from_c(name), .annotations = {.items = &label, .n = 1}};
 
-    assert_int_equal(store_apply_node(lab->store, &node), 0);
+    assert_int_equal(store_apply_node(fixture->store, &node), 0);
 }
 
 /* Another list of measurements, those of before in it. */
-static inline void lab_renew(Lab *lab) {
-    Measurements *before = lab->input.measurements;
+static inline void fixture_renew(LoadsFixture *fixture) {
+    Measurements *before = fixture->input.measurements;
     Measurements *made = measurements_new(1, LAB_GAUGES);
 
     assert_non_null(made);
@@ -85,47 +85,52 @@ static inline void lab_renew(Lab *lab) {
         if (before->items[i])
             made->items[i] = measurement_ref(before->items[i]);
     measurements_unref(before);
-    lab->input.measurements = made;
+    fixture->input.measurements = made;
 }
 
 /* A new measurement of gauge @i, of now, borrowed; empty. */
-static inline Measurement *lab_sample(Lab *lab, size_t i) {
-    Measurement *measurement = measurement_new(
-        (NodeNames *)(uintptr_t)lab_table(lab)->names, lab->input.now_nsec, lab->input.uptime_nsec);
+static inline Measurement *fixture_sample(LoadsFixture *fixture, size_t i) {
+    Measurement *measurement =
+        measurement_new((NodeNames *)(uintptr_t)fixture_table(fixture)->names,
+            fixture->input.now_nsec, fixture->input.uptime_nsec);
 
     assert_non_null(measurement);
-    lab_renew(lab);
-    measurement_unref(lab->input.measurements->items[i]);
-    lab->input.measurements->items[i] = measurement;
+    fixture_renew(fixture);
+    measurement_unref(fixture->input.measurements->items[i]);
+    fixture->input.measurements->items[i] = measurement;
     return measurement;
 }
 
-static inline void lab_set(Lab *lab, size_t i, const char *name, double value, int64_t lag) {
-    Measurement *measurement = lab->input.measurements->items[i];
+static inline void fixture_set(
+    LoadsFixture *fixture, size_t i, const char *name, double value, int64_t lag) {
+    Measurement *measurement = fixture->input.measurements->items[i];
 
     assert_int_equal(
         measurement_set(measurement, names_find(measurement->names, str_from_c(name)), value, lag),
         0);
 }
 
-static inline void lab_pass(Lab *lab, int64_t nsec) {
-    lab->input.now_nsec += nsec;
-    lab->input.uptime_nsec += nsec;
+static inline void fixture_pass(LoadsFixture *fixture, int64_t nsec) {
+    fixture->input.now_nsec += nsec;
+    fixture->input.uptime_nsec += nsec;
 }
 
 /* Without anything known. */
-static inline void lab_build(Lab *lab) {
-    loads_release(&lab->loads);
-    assert_int_equal(
-        loads_build_counted(&lab->input, lab_table(lab), NULL, lab->arena, &lab->loads), 0);
+static inline void fixture_build(LoadsFixture *fixture) {
+    loads_release(&fixture->loads);
+    assert_int_equal(loads_build_counted(&fixture->input, fixture_table(fixture), NULL,
+                         fixture->arena, &fixture->loads),
+        0);
 }
 
-static inline double lab_number(const Lab *lab, size_t i, LoadKind kind, const char *name) {
-    return loads_value(&lab->loads, i, kind, table_find(lab_table(lab), str_from_c(name)));
+static inline double fixture_number(
+    const LoadsFixture *fixture, size_t i, LoadKind kind, const char *name) {
+    return loads_value(
+        &fixture->loads, i, kind, table_find(fixture_table(fixture), str_from_c(name)));
 }
 
-static inline int64_t lab_time(const Lab *lab, size_t i, const char *name) {
-    return loads_time(&lab->loads, i, table_find(lab_table(lab), str_from_c(name)));
+static inline int64_t fixture_time(const LoadsFixture *fixture, size_t i, const char *name) {
+    return loads_time(&fixture->loads, i, table_find(fixture_table(fixture), str_from_c(name)));
 }
 
 /* NaN is NaN. */

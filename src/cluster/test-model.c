@@ -231,7 +231,7 @@ typedef struct Model {
 #define WRONG(model, ...)                                                                          \
     ((void)snprintf((model)->problem, sizeof((model)->problem), __VA_ARGS__), (model)->problem)
 
-static unsigned roll(ModelRng *rng, unsigned n) {
+static unsigned pick(ModelRng *rng, unsigned n) {
     unsigned value = 0;
 
     if (!rng->data)
@@ -576,7 +576,7 @@ static const char *check_table(Model *model, const NodeTable *table) {
 
 static void arm(Model *model) {
     if (model->options->arm)
-        model->options->arm(roll(model->rng, 64));
+        model->options->arm(pick(model->rng, 64));
 }
 
 static bool has_failed(Model *model, int r) {
@@ -627,26 +627,26 @@ static const char *publish(Model *model) {
 /* --- operations ------------------------------------------------------------------- */
 
 static unsigned any_node(Model *model) {
-    return roll(model->rng, model->options->n_nodes);
+    return pick(model->rng, model->options->n_nodes);
 }
 
 static unsigned any_pod(Model *model) {
-    return roll(model->rng, model->options->n_pods);
+    return pick(model->rng, model->options->n_pods);
 }
 
 static NodeFacts roll_node(Model *model) {
-    return (NodeFacts){.is_there = true, .variant = (uint8_t)roll(model->rng, 256)};
+    return (NodeFacts){.is_there = true, .variant = (uint8_t)pick(model->rng, 256)};
 }
 
 static PodFacts roll_pod(Model *model) {
     PodFacts facts = {.is_there = true,
-        .is_terminal = roll(model->rng, 12) == 0,
-        .generation = (uint8_t)roll(model->rng, GENERATIONS),
-        .variant = (uint8_t)roll(model->rng, 256)};
+        .is_terminal = pick(model->rng, 12) == 0,
+        .generation = (uint8_t)pick(model->rng, GENERATIONS),
+        .variant = (uint8_t)pick(model->rng, 256)};
 
-    if (roll(model->rng, 4) > 0)
+    if (pick(model->rng, 4) > 0)
         facts.node = (uint16_t)(any_node(model) + 1);
-    if (roll(model->rng, 8) == 0)
+    if (pick(model->rng, 8) == 0)
         facts.nominated = (uint16_t)(any_node(model) + 1);
     return facts;
 }
@@ -708,7 +708,7 @@ static const char *do_new_event(Model *model, bool is_node) {
 static const char *do_old_event(Model *model) {
     size_t n = model->n_history < HISTORY ? model->n_history : HISTORY;
 
-    return n == 0 ? NULL : do_event(model, &model->history[roll(model->rng, (unsigned)n)]);
+    return n == 0 ? NULL : do_event(model, &model->history[pick(model->rng, (unsigned)n)]);
 }
 
 /* What is there, with another resourceVersion: nobody must notice. */
@@ -736,7 +736,7 @@ static const char *do_remove_node(Model *model) {
 }
 
 static const char *do_remove_pod(Model *model) {
-    unsigned index = any_pod(model), generation = roll(model->rng, GENERATIONS + 1);
+    unsigned index = any_pod(model), generation = pick(model->rng, GENERATIONS + 1);
     const PodFacts *pod = &model->pods[index];
     bool is_any = generation == GENERATIONS;
     MadePod made;
@@ -755,7 +755,7 @@ static const char *do_assume(Model *model) {
     unsigned index = any_pod(model);
     PodFacts facts = roll_pod(model);
     uint16_t node = (uint16_t)(any_node(model) + 1);
-    int64_t until = model->now + 1 + roll(model->rng, 50);
+    int64_t until = model->now + 1 + pick(model->rng, 50);
     EntryFacts *entry = &model->entries[index][facts.generation];
     const PodFacts *pod = &model->pods[index];
     bool is_bound = pod->is_there && pod->generation == facts.generation && pod->node;
@@ -784,7 +784,7 @@ static const char *do_assume(Model *model) {
 }
 
 static const char *do_forget(Model *model) {
-    unsigned index = any_pod(model), generation = roll(model->rng, GENERATIONS);
+    unsigned index = any_pod(model), generation = pick(model->rng, GENERATIONS);
     Texts texts = {0};
 
     store_forget(model->store, pod_uid(&texts, index, generation));
@@ -796,7 +796,7 @@ static const char *do_expire(Model *model) {
     int64_t next = INT64_MAX, got_next = 0;
     size_t n = 0, got;
 
-    model->now += roll(model->rng, 30);
+    model->now += pick(model->rng, 30);
     got = store_expire(model->store, model->now, &got_next);
     for (unsigned i = 0; i < model->options->n_pods; i++) {
         for (unsigned g = 0; g < GENERATIONS; g++) {
@@ -861,7 +861,7 @@ static const char *stage_nodes(Model *model, unsigned changes) {
     const char *problem = NULL;
 
     for (unsigned i = 0; !problem && i < model->options->n_nodes; i++)
-        if (roll(model->rng, changes) == 0)
+        if (pick(model->rng, changes) == 0)
             problem = stage_node(model, any_node(model), roll_node(model));
         else if (model->nodes[i].is_there)
             problem = stage_node(model, i, model->nodes[i]);
@@ -872,7 +872,7 @@ static const char *stage_pods(Model *model, unsigned changes) {
     const char *problem = NULL;
 
     for (unsigned i = 0; !problem && i < model->options->n_pods; i++)
-        if (roll(model->rng, changes) == 0)
+        if (pick(model->rng, changes) == 0)
             problem = stage_pod(model, any_pod(model), roll_pod(model));
         else if (model->pods[i].is_there)
             problem = stage_pod(model, i, model->pods[i]);
@@ -934,9 +934,9 @@ static const char *end_list(Model *model, StoreKind kind) {
 }
 
 static const char *do_list(Model *model) {
-    StoreKind kind = roll(model->rng, 2) ? STORE_PODS : STORE_NODES;
+    StoreKind kind = pick(model->rng, 2) ? STORE_PODS : STORE_NODES;
     Staged *staged = kind == STORE_NODES ? &model->staged_nodes : &model->staged_pods;
-    unsigned step = roll(model->rng, 8);
+    unsigned step = pick(model->rng, 8);
 
     if (!staged->is_open || step == 0) {
         store_list_begin(model->store, kind);
@@ -955,9 +955,9 @@ static const char *do_list(Model *model) {
 }
 
 static const char *step(Model *model) {
-    unsigned what = roll(model->rng, 64);
+    unsigned what = pick(model->rng, 64);
 
-    if (roll(model->rng, model->options->publish_every) == 0)
+    if (pick(model->rng, model->options->publish_every) == 0)
         return publish(model);
     if (what < 24)
         return do_new_event(model, false);

@@ -13,12 +13,12 @@
 
 static Rng rng = {.state = 7};
 
-static unsigned roll(unsigned n) {
+static unsigned pick(unsigned n) {
     return (unsigned)rng_pick(&rng, n);
 }
 
-static const char *pick(const char *const *list, unsigned n) {
-    return list[roll(n)];
+static const char *pick_text(const char *const *list, unsigned n) {
+    return list[pick(n)];
 }
 
 /* --- pods as people and controllers write them ------------------------------------------- */
@@ -28,11 +28,11 @@ static void make_amounts(Buf *out, const char *key) {
         "\"100m\"", "\"0.1\"", "2", "\"1500m\"", "\"0\"", "\"100u\""};
     static const char *const memories[] = {"\"1Gi\"", "1000", "\"12e6\"", "\"0.5Mi\"", "\"8E\""};
 
-    buf_printf(out, "\"%s\":{\"cpu\":%s", key, pick(cpus, 6));
-    if (roll(2))
-        buf_printf(out, ",\"memory\":%s", pick(memories, 5));
-    if (roll(4) == 0)
-        buf_printf(out, ",\"example.com/gpu\":%u", roll(3));
+    buf_printf(out, "\"%s\":{\"cpu\":%s", key, pick_text(cpus, 6));
+    if (pick(2))
+        buf_printf(out, ",\"memory\":%s", pick_text(memories, 5));
+    if (pick(4) == 0)
+        buf_printf(out, ",\"example.com/gpu\":%u", pick(3));
     buf_append_char(out, '}');
 }
 
@@ -43,13 +43,13 @@ static void make_containers(Buf *out, const char *key, unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         buf_printf(out,
             "%s{\"name\":\"c%u\",\"image\":\"%s\",\"env\":[{\"name\":\"A\",\"value\":\"secret\"}]",
-            i ? "," : "", i, pick(images, 5));
-        if (roll(3)) {
+            i ? "," : "", i, pick_text(images, 5));
+        if (pick(3)) {
             buf_append(out, STR(",\"resources\":{"));
-            make_amounts(out, roll(4) ? "requests" : "limits");
+            make_amounts(out, pick(4) ? "requests" : "limits");
             buf_append_char(out, '}');
         }
-        if (roll(4) == 0)
+        if (pick(4) == 0)
             buf_append(out, STR(",\"restartPolicy\":\"Always\""));
         buf_append_char(out, '}');
     }
@@ -59,28 +59,28 @@ static void make_containers(Buf *out, const char *key, unsigned n) {
 static void make_labels(Buf *out, const char *key) {
     static const char *const keys[] = {"app", "x/y", "\\u0041", "empty", "app"};
     static const char *const values[] = {"\"web\"", "\"\"", "null", "\"a\\nb\""};
-    unsigned n = roll(4);
+    unsigned n = pick(4);
 
     buf_printf(out, ",\"%s\":{", key);
     for (unsigned i = 0; i < n; i++)
-        buf_printf(out, "%s\"%s\":%s", i ? "," : "", pick(keys, 5), pick(values, 4));
+        buf_printf(out, "%s\"%s\":%s", i ? "," : "", pick_text(keys, 5), pick_text(values, 4));
     buf_append_char(out, '}');
 }
 
 static void make_metadata(Buf *out) {
-    buf_printf(out, "\"metadata\":{\"name\":\"p%u\",\"namespace\":\"ns\",\"uid\":\"u%u\"", roll(9),
-        roll(9));
+    buf_printf(out, "\"metadata\":{\"name\":\"p%u\",\"namespace\":\"ns\",\"uid\":\"u%u\"", pick(9),
+        pick(9));
     make_labels(out, "labels");
     make_labels(out, "annotations");
-    if (roll(2))
+    if (pick(2))
         buf_append(out, STR(",\"creationTimestamp\":\"2026-01-02T03:04:05Z\""));
-    if (roll(4) == 0)
+    if (pick(4) == 0)
         buf_append(out, STR(",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\""));
-    if (roll(2))
+    if (pick(2))
         buf_printf(out,
             ",\"ownerReferences\":[{\"kind\":\"Other\",\"name\":\"o\"},{\"kind\":\"ReplicaSet\","
             "\"name\":\"web-1\",\"uid\":\"w\",\"controller\":%s}]",
-            roll(2) ? "true" : "false");
+            pick(2) ? "true" : "false");
     buf_append_char(out, '}');
 }
 
@@ -92,23 +92,24 @@ static void make_spec(Buf *out) {
         "{\"key\":\"c\",\"effect\":\"PreferNoSchedule\"}",
     };
 
-    buf_printf(out, ",\"spec\":{\"priority\":%d", (int)roll(5) - 2);
+    buf_printf(out, ",\"spec\":{\"priority\":%d", (int)pick(5) - 2);
     make_labels(out, "nodeSelector");
-    make_containers(out, "containers", roll(4));
-    if (roll(3) == 0)
-        make_containers(out, "initContainers", 1 + roll(3));
-    if (roll(3) == 0)
-        buf_printf(out, ",\"tolerations\":[%s,%s]", pick(tolerations, 4), pick(tolerations, 4));
-    if (roll(4) == 0)
+    make_containers(out, "containers", pick(4));
+    if (pick(3) == 0)
+        make_containers(out, "initContainers", 1 + pick(3));
+    if (pick(3) == 0)
+        buf_printf(
+            out, ",\"tolerations\":[%s,%s]", pick_text(tolerations, 4), pick_text(tolerations, 4));
+    if (pick(4) == 0)
         buf_append(out, STR(",\"nodeName\":\"n1\""));
-    if (roll(2))
+    if (pick(2))
         buf_append(out, STR(",\"schedulerName\":\"default-scheduler\""));
-    if (roll(4) == 0) {
+    if (pick(4) == 0) {
         buf_append(out, STR(",\"resources\":{"));
         make_amounts(out, "requests");
         buf_append_char(out, '}');
     }
-    if (roll(4) == 0) {
+    if (pick(4) == 0) {
         buf_append_char(out, ',');
         make_amounts(out, "overhead");
     }
@@ -118,15 +119,15 @@ static void make_spec(Buf *out) {
 static void make_status(Buf *out) {
     static const char *const phases[] = {"Pending", "Running", "Succeeded", "Failed"};
 
-    buf_printf(out, ",\"status\":{\"phase\":\"%s\"", pick(phases, 4));
-    if (roll(3) == 0)
+    buf_printf(out, ",\"status\":{\"phase\":\"%s\"", pick_text(phases, 4));
+    if (pick(3) == 0)
         buf_append(out, STR(",\"nominatedNodeName\":\"n2\""));
-    if (roll(3) == 0)
+    if (pick(3) == 0)
         buf_append(out, STR(",\"startTime\":\"2026-01-02T03:04:06Z\""));
-    if (roll(3) == 0)
+    if (pick(3) == 0)
         buf_append(out, STR(",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
                             "\"lastTransitionTime\":\"2026-01-02T03:04:07Z\"}]"));
-    if (roll(4) == 0) {
+    if (pick(4) == 0) {
         buf_append(out, STR(",\"containerStatuses\":[{\"name\":\"c0\",\"allocatedResources\":{"));
         buf_append(out, STR("\"cpu\":\"3\"}}]"));
     }

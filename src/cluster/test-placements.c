@@ -3,7 +3,8 @@
 #include "cluster/test-measured.h"
 
 /* On node a; @request may be NULL: it asks for nothing. */
-static void place(Lab *lab, const char *name, int64_t at_sec, const Resource *request) {
+static void place(
+    LoadsFixture *fixture, const char *name, int64_t at_sec, const Resource *request) {
     Resource asked = request ? *request : (Resource){0};
     Pod pod = {.namespace = STR("shop"),
         .name = str_from_c(name),
@@ -14,7 +15,7 @@ static void place(Lab *lab, const char *name, int64_t at_sec, const Resource *re
         .owner_name = STR("web"),
         .requests = {.items = &asked, .n = request != NULL}};
 
-    assert_true(store_apply_pod(lab->store, &pod) >= 0);
+    assert_true(store_apply_pod(fixture->store, &pod) >= 0);
 }
 
 static const Resource half = {STR("cpu"), 500};
@@ -37,23 +38,23 @@ static void test_weights(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        Lab lab;
+        LoadsFixture fixture;
 
-        lab_open(&lab);
-        lab.gauges[0].placements =
+        fixture_open(&fixture);
+        fixture.gauges[0].placements =
             (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = 60 * SEC};
-        lab_add_node(&lab, "a");
-        lab_add_node(&lab, "b");
-        place(&lab, "p", NOW_SEC - cases[i].before - 7, &half);
-        lab_publish(&lab);
-        lab_sample(&lab, 0);
-        lab_set(&lab, 0, "a", 0.25, 7 * SEC);
-        lab_set(&lab, 0, "b", 0.25, 0);
-        lab_build(&lab);
-        assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), 0.25 + cases[i].want);
-        assert_number(lab_number(&lab, 0, LOAD_MEASURED, "a"), 0.25);
-        assert_number(lab_number(&lab, 0, LOAD_VALUE, "b"), 0.25);
-        lab_close(&lab);
+        fixture_add_node(&fixture, "a");
+        fixture_add_node(&fixture, "b");
+        place(&fixture, "p", NOW_SEC - cases[i].before - 7, &half);
+        fixture_publish(&fixture);
+        fixture_sample(&fixture, 0);
+        fixture_set(&fixture, 0, "a", 0.25, 7 * SEC);
+        fixture_set(&fixture, 0, "b", 0.25, 0);
+        fixture_build(&fixture);
+        assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), 0.25 + cases[i].want);
+        assert_number(fixture_number(&fixture, 0, LOAD_MEASURED, "a"), 0.25);
+        assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "b"), 0.25);
+        fixture_close(&fixture);
     }
 }
 
@@ -93,79 +94,80 @@ static void test_amounts(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        Lab lab;
+        LoadsFixture fixture;
         double added;
 
-        lab_open(&lab);
-        lab.gauges[0].placements = (GaugePlacements){.is_counted = true,
+        fixture_open(&fixture);
+        fixture.gauges[0].placements = (GaugePlacements){.is_counted = true,
             .resource = str_from_c(cases[i].resource),
             .unit = cases[i].unit,
             .settle_nsec = 60 * SEC,
             .by = isnan(cases[i].by) ? STR("") : STR("use"),
             .by_gauge = 3};
-        lab_add_node(&lab, "a");
-        place(&lab, "p", NOW_SEC, cases[i].request);
-        lab_publish(&lab);
-        lab_sample(&lab, 0);
-        lab_set(&lab, 0, "a", 1, 0);
-        lab_sample(&lab, 3);
-        assert_int_equal(measurement_reserve_workloads(lab.input.measurements->items[3], 1), 0);
-        assert_int_equal(measurement_set_workload(lab.input.measurements->items[3],
+        fixture_add_node(&fixture, "a");
+        place(&fixture, "p", NOW_SEC, cases[i].request);
+        fixture_publish(&fixture);
+        fixture_sample(&fixture, 0);
+        fixture_set(&fixture, 0, "a", 1, 0);
+        fixture_sample(&fixture, 3);
+        assert_int_equal(measurement_reserve_workloads(fixture.input.measurements->items[3], 1), 0);
+        assert_int_equal(measurement_set_workload(fixture.input.measurements->items[3],
                              STR("shop/StatefulSet/web"), cases[i].by),
             0);
-        lab_build(&lab);
-        added = lab_number(&lab, 0, LOAD_VALUE, "a") - 1;
+        fixture_build(&fixture);
+        added = fixture_number(&fixture, 0, LOAD_VALUE, "a") - 1;
         assert_case(cases[i].name, fabs(added - cases[i].want) < 1e-9);
-        assert_number(lab_number(&lab, 0, LOAD_MEASURED, "a"), 1);
-        lab_close(&lab);
+        assert_number(fixture_number(&fixture, 0, LOAD_MEASURED, "a"), 1);
+        fixture_close(&fixture);
     }
 }
 
-static void build_by_use(Lab *lab) {
-    lab_open(lab);
-    lab->gauges[0].placements = (GaugePlacements){.is_counted = true,
+static void build_by_use(LoadsFixture *fixture) {
+    fixture_open(fixture);
+    fixture->gauges[0].placements = (GaugePlacements){.is_counted = true,
         .resource = STR("cpu"),
         .settle_nsec = 600 * SEC,
         .by = STR("use"),
         .by_gauge = 3};
-    lab->gauges[0].max_age_nsec = 600 * SEC;
-    lab_add_node(lab, "a");
-    place(lab, "p", NOW_SEC, &half);
-    lab_publish(lab);
-    lab_sample(lab, 0);
-    lab_set(lab, 0, "a", 1, 0);
-    lab_sample(lab, 3);
-    assert_int_equal(measurement_reserve_workloads(lab->input.measurements->items[3], 1), 0);
+    fixture->gauges[0].max_age_nsec = 600 * SEC;
+    fixture_add_node(fixture, "a");
+    place(fixture, "p", NOW_SEC, &half);
+    fixture_publish(fixture);
+    fixture_sample(fixture, 0);
+    fixture_set(fixture, 0, "a", 1, 0);
+    fixture_sample(fixture, 3);
+    assert_int_equal(measurement_reserve_workloads(fixture->input.measurements->items[3], 1), 0);
     assert_int_equal(measurement_set_workload(
-                         lab->input.measurements->items[3], STR("shop/StatefulSet/web"), 1.5),
+                         fixture->input.measurements->items[3], STR("shop/StatefulSet/web"), 1.5),
         0);
-    lab_build(lab);
+    fixture_build(fixture);
 }
 
 /* What workloads use grows too old as well: then requests count. */
 static void test_age_of_workloads(void **state) {
     Loads loads;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    build_by_use(&lab);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), 2.5);
-    assert_number(loads_workload(&lab.loads, 3, STR("shop/StatefulSet/web")), 1.5);
-    assert_number(loads_workload(&lab.loads, 3, STR("shop/StatefulSet/other")), NAN);
-    assert_number(loads_workload(&lab.loads, 0, STR("shop/StatefulSet/web")), NAN);
-    assert_number(loads_workload(&lab.loads, LAB_GAUGES, STR("x")), NAN);
+    build_by_use(&fixture);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), 2.5);
+    assert_number(loads_workload(&fixture.loads, 3, STR("shop/StatefulSet/web")), 1.5);
+    assert_number(loads_workload(&fixture.loads, 3, STR("shop/StatefulSet/other")), NAN);
+    assert_number(loads_workload(&fixture.loads, 0, STR("shop/StatefulSet/web")), NAN);
+    assert_number(loads_workload(&fixture.loads, LAB_GAUGES, STR("x")), NAN);
     assert_number(loads_workload(NULL, 0, STR("x")), NAN);
-    assert_int_equal(lab.loads.until_nsec, UPTIME + 60 * SEC + 1);
-    assert_int_equal(lab.loads.chunks[0]->until_nsec, UPTIME + 60 * SEC + 1);
-    lab_pass(&lab, 60 * SEC + 1);
-    assert_int_equal(loads_build(&lab.input, lab_table(&lab),
-                         &(KnownLoads){lab_table(&lab), &lab.loads}, lab.arena, &loads),
+    assert_int_equal(fixture.loads.until_nsec, UPTIME + 60 * SEC + 1);
+    assert_int_equal(fixture.loads.chunks[0]->until_nsec, UPTIME + 60 * SEC + 1);
+    fixture_pass(&fixture, 60 * SEC + 1);
+    assert_int_equal(
+        loads_build(&fixture.input, fixture_table(&fixture),
+            &(KnownLoads){fixture_table(&fixture), &fixture.loads}, fixture.arena, &loads),
         0);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 0), 1.5);
     assert_number(loads_workload(&loads, 3, STR("shop/StatefulSet/web")), NAN);
     assert_int_equal(loads.until_nsec, UPTIME + 600 * SEC + 1);
     loads_release(&loads);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 /* A gauge of some pods does not show others, also later. */
@@ -173,50 +175,50 @@ static void test_pods_that_are_not_shown(void **state) {
     static const Str values[] = {STR("web")}, namespaces[] = {STR("x"), STR("shop")};
     static const Requirement web = {
         .key = STR("app"), .op = SELECTOR_IN, .values = values, .n_values = 1};
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_add_node(&lab, "a");
-    place(&lab, "p", NOW_SEC, &half);
-    lab_publish(&lab);
+    fixture_open(&fixture);
+    fixture_add_node(&fixture, "a");
+    place(&fixture, "p", NOW_SEC, &half);
+    fixture_publish(&fixture);
     for (size_t i = 0; i < LAB_GAUGES; i++) {
-        lab.gauges[i].placements =
+        fixture.gauges[i].placements =
             (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = SEC};
-        lab.gauges[i].is_of_pods = true;
-        lab_sample(&lab, i);
-        lab_set(&lab, i, "a", 0, 0);
+        fixture.gauges[i].is_of_pods = true;
+        fixture_sample(&fixture, i);
+        fixture_set(&fixture, i, "a", 0, 0);
     }
-    lab.gauges[1].selector = (Selector){.items = &web, .n = 1};
-    lab.gauges[2].namespaces = namespaces;
-    lab.gauges[2].n_namespaces = 1;
-    lab.gauges[3].namespaces = namespaces;
-    lab.gauges[3].n_namespaces = 2;
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), 0.5);
-    assert_number(lab_number(&lab, 1, LOAD_VALUE, "a"), 0);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), 0);
-    assert_number(lab_number(&lab, 3, LOAD_VALUE, "a"), 0.5);
-    lab_close(&lab);
+    fixture.gauges[1].selector = (Selector){.items = &web, .n = 1};
+    fixture.gauges[2].namespaces = namespaces;
+    fixture.gauges[2].n_namespaces = 1;
+    fixture.gauges[3].namespaces = namespaces;
+    fixture.gauges[3].n_namespaces = 2;
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), 0.5);
+    assert_number(fixture_number(&fixture, 1, LOAD_VALUE, "a"), 0);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), 0);
+    assert_number(fixture_number(&fixture, 3, LOAD_VALUE, "a"), 0.5);
+    fixture_close(&fixture);
 }
 
 /* Also on numbers of annotations; and what is absent stays so. */
 static void test_placements_on_annotations(void **state) {
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_use_annotations(&lab);
-    lab.gauges[2].placements =
+    fixture_open(&fixture);
+    fixture_use_annotations(&fixture);
+    fixture.gauges[2].placements =
         (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = 60 * SEC};
-    lab.gauges[0].placements = lab.gauges[2].placements;
-    lab_annotate(&lab, "a", "1,2026-01-02T03:03:05Z");
-    place(&lab, "p", NOW_SEC - 90, &half);
-    lab_publish(&lab);
-    lab_build(&lab);
-    assert_number(lab_number(&lab, 2, LOAD_VALUE, "a"), 1.25);
-    assert_number(lab_number(&lab, 0, LOAD_VALUE, "a"), NAN);
-    lab_close(&lab);
+    fixture.gauges[0].placements = fixture.gauges[2].placements;
+    fixture_annotate(&fixture, "a", "1,2026-01-02T03:03:05Z");
+    place(&fixture, "p", NOW_SEC - 90, &half);
+    fixture_publish(&fixture);
+    fixture_build(&fixture);
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), 1.25);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), NAN);
+    fixture_close(&fixture);
 }
 
 /* A row whose last pod was placed long ago: its list is not opened. */
@@ -227,15 +229,15 @@ static void test_old_pods_are_not_looked_at(void **state) {
     NodeChunk *chunk;
     PodList *list;
     Loads loads;
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
-    lab_add_node(&lab, "a");
-    lab_publish(&lab);
-    lab_sample(&lab, 0);
-    lab_set(&lab, 0, "a", 1, 0);
-    lab.gauges[0].placements =
+    fixture_open(&fixture);
+    fixture_add_node(&fixture, "a");
+    fixture_publish(&fixture);
+    fixture_sample(&fixture, 0);
+    fixture_set(&fixture, 0, "a", 1, 0);
+    fixture.gauges[0].placements =
         (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = 60 * SEC};
     assert_int_equal(table_build(&node, 1, arena, &table), 0);
     chunk = (NodeChunk *)(uintptr_t)table.chunks[0];
@@ -245,9 +247,9 @@ static void test_old_pods_are_not_looked_at(void **state) {
     chunk->pods[0] = list;
     chunk->n_pods[0] = 1;
     chunk->placed_at[0] = NOW_SEC - 60;
-    assert_int_equal(loads_build(&lab.input, &table, NULL, arena, &loads), 0);
+    assert_int_equal(loads_build(&fixture.input, &table, NULL, arena, &loads), 0);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 0), 1);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 int main(void) {

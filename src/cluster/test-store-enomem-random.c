@@ -56,26 +56,26 @@ static Measurement *sample(NodeNames *names) {
 }
 
 /* The next loads in the place of those that there are; 0 or -ENOMEM. */
-static int renew_loads(Lab *lab) {
+static int renew_loads(LoadsFixture *fixture) {
     _cleanup_(measurements_unrefp) Measurements *made = measurements_new(1, LAB_GAUGES);
     Loads next;
     int r;
 
     if (!made)
         return -ENOMEM;
-    made->items[0] = sample((NodeNames *)(uintptr_t)lab_table(lab)->names);
+    made->items[0] = sample((NodeNames *)(uintptr_t)fixture_table(fixture)->names);
     if (!made->items[0])
         return -ENOMEM;
-    lab->input.measurements = made;
-    r = loads_build_counted(
-        &lab->input, lab_table(lab), &(KnownLoads){lab_table(lab), &lab->loads}, lab->arena, &next);
-    lab->input.measurements = NULL;
+    fixture->input.measurements = made;
+    r = loads_build_counted(&fixture->input, fixture_table(fixture),
+        &(KnownLoads){fixture_table(fixture), &fixture->loads}, fixture->arena, &next);
+    fixture->input.measurements = NULL;
     if (r < 0) {
         loads_release(&next);
         return r;
     }
-    loads_release(&lab->loads);
-    lab->loads = next;
+    loads_release(&fixture->loads);
+    fixture->loads = next;
     return 0;
 }
 
@@ -83,32 +83,32 @@ static int renew_loads(Lab *lab) {
 static void test_failing_loads(void **state) {
     unsigned n_failed = 0;
     char name[16];
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_open(&lab);
+    fixture_open(&fixture);
     for (unsigned i = 0; i < 3 * CHUNK_ROWS; i++) {
         (void)snprintf(name, sizeof(name), "n%u", i);
-        lab_add_node(&lab, name);
+        fixture_add_node(&fixture, name);
     }
-    lab_publish(&lab);
-    lab_build(&lab);
+    fixture_publish(&fixture);
+    fixture_build(&fixture);
     for (unsigned at = 1; at < 100; at++) {
         int r;
 
         countdown = at;
-        r = renew_loads(&lab);
+        r = renew_loads(&fixture);
         disarm();
         assert_true(r == 0 || r == -ENOMEM);
         if (r == 0)
             break;
         n_failed++;
-        assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 0), NAN); /* as it was */
+        assert_number(loads_value(&fixture.loads, 0, LOAD_VALUE, 0), NAN); /* as it was */
     }
     assert_in_range(n_failed, 6, 90);
-    assert_number(loads_value(&lab.loads, 0, LOAD_VALUE, 0), 1);
-    assert_number(loads_workload(&lab.loads, 0, STR("n/Job/j")), 2);
-    lab_close(&lab);
+    assert_number(loads_value(&fixture.loads, 0, LOAD_VALUE, 0), 1);
+    assert_number(loads_workload(&fixture.loads, 0, STR("n/Job/j")), 2);
+    fixture_close(&fixture);
 }
 
 int main(void) {

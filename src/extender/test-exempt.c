@@ -1,4 +1,4 @@
-/* Pods that no policy is for: every verb, and both ways of sending nodes. */
+/* Exempt pods: every verb, and both ways of sending nodes. */
 
 #include "base/test-assert.h"
 #include "extender/verbs.h"
@@ -86,7 +86,7 @@ static void test_filter(void **state) {
     check_filter(fixture, "{" POD("bound") NAMES, 0, true);
 }
 
-/* Not even before the cluster is listed is there a reason to keep them waiting. */
+/* Exempt pods pass even before the cluster is listed. */
 static void test_filter_before_the_cluster_is_known(void **state) {
     Fixture *fixture = *state;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);

@@ -90,7 +90,7 @@ static void test_ranks_and_parts(void **state) {
     assert_int_equal(f.told.n_passed, 3);
     assert_int_equal(f.told.n_narrowed, 1);
     assert_int_equal(f.told.narrow_to, 2);
-    /* n2 and n3 are equal: the first comes first. n1 fails and does not count in minMax. */
+    /* n2 and n3 are equal: the first in order wins. n1 fails and does not count in minMax. */
     assert_text("first", f.told.ranking[0]->node, "n2");
     assert_text("second", f.told.ranking[1]->node, "n3");
     assert_text("third", f.told.ranking[2]->node, "n0");
@@ -152,7 +152,7 @@ static void test_missing(void **state) {
 
 /* --- limits ------------------------------------------------------------------------------- */
 
-/* A node with so many labels, and a rule that looks at all pairs of them. */
+/* A node with @n labels, and a rule that compares all pairs of them. */
 static void init_pairs(Fixture *f, unsigned n_labels, const char *wanted) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
 
@@ -173,8 +173,8 @@ static void init_pairs(Fixture *f, unsigned n_labels, const char *wanted) {
     fixture_init(f, text.data);
 }
 
-/* Where a rule runs out of fuel the explanation says so, and what it says is there when it is read.
- * One that reads the node alone has less of it: the scalar machine gets through the first. */
+/* When a rule runs out of fuel, the explanation reports it. A rule that reads only the node has
+ * less fuel: the scalar machine completes the first rule. */
 static void test_out_of_fuel(void **state) {
     static const struct {
         unsigned n_labels;
@@ -205,7 +205,7 @@ static void test_out_of_fuel(void **state) {
     }
 }
 
-/* With any budget an explanation is whole, or there is none. */
+/* With any memory budget an explanation is complete or -ENOMEM. */
 static void test_budgets(void **state) {
     const NodeExplanation *node;
     FailureDetails details;
@@ -253,7 +253,7 @@ static void test_budgets(void **state) {
     fixture_done(&f);
 }
 
-/* An error names the part that it is of, unless that is as long as a line. */
+/* An error names the part that failed, unless the part is longer than a line. */
 static void test_part_of_error(void **state) {
     static const struct {
         const char *key, *detail;
@@ -280,7 +280,7 @@ static void test_part_of_error(void **state) {
     }
 }
 
-/* --- values and remedies ------------------------------------------------------------------ */
+/* --- values and suggestions --------------------------------------------------------------- */
 
 typedef struct Case {
     const char *rule;
@@ -288,8 +288,8 @@ typedef struct Case {
     const char *remedies; /* "x; y"; "": none */
 } Case;
 
-/* The pod asks for 2 cpu, 4Gi and has label app=web; the node n has 4 cpu, of which 2.5 are
- * requested by two pods, one of them app=web. */
+/* The pod requests 2 cpu and 4Gi and has label app=web; node n has 4 cpu, of which two pods request
+ * 2.5, one of them app=web. */
 static const Case cases[] = {
     {"nodeLabels: {pool: a}", NULL, "label pool=a on the node"},
     {"nodeLabels: {pool: [a, c]}", NULL, "label pool one of \"a\", \"c\" on the node"},

@@ -25,7 +25,7 @@
 #define N3 "node-00003.pool-3.example.internal"
 #define N4 "node-00004.pool-4.example.internal"
 
-/* Zone c is closed; gpu nodes are for those who ask for gpus. */
+/* Zone c is excluded; gpu nodes are for pods that request gpus. */
 static const char policy_text[] =
     "policy:\n"
     "  filters:\n"
@@ -133,7 +133,7 @@ static Str answer_text(const Fixture *fixture, const Answer *answer) {
 
 /* --- filter ------------------------------------------------------------------------- */
 
-/* Survivors come back as they stood in the request. */
+/* Passing nodes are returned byte for byte as in the request. */
 static void check_bytes(Str body, const FilterReply *reply) {
     for (size_t i = 0; i < reply->passed.n; i++)
         assert_non_null(memmem(
@@ -201,7 +201,7 @@ static void test_filter(void **state) {
     }
 }
 
-/* What the recorder answered lets everything through: so does berth without rules. */
+/* The recorder let every node pass; so does berth without rules. */
 static void test_filter_recorded(void **state) {
     static const char *const names[] = {
         "filter-nodecache-true",
@@ -239,7 +239,7 @@ static void test_prioritize(void **state) {
             "[{\"Host\":\"" N4 "\",\"Score\":4},{\"Host\":\"" N0 "\",\"Score\":10}]"},
         {"prioritize-nodecache-true-https",
             "[{\"Host\":\"" N4 "\",\"Score\":4},{\"Host\":\"" N0 "\",\"Score\":10}]"},
-        /* The bodies of filter and prioritize are alike; these were only kept once. */
+        /* Filter and prioritize have the same body; these were recorded once. */
         {"filter-nodecache-true-affinity",
             "[{\"Host\":\"" N0 "\",\"Score\":10},{\"Host\":\"" N4 "\",\"Score\":4}]"},
         {"filter-nodecache-false-affinity",

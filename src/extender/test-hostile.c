@@ -1,9 +1,9 @@
 /*
- * Bodies nobody sends in good faith: each is answered, in bounded memory, with a
- * clear refusal or a right reply; never with half of one.
+ * Hostile request bodies: each gets a clear error or a correct reply, in bounded memory; never half
+ * a reply.
  *
- * Bodies are copied to the heap at their exact size, so that AddressSanitizer sees
- * any byte read past their end.
+ * Bodies are copied to the heap at their exact size, so that AddressSanitizer sees any read beyond
+ * the end.
  */
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void ask_in(const Fixture *fixture, Verb verb, Str body, Arena *arena, An
     reply_ask(fixture->view, verb, body, /* bind_error= */ STR_NULL, arena, ret);
 }
 
-/* Whether @text is a reply of the verb, and no half one. */
+/* Whether @text is a complete reply of the verb. */
 static bool is_reply(Verb verb, Str text, Arena *arena) {
     FilterReply filter;
     ReplyScores scores;
@@ -83,8 +83,8 @@ static bool is_reply(Verb verb, Str text, Arena *arena) {
     }
 }
 
-/* Asks, and checks that what comes back is whole. Returns the status; the text,
- * if wanted, lives until the next one. */
+/* Sends @body and checks that the reply is complete. Returns the status; @ret_text is valid until
+ * the next call. */
 static unsigned ask(Fixture *fixture, Verb verb, Str body, Str *ret_text) {
     char *exact = malloc(body.len ? body.len : 1);
     Answer answer;
@@ -109,7 +109,7 @@ static unsigned ask(Fixture *fixture, Verb verb, Str body, Str *ret_text) {
 
 /* --- depth ------------------------------------------------------------------------- */
 
-/* @before, then @open as deep as it goes, and all of it closed again. */
+/* @before, then @open repeated up to the limit of depth, and closed again. */
 static Str nest(const char *before, const char *open, const char *close, const char *after,
     size_t depth, Buf *out) {
     buf_reset(out);
@@ -151,7 +151,7 @@ static void test_deep(void **state) {
     }
 }
 
-/* Unread fields of Node objects are passed over by their brackets, however deep. */
+/* Unread fields of Node objects are skipped by counting brackets, at any depth. */
 static void test_deep_in_node(void **state) {
     static const char before[] = "{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"n1\","
                                  "\"labels\":{\"pool\":\"a\"}},\"status\":{\"allocatable\":{"
@@ -161,7 +161,7 @@ static void test_deep_in_node(void **state) {
 
     (void)nest(before, "[", "]", "}]}}", DEEP, &body);
     assert_int_equal(ask(*state, VERB_FILTER, buf_str(&body), &text), 200);
-    assert_true(text.len > 2 * (size_t)DEEP); /* it passed, and went back whole */
+    assert_true(text.len > 2 * (size_t)DEEP); /* the node passes, and is returned unchanged */
     assert_int_equal(ask(*state, VERB_PRIORITIZE, buf_str(&body), &text), 200);
     assert_text("scores", text, "[{\"Host\":\"n1\",\"Score\":10}]");
     (void)nest(before, "[", "", "}]}}", DEEP, &body);
@@ -205,8 +205,7 @@ static void test_truncated(void **state) {
     }
 }
 
-/* Any one byte replaced, at any place, by those that mean something to JSON or to
- * UTF-8: a refusal or a whole reply. */
+/* Replaces each byte by those with a meaning in JSON or UTF-8: an error or a complete reply. */
 static void test_one_byte(void **state) {
     static const char bytes[] = "\0\x01\n\"\\{}[],:0-.enu \x7f\x80\xc3\xf0\xff";
 
@@ -271,7 +270,7 @@ static void append_whole_node(Buf *body, char letter, size_t name_len) {
     buf_append(body, STR("\"},\"status\":{\"allocatable\":{\"cpu\":\"2\"}}}]}}"));
 }
 
-/* Names far longer than Kubernetes allows, in all the places a name comes from. */
+/* Names far longer than Kubernetes allows, in every place that has a name. */
 static void test_long_names(void **state) {
     static const size_t lengths[] = {253, 254, 65535, 65536, 200000};
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)4 << 20);
@@ -281,7 +280,7 @@ static void test_long_names(void **state) {
         buf_reset(&body);
         append_whole_node(&body, 'n', lengths[i]);
         assert_int_equal(ask(*state, VERB_FILTER, buf_str(&body), &text), 200);
-        assert_true(text.len > 2 * lengths[i]); /* named as failed, and as unresolvable */
+        assert_true(text.len > 2 * lengths[i]); /* as failed, and as unresolvable */
         assert_int_equal(ask(*state, VERB_PRIORITIZE, buf_str(&body), &text), 200);
         assert_true(text.len > lengths[i]);
 
@@ -295,7 +294,7 @@ static void test_long_names(void **state) {
     }
 }
 
-/* Places in a request have 32 bits. Nobody reads a byte of one that is longer. */
+/* Offsets in a request have 32 bits: a longer body is rejected unread. */
 static void test_too_large(void **state) {
     Fixture *fixture = *state;
     Str body = {.ptr = "", .len = WIRE_BODY_MAX + 1};
@@ -327,8 +326,8 @@ static void test_many_names(void **state) {
 
 /* --- memory ------------------------------------------------------------------------ */
 
-/* An error is nobody's decision, whatever had been found out before it. What has been bound
- * is, though. */
+/* After an error there is no decision, whatever was computed before. A bind that happened is still
+ * recorded. */
 static void assert_undecided(Verb verb, const Decision *decision) {
     assert_true(decision->error.len > 0);
     assert_true(decision->summary.n_out == 0 || verb == VERB_BIND);
@@ -342,8 +341,8 @@ static void assert_undecided(Verb verb, const Decision *decision) {
     assert_null(decision->notes.filter_errors);
 }
 
-/* With any budget the answer is the right one, or says that memory is short, or is
- * an empty 500; never half a reply. */
+/* With any memory budget the reply is correct, an out-of-memory error, or an empty 500; never half
+ * a reply. */
 static void test_budgets(void **state) {
     Fixture *fixture = *state;
 
@@ -377,12 +376,12 @@ static void test_budgets(void **state) {
     }
 }
 
-/* A name that must be quoted when memory is just used up. */
+/* Memory runs out at a name that must be escaped. */
 static void test_budgets_odd_name(void **state) {
     Fixture *fixture = *state;
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)1 << 20);
 
-    append_whole_node(&body, 'N', 3000); /* a capital: no name Kubernetes would allow */
+    append_whole_node(&body, 'N', 3000); /* uppercase: not a valid name in Kubernetes */
     for (Verb verb = VERB_FILTER; verb <= VERB_PRIORITIZE; verb++) {
         for (size_t budget = 2048; budget < 40000; budget += 64) {
             _cleanup_(arena_freep) Arena *arena = arena_new(budget);

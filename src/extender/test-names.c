@@ -1,9 +1,9 @@
 /*
- * Names and rows: however a request's names come, what was seen before changes how fast
- * they are found and nothing else.
+ * Names and rows: remembering the order of earlier requests makes finding names faster and changes
+ * nothing else.
  *
- * One view hears many lists, one after the other, so that it learns, and learns wrong
- * things. Each name must be found at its row, and where it stands in the request.
+ * One view gets many lists in turn, so that it learns orders that later turn out wrong. Each name
+ * must be found at its row and at its position in the request.
  */
 
 #include "base/rng.h"
@@ -14,7 +14,7 @@
 #define N_NODES 1000u
 #define LIST_MAX (2 * N_NODES)
 
-/* Nodes from N_NODES on are not in the cluster: the name of one that is, and a letter. */
+/* Nodes from N_NODES on are not in the cluster: an existing name plus a letter. */
 typedef struct List {
     size_t n;
     uint32_t nodes[LIST_MAX];
@@ -31,14 +31,14 @@ static Arena *memory;
 static View *view;
 static TestScene scene;
 
-/* From a fixed seed, so that a failure repeats. */
+/* A fixed seed, so that a failure repeats. */
 static unsigned below(unsigned n) {
     static Rng rng = {.state = 1};
 
     return (unsigned)rng_pick(&rng, n);
 }
 
-/* Of many lengths, up to beyond what is compared without memcmp(). */
+/* Of many lengths, including those that need memcmp(). */
 static void print_name(Buf *out, uint32_t node, bool escaped) {
     uint32_t known = node % N_NODES;
 
@@ -129,7 +129,7 @@ static void check(const List *list, Style style) {
 
 /* --- lists -------------------------------------------------------------------------- */
 
-/* In an order that is not the cluster's: as many zones would make it. */
+/* An order other than the cluster's, as kube-scheduler makes with many zones. */
 static void fill_all(List *list) {
     list->n = 0;
     for (uint32_t zone = 0; zone < 3; zone++)
@@ -137,7 +137,7 @@ static void fill_all(List *list) {
             list->nodes[list->n++] = node;
 }
 
-/* Of @of nodes @keep stay. */
+/* Keeps @keep of @of nodes. */
 static void thin(List *list, unsigned keep, unsigned of) {
     size_t n = 0;
 
@@ -164,7 +164,7 @@ static void shuffle(List *list) {
     }
 }
 
-/* Nodes that nobody knows, in some places. */
+/* Unknown nodes in some positions. */
 static void spoil(List *list) {
     for (size_t i = 0; i < list->n; i++)
         if (below(50) == 0)
@@ -177,7 +177,7 @@ static void repeat(List *list) {
     list->n *= 2;
 }
 
-/* Any of the above. */
+/* One of the above. */
 static void fill_somehow(List *list) {
     fill_all(list);
     switch (below(8)) {
@@ -207,7 +207,7 @@ static void fill_somehow(List *list) {
     }
 }
 
-/* Before anything is learnt, while it is, and afterwards. */
+/* Before, while and after an order is learnt. */
 static void test_same_list(void **state) {
     List list;
 
@@ -231,7 +231,7 @@ static void test_other_lists(void **state) {
     }
 }
 
-/* A request that breaks off anywhere is refused. */
+/* A request that is cut anywhere is an error. */
 static void test_cut_short(void **state) {
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)1 << 20);
     List list;

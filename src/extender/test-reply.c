@@ -38,7 +38,7 @@ Str reply_text(const Rope *rope, Arena *arena) {
     return str_of(text, len);
 }
 
-/* Enters what must be there: no null, nothing else. */
+/* Enters a member that must exist and must not be null. */
 static void enter(JsonReader *reader, JsonToken wanted) {
     if (json_peek(reader) != wanted)
         json_fail(reader, JSON_E_TYPE, "another kind of value is wanted");
@@ -86,7 +86,7 @@ static void read_names(JsonReader *reader, Arena *arena, FilterReply *reply) {
     }
 }
 
-/* Unread fields of Node objects go back unread: only their brackets count. */
+/* Unread fields of Node objects are returned unread: only their brackets are counted. */
 static void read_nodes(JsonReader *reader, Arena *arena, FilterReply *reply) {
     Str key;
 

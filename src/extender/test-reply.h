@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Verbs asked, and replies read back, as strictly as kube-scheduler's crashes have taught: every
- * list is a list, nothing is null, a score is a whole number. For tests and fuzzers.
+ * Sends requests and parses replies strictly, because kube-scheduler crashes on less: every list is
+ * a list, nothing is null, a score is a whole number. For tests and fuzzers.
  */
 
 #include "base/arena.h"
@@ -12,12 +12,12 @@
 #include "base/vec.h"
 #include "extender/verbs.h"
 
-/* Asks @verb, at any time. A bind comes to @bind_error; empty: it went well. */
+/* Sends @verb without a deadline. A bind ends with @bind_error; empty: success. */
 void reply_ask(const View *view, Verb verb, Str body, Str bind_error, Arena *arena, Answer *ret);
 
 typedef struct ReplyNode {
     Str name;   /* decoded */
-    Str raw;    /* as it stands in the reply */
+    Str raw;    /* the bytes in the reply */
     Str reason; /* of nodes that failed */
 } ReplyNode;
 
@@ -47,7 +47,7 @@ typedef VEC(ReplyCandidate) ReplyCandidates;
 /* The whole reply as one text, in @arena. */
 Str reply_text(const Rope *rope, Arena *arena);
 
-/* Each returns false when the text is not that reply. Slices are of @text. */
+/* Each returns false when @text is not that reply. Strings are slices of @text. */
 bool reply_filter(Str text, Arena *arena, FilterReply *ret);
 bool reply_scores(Str text, Arena *arena, ReplyScores *ret);
 bool reply_candidates(Str text, Arena *arena, ReplyCandidates *ret);

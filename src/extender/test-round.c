@@ -7,21 +7,21 @@
 
 #define TEXT_MAX ((size_t)1 << 20)
 
-static unsigned roll(Rng *rng, unsigned sides) {
-    return (unsigned)rng_pick(rng, sides);
+static unsigned pick(Rng *rng, unsigned n) {
+    return (unsigned)rng_pick(rng, n);
 }
 
 static void draw_order(Round *round, Rng *rng, unsigned n_nodes) {
     for (unsigned i = 0; i < n_nodes; i++)
         round->order[i] = i;
     for (unsigned i = n_nodes; i > 1; i--) {
-        unsigned k = roll(rng, i), swap = round->order[k];
+        unsigned k = pick(rng, i), swap = round->order[k];
 
         round->order[k] = round->order[i - 1];
         round->order[i - 1] = swap;
     }
-    round->n = roll(rng, 3) ? n_nodes : roll(rng, n_nodes + 1);
-    round->with_stranger = roll(rng, 3) == 0;
+    round->n = pick(rng, 3) ? n_nodes : pick(rng, n_nodes + 1);
+    round->with_unknown = pick(rng, 3) == 0;
 }
 
 View *round_view(const Round *round) {
@@ -41,7 +41,7 @@ void round_init(Round *round, Rng *rng) {
     unsigned n_nodes;
 
     *round = (Round){.arena = arena_new((size_t)64 << 20)};
-    round->text = drawn_scene(rng, round->arena, &n_nodes);
+    round->text = random_scene(rng, round->arena, &n_nodes);
     scene_init(&round->scene, scene_parse("scene", round->text, round->arena).documents[0],
         /* extra= */ NULL, 0);
     round->view = round_view(round);
@@ -65,8 +65,8 @@ Str round_names_body(const Round *round) {
     _cleanup_(buf_done) Buf body = BUF_INIT(TEXT_MAX);
 
     buf_printf(&body, "{\"Pod\":%.*s,\"Nodes\":null,\"NodeNames\":[", STR_FMT(pod_text(round)));
-    if (round->with_stranger)
-        buf_printf(&body, "\"stranger\"%s", round->n ? "," : "");
+    if (round->with_unknown)
+        buf_printf(&body, "\"unknown\"%s", round->n ? "," : "");
     for (unsigned i = 0; i < round->n; i++)
         buf_printf(&body, "%s\"n%u\"", i ? "," : "", round->order[i]);
     buf_append(&body, STR("]}"));
@@ -86,9 +86,9 @@ Str round_nodes_body(const Round *round) {
     return arena_copy(round->arena, buf_str(&body));
 }
 
-/* --- what is to become of nodes ---------------------------------------------------------- */
+/* --- expected results -------------------------------------------------------------------- */
 
-/* Victim @k of a node: a pod that is there, while there are any. */
+/* Victim @k of a node: an existing pod, while there are any. */
 static Str victim_of(const Round *round, uint32_t row, unsigned k) {
     const NodeTable *table = snapshot_table(round->scene.snapshot);
     const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
@@ -114,8 +114,7 @@ Str round_victims_body(const Round *round) {
     return arena_copy(round->arena, buf_str(&body));
 }
 
-/* A judge of node @row alone, who sees it without its first @n_gone victims and the pod
- * itself. */
+/* A judge for node @row only, without its first @n_gone victims and without the pod itself. */
 static Judge *judge_alone(const Round *round, uint32_t row, unsigned n_gone) {
     const Pod *pod = &round->scene.pod;
     const NodeTable *all = &round->scene.table;
@@ -181,11 +180,11 @@ static double score_alone(const Round *round, uint32_t row) {
 bool round_is_node(Str name, unsigned number) {
     char wanted[16];
 
-    (void)snprintf(wanted, sizeof(wanted), number == STRANGER ? "stranger" : "n%u", number);
+    (void)snprintf(wanted, sizeof(wanted), number == UNKNOWN_NODE ? "unknown" : "n%u", number);
     return str_is(name, wanted);
 }
 
-bool round_is_asked(const Round *round, const Policy *policy) {
+bool round_applies(const Round *round, const Policy *policy) {
     return !policy->is_observed && policy_selects(policy, &round->scene.pod);
 }
 
@@ -193,12 +192,12 @@ static bool has_filters(const Round *round) {
     const Program *program = round->scene.program;
 
     for (size_t i = 0; i < program->n_policies; i++)
-        if (round_is_asked(round, &program->policies[i]) && program->policies[i].n_filters > 0)
+        if (round_applies(round, &program->policies[i]) && program->policies[i].n_filters > 0)
             return true;
     return false;
 }
 
-/* How many nodes may go back at most; UINT_MAX: all. */
+/* How many nodes narrowing keeps; UINT_MAX: all. */
 static unsigned narrow_to(const Round *round) {
     const Program *program = round->scene.program;
     unsigned least = UINT_MAX;
@@ -206,24 +205,24 @@ static unsigned narrow_to(const Round *round) {
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
 
-        if (round_is_asked(round, policy) && policy->narrow_to > 0 && policy->narrow_to < least)
+        if (round_applies(round, policy) && policy->narrow_to > 0 && policy->narrow_to < least)
             least = policy->narrow_to;
     }
     return least;
 }
 
-/* Leaves out the worst, of equals the last, until @to are left. */
-static void narrow_fates(Fate *fates, size_t n, unsigned to) {
+/* Leaves out the worst node, of equal ones the last, until @to are left. */
+static void narrow_expected(ExpectedNode *expected, size_t n, unsigned to) {
     for (;;) {
-        Fate *worst = NULL;
+        ExpectedNode *worst = NULL;
         size_t n_passing = 0;
 
         for (size_t i = 0; i < n; i++) {
-            if (fates[i].fails || fates[i].is_left_out)
+            if (expected[i].fails || expected[i].is_left_out)
                 continue;
             n_passing++;
-            if (!worst || fates[i].score <= worst->score)
-                worst = &fates[i];
+            if (!worst || expected[i].score <= worst->score)
+                worst = &expected[i];
         }
         if (n_passing <= to)
             return;
@@ -231,19 +230,20 @@ static void narrow_fates(Fate *fates, size_t n, unsigned to) {
     }
 }
 
-size_t round_fates(const Round *round, bool with_stranger, Fate ret[static FATES_MAX]) {
+size_t round_expected(
+    const Round *round, bool with_unknown, ExpectedNode ret[static EXPECTED_MAX]) {
     size_t n = 0;
 
-    if (with_stranger)
-        ret[n++] = (Fate){.number = STRANGER, .fails = has_filters(round)};
+    if (with_unknown)
+        ret[n++] = (ExpectedNode){.number = UNKNOWN_NODE, .fails = has_filters(round)};
     for (unsigned i = 0; i < round->n; i++) {
         const Filter *filter = round_first_failing(round, round->order[i], /* n_gone= */ 0);
 
-        ret[n++] = (Fate){.number = round->order[i],
+        ret[n++] = (ExpectedNode){.number = round->order[i],
             .fails = filter,
             .filter = filter,
             .score = score_alone(round, round->order[i])};
     }
-    narrow_fates(ret, n, narrow_to(round));
+    narrow_expected(ret, n, narrow_to(round));
     return n;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 /*
- * Round: a drawn scene, some of its nodes in some order, the requests about them, and what is to
- * become of each: found out without the code that is tested, by asking the scalar machine for one
- * filter and one node after the other.
+ * Round: a random scene, some of its nodes in some order, the requests for them, and the expected
+ * result of each node. Expected results do not use the tested code: the scalar machine evaluates
+ * one filter and one node after the other.
  */
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "extender/test-drawn.h"
+#include "extender/test-random-scene.h"
 #include "extender/view.h"
 #include "policy/test-scene.h"
 
@@ -20,9 +20,9 @@ typedef struct Round {
     Str text;
     TestScene scene;
     View *view;
-    unsigned order[DRAWN_NODES_MAX]; /* some of the nodes, in the order they are asked for */
+    unsigned order[RANDOM_NODES_MAX]; /* some of the nodes, in the order of the request */
     unsigned n;
-    bool with_stranger; /* asks for a node berth does not know, too, first of all */
+    bool with_unknown; /* the request starts with a node that berth does not know */
 } Round;
 
 void round_init(Round *round, Rng *rng);
@@ -37,28 +37,28 @@ Str round_names_body(const Round *round);
 Str round_nodes_body(const Round *round);
 Str round_victims_body(const Round *round);
 
-/* The first filter, one by one, that node @row fails once its first @n_gone victims, and the pod
- * itself, are gone; NULL: none. */
+/* The first filter that rejects node @row without its first @n_gone victims and without the pod
+ * itself; NULL: none. */
 const Filter *round_first_failing(const Round *round, uint32_t row, unsigned n_gone);
 
-/* Whether @policy has a say. Drawn policies match by namespace and labels. */
-bool round_is_asked(const Round *round, const Policy *policy);
+/* Whether @policy applies. Random policies match by namespace and labels. */
+bool round_applies(const Round *round, const Policy *policy);
 
-#define STRANGER UINT_MAX
+#define UNKNOWN_NODE UINT_MAX
 
-/* Whether node @number, or the STRANGER, is called so. */
+/* Whether @name is the name of node @number, or of UNKNOWN_NODE. */
 bool round_is_node(Str name, unsigned number);
 
-/* What is to become of a node of the request. */
-typedef struct Fate {
-    unsigned number; /* or STRANGER */
+/* The expected result of a node of the request. */
+typedef struct ExpectedNode {
+    unsigned number; /* or UNKNOWN_NODE */
     bool fails;
-    const Filter *filter; /* why; NULL: nobody knows the node */
+    const Filter *filter; /* the filter that rejects; NULL: the node is unknown */
     double score;
     bool is_left_out;
-} Fate;
+} ExpectedNode;
 
-#define FATES_MAX (DRAWN_NODES_MAX + 1)
+#define EXPECTED_MAX (RANDOM_NODES_MAX + 1)
 
-/* In the order of the request; how many. */
-size_t round_fates(const Round *round, bool with_stranger, Fate ret[static FATES_MAX]);
+/* In the order of the request. Returns their number. */
+size_t round_expected(const Round *round, bool with_unknown, ExpectedNode ret[static EXPECTED_MAX]);

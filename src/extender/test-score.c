@@ -5,7 +5,7 @@
 #include "base/test-assert.h"
 #include "policy/policy.h"
 
-/* Whatever a rule returns, the wire's range holds; halves go up. */
+/* Scores are limited to the range of the protocol; halves are rounded up. */
 static void test_range(void **state) {
     static const struct {
         double score;

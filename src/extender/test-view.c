@@ -1,5 +1,5 @@
-/* Views: what is shared with the one before, what a pod sees of one, and what is said without a
- * cluster. */
+/* Views: what they share with the previous one, per-pod adjustments, and answers without a cluster.
+ * */
 
 #include "extender/view.h"
 
@@ -46,7 +46,7 @@ static size_t n_shared(const View *a, const View *b) {
     return n;
 }
 
-/* What did not change is not worked out again, and what did is right. */
+/* Facts of unchanged rows are shared, and those of changed rows are computed. */
 static void test_facts_are_shared(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(view_unrefp) View *first = NULL, *second = NULL, *third = NULL;
@@ -58,23 +58,23 @@ static void test_facts_are_shared(void **state) {
     add_nodes(store);
     first = next_view(store, scene.program, NULL);
     assert_int_equal(failing(first, 70), VERDICT_PASS);
-    assert_int_equal(failing(first, NODES), 0); /* the node nobody knows */
+    assert_int_equal(failing(first, NODES), 0); /* the unknown node */
     assert_int_equal(store_apply_node(store, &(Node){.name = STR("n70")}), 0);
     second = next_view(store, scene.program, first);
     assert_int_equal(first->facts.n_chunks, NODES / CHUNK_ROWS + 1);
     assert_int_equal(n_shared(first, second), first->facts.n_chunks - 1);
     assert_int_equal(failing(second, 70), 0);
     assert_int_equal(failing(second, 71), VERDICT_PASS);
-    assert_int_equal(failing(first, 70), VERDICT_PASS); /* who has the old view keeps it */
+    assert_int_equal(failing(first, 70), VERDICT_PASS); /* a reader keeps the old view */
     first = view_unref(first);
-    assert_int_equal(failing(second, 3), VERDICT_PASS); /* shared, and not gone with it */
+    assert_int_equal(failing(second, 3), VERDICT_PASS); /* shared, and still valid */
     third = next_view(store, other.program, second);
-    assert_int_equal(n_shared(second, third), 0); /* another program's facts are others */
+    assert_int_equal(n_shared(second, third), 0); /* another program has its own facts */
     scene_done(&scene);
     scene_done(&other);
 }
 
-/* As if a pod were gone or another there: only the chunk it is in is looked at again. */
+/* With a pod removed or added, only its chunk is computed again. */
 static void test_adjust_is_local(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
     _cleanup_(store_freep) Store *store = store_new();
@@ -93,7 +93,7 @@ static void test_adjust_is_local(void **state) {
 
     node_set = (NodeSet){.table = view->table, .facts = &view->facts};
     assert_int_equal(view_adjust(view, /* time= */ NULL, &stranger, NULL, 0, arena, &node_set), 0);
-    assert_ptr_equal(node_set.table, view->table); /* nothing to do */
+    assert_ptr_equal(node_set.table, view->table); /* no change */
     assert_ptr_equal(node_set.facts, &view->facts);
 
     assert_int_equal(view_adjust(view, /* time= */ NULL, &pod, NULL, 0, arena, &node_set), 0);
@@ -138,11 +138,11 @@ static void test_may_bind(void **state) {
                                                                                      */
     node_set = (NodeSet){.table = later->table, .facts = &later->facts};
     assert_int_equal(view_adjust(later, /* time= */ NULL, &first, NULL, 0, arena, &node_set), 0);
-    assert_int_equal(facts_failing(node_set.facts, 0, 1), VERDICT_PASS); /* in filter, too */
+    assert_int_equal(facts_failing(node_set.facts, 0, 1), VERDICT_PASS); /* filter too */
     scene_done(&scene);
 }
 
-/* Whoever has no memory to find out whether it may, may not. */
+/* Without memory to decide, a pod may not be bound. */
 static void test_may_bind_budgets(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(view_unrefp) View *view = NULL;
@@ -172,7 +172,7 @@ static void test_may_bind_budgets(void **state) {
     scene_done(&scene);
 }
 
-/* A cluster that is still being listed is none: a node looks emptier without its pods. */
+/* A cluster that is still being listed is not used: without its pods a node looks emptier. */
 static void test_awaits_cluster(void **state) {
     static const char *const bodies[] = {
         "{\"Pod\":{},\"NodeNames\":[\"a\"]}",
@@ -197,7 +197,7 @@ static void test_awaits_cluster(void **state) {
     scene_done(&scene);
 }
 
-/* Who knows none of the nodes, or not yet what runs on them, leaves none out. */
+/* Narrowing needs known nodes and their pods: without them no node is left out. */
 static void test_narrow_needs_nodes(void **state) {
     static const char body[] = "{\"Pod\":{},\"NodeNames\":[\"n2\",\"n0\",\"n1\"]}";
     static const struct {
@@ -236,8 +236,8 @@ static void test_narrow_needs_nodes(void **state) {
     scene_done(&scene);
 }
 
-/* Without a cluster there are still the nodes of requests, and what is written on them; how old
- * that is, the request's time says: no new view is made for it. */
+/* Without a cluster there are still the nodes of requests and their annotations. Their age is
+ * relative to the request's time, without a new view. */
 static void test_annotations_without_cluster(void **state) {
     static const char body[] =
         "{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"annotations\":"
@@ -246,9 +246,9 @@ static void test_annotations_without_cluster(void **state) {
         int64_t now_sec;
         size_t n_out;
     } cases[] = {
-        {INT64_C(1767323040), 1},                           /* of this moment */
-        {INT64_C(1767323100), 1}, {INT64_C(1767323101), 0}, /* too old, by a second */
-        {INT64_C(1767322000), 0},                           /* of what will be: nobody's time */
+        {INT64_C(1767323040), 1},                           /* now */
+        {INT64_C(1767323100), 1}, {INT64_C(1767323101), 0}, /* too old by a second */
+        {INT64_C(1767322000), 0},                           /* from the future: absent */
     };
     _cleanup_(view_unrefp) View *view = NULL;
     TestScene scene;
@@ -279,7 +279,7 @@ static const CelZone *find_nothing(const CelZones *zones, Str name) {
     return NULL;
 }
 
-/* A time in a zone that nobody knows is no time: the metric is absent. */
+/* A time in an unknown zone is no time: the metric is absent. */
 static void test_unknown_zone(void **state) {
     static const CelZones nowhere = {.find = find_nothing};
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
@@ -306,40 +306,40 @@ static void test_unknown_zone(void **state) {
     scene_done(&scene);
 }
 
-/* --- views made one from the other ------------------------------------------------------- */
+/* --- views made from the previous one ---------------------------------------------------- */
 
-enum { STEPS = 300, TRAVELLERS = 200 };
+enum { STEPS = 300, PODS = 200 };
 
-static unsigned roll(Rng *rng, unsigned sides) {
-    return (unsigned)rng_pick(rng, sides);
+static unsigned pick(Rng *rng, unsigned n) {
+    return (unsigned)rng_pick(rng, n);
 }
 
-/* A node comes or goes, or changes its zone. */
+/* Adds or removes a node, or changes its zone. */
 static void change_node(Store *store, Rng *rng) {
     Label zone = {.key = STR("zone")};
-    Node node = {.is_ready = roll(rng, 4) > 0, .labels = {.items = &zone, .n = roll(rng, 5) > 0}};
+    Node node = {.is_ready = pick(rng, 4) > 0, .labels = {.items = &zone, .n = pick(rng, 5) > 0}};
     char name[16], value[16];
 
-    (void)snprintf(name, sizeof(name), "n%u", roll(rng, NODES + 3));
-    (void)snprintf(value, sizeof(value), "z%u", roll(rng, 4));
+    (void)snprintf(name, sizeof(name), "n%u", pick(rng, NODES + 3));
+    (void)snprintf(value, sizeof(value), "z%u", pick(rng, 4));
     node.name = str_from_c(name);
     zone.value = str_from_c(value);
-    if (roll(rng, 8) == 0)
+    if (pick(rng, 8) == 0)
         store_remove_node(store, node.name);
     else
         assert_true(store_apply_node(store, &node) >= 0);
 }
 
-/* A pod comes, goes or gets other labels. Its strings are its own: who keeps one of them when the
- * pod is gone has kept nothing. */
+/* Adds or removes a pod, or changes its labels. Its strings are freed with it: keeping one of them
+ * would show. */
 static void change_pod(Store *store, Rng *rng) {
     Label app = {.key = STR("app")};
     char name[16], uid[48], node[16], value[48];
-    unsigned number = roll(rng, TRAVELLERS), kind = roll(rng, 6);
+    unsigned number = pick(rng, PODS), kind = pick(rng, 6);
     Pod pod = {.namespace = STR("team"), .labels = {.items = &app, .n = kind > 0}};
 
     (void)snprintf(name, sizeof(name), "p%u", number);
-    (void)snprintf(uid, sizeof(uid), "u%u-%u", number, roll(rng, 100000));
+    (void)snprintf(uid, sizeof(uid), "u%u-%u", number, pick(rng, 100000));
     (void)snprintf(node, sizeof(node), "n%u", number % 20 * 16);
     (void)snprintf(value, sizeof(value), "an-app-of-number-%u", kind < 4 ? kind : number);
     pod.name = str_from_c(name);
@@ -347,7 +347,7 @@ static void change_pod(Store *store, Rng *rng) {
     pod.node_name = str_from_c(node);
     pod.priority = kind;
     app.value = str_from_c(value);
-    if (roll(rng, 3) == 0)
+    if (pick(rng, 3) == 0)
         store_remove_pod(store, pod.namespace, pod.name, STR_NULL);
     else
         assert_true(store_apply_pod(store, &pod) >= 0);
@@ -376,7 +376,7 @@ static void ask(const View *view, const Pod *pod, Answers *ret) {
     assert_int_equal(judge_scores(judge, ret->scores), 0);
 }
 
-/* Rules of which columns of rows, elements, strings and groups are kept. */
+/* Rules whose columns of rows, elements, strings and groups are kept. */
 static const char several_rules[] =
     "policy:\n"
     "  filters:\n"
@@ -398,8 +398,8 @@ static const char several_rules[] =
     "      expression: \"cluster.domains('zone').map(d, d.pods.filter(p, p.spec.priority > "
     "1).size()).min()\"\n";
 
-/* However many views there were in between, the last says what one that was made anew says; and
- * needs nothing of those before, which are gone. */
+/* After many views the last one equals one made from scratch, and does not refer to the earlier
+ * ones, which are freed. */
 static void test_many_changes(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(view_unrefp) View *view = NULL;
@@ -415,9 +415,9 @@ static void test_many_changes(void **state) {
         _cleanup_(view_unrefp) View *fresh = NULL, *next = NULL;
         Answers wanted, given;
 
-        if (roll(&rng, 4) == 0)
+        if (pick(&rng, 4) == 0)
             change_node(store, &rng);
-        for (unsigned n = roll(&rng, 4); n > 0; n--)
+        for (unsigned n = pick(&rng, 4); n > 0; n--)
             change_pod(store, &rng);
         next = next_view(store, scene.program, view);
         view_unref(view);

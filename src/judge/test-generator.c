@@ -4,19 +4,19 @@
 
 #define GENERATED_PODS 600u
 
-static unsigned roll(Rng *rng, unsigned sides) {
-    return (unsigned)rng_pick(rng, sides);
+static unsigned pick(Rng *rng, unsigned n) {
+    return (unsigned)rng_pick(rng, n);
 }
 
-static const char *pick(Rng *rng, const char *const *words) {
+static const char *pick_word(Rng *rng, const char *const *words) {
     unsigned n = 0;
 
     while (words[n])
         n++;
-    return words[roll(rng, n)];
+    return words[pick(rng, n)];
 }
 
-#define PICK(rng, ...) pick((rng), (const char *const[]){__VA_ARGS__, NULL})
+#define PICK(rng, ...) pick_word((rng), (const char *const[]){__VA_ARGS__, NULL})
 
 /* --- expressions ----------------------------------------------------------------------- */
 
@@ -143,16 +143,16 @@ static const char *choose(Rng *rng, const char *const *list, unsigned room) {
 
     while (n < room && list[n])
         n++;
-    return list[roll(rng, n)];
+    return list[pick(rng, n)];
 }
 
 static void write_any(Rng *rng, Sort sort, unsigned depth, bool in_pods, Buf *out) {
-    if (depth == 0 || roll(rng, 4) == 0) {
-        bool of_pod = in_pods && roll(rng, 2);
+    if (depth == 0 || pick(rng, 4) == 0) {
+        bool of_pod = in_pods && pick(rng, 2);
 
         write_form(rng, of_pod ? choose(rng, pod_leaves[sort], 8) : choose(rng, leaves[sort], 16),
             0, in_pods, out);
-    } else if (!in_pods && roll(rng, 4) == 0) {
+    } else if (!in_pods && pick(rng, 4) == 0) {
         write_form(rng, choose(rng, loops[sort], 8), depth - 1, false, out);
     } else {
         write_form(rng, choose(rng, forms[sort], 32), depth - 1, in_pods, out);
@@ -169,12 +169,12 @@ static void write_fallbacks(Rng *rng, Sort sort, Buf *out) {
     static const char *const fields[] = {"onError", "onMissing"};
 
     for (size_t i = 0; i < ELEMENTS_OF(fields); i++) {
-        if (roll(rng, 2))
+        if (pick(rng, 2))
             continue;
         if (sort == BOOL)
             buf_printf(out, "      %s: %s\n", fields[i], PICK(rng, "allow", "reject"));
         else
-            buf_printf(out, "      %s: %u\n", fields[i], roll(rng, 101));
+            buf_printf(out, "      %s: %u\n", fields[i], pick(rng, 101));
     }
     if (sort != BOOL)
         buf_printf(out, "      normalize: %s\n", PICK(rng, "none", "none", "minMax", "rank"));
@@ -184,7 +184,7 @@ static void write_rule(Rng *rng, unsigned i, Sort sort, Buf *out) {
     buf_printf(out, "    - name: r%u\n", i);
     write_fallbacks(rng, sort, out);
     buf_append(out, STR("      expression: |\n        "));
-    write_any(rng, sort, 1 + roll(rng, 4), false, out);
+    write_any(rng, sort, 1 + pick(rng, 4), false, out);
     buf_append(out, STR("\n"));
 }
 
@@ -196,16 +196,16 @@ void generate_policy(Rng *rng, Buf *out) {
         write_rule(rng, i, BOOL, out);
     buf_append(out, STR("  scores:\n"));
     for (unsigned i = GENERATED_RULES; i < 2 * GENERATED_RULES; i++)
-        write_rule(rng, i, roll(rng, 2) ? INT : DOUBLE, out);
+        write_rule(rng, i, pick(rng, 2) ? INT : DOUBLE, out);
 }
 
 static void write_labels(Rng *rng, Buf *out) {
     buf_append(out, STR("labels: {"));
-    if (roll(rng, 3))
+    if (pick(rng, 3))
         buf_printf(out, "a: %s, ", PICK(rng, "a", "x", "aax", "''"));
-    if (roll(rng, 3))
+    if (pick(rng, 3))
         buf_printf(out, "zone: %s, ", PICK(rng, "a", "b", "x"));
-    if (roll(rng, 3))
+    if (pick(rng, 3))
         buf_printf(out, "n: '%s'", PICK(rng, "0", "12", "-3", "x", "9223372036854775807"));
     buf_append(out, STR("}"));
 }
@@ -216,15 +216,15 @@ static void write_measured(Rng *rng, Buf *out) {
 
     buf_printf(out, "measuredAge: %s\nmeasured:\n", PICK(rng, "0s", "10s", "29s", "31s", "60s"));
     for (size_t m = 0; m < ELEMENTS_OF(names); m++) {
-        unsigned share = roll(rng, 4);
+        unsigned share = pick(rng, 4);
 
         buf_printf(out, "  %s: {", names[m]);
         for (unsigned i = 0; i < GENERATED_NODES; i++)
-            if (roll(rng, 3) < share)
+            if (pick(rng, 3) < share)
                 buf_printf(out, "n%u: %s, ", i, PICK(rng, "0.25", "0.5", "0.75", "3", ".nan", "0"));
         buf_append(out, STR("}\n"));
     }
-    if (roll(rng, 2))
+    if (pick(rng, 2))
         buf_append(out, STR("workloads: {podCpu: {team-a/ReplicaSet/o1: 1.5}}\n"));
 }
 
@@ -236,17 +236,17 @@ void generate_scene(Rng *rng, Buf *out) {
         buf_printf(out, "  n%u: {", i);
         write_labels(rng, out);
         buf_printf(out, ", ready: %s, cordoned: %s, allocatable: {cpu: %u%s}%s%s}\n",
-            PICK(rng, "true", "false"), PICK(rng, "true", "false"), roll(rng, 9),
+            PICK(rng, "true", "false"), PICK(rng, "true", "false"), pick(rng, 9),
             PICK(rng, "", ", memory: 4Gi", ", nvidia.com/gpu: 2"),
             PICK(rng, "", ", created: 2026-02-03T04:00:00Z", ", created: 9999-12-31T00:00:00Z"),
             PICK(rng, "", ", taints: [{key: team-a, effect: NoSchedule}]"));
     }
     buf_append(out, STR("pods:\n"));
     for (unsigned i = 0; i < GENERATED_PODS; i++) {
-        buf_printf(out, "  - {on: n%u, uid: u%u, ", roll(rng, GENERATED_NODES), i);
+        buf_printf(out, "  - {on: n%u, uid: u%u, ", pick(rng, GENERATED_NODES), i);
         write_labels(rng, out);
         buf_printf(out, ", namespace: %s, owner: %s, priority: %u, requests: {cpu: %um}%s}\n",
-            PICK(rng, "team-a", "team-b"), PICK(rng, "o1", "o2"), roll(rng, 3), roll(rng, 999),
+            PICK(rng, "team-a", "team-b"), PICK(rng, "o1", "o2"), pick(rng, 3), pick(rng, 999),
             PICK(rng, "", ", created: 2026-02-03T04:04:00Z", ", created: 9999-12-31T00:00:00Z"));
     }
     buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));

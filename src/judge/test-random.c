@@ -20,8 +20,8 @@
 #define ROUNDS 60u
 #define CHANGES 6u
 
-static unsigned roll(Rng *rng, unsigned sides) {
-    return (unsigned)rng_pick(rng, sides);
+static unsigned pick(Rng *rng, unsigned n) {
+    return (unsigned)rng_pick(rng, n);
 }
 
 /* NULL: the random policy has errors. */
@@ -186,14 +186,14 @@ static void check_scores(Round *round) {
 
 /* Some rows, in random order, or all of them. */
 static void choose_rows(Rng *rng, Round *round) {
-    bool all = roll(rng, 2);
+    bool all = pick(rng, 2);
 
     round->n = 0;
     for (uint32_t row = 0; row < round->table->n_rows; row++)
-        if (all || roll(rng, 5) == 0)
+        if (all || pick(rng, 5) == 0)
             round->rows[round->n++] = row;
     for (size_t i = 0; !all && i + 1 < round->n; i++) {
-        size_t j = i + roll(rng, (unsigned)(round->n - i));
+        size_t j = i + pick(rng, (unsigned)(round->n - i));
         uint32_t row = round->rows[i];
 
         round->rows[i] = round->rows[j];
@@ -248,13 +248,13 @@ static void check_facts(const Round *round) {
 
 /* Adds a pod, moves one, or removes one. */
 static PodChange choose_change(Rng *rng, const NodeTable *table) {
-    uint32_t row = roll(rng, (unsigned)table->n_rows);
-    uint32_t from = roll(rng, (unsigned)table->n_rows);
+    uint32_t row = pick(rng, (unsigned)table->n_rows);
+    uint32_t from = pick(rng, (unsigned)table->n_rows);
     const PodList *here = table_chunk(table, row)->pods[table_slot(row)];
     const PodList *there = table_chunk(table, from)->pods[table_slot(from)];
 
-    if (there && roll(rng, 2))
-        return (PodChange){.row = row, .add = there->items[roll(rng, there->n)]};
+    if (there && pick(rng, 2))
+        return (PodChange){.row = row, .add = there->items[pick(rng, there->n)]};
     return (PodChange){.row = row, .remove = here ? here->items[0]->uid : STR("none")};
 }
 
@@ -266,7 +266,7 @@ static void change(Rng *rng, Round *round) {
     NodeTable *changed = ARENA_NEW(arena, NodeTable);
     Loads *loads = ARENA_NEW(arena, Loads);
     PodChange changes[3];
-    size_t n = 1 + roll(rng, ELEMENTS_OF(changes));
+    size_t n = 1 + pick(rng, ELEMENTS_OF(changes));
 
     assert_true(known.facts && changed && loads);
     *(NodeFacts *)(uintptr_t)known.facts = round->facts;

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "kube/test-access-scene.h"
 
-/* --- where it is looked for --- */
+/* --- places of a kubeconfig --- */
 
 static void test_default_places(void **state) {
     char list[512], want[256];
@@ -33,7 +33,7 @@ static void test_default_places(void **state) {
     assert_int_equal(access_from_kubeconfig(NULL, NULL, &access, error), -ENOENT);
     assert_says("no file of KUBECONFIG is there: /nowhere/a:/nowhere/b");
 
-    /* Those that are not there do not count; empty names neither. */
+    /* Files that do not exist are skipped, and so are empty names. */
     (void)write_config(&folder, "insecure-skip-tls-verify: true", "");
     (void)snprintf(list, sizeof(list), ":/nowhere/a::%s/config:", folder.path);
     assert_int_equal(setenv("KUBECONFIG", list, 1), 0);
@@ -43,7 +43,7 @@ static void test_default_places(void **state) {
     assert_true(access_is_insecure(access));
     access = access_free(access);
 
-    /* One that is there is not read if it cannot be. */
+    /* A file that exists but cannot be read is an error. */
     (void)snprintf(list, sizeof(list), "%s/config:%s", folder.path, folder.path);
     assert_int_equal(setenv("KUBECONFIG", list, 1), 0);
     assert_int_equal(access_from_kubeconfig(NULL, NULL, &access, error), -EISDIR);
@@ -74,7 +74,8 @@ static void test_too_many_files(void **state) {
     folder_done(&folder);
 }
 
-/* With a kubeconfig that, without one what a pod has; which this is none of. */
+/* With a kubeconfig it is used; without one the service account of a pod, which does not exist
+ * here. */
 static void test_find(void **state) {
     Folder folder;
     Access *access = NULL;
@@ -157,7 +158,7 @@ static void test_rotation(void **state) {
     assert_null(first.user);
     assert_null(first.client_cert_pem);
 
-    /* Looked at once a second. */
+    /* Files are checked once a second. */
     (void)folder_replace(&folder, "token", "second");
     second = authorize(access, SEC / 2, 0);
     assert_string_equal(second.token, "first");
@@ -167,17 +168,17 @@ static void test_rotation(void **state) {
     assert_int_not_equal(second.version, first.version);
     first = second;
 
-    /* The same text again is no change. */
+    /* Writing the same text is no change. */
     (void)folder_replace(&folder, "token", "second\n");
     assert_int_equal(authorize(access, 2 * SEC, 0).version, first.version);
 
-    /* Gone, or broken, for a moment: what was there stays. */
+    /* Missing or broken for a moment: the previous content stays. */
     assert_int_equal(unlink(folder_path(&folder, "token")), 0);
     assert_string_equal(authorize(access, 3 * SEC, 0).token, "second");
     (void)folder_replace(&folder, "token", "");
     assert_int_equal(authorize(access, 4 * SEC, 0).version, first.version);
 
-    /* Unless the API server does not take it any more. */
+    /* Unless the API server rejects it. */
     access_reject(access);
     assert_int_equal(access_authorize(access, 4 * SEC, 0, &second, error), -EINVAL);
     assert_says("token: is empty");
@@ -194,7 +195,7 @@ static void test_rotation(void **state) {
     folder_done(&folder);
 }
 
-/* Nothing else can be had: the same version says so. */
+/* There is nothing newer: the same version is an error. */
 static void test_rejected_for_good(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = NULL;
@@ -211,7 +212,7 @@ static void test_rejected_for_good(void **state) {
     folder_done(&folder);
 }
 
-/* A token is good until its file was read, and stays when the file is not there. */
+/* A token is valid until its file is read again, and stays when the file is missing. */
 static void test_token_and_file(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = NULL;
@@ -277,7 +278,7 @@ static void test_in_cluster(void **state) {
     first = authorize(access, 0, 0);
     assert_string_equal(first.token, "one");
 
-    /* As the kubelet replaces it: one symlink, both files. */
+    /* The kubelet replaces both files by one symlink. */
     link_to(&folder, MOUNT "..data", "..2");
     second = authorize(access, SEC, 0);
     assert_string_equal(second.token, "two");

@@ -8,7 +8,7 @@
 #define LEAST (BACKOFF_LEAST_MSEC * NSEC_PER_MSEC)
 #define MOST (BACKOFF_MOST_MSEC * NSEC_PER_MSEC)
 
-/* The @n-th delay in a row, for many seeds, each after a long quiet time. */
+/* The @n-th delay in a row, for many seeds, each after a long quiet period. */
 static void look_at(unsigned n, int64_t *ret_least, int64_t *ret_most, double *ret_mean) {
     double sum = 0;
 
@@ -27,7 +27,7 @@ static void look_at(unsigned n, int64_t *ret_least, int64_t *ret_most, double *r
     *ret_mean = sum / ROUNDS;
 }
 
-/* Full jitter: from nothing to the ceiling, every part of it alike. */
+/* Full jitter: uniform from zero to the limit. */
 static void test_delays_are_spread_up_to_a_ceiling_that_doubles(void **state) {
     for (unsigned n = 0; n < 12; n++) {
         int64_t ceiling = LEAST << n < MOST ? LEAST << n : MOST, least, most;
@@ -51,7 +51,7 @@ static void test_success_starts_over(void **state) {
     }
 }
 
-static void test_what_the_server_asks_for_is_the_least(void **state) {
+static void test_waits_at_least_retry_after(void **state) {
     static const struct {
         int asked;
         int64_t least;
@@ -75,7 +75,7 @@ static void test_what_the_server_asks_for_is_the_least(void **state) {
         }
 }
 
-/* Something that works and breaks at once must not be tried in a loop. */
+/* A server that works and breaks at once must not be called in a loop. */
 static void test_one_try_a_second_on_average(void **state) {
     for (uint64_t seed = 0; seed < 100; seed++) {
         Backoff backoff = BACKOFF_INIT(seed);
@@ -90,8 +90,8 @@ static void test_one_try_a_second_on_average(void **state) {
     }
 }
 
-/* ... but a quiet time earns quick tries again. */
-static void test_quiet_times_restore_the_burst(void **state) {
+/* ... but a quiet period restores the quick tries. */
+static void test_quiet_period_restores_the_burst(void **state) {
     Backoff backoff = BACKOFF_INIT(1);
     int64_t now = 0;
 
@@ -141,9 +141,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delays_are_spread_up_to_a_ceiling_that_doubles),
         cmocka_unit_test(test_success_starts_over),
-        cmocka_unit_test(test_what_the_server_asks_for_is_the_least),
+        cmocka_unit_test(test_waits_at_least_retry_after),
         cmocka_unit_test(test_one_try_a_second_on_average),
-        cmocka_unit_test(test_quiet_times_restore_the_burst),
+        cmocka_unit_test(test_quiet_period_restores_the_burst),
         cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_picks),
     };

@@ -1,4 +1,4 @@
-/* A Binding, and what is found out about it, answer by answer. */
+/* A Binding, and its result for each possible answer. */
 
 #include "kube/binding.h"
 
@@ -63,7 +63,7 @@ typedef struct Reply {
 
 typedef struct Case {
     const char *name;
-    Reply replies[6]; /* the POST, then reading the pod; behind them nobody is there */
+    Reply replies[6]; /* the POST, then reading the pod; after the list nothing answers */
     BindingOutcome want;
     const char *error; /* a part of it */
 } Case;
@@ -123,7 +123,8 @@ static const Case cases[] = {
     {"nobody ever answers", {{CALL_DONE, 0, NULL}}, BINDING_UNKNOWN, "no answer"},
 };
 
-/* Answers call number @n as @reply says; the end of the list: not at all, or with nobody. */
+/* Answers call number @n with @reply; at the end of the list not at all, or with a refused
+ * connection. */
 static void answer(Client *client, size_t n, const Reply *reply) {
     if (reply->status != 0 && reply->outcome == CALL_DONE)
         fake_answer(client, n, reply->status, reply->body);
@@ -134,7 +135,7 @@ static void answer(Client *client, size_t n, const Reply *reply) {
     (void)client_wait(client, 0);
 }
 
-/* Until it is done; how many replies were used. */
+/* Until it is done; returns how many replies were used. */
 static size_t run(const Case *c, Client *client, Binding *binding, const Result *result) {
     size_t n = 0, n_used = 0;
 
@@ -179,9 +180,9 @@ static void test_outcomes(void **state) {
     }
 }
 
-/* --- what is sent ------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------- */
 
-static void test_what_is_sent(void **state) {
+static void test_request_of_a_binding(void **state) {
     static const Label labels[] = {{STR("berth.dev/a"), STR("x\"y")}, {STR("b"), STR("")}};
     Client *client = client_new(NULL);
     Result result = {0};
@@ -209,7 +210,7 @@ static void test_what_is_sent(void **state) {
     client_free(client);
 }
 
-/* Names cannot leave their place in the path or in the body. */
+/* Names are escaped in the path and in the body. */
 static void test_names_are_escaped(void **state) {
     Client *client = client_new(NULL);
     Result result = {0};
@@ -236,7 +237,7 @@ static void test_no_memory(void **state) {
     fake_refuse_next(client);
     assert_null(binding_new(&options));
 
-    /* For reading the pod: later there is some. */
+    /* For reading the pod; later there is memory again. */
     binding = binding_new(&options);
     assert_non_null(binding);
     fake_refuse_next(client);
@@ -257,7 +258,7 @@ static void test_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outcomes),
-        cmocka_unit_test(test_what_is_sent),
+        cmocka_unit_test(test_request_of_a_binding),
         cmocka_unit_test(test_names_are_escaped),
         cmocka_unit_test(test_no_memory),
     };

@@ -7,7 +7,7 @@
 #include "base/test-assert.h"
 #include "kube/test-server.h"
 
-/* --- a server that does as the path says --- */
+/* --- a server whose answer depends on the path --- */
 
 static const char refusal[] = "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\","
                               "\"message\":\"pods is forbidden\\u001b[31m\"}";
@@ -131,7 +131,7 @@ static void test_no_answer(void **state) {
     assert_non_null(strstr(error, "127.0.0.1"));
 }
 
-/* One connection for all. */
+/* One connection for all requests. */
 static void test_client_is_kept(void **state) {
     Setup *setup = *state;
     Client *client = client_new(setup->access);

@@ -9,43 +9,43 @@
 #include "kube/client.h"
 #include "kube/test-client-scene.h"
 
-/* --- handlers that start, end and cancel --- */
+/* --- starting, ending and cancelling from handlers --- */
 
 static void test_data_ends(void **state) {
-    _cleanup_(seen_done) Seen seen = {.ends_in_data = true}, after = {0};
+    _cleanup_(record_done) CallRecord record = {.ends_in_data = true}, after = {0};
     Setup setup;
 
     (void)state;
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
-    get(setup.client, &seen, "/stream");
-    assert_int_equal(seen.result.outcome, CALL_ENDED);
-    assert_int_equal(seen.result.status, 200);
-    assert_text("what came", buf_str(&seen.body), "first");
+    get(setup.client, &record, "/stream");
+    assert_int_equal(record.result.outcome, CALL_ENDED);
+    assert_int_equal(record.result.status, 200);
+    assert_text("what came", buf_str(&record.body), "first");
     get(setup.client, &after, "/echo");
     assert_int_equal(after.result.outcome, CALL_DONE);
     setup_done(&setup);
 }
 
-/* With callbacks that are NULL everything is read and dropped. */
+/* Without callbacks the answer is read and dropped. */
 static void test_no_callbacks(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
     (void)state;
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
     assert_non_null(client_call(setup.client, &(CallOptions){.method = "GET", .path = "/large"},
-        &(CallHandler){.context = &seen, .done = on_done}));
-    finish(setup.client, &seen);
-    assert_int_equal(seen.result.outcome, CALL_DONE);
+        &(CallHandler){.context = &record, .done = on_done}));
+    finish(setup.client, &record);
+    assert_int_equal(record.result.outcome, CALL_DONE);
     setup_done(&setup);
 }
 
 static void test_cancels(void **state) {
     static const struct {
         const char *name;
-        Seen seen;
+        CallRecord record;
         bool is_done; /* done() is called, before the cancellation */
     } cases[] = {
         {"in head", {.cancels_in_head = true}, false},
@@ -56,28 +56,28 @@ static void test_cancels(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(seen_done) Seen seen = cases[i].seen, other = {0}, started = {0};
+        _cleanup_(record_done) CallRecord record = cases[i].record, other = {0}, started = {0};
         Setup setup;
 
         setup_init(&setup, NULL, NULL, "");
         open_client(&setup);
-        seen.client = setup.client; /* starts one call, too */
-        seen.started = &started;
-        seen.other = &other;
+        record.client = setup.client; /* starts one call, too */
+        record.started = &started;
+        record.other = &other;
         start(setup.client, &other, "/stream");
-        start(setup.client, &seen, "/large");
+        start(setup.client, &record, "/large");
         finish(setup.client, &started);
         for (int k = 0; k < 3; k++)
             assert_int_equal(client_wait(setup.client, 10), 0);
         assert_case(cases[i].name, started.result.outcome == CALL_DONE);
-        assert_case(cases[i].name, seen.n_done == cases[i].is_done);
+        assert_case(cases[i].name, record.n_done == cases[i].is_done);
         assert_case(cases[i].name, other.n_done == 0);
         setup_done(&setup);
     }
 }
 
 static void test_cancel_outside(void **state) {
-    Seen before = {0}, during = {0};
+    CallRecord before = {0}, during = {0};
     Setup setup;
 
     (void)state;
@@ -94,14 +94,14 @@ static void test_cancel_outside(void **state) {
         assert_int_equal(client_wait(setup.client, 10), 0);
     assert_int_equal(before.n_heads + before.n_done + during.n_done, 0);
     assert_int_equal(during.n_data, 1);
-    seen_done(&before);
-    seen_done(&during);
+    record_done(&before);
+    record_done(&during);
     setup_done(&setup);
 }
 
-/* A name is looked up on a thread of its own; taking the call back does not wait for it. */
+/* A name is resolved on its own thread; cancelling the call does not wait for it. */
 static void test_host_name(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     char text[512];
     Setup setup;
 
@@ -115,15 +115,15 @@ static void test_host_name(void **state) {
     (void)folder_replace(&setup.folder, "config", text);
     open_client(&setup);
     for (int i = 0; i < 10; i++) {
-        Seen cancelled = {0};
+        CallRecord cancelled = {0};
 
         start(setup.client, &cancelled, "/never");
         assert_int_equal(client_wait(setup.client, 0), 0);
         call_cancel(cancelled.call);
-        seen_done(&cancelled);
+        record_done(&cancelled);
     }
-    get(setup.client, &seen, "/echo");
-    assert_int_equal(seen.result.outcome, CALL_DONE);
+    get(setup.client, &record, "/echo");
+    assert_int_equal(record.result.outcome, CALL_DONE);
     setup_done(&setup);
 }
 
@@ -164,9 +164,9 @@ static void test_wake(void **state) {
 
 /* --- several servers --- */
 
-/* Two clients of one loop: one wait is for both, and freeing one leaves the other alone. */
+/* Two clients of one loop: one wait serves both, and freeing one does not affect the other. */
 static void test_loop(void **state) {
-    _cleanup_(seen_done) Seen here = {0}, there = {0}, stuck = {0}, last = {0};
+    _cleanup_(record_done) CallRecord here = {0}, there = {0}, stuck = {0}, last = {0};
     _cleanup_(client_loop_freep) ClientLoop *loop = client_loop_new();
     Client *first, *second;
     Setup setups[2];
@@ -188,7 +188,7 @@ static void test_loop(void **state) {
     assert_int_equal(here.result.status, 200);
     assert_int_equal(there.result.status, 200);
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(atomic_load(&setups[i].world.n_requests), 1);
+        assert_int_equal(atomic_load(&setups[i].state.n_requests), 1);
 
     start(first, &stuck, "/never");
     assert_int_equal(client_loop_wait(loop, 10), 0);

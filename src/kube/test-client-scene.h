@@ -1,7 +1,7 @@
 #pragma once
 
-/* A client in front of a server that does as the path says, and a handler that writes down what it
- * sees. */
+/* A client of a server whose answer depends on the path, and a handler that records its callbacks.
+ * */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,15 +13,15 @@
 #include "kube/client.h"
 #include "kube/test-server.h"
 
-/* --- a server that does as the path says --- */
+/* --- a server whose answer depends on the path --- */
 
-typedef struct World {
+typedef struct ServerState {
     atomic_uint n_requests, n_posts;
-    char word[64];   /* the Authorization that /auth wants */
-    Folder *rotated; /* where the token "new" appears when the first is refused */
-    bool vanishes;   /* ... or none is any more */
+    char authorization[64]; /* the Authorization header that /auth requires */
+    Folder *rotated;        /* where the token "new" appears when the first one is rejected */
+    bool vanishes;          /* ... or where the token is deleted */
     pthread_mutex_t mutex;
-} World;
+} ServerState;
 
 static inline void send_many(TestPeer *peer, const char *start, size_t n, const char *line) {
     _cleanup_(buf_done) Buf out = BUF_INIT((size_t)1 << 20);
@@ -46,7 +46,7 @@ static inline bool echo(TestPeer *peer, const TestRequest *request) {
     return true;
 }
 
-static inline bool say_number(TestPeer *peer) {
+static inline bool send_number(TestPeer *peer) {
     char text[16];
 
     (void)snprintf(text, sizeof(text), "%u", test_peer_number(peer));
@@ -54,27 +54,27 @@ static inline bool say_number(TestPeer *peer) {
     return true;
 }
 
-static void rotate(World *world) {
-    pthread_mutex_lock(&world->mutex);
-    if (world->rotated && world->vanishes)
-        (void)unlink(folder_path(world->rotated, "token"));
-    else if (world->rotated)
-        (void)folder_replace(world->rotated, "token", "new\n");
-    world->rotated = NULL;
-    pthread_mutex_unlock(&world->mutex);
+static void rotate(ServerState *state) {
+    pthread_mutex_lock(&state->mutex);
+    if (state->rotated && state->vanishes)
+        (void)unlink(folder_path(state->rotated, "token"));
+    else if (state->rotated)
+        (void)folder_replace(state->rotated, "token", "new\n");
+    state->rotated = NULL;
+    pthread_mutex_unlock(&state->mutex);
 }
 
-static bool check_word(World *world, TestPeer *peer, const TestRequest *request) {
-    if (str_is(test_header(request, "Authorization"), world->word))
+static bool check_authorization(ServerState *state, TestPeer *peer, const TestRequest *request) {
+    if (str_is(test_header(request, "Authorization"), state->authorization))
         test_answer(peer, "200 OK", "", STR("welcome"));
     else {
-        rotate(world);
+        rotate(state);
         test_answer(peer, "401 Unauthorized", "", STR("{\"kind\":\"Status\"}"));
     }
     return true;
 }
 
-/* What is sent, and whether the connection stays. */
+/* The bytes sent for a path, and whether the connection stays open. */
 static const struct {
     const char *path, *bytes;
     enum { KEEP, CLOSE, LINGER } then;
@@ -114,12 +114,12 @@ static const struct {
 };
 
 static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
-    World *world = context;
+    ServerState *state = context;
     Str path = request->path;
 
-    atomic_fetch_add(&world->n_requests, 1);
+    atomic_fetch_add(&state->n_requests, 1);
     if (str_is(request->method, "POST"))
-        atomic_fetch_add(&world->n_posts, 1);
+        atomic_fetch_add(&state->n_posts, 1);
     for (size_t i = 0; i < ELEMENTS_OF(scripts); i++)
         if (str_is(path, scripts[i].path)) {
             test_send(peer, str_from_c(scripts[i].bytes));
@@ -128,11 +128,11 @@ static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
             return scripts[i].then == KEEP;
         }
     if (str_is(path, "/number"))
-        return say_number(peer);
+        return send_number(peer);
     if (str_is(path, "/die"))
-        return test_peer_number(peer) > 1 && say_number(peer);
+        return test_peer_number(peer) > 1 && send_number(peer);
     if (str_is(path, "/auth"))
-        return check_word(world, peer, request);
+        return check_authorization(state, peer, request);
     if (str_is(path, "/headers")) {
         send_many(peer, "HTTP/1.1 200 OK\r\n", 1000,
             "X-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -155,11 +155,11 @@ static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
     return echo(peer, request);
 }
 
-/* --- a client of it --- */
+/* --- a client --------- */
 
 typedef struct Setup {
     Folder folder;
-    World world;
+    ServerState state;
     TestServer *server;
     Access *access;
     Client *client;
@@ -188,15 +188,15 @@ static void open_client(Setup *setup) {
     assert_non_null(setup->client);
 }
 
-/* Plain HTTP, which sends no credentials, unless @pair is there. */
+/* Plain HTTP, without credentials, unless @pair is given. */
 static void setup_init(
     Setup *setup, const TestPair *pair, const TestPair *client_ca, const char *user) {
     char cluster[256] = "";
 
-    *setup = (Setup){.world.mutex = PTHREAD_MUTEX_INITIALIZER};
+    *setup = (Setup){.state.mutex = PTHREAD_MUTEX_INITIALIZER};
     folder_init(&setup->folder);
     setup->server = test_server_new(&(TestServerOptions){
-        .handler = answer, .context = &setup->world, .pair = pair, .client_ca = client_ca});
+        .handler = answer, .context = &setup->state, .pair = pair, .client_ca = client_ca});
     if (pair)
         (void)snprintf(cluster, sizeof(cluster), "certificate-authority: ca.pem");
     write_config(setup, pair ? "https" : "http", test_server_port(setup->server), cluster, user);
@@ -209,8 +209,8 @@ static void setup_done(Setup *setup) {
     folder_done(&setup->folder);
 }
 
-/* What the handler of one call has seen. */
-typedef struct Seen {
+/* The callbacks of one call. */
+typedef struct CallRecord {
     unsigned n_heads, n_data, n_done;
     CallHead head;
     char content_type[64];
@@ -218,109 +218,109 @@ typedef struct Seen {
     CallResult result;
     char error[CLIENT_ERROR_MAX];
 
-    /* What it does. */
+    /* How the handler reacts. */
     Call *call;
-    bool forbids; /* it to be sent */
+    bool forbids; /* may_send() returns false */
     bool ends_in_data;
     bool cancels_in_head, cancels_in_data, cancels_in_done;
-    struct Seen *other; /* cancelled together with it */
-    Client *client;     /* starts /echo from each callback when set */
-    struct Seen *started;
-} Seen;
+    struct CallRecord *other; /* cancelled together with it */
+    Client *client;           /* starts /echo from each callback when set */
+    struct CallRecord *started;
+} CallRecord;
 
-static inline void start(Client *client, Seen *seen, const char *path);
+static inline void start(Client *client, CallRecord *record, const char *path);
 
-static inline void act(Seen *seen, bool cancels) {
-    if (seen->client) {
-        Client *client = seen->client;
+static inline void act(CallRecord *record, bool cancels) {
+    if (record->client) {
+        Client *client = record->client;
 
-        seen->client = NULL;
-        start(client, seen->started, "/echo");
+        record->client = NULL;
+        start(client, record->started, "/echo");
     }
     if (!cancels)
         return;
-    if (seen->other)
-        call_cancel(seen->other->call);
-    call_cancel(seen->call);
+    if (record->other)
+        call_cancel(record->other->call);
+    call_cancel(record->call);
 }
 
 static inline bool may_send(void *context) {
-    const Seen *seen = context;
+    const CallRecord *record = context;
 
-    return !seen->forbids;
+    return !record->forbids;
 }
 
 static inline void on_head(void *context, const CallHead *head) {
-    Seen *seen = context;
+    CallRecord *record = context;
 
-    assert_int_equal(seen->n_data + seen->n_done, 0);
-    seen->n_heads++;
-    seen->head = *head;
+    assert_int_equal(record->n_data + record->n_done, 0);
+    record->n_heads++;
+    record->head = *head;
     (void)snprintf(
-        seen->content_type, sizeof(seen->content_type), "%.*s", STR_FMT(head->content_type));
-    act(seen, seen->cancels_in_head);
+        record->content_type, sizeof(record->content_type), "%.*s", STR_FMT(head->content_type));
+    act(record, record->cancels_in_head);
 }
 
 static inline bool on_data(void *context, Str bytes) {
-    Seen *seen = context;
+    CallRecord *record = context;
 
-    assert_int_equal(seen->n_heads, 1);
-    assert_int_equal(seen->n_done, 0);
-    seen->n_data++;
-    buf_append(&seen->body, bytes);
-    act(seen, seen->cancels_in_data);
-    return !seen->ends_in_data;
+    assert_int_equal(record->n_heads, 1);
+    assert_int_equal(record->n_done, 0);
+    record->n_data++;
+    buf_append(&record->body, bytes);
+    act(record, record->cancels_in_data);
+    return !record->ends_in_data;
 }
 
 static inline void on_done(void *context, const CallResult *result) {
-    Seen *seen = context;
+    CallRecord *record = context;
 
-    seen->n_done++;
-    seen->result = *result;
+    record->n_done++;
+    record->result = *result;
     if (result->outcome != CALL_DONE) {
         assert_non_null(result->error);
         assert_true(result->error[0] != '\0');
-        (void)snprintf(seen->error, sizeof(seen->error), "%s", result->error);
+        (void)snprintf(record->error, sizeof(record->error), "%s", result->error);
     }
-    act(seen, seen->cancels_in_done);
+    act(record, record->cancels_in_done);
 }
 
-static inline const CallHandler *handler_of(Seen *seen, CallHandler *handler) {
-    seen->body = BUF_INIT((size_t)1 << 20);
+static inline const CallHandler *handler_of(CallRecord *record, CallHandler *handler) {
+    record->body = BUF_INIT((size_t)1 << 20);
     *handler = (CallHandler){
-        .context = seen, .may_send = may_send, .head = on_head, .data = on_data, .done = on_done};
+        .context = record, .may_send = may_send, .head = on_head, .data = on_data, .done = on_done};
     return handler;
 }
 
-static inline void start_with(Client *client, Seen *seen, const CallOptions *options) {
+static inline void start_with(Client *client, CallRecord *record, const CallOptions *options) {
     CallHandler handler;
 
-    seen->call = client_call(client, options, handler_of(seen, &handler));
-    assert_non_null(seen->call);
-    assert_int_equal(seen->n_done, 0); /* never from within client_call() */
+    record->call = client_call(client, options, handler_of(record, &handler));
+    assert_non_null(record->call);
+    assert_int_equal(record->n_done, 0); /* done() is never called from within client_call() */
 }
 
-static inline void start(Client *client, Seen *seen, const char *path) {
-    start_with(client, seen, &(CallOptions){.method = "GET", .path = path});
+static inline void start(Client *client, CallRecord *record, const char *path) {
+    start_with(client, record, &(CallOptions){.method = "GET", .path = path});
 }
 
-static inline void seen_done(Seen *seen) {
-    buf_done(&seen->body);
+static inline void record_done(CallRecord *record) {
+    buf_done(&record->body);
 }
 
 #define TURNS_MAX 2000 /* of 100 ms; a test that needs more hangs */
 
-static inline void finish(Client *client, const Seen *seen) {
-    for (int i = 0; i < TURNS_MAX && seen->n_done == 0; i++)
+static inline void finish(Client *client, const CallRecord *record) {
+    for (int i = 0; i < TURNS_MAX && record->n_done == 0; i++)
         assert_int_equal(client_wait(client, 100), 0);
-    assert_int_equal(seen->n_done, 1);
+    assert_int_equal(record->n_done, 1);
 }
 
-static inline void run(Client *client, Seen *seen, const CallOptions *options) {
-    start_with(client, seen, options);
-    finish(client, seen);
+static inline void run(Client *client, CallRecord *record, const CallOptions *options) {
+    start_with(client, record, options);
+    finish(client, record);
 }
 
-static inline void get(Client *client, Seen *seen, const char *path) {
-    run(client, seen, &(CallOptions){.method = "GET", .path = path});
+static inline void get(Client *client, CallRecord *record, const char *path) {
+    run(client, record, &(CallOptions){.method = "GET", .path = path});
 }

@@ -1,4 +1,4 @@
-/* Certificates of servers and clients, who we are, and proxies. */
+/* Certificates of servers and clients, identities, and proxies. */
 
 #include <netdb.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 
 static unsigned n_trusted_folders;
 
-/* In the place of GnuTLS's own: whether libcurl, too, trusts the system's folder of CAs. */
+/* Replaces GnuTLS's function: counts whether libcurl also trusts the system's folder of CAs. */
 int gnutls_certificate_set_x509_trust_dir(
     gnutls_certificate_credentials_t credentials, const char *path, gnutls_x509_crt_fmt_t format) {
     n_trusted_folders++;
@@ -33,7 +33,7 @@ static void write_key(Setup *setup, const char *name, const TestPair *pair) {
     free(pem);
 }
 
-/* A server whose certificate is good. */
+/* A server with a valid certificate. */
 static void setup_init_tls(Setup *setup, const char *user) {
     setup_init(setup, &loopback, NULL, user);
     write_certificate(setup, "ca.pem", &ca);
@@ -65,7 +65,7 @@ static void test_server_certificates(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(seen_done) Seen seen = {0};
+        _cleanup_(record_done) CallRecord record = {0};
         char host[64];
         Setup setup;
 
@@ -75,27 +75,27 @@ static void test_server_certificates(void **state) {
             &setup, "https", test_server_port(setup.server), cases[i].cluster, "token: opensesame");
         open_client(&setup);
         n_trusted_folders = 0;
-        get(setup.client, &seen, "/echo");
-        if (seen.result.outcome != cases[i].outcome)
-            fail_msg("%s: %s", cases[i].name, seen.error);
-        if (cases[i].says && !strstr(seen.error, cases[i].says))
-            fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].name, cases[i].says, seen.error);
-        assert_null(strstr(seen.error, "opensesame"));
+        get(setup.client, &record, "/echo");
+        if (record.result.outcome != cases[i].outcome)
+            fail_msg("%s: %s", cases[i].name, record.error);
+        if (cases[i].says && !strstr(record.error, cases[i].says))
+            fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].name, cases[i].says, record.error);
+        assert_null(strstr(record.error, "opensesame"));
         assert_case(cases[i].name, (n_trusted_folders > 0) == !strstr(cases[i].cluster, BY_FILE));
         if (cases[i].outcome == CALL_DONE) {
             (void)snprintf(
                 host, sizeof(host), "Host: 127.0.0.1:%u\n", test_server_port(setup.server));
-            buf_append_char(&seen.body, '\0');
-            assert_non_null(strstr(seen.body.data, host));
-            assert_non_null(strstr(seen.body.data, "Authorization: Bearer opensesame\n"));
+            buf_append_char(&record.body, '\0');
+            assert_non_null(strstr(record.body.data, host));
+            assert_non_null(strstr(record.body.data, "Authorization: Bearer opensesame\n"));
         }
         setup_done(&setup);
     }
 }
 
-/* It looks like PEM, and is none. */
+/* It looks like PEM, but is not. */
 static void test_unusable_ca(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
     (void)state;
@@ -103,10 +103,10 @@ static void test_unusable_ca(void **state) {
     (void)folder_replace(
         &setup.folder, "ca.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
     open_client(&setup);
-    get(setup.client, &seen, "/echo");
-    assert_int_equal(seen.result.outcome, CALL_REFUSED);
-    assert_non_null(strstr(seen.error, ": the CA of context c of /tmp/"));
-    assert_non_null(strstr(seen.error, " cannot be used"));
+    get(setup.client, &record, "/echo");
+    assert_int_equal(record.result.outcome, CALL_REFUSED);
+    assert_non_null(strstr(record.error, ": the CA of context c of /tmp/"));
+    assert_non_null(strstr(record.error, " cannot be used"));
     setup_done(&setup);
 }
 
@@ -122,20 +122,20 @@ static void test_old_tls(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(seen_done) Seen seen = {0};
+        _cleanup_(record_done) CallRecord record = {0};
         Setup setup;
 
         setup_init(&setup, &loopback, NULL, "");
         test_server_free(setup.server);
         setup.server = test_server_new(&(TestServerOptions){.handler = answer,
-            .context = &setup.world,
+            .context = &setup.state,
             .pair = &loopback,
             .priorities = cases[i].priorities});
         write_certificate(&setup, "ca.pem", &ca);
         write_config(&setup, "https", test_server_port(setup.server), BY_FILE, "");
         open_client(&setup);
-        get(setup.client, &seen, "/echo");
-        assert_case(cases[i].priorities, seen.result.outcome == cases[i].outcome);
+        get(setup.client, &record, "/echo");
+        assert_case(cases[i].priorities, record.result.outcome == cases[i].outcome);
         setup_done(&setup);
     }
 }
@@ -156,7 +156,7 @@ static void test_client_certificates(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(seen_done) Seen seen = {0};
+        _cleanup_(record_done) CallRecord record = {0};
         Setup setup;
 
         setup_init(&setup, &loopback, &ca, "client-certificate: c.pem, client-key: k.pem");
@@ -164,39 +164,39 @@ static void test_client_certificates(void **state) {
         write_certificate(&setup, "c.pem", cases[i].certificate);
         write_key(&setup, "k.pem", cases[i].key);
         open_client(&setup);
-        get(setup.client, &seen, "/echo");
-        if (seen.result.outcome != cases[i].outcome)
-            fail_msg("%s: %s", cases[i].name, seen.error);
-        if (cases[i].says && !strstr(seen.error, cases[i].says))
-            fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].name, cases[i].says, seen.error);
+        get(setup.client, &record, "/echo");
+        if (record.result.outcome != cases[i].outcome)
+            fail_msg("%s: %s", cases[i].name, record.error);
+        if (cases[i].says && !strstr(record.error, cases[i].says))
+            fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].name, cases[i].says, record.error);
         setup_done(&setup);
     }
 }
 
-/* What an identity sends does not go over a connection of an older one. */
+/* An identity never uses a connection of an older identity. */
 static void test_new_identity_new_connection(void **state) {
     static const char *const want[] = {"1", "1", "2", "2", "3", "3", "4", "4"};
     Setup setup;
 
     (void)state;
     setup_init(&setup, &loopback, NULL, "tokenFile: token");
-    write_config(&setup, /* to libcurl every connection is like the other */
+    write_config(&setup, /* libcurl itself does not distinguish the connections */
         "https", test_server_port(setup.server), "insecure-skip-tls-verify: true",
         "tokenFile: token");
     (void)folder_replace(&setup.folder, "token", "one");
     open_client(&setup);
     for (size_t i = 0; i < ELEMENTS_OF(want); i++) {
-        _cleanup_(seen_done) Seen seen = {0};
+        _cleanup_(record_done) CallRecord record = {0};
 
         if (i > 0 && i % 2 == 0) {
             char token[16];
 
             (void)snprintf(token, sizeof(token), "token-%zu", i);
             (void)folder_replace(&setup.folder, "token", token);
-            access_reject(setup.access); /* looked at at once, not within a second */
+            access_reject(setup.access); /* checked at once, not only each second */
         }
-        get(setup.client, &seen, "/number");
-        assert_text("connection", buf_str(&seen.body), want[i]);
+        get(setup.client, &record, "/number");
+        assert_text("connection", buf_str(&record.body), want[i]);
     }
     setup_done(&setup);
 }
@@ -204,95 +204,96 @@ static void test_new_identity_new_connection(void **state) {
 /* --- 401 --- */
 
 static void test_unauthorized(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
     (void)state;
     setup_init_tls(&setup, "token: wrong");
-    (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer right");
+    (void)snprintf(setup.state.authorization, sizeof(setup.state.authorization), "Bearer right");
     open_client(&setup);
-    get(setup.client, &seen, "/auth");
-    assert_int_equal(seen.result.outcome, CALL_UNAUTHORIZED);
-    assert_int_equal(seen.result.status, 401);
-    assert_int_equal(seen.n_heads + seen.n_data, 0);
-    assert_int_equal(atomic_load(&setup.world.n_requests), 1); /* nothing new to try */
-    assert_non_null(strstr(seen.error, "does not accept the credentials of context c of"));
-    assert_null(strstr(seen.error, "wrong"));
+    get(setup.client, &record, "/auth");
+    assert_int_equal(record.result.outcome, CALL_UNAUTHORIZED);
+    assert_int_equal(record.result.status, 401);
+    assert_int_equal(record.n_heads + record.n_data, 0);
+    assert_int_equal(atomic_load(&setup.state.n_requests), 1); /* no newer credential */
+    assert_non_null(strstr(record.error, "does not accept the credentials of context c of"));
+    assert_null(strstr(record.error, "wrong"));
     setup_done(&setup);
 }
 
 static void test_basic(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
     (void)state;
     setup_init_tls(&setup, "username: jane, password: pa:ss");
-    (void)snprintf(setup.world.word, sizeof(setup.world.word), "Basic amFuZTpwYTpzcw==");
+    (void)snprintf(
+        setup.state.authorization, sizeof(setup.state.authorization), "Basic amFuZTpwYTpzcw==");
     open_client(&setup);
-    get(setup.client, &seen, "/auth");
-    assert_int_equal(seen.result.outcome, CALL_DONE);
+    get(setup.client, &record, "/auth");
+    assert_int_equal(record.result.outcome, CALL_DONE);
     setup_done(&setup);
 }
 
 static void test_401_without_end(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
     (void)state;
     setup_init_tls(&setup, "token: wrong");
     open_client(&setup);
-    get(setup.client, &seen, "/401-without-end");
-    assert_int_equal(seen.result.outcome, CALL_UNAUTHORIZED);
+    get(setup.client, &record, "/401-without-end");
+    assert_int_equal(record.result.outcome, CALL_UNAUTHORIZED);
     setup_done(&setup);
 }
 
-/* A token that was replaced: the old one is refused, the new one is found without a word
- * to anybody. Also for several calls at once. */
+/* A token that was replaced: the old one is rejected, and the new one is found without an error.
+ * Also for several calls at once. */
 static void test_fresh_token(void **state) {
-    Seen seen[3] = {0};
+    CallRecord record[3] = {0};
     Setup setup;
 
     (void)state;
     setup_init_tls(&setup, "tokenFile: token");
     (void)folder_replace(&setup.folder, "token", "old\n");
-    (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer new");
+    (void)snprintf(setup.state.authorization, sizeof(setup.state.authorization), "Bearer new");
     open_client(&setup);
-    setup.world.rotated = &setup.folder;
-    for (size_t i = 0; i < ELEMENTS_OF(seen); i++)
-        start(setup.client, &seen[i], "/auth");
-    for (size_t i = 0; i < ELEMENTS_OF(seen); i++) {
-        finish(setup.client, &seen[i]);
-        assert_int_equal(seen[i].result.outcome, CALL_DONE);
-        assert_int_equal(seen[i].n_heads, 1);
-        assert_text("of the second answer only", buf_str(&seen[i].body), "welcome");
-        seen_done(&seen[i]);
+    setup.state.rotated = &setup.folder;
+    for (size_t i = 0; i < ELEMENTS_OF(record); i++)
+        start(setup.client, &record[i], "/auth");
+    for (size_t i = 0; i < ELEMENTS_OF(record); i++) {
+        finish(setup.client, &record[i]);
+        assert_int_equal(record[i].result.outcome, CALL_DONE);
+        assert_int_equal(record[i].n_heads, 1);
+        assert_text("of the second answer only", buf_str(&record[i].body), "welcome");
+        record_done(&record[i]);
     }
-    assert_int_equal(atomic_load(&setup.world.n_requests), 2 * ELEMENTS_OF(seen));
+    assert_int_equal(atomic_load(&setup.state.n_requests), 2 * ELEMENTS_OF(record));
     setup_done(&setup);
 }
 
-/* Refused, and the file that had it is gone: that is what is said. */
+/* Rejected, and the token's file is gone: that is the error. */
 static void test_token_that_vanishes(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
     (void)state;
     setup_init_tls(&setup, "tokenFile: token");
     (void)folder_replace(&setup.folder, "token", "old\n");
-    (void)snprintf(setup.world.word, sizeof(setup.world.word), "Bearer new");
+    (void)snprintf(setup.state.authorization, sizeof(setup.state.authorization), "Bearer new");
     open_client(&setup);
-    setup.world.rotated = &setup.folder;
-    setup.world.vanishes = true;
-    get(setup.client, &seen, "/auth");
-    assert_int_equal(seen.result.outcome, CALL_UNAUTHORIZED);
-    assert_int_equal(seen.result.status, 401);
-    assert_non_null(strstr(seen.error, "/token: No such file or directory"));
+    setup.state.rotated = &setup.folder;
+    setup.state.vanishes = true;
+    get(setup.client, &record, "/auth");
+    assert_int_equal(record.result.outcome, CALL_UNAUTHORIZED);
+    assert_int_equal(record.result.status, 401);
+    assert_non_null(strstr(record.error, "/token: No such file or directory"));
     setup_done(&setup);
 }
 
-/* No credentials to be had: reported through done(), from client_wait(). */
+/* No credentials: reported through done(), from client_wait(). */
 static void test_no_credentials(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
     (void)state;
@@ -300,32 +301,32 @@ static void test_no_credentials(void **state) {
         &setup, "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
     (void)folder_write_script(&setup.folder, "plugin", "echo no luck >&2; exit 3");
     open_client(&setup);
-    get(setup.client, &seen, "/echo");
-    assert_int_equal(seen.result.outcome, CALL_UNAUTHORIZED);
-    assert_int_equal(seen.result.status, 0);
-    assert_non_null(strstr(seen.error, "exit code 3: no luck"));
-    assert_int_equal(atomic_load(&setup.world.n_requests), 0);
+    get(setup.client, &record, "/echo");
+    assert_int_equal(record.result.outcome, CALL_UNAUTHORIZED);
+    assert_int_equal(record.result.status, 0);
+    assert_non_null(strstr(record.error, "exit code 3: no luck"));
+    assert_int_equal(atomic_load(&setup.state.n_requests), 0);
     setup_done(&setup);
 }
 
-typedef struct Stubborn {
+typedef struct Retrier {
     Client *client;
     unsigned n_done;
-} Stubborn;
+} Retrier;
 
-/* Starts the next call at once. */
-static void try_again(void *context, const CallResult *result) {
-    Stubborn *stubborn = context;
+/* Starts the next call from done(). */
+static void start_again(void *context, const CallResult *result) {
+    Retrier *retrier = context;
 
-    stubborn->n_done++;
+    retrier->n_done++;
     assert_int_equal(result->outcome, CALL_UNAUTHORIZED);
-    assert_non_null(client_call(stubborn->client, &(CallOptions){.method = "GET", .path = "/"},
-        &(CallHandler){.context = stubborn, .done = try_again}));
+    assert_non_null(client_call(retrier->client, &(CallOptions){.method = "GET", .path = "/"},
+        &(CallHandler){.context = retrier, .done = start_again}));
 }
 
-/* Calls that fail before they begin, again and again: client_wait() returns all the same. */
-static void test_no_spinning(void **state) {
-    Stubborn stubborn = {0};
+/* Calls that fail before they start, in a loop: client_wait() still returns. */
+static void test_wait_returns_while_calls_fail(void **state) {
+    Retrier retrier = {0};
     Setup setup;
 
     (void)state;
@@ -333,19 +334,19 @@ static void test_no_spinning(void **state) {
         &setup, "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
     (void)folder_write_script(&setup.folder, "plugin", "exit 1");
     open_client(&setup);
-    stubborn.client = setup.client;
+    retrier.client = setup.client;
     assert_non_null(client_call(setup.client, &(CallOptions){.method = "GET", .path = "/"},
-        &(CallHandler){.context = &stubborn, .done = try_again}));
+        &(CallHandler){.context = &retrier, .done = start_again}));
     for (unsigned i = 1; i <= 5; i++) {
         assert_int_equal(client_wait(setup.client, 1000), 0);
-        assert_int_equal(stubborn.n_done, i);
+        assert_int_equal(retrier.n_done, i);
     }
     setup_done(&setup);
 }
 
 /* --- proxies --- */
 
-/* What a proxy is asked for, and nothing else: it refuses. */
+/* Records the request and rejects it. */
 static bool refuse_tunnel(void *context, TestPeer *peer, const TestRequest *request) {
     Buf *asked = context;
 
@@ -356,7 +357,7 @@ static bool refuse_tunnel(void *context, TestPeer *peer, const TestRequest *requ
 
 static void test_proxy(void **state) {
     _cleanup_(buf_done) Buf asked = BUF_INIT(4096);
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     TestServer *proxy =
         test_server_new(&(TestServerOptions){.handler = refuse_tunnel, .context = &asked});
     char cluster[256];
@@ -368,23 +369,23 @@ static void test_proxy(void **state) {
         test_server_port(proxy));
     write_config(&setup, "https", test_server_port(setup.server), cluster, "token: opensesame");
     open_client(&setup);
-    get(setup.client, &seen, "/echo");
-    assert_int_equal(seen.result.outcome, CALL_REFUSED);
-    assert_int_equal(seen.result.status, 0);
-    assert_int_equal(seen.n_heads, 0);
-    assert_null(strstr(seen.error, "hidden"));
+    get(setup.client, &record, "/echo");
+    assert_int_equal(record.result.outcome, CALL_REFUSED);
+    assert_int_equal(record.result.status, 0);
+    assert_int_equal(record.n_heads, 0);
+    assert_null(strstr(record.error, "hidden"));
     test_server_free(proxy);
     buf_append_char(&asked, '\0');
     assert_ptr_equal(strstr(asked.data, "CONNECT 127.0.0.1:"), asked.data);
     assert_non_null(strstr(asked.data, "Proxy-Authorization: Basic "));
     assert_null(strstr(asked.data, "opensesame")); /* only the API server sees it */
-    assert_int_equal(atomic_load(&setup.world.n_requests), 0);
+    assert_int_equal(atomic_load(&setup.state.n_requests), 0);
     setup_done(&setup);
 }
 
-/* Nobody is where the proxy should be, and the API server is not asked past it. */
+/* The proxy is down, and the API server is not contacted without it. */
 static void test_socks(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     TestServer *gone = test_server_new(&(TestServerOptions){.is_mute = true});
     char cluster[256];
     Setup setup;
@@ -396,13 +397,13 @@ static void test_socks(void **state) {
     test_server_free(gone);
     write_config(&setup, "https", test_server_port(setup.server), cluster, "");
     open_client(&setup);
-    get(setup.client, &seen, "/echo");
-    assert_int_equal(seen.result.outcome, CALL_REFUSED);
-    assert_int_equal(atomic_load(&setup.world.n_requests), 0);
+    get(setup.client, &record, "/echo");
+    assert_int_equal(record.result.outcome, CALL_REFUSED);
+    assert_int_equal(atomic_load(&setup.state.n_requests), 0);
     setup_done(&setup);
 }
 
-/* In the place of libc's: no name is known. */
+/* Replaces libc's: every name is unknown. */
 int getaddrinfo(
     const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret) {
     (void)name;
@@ -413,7 +414,7 @@ int getaddrinfo(
 }
 
 static void test_unknown_proxy(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
     (void)state;
@@ -421,10 +422,10 @@ static void test_unknown_proxy(void **state) {
     write_config(&setup, "https", test_server_port(setup.server),
         BY_FILE ", proxy-url: 'http://me:hidden@proxy.test:3128'", "");
     open_client(&setup);
-    get(setup.client, &seen, "/echo");
-    assert_int_equal(seen.result.outcome, CALL_REFUSED);
-    assert_non_null(strstr(seen.error, ": the proxy on the way to it is not known"));
-    assert_null(strstr(seen.error, "hidden"));
+    get(setup.client, &record, "/echo");
+    assert_int_equal(record.result.outcome, CALL_REFUSED);
+    assert_non_null(strstr(record.error, ": the proxy on the way to it is not known"));
+    assert_null(strstr(record.error, "hidden"));
     setup_done(&setup);
 }
 
@@ -441,7 +442,7 @@ int main(void) {
         cmocka_unit_test(test_fresh_token),
         cmocka_unit_test(test_token_that_vanishes),
         cmocka_unit_test(test_no_credentials),
-        cmocka_unit_test(test_no_spinning),
+        cmocka_unit_test(test_wait_returns_while_calls_fail),
         cmocka_unit_test(test_proxy),
         cmocka_unit_test(test_socks),
         cmocka_unit_test(test_unknown_proxy),

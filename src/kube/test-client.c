@@ -1,4 +1,4 @@
-/* What a client asks, how answers end, and how connections are used. */
+/* Requests of a client, ends of answers, and use of connections. */
 
 #include "kube/client.h"
 
@@ -6,7 +6,7 @@
 
 #include "kube/test-client-scene.h"
 
-/* --- what it asks --- */
+/* --- requests ------- */
 
 static void test_requests(void **state) {
     static const struct {
@@ -34,25 +34,26 @@ static void test_requests(void **state) {
     setup_init(&setup, NULL, NULL, "token: not-over-plain-http");
     open_client(&setup);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(seen_done) Seen seen = {0};
+        _cleanup_(record_done) CallRecord record = {0};
         char want[512];
 
-        run(setup.client, &seen, &cases[i].options);
-        assert_case(cases[i].name, seen.result.outcome == CALL_DONE && seen.result.status == 200);
-        assert_case(cases[i].name, seen.n_heads == 1 && seen.head.status == 200);
-        assert_text(cases[i].name, str_from_c(seen.content_type), "text/plain");
+        run(setup.client, &record, &cases[i].options);
+        assert_case(
+            cases[i].name, record.result.outcome == CALL_DONE && record.result.status == 200);
+        assert_case(cases[i].name, record.n_heads == 1 && record.head.status == 200);
+        assert_text(cases[i].name, str_from_c(record.content_type), "text/plain");
         (void)snprintf(want, sizeof(want),
             "%sHost: 127.0.0.1:%u\nUser-Agent: berth/0.1.0\nAccept: application/json\n%s%s%s%.*s",
             cases[i].says, test_server_port(setup.server),
             cases[i].options.content_type ? "Content-Type: " : "",
             cases[i].options.content_type ? cases[i].options.content_type : "",
             cases[i].options.content_type ? "\n" : "", STR_FMT(cases[i].options.body));
-        assert_text(cases[i].name, buf_str(&seen.body), want);
+        assert_text(cases[i].name, buf_str(&record.body), want);
     }
     setup_done(&setup);
 }
 
-/* --- how answers end --- */
+/* --- ends of answers --- */
 
 static void test_outcomes(void **state) {
     static const struct {
@@ -90,20 +91,20 @@ static void test_outcomes(void **state) {
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(seen_done) Seen seen = {0};
+        _cleanup_(record_done) CallRecord record = {0};
 
-        run(setup.client, &seen,
+        run(setup.client, &record,
             &(CallOptions){
                 .method = "GET", .path = cases[i].path, .bytes_max = cases[i].bytes_max});
-        if (seen.result.outcome != cases[i].outcome)
-            print_error("%s\n", seen.error);
-        assert_case(cases[i].path, seen.result.outcome == cases[i].outcome);
-        assert_case(cases[i].path, seen.result.status == cases[i].status);
-        assert_case(cases[i].path, seen.n_heads == (cases[i].status > 0));
+        if (record.result.outcome != cases[i].outcome)
+            print_error("%s\n", record.error);
+        assert_case(cases[i].path, record.result.outcome == cases[i].outcome);
+        assert_case(cases[i].path, record.result.status == cases[i].status);
+        assert_case(cases[i].path, record.n_heads == (cases[i].status > 0));
         if (cases[i].body)
-            assert_text(cases[i].path, buf_str(&seen.body), cases[i].body);
-        if (cases[i].says && !strstr(seen.error, cases[i].says))
-            fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].path, cases[i].says, seen.error);
+            assert_text(cases[i].path, buf_str(&record.body), cases[i].body);
+        if (cases[i].says && !strstr(record.error, cases[i].says))
+            fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].path, cases[i].says, record.error);
     }
     setup_done(&setup);
 }
@@ -119,17 +120,17 @@ static void test_retry_after(void **state) {
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        _cleanup_(seen_done) Seen seen = {0};
+        _cleanup_(record_done) CallRecord record = {0};
 
-        get(setup.client, &seen, cases[i].path);
-        assert_case(cases[i].path, seen.head.retry_after_sec == cases[i].seconds);
-        assert_case(cases[i].path, seen.result.retry_after_sec == cases[i].seconds);
+        get(setup.client, &record, cases[i].path);
+        assert_case(cases[i].path, record.head.retry_after_sec == cases[i].seconds);
+        assert_case(cases[i].path, record.result.retry_after_sec == cases[i].seconds);
     }
     setup_done(&setup);
 }
 
 static void test_refused(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     char want[128];
     uint16_t port;
     Setup setup;
@@ -140,17 +141,17 @@ static void test_refused(void **state) {
     test_server_free(setup.server);
     setup.server = NULL;
     open_client(&setup);
-    get(setup.client, &seen, "/");
-    assert_int_equal(seen.result.outcome, CALL_REFUSED);
-    assert_int_equal(seen.result.status, 0);
+    get(setup.client, &record, "/");
+    assert_int_equal(record.result.outcome, CALL_REFUSED);
+    assert_int_equal(record.result.status, 0);
     (void)snprintf(want, sizeof(want), "http://127.0.0.1:%u: connection refused", port);
-    assert_string_equal(seen.error, want);
+    assert_string_equal(record.error, want);
     setup_done(&setup);
 }
 
-/* Broadcast is for nobody: the system says so, and nothing leaves this machine. */
+/* Connecting to a broadcast address fails locally: no packet is sent. */
 static void test_no_route(void **state) {
-    _cleanup_(seen_done) Seen seen = {0};
+    _cleanup_(record_done) CallRecord record = {0};
     char error[ACCESS_ERROR_MAX];
     Setup setup;
 
@@ -162,14 +163,14 @@ static void test_no_route(void **state) {
         0);
     setup.client = client_new(setup.access);
     assert_non_null(setup.client);
-    get(setup.client, &seen, "/");
-    assert_int_equal(seen.result.outcome, CALL_REFUSED);
-    assert_string_equal(seen.error, "http://255.255.255.255:1: no route to it");
+    get(setup.client, &record, "/");
+    assert_int_equal(record.result.outcome, CALL_REFUSED);
+    assert_string_equal(record.error, "http://255.255.255.255:1: no route to it");
     setup_done(&setup);
 }
 
-/* A TLS server that takes the connection and says nothing. */
-static void open_mute(Setup *setup) {
+/* A TLS server that accepts the connection and sends nothing. */
+static void open_silent_server(Setup *setup) {
     *setup = (Setup){0};
     folder_init(&setup->folder);
     setup->server = test_server_new(&(TestServerOptions){.is_mute = true});
@@ -178,7 +179,7 @@ static void open_mute(Setup *setup) {
     open_client(setup);
 }
 
-/* All at once, as they take their time. */
+/* All at once, because each takes its time. */
 static void test_times(void **state) {
     static const struct {
         CallOptions options;
@@ -191,26 +192,26 @@ static void test_times(void **state) {
         {{.method = "GET", .path = "/never", .total_sec = 1},
             "was not answered to the end within 1 s"},
     };
-    Seen seen[ELEMENTS_OF(cases)] = {0};
-    _cleanup_(seen_done) Seen connecting = {0};
+    CallRecord record[ELEMENTS_OF(cases)] = {0};
+    _cleanup_(record_done) CallRecord connecting = {0};
     Setup setup, mute;
 
     (void)state;
-    open_mute(&mute);
+    open_silent_server(&mute);
     start(mute.client, &connecting, "/");
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        start_with(setup.client, &seen[i], &cases[i].options);
+        start_with(setup.client, &record[i], &cases[i].options);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        while (seen[i].n_done == 0) {
+        while (record[i].n_done == 0) {
             assert_int_equal(client_wait(setup.client, 50), 0);
             assert_int_equal(client_wait(mute.client, 50), 0);
         }
-        assert_case(cases[i].says, seen[i].result.outcome == CALL_TIMEOUT);
-        if (!strstr(seen[i].error, cases[i].says))
-            fail_msg("\"%s\" is not in \"%s\"", cases[i].says, seen[i].error);
-        seen_done(&seen[i]);
+        assert_case(cases[i].says, record[i].result.outcome == CALL_TIMEOUT);
+        if (!strstr(record[i].error, cases[i].says))
+            fail_msg("\"%s\" is not in \"%s\"", cases[i].says, record[i].error);
+        record_done(&record[i]);
     }
     finish(mute.client, &connecting);
     assert_int_equal(connecting.result.outcome, CALL_TIMEOUT);
@@ -228,19 +229,19 @@ static void test_connections_are_kept(void **state) {
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
     for (int i = 0; i < 5; i++) {
-        _cleanup_(seen_done) Seen seen = {0};
+        _cleanup_(record_done) CallRecord record = {0};
 
-        get(setup.client, &seen, "/number");
-        assert_text("the first connection", buf_str(&seen.body), "1");
+        get(setup.client, &record, "/number");
+        assert_text("the first connection", buf_str(&record.body), "1");
     }
     assert_int_equal(test_server_connections(setup.server), 1);
     setup_done(&setup);
 }
 
-/* A kept connection that ends without an answer: what only reads is asked again, what may
- * have changed something is not. */
+/* A kept connection that ends without an answer: a GET is repeated, a request that may have changed
+ * something is not. */
 static void test_nothing_is_sent_twice(void **state) {
-    _cleanup_(seen_done) Seen first = {0}, post = {0};
+    _cleanup_(record_done) CallRecord first = {0}, post = {0};
     Setup setup;
 
     (void)state;
@@ -253,12 +254,12 @@ static void test_nothing_is_sent_twice(void **state) {
     assert_int_equal(post.result.outcome, CALL_BROKEN);
     assert_non_null(strstr(post.error, "ended before an answer came"));
     assert_true(post.result.was_sent);
-    assert_int_equal(atomic_load(&setup.world.n_posts), 1);
+    assert_int_equal(atomic_load(&setup.state.n_posts), 1);
     setup_done(&setup);
 }
 
 /* On a new connection and on a kept one. */
-static void test_what_is_too_late_is_not_sent(void **state) {
+static void test_late_request_is_not_sent(void **state) {
     const CallOptions options = {
         .method = "POST", .path = "/echo", .content_type = "text/plain", .body = STR("x")};
     Setup setup;
@@ -267,7 +268,7 @@ static void test_what_is_too_late_is_not_sent(void **state) {
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
     for (int i = 0; i < 4; i++) {
-        _cleanup_(seen_done) Seen post = {.forbids = i % 2 == 0};
+        _cleanup_(record_done) CallRecord post = {.forbids = i % 2 == 0};
 
         run(setup.client, &post, &options);
         assert_int_equal(post.result.outcome, post.forbids ? CALL_REFUSED : CALL_DONE);
@@ -275,14 +276,14 @@ static void test_what_is_too_late_is_not_sent(void **state) {
         if (post.forbids)
             assert_string_equal(post.error, "it was too late to send it");
     }
-    assert_int_equal(atomic_load(&setup.world.n_posts), 2);
+    assert_int_equal(atomic_load(&setup.state.n_posts), 2);
     setup_done(&setup);
 }
 
-/* libcurl connects anew when a kept connection ends without an answer. That nobody answers
- * there does not mean that nothing was sent. */
-static void test_what_was_sent_stays_sent(void **state) {
-    _cleanup_(seen_done) Seen first = {0}, post = {0}, later = {0};
+/* libcurl connects again when a kept connection ends without an answer. If that connection is
+ * refused, the first request may still have been sent. */
+static void test_request_may_have_been_sent_after_refused_connection(void **state) {
+    _cleanup_(record_done) CallRecord first = {0}, post = {0}, later = {0};
     Setup setup;
 
     (void)state;
@@ -295,15 +296,15 @@ static void test_what_was_sent_stays_sent(void **state) {
             .method = "POST", .path = "/die", .content_type = "text/plain", .body = STR("x")});
     assert_int_not_equal(post.result.outcome, CALL_DONE);
     assert_true(post.result.was_sent);
-    assert_int_equal(atomic_load(&setup.world.n_posts), 1);
+    assert_int_equal(atomic_load(&setup.state.n_posts), 1);
     get(setup.client, &later, "/number");
     assert_int_equal(later.result.outcome, CALL_REFUSED);
     assert_false(later.result.was_sent);
     setup_done(&setup);
 }
 
-static void test_reading_is_tried_again(void **state) {
-    _cleanup_(seen_done) Seen first = {0}, again = {0};
+static void test_get_is_repeated_on_a_new_connection(void **state) {
+    _cleanup_(record_done) CallRecord first = {0}, again = {0};
     Setup setup;
 
     (void)state;
@@ -318,7 +319,7 @@ static void test_reading_is_tried_again(void **state) {
 
 static void test_many_at_a_time(void **state) {
     enum { N = 40 };
-    Seen seen[N] = {0}, streams[2] = {0};
+    CallRecord record[N] = {0}, streams[2] = {0};
     Setup setup;
 
     (void)state;
@@ -327,23 +328,23 @@ static void test_many_at_a_time(void **state) {
     for (size_t i = 0; i < 2; i++)
         start(setup.client, &streams[i], "/stream");
     for (size_t i = 0; i < N; i++)
-        start(setup.client, &seen[i], "/large");
+        start(setup.client, &record[i], "/large");
     for (size_t i = 0; i < N; i++) {
-        finish(setup.client, &seen[i]);
-        assert_int_equal(seen[i].result.outcome, CALL_DONE);
-        assert_int_equal(seen[i].body.len, 100000);
-        seen_done(&seen[i]);
+        finish(setup.client, &record[i]);
+        assert_int_equal(record[i].result.outcome, CALL_DONE);
+        assert_int_equal(record[i].body.len, 100000);
+        record_done(&record[i]);
     }
     for (size_t i = 0; i < 2; i++) {
         while (streams[i].n_data == 0)
             assert_int_equal(client_wait(setup.client, 100), 0);
-        assert_int_equal(streams[i].n_done, 0); /* stays open; ends with the client */
+        assert_int_equal(streams[i].n_done, 0); /* stays open until the client is freed */
     }
     client_free(setup.client);
     setup.client = NULL;
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(streams[i].n_done, 0);
-        seen_done(&streams[i]);
+        record_done(&streams[i]);
     }
     setup_done(&setup);
 }
@@ -364,9 +365,9 @@ int main(void) {
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_connections_are_kept),
         cmocka_unit_test(test_nothing_is_sent_twice),
-        cmocka_unit_test(test_what_is_too_late_is_not_sent),
-        cmocka_unit_test(test_what_was_sent_stays_sent),
-        cmocka_unit_test(test_reading_is_tried_again),
+        cmocka_unit_test(test_late_request_is_not_sent),
+        cmocka_unit_test(test_request_may_have_been_sent_after_refused_connection),
+        cmocka_unit_test(test_get_is_repeated_on_a_new_connection),
         cmocka_unit_test(test_many_at_a_time),
     };
 

@@ -1,4 +1,4 @@
-/* Pods that the watcher binds: what is assumed and for how long, and what the end leaves behind. */
+/* Pods that the watcher binds: how long they are assumed, and what happens to them at the end. */
 
 #include <errno.h>
 
@@ -10,44 +10,44 @@ static bool has_bound_one(const WatcherStatus *status) {
 }
 
 static void test_binding(void **state) {
-    Lab lab;
+    WatcherFixture fixture;
     Job job;
     WatcherStatus status;
     size_t post;
 
-    lab_open(&lab);
-    lab_sync(&lab);
-    send_pod(&lab, "ADDED", "web", "");
-    job_init(&job, &lab, "web", "n1");
-    assert_int_equal(watcher_bind(lab.watcher, &job.job), 0);
-    wait_for_pods(&lab, "n1", 2); /* assumed, and published, before any answer */
-    post = fake_wait_for(lab.client, "POST", "/api/v1/namespaces/shop/pods/web/binding", 0);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
+    send_pod(&fixture, "ADDED", "web", "");
+    job_init(&job, &fixture, "web", "n1");
+    assert_int_equal(watcher_bind(fixture.watcher, &job.job), 0);
+    wait_for_pods(&fixture, "n1", 2); /* assumed and published before the answer */
+    post = fake_wait_for(fixture.client, "POST", "/api/v1/namespaces/shop/pods/web/binding", 0);
     assert_true(post != SIZE_MAX);
-    fake_answer(lab.client, post, 201, "{}");
-    wait_for_done(&lab, 1);
+    fake_answer(fixture.client, post, 201, "{}");
+    wait_for_done(&fixture, 1);
     assert_true(job.is_bound);
     assert_int_equal(job.pods_seen, 1);
-    status = wait_for_status(&lab, has_bound_one);
+    status = wait_for_status(&fixture, has_bound_one);
     assert_int_equal(status.n_assumed, 1);
-    send_pod(&lab, "MODIFIED", "web", "n1");
-    send_pod(&lab, "ADDED", "other", "n1");
-    wait_for_pods(&lab, "n1", 3);
-    lab_close(&lab);
+    send_pod(&fixture, "MODIFIED", "web", "n1");
+    send_pod(&fixture, "ADDED", "other", "n1");
+    wait_for_pods(&fixture, "n1", 3);
+    fixture_close(&fixture);
 }
 
-/* Binds it, and the API server says that it has done so. */
-static void bind_pod(Lab *lab, Job *job, const char *name) {
-    size_t before = lab->n_done; /* nobody else binds */
+/* Binds the pod; the API server confirms it. */
+static void bind_pod(WatcherFixture *fixture, Job *job, const char *name) {
+    size_t before = fixture->n_done; /* no lease is needed */
     char path[64];
     size_t post;
 
-    job_init(job, lab, name, "n1");
-    assert_int_equal(watcher_bind(lab->watcher, &job->job), 0);
+    job_init(job, fixture, name, "n1");
+    assert_int_equal(watcher_bind(fixture->watcher, &job->job), 0);
     (void)snprintf(path, sizeof(path), "/pods/%s/binding", name);
-    post = fake_wait_for(lab->client, "POST", path, 0);
+    post = fake_wait_for(fixture->client, "POST", path, 0);
     assert_true(post != SIZE_MAX);
-    fake_answer(lab->client, post, 201, "{}");
-    wait_for_done(lab, before + 1);
+    fake_answer(fixture->client, post, 201, "{}");
+    wait_for_done(fixture, before + 1);
     assert_true(job->is_bound);
 }
 
@@ -55,110 +55,110 @@ static bool has_lost_pods(const WatcherStatus *status) {
     return status->kinds[WATCHER_PODS].n_failures == 1;
 }
 
-/* A bound pod counts until the watch has had the chance to show it, and has not. */
-static void test_a_silent_watch_proves_nothing(void **state) {
-    Lab lab;
+/* A bound pod counts until the watch could have shown it, and did not. */
+static void test_silent_watch_does_not_end_assumption(void **state) {
+    WatcherFixture fixture;
     Job first, second;
     size_t before;
 
-    lab_open(&lab);
-    lab_sync(&lab);
-    bind_pod(&lab, &first, "web");
-    wait_for_pods(&lab, "n1", 2);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
+    bind_pod(&fixture, &first, "web");
+    wait_for_pods(&fixture, "n1", 2);
     freeze_time();
     skip_sec(WATCHER_ASSUME_SEC + 1);
-    assert_int_equal(lab_turn(&lab).n_assumed, 1);
+    assert_int_equal(fixture_turn(&fixture).n_assumed, 1);
 
-    /* Given up, and begun again: that alone has not shown anything either. */
-    before = lab.pods;
+    /* A watch that was closed and opened again has not shown anything either. */
+    before = fixture.pods;
     skip_sec(WATCHER_SILENCE_SEC);
-    (void)lab_turn(&lab);
-    (void)wait_for_status(&lab, has_lost_pods);
+    (void)fixture_turn(&fixture);
+    (void)wait_for_status(&fixture, has_lost_pods);
     skip_sec(1);
-    lab.pods = fake_wait_for(lab.client, "GET", "/api/v1/pods?", before + 1);
-    assert_true(lab.pods != SIZE_MAX);
-    fake_head(lab.client, lab.pods, 200, "application/json", -1);
-    (void)lab_turn(&lab);
+    fixture.pods = fake_wait_for(fixture.client, "GET", "/api/v1/pods?", before + 1);
+    assert_true(fixture.pods != SIZE_MAX);
+    fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+    (void)fixture_turn(&fixture);
     skip_sec(2);
-    assert_int_equal(lab_turn(&lab).n_expired, 0);
-    wait_for_pods(&lab, "n1", 2);
+    assert_int_equal(fixture_turn(&fixture).n_expired, 0);
+    wait_for_pods(&fixture, "n1", 2);
 
     skip_sec(10);
-    send_text(&lab, lab.pods, BOOKMARK);
-    (void)lab_turn(&lab);
+    send_text(&fixture, fixture.pods, BOOKMARK);
+    (void)fixture_turn(&fixture);
     skip_sec(2);
-    assert_int_equal(lab_turn(&lab).n_expired, 1);
-    wait_for_pods(&lab, "n1", 1);
+    assert_int_equal(fixture_turn(&fixture).n_expired, 1);
+    wait_for_pods(&fixture, "n1", 1);
 
-    /* The next one has its own time. */
-    bind_pod(&lab, &second, "late");
+    /* The next pod has its own deadline. */
+    bind_pod(&fixture, &second, "late");
     skip_sec(WATCHER_ASSUME_SEC - 1);
-    send_text(&lab, lab.pods, BOOKMARK);
-    assert_int_equal(lab_turn(&lab).n_expired, 1);
-    wait_for_pods(&lab, "n1", 2);
+    send_text(&fixture, fixture.pods, BOOKMARK);
+    assert_int_equal(fixture_turn(&fixture).n_expired, 1);
+    wait_for_pods(&fixture, "n1", 2);
     skip_sec(2);
-    send_text(&lab, lab.pods, BOOKMARK);
-    (void)lab_turn(&lab);
+    send_text(&fixture, fixture.pods, BOOKMARK);
+    (void)fixture_turn(&fixture);
     skip_sec(2);
-    assert_int_equal(lab_turn(&lab).n_expired, 2);
-    assert_int_equal(lab_turn(&lab).n_assumed, 0);
-    wait_for_pods(&lab, "n1", 1);
-    lab_close(&lab);
+    assert_int_equal(fixture_turn(&fixture).n_expired, 2);
+    assert_int_equal(fixture_turn(&fixture).n_assumed, 0);
+    wait_for_pods(&fixture, "n1", 1);
+    fixture_close(&fixture);
 }
 
 static bool has_failed_one(const WatcherStatus *status) {
     return status->n_bind_failed == 1;
 }
 
-static void test_a_failed_bind_is_taken_back(void **state) {
-    Lab lab;
+static void test_failed_bind_is_not_assumed(void **state) {
+    WatcherFixture fixture;
     Job job;
     size_t post;
 
-    lab_open(&lab);
-    lab_sync(&lab);
-    job_init(&job, &lab, "web", "n1");
-    assert_int_equal(watcher_bind(lab.watcher, &job.job), 0);
-    post = fake_wait_for(lab.client, "POST", "/binding", 0);
-    wait_for_pods(&lab, "n1", 2);
-    fake_answer(lab.client, post, 403, "");
-    wait_for_done(&lab, 1);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
+    job_init(&job, &fixture, "web", "n1");
+    assert_int_equal(watcher_bind(fixture.watcher, &job.job), 0);
+    post = fake_wait_for(fixture.client, "POST", "/binding", 0);
+    wait_for_pods(&fixture, "n1", 2);
+    fake_answer(fixture.client, post, 403, "");
+    wait_for_done(&fixture, 1);
     assert_false(job.is_bound);
     assert_non_null(strstr(job.error, "create on pods/binding"));
-    wait_for_pods(&lab, "n1", 1);
-    (void)wait_for_status(&lab, has_failed_one);
-    lab_close(&lab);
+    wait_for_pods(&fixture, "n1", 1);
+    (void)wait_for_status(&fixture, has_failed_one);
+    fixture_close(&fixture);
 }
 
 static void test_binding_before_the_cluster_is_known(void **state) {
-    Lab lab;
+    WatcherFixture fixture;
     Job job;
 
-    lab_open(&lab);
-    job_init(&job, &lab, "web", "n1");
-    assert_int_equal(watcher_bind(lab.watcher, &job.job), 0);
-    wait_for_done(&lab, 1);
+    fixture_open(&fixture);
+    job_init(&job, &fixture, "web", "n1");
+    assert_int_equal(watcher_bind(fixture.watcher, &job.job), 0);
+    wait_for_done(&fixture, 1);
     assert_string_equal(job.error, "the cluster is not known yet");
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
-/* However many wait, each is told, once; and there is a limit to how many may. */
-static void test_the_end_with_jobs_under_way(void **state) {
+/* Each job is answered once, up to the limit of jobs. */
+static void test_end_with_unfinished_jobs(void **state) {
     static Job jobs[WATCHER_BINDS_MAX];
-    Lab lab;
+    WatcherFixture fixture;
     Job more;
     char name[16];
 
-    lab_open(&lab);
-    lab_sync(&lab);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
     for (size_t i = 0; i < WATCHER_BINDS_MAX; i++) {
         (void)snprintf(name, sizeof(name), "w%zu", i);
-        job_init(&jobs[i], &lab, name, "n2");
-        assert_int_equal(watcher_bind(lab.watcher, &jobs[i].job), 0);
+        job_init(&jobs[i], &fixture, name, "n2");
+        assert_int_equal(watcher_bind(fixture.watcher, &jobs[i].job), 0);
     }
-    job_init(&more, &lab, "more", "n2");
-    assert_int_equal(watcher_bind(lab.watcher, &more.job), -EBUSY);
-    lab_close(&lab);
+    job_init(&more, &fixture, "more", "n2");
+    assert_int_equal(watcher_bind(fixture.watcher, &more.job), -EBUSY);
+    fixture_close(&fixture);
     assert_int_equal(more.n_done, 0);
     for (size_t i = 0; i < WATCHER_BINDS_MAX; i++) {
         assert_int_equal(jobs[i].n_done, 1);
@@ -169,44 +169,44 @@ static void test_the_end_with_jobs_under_way(void **state) {
 /* --- the end ---------------------------------------------------------------------------------- */
 
 static void test_stopping(void **state) {
-    Lab lab;
+    WatcherFixture fixture;
     Job job;
 
-    lab_open(&lab);
-    lab_sync(&lab);
-    assert_true(watcher_stop(lab.watcher, PATIENCE_SEC * NSEC_PER_SEC));
-    assert_true(watcher_stop(lab.watcher, 0));
-    job_init(&job, &lab, "web", "n1");
-    assert_int_equal(watcher_bind(lab.watcher, &job.job), -ESHUTDOWN);
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
+    assert_true(watcher_stop(fixture.watcher, TIMEOUT_SEC * NSEC_PER_SEC));
+    assert_true(watcher_stop(fixture.watcher, 0));
+    job_init(&job, &fixture, "web", "n1");
+    assert_int_equal(watcher_bind(fixture.watcher, &job.job), -ESHUTDOWN);
+    fixture_close(&fixture);
 }
 
-/* Something holds the thread up: whoever stops it need not wait for ever. */
+/* The thread is blocked: stopping it times out. */
 static void stop_a_busy_one(bool waits_again) {
-    Lab lab;
+    WatcherFixture fixture;
     Job job;
 
-    lab_open(&lab);
-    lab_sync(&lab);
-    pthread_mutex_lock(&lab.mutex);
-    lab.is_busy = true;
-    pthread_mutex_unlock(&lab.mutex);
-    send_pod(&lab, "ADDED", "more", "n1");
-    wait_for_pods(&lab, "n1", 2);
-    job_init(&job, &lab, "web", "n1");
-    assert_int_equal(watcher_bind(lab.watcher, &job.job), 0);
-    assert_false(watcher_stop(lab.watcher, 0));
-    assert_false(watcher_stop(lab.watcher, 10 * NSEC_PER_MSEC));
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
+    pthread_mutex_lock(&fixture.mutex);
+    fixture.is_busy = true;
+    pthread_mutex_unlock(&fixture.mutex);
+    send_pod(&fixture, "ADDED", "more", "n1");
+    wait_for_pods(&fixture, "n1", 2);
+    job_init(&job, &fixture, "web", "n1");
+    assert_int_equal(watcher_bind(fixture.watcher, &job.job), 0);
+    assert_false(watcher_stop(fixture.watcher, 0));
+    assert_false(watcher_stop(fixture.watcher, 10 * NSEC_PER_MSEC));
     assert_int_equal(job.n_done, 0);
-    pthread_mutex_lock(&lab.mutex);
-    lab.is_busy = false;
-    pthread_cond_broadcast(&lab.changed);
-    pthread_mutex_unlock(&lab.mutex);
+    pthread_mutex_lock(&fixture.mutex);
+    fixture.is_busy = false;
+    pthread_cond_broadcast(&fixture.changed);
+    pthread_mutex_unlock(&fixture.mutex);
     if (waits_again) {
-        assert_true(watcher_stop(lab.watcher, PATIENCE_SEC * NSEC_PER_SEC));
+        assert_true(watcher_stop(fixture.watcher, TIMEOUT_SEC * NSEC_PER_SEC));
         assert_string_equal(job.error, "berth is shutting down");
     }
-    lab_close(&lab);
+    fixture_close(&fixture);
     assert_int_equal(job.n_done, 1);
 }
 
@@ -221,7 +221,7 @@ static void test_stopping_takes_too_long(void **state) {
 #define CROWD_JOBS 100
 
 typedef struct Member {
-    Lab *lab;
+    WatcherFixture *fixture;
     size_t number;
     Job jobs[CROWD_JOBS];
 } Member;
@@ -233,55 +233,55 @@ static void *crowd(void *context) {
 
     for (size_t i = 0; i < CROWD_JOBS; i++) {
         (void)snprintf(name, sizeof(name), "c%zu-%zu", member->number, i);
-        job_init(&member->jobs[i], member->lab, name, i % 2 ? "n1" : "n2");
-        if (watcher_bind(member->lab->watcher, &member->jobs[i].job) < 0)
+        job_init(&member->jobs[i], member->fixture, name, i % 2 ? "n1" : "n2");
+        if (watcher_bind(member->fixture->watcher, &member->jobs[i].job) < 0)
             return NULL;
-        watcher_mark_node(member->lab->watcher, STR("n1"));
-        watcher_status(member->lab->watcher, &status);
-        (void)watcher_is_synced(member->lab->watcher);
+        watcher_mark_node(member->fixture->watcher, STR("n1"));
+        watcher_status(member->fixture->watcher, &status);
+        (void)watcher_is_synced(member->fixture->watcher);
     }
     return NULL;
 }
 
-/* Many threads at the functions that any thread may call, while events come in. */
+/* Many threads call the thread-safe functions while events arrive. */
 static void test_many_threads(void **state) {
     static Member members[CROWD];
     pthread_t threads[CROWD];
-    Lab lab;
+    WatcherFixture fixture;
     char name[16];
     size_t from = 0;
 
-    lab_open(&lab);
-    lab_sync(&lab);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
     for (size_t i = 0; i < CROWD; i++) {
-        members[i] = (Member){.lab = &lab, .number = i};
+        members[i] = (Member){.fixture = &fixture, .number = i};
         assert_int_equal(pthread_create(&threads[i], NULL, crowd, &members[i]), 0);
     }
     for (size_t i = 0; i < CROWD * CROWD_JOBS; i++) {
-        from = fake_wait_for(lab.client, "POST", "/binding", from);
+        from = fake_wait_for(fixture.client, "POST", "/binding", from);
         assert_true(from != SIZE_MAX);
-        fake_answer(lab.client, from++, 201, "{}");
+        fake_answer(fixture.client, from++, 201, "{}");
         (void)snprintf(name, sizeof(name), "e%zu", i);
-        send_pod(&lab, "ADDED", name, "n1");
+        send_pod(&fixture, "ADDED", name, "n1");
     }
-    wait_for_done(&lab, CROWD * CROWD_JOBS);
+    wait_for_done(&fixture, CROWD * CROWD_JOBS);
     for (size_t i = 0; i < CROWD; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    wait_for_pods(&lab, "n2", CROWD * CROWD_JOBS / 2);
-    wait_for_pods(&lab, "n1", 1 + CROWD * CROWD_JOBS / 2 + CROWD * CROWD_JOBS);
+    wait_for_pods(&fixture, "n2", CROWD * CROWD_JOBS / 2);
+    wait_for_pods(&fixture, "n1", 1 + CROWD * CROWD_JOBS / 2 + CROWD * CROWD_JOBS);
     for (size_t i = 0; i < CROWD; i++)
         for (size_t j = 0; j < CROWD_JOBS; j++)
             assert_true(members[i].jobs[j].n_done == 1 && members[i].jobs[j].is_bound);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_binding),
-        cmocka_unit_test(test_a_silent_watch_proves_nothing),
-        cmocka_unit_test(test_a_failed_bind_is_taken_back),
+        cmocka_unit_test(test_silent_watch_does_not_end_assumption),
+        cmocka_unit_test(test_failed_bind_is_not_assumed),
         cmocka_unit_test(test_binding_before_the_cluster_is_known),
-        cmocka_unit_test(test_the_end_with_jobs_under_way),
+        cmocka_unit_test(test_end_with_unfinished_jobs),
         cmocka_unit_test(test_stopping),
         cmocka_unit_test(test_stopping_takes_too_long),
         cmocka_unit_test(test_many_threads),

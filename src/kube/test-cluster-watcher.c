@@ -1,5 +1,5 @@
-/* The watcher's thread against a client that answers as the test wants: what is published, and what
- * people are told. */
+/* The watcher's thread with a client that tests control: what it publishes, and which notices it
+ * sends. */
 
 #include "kube/cluster-watcher.h"
 
@@ -14,84 +14,85 @@ static bool has_both(const WatcherStatus *status) {
            status->n_published > 0;
 }
 
-static void test_nothing_is_published_before_all_is_known(void **state) {
-    Lab lab;
+static void test_publishes_nothing_before_all_lists(void **state) {
+    WatcherFixture fixture;
     WatcherStatus status;
 
-    lab_open(&lab);
-    assert_false(watcher_is_synced(lab.watcher));
-    fake_head(lab.client, lab.nodes, 200, "application/json", -1);
-    send_node(&lab, "ADDED", "n1", 1);
-    send_text(&lab, lab.nodes, LIST_END);
-    status = wait_for_status(&lab, has_listed_nodes);
+    fixture_open(&fixture);
+    assert_false(watcher_is_synced(fixture.watcher));
+    fake_head(fixture.client, fixture.nodes, 200, "application/json", -1);
+    send_node(&fixture, "ADDED", "n1", 1);
+    send_text(&fixture, fixture.nodes, LIST_END);
+    status = wait_for_status(&fixture, has_listed_nodes);
     assert_int_equal(status.n_published, 0);
     assert_false(status.kinds[WATCHER_PODS].is_synced);
-    assert_false(watcher_is_synced(lab.watcher));
+    assert_false(watcher_is_synced(fixture.watcher));
 
-    fake_head(lab.client, lab.pods, 200, "application/json", -1);
-    send_text(&lab, lab.pods, LIST_END);
-    wait_for_pods(&lab, "n1", 0);
-    status = wait_for_status(&lab, has_both);
-    assert_true(watcher_is_synced(lab.watcher));
+    fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+    send_text(&fixture, fixture.pods, LIST_END);
+    wait_for_pods(&fixture, "n1", 0);
+    status = wait_for_status(&fixture, has_both);
+    assert_true(watcher_is_synced(fixture.watcher));
     assert_int_equal(status.n_nodes, 1);
     assert_true(status.kinds[WATCHER_NODES].is_connected);
     assert_int_equal(status.kinds[WATCHER_NODES].n_lists, 1);
     assert_string_equal(status.server, "https://fake.invalid:6443");
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
-/* Nothing at all is something that can be known. */
+/* An empty cluster is a known cluster. */
 static void test_an_empty_cluster_is_published(void **state) {
-    Lab lab;
+    WatcherFixture fixture;
 
-    lab_open(&lab);
-    fake_head(lab.client, lab.nodes, 200, "application/json", -1);
-    fake_head(lab.client, lab.pods, 200, "application/json", -1);
-    send_text(&lab, lab.nodes, LIST_END);
-    send_text(&lab, lab.pods, LIST_END);
-    (void)wait_for_status(&lab, has_both);
-    assert_true(watcher_is_synced(lab.watcher));
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fake_head(fixture.client, fixture.nodes, 200, "application/json", -1);
+    fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+    send_text(&fixture, fixture.nodes, LIST_END);
+    send_text(&fixture, fixture.pods, LIST_END);
+    (void)wait_for_status(&fixture, has_both);
+    assert_true(watcher_is_synced(fixture.watcher));
+    fixture_close(&fixture);
 }
 
-static void test_events_are_published_in_turns(void **state) {
-    Lab lab;
+static void test_publishes_events_together(void **state) {
+    WatcherFixture fixture;
     char name[16];
 
-    lab_open(&lab);
-    lab_sync(&lab);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
     for (int i = 0; i < 2000; i++) {
         (void)snprintf(name, sizeof(name), "p%d", i);
-        send_pod(&lab, "ADDED", name, i % 2 ? "n1" : "n2");
+        send_pod(&fixture, "ADDED", name, i % 2 ? "n1" : "n2");
     }
-    wait_for_pods(&lab, "n2", 1000);
-    wait_for_pods(&lab, "n1", 1001);
-    pthread_mutex_lock(&lab.mutex);
-    assert_true(lab.n_published < 1000); /* a turn each at the very most */
-    pthread_mutex_unlock(&lab.mutex);
-    send_pod(&lab, "DELETED", "first", "n1");
-    wait_for_pods(&lab, "n1", 1000);
-    lab_close(&lab);
+    wait_for_pods(&fixture, "n2", 1000);
+    wait_for_pods(&fixture, "n1", 1001);
+    pthread_mutex_lock(&fixture.mutex);
+    assert_true(fixture.n_published < 1000); /* at most one publication each */
+    pthread_mutex_unlock(&fixture.mutex);
+    send_pod(&fixture, "DELETED", "first", "n1");
+    wait_for_pods(&fixture, "n1", 1000);
+    fixture_close(&fixture);
 }
 
-/* Of a list nobody is told, nor of pods that are made with a node; else, once a pod. */
-static void test_bound_pods_are_told(void **state) {
-    Lab lab;
+/* pod_bound() is not called for pods of a list or pods created with a node; otherwise once per pod.
+ * */
+static void test_reports_bound_pods_once(void **state) {
+    WatcherFixture fixture;
 
-    lab_open(&lab);
-    lab_sync(&lab);
-    assert_int_equal(lab.n_pods_bound, 0);
-    send_pod(&lab, "ADDED", "waits", "");
-    send_pod(&lab, "MODIFIED", "waits", "n2");
-    send_pod(&lab, "MODIFIED", "waits", "n2");
-    send_pod(&lab, "ADDED", "static", "n2");
-    send_pod(&lab, "MODIFIED", "static", "n2");
-    wait_for_pods(&lab, "n2", 2);
-    pthread_mutex_lock(&lab.mutex);
-    assert_int_equal(lab.n_pods_bound, 1);
-    assert_string_equal(lab.last_bound, "waits");
-    pthread_mutex_unlock(&lab.mutex);
-    lab_close(&lab);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
+    assert_int_equal(fixture.n_pods_bound, 0);
+    send_pod(&fixture, "ADDED", "waits", "");
+    send_pod(&fixture, "MODIFIED", "waits", "n2");
+    send_pod(&fixture, "MODIFIED", "waits", "n2");
+    send_pod(&fixture, "ADDED", "static", "n2");
+    send_pod(&fixture, "MODIFIED", "static", "n2");
+    wait_for_pods(&fixture, "n2", 2);
+    pthread_mutex_lock(&fixture.mutex);
+    assert_int_equal(fixture.n_pods_bound, 1);
+    assert_string_equal(fixture.last_bound, "waits");
+    pthread_mutex_unlock(&fixture.mutex);
+    fixture_close(&fixture);
 }
 
 static bool is_lost(const WatcherStatus *status) {
@@ -102,80 +103,80 @@ static bool is_back(const WatcherStatus *status) {
     return status->kinds[WATCHER_PODS].is_connected && status->kinds[WATCHER_PODS].n_restarts > 0;
 }
 
-static void test_what_is_known_stays_while_the_server_is_gone(void **state) {
-    Lab lab;
+static void test_keeps_snapshot_while_the_server_is_down(void **state) {
+    WatcherFixture fixture;
     WatcherStatus status;
     size_t before;
 
-    lab_open(&lab);
-    lab_sync(&lab);
-    before = lab.pods;
-    fake_done(lab.client, lab.pods, CALL_BROKEN);
-    status = wait_for_status(&lab, is_lost);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
+    before = fixture.pods;
+    fake_done(fixture.client, fixture.pods, CALL_BROKEN);
+    status = wait_for_status(&fixture, is_lost);
     assert_string_equal(status.kinds[WATCHER_PODS].last_error, "as the test wants it");
     assert_false(status.kinds[WATCHER_PODS].is_connected);
-    assert_true(status.kinds[WATCHER_PODS].is_synced && watcher_is_synced(lab.watcher));
+    assert_true(status.kinds[WATCHER_PODS].is_synced && watcher_is_synced(fixture.watcher));
     assert_int_equal(status.n_pods, 1);
-    lab.pods = fake_wait_for(lab.client, "GET", "/api/v1/pods?", before + 1);
-    assert_true(lab.pods != SIZE_MAX);
-    assert_non_null(strstr(fake_call(lab.client, lab.pods).path, "&resourceVersion=100"));
-    fake_head(lab.client, lab.pods, 200, "application/json", -1);
-    send_pod(&lab, "ADDED", "later", "n1");
-    wait_for_pods(&lab, "n1", 2);
-    status = wait_for_status(&lab, is_back);
+    fixture.pods = fake_wait_for(fixture.client, "GET", "/api/v1/pods?", before + 1);
+    assert_true(fixture.pods != SIZE_MAX);
+    assert_non_null(strstr(fake_call(fixture.client, fixture.pods).path, "&resourceVersion=100"));
+    fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+    send_pod(&fixture, "ADDED", "later", "n1");
+    wait_for_pods(&fixture, "n1", 2);
+    status = wait_for_status(&fixture, is_back);
     assert_string_equal(status.kinds[WATCHER_PODS].last_error, "");
     assert_int_equal(status.kinds[WATCHER_PODS].n_lists, 1);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 static bool has_two_unfit(const WatcherStatus *status) {
     return status->kinds[WATCHER_NODES].n_unfit == 2;
 }
 
-/* A node that we cannot read is a node that is not there; the others are not its victims. */
+/* A node that cannot be parsed is missing; the others are not affected. */
 static void test_objects_that_cannot_be_read(void **state) {
-    Lab lab;
+    WatcherFixture fixture;
     WatcherStatus status;
 
-    lab_open(&lab);
-    fake_head(lab.client, lab.nodes, 200, "application/json", -1);
-    send_text(&lab, lab.nodes,
+    fixture_open(&fixture);
+    fake_head(fixture.client, fixture.nodes, 200, "application/json", -1);
+    send_text(&fixture, fixture.nodes,
         "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"n0\",\"resourceVersion\":\"1\","
         "\"labels\":7}}}\n");
-    send_node(&lab, "ADDED", "n1", 2);
-    send_node(&lab, "ADDED", "n2", 3);
-    send_text(&lab, lab.nodes, LIST_END);
-    fake_head(lab.client, lab.pods, 200, "application/json", -1);
-    send_text(&lab, lab.pods, LIST_END);
-    wait_for_pods(&lab, "n1", 0);
-    send_text(&lab, lab.nodes,
+    send_node(&fixture, "ADDED", "n1", 2);
+    send_node(&fixture, "ADDED", "n2", 3);
+    send_text(&fixture, fixture.nodes, LIST_END);
+    fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+    send_text(&fixture, fixture.pods, LIST_END);
+    wait_for_pods(&fixture, "n1", 0);
+    send_text(&fixture, fixture.nodes,
         "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":"
         "\"101\",\"labels\":7}}}\n");
-    wait_for_pods(&lab, "n1", SIZE_MAX);
-    status = wait_for_status(&lab, has_two_unfit);
+    wait_for_pods(&fixture, "n1", SIZE_MAX);
+    status = wait_for_status(&fixture, has_two_unfit);
     assert_true(status.kinds[WATCHER_NODES].is_connected);
     assert_int_equal(status.n_nodes, 1);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 static bool is_malformed(const WatcherStatus *status) {
     return status->kinds[WATCHER_NODES].n_malformed == 1;
 }
 
-/* One that is not even JSON inside says nothing for certain: all is listed anew. */
-static void test_an_object_that_is_no_json(void **state) {
-    Lab lab;
+/* If an event is not JSON, nothing is certain: everything is listed again. */
+static void test_lists_again_after_invalid_json(void **state) {
+    WatcherFixture fixture;
 
-    lab_open(&lab);
-    lab_sync(&lab);
-    send_text(&lab, lab.nodes,
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
+    send_text(&fixture, fixture.nodes,
         "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"n1\",\"resourceVersion\":"
         "\"101\"},\"status\":{\"allocatable\":{\"cpu\" \"8\"}}}}\n");
-    (void)wait_for_status(&lab, is_malformed);
-    lab.nodes = fake_wait_for(lab.client, "GET", "/api/v1/nodes?", lab.nodes + 1);
-    assert_true(lab.nodes != SIZE_MAX);
-    assert_non_null(strstr(fake_call(lab.client, lab.nodes).path, "sendInitialEvents"));
-    lab_close(&lab);
+    (void)wait_for_status(&fixture, is_malformed);
+    fixture.nodes = fake_wait_for(fixture.client, "GET", "/api/v1/nodes?", fixture.nodes + 1);
+    assert_true(fixture.nodes != SIZE_MAX);
+    assert_non_null(strstr(fake_call(fixture.client, fixture.nodes).path, "sendInitialEvents"));
+    fixture_close(&fixture);
 }
 
 static bool has_touched(const WatcherStatus *status) {
@@ -183,28 +184,28 @@ static bool has_touched(const WatcherStatus *status) {
 }
 
 static void test_touching(void **state) {
-    Lab lab;
+    WatcherFixture fixture;
     size_t first, second;
 
-    lab_open(&lab);
-    watcher_mark_node(lab.watcher, STR("n1"));
-    watcher_mark_node(lab.watcher, STR("../pods"));
-    watcher_mark_node(lab.watcher, STR("n2"));
-    first = fake_wait_for(lab.client, "PATCH", "/api/v1/nodes/n1", 0);
-    second = fake_wait_for(lab.client, "PATCH", "/api/v1/nodes/n2", 0);
+    fixture_open(&fixture);
+    watcher_mark_node(fixture.watcher, STR("n1"));
+    watcher_mark_node(fixture.watcher, STR("../pods"));
+    watcher_mark_node(fixture.watcher, STR("n2"));
+    first = fake_wait_for(fixture.client, "PATCH", "/api/v1/nodes/n1", 0);
+    second = fake_wait_for(fixture.client, "PATCH", "/api/v1/nodes/n2", 0);
     assert_true(first != SIZE_MAX && second != SIZE_MAX);
-    assert_non_null(strstr(fake_call(lab.client, first).body, WATCHER_RETRY_ANNOTATION));
-    fake_answer(lab.client, first, 200, "{}");
-    fake_answer(lab.client, second, 403, "");
-    (void)wait_for_status(&lab, has_touched);
-    lab_close(&lab);
+    assert_non_null(strstr(fake_call(fixture.client, first).body, WATCHER_RETRY_ANNOTATION));
+    fake_answer(fixture.client, first, 200, "{}");
+    fake_answer(fixture.client, second, 403, "");
+    (void)wait_for_status(&fixture, has_touched);
+    fixture_close(&fixture);
 }
 
 static bool has_announced(const WatcherStatus *status) {
     return status->events.n_written == 1 && status->events.n_failed == 1;
 }
 
-/* Events are written if they may be; that the right is missing is told once. */
+/* Events are written if the RBAC role allows it; a missing right is reported once. */
 static void test_announcing(void **state) {
     static const PodEvent event = {
         .reason = "NoNodePassed",
@@ -216,105 +217,106 @@ static void test_announcing(void **state) {
     };
     static const char refusal[] =
         "{\"kind\":\"Status\",\"code\":403,\"message\":\"berth cannot create resource events\"}";
-    Lab lab;
+    WatcherFixture fixture;
     size_t post, last;
 
-    lab_open(&lab);
-    watcher_post_event(lab.watcher, &event); /* it may not: nobody is asked */
-    assert_false(lab_turn(&lab).posts_events);
-    lab_close(&lab);
+    fixture_open(&fixture);
+    watcher_post_event(fixture.watcher, &event); /* not allowed: no more requests */
+    assert_false(fixture_turn(&fixture).posts_events);
+    fixture_close(&fixture);
 
-    lab_open_with(&lab, &(WatcherOptions){.identity = "me", .posts_events = true});
-    watcher_post_event(lab.watcher, &event);
-    post = fake_wait_for(lab.client, "POST", "/apis/events.k8s.io/v1/namespaces/shop/events", 0);
+    fixture_open_with(&fixture, &(WatcherOptions){.identity = "me", .posts_events = true});
+    watcher_post_event(fixture.watcher, &event);
+    post =
+        fake_wait_for(fixture.client, "POST", "/apis/events.k8s.io/v1/namespaces/shop/events", 0);
     assert_true(post != SIZE_MAX);
-    assert_non_null(strstr(fake_call(lab.client, post).body, "\"reportingInstance\":\"me\""));
-    fake_answer(lab.client, post, 201, "{}");
-    watcher_post_event(lab.watcher, &event);
-    post = fake_wait_for(lab.client, "POST", "/events", post + 1);
+    assert_non_null(strstr(fake_call(fixture.client, post).body, "\"reportingInstance\":\"me\""));
+    fake_answer(fixture.client, post, 201, "{}");
+    watcher_post_event(fixture.watcher, &event);
+    post = fake_wait_for(fixture.client, "POST", "/events", post + 1);
     assert_true(post != SIZE_MAX);
-    fake_answer(lab.client, post, 403, refusal);
-    assert_true(wait_for_status(&lab, has_announced).posts_events);
-    (void)lab_turn(&lab);
-    lab_close(&lab);
-    assert_int_equal(count_told(&lab, WATCHER_EVENTS_FORBIDDEN, WATCHER_NODES, &last), 1);
+    fake_answer(fixture.client, post, 403, refusal);
+    assert_true(wait_for_status(&fixture, has_announced).posts_events);
+    (void)fixture_turn(&fixture);
+    fixture_close(&fixture);
+    assert_int_equal(count_notices(&fixture, WATCHER_EVENTS_FORBIDDEN, WATCHER_NODES, &last), 1);
 }
 
-/* A snapshot that nobody could take has not been shown; it is offered again, but not at once. */
-static void test_a_snapshot_that_is_not_taken(void **state) {
-    Lab lab;
+/* A snapshot that could not be taken is offered again, after a delay. */
+static void test_offers_rejected_snapshot_again(void **state) {
+    WatcherFixture fixture;
 
-    lab_open(&lab);
+    fixture_open(&fixture);
     freeze_time();
-    lab.n_refuse = 2;
-    fake_head(lab.client, lab.nodes, 200, "application/json", -1);
-    send_node(&lab, "ADDED", "n1", 1);
-    send_text(&lab, lab.nodes, LIST_END);
-    fake_head(lab.client, lab.pods, 200, "application/json", -1);
-    send_text(&lab, lab.pods, LIST_END);
-    wait_for_offers(&lab, 1);
-    assert_int_equal(lab_turn(&lab).n_published, 0);
-    assert_false(watcher_is_synced(lab.watcher));
+    fixture.n_to_reject = 2;
+    fake_head(fixture.client, fixture.nodes, 200, "application/json", -1);
+    send_node(&fixture, "ADDED", "n1", 1);
+    send_text(&fixture, fixture.nodes, LIST_END);
+    fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+    send_text(&fixture, fixture.pods, LIST_END);
+    wait_for_offers(&fixture, 1);
+    assert_int_equal(fixture_turn(&fixture).n_published, 0);
+    assert_false(watcher_is_synced(fixture.watcher));
 
     skip_msec(999);
-    send_pod(&lab, "ADDED", "p", "n1");
-    (void)lab_turn(&lab);
-    wait_for_offers(&lab, 1);
+    send_pod(&fixture, "ADDED", "p", "n1");
+    (void)fixture_turn(&fixture);
+    wait_for_offers(&fixture, 1);
     skip_msec(1);
-    (void)lab_turn(&lab);
-    wait_for_offers(&lab, 2);
-    assert_false(watcher_is_synced(lab.watcher));
+    (void)fixture_turn(&fixture);
+    wait_for_offers(&fixture, 2);
+    assert_false(watcher_is_synced(fixture.watcher));
     skip_sec(1);
-    assert_int_equal(lab_turn(&lab).n_published, 1);
-    wait_for_pods(&lab, "n1", 1);
-    assert_true(watcher_is_synced(lab.watcher));
-    lab_close(&lab);
+    assert_int_equal(fixture_turn(&fixture).n_published, 1);
+    wait_for_pods(&fixture, "n1", 1);
+    assert_true(watcher_is_synced(fixture.watcher));
+    fixture_close(&fixture);
 }
 
-/* --- what is told ----------------------------------------------------------------------------- */
+/* --- notices ---------------------------------------------------------------------------------- */
 
-/* A server that takes us back and drops us, again and again, is not worth two lines each time;
- * but the last word is the truth. */
-static void test_flapping_is_not_told_each_time(void **state) {
-    Lab lab;
+/* A server that connects and disconnects repeatedly does not cause two log lines each time; but the
+ * last notice is the current state. */
+static void test_limits_notices_of_a_flapping_server(void **state) {
+    WatcherFixture fixture;
     size_t n_lost, n_connected, last_lost, last_connected;
 
-    lab_open(&lab);
-    lab_sync(&lab);
+    fixture_open(&fixture);
+    fixture_sync(&fixture);
     freeze_time();
     for (int i = 0; i < 40; i++) {
-        size_t before = lab.pods;
+        size_t before = fixture.pods;
 
-        send_text(&lab, lab.pods, BOOKMARK);
-        fake_done(lab.client, lab.pods, CALL_BROKEN);
-        (void)lab_turn(&lab);
+        send_text(&fixture, fixture.pods, BOOKMARK);
+        fake_done(fixture.client, fixture.pods, CALL_BROKEN);
+        (void)fixture_turn(&fixture);
         skip_sec(2);
-        lab.pods = fake_wait_for(lab.client, "GET", "/api/v1/pods?", before + 1);
-        assert_true(lab.pods != SIZE_MAX);
-        fake_head(lab.client, lab.pods, 200, "application/json", -1);
-        (void)lab_turn(&lab);
+        fixture.pods = fake_wait_for(fixture.client, "GET", "/api/v1/pods?", before + 1);
+        assert_true(fixture.pods != SIZE_MAX);
+        fake_head(fixture.client, fixture.pods, 200, "application/json", -1);
+        (void)fixture_turn(&fixture);
     }
     skip_sec(11);
-    (void)lab_turn(&lab);
-    lab_close(&lab);
-    n_lost = count_told(&lab, WATCHER_LOST, WATCHER_PODS, &last_lost);
-    n_connected = count_told(&lab, WATCHER_CONNECTED, WATCHER_PODS, &last_connected);
+    (void)fixture_turn(&fixture);
+    fixture_close(&fixture);
+    n_lost = count_notices(&fixture, WATCHER_LOST, WATCHER_PODS, &last_lost);
+    n_connected = count_notices(&fixture, WATCHER_CONNECTED, WATCHER_PODS, &last_connected);
     assert_in_range(n_lost, 5, 9); /* 80 s, once in ten */
     assert_in_range(n_connected, 5, 10);
     assert_true(last_connected > last_lost);
 }
 
-static void test_waiting_that_fails_is_told_once(void **state) {
-    Lab lab;
+static void test_reports_failing_wait_once(void **state) {
+    WatcherFixture fixture;
     size_t last;
 
-    lab_open(&lab);
-    fake_fail_waits(lab.client, 5);
-    while (fake_failing_waits(lab.client) > 0)
+    fixture_open(&fixture);
+    fake_fail_waits(fixture.client, 5);
+    while (fake_failing_waits(fixture.client) > 0)
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    lab_sync(&lab); /* it goes on */
-    lab_close(&lab);
-    assert_int_equal(count_told(&lab, WATCHER_WAIT_FAILED, WATCHER_NODES, &last), 1);
+    fixture_sync(&fixture); /* it continues */
+    fixture_close(&fixture);
+    assert_int_equal(count_notices(&fixture, WATCHER_WAIT_FAILED, WATCHER_NODES, &last), 1);
 }
 
 static void test_names(void **state) {
@@ -325,18 +327,18 @@ static void test_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_is_published_before_all_is_known),
+        cmocka_unit_test(test_publishes_nothing_before_all_lists),
         cmocka_unit_test(test_an_empty_cluster_is_published),
-        cmocka_unit_test(test_events_are_published_in_turns),
-        cmocka_unit_test(test_bound_pods_are_told),
-        cmocka_unit_test(test_what_is_known_stays_while_the_server_is_gone),
+        cmocka_unit_test(test_publishes_events_together),
+        cmocka_unit_test(test_reports_bound_pods_once),
+        cmocka_unit_test(test_keeps_snapshot_while_the_server_is_down),
         cmocka_unit_test(test_objects_that_cannot_be_read),
-        cmocka_unit_test(test_an_object_that_is_no_json),
+        cmocka_unit_test(test_lists_again_after_invalid_json),
         cmocka_unit_test(test_touching),
         cmocka_unit_test(test_announcing),
-        cmocka_unit_test(test_a_snapshot_that_is_not_taken),
-        cmocka_unit_test(test_flapping_is_not_told_each_time),
-        cmocka_unit_test(test_waiting_that_fails_is_told_once),
+        cmocka_unit_test(test_offers_rejected_snapshot_again),
+        cmocka_unit_test(test_limits_notices_of_a_flapping_server),
+        cmocka_unit_test(test_reports_failing_wait_once),
         cmocka_unit_test(test_names),
     };
 

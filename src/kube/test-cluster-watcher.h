@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * A watcher in a laboratory: its thread, a client without a network, and a clock that tests stop
- * and turn on. What it publishes and says is written down.
+ * A watcher's thread with a client without a network, and a clock that tests stop and advance.
+ * Publications and notices are recorded.
  */
 
 #include <pthread.h>
@@ -17,12 +17,12 @@
 #include "kube/cluster-watcher.h"
 #include "kube/test-fake-client.h"
 
-#define PATIENCE_SEC 20
+#define TIMEOUT_SEC 20
 
 /* --- time, in place of base/clock.c --------------------------------------------------------- */
 
-static _Atomic int64_t skipped_nsec; /* so far: time that nobody had to wait for */
-static _Atomic int64_t frozen_nsec;  /* what time it is, but for that; 0: it passes */
+static _Atomic int64_t skipped_nsec; /* time that tests skipped so far */
+static _Atomic int64_t frozen_nsec;  /* the stopped clock; 0: it runs */
 
 static inline int64_t read_clock(clockid_t id) {
     struct timespec now;
@@ -53,97 +53,98 @@ static inline void skip_sec(int64_t seconds) {
     skip_msec(seconds * 1000);
 }
 
-/* --- what was published -------------------------------------------------------------------- */
+/* --- fixture ------------------------------------------------------------------------------- */
 
-typedef struct Lab {
+typedef struct WatcherFixture {
     ClusterWatcher *watcher;
     Client *client;
-    size_t nodes, pods; /* the calls */
+    size_t nodes, pods; /* numbers of the calls */
 
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     Snapshot *snapshot;
     size_t n_published;
-    size_t n_offered; /* ... or refused */
-    size_t n_refuse;  /* those that are still to be refused */
-    bool is_busy;     /* publish() does not return */
+    size_t n_offered;   /* published or rejected */
+    size_t n_to_reject; /* publications still to reject */
+    bool is_busy;       /* publish() blocks */
     size_t n_pods_bound;
     char last_bound[64];
     size_t n_done;
-    unsigned n_turns; /* lab_turn() */
+    unsigned n_turns; /* fixture_turn() */
 
-    WatcherNotice told[256]; /* what it has said, without the texts; the watcher's thread writes */
-    size_t n_told;
-} Lab;
+    WatcherNotice notices[256]; /* notices without texts; written by the watcher's thread */
+    size_t n_notices;
+} WatcherFixture;
 
 static inline bool on_publish(void *context, Snapshot *snapshot) {
-    Lab *lab = context;
+    WatcherFixture *fixture = context;
     bool is_taken;
 
-    pthread_mutex_lock(&lab->mutex);
-    lab->n_offered++;
-    is_taken = lab->n_refuse == 0;
+    pthread_mutex_lock(&fixture->mutex);
+    fixture->n_offered++;
+    is_taken = fixture->n_to_reject == 0;
     if (is_taken) {
-        snapshot_unref(lab->snapshot);
-        lab->snapshot = snapshot_ref(snapshot);
-        lab->n_published++;
+        snapshot_unref(fixture->snapshot);
+        fixture->snapshot = snapshot_ref(snapshot);
+        fixture->n_published++;
     } else {
-        lab->n_refuse--;
+        fixture->n_to_reject--;
     }
-    pthread_cond_broadcast(&lab->changed);
-    while (lab->is_busy)
-        pthread_cond_wait(&lab->changed, &lab->mutex);
-    pthread_mutex_unlock(&lab->mutex);
+    pthread_cond_broadcast(&fixture->changed);
+    while (fixture->is_busy)
+        pthread_cond_wait(&fixture->changed, &fixture->mutex);
+    pthread_mutex_unlock(&fixture->mutex);
     return is_taken;
 }
 
 static inline void on_pod_bound(void *context, const Pod *pod) {
-    Lab *lab = context;
+    WatcherFixture *fixture = context;
 
-    pthread_mutex_lock(&lab->mutex);
-    lab->n_pods_bound++;
-    (void)snprintf(lab->last_bound, sizeof(lab->last_bound), "%.*s", STR_FMT(pod->name));
-    pthread_cond_broadcast(&lab->changed);
-    pthread_mutex_unlock(&lab->mutex);
+    pthread_mutex_lock(&fixture->mutex);
+    fixture->n_pods_bound++;
+    (void)snprintf(fixture->last_bound, sizeof(fixture->last_bound), "%.*s", STR_FMT(pod->name));
+    pthread_cond_broadcast(&fixture->changed);
+    pthread_mutex_unlock(&fixture->mutex);
 }
 
 static inline void on_notice(void *context, const WatcherNotice *notice) {
-    Lab *lab = context;
+    WatcherFixture *fixture = context;
 
-    if (lab->n_told < ELEMENTS_OF(lab->told))
-        lab->told[lab->n_told++] = (WatcherNotice){.event = notice->event, .kind = notice->kind};
+    if (fixture->n_notices < ELEMENTS_OF(fixture->notices))
+        fixture->notices[fixture->n_notices++] =
+            (WatcherNotice){.event = notice->event, .kind = notice->kind};
 }
 
-static inline void lab_open_with(Lab *lab, const WatcherOptions *options) {
+static inline void fixture_open_with(WatcherFixture *fixture, const WatcherOptions *options) {
     const WatcherCallbacks callbacks = {
-        .context = lab, .publish = on_publish, .pod_bound = on_pod_bound, .notice = on_notice};
+        .context = fixture, .publish = on_publish, .pod_bound = on_pod_bound, .notice = on_notice};
 
-    *lab = (Lab){0};
-    pthread_mutex_init(&lab->mutex, NULL);
-    deadline_cond_init(&lab->changed);
-    assert_int_equal(watcher_new(fake_access_new(true), options, &callbacks, &lab->watcher), 0);
-    lab->client = fake_client();
-    lab->nodes = fake_wait_for(lab->client, "GET", "/api/v1/nodes?", 0);
-    lab->pods = fake_wait_for(lab->client, "GET", "/api/v1/pods?", 0);
-    assert_true(lab->nodes != SIZE_MAX && lab->pods != SIZE_MAX);
+    *fixture = (WatcherFixture){0};
+    pthread_mutex_init(&fixture->mutex, NULL);
+    deadline_cond_init(&fixture->changed);
+    assert_int_equal(watcher_new(fake_access_new(true), options, &callbacks, &fixture->watcher), 0);
+    fixture->client = fake_client();
+    fixture->nodes = fake_wait_for(fixture->client, "GET", "/api/v1/nodes?", 0);
+    fixture->pods = fake_wait_for(fixture->client, "GET", "/api/v1/pods?", 0);
+    assert_true(fixture->nodes != SIZE_MAX && fixture->pods != SIZE_MAX);
 }
 
-static inline void lab_open(Lab *lab) {
-    lab_open_with(lab, &(WatcherOptions){0});
+static inline void fixture_open(WatcherFixture *fixture) {
+    fixture_open_with(fixture, &(WatcherOptions){0});
 }
 
-static inline void lab_close(Lab *lab) {
-    watcher_free(lab->watcher);
+static inline void fixture_close(WatcherFixture *fixture) {
+    watcher_free(fixture->watcher);
     atomic_store(&frozen_nsec, 0);
-    snapshot_unref(lab->snapshot);
-    pthread_cond_destroy(&lab->changed);
-    pthread_mutex_destroy(&lab->mutex);
+    snapshot_unref(fixture->snapshot);
+    pthread_cond_destroy(&fixture->changed);
+    pthread_mutex_destroy(&fixture->mutex);
 }
 
-/* Pods on @node in the snapshot that was published last; SIZE_MAX: no such node, or no
- * snapshot. The lock is held. */
-static inline size_t pods_on(const Lab *lab, const char *node) {
-    const NodeTable *table = lab->snapshot ? snapshot_table(lab->snapshot) : NULL;
+/* Pods on @node in the last published snapshot; SIZE_MAX: no such node, or no snapshot. The mutex
+ * is held. */
+static inline size_t pods_on(const WatcherFixture *fixture, const char *node) {
+    const NodeTable *table = fixture->snapshot ? snapshot_table(fixture->snapshot) : NULL;
     uint32_t row = table ? table_find(table, str_from_c(node)) : 0;
 
     if (!table || row == table->n_rows)
@@ -151,71 +152,72 @@ static inline size_t pods_on(const Lab *lab, const char *node) {
     return table_chunk(table, row)->n_pods[table_slot(row)];
 }
 
-static inline void wait_for_pods(Lab *lab, const char *node, size_t want) {
-    struct timespec until = deadline_in(PATIENCE_SEC * NSEC_PER_SEC);
+static inline void wait_for_pods(WatcherFixture *fixture, const char *node, size_t want) {
+    struct timespec until = deadline_in(TIMEOUT_SEC * NSEC_PER_SEC);
     int r = 0;
 
-    pthread_mutex_lock(&lab->mutex);
-    while (pods_on(lab, node) != want && r == 0)
-        r = pthread_cond_timedwait(&lab->changed, &lab->mutex, &until);
+    pthread_mutex_lock(&fixture->mutex);
+    while (pods_on(fixture, node) != want && r == 0)
+        r = pthread_cond_timedwait(&fixture->changed, &fixture->mutex, &until);
     if (r != 0)
-        print_error("%s has %zd pods\n", node, (ssize_t)pods_on(lab, node));
-    pthread_mutex_unlock(&lab->mutex);
+        print_error("%s has %zd pods\n", node, (ssize_t)pods_on(fixture, node));
+    pthread_mutex_unlock(&fixture->mutex);
     assert_int_equal(r, 0);
 }
 
-static inline void wait_for_done(Lab *lab, size_t want) {
-    struct timespec until = deadline_in(PATIENCE_SEC * NSEC_PER_SEC);
+static inline void wait_for_done(WatcherFixture *fixture, size_t want) {
+    struct timespec until = deadline_in(TIMEOUT_SEC * NSEC_PER_SEC);
     int r = 0;
 
-    pthread_mutex_lock(&lab->mutex);
-    while (lab->n_done < want && r == 0)
-        r = pthread_cond_timedwait(&lab->changed, &lab->mutex, &until);
-    pthread_mutex_unlock(&lab->mutex);
+    pthread_mutex_lock(&fixture->mutex);
+    while (fixture->n_done < want && r == 0)
+        r = pthread_cond_timedwait(&fixture->changed, &fixture->mutex, &until);
+    pthread_mutex_unlock(&fixture->mutex);
     assert_int_equal(r, 0);
 }
 
-static inline void wait_for_offers(Lab *lab, size_t want) {
-    struct timespec until = deadline_in(PATIENCE_SEC * NSEC_PER_SEC);
+static inline void wait_for_offers(WatcherFixture *fixture, size_t want) {
+    struct timespec until = deadline_in(TIMEOUT_SEC * NSEC_PER_SEC);
     int r = 0;
 
-    pthread_mutex_lock(&lab->mutex);
-    while (lab->n_offered < want && r == 0)
-        r = pthread_cond_timedwait(&lab->changed, &lab->mutex, &until);
-    assert_int_equal(lab->n_offered, want);
-    pthread_mutex_unlock(&lab->mutex);
+    pthread_mutex_lock(&fixture->mutex);
+    while (fixture->n_offered < want && r == 0)
+        r = pthread_cond_timedwait(&fixture->changed, &fixture->mutex, &until);
+    assert_int_equal(fixture->n_offered, want);
+    pthread_mutex_unlock(&fixture->mutex);
 }
 
-/* What was sent is taken, and what is due is done: figures are written at the end of a turn, so
- * that a turn has ended since the answer to the mark came. */
-static inline WatcherStatus lab_turn(Lab *lab) {
+/* Runs one turn: answers a mark request and waits until the status shows it. Figures are written at
+ * the end of a turn, so all earlier input is processed then. */
+static inline WatcherStatus fixture_turn(WatcherFixture *fixture) {
     char name[32], path[64];
     WatcherStatus status;
     uint64_t n_written;
     size_t call;
 
-    watcher_status(lab->watcher, &status);
+    watcher_status(fixture->watcher, &status);
     n_written = status.marks.n_written;
-    (void)snprintf(name, sizeof(name), "turn-%u", lab->n_turns++);
+    (void)snprintf(name, sizeof(name), "turn-%u", fixture->n_turns++);
     (void)snprintf(path, sizeof(path), "/api/v1/nodes/%s", name);
-    watcher_mark_node(lab->watcher, str_from_c(name));
-    call = fake_wait_for(lab->client, "PATCH", path, 0);
+    watcher_mark_node(fixture->watcher, str_from_c(name));
+    call = fake_wait_for(fixture->client, "PATCH", path, 0);
     assert_true(call != SIZE_MAX);
-    fake_answer(lab->client, call, 200, "{}");
-    for (int i = 0; i < PATIENCE_SEC * 1000 && status.marks.n_written == n_written; i++) {
+    fake_answer(fixture->client, call, 200, "{}");
+    for (int i = 0; i < TIMEOUT_SEC * 1000 && status.marks.n_written == n_written; i++) {
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        watcher_status(lab->watcher, &status);
+        watcher_status(fixture->watcher, &status);
     }
     assert_true(status.marks.n_written > n_written);
     return status;
 }
 
-/* The status is written at the end of a turn: until @is_so says that it is. */
-static inline WatcherStatus wait_for_status(Lab *lab, bool (*is_so)(const WatcherStatus *status)) {
+/* The status is written at the end of a turn: waits until @is_so returns true. */
+static inline WatcherStatus wait_for_status(
+    WatcherFixture *fixture, bool (*is_so)(const WatcherStatus *status)) {
     WatcherStatus status;
 
-    for (int i = 0; i < PATIENCE_SEC * 1000; i++) {
-        watcher_status(lab->watcher, &status);
+    for (int i = 0; i < TIMEOUT_SEC * 1000; i++) {
+        watcher_status(fixture->watcher, &status);
         if (is_so(&status))
             return status;
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -224,7 +226,7 @@ static inline WatcherStatus wait_for_status(Lab *lab, bool (*is_so)(const Watche
     return status;
 }
 
-/* --- what is sent ----------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 #define LIST_END                                                                                   \
     "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"100\","                \
@@ -232,11 +234,12 @@ static inline WatcherStatus wait_for_status(Lab *lab, bool (*is_so)(const Watche
 
 #define BOOKMARK "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"200\"}}}\n"
 
-static inline void send_text(Lab *lab, size_t call, const char *text) {
-    fake_data(lab->client, call, str_from_c(text));
+static inline void send_text(WatcherFixture *fixture, size_t call, const char *text) {
+    fake_data(fixture->client, call, str_from_c(text));
 }
 
-static inline void send_node(Lab *lab, const char *type, const char *name, unsigned version) {
+static inline void send_node(
+    WatcherFixture *fixture, const char *type, const char *name, unsigned version) {
     char text[512];
 
     (void)snprintf(text, sizeof(text),
@@ -244,10 +247,11 @@ static inline void send_node(Lab *lab, const char *type, const char *name, unsig
         "\"resourceVersion\":\"%u\"},\"status\":{\"allocatable\":{\"cpu\":\"8\"},"
         "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}}\n",
         type, name, name, version);
-    send_text(lab, lab->nodes, text);
+    send_text(fixture, fixture->nodes, text);
 }
 
-static inline void send_pod(Lab *lab, const char *type, const char *name, const char *node) {
+static inline void send_pod(
+    WatcherFixture *fixture, const char *type, const char *name, const char *node) {
     static atomic_uint version = 1000;
     char text[512];
 
@@ -256,29 +260,29 @@ static inline void send_pod(Lab *lab, const char *type, const char *name, const 
         "\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"},\"spec\":{\"nodeName\":\"%s\","
         "\"containers\":[]},\"status\":{\"phase\":\"Running\"}}}\n",
         type, name, name, atomic_fetch_add(&version, 1), node);
-    send_text(lab, lab->pods, text);
+    send_text(fixture, fixture->pods, text);
 }
 
 /* Two nodes, n1 with one pod and n2 with none. */
-static inline void lab_sync(Lab *lab) {
-    fake_head(lab->client, lab->nodes, 200, "application/json", -1);
-    send_node(lab, "ADDED", "n1", 1);
-    send_node(lab, "ADDED", "n2", 2);
-    send_text(lab, lab->nodes, LIST_END);
-    fake_head(lab->client, lab->pods, 200, "application/json", -1);
-    send_pod(lab, "ADDED", "first", "n1");
-    send_text(lab, lab->pods, LIST_END);
-    wait_for_pods(lab, "n1", 1);
+static inline void fixture_sync(WatcherFixture *fixture) {
+    fake_head(fixture->client, fixture->nodes, 200, "application/json", -1);
+    send_node(fixture, "ADDED", "n1", 1);
+    send_node(fixture, "ADDED", "n2", 2);
+    send_text(fixture, fixture->nodes, LIST_END);
+    fake_head(fixture->client, fixture->pods, 200, "application/json", -1);
+    send_pod(fixture, "ADDED", "first", "n1");
+    send_text(fixture, fixture->pods, LIST_END);
+    wait_for_pods(fixture, "n1", 1);
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
 typedef struct Job {
     BindJob job; /* first */
-    Lab *lab;
+    WatcherFixture *fixture;
     Pod pod;
     char name[32], uid[40];
-    size_t pods_seen; /* by the judge, on the node */
+    size_t pods_seen; /* as judge() sees them on the node */
     int n_done;
     bool is_bound;
     char error[WATCHER_ERROR_MAX];
@@ -296,17 +300,17 @@ static inline bool judge(BindJob *bind, Snapshot *snapshot, char *error) {
 static inline void done(BindJob *bind, const char *error) {
     Job *job = (Job *)bind;
 
-    pthread_mutex_lock(&job->lab->mutex);
+    pthread_mutex_lock(&job->fixture->mutex);
     job->n_done++;
     job->is_bound = error == NULL;
     (void)snprintf(job->error, sizeof(job->error), "%s", error ? error : "");
-    job->lab->n_done++;
-    pthread_cond_broadcast(&job->lab->changed);
-    pthread_mutex_unlock(&job->lab->mutex);
+    job->fixture->n_done++;
+    pthread_cond_broadcast(&job->fixture->changed);
+    pthread_mutex_unlock(&job->fixture->mutex);
 }
 
-static inline void job_init(Job *job, Lab *lab, const char *name, const char *node) {
-    *job = (Job){.lab = lab};
+static inline void job_init(Job *job, WatcherFixture *fixture, const char *name, const char *node) {
+    *job = (Job){.fixture = fixture};
     (void)snprintf(job->name, sizeof(job->name), "%s", name);
     (void)snprintf(job->uid, sizeof(job->uid), "u-%s", name);
     job->pod =
@@ -322,15 +326,15 @@ static inline void job_init(Job *job, Lab *lab, const char *name, const char *no
     };
 }
 
-/* How often @event was told of @kind, and which word the last of them was. The watcher has
- * ended: nobody writes any more. */
-static inline size_t count_told(
-    const Lab *lab, WatcherEvent event, WatcherKind kind, size_t *ret_last) {
+/* How often @event of @kind was reported, and the index of the last one. The watcher's thread has
+ * ended. */
+static inline size_t count_notices(
+    const WatcherFixture *fixture, WatcherEvent event, WatcherKind kind, size_t *ret_last) {
     size_t n = 0;
 
     *ret_last = 0;
-    for (size_t i = 0; i < lab->n_told; i++) {
-        if (lab->told[i].event != event || lab->told[i].kind != kind)
+    for (size_t i = 0; i < fixture->n_notices; i++) {
+        if (fixture->notices[i].event != event || fixture->notices[i].kind != kind)
             continue;
         n++;
         *ret_last = i;

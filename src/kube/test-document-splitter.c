@@ -7,7 +7,7 @@
 
 #define DOCUMENT_MAX 32u
 
-/* Documents joined by '|', and what splitter_next() said at the end. */
+/* Documents joined by '|', and the last result of splitter_next(). */
 static void cut(Str stream, size_t piece, char *ret, size_t size, int *ret_r, size_t *ret_pending) {
     DocumentSplitter splitter = SPLITTER_INIT(DOCUMENT_MAX);
     size_t used = 0;
@@ -75,7 +75,7 @@ static void test_whole_lines_are_not_copied(void **state) {
     splitter_done(&splitter);
 }
 
-/* A large document that came in pieces is not kept for ever. */
+/* A buffer that held a large document is freed. */
 static void test_large_buffers_are_given_back(void **state) {
     DocumentSplitter splitter = SPLITTER_INIT(4 * SPLITTER_KEEP_MAX);
     size_t size = 2 * SPLITTER_KEEP_MAX;

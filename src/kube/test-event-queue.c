@@ -61,9 +61,9 @@ static void answer(size_t call, unsigned status) {
     answer_with(call, status, "{}");
 }
 
-static void test_what_is_sent(void **state) {
+static void test_request_of_an_event(void **state) {
     assert_true(add("web", STR("a \"note\"")));
-    assert_int_equal(fake_n_calls(client), 0); /* that is for the client's thread */
+    assert_int_equal(fake_n_calls(client), 0); /* sent by the client's thread */
     write_queue_tick(queue, now);
     assert_int_equal(fake_n_calls(client), 1);
     assert_string_equal(fake_call(client, 0).method, "POST");
@@ -80,7 +80,7 @@ static void test_what_is_sent(void **state) {
     assert_int_equal(write_queue_figures(queue).n_written, 1);
 }
 
-/* What is in the member @key, a string, of the body of call @n; in @ret. */
+/* The string member @key of the body of call @n, in @ret. */
 static void read_member(size_t n, const char *key, char *ret, size_t size) {
     FakeCall call = fake_call(client, n);
     const char *at = strstr(call.body, key);
@@ -90,14 +90,14 @@ static void read_member(size_t n, const char *key, char *ret, size_t size) {
     (void)snprintf(ret, size, "%.*s", (int)strcspn(at, "\""), at);
 }
 
-static void test_what_is_long_is_cut(void **state) {
+static void test_long_texts_are_cut(void **state) {
     char note[3000], text[4096], pod[254];
 
     for (size_t i = 0; i + 3 < sizeof(note); i += 3)
-        memcpy(note + i, "\xe2\x82\xac", 4); /* three bytes each: 1024 is inside of one */
+        memcpy(note + i, "\xe2\x82\xac", 4); /* three bytes each: byte 1024 is inside one */
     memset(pod, 'a', sizeof(pod) - 1);
     pod[253] = '\0';
-    pod[EVENT_NAME_MAX - 1] = '.'; /* what is left does not end with it */
+    pod[EVENT_NAME_MAX - 1] = '.'; /* the partial character is dropped */
     pod[EVENT_NAME_MAX - 2] = 'c';
     assert_true(add(pod, str_from_c(note)));
     write_queue_tick(queue, now);
@@ -109,14 +109,14 @@ static void test_what_is_long_is_cut(void **state) {
     assert_int_equal(text[EVENT_NAME_MAX - 2], 'c');
     answer(0, 201);
 
-    memset(note, 0xff, 1500); /* no UTF-8 at all */
+    memset(note, 0xff, 1500); /* not UTF-8 */
     assert_true(add("web", str_of(note, 1500)));
     write_queue_tick(queue, now);
     read_member(1, "\"note\":\"", text, sizeof(text));
     assert_in_range(strlen(text), 1000, EVENT_NOTE_MAX);
 }
 
-/* Wherever in a character the end is: what is left is whole characters, and nothing else. */
+/* Wherever the cut is inside a character, only whole characters remain. */
 static void test_the_cut_is_between_characters(void **state) {
     static const char *const characters[] = {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x9a\xa2"};
     char note[1300], text[2048];
@@ -163,7 +163,7 @@ static void test_names_that_are_none(void **state) {
     assert_int_equal(write_queue_figures(queue).n_dropped, 4);
 }
 
-static void test_one_at_a_time_and_not_without_end(void **state) {
+static void test_sends_one_at_a_time_from_a_bounded_queue(void **state) {
     size_t n = 0;
 
     for (size_t i = 0; i < EVENT_WAITING_MAX; i++)
@@ -179,12 +179,12 @@ static void test_one_at_a_time_and_not_without_end(void **state) {
     assert_int_equal(write_queue_figures(queue).n_dropped, 1);
 }
 
-static void test_without_the_right(void **state) {
+static void test_stops_after_forbidden(void **state) {
     for (size_t i = 0; i < 10; i++)
         assert_true(add("web", STR("x")));
     write_queue_tick(queue, now);
     answer(0, 403);
-    assert_int_equal(fake_n_calls(client), 1); /* no more of that */
+    assert_int_equal(fake_n_calls(client), 1); /* no more requests */
     assert_true(write_queue_figures(queue).is_forbidden);
     assert_int_equal(write_queue_figures(queue).n_failed, 1);
     assert_int_equal(write_queue_figures(queue).n_dropped, 9);
@@ -199,7 +199,7 @@ static void test_without_the_right(void **state) {
     assert_false(write_queue_figures(queue).is_forbidden);
 }
 
-/* A 403 about one namespace says nothing of the others: a quota there, or its end. */
+/* A 403 in one namespace (a quota, or the namespace ends) says nothing about the others. */
 static void test_refused_in_one_namespace(void **state) {
     static const char *const messages[] = {
         "events.events.k8s.io \\\"web.1\\\" is forbidden: unable to create new content in "
@@ -244,13 +244,13 @@ static void test_failures_are_counted(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_what_is_sent),
-        TEST(test_what_is_long_is_cut),
+        TEST(test_request_of_an_event),
+        TEST(test_long_texts_are_cut),
         TEST(test_the_cut_is_between_characters),
         TEST(test_names_differ),
         TEST(test_names_that_are_none),
-        TEST(test_one_at_a_time_and_not_without_end),
-        TEST(test_without_the_right),
+        TEST(test_sends_one_at_a_time_from_a_bounded_queue),
+        TEST(test_stops_after_forbidden),
         TEST(test_refused_in_one_namespace),
         TEST(test_failures_are_counted),
     };

@@ -18,7 +18,7 @@
 #define PEM "-----BEGIN X-----\\nabc\\n-----END X-----\\n"
 #define PATIENCE 30000
 
-/* --- what it answers --- */
+/* --- answers of a plugin --- */
 
 static void test_answers(void **state) {
     static const struct {
@@ -109,7 +109,7 @@ static void test_answers_refused(void **state) {
     }
 }
 
-/* --- what it gets --- */
+/* --- input of a plugin --- */
 
 static void test_info(void **state) {
     static const ExecCluster cluster = {.server = "https://h",
@@ -267,7 +267,7 @@ static void test_runs_that_fail(void **state) {
     }
 }
 
-/* What it started is ended with it. */
+/* Processes that the plugin started end with it. */
 static void test_no_orphans(void **state) {
     static const char *const args[] = {"/bin/sh", "-c", "sleep 1000 & echo $!; wait", NULL};
     static const char *const env[] = {"PATH=/usr/bin:/bin", NULL};
@@ -287,7 +287,7 @@ static void test_no_orphans(void **state) {
         char path[64], status[512] = "";
         FILE *file;
 
-        /* It may wait, dead, for whoever reaps orphans here. */
+        /* It may remain a zombie until the reaper of orphans waits for it. */
         (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
         file = fopen(path, "r");
         if (!file)

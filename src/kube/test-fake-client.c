@@ -24,7 +24,7 @@ struct Call {
     int retry_after_sec;
 };
 
-/* One thing that is to happen. */
+/* One step of the queue. */
 typedef struct Step {
     struct Step *next;
     size_t call;
@@ -75,7 +75,7 @@ bool access_is_insecure(const Access *access) {
     return access->is_insecure;
 }
 
-/* --- the client's own functions ----------------------------------------------------------- */
+/* --- functions of client.h ---------------------------------------------------------------- */
 
 Client *client_new(Access *access) {
     Client *client = calloc(1, sizeof(*client));
@@ -281,7 +281,7 @@ void client_wake(Client *client) {
     pthread_mutex_unlock(&client->mutex);
 }
 
-/* --- what tests use ------------------------------------------------------------------------ */
+/* --- functions for tests ------------------------------------------------------------------- */
 
 Client *fake_client(void) {
     return newest;
@@ -322,7 +322,7 @@ static void push(Client *client, Step from) {
     pthread_mutex_unlock(&client->mutex);
 }
 
-/* Of exactly their size, for the sanitizer. */
+/* Copied to their exact size, for AddressSanitizer. */
 static char *copy_bytes(Str bytes) {
     char *to = malloc(bytes.len > 0 ? bytes.len : 1);
 

@@ -1,14 +1,13 @@
 #pragma once
 
 /*
- * A Client, and an Access, without a network: tests see the calls that are started and say
- * what is answered. Linked in place of client*.c and access.c.
+ * A Client and an Access without a network: tests see the started calls and decide the answers.
+ * Linked in place of client*.c and access.c.
  *
- * Answers are left in a queue and happen in client_wait(), as they would: a test of one
- * thread calls that itself, in a test of the watcher its thread does.
+ * Answers are queued and delivered by client_wait(): a single-threaded test calls it itself, in
+ * tests of the watcher its thread does.
  *
- * Calls are known by their number, in the order in which they were started. Steps for a
- * call that is over are dropped.
+ * Calls are numbered in the order in which they start. Steps for a call that has ended are dropped.
  */
 
 #include <stdbool.h>
@@ -27,7 +26,7 @@ typedef struct FakeCall {
 
 Access *fake_access_new(bool is_insecure);
 
-/* The one client_new() made last; NULL after client_free(). */
+/* The client that client_new() made last; NULL after client_free(). */
 Client *fake_client(void);
 
 size_t fake_n_calls(Client *client);
@@ -42,16 +41,16 @@ void fake_done(Client *client, size_t n, CallOutcome outcome);
 /* Head, data and done. */
 void fake_answer(Client *client, size_t n, unsigned status, const char *body);
 
-/* Call @n leaves now: false, it may not, and is over. */
+/* Sends call @n now. False: may_send() forbade it, and the call has ended. */
 bool fake_send(Client *client, size_t n);
 
-/* The next @n client_wait() do nothing but fail; how many are still to. */
+/* The next @n calls of client_wait() fail; returns how many are left. */
 void fake_fail_waits(Client *client, unsigned n);
 unsigned fake_failing_waits(Client *client);
 
 /* The next client_call() finds no memory. */
 void fake_refuse_next(Client *client);
 
-/* The first call from number @from on whose method and path (a part of it) are these; waits
- * for it. SIZE_MAX when none comes in ten seconds. */
+/* Waits for the first call from number @from on with this method and a path that contains @path.
+ * SIZE_MAX after ten seconds. */
 size_t fake_wait_for(Client *client, const char *method, const char *part, size_t from);

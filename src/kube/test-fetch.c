@@ -1,4 +1,4 @@
-/* One look at an API server over a real connection: the whole cluster, and one pod. */
+/* Reads from an API server over a real connection: the whole cluster, and one pod. */
 
 #include "kube/fetch.h"
 
@@ -32,7 +32,7 @@ static const Path whole[] = {
     {"", "404 Not Found", "{}"},
 };
 
-/* Pods are nobody's business. */
+/* Reading pods is forbidden. */
 static const Path forbidden[] = {
     {"/api/v1/nodes?limit=", "200 OK", NODES},
     {"/api/v1/pods?limit=", "403 Forbidden",
@@ -44,7 +44,7 @@ static bool has(Str text, Str part) {
     return memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
 }
 
-/* It knows no streamed lists, and its watches are silent. */
+/* It has no streamed lists, and its watches send nothing. */
 static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
     const Path *path = context;
 
@@ -84,7 +84,7 @@ static void test_cluster(void **state) {
     test_server_free(server);
 }
 
-/* A person waits: some failures in a row are enough, and the reason is that of the server. */
+/* A user is waiting: it gives up after a few failures, with the server's reason. */
 static void test_cluster_that_cannot_be_listed(void **state) {
     TestServer *server = serve(forbidden);
     char error[FETCH_ERROR_MAX] = "", want[256];

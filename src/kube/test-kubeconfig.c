@@ -31,7 +31,7 @@ static void show_text(Buf *out, const char *name, const char *text) {
         buf_printf(out, "%s %s\n", name, text);
 }
 
-/* Of PEM the first line. */
+/* Only the first line of PEM. */
 static void show_secret(Buf *out, const char *name, const Secret *secret) {
     if (secret->text)
         buf_printf(out, "%s text %.*s\n", name, (int)strcspn(secret->text, "\n"), secret->text);
@@ -145,7 +145,7 @@ static void test_cases(void **state) {
     assert_true(n > 0);
 }
 
-/* What a value is never appears in a message about it. */
+/* Values never appear in messages about them. */
 static void test_messages_keep_secrets(void **state) {
     static const char *const users[] = {
         "token: 's3cret with blanks'",

@@ -9,17 +9,17 @@
 #include "test-fake-client.h"
 
 /*
- * Several berths, one API server, and everything that goes wrong between them.
+ * Several replicas of berth, one API server, and faults between them.
  *
- * A round is a simulation in true time. Each peer has a clock of its own, with another offset and a
- * rate of its own; messages are slow, overtake each other or get lost, on the way there or back;
- * the server fails before or after it has written; peers stand still for a while, crash and come
- * back under another name, or end in an orderly way. All of it comes from the round's seed.
+ * A round is a simulation in true time. Each peer has its own clock, with its own offset and rate;
+ * messages are slow, overtake each other or get lost, on the way there or back; the server fails
+ * before or after it has written; peers are suspended, crash and restart under another name, or end
+ * in an orderly way. All of it comes from the round's seed.
  *
- *   safety    at no true time do two peers hold the lease; and between the end of one who did not
- *             give it up and the begin of another there is time for a Binding that is on its way
- *   liveness  once nothing goes wrong any more, one of those who want it has it soon
- *   idleness  once nobody wants it any more, it is given up, and then nothing is sent
+ *   safety    two peers never hold the lease at the same true time; and between the end of one that
+ *             did not release it and the start of another there is time for a Binding on its way
+ *   liveness  once faults stop, a peer that wants the lease gets it soon
+ *   idleness  once no peer wants it, it is released, and then nothing is sent
  */
 
 #define ROUNDS 3000
@@ -27,11 +27,12 @@
 #define EVENTS_MAX 256
 #define FAULTY_SEC 120
 #define SLOW_MAX_SEC 8 /* the slowest message */
-#define TURN_MSEC 1000 /* the watcher's loop turns so often */
+#define TURN_MSEC 1000 /* interval of the watcher's loop */
 #define RESTART_MAX_SEC 20
-#define PATIENCE_MSEC 3000 /* for an orderly end */
-#define BINDING_SEC 5      /* a Binding that was sent is over by then: LEASE_RENEW to _DURATION */
-/* A straggler, then the longest of: it runs out; its holder notices that nobody asks. */
+#define ENDING_MSEC 3000 /* for an orderly end */
+#define BINDING_SEC 5    /* a sent Binding has ended by then: from LEASE_RENEW to _DURATION */
+/* The slowest message, then the longest of: the lease expires; its holder notices that it is idle.
+ * */
 #define HELD_IN_SEC (SLOW_MAX_SEC + LEASE_IDLE_SEC + LEASE_DURATION_SEC + 10)
 #define IDLE_IN_SEC (SLOW_MAX_SEC + LEASE_IDLE_SEC + LEASE_DURATION_SEC + 10)
 #define MSEC NSEC_PER_MSEC
@@ -40,29 +41,29 @@
 typedef struct Peer {
     Client *client;
     Lease *lease;         /* NULL: crashed */
-    unsigned incarnation; /* of all time */
+    unsigned incarnation; /* unique over all peers */
     int64_t offset;       /* its clock at true time 0 */
-    double rate;          /* ... and how fast it goes */
-    bool is_asked;
-    int64_t asked_change_at, tick_at, paused_until, restart_at, ending_until; /* true */
-    size_t n_calls; /* those that the network knows */
-    /* What the proof is about. */
+    double rate;          /* ... and its rate */
+    bool is_wanted;
+    int64_t wanted_change_at, tick_at, paused_until, restart_at, ending_until; /* true */
+    size_t n_calls; /* calls that the network has seen */
+    /* For the checks. */
     bool is_held;
-    int64_t hold_end;  /* true: until when it holds, or held, if nothing happens */
+    int64_t hold_end;  /* true time until which it holds, or held, the lease if nothing happens */
     unsigned held_by;  /* ... the incarnation that does, or did */
-    bool has_given_up; /* ... it has said so itself, with nothing under way */
+    bool has_given_up; /* ... it released the lease, with nothing under way */
 } Peer;
 
-/* A message, or the end of waiting for one. */
-typedef struct WatchEvent {
+/* A message, or a timeout. */
+typedef struct PeerMessage {
     int64_t at;
     unsigned incarnation;
     size_t peer, call;
-    enum { EVENT_NOTHING, EVENT_ARRIVE, EVENT_REPLY, EVENT_TIMEOUT, EVENT_REFUSED } kind;
-    unsigned status; /* a reply's; of an arrival: what is said instead of the truth, or 0 */
-    int64_t back;    /* an arrival's: how long the answer takes, -1: it is lost */
+    enum { MESSAGE_NONE, MESSAGE_ARRIVE, MESSAGE_REPLY, MESSAGE_TIMEOUT, MESSAGE_REFUSED } kind;
+    unsigned status; /* of a reply; of an arrival: an error to answer with, or 0 */
+    int64_t back;    /* of an arrival: how long the answer takes, -1: it is lost */
     char body[700];
-} WatchEvent;
+} PeerMessage;
 
 typedef struct Server {
     bool exists;
@@ -78,11 +79,11 @@ static struct {
     double drift;
     size_t n_peers;
     Peer peers[PEERS_MAX];
-    WatchEvent events[EVENTS_MAX];
+    PeerMessage events[EVENTS_MAX];
     Server server;
     unsigned n_incarnations;
     uint64_t n_requests;
-} world;
+} simulation;
 
 static struct {
     uint64_t n_taken, n_lost, n_run_out, n_given_up, n_crashes, n_conflicts;
@@ -91,16 +92,16 @@ static struct {
 
 static Peer *current;
 
-/* --- chance ------------------------------------------------------------------------------ */
+/* --- random choices ---------------------------------------------------------------------- */
 
 static int64_t pick(int64_t from, int64_t to) {
     if (to <= from)
         return from;
-    return from + (int64_t)rng_pick(&world.rng, (size_t)(to - from + 1));
+    return from + (int64_t)rng_pick(&simulation.rng, (size_t)(to - from + 1));
 }
 
 static bool chance(unsigned percent) {
-    return rng_percent(&world.rng, percent);
+    return rng_percent(&simulation.rng, percent);
 }
 
 /* --- clocks -------------------------------------------------------------------------------- */
@@ -115,59 +116,59 @@ static int64_t true_time(const Peer *peer, int64_t at) {
 }
 
 static int64_t peer_clock(void) {
-    return local(current, world.now);
+    return local(current, simulation.now);
 }
 
 static int64_t peer_wall_clock(void) {
-    return (int64_t)(rng_next(&world.rng) >> 1); /* it must not matter */
+    return (int64_t)(rng_next(&simulation.rng) >> 1); /* the seed must not matter */
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
 
-static void push(WatchEvent event) {
+static void push(PeerMessage event) {
     for (size_t i = 0; i < EVENTS_MAX; i++)
-        if (world.events[i].kind == EVENT_NOTHING) {
-            world.events[i] = event;
+        if (simulation.events[i].kind == MESSAGE_NONE) {
+            simulation.events[i] = event;
             return;
         }
     fail_msg("too many messages are under way");
 }
 
 static int64_t delay(void) {
-    if (!world.is_faulty || chance(70))
+    if (!simulation.is_faulty || chance(70))
         return pick(1, 20) * MSEC;
     return chance(70) ? pick(20, 2000) * MSEC : pick(2, SLOW_MAX_SEC) * SEC;
 }
 
-/* What becomes of a request. */
+/* Decides how a request is delivered. */
 static void send_request(size_t index, size_t n) {
-    Peer *peer = &world.peers[index];
+    Peer *peer = &simulation.peers[index];
     FakeCall call = fake_call(peer->client, n);
-    WatchEvent event = {.incarnation = peer->incarnation, .peer = index, .call = n};
+    PeerMessage event = {.incarnation = peer->incarnation, .peer = index, .call = n};
 
-    world.n_requests++;
-    event.kind = EVENT_TIMEOUT;
-    event.at = true_time(peer, local(peer, world.now) + call.total_sec * SEC);
+    simulation.n_requests++;
+    event.kind = MESSAGE_TIMEOUT;
+    event.at = true_time(peer, local(peer, simulation.now) + call.total_sec * SEC);
     push(event);
-    if (world.is_faulty && chance(3)) {
-        event.kind = EVENT_REFUSED;
-        event.at = world.now + delay();
+    if (simulation.is_faulty && chance(3)) {
+        event.kind = MESSAGE_REFUSED;
+        event.at = simulation.now + delay();
         push(event);
         return;
     }
-    if (world.is_faulty && chance(5))
+    if (simulation.is_faulty && chance(5))
         return; /* lost */
-    event.kind = EVENT_ARRIVE;
-    event.at = world.now + delay();
-    event.back = world.is_faulty && chance(5) ? -1 : delay();
-    event.status = world.is_faulty && chance(3) ? (chance(50) ? 500 : 429) : 0;
+    event.kind = MESSAGE_ARRIVE;
+    event.at = simulation.now + delay();
+    event.back = simulation.is_faulty && chance(5) ? -1 : delay();
+    event.status = simulation.is_faulty && chance(3) ? (chance(50) ? 500 : 429) : 0;
     (void)snprintf(event.body, sizeof(event.body), "%s %s", call.method, call.body);
     assert_true(strlen(event.body) < sizeof(event.body) - 1);
     push(event);
 }
 
 static void send_requests(size_t index) {
-    Peer *peer = &world.peers[index];
+    Peer *peer = &simulation.peers[index];
 
     while (peer->n_calls < fake_n_calls(peer->client))
         send_request(index, peer->n_calls++);
@@ -187,21 +188,21 @@ static long number(const char *body, const char *key) {
 }
 
 static void store_spec(const char *body) {
-    Server *server = &world.server;
+    Server *server = &simulation.server;
     const char *holder = member(body, "\"holderIdentity\":\"");
 
     server->exists = true;
-    server->version += 1 + (unsigned)pick(0, 3); /* other objects have versions, too */
+    server->version += 1 + (unsigned)pick(0, 3); /* other objects have versions too */
     (void)snprintf(
         server->holder, sizeof(server->holder), "%.*s", (int)strcspn(holder, "\""), holder);
     server->duration = (int)number(body, "\"leaseDurationSeconds\":");
     server->transitions = (int)number(body, "\"leaseTransitions\":");
 }
 
-/* Carries a request out; the status. */
-static unsigned serve(const WatchEvent *event) {
+/* Executes a request; returns the status. */
+static unsigned serve(const PeerMessage *event) {
     const char *request = event->body;
-    Server *server = &world.server;
+    Server *server = &simulation.server;
 
     if (strncmp(request, "GET", 3) == 0)
         return server->exists ? 200 : 404;
@@ -216,24 +217,24 @@ static unsigned serve(const WatchEvent *event) {
     if ((unsigned)number(request, "\"resourceVersion\":\"") != server->version)
         return 409;
     store_spec(request);
-    if (server->holder[0] == '\0' && world.peers[event->peer].held_by == event->incarnation)
-        world.peers[event->peer].has_given_up = true;
+    if (server->holder[0] == '\0' && simulation.peers[event->peer].held_by == event->incarnation)
+        simulation.peers[event->peer].has_given_up = true;
     return 200;
 }
 
-static void arrive(const WatchEvent *request) {
-    const Server *server = &world.server;
-    WatchEvent reply = *request;
+static void arrive(const PeerMessage *request) {
+    const Server *server = &simulation.server;
+    PeerMessage reply = *request;
 
-    /* Also a server that fails may have written: it says so after the fact. */
+    /* A failing server may have written before it failed. */
     reply.status = request->status && chance(50) ? request->status : serve(request);
     totals.n_conflicts += reply.status == 409;
     if (request->status)
         reply.status = request->status;
     if (request->back < 0)
         return;
-    reply.kind = EVENT_REPLY;
-    reply.at = world.now + request->back;
+    reply.kind = MESSAGE_REPLY;
+    reply.at = simulation.now + request->back;
     (void)snprintf(reply.body, sizeof(reply.body),
         "{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"%u\"},\"spec\":{\"holderIdentity\":"
         "\"%s\",\"leaseDurationSeconds\":%d,\"leaseTransitions\":%d}}",
@@ -246,7 +247,7 @@ static void arrive(const WatchEvent *request) {
 static void start_peer(Peer *peer) {
     char identity[32];
 
-    peer->incarnation = ++world.n_incarnations;
+    peer->incarnation = ++simulation.n_incarnations;
     (void)snprintf(identity, sizeof(identity), "p%u", peer->incarnation);
     peer->client = client_new(NULL);
     peer->lease = lease_new(&(LeaseOptions){
@@ -260,7 +261,7 @@ static void start_peer(Peer *peer) {
     assert_non_null(peer->lease);
     peer->n_calls = 0;
     peer->ending_until = peer->paused_until = 0;
-    peer->tick_at = world.now;
+    peer->tick_at = simulation.now;
 }
 
 static void stop_peer(Peer *peer) {
@@ -273,32 +274,33 @@ static void stop_peer(Peer *peer) {
     totals.n_lost += status.n_lost;
     peer->lease = lease_free(peer->lease);
     peer->client = client_free(peer->client);
-    peer->is_held = false; /* but its hold_end stays: what it sent is still on its way */
-    peer->restart_at = world.now + pick(0, RESTART_MAX_SEC) * SEC;
+    peer->is_held = false; /* but its hold_end stays: its requests are still on their way */
+    peer->restart_at = simulation.now + pick(0, RESTART_MAX_SEC) * SEC;
 }
 
 static void make_peer(Peer *peer) {
     *peer = (Peer){
         .offset = pick(1, 1000000) * SEC,
-        .rate = 1 + world.drift * (double)pick(-1000, 1000) / 1000,
-        .asked_change_at = pick(0, 20) * SEC,
+        .rate = 1 + simulation.drift * (double)pick(-1000, 1000) / 1000,
+        .wanted_change_at = pick(0, 20) * SEC,
     };
     start_peer(peer);
 }
 
-/* Something happens to a peer that is none of its doing. */
-static void befall(Peer *peer) {
-    if (world.now >= peer->asked_change_at) {
-        peer->is_asked = !peer->is_asked;
-        peer->asked_change_at = world.now + pick(1, peer->is_asked ? 40 : 15) * SEC;
+/* Causes a random fault of a peer, or changes whether it wants the lease. */
+static void inject_fault(Peer *peer) {
+    if (simulation.now >= peer->wanted_change_at) {
+        peer->is_wanted = !peer->is_wanted;
+        peer->wanted_change_at = simulation.now + pick(1, peer->is_wanted ? 40 : 15) * SEC;
     }
     if (chance(1)) {
         totals.n_crashes++;
         stop_peer(peer);
     } else if (chance(2)) {
-        peer->paused_until = world.now + (chance(50) ? pick(10, 3000) * MSEC : pick(3, 30) * SEC);
+        peer->paused_until =
+            simulation.now + (chance(50) ? pick(10, 3000) * MSEC : pick(3, 30) * SEC);
     } else if (chance(1)) {
-        peer->ending_until = world.now + PATIENCE_MSEC * MSEC;
+        peer->ending_until = simulation.now + ENDING_MSEC * MSEC;
     }
 }
 
@@ -307,65 +309,64 @@ static void tick_peer(Peer *peer) {
 
     current = peer;
     now = peer_clock();
-    if (peer->is_asked)
+    if (peer->is_wanted)
         lease_want(peer->lease, now);
     next_at = lease_tick(peer->lease, now);
-    peer->tick_at = world.now + TURN_MSEC * MSEC;
+    peer->tick_at = simulation.now + TURN_MSEC * MSEC;
     if (next_at != INT64_MAX && true_time(peer, next_at) < peer->tick_at)
         peer->tick_at = true_time(peer, next_at);
-    if (peer->tick_at <= world.now)
-        peer->tick_at = world.now + MSEC / 10;
+    if (peer->tick_at <= simulation.now)
+        peer->tick_at = simulation.now + MSEC / 10;
     if (peer->ending_until != 0 &&
-        (lease_release(peer->lease) || world.now >= peer->ending_until)) {
-        send_requests((size_t)(peer - world.peers));
+        (lease_release(peer->lease) || simulation.now >= peer->ending_until)) {
+        send_requests((size_t)(peer - simulation.peers));
         stop_peer(peer);
         return;
     }
-    send_requests((size_t)(peer - world.peers));
+    send_requests((size_t)(peer - simulation.peers));
 }
 
-static void turn_peer(Peer *peer) {
+static void run_peer(Peer *peer) {
     if (!peer->lease) {
-        if (world.now >= peer->restart_at)
+        if (simulation.now >= peer->restart_at)
             start_peer(peer);
         return;
     }
-    if (world.now < peer->paused_until || world.now < peer->tick_at)
+    if (simulation.now < peer->paused_until || simulation.now < peer->tick_at)
         return;
-    if (world.is_faulty)
-        befall(peer);
-    if (peer->lease && world.now >= peer->paused_until)
+    if (simulation.is_faulty)
+        inject_fault(peer);
+    if (peer->lease && simulation.now >= peer->paused_until)
         tick_peer(peer);
 }
 
-static void deliver(WatchEvent *event) {
-    Peer *peer = &world.peers[event->peer];
-    WatchEvent what = *event;
+static void deliver(PeerMessage *event) {
+    Peer *peer = &simulation.peers[event->peer];
+    PeerMessage what = *event;
 
-    event->kind = EVENT_NOTHING;
-    if (what.kind == EVENT_ARRIVE) {
+    event->kind = MESSAGE_NONE;
+    if (what.kind == MESSAGE_ARRIVE) {
         arrive(&what);
         return;
     }
     if (!peer->lease || peer->incarnation != what.incarnation)
         return;
     current = peer;
-    if (what.kind == EVENT_REPLY)
+    if (what.kind == MESSAGE_REPLY)
         fake_answer(peer->client, what.call, what.status, what.body);
     else
         fake_done(
-            peer->client, what.call, what.kind == EVENT_TIMEOUT ? CALL_TIMEOUT : CALL_REFUSED);
+            peer->client, what.call, what.kind == MESSAGE_TIMEOUT ? CALL_TIMEOUT : CALL_REFUSED);
     (void)client_wait(peer->client, 0);
-    peer->tick_at = world.now; /* the loop turns */
+    peer->tick_at = simulation.now; /* its loop runs */
 }
 
-/* --- the proof
- * -------------------------------------------------------------------------------------
- */
+/* --- checks
+ * -------------------------------------------------------------------------------------------- */
 
-/* Until when the peer holds it, by its own clock, if nothing more happens. */
+/* Until when the peer holds the lease, by its own clock, if nothing more happens. */
 static int64_t find_hold_end(const Peer *peer) {
-    int64_t least = local(peer, world.now), most = least + 60 * SEC;
+    int64_t least = local(peer, simulation.now), most = least + 60 * SEC;
 
     while (least + 1 < most) {
         int64_t middle = least + (most - least) / 2;
@@ -378,21 +379,21 @@ static int64_t find_hold_end(const Peer *peer) {
     return true_time(peer, most);
 }
 
-/* @peer has just begun to hold it: the others must have ended, and their Bindings, too. */
+/* @peer has just taken the lease: the others must have ended, and their Bindings too. */
 static void check_begin(const Peer *peer, uint64_t seed) {
-    for (size_t i = 0; i < world.n_peers; i++) {
-        const Peer *other = &world.peers[i];
-        int64_t distance = world.now - other->hold_end;
-        /* A clock that goes faster or slower eats some of the time between. */
-        double least = BINDING_SEC - 2 * world.drift * (LEASE_DURATION_SEC + LEASE_RENEW_SEC);
+    for (size_t i = 0; i < simulation.n_peers; i++) {
+        const Peer *other = &simulation.peers[i];
+        int64_t distance = simulation.now - other->hold_end;
+        /* Clock drift shortens the time between. */
+        double least = BINDING_SEC - 2 * simulation.drift * (LEASE_DURATION_SEC + LEASE_RENEW_SEC);
 
         if (other == peer || other->hold_end == 0)
             continue;
         if (distance < 0 ||
             (!other->has_given_up && (double)distance < least * (double)NSEC_PER_SEC))
             fail_msg("seed %llu: at %.3f s peer %zd takes it %.3f s after the end of peer %zu",
-                (unsigned long long)seed, (double)world.now / (double)SEC, peer - world.peers,
-                (double)distance / (double)SEC, i);
+                (unsigned long long)seed, (double)simulation.now / (double)SEC,
+                peer - simulation.peers, (double)distance / (double)SEC, i);
         totals.n_run_out += !other->has_given_up && distance < 30 * SEC;
         totals.n_given_up += other->has_given_up && distance < 30 * SEC;
     }
@@ -401,11 +402,11 @@ static void check_begin(const Peer *peer, uint64_t seed) {
 static void check_safety(uint64_t seed) {
     size_t n_held = 0;
 
-    for (size_t i = 0; i < world.n_peers; i++) {
-        Peer *peer = &world.peers[i];
+    for (size_t i = 0; i < simulation.n_peers; i++) {
+        Peer *peer = &simulation.peers[i];
         bool was_held = peer->is_held;
 
-        peer->is_held = peer->lease && lease_is_held(peer->lease, local(peer, world.now));
+        peer->is_held = peer->lease && lease_is_held(peer->lease, local(peer, simulation.now));
         n_held += peer->is_held;
         if (peer->is_held && !was_held)
             check_begin(peer, seed);
@@ -413,35 +414,35 @@ static void check_safety(uint64_t seed) {
             peer->hold_end = find_hold_end(peer);
             peer->held_by = peer->incarnation;
             peer->has_given_up = false;
-        } else if (peer->lease && was_held && peer->hold_end > world.now) {
-            peer->hold_end = world.now; /* before its time */
+        } else if (peer->lease && was_held && peer->hold_end > simulation.now) {
+            peer->hold_end = simulation.now; /* released early */
         }
     }
     if (n_held > 1)
         fail_msg("seed %llu: at %.3f s %zu hold it", (unsigned long long)seed,
-            (double)world.now / (double)SEC, n_held);
+            (double)simulation.now / (double)SEC, n_held);
 }
 
 /* --- a round
  * ----------------------------------------------------------------------------------------
  */
 
-/* What comes for a peer that stands still waits for it. */
-static int64_t happens_at(const WatchEvent *event) {
-    const Peer *peer = &world.peers[event->peer];
+/* Messages for a suspended peer wait for it. */
+static int64_t happens_at(const PeerMessage *event) {
+    const Peer *peer = &simulation.peers[event->peer];
 
-    if (event->kind == EVENT_ARRIVE || peer->incarnation != event->incarnation)
+    if (event->kind == MESSAGE_ARRIVE || peer->incarnation != event->incarnation)
         return event->at;
     return event->at > peer->paused_until ? event->at : peer->paused_until;
 }
 
-static WatchEvent *next_event(void) {
-    WatchEvent *first = NULL;
+static PeerMessage *next_event(void) {
+    PeerMessage *first = NULL;
 
     for (size_t i = 0; i < EVENTS_MAX; i++) {
-        WatchEvent *event = &world.events[i];
+        PeerMessage *event = &simulation.events[i];
 
-        if (event->kind != EVENT_NOTHING && (!first || happens_at(event) < happens_at(first)))
+        if (event->kind != MESSAGE_NONE && (!first || happens_at(event) < happens_at(first)))
             first = event;
     }
     return first;
@@ -453,100 +454,101 @@ static int64_t next_turn(const Peer *peer) {
     return peer->paused_until > peer->tick_at ? peer->paused_until : peer->tick_at;
 }
 
-/* One thing happens: a message arrives, or a peer has its turn. */
+/* The next event: a message arrives, or a peer's loop runs. */
 static void step(uint64_t seed) {
-    WatchEvent *event = next_event();
-    Peer *peer = &world.peers[0];
+    PeerMessage *event = next_event();
+    Peer *peer = &simulation.peers[0];
 
-    for (size_t i = 1; i < world.n_peers; i++)
-        if (next_turn(&world.peers[i]) < next_turn(peer))
-            peer = &world.peers[i];
+    for (size_t i = 1; i < simulation.n_peers; i++)
+        if (next_turn(&simulation.peers[i]) < next_turn(peer))
+            peer = &simulation.peers[i];
     if (event && happens_at(event) <= next_turn(peer)) {
-        world.now = happens_at(event) > world.now ? happens_at(event) : world.now;
+        simulation.now = happens_at(event) > simulation.now ? happens_at(event) : simulation.now;
         deliver(event);
     } else {
-        world.now = next_turn(peer) > world.now ? next_turn(peer) : world.now;
-        turn_peer(peer);
+        simulation.now = next_turn(peer) > simulation.now ? next_turn(peer) : simulation.now;
+        run_peer(peer);
     }
     check_safety(seed);
 }
 
 static void run_until(int64_t at, uint64_t seed) {
-    while (world.now < at)
+    while (simulation.now < at)
         step(seed);
 }
 
 static bool is_held_by_who_wants(void) {
-    for (size_t i = 0; i < world.n_peers; i++)
-        if (world.peers[i].is_held && world.peers[i].is_asked)
+    for (size_t i = 0; i < simulation.n_peers; i++)
+        if (simulation.peers[i].is_held && simulation.peers[i].is_wanted)
             return true;
     return false;
 }
 
 static void end_faults(void) {
-    int64_t wanting = pick(1, (INT64_C(1) << world.n_peers) - 1); /* a bit each, not none */
+    int64_t wanting =
+        pick(1, (INT64_C(1) << simulation.n_peers) - 1); /* a bit per peer, at least one */
 
-    world.is_faulty = false;
-    for (size_t i = 0; i < world.n_peers; i++) {
-        Peer *peer = &world.peers[i];
+    simulation.is_faulty = false;
+    for (size_t i = 0; i < simulation.n_peers; i++) {
+        Peer *peer = &simulation.peers[i];
 
         if (!peer->lease)
             start_peer(peer);
-        if (peer->paused_until > world.now)
-            peer->paused_until = world.now;
-        peer->is_asked = wanting >> i & 1;
+        if (peer->paused_until > simulation.now)
+            peer->paused_until = simulation.now;
+        peer->is_wanted = wanting >> i & 1;
         peer->ending_until = 0;
     }
 }
 
 static void check_liveness(uint64_t seed) {
-    int64_t from = world.now;
+    int64_t from = simulation.now;
 
     while (!is_held_by_who_wants()) {
         step(seed);
-        if (world.now > from + HELD_IN_SEC * SEC)
+        if (simulation.now > from + HELD_IN_SEC * SEC)
             fail_msg("seed %llu: nobody holds it", (unsigned long long)seed);
     }
-    if (world.now - from > totals.slowest)
-        totals.slowest = world.now - from;
-    run_until(world.now + 30 * SEC, seed);
+    if (simulation.now - from > totals.slowest)
+        totals.slowest = simulation.now - from;
+    run_until(simulation.now + 30 * SEC, seed);
     assert_true(is_held_by_who_wants()); /* and it stays so */
 }
 
 static void check_idleness(uint64_t seed) {
     uint64_t before;
 
-    for (size_t i = 0; i < world.n_peers; i++)
-        world.peers[i].is_asked = false;
-    run_until(world.now + IDLE_IN_SEC * SEC, seed);
-    for (size_t i = 0; i < world.n_peers; i++)
-        assert_false(world.peers[i].is_held);
-    assert_string_equal(world.server.holder, "");
-    before = world.n_requests;
-    run_until(world.now + 60 * SEC, seed);
-    assert_int_equal(world.n_requests, before);
+    for (size_t i = 0; i < simulation.n_peers; i++)
+        simulation.peers[i].is_wanted = false;
+    run_until(simulation.now + IDLE_IN_SEC * SEC, seed);
+    for (size_t i = 0; i < simulation.n_peers; i++)
+        assert_false(simulation.peers[i].is_held);
+    assert_string_equal(simulation.server.holder, "");
+    before = simulation.n_requests;
+    run_until(simulation.now + 60 * SEC, seed);
+    assert_int_equal(simulation.n_requests, before);
 }
 
 static void run_round(uint64_t seed) {
-    memset(&world, 0, sizeof(world));
-    world.rng.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
-    world.now = SEC;
-    world.is_faulty = true;
-    world.drift = chance(30) ? 0.05 : 0.001;
-    world.n_peers = 2 + (size_t)chance(40);
-    world.server.exists = false;
-    for (size_t i = 0; i < world.n_peers; i++)
-        make_peer(&world.peers[i]);
+    memset(&simulation, 0, sizeof(simulation));
+    simulation.rng.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;
+    simulation.now = SEC;
+    simulation.is_faulty = true;
+    simulation.drift = chance(30) ? 0.05 : 0.001;
+    simulation.n_peers = 2 + (size_t)chance(40);
+    simulation.server.exists = false;
+    for (size_t i = 0; i < simulation.n_peers; i++)
+        make_peer(&simulation.peers[i]);
     run_until(FAULTY_SEC * SEC, seed);
-    /* One that is on its way out does not come back: a new one does. */
-    for (size_t i = 0; i < world.n_peers; i++)
-        if (world.peers[i].ending_until != 0)
-            stop_peer(&world.peers[i]);
+    /* A peer that is ending does not return: a new one starts. */
+    for (size_t i = 0; i < simulation.n_peers; i++)
+        if (simulation.peers[i].ending_until != 0)
+            stop_peer(&simulation.peers[i]);
     end_faults();
     check_liveness(seed);
     check_idleness(seed);
-    for (size_t i = 0; i < world.n_peers; i++)
-        stop_peer(&world.peers[i]);
+    for (size_t i = 0; i < simulation.n_peers; i++)
+        stop_peer(&simulation.peers[i]);
 }
 
 static void test_contenders(void **state) {
@@ -564,7 +566,7 @@ static void test_contenders(void **state) {
         (unsigned long long)totals.n_run_out, (unsigned long long)totals.n_given_up,
         (unsigned long long)totals.n_crashes, (unsigned long long)totals.n_conflicts,
         (double)totals.slowest / (double)SEC);
-    /* The proof is worth something only if all of that happens. */
+    /* The checks prove something only if all of this happened. */
     assert_true(totals.n_taken > 5 * ROUNDS);
     assert_true(totals.n_lost > ROUNDS / 2);
     assert_true(totals.n_run_out > ROUNDS / 2);

@@ -70,7 +70,7 @@ static void answer(unsigned status, const char *body) {
     (void)client_wait(client, 0);
 }
 
-/* It is wanted, and what is to be done about that is done; which call that is. */
+/* Wants the lease and runs a tick; returns the call. */
 static FakeCall want(void) {
     lease_want(lease, now);
     (void)lease_tick(lease, now);
@@ -78,7 +78,7 @@ static FakeCall want(void) {
     return fake_call(client, last());
 }
 
-/* Time goes by, in steps of a tenth of a second, until the next call; how long that took. */
+/* Advances time in steps of a tenth of a second until the next call; returns how long that took. */
 static int64_t next_call(bool is_wanted) {
     size_t n = fake_n_calls(client);
     int64_t from = now;
@@ -109,16 +109,16 @@ static void take(void) {
     assert_true(lease_is_held(lease, now));
 }
 
-/* --- one alone ------------------------------------------------------------------------- */
+/* --- one replica ----------------------------------------------------------------------- */
 
-static void test_nothing_without_being_asked(void **state) {
+static void test_sends_nothing_unless_wanted(void **state) {
     assert_int_equal(lease_tick(lease, now), INT64_MAX);
     assert_int_equal(fake_n_calls(client), 0);
     assert_false(lease_is_held(lease, now));
     assert_true(lease_release(lease));
 }
 
-static void test_the_first_creates_it(void **state) {
+static void test_creates_missing_lease(void **state) {
     FakeCall call = want();
 
     assert_string_equal(call.method, "GET");
@@ -144,7 +144,7 @@ static void test_the_first_creates_it(void **state) {
     assert_true(n_changed > 0);
 }
 
-static void test_what_is_written_over(void **state) {
+static void test_keeps_fields_of_others(void **state) {
     FakeCall call;
 
     (void)want();
@@ -159,7 +159,7 @@ static void test_what_is_written_over(void **state) {
     (void)next_call(true);
     call = fake_call(client, last());
     assert_non_null(strstr(call.body, "\"resourceVersion\":\"8\""));
-    assert_non_null(strstr(call.body, "\"leaseTransitions\":3")); /* what the server said */
+    assert_non_null(strstr(call.body, "\"leaseTransitions\":3")); /* the count of the server's reply */
 }
 
 static void test_renewed_every_two_seconds(void **state) {
@@ -174,7 +174,7 @@ static void test_renewed_every_two_seconds(void **state) {
     assert_int_equal(status().n_taken, 1);
 }
 
-static void test_given_up_when_idle(void **state) {
+static void test_released_when_idle(void **state) {
     int64_t asked_at;
 
     take();
@@ -187,20 +187,20 @@ static void test_given_up_when_idle(void **state) {
     }
     assert_in_range(now - asked_at, LEASE_IDLE_SEC * SEC, LEASE_IDLE_SEC * SEC + SEC / 5);
     assert_non_null(strstr(fake_call(client, last()).body, "\"leaseDurationSeconds\":1,"));
-    assert_false(lease_is_held(lease, now)); /* from the moment it is sent */
+    assert_false(lease_is_held(lease, now)); /* from the time of sending */
     answer(200, object(5000, "", 1));
     now += 3600 * SEC;
     assert_int_equal(lease_tick(lease, now), INT64_MAX);
     assert_int_equal(status().n_lost, 0);
 
-    /* Nobody had it in between: taken at once, and nothing is to be found out. */
+    /* It was free in between: taken at once, without reading it. */
     assert_string_equal(want().method, "PUT");
     answer(200, object(5001, "me", 15));
     assert_int_equal(lease_term(lease), 1);
     assert_int_equal(status().n_taken, 2);
 }
 
-static void test_release_is_for_good(void **state) {
+static void test_release_is_final(void **state) {
     take();
     assert_false(lease_release(lease)); /* the PUT is under way */
     answer(200, object(9, "", 1));
@@ -210,14 +210,14 @@ static void test_release_is_for_good(void **state) {
     assert_int_equal(lease_tick(lease, now), INT64_MAX); /* for good */
 }
 
-static void test_a_new_term(void **state) {
+static void test_takes_it_again_after_idle(void **state) {
     take();
     now += LEASE_IDLE_SEC * SEC;
     (void)lease_tick(lease, now);
     answer(200, object(9, "", 1));
     (void)want();
     answer(409, "{}");
-    (void)want(); /* looks */
+    (void)want(); /* reads the lease */
     answer(200, object(11, "", 1));
     (void)want();
     answer(200, object(12, "me", 15));
@@ -227,11 +227,11 @@ static void test_a_new_term(void **state) {
 
 /* --- failures ---------------------------------------------------------------------------- */
 
-static void test_held_by_time_alone(void **state) {
+static void test_hold_ends_without_renewal(void **state) {
     int64_t from = now;
 
     take();
-    (void)next_call(true); /* no answer comes to the renewal */
+    (void)next_call(true); /* the renewal is not answered */
     assert_true(lease_is_held(lease, from + LEASE_RENEW_SEC * SEC - 1));
     assert_false(lease_is_held(lease, from + LEASE_RENEW_SEC * SEC));
     now = from + LEASE_RENEW_SEC * SEC;
@@ -239,7 +239,7 @@ static void test_held_by_time_alone(void **state) {
     assert_int_equal(status().n_lost, 1);
     assert_false(status().is_held);
 
-    /* An answer that is too late does not bring it back. */
+    /* A late answer does not bring it back. */
     now += 5 * SEC;
     answer(200, object(9, "me", 15));
     assert_false(lease_is_held(lease, now));
@@ -249,7 +249,7 @@ static void test_held_by_time_alone(void **state) {
     assert_int_equal(lease_term(lease), 1);
 }
 
-static void test_counted_from_sending(void **state) {
+static void test_hold_counts_from_sending(void **state) {
     (void)want();
     answer(200, object(7, "", 1));
     (void)want();
@@ -259,7 +259,7 @@ static void test_counted_from_sending(void **state) {
     assert_false(lease_is_held(lease, now + (LEASE_RENEW_SEC - 3) * SEC));
 }
 
-static void test_a_lost_answer_is_looked_after(void **state) {
+static void test_reads_lease_after_lost_answer(void **state) {
     (void)want();
     answer(200, object(7, "", 1));
     (void)want();
@@ -270,7 +270,7 @@ static void test_a_lost_answer_is_looked_after(void **state) {
     (void)next_call(true);
     assert_string_equal(fake_call(client, last()).method, "GET");
     answer(200, object(8, "me", 15));
-    assert_false(lease_is_held(lease, now)); /* nobody knows since when */
+    assert_false(lease_is_held(lease, now)); /* its age is unknown */
     (void)next_call(true);
     assert_non_null(strstr(fake_call(client, last()).body, "\"resourceVersion\":\"8\""));
     answer(200, object(9, "me", 15));
@@ -278,7 +278,7 @@ static void test_a_lost_answer_is_looked_after(void **state) {
     assert_string_equal(status().error, "");
 }
 
-static void test_not_our_time_but_theirs(void **state) {
+static void test_expiry_uses_own_clock_only(void **state) {
     (void)want();
     answer(200, object(7, "other", 15));
     assert_string_equal(status().holder, "other");
@@ -294,7 +294,7 @@ static void test_not_our_time_but_theirs(void **state) {
     assert_true(lease_is_held(lease, now));
 }
 
-static void test_renewed_by_another(void **state) {
+static void test_waits_while_another_renews(void **state) {
     (void)want();
     answer(200, object(7, "other", 15));
     for (unsigned i = 0; i < 20; i++) {
@@ -305,11 +305,11 @@ static void test_renewed_by_another(void **state) {
     assert_int_equal(status().n_taken, 0);
 }
 
-static void test_taken_by_force(void **state) {
+static void test_lost_when_another_name_is_written(void **state) {
     take();
     (void)next_call(true);
     answer(409, "{}");
-    assert_true(lease_is_held(lease, now)); /* it may have been our own */
+    assert_true(lease_is_held(lease, now)); /* it may have been our own write */
     (void)next_call(true);
     answer(200, object(20, "admin", 15));
     assert_false(lease_is_held(lease, now));
@@ -347,7 +347,7 @@ static void test_deleted(void **state) {
 static void test_rights(void **state) {
     static const struct {
         const char *method;
-        unsigned before; /* what looking gives */
+        unsigned before; /* the lease that is read */
         const char *right;
     } cases[] = {
         {"GET", 0, "the right get on leases.coordination.k8s.io in namespace berth-system"},
@@ -367,13 +367,13 @@ static void test_rights(void **state) {
         assert_non_null(strstr(status().error, "Role berth-lease"));
         assert_false(lease_is_held(lease, now));
         assert_in_range(next_call(true), SEC - SEC / 5, LEASE_RETRY_SEC * SEC);
-        assert_non_null(strstr(status().error, cases[i].right)); /* looking is no cure */
+        assert_non_null(strstr(status().error, cases[i].right)); /* reading does not help */
         (void)tear_down(state);
         (void)set_up(state);
     }
 }
 
-static void test_answers_that_are_none(void **state) {
+static void test_unreadable_answers(void **state) {
     static const char *const bodies[] = {
         "",
         "x",
@@ -391,7 +391,7 @@ static void test_answers_that_are_none(void **state) {
         assert_false(lease_is_held(lease, now));
         now += 10 * SEC;
     }
-    /* Nor is it ours if the answer to our own write cannot be read. */
+    /* An unreadable answer to our own write does not give us the lease either. */
     (void)want();
     answer(404, "");
     (void)lease_tick(lease, now);
@@ -405,9 +405,9 @@ static void test_answers_that_are_none(void **state) {
     assert_string_equal(status().error, "out of memory");
 }
 
-static void test_given_up_in_the_end(void **state) {
+static void test_released_at_the_end(void **state) {
     take();
-    (void)next_call(true); /* a renewal is under way: it may be ours once more */
+    (void)next_call(true); /* a renewal is under way: it may succeed */
     assert_false(lease_release(lease));
     answer(200, object(9, "me", 15));
     assert_false(lease_release(lease));
@@ -421,7 +421,7 @@ static void test_given_up_in_the_end(void **state) {
     assert_true(lease_release(lease));
 }
 
-static void test_not_for_ever(void **state) {
+static void test_release_ends_without_an_answer(void **state) {
     int64_t from = now;
 
     take();
@@ -438,25 +438,25 @@ static void test_not_for_ever(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_nothing_without_being_asked),
-        TEST(test_the_first_creates_it),
-        TEST(test_what_is_written_over),
+        TEST(test_sends_nothing_unless_wanted),
+        TEST(test_creates_missing_lease),
+        TEST(test_keeps_fields_of_others),
         TEST(test_renewed_every_two_seconds),
-        TEST(test_given_up_when_idle),
-        TEST(test_release_is_for_good),
-        TEST(test_a_new_term),
-        TEST(test_held_by_time_alone),
-        TEST(test_counted_from_sending),
-        TEST(test_a_lost_answer_is_looked_after),
-        TEST(test_not_our_time_but_theirs),
-        TEST(test_renewed_by_another),
-        TEST(test_taken_by_force),
+        TEST(test_released_when_idle),
+        TEST(test_release_is_final),
+        TEST(test_takes_it_again_after_idle),
+        TEST(test_hold_ends_without_renewal),
+        TEST(test_hold_counts_from_sending),
+        TEST(test_reads_lease_after_lost_answer),
+        TEST(test_expiry_uses_own_clock_only),
+        TEST(test_waits_while_another_renews),
+        TEST(test_lost_when_another_name_is_written),
         TEST(test_conflicts_without_end),
         TEST(test_deleted),
         TEST(test_rights),
-        TEST(test_answers_that_are_none),
-        TEST(test_given_up_in_the_end),
-        TEST(test_not_for_ever),
+        TEST(test_unreadable_answers),
+        TEST(test_released_at_the_end),
+        TEST(test_release_ends_without_an_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@ static int64_t fake_wall_clock(void) {
 static Client *client;
 static WriteQueue *queue;
 
-/* Adds a mark, and sends what can be sent. */
+/* Adds a mark, and sends. */
 static bool mark(Str node) {
     bool is_added = mark_queue_add(queue, node, "berth.dev/retry-at", fake_wall_clock());
 
@@ -33,7 +33,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void test_what_is_sent(void **state) {
+static void test_request_of_a_mark(void **state) {
     assert_true(mark(STR("n1.example")));
     assert_int_equal(fake_n_calls(client), 1);
     assert_string_equal(fake_call(client, 0).method, "PATCH");
@@ -76,7 +76,7 @@ static void test_failures_are_counted(void **state) {
     assert_int_equal(write_queue_figures(queue).n_failed, ELEMENTS_OF(cases) + 1);
 }
 
-static void test_few_at_a_time_and_not_without_end(void **state) {
+static void test_sends_few_at_a_time_from_a_bounded_queue(void **state) {
     char name[16];
     size_t n = 0;
 
@@ -86,7 +86,7 @@ static void test_few_at_a_time_and_not_without_end(void **state) {
     }
     assert_int_equal(fake_n_calls(client), WRITE_QUEUE_CALLS_MAX);
     assert_false(mark(STR("one-more")));
-    assert_true(mark(STR("n100"))); /* waits already: not twice */
+    assert_true(mark(STR("n100"))); /* already queued: not twice */
     for (; n < fake_n_calls(client); n++) {
         fake_answer(client, n, 200, "{}");
         (void)client_wait(client, 0);
@@ -97,10 +97,11 @@ static void test_few_at_a_time_and_not_without_end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_is_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_request_of_a_mark, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures_are_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_few_at_a_time_and_not_without_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_sends_few_at_a_time_from_a_bounded_queue, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* Servers of other kinds than the API server: access_for_server(), and what the client does for
- * them. */
+/* Servers other than the API server: access_for_server(), and the client's calls to them. */
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -17,10 +16,10 @@
 
 /* --- a server --- */
 
-typedef struct World {
+typedef struct ServerState {
     atomic_uint n_requests;
-    const char *word; /* the Authorization that it wants; NULL: any */
-} World;
+    const char *authorization; /* the Authorization that it wants; NULL: any */
+} ServerState;
 
 static const struct {
     const char *path, *bytes;
@@ -38,7 +37,7 @@ static const struct {
         "                                                      GMT\r\nContent-Length: 0\r\n\r\n"},
 };
 
-static void say_long_location(TestPeer *peer, size_t n) {
+static void send_long_location(TestPeer *peer, size_t n) {
     _cleanup_(buf_done) Buf out = BUF_INIT((size_t)1 << 20);
 
     buf_append(&out, STR("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /"));
@@ -59,19 +58,20 @@ static void echo(TestPeer *peer, const TestRequest *request) {
 }
 
 static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
-    World *world = context;
+    ServerState *state = context;
 
-    atomic_fetch_add(&world->n_requests, 1);
+    atomic_fetch_add(&state->n_requests, 1);
     for (size_t i = 0; i < ELEMENTS_OF(scripts); i++)
         if (str_is(request->path, scripts[i].path)) {
             test_send(peer, str_from_c(scripts[i].bytes));
             return true;
         }
     if (str_is(request->path, "/longest"))
-        say_long_location(peer, CLIENT_LOCATION_MAX);
+        send_long_location(peer, CLIENT_LOCATION_MAX);
     else if (str_is(request->path, "/too-long"))
-        say_long_location(peer, CLIENT_LOCATION_MAX + 1);
-    else if (world->word && !str_is(test_header(request, "Authorization"), world->word))
+        send_long_location(peer, CLIENT_LOCATION_MAX + 1);
+    else if (state->authorization &&
+             !str_is(test_header(request, "Authorization"), state->authorization))
         test_answer(peer, "401 Unauthorized", "", STR("who?"));
     else
         echo(peer, request);
@@ -84,7 +84,7 @@ typedef struct Setup {
     Folder folder;
     char paths[8][512];
     size_t n_paths;
-    World world;
+    ServerState state;
     TestServer *server;
     char url[128];
     Access *access;
@@ -95,7 +95,7 @@ static void setup_init(Setup *setup, const TestPair *pair, const TestPair *clien
     *setup = (Setup){0};
     folder_init(&setup->folder);
     setup->server = test_server_new(&(TestServerOptions){
-        .handler = answer, .context = &setup->world, .pair = pair, .client_ca = client_ca});
+        .handler = answer, .context = &setup->state, .pair = pair, .client_ca = client_ca});
     (void)snprintf(setup->url, sizeof(setup->url), "%s://127.0.0.1:%u", pair ? "https" : "http",
         test_server_port(setup->server));
 }
@@ -137,7 +137,7 @@ static const char *write_key(Setup *setup, const char *name, const TestPair *pai
     return path;
 }
 
-/* @server has everything but a name and, mostly, the URL. */
+/* @server has all fields but the name and, mostly, the URL. */
 static void open_client(Setup *setup, AccessServer server) {
     char error[ACCESS_ERROR_MAX] = "";
 
@@ -149,7 +149,7 @@ static void open_client(Setup *setup, AccessServer server) {
     assert_non_null(setup->client);
 }
 
-typedef struct Seen {
+typedef struct CallRecord {
     bool is_done;
     CallOutcome outcome;
     unsigned status;
@@ -159,55 +159,55 @@ typedef struct Seen {
     char body[1024];
     size_t n_body;
     char error[CLIENT_ERROR_MAX];
-} Seen;
+} CallRecord;
 
 static void on_head(void *context, const CallHead *head) {
-    Seen *seen = context;
+    CallRecord *record = context;
 
-    (void)snprintf(seen->location, sizeof(seen->location), "%.*s", STR_FMT(head->location));
-    seen->location_len = head->location.len;
-    seen->date_sec = head->date_sec;
+    (void)snprintf(record->location, sizeof(record->location), "%.*s", STR_FMT(head->location));
+    record->location_len = head->location.len;
+    record->date_sec = head->date_sec;
 }
 
 static bool on_data(void *context, Str bytes) {
-    Seen *seen = context;
+    CallRecord *record = context;
 
-    assert_true(seen->n_body + bytes.len < sizeof(seen->body));
-    memcpy(seen->body + seen->n_body, bytes.ptr, bytes.len);
-    seen->n_body += bytes.len;
+    assert_true(record->n_body + bytes.len < sizeof(record->body));
+    memcpy(record->body + record->n_body, bytes.ptr, bytes.len);
+    record->n_body += bytes.len;
     return true;
 }
 
 static void on_done(void *context, const CallResult *result) {
-    Seen *seen = context;
+    CallRecord *record = context;
 
-    seen->is_done = true;
-    seen->outcome = result->outcome;
-    seen->status = result->status;
+    record->is_done = true;
+    record->outcome = result->outcome;
+    record->status = result->status;
     if (result->error)
-        (void)snprintf(seen->error, sizeof(seen->error), "%s", result->error);
+        (void)snprintf(record->error, sizeof(record->error), "%s", result->error);
 }
 
-static Seen ask(Setup *setup, CallOptions options) {
-    Seen seen = {0};
+static CallRecord ask(Setup *setup, CallOptions options) {
+    CallRecord record = {0};
 
     options.method = "GET";
     assert_non_null(client_call(setup->client, &options,
-        &(CallHandler){.context = &seen, .head = on_head, .data = on_data, .done = on_done}));
-    for (int i = 0; i < 200 && !seen.is_done; i++)
+        &(CallHandler){.context = &record, .head = on_head, .data = on_data, .done = on_done}));
+    for (int i = 0; i < 200 && !record.is_done; i++)
         assert_int_equal(client_wait(setup->client, 100), 0);
-    assert_true(seen.is_done);
-    return seen;
+    assert_true(record.is_done);
+    return record;
 }
 
-static Seen get(Setup *setup, const char *path) {
+static CallRecord get(Setup *setup, const char *path) {
     return ask(setup, (CallOptions){.path = path});
 }
 
-#define assert_says(seen, part)                                                                    \
+#define assert_says(record, part)                                                                  \
     do {                                                                                           \
-        if (!strstr((seen).error, (part)))                                                         \
-            fail_msg("\"%s\" is not in \"%s\"", (part), (seen).error);                             \
+        if (!strstr((record).error, (part)))                                                       \
+            fail_msg("\"%s\" is not in \"%s\"", (part), (record).error);                           \
     } while (0)
 
 /* --- heads --- */
@@ -229,21 +229,21 @@ static void test_heads(void **state) {
         {"/echo", 200, "", 0},
     };
     Setup setup;
-    Seen seen;
+    CallRecord record;
 
     (void)state;
     setup_init(&setup, NULL, NULL);
     open_client(&setup, (AccessServer){.is_direct = true});
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        seen = get(&setup, cases[i].path);
-        assert_case(cases[i].path, seen.outcome == CALL_DONE && seen.status == cases[i].status);
-        assert_text(cases[i].path, str_from_c(seen.location), cases[i].location);
-        assert_case(cases[i].path, seen.date_sec == cases[i].date_sec);
+        record = get(&setup, cases[i].path);
+        assert_case(cases[i].path, record.outcome == CALL_DONE && record.status == cases[i].status);
+        assert_text(cases[i].path, str_from_c(record.location), cases[i].location);
+        assert_case(cases[i].path, record.date_sec == cases[i].date_sec);
     }
-    seen = get(&setup, "/longest");
-    assert_int_equal(seen.location_len, CLIENT_LOCATION_MAX);
-    assert_int_equal(
-        atomic_load(&setup.world.n_requests), ELEMENTS_OF(cases) + 1); /* none followed */
+    record = get(&setup, "/longest");
+    assert_int_equal(record.location_len, CLIENT_LOCATION_MAX);
+    assert_int_equal(atomic_load(&setup.state.n_requests),
+        ELEMENTS_OF(cases) + 1); /* no redirect was followed */
     setup_done(&setup);
 }
 
@@ -264,16 +264,16 @@ static void test_paths(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         char url[256];
         Setup setup;
-        Seen seen;
+        CallRecord record;
 
         setup_init(&setup, NULL, NULL);
         (void)snprintf(url, sizeof(url), "%s%s", setup.url, cases[i].tail);
         open_client(&setup, (AccessServer){.url = url});
-        seen = ask(
+        record = ask(
             &setup, (CallOptions){.path = cases[i].path, .is_from_root = cases[i].is_from_root});
-        assert_case(cases[i].tail, seen.outcome == CALL_DONE);
+        assert_case(cases[i].tail, record.outcome == CALL_DONE);
         assert_text(
-            cases[i].tail, str_take(str_from_c(seen.body), strlen(cases[i].says)), cases[i].says);
+            cases[i].tail, str_take(str_from_c(record.body), strlen(cases[i].says)), cases[i].says);
         setup_done(&setup);
     }
 }
@@ -301,19 +301,19 @@ static const char *refuse_nothing(const void *address, size_t len) {
 
 static void test_refused_addresses(void **state) {
     Setup setup;
-    Seen seen;
+    CallRecord record;
 
     (void)state;
     n_asked = 0;
     setup_init(&setup, NULL, NULL);
     open_client(&setup, (AccessServer){.refusal = refuse_loopback});
-    seen = get(&setup, "/echo");
-    assert_int_equal(seen.outcome, CALL_REFUSED);
-    assert_int_equal(seen.status, 0);
-    assert_says(seen, ": refused to connect to 127.0.0.1 (the test says so)");
+    record = get(&setup, "/echo");
+    assert_int_equal(record.outcome, CALL_REFUSED);
+    assert_int_equal(record.status, 0);
+    assert_says(record, ": refused to connect to 127.0.0.1 (the test says so)");
     assert_int_equal(n_asked, 1);
-    seen = get(&setup, "/echo");
-    assert_int_equal(seen.outcome, CALL_REFUSED); /* not once only */
+    record = get(&setup, "/echo");
+    assert_int_equal(record.outcome, CALL_REFUSED); /* not only once */
     assert_int_equal(test_server_connections(setup.server), 0);
     setup_done(&setup);
 
@@ -348,15 +348,15 @@ static void test_direct(void **state) {
     assert_int_equal(setenv("ALL_PROXY", url, 1), 0);
     for (int is_direct = 0; is_direct < 2; is_direct++) {
         Setup setup;
-        Seen seen;
+        CallRecord record;
 
         setup_init(&setup, NULL, NULL);
-        /* Not by its name: this machine is never behind a proxy. */
+        /* Addresses of this machine never use a proxy. */
         (void)snprintf(at, sizeof(at), "http://0.0.0.0:%u", test_server_port(setup.server));
         open_client(&setup, (AccessServer){.url = at, .is_direct = is_direct});
-        seen = get(&setup, "/echo");
-        assert_int_equal(seen.outcome, CALL_DONE);
-        assert_int_equal(atomic_load(&setup.world.n_requests), is_direct);
+        record = get(&setup, "/echo");
+        assert_int_equal(record.outcome, CALL_DONE);
+        assert_int_equal(atomic_load(&setup.state.n_requests), is_direct);
         setup_done(&setup);
     }
     assert_int_equal(atomic_load(&n_proxied), 1);
@@ -370,17 +370,17 @@ static void test_headers(void **state) {
     static const Header headers[] = {
         {STR("X-Scope-OrgID"), STR("tenant-1")}, {STR("X-Two"), STR("a: b")}};
     Setup setup;
-    Seen seen;
+    CallRecord record;
     char want[256];
 
     (void)state;
     setup_init(&setup, NULL, NULL);
     open_client(&setup, (AccessServer){.headers = headers, .n_headers = ELEMENTS_OF(headers)});
-    seen = get(&setup, "/echo");
+    record = get(&setup, "/echo");
     (void)snprintf(want, sizeof(want),
         "GET /echo\nHost: 127.0.0.1:%u\nX-Scope-OrgID: tenant-1\nX-Two: a: b\n",
         test_server_port(setup.server));
-    assert_text("headers", str_from_c(seen.body), want);
+    assert_text("headers", str_from_c(record.body), want);
     setup_done(&setup);
 }
 
@@ -410,7 +410,7 @@ static void test_certificates(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         Setup setup;
-        Seen seen;
+        CallRecord record;
 
         setup_init(&setup, cases[i].server, NULL);
         open_client(&setup,
@@ -421,19 +421,19 @@ static void test_certificates(void **state) {
                 .token_file = write_file(&setup, "token", "opensesame"),
             });
         assert_int_equal(access_is_insecure(setup.access), cases[i].is_insecure);
-        seen = get(&setup, "/echo");
-        assert_case(cases[i].name, seen.outcome == (cases[i].says ? CALL_REFUSED : CALL_DONE));
+        record = get(&setup, "/echo");
+        assert_case(cases[i].name, record.outcome == (cases[i].says ? CALL_REFUSED : CALL_DONE));
         if (cases[i].says)
-            assert_says(seen, cases[i].says);
-        assert_null(strstr(seen.error, "opensesame"));
-        assert_int_equal(atomic_load(&setup.world.n_requests), !cases[i].says);
+            assert_says(record, cases[i].says);
+        assert_null(strstr(record.error, "opensesame"));
+        assert_int_equal(atomic_load(&setup.state.n_requests), !cases[i].says);
         setup_done(&setup);
     }
 }
 
-/* A server that ends the connection at once may do so before its alert was read. */
-static bool is_ended(const Seen *seen) {
-    return seen->outcome == CALL_BROKEN && strstr(seen->error, "connection");
+/* A server that closes the connection may do so before its TLS alert is read. */
+static bool is_ended(const CallRecord *record) {
+    return record->outcome == CALL_BROKEN && strstr(record->error, "connection");
 }
 
 static void test_client_certificates(void **state) {
@@ -454,7 +454,7 @@ static void test_client_certificates(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         const TestPair *pair = cases[i].certificate;
         Setup setup;
-        Seen seen;
+        CallRecord record;
 
         setup_init(&setup, &loopback, &ca);
         open_client(&setup, (AccessServer){
@@ -462,21 +462,21 @@ static void test_client_certificates(void **state) {
                                 .cert_file = pair ? write_certificate(&setup, "c.pem", pair) : NULL,
                                 .key_file = pair ? write_key(&setup, "k.pem", cases[i].key) : NULL,
                             });
-        seen = get(&setup, "/echo");
+        record = get(&setup, "/echo");
         if (!cases[i].says)
-            assert_case(cases[i].name, seen.outcome == CALL_DONE);
-        else if (!is_ended(&seen)) {
-            assert_case(cases[i].name, seen.outcome == CALL_REFUSED);
-            assert_says(seen, cases[i].says);
+            assert_case(cases[i].name, record.outcome == CALL_DONE);
+        else if (!is_ended(&record)) {
+            assert_case(cases[i].name, record.outcome == CALL_REFUSED);
+            assert_says(record, cases[i].says);
         }
-        assert_int_equal(atomic_load(&setup.world.n_requests), !cases[i].says);
+        assert_int_equal(atomic_load(&setup.state.n_requests), !cases[i].says);
         setup_done(&setup);
     }
 }
 
-/* --- who we are --- */
+/* --- credentials --- */
 
-/* Also over plain http, which Prometheus in a cluster mostly speaks. */
+/* Also over plain HTTP, as Prometheus in a cluster mostly is. */
 static void test_credentials(void **state) {
     static const struct {
         const char *name, *token, *user, *password, *want;
@@ -493,7 +493,7 @@ static void test_credentials(void **state) {
         const char *token = cases[i].token, *password = cases[i].password;
         char want[256];
         Setup setup;
-        Seen seen;
+        CallRecord record;
 
         setup_init(&setup, NULL, NULL);
         open_client(
@@ -503,15 +503,15 @@ static void test_credentials(void **state) {
                         .password_file = password ? write_file(&setup, "password", password) : NULL,
                     });
         assert_string_equal(access_origin(setup.access), "source default");
-        seen = get(&setup, "/echo");
+        record = get(&setup, "/echo");
         (void)snprintf(want, sizeof(want), "GET /echo\nHost: 127.0.0.1:%u\n%s",
             test_server_port(setup.server), cases[i].want);
-        assert_text(cases[i].name, str_from_c(seen.body), want);
+        assert_text(cases[i].name, str_from_c(record.body), want);
         setup_done(&setup);
     }
 }
 
-/* A token and a password that are replaced: found when the old one is refused. */
+/* A replaced token or password is found when the old one is rejected. */
 static void test_replaced(void **state) {
     static const struct {
         const char *name, *user, *first, *second;
@@ -524,10 +524,10 @@ static void test_replaced(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         const char *user = cases[i].user, *path;
         Setup setup;
-        Seen seen;
+        CallRecord record;
 
         setup_init(&setup, NULL, NULL);
-        setup.world.word = cases[i].first;
+        setup.state.authorization = cases[i].first;
         path = write_file(&setup, "secret", "old\n");
         open_client(&setup, (AccessServer){
                                 .token_file = user ? NULL : path,
@@ -536,43 +536,43 @@ static void test_replaced(void **state) {
                             });
         assert_int_equal(get(&setup, "/x").outcome, CALL_DONE);
 
-        setup.world.word = cases[i].second;
+        setup.state.authorization = cases[i].second;
         (void)write_file(&setup, "secret", "new\n");
-        seen = get(&setup, "/x");
-        assert_case(cases[i].name, seen.outcome == CALL_DONE);
+        record = get(&setup, "/x");
+        assert_case(cases[i].name, record.outcome == CALL_DONE);
 
-        /* One that cannot be used changes nothing. */
+        /* An unusable one changes nothing. */
         (void)write_file(&setup, "secret", "");
         (void)nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 50000000}, NULL);
         assert_case(cases[i].name, get(&setup, "/x").outcome == CALL_DONE);
 
-        setup.world.word = "nobody";
+        setup.state.authorization = "nobody";
         (void)write_file(&setup, "secret", "newer\n");
-        seen = get(&setup, "/x");
-        assert_case(cases[i].name, seen.outcome == CALL_UNAUTHORIZED && seen.status == 401);
-        assert_says(seen, "it does not accept the credentials of source default (401");
-        assert_null(strstr(seen.error, "newer"));
+        record = get(&setup, "/x");
+        assert_case(cases[i].name, record.outcome == CALL_UNAUTHORIZED && record.status == 401);
+        assert_says(record, "it does not accept the credentials of source default (401");
+        assert_null(strstr(record.error, "newer"));
         setup_done(&setup);
     }
 }
 
-/* Files may come later; nothing is sent before, and nothing without them. */
+/* Files may appear later; without them nothing is sent. */
 static void test_files_that_come_later(void **state) {
     Setup setup;
-    Seen seen;
+    CallRecord record;
 
     (void)state;
     setup_init(&setup, NULL, NULL);
-    setup.world.word = "Bearer abc";
+    setup.state.authorization = "Bearer abc";
     open_client(&setup, (AccessServer){.token_file = path_of(&setup, "token")});
     for (int i = 0; i < 3; i++) {
-        seen = get(&setup, "/x");
-        assert_int_equal(seen.outcome, CALL_UNAUTHORIZED);
-        assert_int_equal(seen.status, 0);
-        assert_says(seen, "source default: /tmp/");
-        assert_says(seen, "/token: No such file or directory");
+        record = get(&setup, "/x");
+        assert_int_equal(record.outcome, CALL_UNAUTHORIZED);
+        assert_int_equal(record.status, 0);
+        assert_says(record, "source default: /tmp/");
+        assert_says(record, "/token: No such file or directory");
     }
-    assert_int_equal(atomic_load(&setup.world.n_requests), 0);
+    assert_int_equal(atomic_load(&setup.state.n_requests), 0);
     (void)write_file(&setup, "token", "abc");
     assert_int_equal(get(&setup, "/x").outcome, CALL_DONE);
     setup_done(&setup);
@@ -591,19 +591,19 @@ static void test_bad_files(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         Setup setup;
-        Seen seen;
+        CallRecord record;
 
         setup_init(&setup, NULL, NULL);
         open_client(&setup, (AccessServer){.user = "u",
                                 .password_file = write_file(&setup, "secret", cases[i].text)});
-        seen = get(&setup, "/x");
-        assert_int_equal(seen.outcome, CALL_UNAUTHORIZED);
-        assert_says(seen, cases[i].says);
+        record = get(&setup, "/x");
+        assert_int_equal(record.outcome, CALL_UNAUTHORIZED);
+        assert_says(record, cases[i].says);
         setup_done(&setup);
     }
 }
 
-/* --- servers that are wrong --- */
+/* --- invalid servers ---------- */
 
 static const Header bad_header[] = {{STR("Host"), STR("evil")}};
 static const Header many_headers[ACCESS_HEADERS_MAX + 1];

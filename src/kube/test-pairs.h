@@ -14,19 +14,20 @@ static TestPair client_pair, other_client;       /* clients of ca and other_ca *
 static inline int make_pairs(void **state) {
     (void)state;
     (void)signal(SIGPIPE, SIG_IGN);
-    ca = test_pair_new(&(TestWish){.common_name = "ca", .is_ca = true});
-    other_ca = test_pair_new(&(TestWish){.common_name = "other ca", .is_ca = true});
-    loopback =
-        test_pair_new(&(TestWish){.common_name = "api", .is_for_loopback = true, .issuer = &ca});
-    named = test_pair_new(&(TestWish){.common_name = "x", .dns = "named.example", .issuer = &ca});
-    expired = test_pair_new(&(TestWish){
+    ca = test_pair_new(&(TestPairOptions){.common_name = "ca", .is_ca = true});
+    other_ca = test_pair_new(&(TestPairOptions){.common_name = "other ca", .is_ca = true});
+    loopback = test_pair_new(
+        &(TestPairOptions){.common_name = "api", .is_for_loopback = true, .issuer = &ca});
+    named = test_pair_new(
+        &(TestPairOptions){.common_name = "x", .dns = "named.example", .issuer = &ca});
+    expired = test_pair_new(&(TestPairOptions){
         .common_name = "old", .is_for_loopback = true, .has_expired = true, .issuer = &ca});
-    early = test_pair_new(&(TestWish){
+    early = test_pair_new(&(TestPairOptions){
         .common_name = "new", .is_for_loopback = true, .is_early = true, .issuer = &ca});
-    client_pair =
-        test_pair_new(&(TestWish){.common_name = "berth", .is_for_clients = true, .issuer = &ca});
+    client_pair = test_pair_new(
+        &(TestPairOptions){.common_name = "berth", .is_for_clients = true, .issuer = &ca});
     other_client = test_pair_new(
-        &(TestWish){.common_name = "berth", .is_for_clients = true, .issuer = &other_ca});
+        &(TestPairOptions){.common_name = "berth", .is_for_clients = true, .issuer = &other_ca});
     return 0;
 }
 

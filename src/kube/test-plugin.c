@@ -1,4 +1,5 @@
-/* Plugins, through the Access that asks them: when they are run, and what is made of their ends. */
+/* Credential plugins, through the Access that runs them: when they run, and the results of a run.
+ * */
 
 #include "kube/exec.h"
 
@@ -6,7 +7,7 @@
 
 #include "kube/test-access-scene.h"
 
-/* Writes a plugin that counts its runs and gives token-N until @expires. */
+/* Writes a plugin that counts its runs and returns token-N, valid until @expires. */
 static void write_plugin(Folder *folder, const char *expires) {
     char script[2048];
 
@@ -38,7 +39,7 @@ static Access *open_plugin(Folder *folder, const char *expires) {
         folder, "", "exec: {apiVersion: " V1 ", command: ./plugin, interactiveMode: Never}"));
 }
 
-static void test_is_asked_once(void **state) {
+static void test_runs_once(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "null");
 
@@ -50,7 +51,7 @@ static void test_is_asked_once(void **state) {
     folder_done(&folder);
 }
 
-/* Good until 1970-01-01T00:16:40Z = 1000; a tenth of its life before that it is replaced. */
+/* Valid until 1970-01-01T00:16:40Z = 1000; it is replaced a tenth of its life before. */
 static void test_expiry(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
@@ -65,7 +66,7 @@ static void test_expiry(void **state) {
     folder_done(&folder);
 }
 
-/* The same token, and a certificate that is another one: another identity. */
+/* The same token with another certificate is another identity. */
 static void test_gives_another_certificate(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = NULL;
@@ -92,7 +93,7 @@ static void test_gives_another_certificate(void **state) {
     folder_done(&folder);
 }
 
-/* When it cannot be replaced in time the old one is used to its end. */
+/* When it cannot be replaced in time, the old one is used until it expires. */
 static void test_fails_later(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
@@ -109,7 +110,7 @@ static void test_fails_later(void **state) {
     assert_says("failed with exit code 1: broken");
     assert_int_equal(count_runs(&folder), 3);
 
-    /* The failure is remembered for a while, and then it may be over. */
+    /* The failure is remembered for a while, then the plugin runs again. */
     assert_int_equal(access_authorize(access, 201 * SEC, 1001, &credentials, error), -EIO);
     assert_says("failed with exit code 1: broken");
     assert_int_equal(count_runs(&folder), 3);
@@ -118,9 +119,8 @@ static void test_fails_later(void **state) {
     folder_done(&folder);
 }
 
-/* A slow plugin holds nobody up as long as there is something to be going on with; when there
- * is not, it gets its time. */
-static void test_is_slow(void **state) {
+/* A slow plugin delays no call while an older credential is valid; otherwise it gets its time. */
+static void test_slow_plugin_delays_no_call(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
 
@@ -133,7 +133,7 @@ static void test_is_slow(void **state) {
     folder_done(&folder);
 }
 
-/* Runs of a plugin that fails at each second from @from on, until @to. */
+/* Runs of a failing plugin, checked each second from @from to @to. */
 static void count_tries(Access *access, Folder *folder, int from, int to, int64_t wall_sec,
     bool is_good, unsigned want) {
     unsigned before = count_runs(folder);
@@ -146,7 +146,7 @@ static void count_tries(Access *access, Folder *folder, int from, int to, int64_
 }
 
 /* Less and less often, but at once when the credential is needed. */
-static void test_keeps_failing(void **state) {
+static void test_failing_plugin_runs_less_often(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
 
@@ -169,7 +169,7 @@ static void test_rejected(void **state) {
     Credentials first = authorize(access, 0, 0), second;
 
     (void)state;
-    /* A fresh one is not fetched at once: it would be no other. */
+    /* A new credential is not fetched again at once: it would be the same. */
     access_reject(access);
     second = authorize(access, SEC, 1);
     assert_int_equal(second.version, first.version);
@@ -179,7 +179,7 @@ static void test_rejected(void **state) {
     assert_int_not_equal(second.version, first.version);
     assert_string_equal(authorize(access, 200 * SEC, 200).token, "token-2");
 
-    /* Rejected, and no other to be had: an error, not the old one. */
+    /* Rejected, and no other credential: an error, not the old one. */
     access_reject(access);
     (void)folder_replace(&folder, "fail", "");
     assert_int_equal(access_authorize(access, 300 * SEC, 300, &second, error), -EIO);
@@ -187,8 +187,8 @@ static void test_rejected(void **state) {
     folder_done(&folder);
 }
 
-/* One that is over when it comes is used, and the plugin asked again, but not all the time. */
-static void test_gives_old_ones(void **state) {
+/* A credential that is already expired is used, and the plugin runs again, but not all the time. */
+static void test_expired_credential_is_used(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
 
@@ -201,14 +201,14 @@ static void test_gives_old_ones(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_is_asked_once),
+        cmocka_unit_test(test_runs_once),
         cmocka_unit_test(test_expiry),
         cmocka_unit_test(test_gives_another_certificate),
         cmocka_unit_test(test_fails_later),
-        cmocka_unit_test(test_is_slow),
-        cmocka_unit_test(test_keeps_failing),
+        cmocka_unit_test(test_slow_plugin_delays_no_call),
+        cmocka_unit_test(test_failing_plugin_runs_less_often),
         cmocka_unit_test(test_rejected),
-        cmocka_unit_test(test_gives_old_ones),
+        cmocka_unit_test(test_expired_credential_is_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* Whether the proxy of the environment is taken for a server, given NO_PROXY. */
+/* Whether the environment's proxy is used for a server, with this NO_PROXY. */
 static void test_exceptions(void **state) {
     static const struct {
         const char *server, *no_proxy;

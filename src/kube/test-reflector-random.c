@@ -1,6 +1,6 @@
 /*
- * The reflector against a small API server that restarts, forgets and breaks off at random:
- * whatever the sink shows was true, never goes back, and in the end is what there is.
+ * The reflector with a small API server that restarts, forgets and disconnects at random: the sink
+ * shows only true states, never an older one, and the current one in the end.
  */
 
 #include "kube/backoff.h"
@@ -15,26 +15,26 @@ typedef struct ServerEvent {
     char name[2];
 } ServerEvent;
 
-/* The truth: events 1..n, and the state after each. A version is the number of an event. */
+/* The true history: events 1..n, and the state after each. A version is the number of an event. */
 typedef struct Server {
     Backoff rng;
     size_t n;
     ServerEvent events[SERVER_EVENTS + 1];
     char *texts[SERVER_EVENTS + 1];
     ReflectorState states[SERVER_EVENTS + 1];
-    size_t floor; /* versions below are forgotten */
+    size_t floor; /* older versions are forgotten */
     bool can_stream;
 
-    size_t sent;      /* the open watch has seen events up to this */
-    bool is_open;     /* ... and there is one */
+    size_t sent;      /* the open watch has sent events up to this one */
+    bool is_open;     /* ... and is open */
     size_t listed_at; /* a list in pages shows this version */
-    size_t shown;     /* the newest state the sink has shown */
+    size_t shown;     /* the newest state that the sink has shown */
     bool has_shown;
 } Server;
 
 static Server server;
 
-static int64_t roll(int64_t n) {
+static int64_t pick(int64_t n) {
     return backoff_pick(&server.rng, 0, n - 1);
 }
 
@@ -47,10 +47,10 @@ static void server_change(void) {
     if (server.n == SERVER_EVENTS)
         return;
     event = &server.events[++server.n];
-    event->name[0] = (char)('a' + roll(SERVER_NAMES));
+    event->name[0] = (char)('a' + pick(SERVER_NAMES));
     for (size_t i = 0; i < state.n; i++)
         is_there |= strcmp(state.entries[i].name, event->name) == 0;
-    event->type = !is_there ? EVENT_ADDED : roll(2) ? EVENT_MODIFIED : EVENT_DELETED;
+    event->type = !is_there ? EVENT_ADDED : pick(2) ? EVENT_MODIFIED : EVENT_DELETED;
     (void)snprintf(version, sizeof(version), "%zu", server.n);
     if (event->type == EVENT_DELETED)
         state_remove(&state, str_from_c(event->name));
@@ -60,7 +60,7 @@ static void server_change(void) {
     server.states[server.n] = state;
 }
 
-/* Everything the sink ever shows is the truth at some version, and never an older one. */
+/* The sink must show the true state at some version, and never an older one. */
 static void check_shown(Sink *sink) {
     const char *text = state_text(&sink->live);
     size_t at = server.has_shown ? server.shown : 0;
@@ -74,17 +74,17 @@ static void check_shown(Sink *sink) {
     server.has_shown = true;
 }
 
-/* In pieces of any size. */
-static void server_send(Lab *lab, Str text) {
+/* In chunks of any size. */
+static void server_send(ReflectorFixture *fixture, Str text) {
     while (text.len > 0) {
-        size_t len = 1 + (size_t)roll(200);
+        size_t len = 1 + (size_t)pick(200);
 
-        fake_data(lab->client, lab->call, str_take(text, len));
+        fake_data(fixture->client, fixture->call, str_take(text, len));
         text = str_skip(text, len);
     }
 }
 
-static void send_event(Lab *lab, size_t i) {
+static void send_event(ReflectorFixture *fixture, size_t i) {
     static const char *const words[] = {"ADDED", "MODIFIED", "DELETED"};
     char text[256];
 
@@ -92,24 +92,24 @@ static void send_event(Lab *lab, size_t i) {
         "{\"type\":\"%s\",\"object\":{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":\"%zu\"}}}"
         "\n",
         words[server.events[i].type], server.events[i].name, i);
-    server_send(lab, str_from_c(text));
+    server_send(fixture, str_from_c(text));
 }
 
-static void send_bookmark(Lab *lab, size_t version, bool is_end) {
+static void send_bookmark(ReflectorFixture *fixture, size_t version, bool is_end) {
     char text[256];
 
     (void)snprintf(text, sizeof(text),
         "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"%zu\"%s}}}\n",
         version, is_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
-    server_send(lab, str_from_c(text));
+    server_send(fixture, str_from_c(text));
 }
 
-/* All up to now, some of it as events inside the list. */
-static void serve_stream(Lab *lab) {
+/* Everything up to now, some of it as events inside the list. */
+static void serve_stream(ReflectorFixture *fixture) {
     const ReflectorState *state = &server.states[server.n];
 
     server.sent = server.n;
-    fake_head(lab->client, lab->call, 200, "application/json", -1);
+    fake_head(fixture->client, fixture->call, 200, "application/json", -1);
     for (size_t i = 0; i < state->n; i++) {
         char text[256];
 
@@ -117,22 +117,22 @@ static void serve_stream(Lab *lab) {
             "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":"
             "\"%s\"}}}\n",
             state->entries[i].name, state->entries[i].version);
-        server_send(lab, str_from_c(text));
-        if (roll(20) == 0) {
-            fake_done(lab->client, lab->call, CALL_BROKEN);
+        server_send(fixture, str_from_c(text));
+        if (pick(20) == 0) {
+            fake_done(fixture->client, fixture->call, CALL_BROKEN);
             return;
         }
     }
-    for (int64_t n = roll(6); n > 0; n--)
+    for (int64_t n = pick(6); n > 0; n--)
         server_change();
     while (server.sent < server.n)
-        send_event(lab, ++server.sent);
-    send_bookmark(lab, server.sent, true);
+        send_event(fixture, ++server.sent);
+    send_bookmark(fixture, server.sent, true);
     server.is_open = true;
 }
 
 /* Two objects a page. */
-static void serve_page(Lab *lab, const char *path) {
+static void serve_page(ReflectorFixture *fixture, const char *path) {
     const char *at = strstr(path, "continue=");
     int64_t from = 0;
     char text[1024];
@@ -141,7 +141,7 @@ static void serve_page(Lab *lab, const char *path) {
     if (at) {
         assert_true(str_to_int64(str_from_c(at + 9), &from));
         if (server.listed_at < server.floor) {
-            fake_answer(lab->client, lab->call, 410, STATUS("410", "Expired", "{}"));
+            fake_answer(fixture->client, fixture->call, 410, STATUS("410", "Expired", "{}"));
             return;
         }
     } else {
@@ -159,117 +159,117 @@ static void serve_page(Lab *lab, const char *path) {
             i > (size_t)from ? "," : "", server.states[server.listed_at].entries[i].name,
             server.states[server.listed_at].entries[i].version);
     (void)snprintf(text + used, sizeof(text) - used, "]}");
-    fake_answer(lab->client, lab->call, 200, text);
+    fake_answer(fixture->client, fixture->call, 200, text);
 }
 
-static void serve_watch(Lab *lab, const char *path) {
+static void serve_watch(ReflectorFixture *fixture, const char *path) {
     int64_t version = 0;
 
     assert_true(str_to_int64(str_from_c(strstr(path, "&resourceVersion=") + 17), &version));
     assert_true(version >= 0 && (size_t)version <= server.n);
     if ((size_t)version < server.floor) {
-        if (roll(2)) {
-            fake_answer(lab->client, lab->call, 410, STATUS("410", "Expired", "{}"));
+        if (pick(2)) {
+            fake_answer(fixture->client, fixture->call, 410, STATUS("410", "Expired", "{}"));
         } else {
-            fake_head(lab->client, lab->call, 200, "application/json", -1);
-            server_send(lab, STR(ERROR("410", "Expired", "{}")));
+            fake_head(fixture->client, fixture->call, 200, "application/json", -1);
+            server_send(fixture, STR(ERROR("410", "Expired", "{}")));
         }
         return;
     }
-    fake_head(lab->client, lab->call, 200, "application/json", -1);
+    fake_head(fixture->client, fixture->call, 200, "application/json", -1);
     server.sent = (size_t)version;
     server.is_open = true;
 }
 
-static void serve(Lab *lab) {
-    const char *path = fake_call(lab->client, lab->call).path;
+static void serve(ReflectorFixture *fixture) {
+    const char *path = fake_call(fixture->client, fixture->call).path;
 
     server.is_open = false;
-    if (roll(8) == 0)
-        fake_done(lab->client, lab->call, (CallOutcome)(CALL_REFUSED + roll(3)));
-    else if (roll(12) == 0)
-        fake_answer(lab->client, lab->call, roll(2) ? 500 : 429, "");
+    if (pick(8) == 0)
+        fake_done(fixture->client, fixture->call, (CallOutcome)(CALL_REFUSED + pick(3)));
+    else if (pick(12) == 0)
+        fake_answer(fixture->client, fixture->call, pick(2) ? 500 : 429, "");
     else if (strstr(path, "sendInitialEvents") && !server.can_stream)
-        fake_answer(lab->client, lab->call, 422, "");
+        fake_answer(fixture->client, fixture->call, 422, "");
     else if (strstr(path, "sendInitialEvents"))
-        serve_stream(lab);
+        serve_stream(fixture);
     else if (strstr(path, "limit="))
-        serve_page(lab, path);
+        serve_page(fixture, path);
     else
-        serve_watch(lab, path);
+        serve_watch(fixture, path);
 }
 
-/* Something happens to an open watch. */
-static void disturb(Lab *lab) {
-    switch (roll(14)) {
+/* Random events of an open watch. */
+static void disturb(ReflectorFixture *fixture) {
+    switch (pick(14)) {
     case 0:
-        fake_done(lab->client, lab->call, CALL_DONE);
+        fake_done(fixture->client, fixture->call, CALL_DONE);
         break;
     case 1:
-        server_send(lab, STR("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"zz\""));
-        fake_done(lab->client, lab->call, CALL_BROKEN);
+        server_send(fixture, STR("{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"zz\""));
+        fake_done(fixture->client, fixture->call, CALL_BROKEN);
         break;
     case 2:
-        server_send(lab, STR("{\"type\":\"ADDED\",\"object\"}\n"));
+        server_send(fixture, STR("{\"type\":\"ADDED\",\"object\"}\n"));
         break;
     case 3:
-        server_send(lab, STR(EVENT("LATER", "zz", "1")));
+        server_send(fixture, STR(EVENT("LATER", "zz", "1")));
         return;
     case 4:
-        server_send(lab, STR(ERROR("500", "InternalError", "{}")));
+        server_send(fixture, STR(ERROR("500", "InternalError", "{}")));
         break;
     case 5:
         server.floor = server.n;
         return;
     case 6:
         now += (SILENCE_SEC + 1) * NSEC_PER_SEC;
-        (void)reflector_tick(lab->reflector, now);
+        (void)reflector_tick(fixture->reflector, now);
         break;
     case 7:
-        send_bookmark(lab, server.sent, false);
+        send_bookmark(fixture, server.sent, false);
         return;
     default:
-        for (int64_t n = roll(5); n > 0 && server.sent < server.n; n--)
-            send_event(lab, ++server.sent);
+        for (int64_t n = pick(5); n > 0 && server.sent < server.n; n--)
+            send_event(fixture, ++server.sent);
         return;
     }
     server.is_open = false;
 }
 
 static void run_server(uint64_t seed) {
-    Lab lab;
+    ReflectorFixture fixture;
 
-    lab_open(&lab, seed);
-    lab.sink.changed = check_shown;
+    fixture_open(&fixture, seed);
+    fixture.sink.changed = check_shown;
     server = (Server){.rng = BACKOFF_INIT(seed), .can_stream = seed % 2 == 0};
     server.texts[0] = strdup("");
-    for (int64_t n = roll(20); n > 0; n--)
+    for (int64_t n = pick(20); n > 0; n--)
         server_change();
     for (int i = 0; i < 300; i++) {
-        if (server.is_open && !fake_call(lab.client, lab.call).is_over) {
+        if (server.is_open && !fake_call(fixture.client, fixture.call).is_over) {
             server_change();
-            disturb(&lab);
+            disturb(&fixture);
         } else {
-            lab_next_call(&lab, "server");
-            serve(&lab);
+            fixture_next_call(&fixture, "server");
+            serve(&fixture);
         }
-        lab_settle(&lab);
+        fixture_settle(&fixture);
     }
-    /* Peace: whatever state it is in, it ends with the truth. */
-    for (int i = 0; i < 1000 && strcmp(state_text(&lab.sink.live), server.texts[server.n]) != 0;
+    /* Without faults it reaches the true state from any state. */
+    for (int i = 0; i < 1000 && strcmp(state_text(&fixture.sink.live), server.texts[server.n]) != 0;
          i++) {
-        if (!server.is_open || fake_call(lab.client, lab.call).is_over) {
-            lab_next_call(&lab, "peace");
-            serve(&lab);
+        if (!server.is_open || fake_call(fixture.client, fixture.call).is_over) {
+            fixture_next_call(&fixture, "peace");
+            serve(&fixture);
         } else if (server.sent < server.n) {
-            send_event(&lab, ++server.sent);
+            send_event(&fixture, ++server.sent);
         }
-        lab_settle(&lab);
+        fixture_settle(&fixture);
     }
-    assert_string_equal(state_text(&lab.sink.live), server.texts[server.n]);
+    assert_string_equal(state_text(&fixture.sink.live), server.texts[server.n]);
     for (size_t i = 0; i <= server.n; i++)
         free(server.texts[i]);
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 static void test_random_servers(void **state) {

@@ -1,6 +1,6 @@
 /*
- * The reflector against scripted answers, case by case: what it asks for, what the sink shows, and
- * what people are told.
+ * The reflector with scripted answers, case by case: its requests, the contents of the sink, and
+ * its notices.
  */
 
 #include "kube/reflector.h"
@@ -13,26 +13,26 @@
 
 typedef enum Op {
     OP_END,
-    OP_CALL,    /* the next call; its path has text in it */
-    OP_NOT,     /* ... and this not */
+    OP_CALL,    /* the next call; its path contains text */
+    OP_NOT,     /* ... and does not contain this */
     OP_NOW,     /* the next call, without time passing */
     OP_HEAD,    /* number is the status; text the type, NULL: JSON */
     OP_DATA,    /* text */
     OP_DONE,    /* the answer is complete */
-    OP_OUTCOME, /* it ends otherwise: number is a CallOutcome */
-    OP_ANSWER,  /* status, and a whole body */
+    OP_OUTCOME, /* it ends with the CallOutcome number */
+    OP_ANSWER,  /* status, and a complete body */
     OP_LATER,   /* number seconds pass */
-    OP_STATE,   /* what the sink shows */
-    OP_STAGED,  /* objects the sink holds of a list that is not whole */
-    OP_SYNCED,  /* lists that were completed */
-    OP_WHY,     /* the last trouble has this in it */
-    OP_RETRY,   /* ... and waits number seconds at least */
-    OP_SOON,    /* ... number seconds at most */
+    OP_STATE,   /* the contents of the sink */
+    OP_STAGED,  /* objects in the sink of an incomplete list */
+    OP_SYNCED,  /* completed lists */
+    OP_WHY,     /* the last error contains this */
+    OP_RETRY,   /* ... and the delay is at least number seconds */
+    OP_SOON,    /* ... and at most number seconds */
     OP_REFUSE,  /* the next call finds no memory */
     OP_FAIL,    /* the sink fails with number */
-    OP_OVER,    /* the call has been ended by us */
-    OP_OPEN,    /* ... has not */
-    OP_FIGURE,  /* the figure at offset number is text */
+    OP_OVER,    /* the call was cancelled by us */
+    OP_OPEN,    /* ... was not */
+    OP_FIGURE,  /* the figure at offset number equals text */
 } Op;
 
 typedef struct Step {
@@ -87,27 +87,27 @@ typedef struct Step {
 #define STREAM "watch=1&allowWatchBookmarks=true&timeoutSeconds="
 #define STREAM_LIST "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 
-/* 280 bytes: no version that can be kept. */
+/* 280 bytes: too long for a version. */
 #define LONG                                                                                       \
     "0123456789012345678901234567890123456789012345678901234567890123456789"                       \
     "0123456789012345678901234567890123456789012345678901234567890123456789"                       \
     "0123456789012345678901234567890123456789012345678901234567890123456789"                       \
     "0123456789012345678901234567890123456789012345678901234567890123456789"
 
-/* 8,960 bytes: nowhere a list could go on. */
+/* 8,960 bytes: too long for a continue token. */
 #define LONGER LONG LONG LONG LONG LONG LONG LONG LONG
 #define LONGEST LONGER LONGER LONGER LONGER
 
-/* A streamed list of a:1, with the version 10; the watch goes on. */
+/* A streamed list of a:1 with version 10; the watch continues. */
 #define LISTED CALL(STREAM_LIST), HEAD(200), DATA(ADDED("a", "1") LIST_END("10")), STATE("a:1")
 
-/* The same from a server that has no streamed lists; the watch has begun. */
+/* The same from a server without streamed lists; the watch has started. */
 #define PAGED                                                                                      \
     CALL(STREAM_LIST), ANSWER(422, STATUS("422", "Invalid", "{}")), CALL("?limit=500"),            \
         ANSWER(200, PAGE("10", "", OBJ("a", "1"))), STATE("a:1"), CALL("&resourceVersion=10"),     \
         HEAD(200)
 
-/* Where a list was to go on is forgotten: it is begun again, with this many objects a page. */
+/* The continue token has expired: the list starts again, with this many objects per page. */
 #define FORGOTTEN(items)                                                                           \
     ANSWER(200, PAGE("10", "more", OBJ("a", "1"))), CALL("continue=more"),                         \
         ANSWER(410, STATUS("410", "Expired", "{}")), CALL("?limit=" items), NOT("continue")
@@ -264,7 +264,7 @@ static const Case cases[] = {
     {"no memory for a call",
         {LISTED, REFUSE, DONE, LATER(1), WHY("out of memory"), CALL("&resourceVersion=10")}},
 
-    /* 410 and its kin */
+    /* 410 and similar */
     {"410 as a status",
         {LISTED, DONE, CALL("&resourceVersion=10"), ANSWER(410, STATUS("410", "Expired", "{}")),
             CALL(STREAM_LIST), HEAD(200), DATA(ADDED("b", "20")), STATE("a:1"),
@@ -311,7 +311,7 @@ static const Case cases[] = {
             ANSWER(429, STATUS("429", "TooManyRequests", "{\"retryAfterSeconds\":20}")), RETRY(20),
             CALL("&resourceVersion=10")}},
 
-    /* what should not come */
+    /* unexpected answers */
     {"unknown types are passed over", {LISTED, DATA(EVENT("LATER", "z", "50") MODIFIED("a", "11")),
                                           STATE("a:11"), OPEN, FIGURE(n_unknown, 1)}},
     {"a line that is no event",
@@ -390,8 +390,8 @@ static const Case cases[] = {
             ANSWER(200, PAGE("10", "", "")), WHY("emory"), SYNCED(0), CALL("limit")}},
 };
 
-static void check_figure(const Lab *lab, const char *name, const Step *step) {
-    const char *at = (const char *)figures(lab) + step->number;
+static void check_figure(const ReflectorFixture *fixture, const char *name, const Step *step) {
+    const char *at = (const char *)figures(fixture) + step->number;
     int64_t want = 0, got;
 
     assert_case(name, str_to_int64(str_from_c(step->text), &want));
@@ -405,86 +405,86 @@ static void check_figure(const Lab *lab, const char *name, const Step *step) {
     assert_case(name, got == want);
 }
 
-static void check_path(const Lab *lab, const char *name, const char *part) {
-    const char *path = fake_call(lab->client, lab->call).path;
+static void check_path(const ReflectorFixture *fixture, const char *name, const char *part) {
+    const char *path = fake_call(fixture->client, fixture->call).path;
 
     if (!strstr(path, part))
         print_error("%s\n", path);
     assert_case(name, strstr(path, part));
 }
 
-static void play(Lab *lab, const char *name, const Step *step) {
+static void play(ReflectorFixture *fixture, const char *name, const Step *step) {
     const char *text = step->text;
 
     switch (step->op) {
     case OP_END:
         break;
     case OP_CALL:
-        lab_next_call(lab, name);
-        check_path(lab, name, text);
+        fixture_next_call(fixture, name);
+        check_path(fixture, name, text);
         break;
     case OP_NOW:
-        assert_case(name, fake_n_calls(lab->client) == lab->call + 2);
-        lab->call++;
-        check_path(lab, name, text);
+        assert_case(name, fake_n_calls(fixture->client) == fixture->call + 2);
+        fixture->call++;
+        check_path(fixture, name, text);
         break;
     case OP_NOT:
-        assert_case(name, !strstr(fake_call(lab->client, lab->call).path, text));
+        assert_case(name, !strstr(fake_call(fixture->client, fixture->call).path, text));
         break;
     case OP_HEAD:
-        fake_head(
-            lab->client, lab->call, (unsigned)step->number, text ? text : "application/json", -1);
+        fake_head(fixture->client, fixture->call, (unsigned)step->number,
+            text ? text : "application/json", -1);
         break;
     case OP_DATA:
-        fake_data(lab->client, lab->call, str_from_c(text));
+        fake_data(fixture->client, fixture->call, str_from_c(text));
         break;
     case OP_DONE:
-        fake_done(lab->client, lab->call, CALL_DONE);
+        fake_done(fixture->client, fixture->call, CALL_DONE);
         break;
     case OP_OUTCOME:
-        fake_done(lab->client, lab->call, (CallOutcome)step->number);
+        fake_done(fixture->client, fixture->call, (CallOutcome)step->number);
         break;
     case OP_ANSWER:
-        fake_answer(lab->client, lab->call, (unsigned)step->number, text);
+        fake_answer(fixture->client, fixture->call, (unsigned)step->number, text);
         break;
     case OP_LATER:
         now += step->number * NSEC_PER_SEC;
-        (void)reflector_tick(lab->reflector, now);
+        (void)reflector_tick(fixture->reflector, now);
         break;
     case OP_STATE:
-        assert_text(name, str_from_c(state_text(&lab->sink.live)), text);
+        assert_text(name, str_from_c(state_text(&fixture->sink.live)), text);
         break;
     case OP_STAGED:
-        assert_case(name, lab->sink.staged.n == (size_t)step->number);
+        assert_case(name, fixture->sink.staged.n == (size_t)step->number);
         break;
     case OP_SYNCED:
-        assert_case(name, lab->sink.n_synced == step->number);
+        assert_case(name, fixture->sink.n_synced == step->number);
         break;
     case OP_WHY:
-        if (!strstr(lab->sink.why, text))
-            print_error("%s: %s\n", name, lab->sink.why);
-        assert_case(name, strstr(lab->sink.why, text));
+        if (!strstr(fixture->sink.why, text))
+            print_error("%s: %s\n", name, fixture->sink.why);
+        assert_case(name, strstr(fixture->sink.why, text));
         break;
     case OP_RETRY:
-        assert_case(name, lab->sink.retry_nsec >= step->number * NSEC_PER_SEC);
+        assert_case(name, fixture->sink.retry_nsec >= step->number * NSEC_PER_SEC);
         break;
     case OP_SOON:
-        assert_case(name, lab->sink.retry_nsec <= step->number * NSEC_PER_SEC);
+        assert_case(name, fixture->sink.retry_nsec <= step->number * NSEC_PER_SEC);
         break;
     case OP_REFUSE:
-        fake_refuse_next(lab->client);
+        fake_refuse_next(fixture->client);
         break;
     case OP_FAIL:
-        lab->sink.fail_with = (int)step->number;
+        fixture->sink.fail_with = (int)step->number;
         break;
     case OP_OVER:
-        assert_case(name, fake_call(lab->client, lab->call).is_over);
+        assert_case(name, fake_call(fixture->client, fixture->call).is_over);
         break;
     case OP_OPEN:
-        assert_case(name, !fake_call(lab->client, lab->call).is_over);
+        assert_case(name, !fake_call(fixture->client, fixture->call).is_over);
         break;
     case OP_FIGURE:
-        check_figure(lab, name, step);
+        check_figure(fixture, name, step);
         break;
     }
 }
@@ -492,14 +492,14 @@ static void play(Lab *lab, const char *name, const Step *step) {
 static void test_scripts(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         for (uint64_t seed = 0; seed < 3; seed++) {
-            Lab lab;
+            ReflectorFixture fixture;
 
-            lab_open(&lab, seed);
+            fixture_open(&fixture, seed);
             for (const Step *step = cases[i].steps; step->op != OP_END; step++) {
-                play(&lab, cases[i].name, step);
-                lab_settle(&lab);
+                play(&fixture, cases[i].name, step);
+                fixture_settle(&fixture);
             }
-            lab_close(&lab);
+            fixture_close(&fixture);
         }
 }
 

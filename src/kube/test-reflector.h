@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * A reflector in a laboratory: a client without a network, a clock that tests move, and a sink that
- * keeps names and versions.
+ * A reflector with a client without a network, a clock that tests advance, and a sink that keeps
+ * names and versions.
  */
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ typedef struct Sink {
     int64_t retry_nsec;
     char why[REFLECTOR_ERROR_MAX];
     void (*changed)(struct Sink *sink); /* may be NULL */
-    int fail_with;                      /* the next item, end or event meets this */
+    int fail_with;                      /* the next item, end or event returns this */
     Arena *arena;
 } Sink;
 
@@ -160,75 +160,75 @@ static inline void sink_notice(
     (void)snprintf(sink->why, sizeof(sink->why), "%s", why);
 }
 
-/* --- a reflector in a laboratory ------------------------------------------------------------ */
+/* --- fixture -------------------------------------------------------------------------------- */
 
 #define SILENCE_SEC 150u
 
-typedef struct Lab {
+typedef struct ReflectorFixture {
     Client *client;
     Reflector *reflector;
     Sink sink;
-    size_t call; /* the one that is looked at */
-} Lab;
+    size_t call; /* the current call */
+} ReflectorFixture;
 
-static inline void lab_open(Lab *lab, uint64_t seed) {
-    *lab = (Lab){.client = client_new(NULL), .call = SIZE_MAX};
-    assert_non_null(lab->client);
+static inline void fixture_open(ReflectorFixture *fixture, uint64_t seed) {
+    *fixture = (ReflectorFixture){.client = client_new(NULL), .call = SIZE_MAX};
+    assert_non_null(fixture->client);
     now = 1000 * NSEC_PER_SEC;
-    lab->sink.arena = arena_new((size_t)1024 * 1024);
-    assert_non_null(lab->sink.arena);
-    lab->reflector = reflector_new(lab->client, &(ReflectorOptions){
-                                                    .path = "/api/v1/nodes",
-                                                    .resource = "nodes",
-                                                    .clock = fake_clock,
-                                                    .seed = seed,
-                                                    .silence_sec = SILENCE_SEC,
-                                                    .sink =
-                                                        {
-                                                            .context = &lab->sink,
-                                                            .begin = sink_begin,
-                                                            .item = sink_item,
-                                                            .end = sink_end,
-                                                            .apply = sink_apply,
-                                                            .notice = sink_notice,
-                                                        },
-                                                });
-    assert_non_null(lab->reflector);
+    fixture->sink.arena = arena_new((size_t)1024 * 1024);
+    assert_non_null(fixture->sink.arena);
+    fixture->reflector = reflector_new(fixture->client, &(ReflectorOptions){
+                                                            .path = "/api/v1/nodes",
+                                                            .resource = "nodes",
+                                                            .clock = fake_clock,
+                                                            .seed = seed,
+                                                            .silence_sec = SILENCE_SEC,
+                                                            .sink =
+                                                                {
+                                                                    .context = &fixture->sink,
+                                                                    .begin = sink_begin,
+                                                                    .item = sink_item,
+                                                                    .end = sink_end,
+                                                                    .apply = sink_apply,
+                                                                    .notice = sink_notice,
+                                                                },
+                                                        });
+    assert_non_null(fixture->reflector);
 }
 
-static inline void lab_close(Lab *lab) {
-    reflector_free(lab->reflector);
-    client_free(lab->client);
-    arena_free(lab->sink.arena);
+static inline void fixture_close(ReflectorFixture *fixture) {
+    reflector_free(fixture->reflector);
+    client_free(fixture->client);
+    arena_free(fixture->sink.arena);
 }
 
-static inline const ReflectorFigures *figures(const Lab *lab) {
-    return reflector_figures(lab->reflector);
+static inline const ReflectorFigures *figures(const ReflectorFixture *fixture) {
+    return reflector_figures(fixture->reflector);
 }
 
-/* Lets time pass until a call is started that was not there before. */
-static inline void lab_next_call(Lab *lab, const char *name) {
-    size_t n = fake_n_calls(lab->client);
+/* Advances time until a new call starts. */
+static inline void fixture_next_call(ReflectorFixture *fixture, const char *name) {
+    size_t n = fake_n_calls(fixture->client);
     int64_t until = now + 3600 * NSEC_PER_SEC;
 
-    while (lab->call + 1 >= n) {
-        int64_t at = reflector_tick(lab->reflector, now);
+    while (fixture->call + 1 >= n) {
+        int64_t at = reflector_tick(fixture->reflector, now);
 
-        n = fake_n_calls(lab->client);
-        if (lab->call + 1 < n)
+        n = fake_n_calls(fixture->client);
+        if (fixture->call + 1 < n)
             break;
         assert_case(name, at > now && at < until);
         now = at;
     }
-    assert_case(name, n == lab->call + 2); /* one, not several */
-    lab->call = n - 1;
+    assert_case(name, n == fixture->call + 2); /* one call, not several */
+    fixture->call = n - 1;
 }
 
-static inline void lab_settle(Lab *lab) {
-    assert_int_equal(client_wait(lab->client, 0), 0);
+static inline void fixture_settle(ReflectorFixture *fixture) {
+    assert_int_equal(client_wait(fixture->client, 0), 0);
 }
 
-/* --- what an API server sends ---------------------------------------------------------------- */
+/* --- events of an API server ----------------------------------------------------------------- */
 
 #define OBJ(name, version)                                                                         \
     "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"

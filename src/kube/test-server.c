@@ -21,7 +21,7 @@
 
 /* --- certificates --- */
 
-static void set_names(gnutls_x509_crt_t crt, const TestWish *wish) {
+static void set_names(gnutls_x509_crt_t crt, const TestPairOptions *wish) {
     static const unsigned char loopback[4] = {127, 0, 0, 1};
 
     CHECK(gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, wish->common_name,
@@ -34,7 +34,7 @@ static void set_names(gnutls_x509_crt_t crt, const TestWish *wish) {
             crt, GNUTLS_SAN_IPADDRESS, loopback, sizeof(loopback), GNUTLS_FSAN_APPEND));
 }
 
-TestPair test_pair_new(const TestWish *wish) {
+TestPair test_pair_new(const TestPairOptions *wish) {
     TestPair pair;
     time_t now = time(NULL);
     unsigned char serial[8];
@@ -160,7 +160,7 @@ Str test_header(const TestRequest *request, const char *name) {
     return STR("");
 }
 
-/* One request from the front of @in, which is read on as needed. False at its end. */
+/* Reads one request from @in. False at the end of the connection. */
 static bool read_request(TestPeer *peer, Buf *in, TestRequest *ret, size_t *ret_len) {
     for (;;) {
         const char *end = in->len > 0 ? memmem(in->data, in->len, "\r\n\r\n", 4) : NULL;

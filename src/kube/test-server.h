@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * A server for tests: HTTP/1.1 or HTTPS on the loopback, one thread a connection, that
- * answers each request byte by byte as the test says.
+ * A server for tests: HTTP/1.1 or HTTPS on loopback, one thread per connection; the test controls
+ * every byte of an answer.
  */
 
 #include <gnutls/gnutls.h>
@@ -20,16 +20,16 @@ typedef struct TestPair {
     gnutls_x509_crt_t certificate;
 } TestPair;
 
-typedef struct TestWish {
+typedef struct TestPairOptions {
     const char *common_name;
     const char *dns;      /* NULL: none */
-    bool is_for_loopback; /* 127.0.0.1 among its names */
+    bool is_for_loopback; /* valid for 127.0.0.1 */
     bool is_ca, is_for_clients;
     bool has_expired, is_early; /* no longer valid, not yet */
-    const TestPair *issuer;     /* NULL: signs itself */
-} TestWish;
+    const TestPair *issuer;     /* NULL: self-signed */
+} TestPairOptions;
 
-TestPair test_pair_new(const TestWish *wish);
+TestPair test_pair_new(const TestPairOptions *wish);
 void test_pair_done(TestPair *pair);
 
 /* PEM; to be freed. */
@@ -49,7 +49,7 @@ typedef struct TestRequest {
 /* A header's value, "" when there is none. */
 Str test_header(const TestRequest *request, const char *name);
 
-/* Answers with test_send(). False closes the connection. On the connection's thread. */
+/* Answers with test_send(). False closes the connection. Runs on the connection's thread. */
 typedef bool TestHandler(void *context, TestPeer *peer, const TestRequest *request);
 
 typedef struct TestServerOptions {
@@ -58,7 +58,7 @@ typedef struct TestServerOptions {
     const TestPair *pair;      /* NULL: plain HTTP */
     const TestPair *client_ca; /* NULL: wants no client certificates */
     const char *priorities;    /* GnuTLS's; NULL: its defaults */
-    bool is_mute;              /* accepts, and says nothing at all */
+    bool is_mute;              /* accepts connections, and sends nothing */
 } TestServerOptions;
 
 TestServer *test_server_new(const TestServerOptions *options);
@@ -68,7 +68,7 @@ Access *test_server_access(const TestServer *server); /* over plain HTTP, withou
 void test_server_deafen(TestServer *server);          /* no new connections */
 unsigned test_server_connections(TestServer *server); /* so far */
 
-void test_send(TestPeer *peer, Str bytes); /* a peer that is gone is no error */
+void test_send(TestPeer *peer, Str bytes); /* a closed connection is no error */
 void test_answer(TestPeer *peer, const char *status, const char *headers, Str body);
-void test_linger(TestPeer *peer);            /* until the peer goes away, or the server does */
-unsigned test_peer_number(const TestPeer *); /* 1 is the first connection */
+void test_linger(TestPeer *peer);            /* waits until the peer or the server closes */
+unsigned test_peer_number(const TestPeer *); /* the first connection is 1 */

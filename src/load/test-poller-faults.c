@@ -119,8 +119,8 @@ static void test_timeout_of_silent_server(void **state) {
 }
 
 static void test_expired(void **state) {
-    TestPair ca = test_pair_new(&(TestWish){.common_name = "ca", .is_ca = true});
-    TestPair pair = test_pair_new(&(TestWish){
+    TestPair ca = test_pair_new(&(TestPairOptions){.common_name = "ca", .is_ca = true});
+    TestPair pair = test_pair_new(&(TestPairOptions){
         .common_name = "x", .is_for_loopback = true, .has_expired = true, .issuer = &ca});
     const Gauge gauge = gauge_of("x", HOUR);
     char *pem = test_pair_certificate(&ca), url[64], error[POLLER_ERROR_MAX];

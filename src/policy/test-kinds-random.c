@@ -12,12 +12,12 @@
 #define ROUNDS 60
 #define NODES 6
 
-static uint32_t roll(Rng *rng, uint32_t n) {
+static uint32_t pick(Rng *rng, uint32_t n) {
     return (uint32_t)rng_pick(rng, n);
 }
 
-static const char *pick(Rng *rng, const char *const *words, uint32_t n) {
-    return words[roll(rng, n)];
+static const char *pick_word(Rng *rng, const char *const *words, uint32_t n) {
+    return words[pick(rng, n)];
 }
 
 /* Labels, annotations: what the rules above look for, or not, in values that they can read, or
@@ -31,9 +31,9 @@ static void random_pairs(Rng *rng, Buf *out) {
 
     buf_append_char(out, '{');
     for (size_t i = 0; i < ELEMENTS_OF(keys); i++)
-        if (roll(rng, 2)) {
+        if (pick(rng, 2)) {
             buf_printf(out, "%s\"%s\":\"%s\"", is_first ? "" : ",", keys[i],
-                pick(rng, values, ELEMENTS_OF(values)));
+                pick_word(rng, values, ELEMENTS_OF(values)));
             is_first = false;
         }
     buf_append_char(out, '}');
@@ -44,12 +44,12 @@ static void random_amounts(Rng *rng, Buf *out) {
         "0", "1", "500m", "7", "64Gi", "9223372036854775807", "99999999999999999999"};
 
     buf_append(out, STR("{\"x/y\":\"1\""));
-    if (roll(rng, 4))
-        buf_printf(out, ",\"cpu\":\"%s\"", pick(rng, amounts, ELEMENTS_OF(amounts)));
-    if (roll(rng, 4))
-        buf_printf(out, ",\"memory\":\"%s\"", pick(rng, amounts, ELEMENTS_OF(amounts)));
-    if (roll(rng, 2))
-        buf_printf(out, ",\"a.b/c\":\"%s\"", pick(rng, amounts, ELEMENTS_OF(amounts)));
+    if (pick(rng, 4))
+        buf_printf(out, ",\"cpu\":\"%s\"", pick_word(rng, amounts, ELEMENTS_OF(amounts)));
+    if (pick(rng, 4))
+        buf_printf(out, ",\"memory\":\"%s\"", pick_word(rng, amounts, ELEMENTS_OF(amounts)));
+    if (pick(rng, 2))
+        buf_printf(out, ",\"a.b/c\":\"%s\"", pick_word(rng, amounts, ELEMENTS_OF(amounts)));
     buf_append_char(out, '}');
 }
 
@@ -57,8 +57,8 @@ static void random_time(Rng *rng, Buf *out) {
     static const char *const times[] = {"2027-01-15T07:59:59Z", "2027-01-15T08:00:01Z",
         "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2020-01-01T00:00:00Z"};
 
-    if (roll(rng, 4))
-        buf_printf(out, "\"creationTimestamp\":\"%s\",", pick(rng, times, ELEMENTS_OF(times)));
+    if (pick(rng, 4))
+        buf_printf(out, "\"creationTimestamp\":\"%s\",", pick_word(rng, times, ELEMENTS_OF(times)));
 }
 
 static void random_node(Rng *rng, uint32_t number, Buf *out) {
@@ -72,14 +72,14 @@ static void random_node(Rng *rng, uint32_t number, Buf *out) {
     buf_append(out, STR(",\"annotations\":"));
     random_pairs(rng, out);
     buf_append(out, STR("},\"spec\":{\"taints\":["));
-    if (roll(rng, 2))
+    if (pick(rng, 2))
         buf_printf(out, "{\"key\":\"a\",\"value\":\"%s\",\"effect\":\"%s\"}",
-            roll(rng, 2) ? "v" : "", pick(rng, effects, ELEMENTS_OF(effects)));
+            pick(rng, 2) ? "v" : "", pick_word(rng, effects, ELEMENTS_OF(effects)));
     buf_printf(out,
         "],\"unschedulable\":%s},\"status\":{\"conditions\":["
         "{\"type\":\"Ready\",\"status\":\"%s\"},{\"type\":\"%s\",\"status\":\"%s\"}],",
-        roll(rng, 2) ? "true" : "false", pick(rng, statuses, ELEMENTS_OF(statuses)),
-        roll(rng, 2) ? "DiskPressure" : "A", pick(rng, statuses, ELEMENTS_OF(statuses)));
+        pick(rng, 2) ? "true" : "false", pick_word(rng, statuses, ELEMENTS_OF(statuses)),
+        pick(rng, 2) ? "DiskPressure" : "A", pick_word(rng, statuses, ELEMENTS_OF(statuses)));
     buf_append(out, STR("\"images\":[{\"names\":[\"docker.io/library/a:latest\"]},{}],"));
     buf_append(out, STR("\"allocatable\":"));
     random_amounts(rng, out);
@@ -91,16 +91,16 @@ static void random_pod(Rng *rng, const char *name, const char *node, Buf *out) {
 
     buf_append(out, STR("{\"metadata\":{"));
     random_time(rng, out);
-    if (roll(rng, 2))
+    if (pick(rng, 2))
         buf_printf(
-            out, "\"ownerReferences\":[{\"uid\":\"u%u\",\"controller\":true}],", roll(rng, 2));
+            out, "\"ownerReferences\":[{\"uid\":\"u%u\",\"controller\":true}],", pick(rng, 2));
     buf_printf(out, "\"name\":\"%s\",\"namespace\":\"%s\",\"labels\":", name,
-        pick(rng, spaces, ELEMENTS_OF(spaces)));
+        pick_word(rng, spaces, ELEMENTS_OF(spaces)));
     random_pairs(rng, out);
     buf_printf(out, "},\"spec\":{\"nodeName\":\"%s\",\"tolerations\":[%s],\"containers\":[", node,
-        roll(rng, 3) ? "" : "{\"operator\":\"Exists\"}");
-    if (roll(rng, 4)) {
-        buf_printf(out, "{\"image\":\"%s\",\"resources\":{\"requests\":", roll(rng, 2) ? "a" : "");
+        pick(rng, 3) ? "" : "{\"operator\":\"Exists\"}");
+    if (pick(rng, 4)) {
+        buf_printf(out, "{\"image\":\"%s\",\"resources\":{\"requests\":", pick(rng, 2) ? "a" : "");
         random_amounts(rng, out);
         buf_append(out, STR("}}"));
     }
@@ -120,7 +120,7 @@ static void random_scene(Rng *rng, Scene *scene) {
         char name[16], node[16];
 
         (void)snprintf(name, sizeof(name), "p%u", i);
-        (void)snprintf(node, sizeof(node), "n%u", roll(rng, NODES));
+        (void)snprintf(node, sizeof(node), "n%u", pick(rng, NODES));
         buf_reset(&json);
         random_pod(rng, name, node, &json);
         scene_add_pod(scene, buf_str(&json));

@@ -9,22 +9,22 @@
 #define N_NODES 200u /* some chunks, the last not full */
 #define N_ASKED 90u
 
-static void lab_fill(Lab *lab) {
+static void fixture_fill(LoadsFixture *fixture) {
     char name[16];
 
-    lab_open(lab);
+    fixture_open(fixture);
     for (unsigned i = 0; i < N_NODES; i++) {
         (void)snprintf(name, sizeof(name), "n%03u", i);
-        lab_add_node(lab, name);
+        fixture_add_node(fixture, name);
     }
-    lab_publish(lab);
-    lab_sample(lab, 1);
+    fixture_publish(fixture);
+    fixture_sample(fixture, 1);
     for (unsigned i = 0; i < N_NODES; i++) {
         (void)snprintf(name, sizeof(name), "n%03u", i);
         if (i % 3 != 0)
-            lab_set(lab, 1, name, i * 0.5, (int64_t)(i % 7) * SEC);
+            fixture_set(fixture, 1, name, i * 0.5, (int64_t)(i % 7) * SEC);
     }
-    lab_build(lab);
+    fixture_build(fixture);
 }
 
 static LoadKind kind_of(LeafSource source) {
@@ -86,46 +86,46 @@ static void check_all(const NodeTable *table, const uint32_t *rows, size_t n) {
 }
 
 /* With loads, and without. */
-static void check_rows(const Lab *lab, const uint32_t *rows, size_t n) {
-    NodeTable table = *lab_table(lab);
+static void check_rows(const LoadsFixture *fixture, const uint32_t *rows, size_t n) {
+    NodeTable table = *fixture_table(fixture);
 
     check_all(&table, rows, n);
-    table.loads = &lab->loads;
+    table.loads = &fixture->loads;
     check_all(&table, rows, n);
 }
 
 static void test_in_order(void **state) {
     uint32_t rows[N_NODES];
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_fill(&lab);
+    fixture_fill(&fixture);
     for (uint32_t i = 0; i < N_NODES; i++)
         rows[i] = i;
-    check_rows(&lab, rows, N_NODES);
+    check_rows(&fixture, rows, N_NODES);
     for (size_t from = 0; from < 130;
          from += 13) /* inside a chunk, across chunks, and to the end */
-        check_rows(&lab, rows + from, 70);
-    check_rows(&lab, rows, 0);
-    lab_close(&lab);
+        check_rows(&fixture, rows + from, 70);
+    check_rows(&fixture, rows, 0);
+    fixture_close(&fixture);
 }
 
 static void test_in_any_order(void **state) {
     uint32_t rows[N_ASKED];
     Rng rng = {.state = 1};
-    Lab lab;
+    LoadsFixture fixture;
 
     (void)state;
-    lab_fill(&lab);
+    fixture_fill(&fixture);
     for (unsigned round = 0; round < 50; round++) {
         for (size_t i = 0; i < N_ASKED; i++) {
             /* often the next row; the row after the last is the unknown node's */
             rows[i] = i > 0 && rng_percent(&rng, 75) ? (rows[i - 1] + 1) % (N_NODES + 1)
                                                      : (uint32_t)rng_pick(&rng, N_NODES + 1);
         }
-        check_rows(&lab, rows, N_ASKED);
+        check_rows(&fixture, rows, N_ASKED);
     }
-    lab_close(&lab);
+    fixture_close(&fixture);
 }
 
 int main(void) {

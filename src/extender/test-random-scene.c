@@ -1,4 +1,4 @@
-#include "extender/test-drawn.h"
+#include "extender/test-random-scene.h"
 
 #include <limits.h>
 
@@ -8,8 +8,8 @@
 #define PODS_MAX 20u
 #define TEXT_MAX ((size_t)1 << 20)
 
-static unsigned roll(Rng *rng, unsigned sides) {
-    return (unsigned)rng_pick(rng, sides);
+static unsigned pick(Rng *rng, unsigned n) {
+    return (unsigned)rng_pick(rng, n);
 }
 
 #define ONE_OF(rng, array) ((array)[rng_pick((rng), ELEMENTS_OF(array))])
@@ -39,7 +39,7 @@ static const char *const filters[] = {
     "expression: \"cel.bind(m, metrics, m.load + m.used < 2.0)\"",
 };
 
-/* The same in every policy, but for a name: measured once, and read by both. */
+/* The same in every policy, except for one name: measured once, and read by all. */
 static const char metrics[] = "metrics: ["
                               "{name: load, prometheus: {query: q},"
                               " placements: {resource: cpu, unit: fraction, settle: 60s}}, "
@@ -75,23 +75,23 @@ static void draw_metrics(unsigned number, Buf *out) {
 }
 
 static void draw_policy(Rng *rng, unsigned number, Buf *out) {
-    unsigned n_filters = roll(rng, 5), n_scores = roll(rng, 4);
+    unsigned n_filters = pick(rng, 5), n_scores = pick(rng, 4);
 
-    buf_printf(out, "  p%u: {mode: %s, %s", number, roll(rng, 4) ? "Enforce" : "Observe",
+    buf_printf(out, "  p%u: {mode: %s, %s", number, pick(rng, 4) ? "Enforce" : "Observe",
         ONE_OF(rng, matches));
-    if (roll(rng, 4) == 0)
-        buf_printf(out, "narrow: {to: %u}, ", 1 + roll(rng, 4));
-    buf_printf(out, "onTimeout: %s, ", roll(rng, 2) ? "allow" : "reject");
+    if (pick(rng, 4) == 0)
+        buf_printf(out, "narrow: {to: %u}, ", 1 + pick(rng, 4));
+    buf_printf(out, "onTimeout: %s, ", pick(rng, 2) ? "allow" : "reject");
     draw_metrics(number, out);
     buf_append(out, STR("filters: ["));
     for (unsigned i = 0; i < n_filters; i++)
         buf_printf(out, "%s{name: f%u, %s, reason: \"p%u f%u\", unresolvable: %s, onMissing: %s}",
-            i ? ", " : "", i, ONE_OF(rng, filters), number, i, roll(rng, 3) ? "false" : "true",
-            roll(rng, 2) ? "allow" : "reject");
+            i ? ", " : "", i, ONE_OF(rng, filters), number, i, pick(rng, 3) ? "false" : "true",
+            pick(rng, 2) ? "allow" : "reject");
     buf_append(out, STR("], scores: ["));
     for (unsigned i = 0; i < n_scores; i++)
         buf_printf(out, "%s{name: s%u, %s, weight: %u, onMissing: %u}", i ? ", " : "", i,
-            ONE_OF(rng, scores), 1 + roll(rng, 9), roll(rng, 101));
+            ONE_OF(rng, scores), 1 + pick(rng, 9), pick(rng, 101));
     buf_append(out, STR("]}\n"));
 }
 
@@ -102,13 +102,13 @@ static void draw_node(Rng *rng, unsigned number, Buf *out) {
         "{key: soft, effect: PreferNoSchedule}"};
 
     buf_printf(out, "  n%u: {labels: {%s, gen: '%u'}, taints: [%s], ready: %s, cordoned: %s",
-        number, ONE_OF(rng, labels), roll(rng, 6), ONE_OF(rng, taints),
-        roll(rng, 6) ? "true" : "false", roll(rng, 6) ? "false" : "true");
-    if (roll(rng, 3))
-        buf_printf(out, ", annotations: {written: '%u,2026-01-02T03:0%u:%02uZ'}", roll(rng, 100),
-            3 + roll(rng, 2), roll(rng, 20));
-    buf_printf(out, ", allocatable: {cpu: %u, memory: %uGi%s}}\n", roll(rng, 9), roll(rng, 9),
-        roll(rng, 3) ? "" : ", example.com/dev: 2");
+        number, ONE_OF(rng, labels), pick(rng, 6), ONE_OF(rng, taints),
+        pick(rng, 6) ? "true" : "false", pick(rng, 6) ? "false" : "true");
+    if (pick(rng, 3))
+        buf_printf(out, ", annotations: {written: '%u,2026-01-02T03:0%u:%02uZ'}", pick(rng, 100),
+            3 + pick(rng, 2), pick(rng, 20));
+    buf_printf(out, ", allocatable: {cpu: %u, memory: %uGi%s}}\n", pick(rng, 9), pick(rng, 9),
+        pick(rng, 3) ? "" : ", example.com/dev: 2");
 }
 
 #define NOWHERE UINT_MAX
@@ -120,20 +120,20 @@ static void draw_pod(Rng *rng, unsigned number, unsigned node, Buf *out) {
     static const char *const phases[] = {"Running", "Pending", "Succeeded"};
 
     buf_printf(
-        out, "{name: pod%u, uid: u%u, namespace: %s", number, number, roll(rng, 2) ? "x" : "z");
+        out, "{name: pod%u, uid: u%u, namespace: %s", number, number, pick(rng, 2) ? "x" : "z");
     buf_printf(
         out, ", labels: {%s}, tolerations: [%s]", ONE_OF(rng, labels), ONE_OF(rng, tolerations));
-    buf_printf(out, ", requests: {cpu: %um, memory: %uMi%s}", roll(rng, 3000), roll(rng, 3000),
-        roll(rng, 4) ? "" : ", example.com/dev: 1");
-    if (roll(rng, 3))
-        buf_printf(out, ", owner: w%u", roll(rng, 3));
+    buf_printf(out, ", requests: {cpu: %um, memory: %uMi%s}", pick(rng, 3000), pick(rng, 3000),
+        pick(rng, 4) ? "" : ", example.com/dev: 1");
+    if (pick(rng, 3))
+        buf_printf(out, ", owner: w%u", pick(rng, 3));
     if (node != NOWHERE)
         buf_printf(out, ", on: n%u, phase: %s, scheduled: 2026-01-02T03:0%u:%02uZ", node,
-            ONE_OF(rng, phases), 3 + roll(rng, 2), roll(rng, 60));
+            ONE_OF(rng, phases), 3 + pick(rng, 2), pick(rng, 60));
     buf_append(out, STR("}"));
 }
 
-/* Of some nodes, and of some workloads: numbers, and such that are none. */
+/* Measurements of some nodes and workloads: numbers, and values that are not finite. */
 static void draw_measured(Rng *rng, unsigned n_nodes, Buf *out) {
     static const char *const measured[] = {"load", "used", "podCpu"};
     static const char *const numbers[] = {
@@ -143,7 +143,7 @@ static void draw_measured(Rng *rng, unsigned n_nodes, Buf *out) {
     for (size_t i = 0; i < ELEMENTS_OF(measured); i++) {
         buf_printf(out, "  %s: {", measured[i]);
         for (unsigned node = 0; node < n_nodes; node++)
-            if (roll(rng, 4))
+            if (pick(rng, 4))
                 buf_printf(out, "n%u: %s, ", node, ONE_OF(rng, numbers));
         buf_append(out, STR("}\n"));
     }
@@ -153,12 +153,12 @@ static void draw_measured(Rng *rng, unsigned n_nodes, Buf *out) {
     buf_append(out, STR("}}\n"));
 }
 
-Str drawn_scene(Rng *rng, Arena *arena, unsigned *ret_n_nodes) {
+Str random_scene(Rng *rng, Arena *arena, unsigned *ret_n_nodes) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    unsigned n_policies = roll(rng, 4), n_pods = roll(rng, PODS_MAX), asked = roll(rng, PODS_MAX);
+    unsigned n_policies = pick(rng, 4), n_pods = pick(rng, PODS_MAX), asked = pick(rng, PODS_MAX);
     unsigned homes[PODS_MAX];
 
-    *ret_n_nodes = 1 + roll(rng, DRAWN_NODES_MAX);
+    *ret_n_nodes = 1 + pick(rng, RANDOM_NODES_MAX);
     buf_append(&text, n_policies ? STR("policies:\n") : STR_NULL);
     for (unsigned i = 0; i < n_policies; i++)
         draw_policy(rng, i, &text);
@@ -169,13 +169,13 @@ Str drawn_scene(Rng *rng, Arena *arena, unsigned *ret_n_nodes) {
         draw_measured(rng, *ret_n_nodes, &text);
     buf_append(&text, n_pods ? STR("pods:\n") : STR_NULL);
     for (unsigned i = 0; i < n_pods; i++) {
-        homes[i] = roll(rng, *ret_n_nodes + 1); /* one of them is not there */
+        homes[i] = pick(rng, *ret_n_nodes + 1); /* one node does not exist */
         buf_append(&text, STR("  - "));
         draw_pod(rng, i, homes[i], &text);
         buf_append(&text, STR("\n"));
     }
-    buf_append(&text, STR("pod: ")); /* now and then one that runs already */
-    draw_pod(rng, asked, asked < n_pods && roll(rng, 3) == 0 ? homes[asked] : NOWHERE, &text);
+    buf_append(&text, STR("pod: ")); /* sometimes a pod that already runs */
+    draw_pod(rng, asked, asked < n_pods && pick(rng, 3) == 0 ? homes[asked] : NOWHERE, &text);
     buf_append(&text, STR("\n"));
     return arena_copy(arena, buf_str(&text));
 }

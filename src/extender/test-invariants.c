@@ -1,19 +1,18 @@
 /*
- * What holds for every answer, tried on clusters, policies and requests that nobody thought of:
- * drawn at random from a fixed seed, so that a failure repeats. A round that fails says its number
- * and its scene.
+ * Invariants of every answer, checked on random clusters, policies and requests from a fixed seed,
+ * so that a failure repeats. A failing round prints its number and its scene.
  *
- *   - What comes out is a subset of what came in, in that order; nothing is null.
+ *   - The reply is a subset of the request, in that order; nothing is null.
  *   - Scores are whole numbers in 0..10.
  *   - Reasons are those of the policies, or one of berth's own two.
  *   - The same view and the same request give the same bytes.
+ *   - Both node modes agree.
+ *   - Each node is in the reply once, or narrowing left it out because others are as good.
+ *   - The reason is that of the first filter, by number, that rejects when evaluated alone.
+ *   - An explanation agrees with filter and prioritize about each node.
+ *   - After the deadline all of this holds too, and no node is left out.
  *
- * And: both node modes agree; each node is answered for once, or was left out by a policy
- * that narrows, and then others are as good; its reason is that of the first filter, by
- * number, that fails when each is asked by itself; and an explanation says of each node
- * what filter and prioritize say. When time runs out they hold as well, and nothing is
- * left out. All of it with metrics, too, some of which are absent, and with pods that were
- * placed a moment ago.
+ * Scenes have metrics, some of them absent, and pods that were placed a moment ago.
  */
 
 #include <stdio.h>
@@ -29,7 +28,7 @@
 
 /* --- filter --------------------------------------------------------------------------- */
 
-/* Takes the next of @list, if it is node @number with this reason (ptr NULL: any). */
+/* Consumes the next entry of @list if it is node @number with this reason (ptr NULL: any). */
 static bool take_node(const ReplyNodes *list, size_t *at, unsigned number, Str reason) {
     if (*at >= list->n || !round_is_node(list->items[*at].name, number) ||
         (reason.ptr && !str_eq(list->items[*at].reason, reason)))
@@ -38,24 +37,24 @@ static bool take_node(const ReplyNodes *list, size_t *at, unsigned number, Str r
     return true;
 }
 
-/* Walks request and reply together: each node stands in exactly one of passed and
- * failed, in order, with the right reason; or in neither, when it was left out. */
-static bool check_answers(const Round *round, const FilterReply *reply, bool with_stranger) {
-    Fate fates[FATES_MAX];
+/* Walks request and reply together: each node is in exactly one of passed and failed, in order,
+ * with the right reason; or in neither when narrowing left it out. */
+static bool check_answers(const Round *round, const FilterReply *reply, bool with_unknown) {
+    ExpectedNode expected[EXPECTED_MAX];
     size_t passed = 0, failed = 0, unresolvable = 0;
-    size_t n = round_fates(round, with_stranger, fates);
+    size_t n = round_expected(round, with_unknown, expected);
 
     for (size_t i = 0; i < n; i++) {
-        const Fate *fate = &fates[i];
-        Str reason = fate->filter ? fate->filter->reason : STR("node is not known to berth");
+        const ExpectedNode *node = &expected[i];
+        Str reason = node->filter ? node->filter->reason : STR("node is not known to berth");
 
-        if (fate->is_left_out)
+        if (node->is_left_out)
             continue;
-        if (!(fate->fails ? take_node(&reply->failed, &failed, fate->number, reason)
-                          : take_node(&reply->passed, &passed, fate->number, STR_NULL)))
+        if (!(node->fails ? take_node(&reply->failed, &failed, node->number, reason)
+                          : take_node(&reply->passed, &passed, node->number, STR_NULL)))
             return false;
-        if (fate->filter && fate->filter->is_unresolvable &&
-            !take_node(&reply->unresolvable, &unresolvable, fate->number, reason))
+        if (node->filter && node->filter->is_unresolvable &&
+            !take_node(&reply->unresolvable, &unresolvable, node->number, reason))
             return false;
     }
     return passed == reply->passed.n && failed == reply->failed.n &&
@@ -70,16 +69,15 @@ static Str ask(const Round *round, const View *view, Verb verb, Str body) {
     return reply_text(&answer.body, round->arena);
 }
 
-/* Twice to one view, which learns the order of names from the first; once to a view
- * made anew. */
+/* Twice to one view, which learns the order of names from the first request; once to a new view. */
 static bool is_repeatable(const Round *round, Verb verb, Str body) {
     Str first = ask(round, round->view, verb, body);
     Str second = ask(round, round->view, verb, body);
-    View *anew = round_view(round);
+    View *fresh = round_view(round);
     Str third;
 
-    third = ask(round, anew, verb, body);
-    view_unref(anew);
+    third = ask(round, fresh, verb, body);
+    view_unref(fresh);
     return str_eq(first, second) && str_eq(first, third);
 }
 
@@ -90,15 +88,15 @@ static bool check_filter(const Round *round) {
     if (!is_repeatable(round, VERB_FILTER, by_name) || !is_repeatable(round, VERB_FILTER, by_node))
         return false;
     return reply_filter(ask(round, round->view, VERB_FILTER, by_name), round->arena, &names) &&
-           check_answers(round, &names, round->with_stranger) &&
+           check_answers(round, &names, round->with_unknown) &&
            reply_filter(ask(round, round->view, VERB_FILTER, by_node), round->arena, &nodes) &&
-           check_answers(round, &nodes, /* with_stranger= */ false);
+           check_answers(round, &nodes, /* with_unknown= */ false);
 }
 
-/* --- when time runs out ------------------------------------------------------------------ */
+/* --- after the deadline ------------------------------------------------------------------ */
 
-/* A clock that stops after so many looks. */
-static bool runs_out(void *context) {
+/* The deadline passes at the @left-th check. */
+static bool is_over(void *context) {
     unsigned *left = context;
 
     if (*left > 0)
@@ -119,9 +117,11 @@ static void check_summary(const Round *round, const Decision *decision) {
     assert_true(summary->n_late <= summary->n_unjudged);
 }
 
-/* The reply of a filter that has @looks at the clock; how many nodes were late. */
-static Str ask_in_time(const Round *round, Str body, unsigned looks, size_t *ret_n_late) {
-    RequestTime time = {.is_over = runs_out, .context = &looks};
+/* The reply of a filter that may check the deadline @n_checks times; and the number of late nodes.
+ */
+static Str filter_with_deadline(
+    const Round *round, Str body, unsigned n_checks, size_t *ret_n_late) {
+    RequestTime time = {.is_over = is_over, .context = &n_checks};
     Answer answer;
 
     extender_filter(round->view, &time, body, round->arena, &answer);
@@ -131,41 +131,39 @@ static Str ask_in_time(const Round *round, Str body, unsigned looks, size_t *ret
     return reply_text(&answer.body, round->arena);
 }
 
-/* Whether some policy that has a say rejects what it could not judge in time. */
+/* Whether a policy that applies rejects nodes it could not judge in time. */
 static bool may_reject_late(const Round *round) {
     const Program *program = round->scene.program;
 
     for (size_t i = 0; i < program->n_policies; i++)
-        if (round_is_asked(round, &program->policies[i]) && program->policies[i].n_filters > 0 &&
+        if (round_applies(round, &program->policies[i]) && program->policies[i].n_filters > 0 &&
             program->policies[i].on_timeout == FALLBACK_REJECT)
             return true;
     return false;
 }
 
-/* What may be said of a node that was not judged: what speaks against it anyway, or that there
- * was no time. */
-static bool is_late_reason(const Round *round, const Fate *fate, Str reason) {
+/* The reason for a late node is a rule that rejects it anyway, or the deadline. */
+static bool is_late_reason(const Round *round, const ExpectedNode *node, Str reason) {
     const Program *program = round->scene.program;
 
     if (str_is(reason, "berth ran out of time to judge the node"))
         return may_reject_late(round);
-    if (fate->number == STRANGER)
+    if (node->number == UNKNOWN_NODE)
         return str_is(reason, "node is not known to berth");
     for (size_t i = 0; i < program->n_filters; i++)
         if (str_eq(reason, program->filters[i]->reason))
-            return fate->fails; /* no rule speaks that would not have spoken with all the time */
+            return node->fails; /* a rule that would not reject in time does not reject now */
     return false;
 }
 
-/* Each node is answered for once, in order: with time or without, nothing is made up, and nothing
- * is left out. */
+/* Each node is in the reply once, in order, for a reason that holds; no node is left out. */
 static bool check_late_answers(const Round *round, const FilterReply *reply) {
-    Fate fates[FATES_MAX];
+    ExpectedNode expected[EXPECTED_MAX];
     size_t passed = 0, failed = 0, unresolvable = 0;
-    size_t n = round_fates(round, round->with_stranger, fates);
+    size_t n = round_expected(round, round->with_unknown, expected);
 
     for (size_t i = 0; i < n; i++) {
-        unsigned number = fates[i].number;
+        unsigned number = expected[i].number;
         Str reason;
 
         if (take_node(&reply->passed, &passed, number, STR_NULL))
@@ -173,7 +171,7 @@ static bool check_late_answers(const Round *round, const FilterReply *reply) {
         if (!take_node(&reply->failed, &failed, number, STR_NULL))
             return false;
         reason = reply->failed.items[failed - 1].reason;
-        if (!is_late_reason(round, &fates[i], reason))
+        if (!is_late_reason(round, &expected[i], reason))
             return false;
         (void)take_node(&reply->unresolvable, &unresolvable, number, reason);
     }
@@ -181,20 +179,20 @@ static bool check_late_answers(const Round *round, const FilterReply *reply) {
            unresolvable == reply->unresolvable.n && str_is_empty(reply->error);
 }
 
-static unsigned n_late_rounds; /* so that the test knows that it tests something */
+static unsigned n_late_rounds; /* counted to prove that the deadline was tested */
 
 static bool check_late(const Round *round) {
     Str body = round_names_body(round), in_time = ask(round, round->view, VERB_FILTER, body);
 
-    for (unsigned looks = 1; looks < 8; looks++) {
+    for (unsigned n_checks = 1; n_checks < 8; n_checks++) {
         size_t n_late, n_again;
-        Str text = ask_in_time(round, body, looks, &n_late);
+        Str text = filter_with_deadline(round, body, n_checks, &n_late);
         FilterReply reply;
 
-        if (!str_eq(text, ask_in_time(round, body, looks, &n_again)) || n_again != n_late ||
-            !reply_filter(text, round->arena, &reply))
+        if (!str_eq(text, filter_with_deadline(round, body, n_checks, &n_again)) ||
+            n_again != n_late || !reply_filter(text, round->arena, &reply))
             return false;
-        /* Policies in mode Observe may be late all by themselves. */
+        /* The late nodes may be those of policies in mode Observe. */
         if (!str_eq(text, in_time) && (n_late == 0 || !check_late_answers(round, &reply)))
             return false;
         n_late_rounds += n_late > 0;
