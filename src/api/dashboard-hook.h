@@ -16,7 +16,7 @@ typedef struct ApiContext ApiContext;
 typedef struct PageAccess PageAccess;
 
 typedef struct DashboardHook {
-    /* Whether @path (no query) is one of its pages or assets: "/", "/pods", "/assets/board.css". */
+    /* Whether @path (no query) is one of its pages or assets: "/", "/assets/dashboard.css". */
     bool (*has)(Str path);
 
     /* Draws it, GET or HEAD, like page_show(). Runs on a page worker (api/page-workers.h). */

@@ -15,7 +15,7 @@
 #include "http/server.h"
 
 typedef struct Asset {
-    const char *name;         /* "board.css" */
+    const char *name;         /* "dashboard.css" */
     const char *content_type; /* "text/css; charset=utf-8" */
     const char *etag;         /* of the text, quoted */
     const char *etag_gzip;    /* of its gzipped form */

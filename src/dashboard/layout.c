@@ -36,8 +36,8 @@ static void draw_head(const PageLayout *layout, Html *html) {
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         "<meta name='color-scheme' content='light dark'><meta name='robots' content='noindex'>"
         "<script src='/assets/first.js'></script><link rel='stylesheet' "
-        "href='/assets/board.css'><link rel='icon' href='/assets/icon.svg'><script type='module' "
-        "src='/assets/board.js'></script></head>");
+        "href='/assets/dashboard.css'><link rel='icon' href='/assets/icon.svg'>"
+        "<script type='module' src='/assets/dashboard.js'></script></head>");
 }
 
 /* --- patterns --------------------------------------------------------------------------------- */

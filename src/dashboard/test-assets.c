@@ -59,7 +59,7 @@ static void test_both_forms(void **state) {
 
 static void test_not_modified(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    const Asset *asset = asset_find(STR("board.css"));
+    const Asset *asset = asset_find(STR("dashboard.css"));
     HttpReply reply;
 
     (void)state;
@@ -98,11 +98,11 @@ static void test_matches(void **state) {
 
 static void test_names(void **state) {
     (void)state;
-    assert_non_null(asset_find(STR("board.js")));
+    assert_non_null(asset_find(STR("dashboard.js")));
     assert_null(asset_find(STR("")));
-    assert_null(asset_find(STR("../board.css")));
-    assert_null(asset_find(STR("board.css\0")));
-    assert_true(dashboard_hook()->has(STR("/assets/board.css")));
+    assert_null(asset_find(STR("../dashboard.css")));
+    assert_null(asset_find(STR("dashboard.css\0")));
+    assert_true(dashboard_hook()->has(STR("/assets/dashboard.css")));
     assert_true(dashboard_hook()->has(STR("/")));
     assert_false(dashboard_hook()->has(STR("/asset")));
     assert_false(dashboard_hook()->has(STR("/filter")));

@@ -307,7 +307,7 @@ static void test_headers(void **state) {
     static const char *const names[] = {"Content-Security-Policy", "X-Content-Type-Options",
         "Referrer-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy",
         "Permissions-Policy"};
-    static const char *const paths[] = {"/", "/assets/board.css", "/assets/none"};
+    static const char *const paths[] = {"/", "/assets/dashboard.css", "/assets/none"};
     DashboardFixture fixture;
 
     (void)state;

@@ -226,7 +226,7 @@ def test_as_of_then(berth):
 
 
 def test_headers(berth):
-    for path in ("/", "/pods?x=1", "/assets/board.css", "/assets/none.js"):
+    for path in ("/", "/pods?x=1", "/assets/dashboard.css", "/assets/none.js"):
         headers = get(berth, path, headers=HTML).headers
         policy = headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy

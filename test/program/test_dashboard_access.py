@@ -10,7 +10,7 @@ from client import PATIENCE, ask, get, metrics, open_connection, pages_of
 from test_pages import SECRET, authority, bearer, tls, token_file  # noqa: F401
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-BOARD = ["/pods", "/pod?namespace=a&name=b", "/policies", "/assets/board.css"]
+DASHBOARD_PATHS = ["/pods", "/pod?namespace=a&name=b", "/policies", "/assets/dashboard.css"]
 MIB = 1024 * 1024
 
 
@@ -35,7 +35,7 @@ def test_on_loopback(start_berth):
     assert "script-src 'self'" in page.headers["Content-Security-Policy"]
     assert page.headers["Cache-Control"] == "no-store"
     assert ask(berth, "HEAD", "/", headers=HTML).headers["Content-Type"].startswith("text/html")
-    assert {get(berth, path).status for path in BOARD} <= {200, 404}
+    assert {get(berth, path).status for path in DASHBOARD_PATHS} <= {200, 404}
     assert get(berth, "/policies").status == 200
     assert get(berth, "/assets/none.css").status == 404
     assert ask(berth, "POST", "/policies").status == 405
@@ -51,15 +51,15 @@ def test_others_see_the_list_of_paths(start_berth):
 
 def test_assets_are_kept(start_berth):
     berth = start_berth()
-    css = get(berth, "/assets/board.css")
+    css = get(berth, "/assets/dashboard.css")
     assert css.status == 200 and css.headers["Content-Type"].startswith("text/css")
     tag = css.headers["ETag"]
-    again = ask(berth, "GET", "/assets/board.css", headers={"If-None-Match": tag})
+    again = ask(berth, "GET", "/assets/dashboard.css", headers={"If-None-Match": tag})
     assert again.status == 304 and again.body == b""
 
 
-def assert_no_board(berth, **options):
-    for path in BOARD:
+def assert_no_dashboard(berth, **options):
+    for path in DASHBOARD_PATHS:
         reply = get(berth, path, **options)
         assert reply.status == 404
         assert "--pages-listen" in reply.text and "--no-dashboard" in reply.text
@@ -70,20 +70,20 @@ def assert_no_board(berth, **options):
 
 def test_not_where_others_reach_it(start_berth):
     berth = start_berth("--listen", "0.0.0.0:0", "--insecure-http")
-    assert_no_board(berth)
+    assert_no_dashboard(berth)
 
 
 def test_not_with_client_certificates(start_berth, authority, tls):  # noqa: F811
     berth = start_berth(*tls)
     scheduler = authority.context(authority.issue("system:kube-scheduler"))
-    assert_no_board(berth, context=scheduler)
+    assert_no_dashboard(berth, context=scheduler)
     assert get(berth, "/pods", context=authority.context(), headers=HTML).status == 403
 
 
 def test_switched_off(start_berth):
     berth = start_berth("--no-dashboard", "--pages-listen", "127.0.0.1:0")
-    assert_no_board(berth)
-    assert_no_board(pages_of(berth))
+    assert_no_dashboard(berth)
+    assert_no_dashboard(pages_of(berth))
     assert get(berth, "/api/v1/status").status == 200
 
 
