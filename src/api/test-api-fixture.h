@@ -8,8 +8,8 @@
 
 typedef struct ApiFixture {
     ViewFixture base;
-    Current current; /* with base.view in force */
-    ApiContext api;  /* no decisions unless a test gives it some, which api_fixture_done() frees */
+    Current current; /* serves base.view */
+    ApiContext api; /* without decisions unless a test makes some, which api_fixture_done() frees */
 } ApiFixture;
 
 static inline void api_fixture_init(ApiFixture *fixture, const char *text) {

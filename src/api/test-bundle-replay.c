@@ -1,7 +1,6 @@
 /*
- * The way of a bundle, whole: random worlds, decisions noted, recorded, written as a file, read
- * again, and made again with the policies of the file: every one comes out equal, also where names
- * are hashed.
+ * A bundle end to end: decisions on random clusters are recorded, written to a file, read again and
+ * replayed with the policies of the file. Every decision comes out equal, also with hashed names.
  */
 
 #include "bundle/archive.h"
@@ -13,7 +12,7 @@
 #define STEPS 12u
 #define N_DAMAGED 400u
 
-/* Only compares: hashes do as well as names. */
+/* Only compares names: hashes work as well. */
 static const char policy_text[] =
     "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: cool}\nspec:\n"
     "  metrics:\n"
@@ -33,7 +32,7 @@ static const char policy_text[] =
     "    - {name: crowd, expression: "
     "'double(node.pods.filter(p, p.metadata.namespace == pod.metadata.namespace).size())'}\n";
 
-/* Mostly ties: who comes first decides. */
+/* Mostly ties: the order decides. */
 static const char ties_text[] =
     "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: ties}\nspec:\n"
     "  narrow: {to: 7}\n"
@@ -121,7 +120,7 @@ static void write_bundle(const Recording *recording, bool is_anonymous, Buf *out
     assert_int_equal(bundle_write(&parts, out), 0);
 }
 
-static void test_equal(void **state) {
+static void test_replays_equal(void **state) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
         _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
@@ -155,7 +154,7 @@ static void test_equal(void **state) {
 
 /* --- damage ------------------------------------------------------------------------------ */
 
-/* A few bytes are others, or gone, or there twice; never in the heads of the archive. */
+/* Changes, removes or repeats a few bytes; never in the headers of the archive. */
 static void damage(RandomCluster *rng, Str text, Buf *out) {
     static const char bytes[] = "0129\"{}[],:-.x\\n\n\0";
 
@@ -169,7 +168,7 @@ static void damage(RandomCluster *rng, Str text, Buf *out) {
     }
 }
 
-/* What can be read after all is made again, and compared with itself. */
+/* A damaged bundle that can still be read is replayed, and compared with itself. */
 static void try_damaged(RandomCluster *rng, Str text, size_t *n_refused) {
     _cleanup_(buf_done) Buf damaged = BUF_INIT(BYTES_MAX), file = BUF_INIT(BYTES_MAX);
     _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
@@ -212,8 +211,8 @@ static void test_damaged(void **state) {
     assert_true(n_refused > N_DAMAGED / 4 && n_refused < N_DAMAGED);
 }
 
-/* Of a snapshot that did not change nothing is made twice. */
-static void test_shares(void **state) {
+/* An unchanged snapshot is not written twice. */
+static void test_unchanged_snapshot_is_written_once(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
     _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX);
@@ -241,9 +240,9 @@ static void test_shares(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_replays_equal),
         cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_unchanged_snapshot_is_written_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What is remembered, as the pages of /api/v1/decisions show it. */
+/* The decision history as /api/v1/decisions shows it. */
 
 #include "api/api-pages.h"
 
@@ -10,8 +10,8 @@
 #include "history/test-decided.h"
 #include "json/read.h"
 
-/* More rules spoke than have a place: nodes that the last of them reject are rejected, and
- * nobody else is blamed for it. */
+/* More rules rejected than are kept: nodes rejected by the last ones are shown as rejected, without
+ * naming another rule. */
 static void test_many_rules(void **state) {
     enum { RULES = 300 };
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, BYTES_MAX);
@@ -51,7 +51,7 @@ static void test_many_rules(void **state) {
     fixture_done(&fixture);
 }
 
-/* The id of the decision that comes. */
+/* The id of the next decision. */
 static int64_t read_id(JsonReader *access) {
     int64_t id = 0;
     Str key;
@@ -168,7 +168,7 @@ static void test_list(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_bad_questions(void **state) {
+static void test_invalid_queries(void **state) {
     static const struct {
         const char *query, *want;
     } cases[] = {
@@ -214,7 +214,7 @@ static void test_one(void **state) {
     static const struct {
         const char *id, *query;
         unsigned status;
-        const char *want; /* a part of the page, at its end */
+        const char *want; /* the end of the page */
     } cases[] = {
         {"4", "", 200,
             "\"rules\":[{\"policy\":\"zones\",\"rule\":\"disk\",\"reason\":\"slow "
@@ -276,7 +276,7 @@ static void test_one(void **state) {
     fixture_done(&fixture);
 }
 
-/* Whatever a node is called, the page is JSON, and the name comes back as it was sent. */
+/* For any node name the page is valid JSON and returns the name as it was sent. */
 static void test_hostile_names(void **state) {
     static const struct {
         const char *sent, *query, *want;
@@ -285,8 +285,8 @@ static void test_hostile_names(void **state) {
         {"\"<\\/script>\"", "%3C/script%3E", "\"</script>\""},
         {"\"\\u00e4 b\"", "%C3%A4+b", "\"\xC3\xA4 b\""},
         {"\"\\ud83d\\ude00\"", "%F0%9F%98%80", "\"\xF0\x9F\x98\x80\""},
-        {"\"\\ud800x\"", "%EF%BF%BDx", NULL}, /* half a character: refused */
-        {"\"\"", "%FF%00", NULL},             /* so is none at all */
+        {"\"\\ud800x\"", "%EF%BF%BDx", NULL}, /* half a character: an error */
+        {"\"\"", "%FF%00", NULL},             /* not UTF-8: an error */
     };
     ViewFixture fixture;
 
@@ -316,8 +316,8 @@ static void test_hostile_names(void **state) {
     fixture_done(&fixture);
 }
 
-/* What is not kept any more is not taken for what never was. */
-static void test_untold(void **state) {
+/* A decision that was dropped is distinguished from one that never existed. */
+static void test_dropped_decision_is_reported_as_dropped(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
     Decisions *decisions;
@@ -415,11 +415,11 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list),
-        cmocka_unit_test(test_bad_questions),
+        cmocka_unit_test(test_invalid_queries),
         cmocka_unit_test(test_one),
         cmocka_unit_test(test_many_rules),
         cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_untold),
+        cmocka_unit_test(test_dropped_decision_is_reported_as_dropped),
         cmocka_unit_test(test_threads),
     };
 

@@ -141,7 +141,7 @@ static void test_healthy(void **state) {
     HealthSummary summary;
 
     (void)state;
-    facts.n_errors = 10; /* at the rate, not over it */
+    facts.n_errors = 10; /* exactly at the limit */
     facts.n_late = 10;
     facts.p99_nsec = 50 * NSEC_PER_MSEC;
     facts.certificate_nsec = DAYS(7);
@@ -152,7 +152,7 @@ static void test_healthy(void **state) {
     assert_text("digest", summary.facts.policy_digest, "0123456789ab");
 }
 
-/* One of a few is no rate. */
+/* With few samples one error is not a rate. */
 static void test_few(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     HealthFacts facts = fine();

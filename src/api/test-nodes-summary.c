@@ -20,7 +20,7 @@ static const char scene_text[] =
     "  - {on: n9, requests: {cpu: 3}}\n"
     "measured: {load: {n10: 0.5, n1: 2}}\n";
 
-/* A fixture that remembers decisions. */
+/* A fixture with a decision history. */
 static void open_fixture(ApiFixture *fixture, const char *text) {
     api_fixture_init(fixture, text);
     fixture->api.decisions = decisions_new(5000, FIXTURE_HISTORY_BYTES);
@@ -85,7 +85,7 @@ static void test_columns(void **state) {
     api_fixture_done(&fixture);
 }
 
-/* Numbers within names count by value. */
+/* Numbers within names sort by value. */
 static void test_order(void **state) {
     static const char *const names[] = {"a", "a-01", "a-1", "a-1-b", "a-2", "a-10", "a-10-2",
         "a-10-10", "a-x", "b3", "ip-9", "ip-99"};
@@ -104,7 +104,7 @@ static void test_order(void **state) {
     api_fixture_done(&fixture);
 }
 
-/* No more filters are counted than the ceiling says. */
+/* At most NODES_SUMMARY_DECISIONS_MAX filters are counted. */
 static void test_many(void **state) {
     NodesSummary summary;
     ApiFixture fixture;

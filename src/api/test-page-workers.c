@@ -1,4 +1,4 @@
-/* Pages that page workers make: the queue, who is sent away, and the end. */
+/* Pages made by page workers: the queue, rejected requests, and the end. */
 
 #include "api/page-workers.h"
 
@@ -12,25 +12,25 @@
 
 #define TAG 3
 
-typedef struct Office {
+typedef struct Fixture {
     Server *server;
     PageWorkers *workers;
-    sem_t has_begun, may_end;
+    sem_t has_started, may_end;
     atomic_uint n_done;
     atomic_int nice;
-} Office;
+} Fixture;
 
 static void make_page(void *context, const HttpRequest *request, HttpReply *reply) {
-    Office *office = context;
+    Fixture *fixture = context;
     Str *slice = ARENA_NEW(request->arena, Str);
 
     if (str_is(request->path, "/slow")) {
-        (void)sem_post(&office->has_begun);
-        while (sem_wait(&office->may_end) < 0)
+        (void)sem_post(&fixture->has_started);
+        while (sem_wait(&fixture->may_end) < 0)
             ;
     }
-    atomic_store(&office->nice, getpriority(PRIO_PROCESS, (id_t)gettid()));
-    atomic_fetch_add(&office->n_done, 1);
+    atomic_store(&fixture->nice, getpriority(PRIO_PROCESS, (id_t)gettid()));
+    atomic_fetch_add(&fixture->n_done, 1);
     assert_non_null(slice);
     *slice = arena_copy(request->arena, request->path);
     *reply = (HttpReply){.status = 200, .slices = slice, .n_slices = 1, .tag = TAG};
@@ -42,34 +42,34 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
 
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     static const Str busy = STR("busy");
-    Office *office = context;
+    Fixture *fixture = context;
 
-    if (!page_workers_add(office->workers, request, TAG,
+    if (!page_workers_add(fixture->workers, request, TAG,
             str_is(request->query, "long") ? PAGE_SLOW : PAGE_FAST, make_page))
         *reply = (HttpReply){.status = 503, .slices = &busy, .n_slices = 1, .tag = TAG};
 }
 
-static void open_office(Office *office) {
-    const ServerCallbacks callbacks = {.context = office, .admit = admit, .handle = handle};
+static void fixture_open(Fixture *fixture) {
+    const ServerCallbacks callbacks = {.context = fixture, .admit = admit, .handle = handle};
     ServerOptions options = server_default_options();
 
-    *office = (Office){0};
-    (void)sem_init(&office->has_begun, 0, 0);
-    (void)sem_init(&office->may_end, 0, 0);
+    *fixture = (Fixture){0};
+    (void)sem_init(&fixture->has_started, 0, 0);
+    (void)sem_init(&fixture->may_end, 0, 0);
     options.port = 0;
-    assert_int_equal(page_workers_new(office, &office->workers), 0);
-    assert_int_equal(server_new(&options, &callbacks, &office->server), 0);
+    assert_int_equal(page_workers_new(fixture, &fixture->workers), 0);
+    assert_int_equal(server_new(&options, &callbacks, &fixture->server), 0);
 }
 
-static void close_office(Office *office) {
-    office->server = server_free(office->server);
-    office->workers = page_workers_free(office->workers);
-    (void)sem_destroy(&office->has_begun);
-    (void)sem_destroy(&office->may_end);
+static void fixture_close(Fixture *fixture) {
+    fixture->server = server_free(fixture->server);
+    fixture->workers = page_workers_free(fixture->workers);
+    (void)sem_destroy(&fixture->has_started);
+    (void)sem_destroy(&fixture->may_end);
 }
 
-static int ask(const Office *office, const char *path) {
-    int fd = client_connect(server_port(office->server), /* buffer= */ 0), len;
+static int ask(const Fixture *fixture, const char *path) {
+    int fd = client_connect(server_port(fixture->server), /* buffer= */ 0), len;
     char text[256];
 
     len = snprintf(
@@ -78,8 +78,8 @@ static int ask(const Office *office, const char *path) {
     return fd;
 }
 
-/* Whether @fd gets a reply that has @text in it. */
-static bool shows(int fd, const char *text) {
+/* Whether @fd receives a reply that contains @text. */
+static bool reply_contains(int fd, const char *text) {
     char reply[1024];
 
     (void)client_read_all(fd, reply, sizeof(reply));
@@ -88,35 +88,35 @@ static bool shows(int fd, const char *text) {
 }
 
 static void test_pages_are_made(void **state) {
-    Office office;
+    Fixture fixture;
 
-    open_office(&office);
-    assert_true(shows(ask(&office, "/one"), "\r\n\r\n/one"));
-    assert_true(shows(ask(&office, "/two"), "\r\n\r\n/two"));
-    assert_true(atomic_load(&office.nice) >= 10);
-    close_office(&office);
+    fixture_open(&fixture);
+    assert_true(reply_contains(ask(&fixture, "/one"), "\r\n\r\n/one"));
+    assert_true(reply_contains(ask(&fixture, "/two"), "\r\n\r\n/two"));
+    assert_true(atomic_load(&fixture.nice) >= 10);
+    fixture_close(&fixture);
 }
 
-/* What takes long waits for what takes long, and the rest does not. */
-static void test_one_is_free(void **state) {
+/* Slow pages wait for slow pages; fast ones do not. */
+static void test_one_worker_stays_free_for_fast_pages(void **state) {
     int slow[4];
-    Office office;
+    Fixture fixture;
 
-    open_office(&office);
+    fixture_open(&fixture);
     for (size_t i = 0; i < ELEMENTS_OF(slow); i++)
-        slow[i] = ask(&office, "/slow?long");
-    (void)sem_wait(&office.has_begun);
+        slow[i] = ask(&fixture, "/slow?long");
+    (void)sem_wait(&fixture.has_started);
     for (size_t i = 0; i < 10; i++)
-        assert_true(shows(ask(&office, "/quick"), "/quick"));
-    assert_int_equal(sem_trywait(&office.has_begun), -1); /* one at a time */
+        assert_true(reply_contains(ask(&fixture, "/quick"), "/quick"));
+    assert_int_equal(sem_trywait(&fixture.has_started), -1); /* one at a time */
     for (size_t i = 0; i < ELEMENTS_OF(slow); i++)
-        (void)sem_post(&office.may_end);
+        (void)sem_post(&fixture.may_end);
     for (size_t i = 0; i < ELEMENTS_OF(slow); i++)
-        assert_true(shows(slow[i], "/slow"));
-    close_office(&office);
+        assert_true(reply_contains(slow[i], "/slow"));
+    fixture_close(&fixture);
 }
 
-/* How many have been answered. */
+/* How many requests have been answered. */
 static size_t count_answered(const int *fds, size_t n) {
     size_t n_answered = 0;
     char byte;
@@ -126,80 +126,80 @@ static size_t count_answered(const int *fds, size_t n) {
     return n_answered;
 }
 
-/* Those who ask for much do not fill the queue for the rest. */
+/* Slow pages do not fill the queue for the others. */
 static void test_slow_do_not_fill_queue(void **state) {
-    const size_t n_taken = 1 + PAGE_SLOW_MAX; /* one is at work */
+    const size_t n_taken = 1 + PAGE_SLOW_MAX; /* one is being made */
     int slow[PAGE_QUEUE_MAX];
     size_t n_busy = 0;
-    Office office;
+    Fixture fixture;
 
-    open_office(&office);
-    slow[0] = ask(&office, "/slow?long");
-    (void)sem_wait(&office.has_begun);
+    fixture_open(&fixture);
+    slow[0] = ask(&fixture, "/slow?long");
+    (void)sem_wait(&fixture.has_started);
     for (size_t i = 1; i < ELEMENTS_OF(slow); i++)
-        slow[i] = ask(&office, "/slow?long");
+        slow[i] = ask(&fixture, "/slow?long");
     for (unsigned i = 0;
          i < 60000 && count_answered(slow, ELEMENTS_OF(slow)) < ELEMENTS_OF(slow) - n_taken; i++)
         (void)usleep(1000);
-    assert_true(shows(ask(&office, "/quick"), "/quick"));
+    assert_true(reply_contains(ask(&fixture, "/quick"), "/quick"));
     for (size_t i = 0; i < ELEMENTS_OF(slow); i++)
-        (void)sem_post(&office.may_end);
+        (void)sem_post(&fixture.may_end);
     for (size_t i = 0; i < ELEMENTS_OF(slow); i++)
-        n_busy += shows(slow[i], "busy");
+        n_busy += reply_contains(slow[i], "busy");
     assert_int_equal(n_busy, ELEMENTS_OF(slow) - n_taken);
-    close_office(&office);
+    fixture_close(&fixture);
 }
 
 /* All page workers are busy, the queue is full: further requests get 503, others are served. */
-static void test_too_many(void **state) {
+static void test_full_queue_answers_503(void **state) {
     int slow[PAGE_WORKERS], waiting[PAGE_QUEUE_MAX];
     ServerFigures figures;
-    Office office;
+    Fixture fixture;
 
-    open_office(&office);
+    fixture_open(&fixture);
     for (size_t i = 0; i < PAGE_WORKERS; i++)
-        slow[i] = ask(&office, "/slow");
+        slow[i] = ask(&fixture, "/slow");
     for (size_t i = 0; i < PAGE_WORKERS; i++)
-        (void)sem_wait(&office.has_begun);
+        (void)sem_wait(&fixture.has_started);
     for (size_t i = 0; i < PAGE_QUEUE_MAX; i++)
-        waiting[i] = ask(&office, "/quick");
+        waiting[i] = ask(&fixture, "/quick");
     do {
         (void)usleep(1000);
-        server_figures(office.server, &figures);
+        server_figures(fixture.server, &figures);
     } while (figures.deferred < PAGE_WORKERS + PAGE_QUEUE_MAX);
-    assert_true(shows(ask(&office, "/one-more"), "HTTP/1.1 503"));
+    assert_true(reply_contains(ask(&fixture, "/one-more"), "HTTP/1.1 503"));
     for (size_t i = 0; i < PAGE_WORKERS; i++)
-        (void)sem_post(&office.may_end);
+        (void)sem_post(&fixture.may_end);
     for (size_t i = 0; i < PAGE_QUEUE_MAX; i++)
-        assert_true(shows(waiting[i], "/quick"));
+        assert_true(reply_contains(waiting[i], "/quick"));
     for (size_t i = 0; i < PAGE_WORKERS; i++)
-        assert_true(shows(slow[i], "/slow"));
-    assert_true(shows(ask(&office, "/one-more"), "/one-more"));
-    close_office(&office);
+        assert_true(reply_contains(slow[i], "/slow"));
+    assert_true(reply_contains(ask(&fixture, "/one-more"), "/one-more"));
+    fixture_close(&fixture);
 }
 
-/* What nobody waits for any more is not made. */
-static void test_end(void **state) {
+/* Pages for closed connections are not made. */
+static void test_end_drops_queued_pages(void **state) {
     int fds[PAGE_WORKERS + 4];
     ServerFigures figures;
-    Office office;
+    Fixture fixture;
 
-    open_office(&office);
+    fixture_open(&fixture);
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
-        fds[i] = ask(&office, "/slow");
+        fds[i] = ask(&fixture, "/slow");
     for (size_t i = 0; i < PAGE_WORKERS; i++)
-        (void)sem_wait(&office.has_begun);
+        (void)sem_wait(&fixture.has_started);
     do {
         (void)usleep(1000);
-        server_figures(office.server, &figures);
+        server_figures(fixture.server, &figures);
     } while (figures.deferred < ELEMENTS_OF(fds));
     for (size_t i = 0; i < PAGE_WORKERS; i++)
-        (void)sem_post(&office.may_end);
-    while (atomic_load(&office.n_done) < PAGE_WORKERS)
+        (void)sem_post(&fixture.may_end);
+    while (atomic_load(&fixture.n_done) < PAGE_WORKERS)
         (void)usleep(1000);
-    for (size_t i = 0; i < ELEMENTS_OF(fds); i++) /* some may have begun by now */
-        (void)sem_post(&office.may_end);
-    close_office(&office);
+    for (size_t i = 0; i < ELEMENTS_OF(fds); i++) /* some may have started by now */
+        (void)sem_post(&fixture.may_end);
+    fixture_close(&fixture);
     for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
         (void)close(fds[i]);
 }
@@ -207,10 +207,10 @@ static void test_end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pages_are_made),
-        cmocka_unit_test(test_one_is_free),
+        cmocka_unit_test(test_one_worker_stays_free_for_fast_pages),
         cmocka_unit_test(test_slow_do_not_fill_queue),
-        cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_full_queue_answers_503),
+        cmocka_unit_test(test_end_drops_queued_pages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

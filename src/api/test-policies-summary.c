@@ -4,7 +4,7 @@
 
 #include "api/test-api-fixture.h"
 
-/* A fixture that remembers decisions. */
+/* A fixture with a decision history. */
 static void open_fixture(ApiFixture *fixture, const char *text) {
     api_fixture_init(fixture, text);
     fixture->api.decisions = decisions_new(100, FIXTURE_HISTORY_BYTES);
@@ -43,8 +43,8 @@ static const RuleSummary *find_rule(const PolicySummary *policy, const char *nam
     return NULL;
 }
 
-/* n1 fails both policies; n2 zones alone, by one rule; n3 zones alone, by two; n4 nothing but what
- * is only observed. */
+/* n1 fails both policies; n2 only zones, by one rule; n3 only zones, by two; n4 only a policy in
+ * mode Observe. */
 static const char scene_text[] =
     "policies:\n"
     "  zones:\n"
@@ -77,12 +77,12 @@ static void test_only_blocker(void **state) {
         Blockers want;
         size_t waiting;
     } cases[] = {
-        {"\"n1\"", {0}, 1},                            /* two policies: neither alone */
-        {"\"n2\"", {.zones = 1, .zone = 1}, 1},        /* one rule */
-        {"\"n3\"", {.zones = 1}, 1},                   /* one policy, two rules */
+        {"\"n1\"", {0}, 1},                     /* two policies: neither is the only blocker */
+        {"\"n2\"", {.zones = 1, .zone = 1}, 1}, /* one rule */
+        {"\"n3\"", {.zones = 1}, 1},            /* one policy, two rules */
         {"\"n1\",\"n2\"", {.zones = 1, .zone = 1}, 1}, /* one such node is enough */
-        {"\"n4\"", {0}, 0},                            /* it passes: nobody waits */
-        {"\"gone\"", {0}, 1},                          /* there is no such node any more */
+        {"\"n4\"", {0}, 0},                            /* it passes */
+        {"\"gone\"", {0}, 1},                          /* the node no longer exists */
     };
 
     (void)state;
@@ -109,7 +109,7 @@ static void test_only_blocker(void **state) {
     }
 }
 
-/* Several pods, of which each counts once; and a policy that is for one of them. */
+/* Several pods, each counted once; and a policy that applies to one of them. */
 static void test_pods(void **state) {
     PoliciesSummary summary;
     ApiFixture fixture;
@@ -130,7 +130,7 @@ static void test_pods(void **state) {
     assert_int_equal(find(&summary, "others")->n_matched, 1);
     assert_int_equal(find(&summary, "others")->n_rejected_all, 1);
     assert_int_equal(find(&summary, "zones")->n_rejected, 4);
-    assert_int_equal(find(&summary, "evaluation")->n_rejected, 6); /* would have */
+    assert_int_equal(find(&summary, "evaluation")->n_rejected, 6); /* in mode Observe */
     assert_int_equal(find(&summary, "zones")->matched_nsec, 5000);
     assert_int_equal(find(&summary, "others")->matched_nsec, 4000);
     api_fixture_done(&fixture);
@@ -147,7 +147,7 @@ static void test_rules(void **state) {
         policies_summary_make(&fixture.api, NULL, NULL, fixture.base.arena, &summary), 0);
     zones = find(&summary, "zones");
     assert_int_equal(zones->n_rules, 3);
-    assert_true(isnan(zones->cost_nsec)); /* nobody was asked about */
+    assert_true(isnan(zones->cost_nsec)); /* no node was evaluated */
     assert_int_equal(zones->matched_nsec, 0);
     assert_text("kind", find_rule(zones, "zone")->kind, "nodeLabels");
     assert_text("reason", find_rule(zones, "zone")->reason, "wrong zone");
@@ -161,7 +161,7 @@ static void test_rules(void **state) {
     zones = find(&summary, "zones");
     assert_true(zones->cost_nsec >= 0);
     assert_true(find_rule(zones, "near")->cost_nsec >= 0);
-    assert_true(isnan(find(&summary, "others")->cost_nsec)); /* not for that pod */
+    assert_true(isnan(find(&summary, "others")->cost_nsec)); /* does not apply to that pod */
     assert_int_equal(find_rule(zones, "zone")->n_rejected, 1);
     api_fixture_done(&fixture);
 }
@@ -184,7 +184,7 @@ static void test_no_time(void **state) {
     assert_int_equal(summary.n_waiting, 1);
     assert_int_equal(summary.n_looked_at, 0);
     assert_int_equal(find(&summary, "zones")->n_only_blocker, 0);
-    assert_int_equal(find(&summary, "zones")->n_matched, 1); /* counters are there all the same */
+    assert_int_equal(find(&summary, "zones")->n_matched, 1); /* counters are included anyway */
     api_fixture_done(&fixture);
 }
 

@@ -1,4 +1,4 @@
-/* Which row of the table a path leads to. */
+/* Which row of the table a path selects. */
 
 #include "api/routes.h"
 

@@ -145,7 +145,7 @@ static void test_page(void **state) {
         assert_has(fixture, parts[i]);
 }
 
-/* While a reload is under way nothing is known of the new gauges. */
+/* During a reload nothing is known about the new gauges. */
 static void test_page_without_status(void **state) {
     Fixture *fixture = *state;
 
@@ -187,7 +187,7 @@ static void test_figures(void **state) {
         assert_has(fixture, parts[i]);
 }
 
-/* Trouble with sources is shown, and never makes us unready. */
+/* Failing sources are shown, and never make berth unready. */
 static void test_health(void **state) {
     Fixture *fixture = *state;
     Reloads reloads = RELOADS_INIT;

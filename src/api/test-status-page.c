@@ -40,8 +40,8 @@ static void assert_page_has(int64_t wall, int64_t now, const char *part) {
     api_fixture_done(&fixture);
 }
 
-/* The wall clock may be set, forward and back. */
-static void test_how_long_it_runs(void **state) {
+/* The wall clock may be set forward and back. */
+static void test_uptime(void **state) {
     static const int64_t walls[] = {AT(1794700805), AT(1794707805), AT(1794690805), 0};
 
     (void)state;
@@ -53,7 +53,7 @@ static void test_how_long_it_runs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_how_long_it_runs),
+        cmocka_unit_test(test_uptime),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,13 +6,13 @@
 #define SECRET "0123456789abcdef"
 #define OTHER "fedcba9876543210-"
 
-static void test_who_is_let_in(void **state) {
+static void test_accepts_bearer_and_basic_token(void **state) {
     static const struct {
         const char *header;
         bool opens;
     } cases[] = {
         {"Bearer " SECRET, true},
-        {"bearer " SECRET, true}, /* schemes have no case */
+        {"bearer " SECRET, true}, /* schemes are not case-sensitive */
         {"Bearer  " SECRET " ", true},
         {"Bearer " SECRET "0", false},
         {"Bearer 0123456789abcde", false},
@@ -47,7 +47,7 @@ static void test_who_is_let_in(void **state) {
     folder_done(&folder);
 }
 
-static void test_files_that_are_no_token(void **state) {
+static void test_rejects_invalid_token_files(void **state) {
     static const struct {
         Str text;
         const char *says;
@@ -94,14 +94,14 @@ static void test_reload(void **state) {
     assert_false(token_opens(token, STR("Bearer " SECRET)));
     (void)folder_replace(&folder, "token", "short");
     assert_true(token_reload(token, error, sizeof(error)) < 0);
-    assert_true(token_opens(token, STR("Bearer " OTHER))); /* the old one stays */
+    assert_true(token_opens(token, STR("Bearer " OTHER))); /* the old token stays */
     folder_done(&folder);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_is_let_in),
-        cmocka_unit_test(test_files_that_are_no_token),
+        cmocka_unit_test(test_accepts_bearer_and_basic_token),
+        cmocka_unit_test(test_rejects_invalid_token_files),
         cmocka_unit_test(test_reload),
     };
 

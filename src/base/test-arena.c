@@ -15,7 +15,7 @@ static void test_alloc(void **state) {
 
         assert_non_null(memory);
         assert_int_equal((uintptr_t)memory % alignof(max_align_t), 0);
-        memset(memory, 0xa5, size); /* under ASan: all of it is ours */
+        memset(memory, 0xa5, size); /* under ASan: all bytes are addressable */
     }
     assert_true(arena_used(arena) >= 65535);
 }
@@ -40,14 +40,14 @@ static void test_size(void **state) {
     (void)state;
     assert_true(least > 0);
     assert_non_null(arena_alloc(arena, 1));
-    assert_int_equal(arena_size(arena), least); /* there was room */
+    assert_int_equal(arena_size(arena), least); /* it fitted into the block */
     for (size_t i = 0; i < 100; i++)
         assert_non_null(arena_alloc(arena, 100000));
     assert_true(arena_size(arena) >= arena_used(arena));
     assert_true(arena_size(arena) < arena_used(arena) * 3 / 2);
     arena_reset(arena);
     assert_true(arena_size(arena) >= least);
-    assert_true(arena_size(arena) < (size_t)9 << 20); /* one block is kept, but not all */
+    assert_true(arena_size(arena) < (size_t)9 << 20); /* one block is kept, but not all of it */
 }
 
 static void test_budget(void **state) {

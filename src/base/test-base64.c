@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* RFC 4648, section 10, and bytes of both ends. */
+/* RFC 4648, section 10, and the smallest and largest bytes. */
 static void test_both_ways(void **state) {
     static const struct {
         Str bytes;
@@ -33,7 +33,7 @@ static void test_both_ways(void **state) {
     }
 }
 
-/* Every three bytes that differ in one place only, there and back. */
+/* Every triple of bytes that differs in one place, encoded and decoded. */
 static void test_every_byte(void **state) {
     (void)state;
     for (unsigned i = 0; i < 3 * 256; i++) {
@@ -88,7 +88,7 @@ static void test_refused(void **state) {
 
 static void test_loose(void **state) {
     static const struct {
-        const char *text, *bytes; /* NULL: refused */
+        const char *text, *bytes; /* NULL: error */
     } cases[] = {
         {"", ""},
         {"Zg==", "f"},

@@ -92,7 +92,7 @@ static void test_error_sticks(void **state) {
     buf_append(&buf, STR("12345"));
     buf_append(&buf, STR("1234567"));
     assert_int_equal(buf_error(&buf), -EFBIG);
-    buf_append(&buf, STR("x")); /* would fit, but comes after a gap */
+    buf_append(&buf, STR("x")); /* would fit, but follows an error */
     buf_append_int(&buf, 1);
     buf_printf(&buf, "x");
     buf_append_repeat(&buf, 'x', 1);

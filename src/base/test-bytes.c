@@ -2,7 +2,7 @@
 
 #include "base/test-assert.h"
 
-/* Every length around the borders of its ranges, and not a byte more. */
+/* Every length around the limits of its ranges; no byte beyond is read. */
 static void test_copy(void **state) {
     char from[200], to[200];
 

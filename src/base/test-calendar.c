@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* Reading and writing whole times is held against libc in model/test-time.c; here is what
- * that does not reach: other years, weekdays, fractions. */
+/* model/test-time.c compares whole times with libc. Here are the cases it does not cover: other
+ * years, weekdays, fractions. */
 
 static void test_dates_far_away(void **state) {
     static const struct {

@@ -67,8 +67,8 @@ static void test_rendering(void **state) {
     }
 }
 
-/* A line of @n times @character, and what is printed of a mistake in it: at the character @at,
- * @width of them wide. */
+/* A line of @n times @character, and the text printed for an error at character @at, @width
+ * characters wide. */
 static void print_long(size_t n, const char *character, size_t at, size_t width, Buf *out) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     _cleanup_(buf_done) Buf line = BUF_INIT(1 << 20);
@@ -128,7 +128,7 @@ static void test_long_lines(void **state) {
     }
 }
 
-/* What is shown escaped is not cut in two, and counts as wide as it is shown. */
+/* An escape is never cut, and counts with its printed width. */
 static void test_long_line_of_escapes(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(1 << 20);
     Str rest, heading = STR_NULL, source = STR_NULL, carets = STR_NULL;
@@ -207,7 +207,8 @@ static void test_closing_line(void **state) {
     }
 }
 
-/* By line, then column; of one place as they came; those before are left alone. */
+/* By line, then column; diagnostics of one place keep their order; those added earlier stay in
+ * front. */
 static void test_sorting(void **state) {
     static const struct {
         size_t line, column;
@@ -230,7 +231,7 @@ static void test_sorting(void **state) {
     }
 }
 
-/* Of several files: what comes late joins its own. */
+/* Several files: a late diagnostic is sorted into its own file. */
 static void test_sorting_files(void **state) {
     static const struct {
         const char *file;

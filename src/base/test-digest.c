@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* Digests are shown to people and kept by them: they must never change. */
+/* Users see and store digests: they must never change. */
 static void test_known(void **state) {
     static const struct {
         const char *text, *want;

@@ -37,7 +37,7 @@ static void test_print(void **state) {
         {2.2250738585072014e-308, "2.2250738585072014e-308"},
         {5e-324, "5e-324"},
         {1.5e-323, "1.5e-323"},
-        {0x1p-44, "5.684341886080802e-14"}, /* the nearest 16 digits are another's */
+        {0x1p-44, "5.684341886080802e-14"}, /* the nearest 16 digits belong to another double */
         {9.5367431640625e-07, "9.5367431640625e-07"},
         {0x1p-1022, "2.2250738585072014e-308"},
         {NAN, "NaN"},
@@ -146,7 +146,7 @@ static void test_random_values(void **state) {
     }
 }
 
-/* Digits that no double was printed as: some lie next to the middle between two. */
+/* Random digits: some are next to the middle between two doubles. */
 static void test_random_digits(void **state) {
     char text[32];
 
@@ -177,7 +177,7 @@ static void test_overflow(void **state) {
     }
 }
 
-/* A digit far behind decides a tie, in front of the point and after it. */
+/* A digit far to the right decides a tie, before the point and after it. */
 static void test_very_long(void **state) {
     static char text[100000];
     double d;

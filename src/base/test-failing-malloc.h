@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static unsigned countdown; /* to the allocation that fails; 0: none does */
+static unsigned countdown; /* allocations until one fails; 0: none does */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);

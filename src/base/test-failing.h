@@ -17,7 +17,7 @@
 
 static size_t n_seen;
 static size_t due = SIZE_MAX; /* the number of the allocation that fails; SIZE_MAX: none does */
-static bool is_lasting;       /* and all that come after it */
+static bool is_lasting;       /* and all later ones */
 
 void *__real_arena_alloc(Arena *arena, size_t size);
 void *__real_arena_zalloc(Arena *arena, size_t count, size_t size);
@@ -32,7 +32,7 @@ static bool is_due(void) {
     return is_lasting ? number >= due : number == due;
 }
 
-/* More than any arena gives: it refuses, and remembers that. */
+/* More than any arena gives: the arena fails, and remembers it. */
 #define TOO_MUCH (SIZE_MAX / 2)
 
 void *__wrap_arena_alloc(Arena *arena, size_t size) {

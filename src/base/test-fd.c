@@ -24,7 +24,7 @@ static void make_pipe(int ends[2], int flags) {
     assert_true(fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES) >= 0);
 }
 
-/* Takes a little at a time, so that nobody can write all at once. */
+/* Reads a little at a time, so that a writer cannot write everything at once. */
 static void *read_all(void *arg) {
     static char got[N_BYTES + 1];
     size_t n_got = 0;
@@ -54,7 +54,7 @@ static void test_all_is_written(void **state) {
     (void)close(ends[0]);
 }
 
-/* The first write takes what there is room for; it is the second that fails. */
+/* The first write is partial; the second one fails. */
 static void test_part_is_written(void **state) {
     char got[2 * PIPE_BYTES];
     int ends[2];

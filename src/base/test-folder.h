@@ -1,6 +1,6 @@
 #pragma once
 
-/* A folder of files for one test, gone with it. */
+/* A folder of files for one test, deleted with it. */
 
 #include <dirent.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static inline const char *folder_write(Folder *folder, const char *name, Str tex
     return folder->file;
 }
 
-/* Replaced, not written over: a new inode each time. */
+/* Replaces the file instead of overwriting it: a new inode each time. */
 static inline const char *folder_replace(Folder *folder, const char *name, const char *text) {
     char temporary[512];
 

@@ -6,7 +6,7 @@
 #include "base/test-assert.h"
 
 static const struct {
-    const char *name, *before, *after, *want; /* behind the two lines with names */
+    const char *name, *before, *after, *want; /* after the two lines with names */
     size_t context;
 } cases[] = {
     {"one line", "a\nb\nc\n", "a\nB\nc\n", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", 3},
@@ -51,7 +51,7 @@ static void test_same(void **state) {
     assert_int_equal(out.len, 0);
 }
 
-/* --- applied to one text, a diff gives the other --------------------------------------------- */
+/* --- a diff applied to one text gives the other ---------------------------------------------- */
 
 static Str next_line(Str *text) {
     size_t at = str_find(*text, '\n');
@@ -69,7 +69,7 @@ static size_t hunk_start(Str line) {
     return str_has_prefix(str_of(end, 2), STR(",0")) ? at : at - 1;
 }
 
-/* A newline that was written before "\ No newline" is taken back. */
+/* Removes a newline that was written before "\\ No newline". */
 static void apply(Str from, Str diff, Buf *ret, size_t *n_changed) {
     size_t at = 0;
 
@@ -102,7 +102,7 @@ static void apply(Str from, Str diff, Buf *ret, size_t *n_changed) {
 
 #define LINES_MAX 24
 
-/* Lines that differ at least, by the table of longest common subsequences. */
+/* The minimal number of different lines, by the table of longest common subsequences. */
 static size_t least_changes(Str a, Str b) {
     Str x[LINES_MAX], y[LINES_MAX];
     size_t n = 0, m = 0;
@@ -151,7 +151,7 @@ static void test_random(void **state) {
     }
 }
 
-/* Texts that have nothing in common, over the ceiling: everything is exchanged, and soon. */
+/* Texts with nothing in common, over the limit: all lines are replaced, quickly. */
 static void test_ceilings(void **state) {
     static const unsigned lines[] = {4000, LINEDIFF_LINES_MAX + 10};
 

@@ -58,7 +58,7 @@ static void test_values(void **state) {
     }
 }
 
-/* Whatever byte or pair of bytes is in a value: one line, and no raw control. */
+/* Every byte and pair of bytes in a value gives one line, without raw control characters. */
 static void test_every_pair_stays_one_line(void **state) {
     (void)state;
     for (unsigned i = 0; i < 0x10000; i++) {
@@ -138,7 +138,7 @@ static void test_words(void **state) {
     assert_false(log_format_parse(STR("text"), &format));
 }
 
-/* What @speak writes to stderr. */
+/* The text that @speak writes to stderr. */
 static Str capture(void (*speak)(void), char *text, size_t size) {
     int saved = dup(STDERR_FILENO), ends[2];
     ssize_t n;

@@ -54,7 +54,7 @@ static void test_empty_key(void **state) {
     assert_int_equal(map_find(&map, STR_NULL), 7);
 }
 
-/* Names that all want the last slot: the probe must go round the end. */
+/* Names that all hash to the last slot: probing wraps around. */
 static void test_collisions(void **state) {
     _cleanup_(map_done) Map map = MAP_INIT;
     size_t members[9], n = 0;
@@ -83,7 +83,7 @@ static void test_arena_budget(void **state) {
         n++;
     assert_int_equal(r, -ENOMEM);
     assert_true(n > 0);
-    for (uint32_t i = 0; i < n; i++) /* what was there stays */
+    for (uint32_t i = 0; i < n; i++) /* the old entries stay */
         assert_int_equal(map_find(&map, name_of(i)), i);
     assert_true(map_find(&map, name_of(n)) == MAP_NONE);
 }

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* What comes from outside stays a line; what does not fit is cut at a whole character. */
+/* Text from outside stays on one line; text that does not fit is cut between characters. */
 static void test_messages(void **state) {
     static const struct {
         const char *text, *want;
@@ -17,7 +17,7 @@ static void test_messages(void **state) {
         {"plain", "", 1},
         {"größe", "größe", 8},
         {"größe", "grö", 5},
-        {"größe", "gr", 4}, /* and not half an ö */
+        {"größe", "gr", 4}, /* and not half of an ö */
         {"a\nb", "a\\x0", 5},
         {"", "", 64},
     };

@@ -46,7 +46,7 @@ static void test_parse(void **state) {
     }
 }
 
-/* What of a URL is this machine. */
+/* Which URLs are this machine. */
 static void test_loopback(void **state) {
     static const struct {
         const char *url;
@@ -75,7 +75,7 @@ static void test_loopback(void **state) {
     }
 }
 
-/* Where a redirect leads; NULL: elsewhere, or nobody knows. */
+/* The target of a redirect; NULL: another server, or unknown. */
 static const struct {
     const char *url, *location, *path;
 } redirects[] = {
@@ -118,7 +118,7 @@ static const struct {
     {"http://h/q", "gopher://h:80/p", NULL},
     {"http://fd00::1/q", "http://[fd00::1]/p", NULL},
 
-    /* Nobody needs these. */
+    /* Rejected although valid: no server needs them. */
     {"http://h/q", "http://u@h/p", NULL},
     {"http://h/q", "http://u:p@h/p", NULL},
     {"http://h/q", "http://h@evil/p", NULL},
@@ -178,13 +178,13 @@ static void test_control_characters(void **state) {
 
 static void test_complaints(void **state) {
     static const struct {
-        const char *url, *says; /* NULL: nothing */
+        const char *url, *says; /* NULL: no error */
     } cases[] = {
         {"http://h", NULL},
         {"HTTP://h", NULL},
         {"https://h:9090/prometheus/", NULL},
         {"https://[fd00::1]:9090", NULL},
-        {"http://2852039166/", NULL}, /* an address, which is judged when it is connected to */
+        {"http://2852039166/", NULL}, /* addresses are checked at the connect */
         {"", "must begin with https:// (or http://)"},
         {"prometheus:9090", "must begin with https:// (or http://)"},
         {"file:///etc/passwd", "must begin with https:// (or http://)"},

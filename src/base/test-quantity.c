@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* Facts from apimachinery itself; the file says how they were made. */
+/* Facts from apimachinery itself; the file describes how they were made. */
 static void test_apimachinery(void **state) {
     FILE *file = fopen(TEST_DATA "/base/quantities.tsv", "r");
     char line[512];

@@ -18,8 +18,7 @@ static Str rope_text(const Rope *rope, Arena *arena) {
     return str_of(text, at);
 }
 
-/* Small pieces lie one behind the other, so that they are one slice; a large one is where it was.
- */
+/* Small pieces are contiguous, so that they are one slice; a large one stays where it was. */
 static void test_slices(void **state) {
     static char large[4096];
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
@@ -42,7 +41,7 @@ static void test_slices(void **state) {
     assert_int_equal(rope_error(&rope), 0);
 }
 
-/* What is reserved and not written is not part of it. */
+/* Bytes that were reserved and not written are not part of it. */
 static void test_reserve(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     Rope rope = ROPE_INIT_IN(arena);
@@ -60,7 +59,7 @@ static void test_reserve(void **state) {
     assert_int_equal(rope.slices.n, 1);
 }
 
-/* A pen writes across the ends of blocks as if there were none. */
+/* A pen writes across the ends of blocks. */
 static void test_pen(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)8 << 20);
     Rope rope = ROPE_INIT_IN(arena);
@@ -100,7 +99,7 @@ static void test_pen_unused(void **state) {
     assert_int_equal(rope.slices.n, 0);
 }
 
-/* Once it has failed, nothing is added any more, however small. */
+/* After a failure nothing is added any more, not even a small piece. */
 static void test_budget(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(10000);
     Rope rope = ROPE_INIT_IN(arena);

@@ -5,7 +5,7 @@
 
 #include "base/test-assert.h"
 
-/* An object whose hash is what the test says. */
+/* An object with a hash that the test chooses. */
 typedef struct Thing {
     uint64_t hash;
     size_t id;
@@ -74,8 +74,8 @@ static void test_reserve(void **state) {
         assert_ptr_equal(find(&set, &things[i]), &things[i]);
 }
 
-/* Against flags in the objects; @spread is how many different hashes there are: few make long
- * runs, which go round the end of the table. */
+/* Compared with flags in the objects. @spread is the number of different hashes: few make long
+ * runs, which wrap around the end of the table. */
 static void check_random(uint64_t spread, uint64_t seed) {
     Rng rng = {.state = seed};
     _cleanup_(set_done) Set set = SET_INIT;
@@ -111,7 +111,7 @@ static void test_random(void **state) {
     check_random(1, 4);
 }
 
-/* Every second one is removed on the way; all are seen, and those that stay are left. */
+/* Removing every second entry during a walk: all are visited, and the others stay. */
 static void check_removal_while_walking(uint64_t spread, uint64_t offset) {
     _cleanup_(set_done) Set set = SET_INIT;
     Thing things[180] = {0};

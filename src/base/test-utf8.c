@@ -24,7 +24,7 @@ static void test_every_code_point(void **state) {
     }
 }
 
-/* All two-byte texts against the definition; longer ones by example below. */
+/* All two-byte strings against the definition; longer ones by example below. */
 static void test_every_pair(void **state) {
     (void)state;
     for (unsigned i = 0; i < 0x10000; i++) {
@@ -108,7 +108,7 @@ static void test_append_valid(void **state) {
     }
 }
 
-/* However short it is to be, what is left is whole. */
+/* At any length the result is whole characters. */
 static void test_take(void **state) {
     static const Str text = STR("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z");
     static const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
@@ -125,7 +125,7 @@ static void test_take(void **state) {
 static void test_count(void **state) {
     (void)state;
     assert_int_equal(utf8_count(STR("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z")), 5);
-    assert_int_equal(utf8_count(STR("\x80\xff\xff")), 2); /* what is not UTF-8, too */
+    assert_int_equal(utf8_count(STR("\x80\xff\xff")), 2); /* also text that is not UTF-8 */
     assert_int_equal(utf8_count(STR_NULL), 0);
 }
 

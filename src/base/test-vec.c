@@ -35,7 +35,7 @@ static void test_budget(void **state) {
         n++;
     }
     assert_true(n > 0);
-    assert_int_equal(pairs.n, n); /* the failed push counts for nothing */
+    assert_int_equal(pairs.n, n); /* the failed push is not counted */
     for (size_t i = 0; i < n; i++)
         assert_int_equal(pairs.items[i].a, i);
 }

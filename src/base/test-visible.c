@@ -15,13 +15,13 @@ static const VisibleCase cases[] = {
     {STR("a\tb"), "a b", 3}, {STR("a\nb"), "a\\x0ab", 6}, {STR("\033[2J"), "\\x1b[2J", 7},
     {STR("a\0b"), "a\\x00b", 6}, {STR("\x7f"), "\\x7f", 4},
     {STR("\xc2\x9b"), "\\u009b", 6},       /* C1: a control sequence in one character */
-    {STR("a\xe2\x80\xae"), "a\\u202e", 7}, /* right to left from here */
+    {STR("a\xe2\x80\xae"), "a\\u202e", 7}, /* right-to-left override */
     {STR("\xef\xbb\xbf"
          "a"),
         "\\ufeffa", 7}, /* a byte order mark */
     {STR("\xff"
          "a\xc3"),
-        "\\xffa\\xc3", 9}, /* no UTF-8 */
+        "\\xffa\\xc3", 9}, /* not UTF-8 */
 };
 
 static void test_append(void **state) {
@@ -38,7 +38,7 @@ static void test_append(void **state) {
     }
 }
 
-/* As much as fits, and never half an escape or half a character. */
+/* As much as fits, never half an escape or half a character. */
 static void test_take(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {

@@ -1,4 +1,4 @@
-/* What strangers see of names, and what they do not. */
+/* Which names an anonymized bundle shows, and which it hashes. */
 
 #include "base/test-assert.h"
 #include "bundle/anonymous.h"
@@ -87,7 +87,7 @@ static void test_images(void **state) {
     assert_true(str_eq(anonymous_image(a, STR("app")), app));
 }
 
-/* Values that are a name are the same as the name; workloads are found as before. */
+/* A value that equals a name is hashed like the name, so workloads still match. */
 static void test_objects(void **state) {
     _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
     _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
@@ -114,7 +114,7 @@ static void test_objects(void **state) {
     assert_true(str_eq(workload, anonymous_workload(a, STR("shop/Deployment/web"))));
 }
 
-/* Only what the rules call, of the kinds that they call it with. */
+/* Only the functions that the rules call, with the kinds of arguments that they use. */
 static void test_functions(void **state) {
     static const struct {
         const char *rule, *functions;

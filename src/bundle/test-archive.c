@@ -1,4 +1,4 @@
-/* Files into a .tar.gz and back, and what is none. */
+/* Files into a .tar.gz and back, and invalid archives. */
 
 #include "base/test-assert.h"
 #include "bundle/archive.h"
@@ -21,7 +21,7 @@ static void pack_two(Buf *out) {
     assert_int_equal(pack_finish(pack), 0);
 }
 
-static void test_there_and_back(void **state) {
+static void test_round_trip(void **state) {
     _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), again = BUF_INIT(BYTES_MAX),
                             text = BUF_INIT(BYTES_MAX);
     TarFile found;
@@ -45,8 +45,8 @@ static void test_there_and_back(void **state) {
     assert_int_equal(tar_next(&rest, &found), TAR_E_END);
 }
 
-/* Cut anywhere it is damaged; with a byte too many as well. */
-static void test_cut(void **state) {
+/* Cut anywhere, or with an extra byte, an archive is damaged. */
+static void test_cut_archive_is_damaged(void **state) {
     _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX);
 
     pack_two(&file);
@@ -74,8 +74,8 @@ static void test_cut(void **state) {
     }
 }
 
-/* Zeros without end in a small file. */
-static void test_bomb(void **state) {
+/* Endless zeros in a small file. */
+static void test_zip_bomb_is_rejected(void **state) {
     _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), text = BUF_INIT(1 << 20);
     _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
     static const char zeros[1 << 16];
@@ -94,11 +94,11 @@ static void test_no_tar(void **state) {
 
     assert_int_equal(tar_next(&rest, &found), TAR_E_MALFORMED);
     tar_head(STR("b/x"), 1000, 0, block);
-    rest = str_of(block, sizeof(block)); /* 1,000 bytes are not there */
+    rest = str_of(block, sizeof(block)); /* 1,000 bytes are missing */
     assert_int_equal(tar_next(&rest, &found), TAR_E_MALFORMED);
 }
 
-/* The vector of the paper: key and text are 0, 1, 2, … */
+/* The vector of the SipHash paper: key and text are 0, 1, 2, … */
 static void test_siphash(void **state) {
     const uint64_t key[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
     char text[15];
@@ -111,9 +111,9 @@ static void test_siphash(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_bomb),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_cut_archive_is_damaged),
+        cmocka_unit_test(test_zip_bomb_is_rejected),
         cmocka_unit_test(test_no_tar),
         cmocka_unit_test(test_siphash),
     };

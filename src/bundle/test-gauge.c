@@ -1,4 +1,4 @@
-/* What was to be measured, as JSON and back. */
+/* Gauges as JSON and back. */
 
 #include "base/test-assert.h"
 #include "bundle/gauge-text.h"
@@ -13,7 +13,7 @@ static const Requirement requirements[] = {
     {.key = STR("gen"), .op = SELECTOR_GT, .bound = -3},
 };
 
-/* Each source with all that it can have. */
+/* Each source with all its fields. */
 static const Gauge gauges[] = {
     {
         .name = STR("load"),
@@ -50,7 +50,7 @@ static const Gauge gauges[] = {
     {.name = STR("plain")},
 };
 
-static void test_there_and_back(void **state) {
+static void test_round_trip(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(gauges); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
@@ -71,8 +71,8 @@ static void test_there_and_back(void **state) {
     }
 }
 
-/* What a later berth may have added is passed over; words that are not known are not guessed. */
-static void test_strange(void **state) {
+/* Unknown fields of a later version are skipped; unknown words are errors. */
+static void test_unknown_fields_and_words(void **state) {
     static const struct {
         Str text;
         JsonError want;
@@ -100,8 +100,8 @@ static void test_strange(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_strange),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_unknown_fields_and_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

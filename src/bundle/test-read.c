@@ -1,5 +1,4 @@
-/* What a bundle may have of everything, to the last one. (What else is wrong with a bundle:
- * test/program/test_bundle.py.) */
+/* The limits of a bundle. (Other invalid bundles: test/program/test_bundle.py.) */
 
 #include <stdio.h>
 
@@ -16,7 +15,7 @@ static void pack_text(Pack *pack, const char *name, const char *text) {
     pack_end(pack);
 }
 
-/* about.json, and empty ones. */
+/* about.json, and empty files. */
 static void pack_files(Buf *out, unsigned n) {
     _cleanup_(pack_freep) Pack *pack = pack_new(out, 0);
 

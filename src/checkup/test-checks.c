@@ -1,6 +1,6 @@
 /*
- * Every check against facts in which one thing is wrong (test-list.h), and the table itself: none
- * without a case in which it fails, no code twice.
+ * Every check against facts with one fault (test-list.h), and the table itself: each check has a
+ * case in which it fails, and each code is unique.
  */
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void run(const InstallationFacts *facts, const char *only, Arena *arena, 
     assert_int_equal(checkup_run(facts, &name, only ? 1 : 0, arena, ret, &unknown), 0);
 }
 
-/* --- each of them ----------------------------------------------------------------------------- */
+/* --- each check ------------------------------------------------------------------------------- */
 
 static void test_healthy(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
@@ -97,7 +97,7 @@ static void test_cases(void **state) {
     }
 }
 
-/* What is not known never passes. */
+/* A check without facts never passes. */
 static void test_nothing_known(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     const InstallationFacts nothing = {.is_offline = false};
@@ -142,7 +142,7 @@ static void test_table(void **state) {
     }
 }
 
-/* --- which of them ---------------------------------------------------------------------------- */
+/* --- selection -------------------------------------------------------------------------------- */
 
 static void test_only(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
@@ -197,7 +197,7 @@ static void test_state(void **state) {
     assert_int_equal(checkup_state(&checkup), CHECK_SKIPPED);
 }
 
-/* --- ceilings --------------------------------------------------------------------------------- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 static void test_many_lines(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);

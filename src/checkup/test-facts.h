@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * InstallationFacts of an installation in which nothing is wrong: two kube-schedulers, two berths
+ * InstallationFacts of an installation without faults: two kube-schedulers, two replicas of berth
  * that bind, HTTPS between them. Tests break one thing at a time.
  */
 
@@ -13,7 +13,7 @@
 typedef struct Scene {
     InstallationFacts facts;
     SchedulerConfigFact configs[2]; /* of "berth", and of "default-scheduler" */
-    ExtenderEntry extenders[2][2];  /* of each: berth, and somebody else */
+    ExtenderEntry extenders[2][2];  /* of each: berth, and another extender */
     ManagedResource managed[2][1];
     Str scheduler_names[2];
     BerthFact berths[2];

@@ -90,7 +90,7 @@ static void test_colour(void **state) {
         "0 passed, 0 warnings, 0 failed, 1 skipped\n");
 }
 
-/* What was skipped for one reason is one line; two of them are two. */
+/* Checks skipped for one reason share a line; two reasons give two lines. */
 static void test_runs(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const Check *all[] = {&some[0], &some[0], &some[1], &some[2], &some[3]};

@@ -114,7 +114,7 @@ const char *program_name = "berth";
 const Command *const commands[] = {&plain, &words};
 const size_t n_commands = ELEMENTS_OF(commands);
 
-/* Runs @command with words separated by blanks; what it prints goes to a file that is read back. */
+/* Runs @command with words separated by blanks; the output goes to a file that is read back. */
 static char printed[65536];
 
 static int run_command(const Command *command, const char *line) {
@@ -142,7 +142,7 @@ static int run_command(const Command *command, const char *line) {
     len = fread(printed, 1, sizeof(printed) - 1, file);
     printed[len] = '\0';
     (void)fclose(file);
-    if (parsed.file) /* it pointed into this function's copy */
+    if (parsed.file) /* the value was a slice of this function's copy */
         parsed.file = strcmp(parsed.file, "x") == 0 ? "x" : "other";
     return r;
 }
@@ -192,7 +192,7 @@ static void test_accepts_every_way_to_write_an_option(void **state) {
     assert_true(parsed.all && strcmp(parsed.file, "x") == 0);
     expect_ran("-afx");
     assert_true(parsed.all && strcmp(parsed.file, "x") == 0);
-    expect_ran("--fil=x --ou=json"); /* unique beginnings */
+    expect_ran("--fil=x --ou=json"); /* unique prefixes */
     assert_true(parsed.json && strcmp(parsed.file, "x") == 0);
     expect_ran("--file -x"); /* a value may begin with a dash */
     assert_string_equal(parsed.file, "other");

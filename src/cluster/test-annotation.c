@@ -14,7 +14,7 @@ static const LoadZones paris = {.to_utc = to_utc};
 static void test_texts_of_annotations(void **state) {
     static const struct {
         const char *text, *zone;
-        double number; /* NaN: it says nothing */
+        double number; /* NaN: no value */
         int64_t at;    /* after NOW */
     } cases[] = {
         {"0.25,2026-01-02T03:04:05Z", "", 0.25, 0},
@@ -60,7 +60,7 @@ static void test_texts_of_annotations(void **state) {
         STR("1,2026-01-02T04:04:05Z"), STR("Europe/Paris"), NULL, &(double){0}, &(int64_t){0}));
 }
 
-/* Their ages are told by the wall clock, and when to look again by the other. */
+/* Ages are relative to the wall clock; until_nsec is on the monotonic clock. */
 static void test_annotations(void **state) {
     LoadsFixture fixture;
 
@@ -93,7 +93,7 @@ static void test_annotations(void **state) {
     fixture_close(&fixture);
 }
 
-/* Nothing is shared with what was made before a step of the clock, of a chunk that is the same. */
+/* After a step of the wall clock no chunk is shared, not even an unchanged one. */
 static void test_annotations_after_a_step(void **state) {
     static const struct {
         int64_t step, value;
@@ -123,7 +123,7 @@ static void test_annotations_after_a_step(void **state) {
         assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"),
             cases[i].value < 0 ? NAN : (double)cases[i].value);
         assert_number(
-            fixture_number(&fixture, 0, LOAD_VALUE, "a"), 5); /* which is nobody's clock's */
+            fixture_number(&fixture, 0, LOAD_VALUE, "a"), 5); /* more than any clock differs */
         assert_false(
             loads_clock_was_set(&fixture.loads, fixture.input.now_nsec + SEC, UPTIME + SEC));
     }
@@ -143,7 +143,7 @@ static void test_annotations_from_the_future(void **state) {
     assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "soon"), 1);
     assert_int_equal(fixture_time(&fixture, 2, "soon"), NOW); /* it counts as now */
     assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "late"), NAN);
-    assert_int_equal(fixture.loads.until_nsec, UPTIME + SEC); /* then it may be */
+    assert_int_equal(fixture.loads.until_nsec, UPTIME + SEC); /* then it may expire */
     fixture_pass(&fixture, SEC);
     fixture_build(&fixture);
     assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "late"), 2);
@@ -160,7 +160,7 @@ static void test_annotations_with_a_zone(void **state) {
     fixture_annotate(&fixture, "a", "1,2026-01-02T04:04:05Z");
     fixture_publish(&fixture);
     fixture_build(&fixture);
-    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), NAN); /* nobody knows zones */
+    assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), NAN); /* no zone is known */
     fixture.input.zones = &paris;
     fixture_build(&fixture);
     assert_number(fixture_number(&fixture, 2, LOAD_VALUE, "a"), 1);

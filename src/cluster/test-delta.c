@@ -1,4 +1,4 @@
-/* Random histories of a store, written as a dump and deltas, and made again of these. */
+/* Random histories of a store, written as a dump and deltas, and restored from them. */
 
 #include "cluster/delta.h"
 
@@ -44,7 +44,7 @@ static void apply_node(Store *store, unsigned i) {
     assert_int_equal(store_apply_node(store, &node), 0);
 }
 
-/* Bound, assumed, promised a node, or only known. */
+/* Bound, assumed, nominated, or only known. */
 static void apply_pod(Store *store, unsigned i) {
     char name[16], uid[16], where[16];
     Resource resources[] = {{STR("cpu"), pick(900)}};
@@ -112,7 +112,7 @@ static void change(Store *store, unsigned n) {
     }
 }
 
-/* --- the way there and back -------------------------------------------------------------- */
+/* --- round trip -------------------------------------------------------------------------- */
 
 static int keep(void *context, Str bytes) {
     buf_append(context, bytes);
@@ -205,7 +205,7 @@ static void apply(const Snapshot *before, const Snapshot *after, const Snapshot 
     assert_int_equal(store_publish(copy, ret), 0);
 }
 
-static void test_histories(void **state) {
+static void test_random_histories_round_trip(void **state) {
     size_t n_shared = 0;
 
     (void)state;
@@ -216,7 +216,7 @@ static void test_histories(void **state) {
 
         rng = (Rng){run};
         change(store, 600);
-        remove_nodes(store, 0, 20); /* rows that nobody has, from the beginning */
+        remove_nodes(store, 0, 20); /* free rows, from the beginning */
         for (unsigned i = 0; i < N_SNAPSHOTS; i++) {
             Snapshot *after = NULL, *made = NULL;
 
@@ -237,7 +237,7 @@ static void test_histories(void **state) {
     assert_true(n_shared > 0);
 }
 
-/* The same snapshot is no change. */
+/* An equal snapshot is no change. */
 static void test_nothing(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(buf_done) Buf out = BUF_INIT(4096);
@@ -250,7 +250,7 @@ static void test_nothing(void **state) {
     snapshot_unref(snapshot);
 }
 
-/* What became of reading all of @line. */
+/* The result of reading @line. */
 static JsonError try_line(const char *line, Arena *arena, Delta *delta) {
     JsonReader reader;
     Str key;
@@ -267,7 +267,7 @@ static JsonError try_line(const char *line, Arena *arena, Delta *delta) {
 #define NODE "\"node\":{\"metadata\":{\"name\":\"a\"}}"
 #define POD "\"pod\":{\"metadata\":{\"name\":\"p\"}}"
 
-/* Texts may be a stranger's. */
+/* Texts may come from anyone. */
 static void test_texts(void **state) {
     static const struct {
         const char *line;
@@ -297,7 +297,8 @@ static void test_texts(void **state) {
     }
 }
 
-/* Too little memory is an error, until there is enough; then it is more than the store takes. */
+/* Too little memory is an error until there is enough, which is more than the store itself needs.
+ * */
 static void test_too_little(void **state) {
     static const char line[] =
         "{\"forgotten\":[\"u\"],\"removedPods\":[[\"ns\",\"p\"]],\"nodes\":[{\"row\":3," NODE
@@ -322,7 +323,7 @@ static void test_too_little(void **state) {
     }
     assert_true(r == 0 && n_failed > 2);
     assert_non_null(store_find_node(store, STR("a")));
-    assert_null(store_find_node(store, STR("\001held-0"))); /* rows are held for nobody any more */
+    assert_null(store_find_node(store, STR("\001held-0"))); /* no row is reserved any more */
     {
         _cleanup_(arena_freep) Arena *arena = arena_new(TEXT_MAX);
         Delta delta = {0};
@@ -365,7 +366,7 @@ static void test_malformed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_histories),
+        cmocka_unit_test(test_random_histories_round_trip),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_too_little),

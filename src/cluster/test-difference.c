@@ -5,7 +5,7 @@
 
 #include "cluster/test-load.h"
 
-/* Snapshots of the Nodes and Pods in a text, separated by new lines. A Pod has a namespace. */
+/* Snapshots of the Nodes and Pods in a text, separated by newlines. A Pod has a namespace. */
 static Snapshot *load(const char *text) {
     _cleanup_(store_freep) Store *store = store_new();
     Str rest = str_from_c(text), line;
@@ -135,7 +135,7 @@ static void test_lines(void **state) {
             "pod shop/p: request x is 1 here, absent there\n"
             "pod shop/p: request y is absent here, 2 there\n"},
 
-        /* A column on one side only; the pods there and here ask for the same, or not. */
+        /* A column on one side only; the requests of its pods are equal, or not. */
         {OFFERS_X POD("p", ASKS("x", "1")), NODE("a", "}") POD("p", ASKS("x", "1")),
             "node a: allocatable x is 1 here, absent there\n"},
         {NODE("a", "}") POD("p", ASKS("x", "1")), OFFERS_X POD("p", ASKS("x", "2")),
@@ -161,7 +161,7 @@ static void test_lines(void **state) {
     }
 }
 
-/* Counts of objects, not of fields. */
+/* Counts objects, not fields. */
 static void test_counts(void **state) {
     _cleanup_(snapshot_unrefp) Snapshot *here =
         load(NODE("a", ",\"labels\":{\"x\":\"1\",\"y\":\"1\"}}") NODE("b", "}") NODE("c", "}")
@@ -184,7 +184,7 @@ static void test_counts(void **state) {
     assert_int_equal(difference.n_pods_differ, 1);      /* s */
     assert_int_equal(difference.n_lines, 12);
 
-    /* The first lines only, but all are counted. */
+    /* Only the first lines are printed, but all are counted. */
     assert_int_equal(difference_find(here, there, 3, &some, &again), 0);
     assert_memory_equal(&again, &difference, sizeof(again));
     assert_true(str_has_prefix(buf_str(&all), buf_str(&some)));

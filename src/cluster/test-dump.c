@@ -6,11 +6,11 @@
 #include "cluster/difference.h"
 #include "cluster/test-load.h"
 
-/* A sink that keeps everything, and may be told to fail. */
+/* A sink that keeps everything and can fail. */
 typedef struct Kept {
     Buf text;
     size_t n_writes;
-    size_t fail_at; /* the how-manieth write fails; 0: none */
+    size_t fail_at; /* the number of the write that fails; 0: none */
 } Kept;
 
 static int keep(void *context, Str bytes) {
@@ -68,7 +68,7 @@ static const char pod_promised[] =
     "\"uid\":\"u-2\"},\"spec\":{\"containers\":[{\"name\":\"sum\",\"resources\":{\"requests\":{"
     "\"cpu\":\"2\"}}}]},\"status\":{\"nominatedNodeName\":\"b\"}}";
 
-/* These texts are as they are dumped: what comes out is what went in. */
+/* These texts are in the form of a dump: the output equals the input. */
 static void test_text(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
@@ -102,7 +102,7 @@ static void test_empty(void **state) {
     buf_done(&kept.text);
 }
 
-/* Finished pods are not kept, pending ones not shown, pods on nodes nobody knows neither. */
+/* Finished pods, pending pods and pods on unknown nodes are left out. */
 static void test_left_out(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
@@ -122,7 +122,7 @@ static void test_left_out(void **state) {
     buf_done(&kept.text);
 }
 
-/* A pod that is only assumed looks like a bound one. */
+/* An assumed pod is written like a bound one. */
 static void test_assumed(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
@@ -146,7 +146,7 @@ static void test_assumed(void **state) {
     buf_done(&kept.text);
 }
 
-/* Readiness survives also where its condition is over the ceiling. */
+/* Readiness survives even if its condition is over the limit of conditions. */
 static void test_ready_over_the_ceiling(void **state) {
     _cleanup_(store_freep) Store *store = store_new(), *again = store_new();
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL, *back = NULL;
@@ -194,7 +194,7 @@ static void load_many_pod(Store *store, unsigned i) {
     test_load_pod(store, buf_str(&text));
 }
 
-/* The same objects, in order or backwards. */
+/* The same objects, in order or reversed. */
 static Snapshot *many(bool backwards) {
     _cleanup_(store_freep) Store *store = store_new();
 

@@ -43,7 +43,7 @@ static bool is_same(Digest a, Digest b) {
     return a.high == b.high && a.low == b.low;
 }
 
-/* NodeRows and columns have another order, and a column of nobody's comes besides. */
+/* Rows and columns in another order, plus an unused column. */
 static void test_order_does_not_matter(void **state) {
     const Node forth[] = {one, two}, back[] = {two, one};
 
@@ -52,7 +52,7 @@ static void test_order_does_not_matter(void **state) {
     assert_true(is_same(digest_of_nodes(forth, 2, &pod), digest_of_nodes(back, 2, &pod)));
 }
 
-/* It is shown and compared across versions, so it must not change by accident. */
+/* Users compare it across versions, so it must not change by accident. */
 static void test_is_stable(void **state) {
     const Node nodes[] = {one, two};
     char text[DIGEST_TEXT_MAX];

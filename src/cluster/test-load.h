@@ -33,7 +33,7 @@ static inline void test_load_pod(Store *store, Str json) {
     assert_true(store_apply_pod(store, &pod) >= 0);
 }
 
-/* The items of a v1 List, which begin with their kind. */
+/* The items of a v1 List, which start with their kind. */
 static inline void test_load_list(Store *store, Str json) {
     JsonReader reader;
     Str key, item;
@@ -58,7 +58,7 @@ static inline void test_load_list(Store *store, Str json) {
     assert_int_equal(json_error(&reader), JSON_OK);
 }
 
-/* Unref it. */
+/* To be released with snapshot_unref(). */
 static inline Snapshot *test_load_publish(Store *store) {
     Snapshot *snapshot = NULL;
 

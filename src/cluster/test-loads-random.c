@@ -1,6 +1,6 @@
 /*
- * Loads over a cluster that changes, each shared with those before as far as that goes, against
- * what they must be by a plain reading of the contract, row by row.
+ * Loads over a changing cluster, each sharing with the previous ones, compared row by row with a
+ * simple implementation of the contract.
  */
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static Str name_of(char *out, unsigned i) {
     return str_of(out, (size_t)snprintf(out, 16, "n%u", i));
 }
 
-/* --- what happens ------------------------------------------------------------------------ */
+/* --- changes ----------------------------------------------------------------------------- */
 
 static void open_random(Random *random, uint64_t seed) {
     *random = (Random){.rng = {seed}};
@@ -139,7 +139,7 @@ static void happen(Random *random) {
     fixture_pass(&random->fixture, (int64_t)pick(random, 4) * SEC / 2 + pick(random, 2));
 }
 
-/* --- what must be ------------------------------------------------------------------------ */
+/* --- expected values --------------------------------------------------------------------- */
 
 typedef struct Want {
     double value, measured;
@@ -243,12 +243,12 @@ static void check_row(Random *random, size_t i, uint32_t row) {
     random->n_future += want.is_future;
 }
 
-/* Whether the loads that there are will do until their time: nothing else is asked of them. */
+/* Checks every row, and that the loads are valid until a later time. */
 static void check_all(Random *random) {
     const NodeTable *table = fixture_table(&random->fixture);
 
     for (uint32_t row = 0; row <= table->n_rows; row++)
-        for (size_t i = 0; i < LAB_GAUGES; i++)
+        for (size_t i = 0; i < FIXTURE_GAUGES; i++)
             check_row(random, i, row);
     assert_true(random->fixture.loads.until_nsec > random->fixture.input.uptime_nsec);
 }
@@ -256,7 +256,7 @@ static void check_all(Random *random) {
 static void build_next(Random *random) {
     LoadsFixture *fixture = &random->fixture;
     KnownLoads known = {.loads = &fixture->loads};
-    Arena *arena = arena_new(LAB_BUDGET);
+    Arena *arena = arena_new(FIXTURE_BUDGET);
     Loads next;
 
     if (random->before)

@@ -5,7 +5,7 @@
 
 #include "cluster/test-measured.h"
 
-/* --- what was asked for ------------------------------------------------------------------ */
+/* --- gauges ------------------------------------------------------------------------------ */
 
 static void test_values(void **state) {
     LoadsFixture fixture;
@@ -30,9 +30,9 @@ static void test_values(void **state) {
     assert_number(fixture_number(&fixture, 1, LOAD_MEASURED, "c"), NAN);
     assert_int_equal(fixture_time(&fixture, 1, "c"), 0);
     assert_number(fixture_number(&fixture, 1, LOAD_VALUE, "nobody"), NAN);
-    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), NAN); /* nothing was asked */
-    assert_number(fixture_number(&fixture, LAB_GAUGES, LOAD_VALUE, "a"), NAN);
-    assert_int_equal(fixture_time(&fixture, LAB_GAUGES, "a"), 0);
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), NAN); /* no gauges */
+    assert_number(fixture_number(&fixture, FIXTURE_GAUGES, LOAD_VALUE, "a"), NAN);
+    assert_int_equal(fixture_time(&fixture, FIXTURE_GAUGES, "a"), 0);
     assert_number(loads_value(NULL, 0, LOAD_VALUE, 0), NAN);
     assert_int_equal(loads_time(NULL, 0, 0), 0);
     fixture_close(&fixture);
@@ -54,7 +54,7 @@ static void test_nothing_at_all(void **state) {
     fixture_close(&fixture);
 }
 
-/* Nodes that went, came, and came into the row of one that went. */
+/* Nodes that were removed, added, and added to the row of a removed one. */
 static void test_names_that_changed(void **state) {
     LoadsFixture fixture;
 
@@ -76,7 +76,7 @@ static void test_names_that_changed(void **state) {
     assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "d"), NAN);
     assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "b"), 2);
     store_remove_node(fixture.store, STR("b"));
-    fixture_add_node(&fixture, "a"); /* back again, elsewhere */
+    fixture_add_node(&fixture, "a"); /* again, in another row */
     fixture_add_node(&fixture, "e");
     fixture_publish(&fixture);
     fixture_build(&fixture);
@@ -88,7 +88,7 @@ static void test_names_that_changed(void **state) {
     fixture_close(&fixture);
 }
 
-/* Ages are told by the monotonic clock, whatever the other one does. */
+/* Ages use the monotonic clock, whatever the wall clock does. */
 static void test_age(void **state) {
     LoadsFixture fixture;
 
@@ -103,7 +103,7 @@ static void test_age(void **state) {
     fixture.input.uptime_nsec = UPTIME + 50 * SEC;
     fixture.input.now_nsec = 0;
     fixture_build(&fixture);
-    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "b"), 2); /* just as old as it may be */
+    assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "b"), 2); /* exactly at maxAge */
     assert_int_equal(fixture.loads.until_nsec, UPTIME + 50 * SEC + 1);
     fixture.input.uptime_nsec++;
     fixture_build(&fixture);
@@ -115,7 +115,7 @@ static void test_age(void **state) {
     fixture.input.uptime_nsec = UPTIME + 60 * SEC + 1;
     fixture_build(&fixture);
     assert_number(fixture_number(&fixture, 0, LOAD_VALUE, "a"), NAN);
-    assert_int_equal(fixture.loads.until_nsec, INT64_MAX); /* nothing is left to grow old */
+    assert_int_equal(fixture.loads.until_nsec, INT64_MAX); /* no value is left that could expire */
     fixture_close(&fixture);
 }
 
@@ -140,7 +140,7 @@ static void test_extreme_ages(void **state) {
 
 /* --- sharing ----------------------------------------------------------------------------- */
 
-/* Four chunks, of which the last has only the row that nobody knows. */
+/* Four chunks, of which the last has only the unknown node's row. */
 static void open_many(LoadsFixture *fixture) {
     char name[16];
 
@@ -158,7 +158,7 @@ static void open_many(LoadsFixture *fixture) {
     fixture_build(fixture);
 }
 
-/* The next loads, sharing with those that there are; their number of shared chunks. */
+/* Builds the next loads from the current ones; returns the number of shared chunks. */
 static size_t build_next(LoadsFixture *fixture, Snapshot *before, Loads *ret) {
     size_t n = 0;
 
@@ -180,16 +180,16 @@ static void test_shared_chunks(void **state) {
     open_many(&fixture);
     before = snapshot_ref(fixture.snapshot);
     fixture_pass(&fixture, 40 * SEC);
-    assert_int_equal(build_next(&fixture, before, &next), 4); /* nothing happened */
+    assert_int_equal(build_next(&fixture, before, &next), 4); /* no change */
     loads_release(&next);
-    fixture_pass(&fixture, 1); /* n64's is too old */
+    fixture_pass(&fixture, 1); /* n64's value has expired */
     assert_int_equal(build_next(&fixture, before, &next), 3);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 64), NAN);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 0), 1);
     assert_int_equal(next.until_nsec, UPTIME + 60 * SEC + 1);
     loads_release(&next);
     fixture_pass(&fixture, -2);
-    fixture_add_node(&fixture, "n1"); /* as it is */
+    fixture_add_node(&fixture, "n1"); /* unchanged */
     fixture_publish(&fixture);
     assert_int_equal(build_next(&fixture, before, &next), 4);
     loads_release(&next);
@@ -197,14 +197,14 @@ static void test_shared_chunks(void **state) {
     fixture_publish(&fixture);
     assert_int_equal(build_next(&fixture, before, &next), 3);
     loads_release(&next);
-    fixture_renew(&fixture); /* the same measurements, but who knows */
+    fixture_renew(&fixture); /* the same measurements, but that is not known */
     assert_int_equal(build_next(&fixture, before, &next), 0);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 64), 2);
     loads_release(&next);
     fixture_close(&fixture);
 }
 
-/* A gauge that nothing happened to is taken over, with the time at which that ends. */
+/* An unchanged gauge is copied, with the time at which it expires. */
 static void test_gauges_that_are_copied(void **state) {
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL;
     Loads next, last;
@@ -233,9 +233,9 @@ static void test_gauges_that_are_copied(void **state) {
     fixture_close(&fixture);
 }
 
-/* Chunks outlive the loads that they were first in, and who is borrowed from does too. */
-static void test_lives(void **state) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
+/* Chunks outlive the loads they were made for, and so do borrowed ones. */
+static void test_chunks_outlive_their_loads(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL;
     Loads next, borrowing;
     LoadsFixture fixture;
@@ -256,11 +256,11 @@ static void test_lives(void **state) {
     fixture_close(&fixture);
 }
 
-/* A table as it would be: only the chunk that differs is made again. */
+/* A table with a change: only the chunk that differs is built again. */
 static void test_changed_tables(void **state) {
     Pod pod = {.uid = STR("u"), .node_name = STR("n64"), .scheduled_at = NOW_SEC};
-    Pod promised = {.uid = STR("v"), .created_at = NOW_SEC - 3600}; /* waits since an hour ago */
-    _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
+    Pod promised = {.uid = STR("v"), .created_at = NOW_SEC - 3600}; /* pending for an hour */
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     NodeTable table, changed;
     Loads loads;
     LoadsFixture fixture;
@@ -291,7 +291,7 @@ static void test_changed_tables(void **state) {
     fixture_close(&fixture);
 }
 
-/* Of other gauges nothing is shared. */
+/* With other gauges nothing is shared. */
 static void test_other_gauges(void **state) {
     Loads loads;
     LoadsFixture fixture;
@@ -305,13 +305,13 @@ static void test_other_gauges(void **state) {
     fixture_close(&fixture);
 }
 
-/* --- others' tables, figures, memory ----------------------------------------------------- */
+/* --- tables of requests, figures, memory ------------------------------------------------- */
 
-/* A request's own nodes, some of them twice, some of them nobody's. */
-static void test_own_tables(void **state) {
+/* A request's own nodes, some of them twice, some of them unknown. */
+static void test_tables_of_requests(void **state) {
     Node sent[] = {
         {.name = STR("n64")}, {.name = STR("new")}, {.name = STR("n0")}, {.name = STR("n64")}};
-    _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     NodeTable own;
     Loads loads;
     LoadsFixture fixture;
@@ -327,7 +327,7 @@ static void test_own_tables(void **state) {
     assert_int_equal(loads_time(&loads, 0, 1), 0);
     assert_number(loads_value(&loads, 1, LOAD_VALUE, 2), 3);
     assert_number(loads_value(&loads, 0, LOAD_VALUE, 3), 2);
-    assert_number(loads_value(&loads, 0, LOAD_VALUE, 4), NAN); /* the row of nobody */
+    assert_number(loads_value(&loads, 0, LOAD_VALUE, 4), NAN); /* the unknown node */
     loads_release(&loads);
     fixture_close(&fixture);
 }
@@ -353,7 +353,7 @@ static void test_figures(void **state) {
     fixture_close(&fixture);
 }
 
-/* With any budget: all, or -ENOMEM, and nothing is left behind. */
+/* With any budget: all values, or -ENOMEM without leaks. */
 static void test_budgets(void **state) {
     size_t n_built = 0, n = 0;
     LoadsFixture fixture;
@@ -386,10 +386,10 @@ int main(void) {
         cmocka_unit_test(test_extreme_ages),
         cmocka_unit_test(test_shared_chunks),
         cmocka_unit_test(test_gauges_that_are_copied),
-        cmocka_unit_test(test_lives),
+        cmocka_unit_test(test_chunks_outlive_their_loads),
         cmocka_unit_test(test_changed_tables),
         cmocka_unit_test(test_other_gauges),
-        cmocka_unit_test(test_own_tables),
+        cmocka_unit_test(test_tables_of_requests),
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_budgets),
     };

@@ -12,14 +12,14 @@
 #define NOW_SEC INT64_C(1767323045) /* 2026-01-02T03:04:05Z */
 #define NOW (NOW_SEC * SEC)
 #define UPTIME (1000 * SEC)
-#define LAB_GAUGES 4u
-#define LAB_BUDGET ((size_t)64 << 20)
+#define FIXTURE_GAUGES 4u
+#define FIXTURE_BUDGET ((size_t)64 << 20)
 
 typedef struct LoadsFixture {
     Store *store;
     Snapshot *snapshot;
     Arena *arena;
-    Gauge gauges[LAB_GAUGES];
+    Gauge gauges[FIXTURE_GAUGES];
     LoadsInput input;
     Loads loads;
 } LoadsFixture;
@@ -34,15 +34,17 @@ static inline void fixture_publish(LoadsFixture *fixture) {
     assert_int_equal(store_publish(fixture->store, &fixture->snapshot), 0);
 }
 
-/* With gauges of 60 s that are asked for, and without nodes. */
+/* With gauges of 60 s, and without nodes. */
 static inline void fixture_open(LoadsFixture *fixture) {
-    *fixture = (LoadsFixture){.store = store_new(), .arena = arena_new(LAB_BUDGET)};
+    *fixture = (LoadsFixture){.store = store_new(), .arena = arena_new(FIXTURE_BUDGET)};
     assert_non_null(fixture->store);
     assert_non_null(fixture->arena);
-    for (size_t i = 0; i < LAB_GAUGES; i++)
+    for (size_t i = 0; i < FIXTURE_GAUGES; i++)
         fixture->gauges[i] = (Gauge){.max_age_nsec = 60 * SEC};
-    fixture->input = (LoadsInput){
-        .gauges = fixture->gauges, .n_gauges = LAB_GAUGES, .now_nsec = NOW, .uptime_nsec = UPTIME};
+    fixture->input = (LoadsInput){.gauges = fixture->gauges,
+        .n_gauges = FIXTURE_GAUGES,
+        .now_nsec = NOW,
+        .uptime_nsec = UPTIME};
 }
 
 static inline void fixture_close(LoadsFixture *fixture) {
@@ -53,7 +55,7 @@ static inline void fixture_close(LoadsFixture *fixture) {
     arena_free(fixture->arena);
 }
 
-/* Of two cores and a million bytes. */
+/* With two cores and a million bytes. */
 static inline void fixture_add_node(LoadsFixture *fixture, const char *name) {
     Resource resources[] = {{STR("cpu"), 2000}, {STR("memory"), 1000000}};
     Node node = {
@@ -62,7 +64,7 @@ static inline void fixture_add_node(LoadsFixture *fixture, const char *name) {
     assert_int_equal(store_apply_node(fixture->store, &node), 0);
 }
 
-/* Gauge 2 is an annotation, "load", of at most eight minutes. */
+/* Gauge 2 is the annotation "load", valid for eight minutes. */
 static inline void fixture_use_annotations(LoadsFixture *fixture) {
     fixture->gauges[2] =
         (Gauge){.source = GAUGE_ANNOTATION, .annotation = STR("load"), .max_age_nsec = 480 * SEC};
@@ -75,20 +77,20 @@ static inline void fixture_annotate(LoadsFixture *fixture, const char *name, con
     assert_int_equal(store_apply_node(fixture->store, &node), 0);
 }
 
-/* Another list of measurements, those of before in it. */
+/* A new list of measurements that includes the previous ones. */
 static inline void fixture_renew(LoadsFixture *fixture) {
     Measurements *before = fixture->input.measurements;
-    Measurements *made = measurements_new(1, LAB_GAUGES);
+    Measurements *made = measurements_new(1, FIXTURE_GAUGES);
 
     assert_non_null(made);
-    for (size_t i = 0; before && i < LAB_GAUGES; i++)
+    for (size_t i = 0; before && i < FIXTURE_GAUGES; i++)
         if (before->items[i])
             made->items[i] = measurement_ref(before->items[i]);
     measurements_unref(before);
     fixture->input.measurements = made;
 }
 
-/* A new measurement of gauge @i, of now, borrowed; empty. */
+/* A new, empty measurement of gauge @i, of now; borrowed. */
 static inline Measurement *fixture_sample(LoadsFixture *fixture, size_t i) {
     Measurement *measurement =
         measurement_new((NodeNames *)(uintptr_t)fixture_table(fixture)->names,
@@ -115,7 +117,7 @@ static inline void fixture_pass(LoadsFixture *fixture, int64_t nsec) {
     fixture->input.uptime_nsec += nsec;
 }
 
-/* Without anything known. */
+/* Without known loads. */
 static inline void fixture_build(LoadsFixture *fixture) {
     loads_release(&fixture->loads);
     assert_int_equal(loads_build_counted(&fixture->input, fixture_table(fixture), NULL,
@@ -133,7 +135,7 @@ static inline int64_t fixture_time(const LoadsFixture *fixture, size_t i, const 
     return loads_time(&fixture->loads, i, table_find(fixture_table(fixture), str_from_c(name)));
 }
 
-/* NaN is NaN. */
+/* All NaN are equal. */
 static inline bool is_number(double got, double want) {
     return isnan(want) ? isnan(got) : got == want;
 }

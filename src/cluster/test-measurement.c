@@ -24,15 +24,15 @@ static void test_values(void **state) {
     for (size_t i = 0; i < 3; i++)
         assert_true(isnan(measurement->values[i]));
     assert_int_equal(measurement_set(measurement, 1, 2.5, 0), 0);
-    assert_null(measurement->lags_nsec); /* none is older: nothing is kept of that */
+    assert_null(measurement->lags_nsec); /* none is older: no ages are kept */
     assert_int_equal(measurement_set(measurement, 2, 3.5, 11), 0);
     assert_int_equal(measurement_set(measurement, 0, INFINITY, -5), 0);
     assert_true(measurement->values[1] == 2.5 && measurement->values[2] == 3.5);
     assert_true(isnan(measurement->values[0]));
-    assert_int_equal(measurement->lags_nsec[0], 0); /* of the future there is nothing */
+    assert_int_equal(measurement->lags_nsec[0], 0); /* the future does not count */
     assert_int_equal(measurement->lags_nsec[1], 0);
     assert_int_equal(measurement->lags_nsec[2], 11);
-    assert_int_equal(measurement_set(measurement, 2, -1, 0), 0); /* again: the last one counts */
+    assert_int_equal(measurement_set(measurement, 2, -1, 0), 0); /* again: the last value counts */
     assert_true(measurement->values[2] == -1 && measurement->lags_nsec[2] == 0);
 }
 
@@ -50,7 +50,7 @@ static void test_names_live_as_long(void **state) {
     assert_null(measurement_unref(NULL));
 }
 
-/* Names of an arena are nobody's to count. */
+/* Names in an arena are not reference-counted. */
 static void test_names_of_an_arena(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
     NodeNames names;
@@ -89,7 +89,7 @@ static void test_workloads(void **state) {
     assert_true(isnan(measurement_workload(measurement, STR("n/Job/900"))));
 }
 
-/* Which row of then a row of now is. */
+/* Maps rows of the current table to rows of the measured one. */
 static void test_rows(void **state) {
     static const Str later[] = {STR("a"), STR("new"), STR_NULL, STR("b"), STR("newer")};
     _cleanup_(names_unrefp) NodeNames *then = names_of(three, 3, NULL);
@@ -99,13 +99,11 @@ static void test_rows(void **state) {
     (void)state;
     assert_int_equal(measurement_row(measurement, then, 1, STR("b")), 1);
     assert_int_equal(measurement_row(measurement, now, 0, STR("a")), 0);
-    assert_int_equal(
-        measurement_row(measurement, now, 1, STR("new")), 3); /* in the row that was b's */
+    assert_int_equal(measurement_row(measurement, now, 1, STR("new")), 3); /* in b's row */
     assert_int_equal(measurement_row(measurement, now, 2, STR_NULL), 3);
     assert_int_equal(measurement_row(measurement, now, 3, STR("b")), 1);
     assert_int_equal(measurement_row(measurement, now, 4, STR("newer")), 3);
-    assert_int_equal(
-        measurement_row(measurement, then, 3, STR_NULL), 3); /* the node nobody knows */
+    assert_int_equal(measurement_row(measurement, then, 3, STR_NULL), 3); /* the unknown node */
 }
 
 static void test_measurements(void **state) {

@@ -11,15 +11,15 @@
 #include "cluster/record.h"
 #include "cluster/store.h"
 
-#define GENERATIONS 3u /* UIDs under one name */
+#define GENERATIONS 3u /* UIDs per name */
 #define SNAPSHOTS_KEPT 4u
 #define HISTORY 32u
 #define STAGED_MAX 4096u
 #define NOBODY UINT32_MAX
-/* That no other node offers: those of many nodes are more than there are columns. */
+/* A resource that only this node has: all nodes together exceed the number of columns. */
 #define OWN_RESOURCES 9u
 
-/* --- the universe: objects are functions of a few numbers --------------------------- */
+/* --- objects are functions of a few numbers ----------------------------------------- */
 
 typedef struct NodeFacts {
     bool is_there;
@@ -90,7 +90,7 @@ static void make_node_lists(MadeNode *made, unsigned index, unsigned v) {
     made->annotations[0] = (Label){STR("note"), text(texts, "%u-%u", index, v % 4)};
     node->annotations = (Labels){.items = made->annotations, .n = v % 4 == 1};
     made->taints[0] = (Taint){STR("only"), text(texts, "for-%u", v % 4), TAINT_NO_SCHEDULE};
-    /* Many distinct sets, so that unused ones pile up. */
+    /* Many distinct sets, so that unused ones accumulate. */
     made->taints[1] = (Taint){STR("mine"), text(texts, "%u-%u", index, v), TAINT_NO_EXECUTE};
     node->taints = (Taints){.items = made->taints, .n = v >= 96 ? 2 : v % 5 == 0};
     made->conditions[0] = (Condition){STR("Ready"), v & 1 ? STR("True") : STR("False")};
@@ -215,7 +215,7 @@ typedef struct Model {
     int64_t now;
 
     NodeFacts nodes[MODEL_NODES_MAX];
-    unsigned rows[MODEL_NODES_MAX]; /* by row: whose, or NOBODY */
+    unsigned rows[MODEL_NODES_MAX]; /* by row: its node, or NOBODY */
     unsigned n_nodes, n_pods, n_entries;
     PodFacts pods[MODEL_PODS_MAX];
     EntryFacts entries[MODEL_PODS_MAX][GENERATIONS];
@@ -280,7 +280,7 @@ static void remove_pod(Model *model, unsigned index) {
     pod->is_there = false;
 }
 
-/* Whether it was not known to have a node, and now has one. */
+/* Whether it had no node before, and has one now. */
 static bool set_pod(Model *model, unsigned index, PodFacts facts) {
     PodFacts *old = &model->pods[index];
     bool was_bound = old->is_there && old->generation == facts.generation && old->node;
@@ -316,7 +316,7 @@ static void mix_pod(uint64_t *print, const Pod *pod) {
         mix(print, hash_str(pod->labels.items[i].value));
 }
 
-/* Of everything a reader can see. */
+/* Everything a reader can see. */
 static uint64_t print_of(const NodeTable *table) {
     uint64_t print = table->n_rows;
 
@@ -344,7 +344,7 @@ static uint64_t print_of(const NodeTable *table) {
     return print;
 }
 
-/* The pods that must be on a node, made anew. */
+/* The pods that must be on a node, computed from the arrays. */
 typedef struct Expected {
     size_t n;
     MadePod pods[MODEL_PODS_MAX * 2];
@@ -522,7 +522,7 @@ static const char *check_figures(Model *model) {
     return NULL;
 }
 
-/* Whatever nodes offer has a column, or else all are taken by what others offer. */
+/* Every allocatable resource has a column, unless all columns are taken by others. */
 static const char *check_columns(Model *model, const NodeTable *table) {
     _cleanup_(map_done) Map names = MAP_INIT;
     size_t n_with = 0, n_without = 0;
@@ -588,7 +588,7 @@ static bool has_failed(Model *model, int r) {
     return true;
 }
 
-/* A snapshot that was published some time ago says what it said then. */
+/* An older snapshot still shows the state of its time. */
 static const char *keep(Model *model, Snapshot *snapshot) {
     Kept *kept = &model->kept[model->n_kept++ % SNAPSHOTS_KEPT];
     bool is_same = !kept->snapshot || print_of(snapshot_table(kept->snapshot)) == kept->print;
@@ -704,14 +704,14 @@ static const char *do_new_event(Model *model, bool is_node) {
     return do_event(model, event);
 }
 
-/* One of the last events once more: a duplicate, or late. */
+/* One of the last events again: a duplicate, or late. */
 static const char *do_old_event(Model *model) {
     size_t n = model->n_history < HISTORY ? model->n_history : HISTORY;
 
     return n == 0 ? NULL : do_event(model, &model->history[pick(model->rng, (unsigned)n)]);
 }
 
-/* What is there, with another resourceVersion: nobody must notice. */
+/* An existing object with another resourceVersion: nothing must change. */
 static const char *do_heartbeat(Model *model) {
     unsigned node = any_node(model), pod = any_pod(model);
     bool was_dirty = store_is_dirty(model->store);
@@ -814,7 +814,7 @@ static const char *do_expire(Model *model) {
     return got == n && got_next == next ? NULL : WRONG(model, "%zu expired, not %zu", got, n);
 }
 
-/* --- lists: a step at a time, so that anything may come in between ------------------- */
+/* --- lists: one step at a time, so that other events can come in between ------------- */
 
 static const char *stage_node(Model *model, unsigned index, NodeFacts facts) {
     Staged *staged = &model->staged_nodes;
@@ -856,7 +856,7 @@ static const char *stage_pod(Model *model, unsigned index, PodFacts facts) {
     return NULL;
 }
 
-/* What is there, but for one in @changes. */
+/* The existing objects, with one in @changes modified. */
 static const char *stage_nodes(Model *model, unsigned changes) {
     const char *problem = NULL;
 
@@ -888,7 +888,7 @@ static void end_nodes(Model *model) {
     for (unsigned i = 0; i < model->options->n_nodes; i++)
         if (!listed[i].is_there)
             remove_node(model, i);
-    /* In the order in which their last mention stands. */
+    /* In the order of their last mention. */
     for (size_t i = 0; i < staged->n; i++) {
         unsigned index = staged->items[i].index;
         bool is_last = true;

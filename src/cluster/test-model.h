@@ -1,11 +1,10 @@
 #pragma once
 
 /*
- * Model: what a Store must be, in the simplest way.
+ * Model: a simple implementation of a Store.
  *
- * A small universe of nodes and pods in plain arrays. Random operations go to a store
- * and to the model; whenever the store publishes, every column of every row is worked
- * out anew from the arrays and compared.
+ * It keeps a few nodes and pods in plain arrays. Random operations go to a store and to the model;
+ * after each publication every column of every row is computed from the arrays and compared.
  */
 
 #include <stdbool.h>
@@ -17,7 +16,7 @@
 #define MODEL_NODES_MAX 256u
 #define MODEL_PODS_MAX 1024u
 
-/* Where choices come from: bytes of a fuzzer, or rng. */
+/* The source of choices: bytes of a fuzzer, or rng. */
 typedef struct ModelRng {
     const uint8_t *data; /* NULL: random numbers, without end */
     size_t n_left;
@@ -25,11 +24,11 @@ typedef struct ModelRng {
 } ModelRng;
 
 typedef struct ModelOptions {
-    unsigned n_nodes, n_pods;                  /* in the universe */
-    unsigned nodes_max, pods_max, assumed_max; /* the store's ceilings */
-    unsigned publish_every;                    /* events, about */
+    unsigned n_nodes, n_pods;                  /* in the model */
+    unsigned nodes_max, pods_max, assumed_max; /* the store's limits */
+    unsigned publish_every;                    /* approximate number of events */
     size_t n_events;
-    /* Around each call of the store; NULL: nothing. With them -ENOMEM is an outcome. */
+    /* Called around each call of the store; NULL: none. With them -ENOMEM is an expected result. */
     void (*arm)(unsigned roll);
     void (*disarm)(void);
 } ModelOptions;
@@ -39,5 +38,5 @@ typedef struct ModelTally {
     size_t n_over; /* snapshots with more resources than columns */
 } ModelTally;
 
-/* NULL, or what is wrong (static). @tally may be NULL. */
+/* NULL, or an error (static). @tally may be NULL. */
 const char *model_run(const ModelOptions *options, ModelRng *rng, ModelTally *tally);

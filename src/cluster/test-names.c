@@ -21,7 +21,7 @@ static uint32_t follower(const NodeNames *names, size_t row) {
     return atomic_load(&names->hints[row].follower);
 }
 
-/* Until a request has shown its order: the next row that is taken. */
+/* Before a request has shown its order: the next used row. */
 static void test_first_guess(void **state) {
     static const char *const dictionary[] = {"a", "", "c", "d"};
     _cleanup_(names_unrefp) NodeNames *names = names_of(dictionary, 4, NULL);
@@ -34,18 +34,19 @@ static void test_first_guess(void **state) {
     assert_int_equal(names->n_nodes, 3);
 }
 
-/* What was learnt holds for two nodes that are both still where they were. */
+/* A learnt pair is valid while both nodes are in their rows. */
 static void test_learnt_guess(void **state) {
     static const char *const dictionary[] = {"a", "b", "c", "d"};
     static const struct {
         const char *dictionary[N_MAX];
-        uint32_t of_first; /* what follows row 0; row 2 was learnt */
+        uint32_t of_first; /* the row after row 0; row 2 was learnt */
         uint64_t since;    /* of row 0 */
     } cases[] = {
         {{"a", "b", "c", "d"}, 2, 1}, {{"a", "x", "c", ""}, 2, 1},
         {{"a", "b", "x", "d"}, 1, 1}, /* another follower */
         {{"a", "b", "", "d"}, 1, 1},
-        {{"x", "b", "c", "d"}, 1, 2}, /* another node: what followed the old one says nothing */
+        {{"x", "b", "c", "d"}, 1,
+            2}, /* another node in the row: the learnt follower does not count */
     };
     _cleanup_(names_unrefp) NodeNames *before = names_of(dictionary, 4, NULL);
 
@@ -64,7 +65,7 @@ static void test_learnt_guess(void **state) {
 
 #define MANY 800u
 
-/* @n nodes of names that cannot be confused. */
+/* @n nodes with names that are easy to tell apart. */
 static NodeNames *many_names(size_t n) {
     static char texts[MANY][16];
     Str names[MANY];
@@ -87,7 +88,7 @@ static size_t rows_of(size_t first, int step, uint32_t *ret) {
     return n;
 }
 
-/* Each place has its row's name, and each row its place. */
+/* Each position has its row's name, and each row its position. */
 static void check_sequence(const NodeNames *names, const NameSequence *sequence) {
     size_t n_placed = 0;
 
@@ -126,10 +127,10 @@ static void test_learn(void **state) {
     check_sequence(names, first);
     assert_true(is_in_order(first, some, n_some));
 
-    names_learn(names, some, n_some + 80); /* hardly more */
+    names_learn(names, some, n_some + 80); /* too few new ones */
     assert_ptr_equal(names_sequence(names), first);
     n_others = rows_of(MANY - 1, -1, others);
-    names_learn(names, others, n_others); /* those that it has stay in their order */
+    names_learn(names, others, n_others); /* the known ones keep their order */
     second = names_sequence(names);
     assert_ptr_not_equal(second, first);
     assert_int_equal(second->n, MANY);
@@ -138,7 +139,7 @@ static void test_learn(void **state) {
     assert_true(is_in_order(second, others, n_others));
 }
 
-/* Two requests that leave out different nodes: both are in order afterwards. */
+/* Two requests that leave out different nodes: afterwards both are in order. */
 static void test_learn_together(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
     uint32_t all[MANY], one[MANY], other[MANY];
@@ -159,14 +160,14 @@ static void test_learn_together(void **state) {
     assert_true(is_in_order(names_sequence(names), all, MANY));
 }
 
-/* What no literal stands for, or comes twice. */
-static void test_learn_odd(void **state) {
+/* Names without a literal, and names that are repeated. */
+static void test_learn_names_without_literal(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
     uint32_t rows[MANY + 2];
     size_t n = rows_of(0, 1, rows);
 
     (void)state;
-    names->hints[5].len = 0; /* as of a name that is not valid */
+    names->hints[5].len = 0; /* an invalid name */
     rows[n++] = 17;
     rows[n++] = MANY; /* the unknown node */
     names_learn(names, rows, n);
@@ -183,7 +184,7 @@ static size_t count_sequences(const NodeNames *names) {
     return n;
 }
 
-/* Requests that bring nothing new, or next to nothing, leave nothing behind. */
+/* Requests with nothing or very little to learn change nothing. */
 static void test_learn_no_more(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
     uint32_t rows[MANY];
@@ -209,8 +210,8 @@ static void test_learn_no_more(void **state) {
     assert_int_equal(names_sequence(names)->n, MANY / 2 - 1);
 }
 
-/* Nothing but names without a literal is nothing to learn from. */
-static void test_learn_strangers(void **state) {
+/* A list of names without literals teaches nothing. */
+static void test_learn_unknown_nodes(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
     uint32_t rows[MANY];
 
@@ -238,7 +239,7 @@ static void *learn_and_read(void *context) {
         for (uint32_t i = 0; i < MANY; i++)
             rows[i] = (learner->first + i * step) % MANY;
         names_learn(learner->names, rows, MANY);
-        if (sequence) /* it lives on, whoever has put another in its place */
+        if (sequence) /* it stays valid after it was replaced */
             check_sequence(learner->names, sequence);
         check_sequence(learner->names, names_sequence(learner->names));
     }
@@ -279,9 +280,9 @@ int main(void) {
         cmocka_unit_test(test_learnt_guess),
         cmocka_unit_test(test_learn),
         cmocka_unit_test(test_learn_together),
-        cmocka_unit_test(test_learn_odd),
+        cmocka_unit_test(test_learn_names_without_literal),
         cmocka_unit_test(test_learn_no_more),
-        cmocka_unit_test(test_learn_strangers),
+        cmocka_unit_test(test_learn_unknown_nodes),
         cmocka_unit_test(test_learn_at_once),
         cmocka_unit_test(test_nothing_to_learn),
     };

@@ -1,4 +1,4 @@
-/* Of a pod as it was sent all is written that policies can read: random pods, there and back. */
+/* Writing a pod keeps all fields that policies can read: random pods, written and read back. */
 
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ static const char *pick_text(const char *const *list, unsigned n) {
     return list[pick(n)];
 }
 
-/* --- pods as people and controllers write them ------------------------------------------- */
+/* --- pods as users and controllers write them -------------------------------------------- */
 
 static void make_amounts(Buf *out, const char *key) {
     static const char *const cpus[] = {
@@ -145,7 +145,7 @@ static bool containers_equal(const PodContainer *a, size_t n_a, const PodContain
     return true;
 }
 
-/* By name: the order is nobody's business. */
+/* By name: the order does not matter. */
 static bool amounts_equal(const Resources *a, const Resources *b) {
     if (a->n != b->n)
         return false;
@@ -169,7 +169,7 @@ static bool details_equal(const PodDetails *a, const PodDetails *b) {
 static bool pods_equal(const Pod *a, Pod *b) {
     bool has_same_amounts = amounts_equal(&a->requests, &b->requests);
 
-    b->requests = a->requests; /* compared by name, just now */
+    b->requests = a->requests; /* compared by name above */
     return has_same_amounts && pod_record_equal(a, b) && details_equal(a->details, b->details);
 }
 

@@ -2,7 +2,7 @@
 
 #include "cluster/test-measured.h"
 
-/* On node a; @request may be NULL: it asks for nothing. */
+/* On node a; @request may be NULL: without requests. */
 static void place(
     LoadsFixture *fixture, const char *name, int64_t at_sec, const Resource *request) {
     Resource asked = request ? *request : (Resource){0};
@@ -20,7 +20,7 @@ static void place(
 
 static const Resource half = {STR("cpu"), 500};
 
-/* How much of a pod counts that was bound so long before the number was measured. */
+/* How much a pod counts that was bound so many seconds before the measurement. */
 static void test_weights(void **state) {
     static const struct {
         int64_t before; /* seconds */
@@ -58,7 +58,7 @@ static void test_weights(void **state) {
     }
 }
 
-/* What a pod counts for, by what it asks, by the gauge's unit, and by what its workload uses. */
+/* What a pod counts for: by its requests, by the gauge's unit, and by its workload's usage. */
 static void test_amounts(void **state) {
     static const Resource nothing = {STR("cpu"), 0}, less = {STR("cpu"), -4},
                           memory = {STR("memory"), 250000}, disk = {STR("disk"), 3};
@@ -67,7 +67,7 @@ static void test_amounts(void **state) {
         const Resource *request;
         const char *resource;
         GaugeUnit unit;
-        double by; /* of its workload; NaN: not known; 0 also if it is not asked for */
+        double by; /* of its workload; NaN: not known; 0 also if the pod has no request */
         double want;
     } cases[] = {
         {"cores", &half, "cpu", GAUGE_AMOUNT, NAN, 0.5},
@@ -143,7 +143,7 @@ static void build_by_use(LoadsFixture *fixture) {
     fixture_build(fixture);
 }
 
-/* What workloads use grows too old as well: then requests count. */
+/* Usage of workloads expires too: then requests count. */
 static void test_age_of_workloads(void **state) {
     Loads loads;
     LoadsFixture fixture;
@@ -154,7 +154,7 @@ static void test_age_of_workloads(void **state) {
     assert_number(loads_workload(&fixture.loads, 3, STR("shop/StatefulSet/web")), 1.5);
     assert_number(loads_workload(&fixture.loads, 3, STR("shop/StatefulSet/other")), NAN);
     assert_number(loads_workload(&fixture.loads, 0, STR("shop/StatefulSet/web")), NAN);
-    assert_number(loads_workload(&fixture.loads, LAB_GAUGES, STR("x")), NAN);
+    assert_number(loads_workload(&fixture.loads, FIXTURE_GAUGES, STR("x")), NAN);
     assert_number(loads_workload(NULL, 0, STR("x")), NAN);
     assert_int_equal(fixture.loads.until_nsec, UPTIME + 60 * SEC + 1);
     assert_int_equal(fixture.loads.chunks[0]->until_nsec, UPTIME + 60 * SEC + 1);
@@ -170,7 +170,7 @@ static void test_age_of_workloads(void **state) {
     fixture_close(&fixture);
 }
 
-/* A gauge of some pods does not show others, also later. */
+/* A gauge of some pods never shows the others. */
 static void test_pods_that_are_not_shown(void **state) {
     static const Str values[] = {STR("web")}, namespaces[] = {STR("x"), STR("shop")};
     static const Requirement web = {
@@ -182,7 +182,7 @@ static void test_pods_that_are_not_shown(void **state) {
     fixture_add_node(&fixture, "a");
     place(&fixture, "p", NOW_SEC, &half);
     fixture_publish(&fixture);
-    for (size_t i = 0; i < LAB_GAUGES; i++) {
+    for (size_t i = 0; i < FIXTURE_GAUGES; i++) {
         fixture.gauges[i].placements =
             (GaugePlacements){.is_counted = true, .resource = STR("cpu"), .settle_nsec = SEC};
         fixture.gauges[i].is_of_pods = true;
@@ -202,7 +202,7 @@ static void test_pods_that_are_not_shown(void **state) {
     fixture_close(&fixture);
 }
 
-/* Also on numbers of annotations; and what is absent stays so. */
+/* Also for values of annotations; absent ones stay absent. */
 static void test_placements_on_annotations(void **state) {
     LoadsFixture fixture;
 
@@ -221,10 +221,10 @@ static void test_placements_on_annotations(void **state) {
     fixture_close(&fixture);
 }
 
-/* A row whose last pod was placed long ago: its list is not opened. */
+/* A row whose last pod was placed long ago: its list of pods is not read. */
 static void test_old_pods_are_not_looked_at(void **state) {
     Node node = {.name = STR("a")};
-    _cleanup_(arena_freep) Arena *arena = arena_new(LAB_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     NodeTable table;
     NodeChunk *chunk;
     PodList *list;
@@ -243,7 +243,7 @@ static void test_old_pods_are_not_looked_at(void **state) {
     chunk = (NodeChunk *)(uintptr_t)table.chunks[0];
     list = arena_zalloc(arena, 1, sizeof(*list) + sizeof(list->items[0]));
     list->n = 1;
-    list->items[0] = (const Pod *)(uintptr_t)64; /* whoever looks falls over */
+    list->items[0] = (const Pod *)(uintptr_t)64; /* reading the list would crash */
     chunk->pods[0] = list;
     chunk->n_pods[0] = 1;
     chunk->placed_at[0] = NOW_SEC - 60;

@@ -6,7 +6,7 @@
 
 #include "base/test-assert.h"
 
-/* A node with something of everything; the arrays may be changed. */
+/* A node with every field set; the arrays may be changed. */
 typedef struct FullNode {
     Node node;
     Label labels[2], annotations[1];
@@ -79,9 +79,9 @@ static void fill_pod(FullPod *full) {
     full->pod.tolerations = (Tolerations){.items = full->tolerations, .n = 1};
 }
 
-/* --- copies: with a pool and without ------------------------------------------------ */
+/* --- copies, with a pool and without ------------------------------------------------ */
 
-/* The text moves into memory that is freed after the copy was made. */
+/* The source is freed after the copy. */
 static Str on_heap(Str text, char **at) {
     Str moved = str_of(*at, text.len);
 
@@ -137,7 +137,7 @@ static void check_pod_copy(RecordPool *pool) {
     memset(&full, 0, sizeof(full));
     record_pool_free(pool);
     assert_true(pod_record_equal(record, &same.pod));
-    assert_null(record->details); /* nobody reads them of a pod that runs */
+    assert_null(record->details); /* not kept for running pods */
     assert_text("version", record->resource_version, "7");
     assert_null(pod_record_unref(record));
 }
@@ -187,7 +187,7 @@ static void test_pods_of_one_template(void **state) {
     assert_ptr_equal(a->node_name.ptr, b->node_name.ptr);
     full.pod.priority++;
     other = pod_record_new(pool, &full.pod);
-    assert_int_equal(record_pool_size(pool), n_parts + 1); /* another shape of the same texts */
+    assert_int_equal(record_pool_size(pool), n_parts + 1); /* the same strings in another shape */
     assert_ptr_equal(a->labels.items[0].key.ptr, other->labels.items[0].key.ptr);
     assert_true(a->labels.items != other->labels.items);
     pod_record_unref(a);
@@ -234,7 +234,7 @@ static void test_sweep(void **state) {
         full.labels[0].value = str_from_c(text);
         gone[i] = pod_record_new(pool, &full.pod);
     }
-    assert_int_equal(record_pool_size(pool), n_parts + 200); /* a text and a shape each */
+    assert_int_equal(record_pool_size(pool), n_parts + 200); /* a string and a shape each */
     assert_int_equal(record_pool_sweep(pool), 0);
     for (size_t i = 0; i < ELEMENTS_OF(gone); i++)
         pod_record_unref(gone[i]);
@@ -262,7 +262,7 @@ static void test_references(void **state) {
     pod_record_unref(pod);
 }
 
-/* --- equality: one change a case ----------------------------------------------------- */
+/* --- equality: one change per case --------------------------------------------------- */
 
 #define NODE_CHANGES(CHANGE)                                                                       \
     CHANGE(node.name = STR("x"))                                                                   \

@@ -1,4 +1,4 @@
-/* What publishing makes of a store: what is shared with the snapshot before, columns, taints. */
+/* Publishing a store: sharing with the previous snapshot, columns, taints. */
 
 #include "cluster/snapshot.h"
 
@@ -29,7 +29,7 @@ static void test_nothing(void **state) {
     assert_null(store_free(NULL));
 }
 
-/* A change copies the chunk it is in, and nothing else; who has the old one sees the old. */
+/* A change copies only its chunk; a reader of the old snapshot sees the old state. */
 static void test_sharing(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL, *after = NULL;
@@ -55,7 +55,7 @@ static void test_sharing(void **state) {
     assert_ptr_equal(old->chunks[1]->nodes[6], new->chunks[1]->nodes[6]);
 }
 
-/* The set of nodes has changed: new names, but only the chunk of that node. */
+/* Removing a node makes new names, but only one new chunk. */
 static void test_removed_node(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL, *after = NULL;
@@ -73,8 +73,8 @@ static void test_removed_node(void **state) {
     assert_null(table_node(snapshot_table(after), 3));
 }
 
-/* Heartbeats, status noise, resourceVersion: the same snapshot as before. */
-static void test_silence(void **state) {
+/* Heartbeats, status changes, resourceVersion: the same snapshot as before. */
+static void test_heartbeats_keep_the_snapshot(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL, *after = NULL;
     Toleration toleration = {.key = STR("k"), .exists = true};
@@ -97,8 +97,8 @@ static void test_silence(void **state) {
     assert_ptr_equal(before, after);
 }
 
-/* A resource that no node offered before: every chunk gets a column, once, and what pods have
- * asked for all along counts. */
+/* A resource that no node had before: every chunk gets a column, once, with the requests of
+ * existing pods. */
 static void test_new_resource(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL, *after = NULL;
@@ -147,7 +147,7 @@ static void offer_numbered(Store *store, unsigned first, unsigned end) {
     }
 }
 
-/* What there is of @resource on @node in what would be published now; -1: it has no column. */
+/* The amount of @resource on @node in the next snapshot; -1: it has no column. */
 static int64_t offered_on(Store *store, const char *node, const char *resource) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = publish(store);
     const NodeTable *table = snapshot_table(snapshot);
@@ -165,8 +165,8 @@ static size_t n_left_out(const Store *store) {
     return figures.n_resources_left_out;
 }
 
-/* Whoever may make pods must not be able to take columns from nodes, nor may a node by naming
- * what it has none of. */
+/* Requests of pods must not take columns from nodes, nor may a node by listing resources with an
+ * amount of 0. */
 static void test_names_of_pods(void **state) {
     Store *store = *state;
 
@@ -189,10 +189,10 @@ static void test_names_of_pods(void **state) {
     assert_int_equal(n_left_out(store), 0);
 }
 
-/* Over the ceiling of names amounts are not counted; a name that nobody offers any more makes
- * room for one that was left out. */
+/* Over the limit of columns amounts are not counted; a resource that no node has any more gives its
+ * column to one that was left out. */
 static void test_too_many_resources(void **state) {
-    enum { BYTES_MAX = TABLE_RESOURCES_MAX - 2 }; /* beside cpu and memory */
+    enum { COLUMNS_LEFT = TABLE_RESOURCES_MAX - 2 }; /* besides cpu and memory */
     Store *store = *state;
     Resource asked = {STR("r-126"), 5};
     Pod pod = pod_of("p", "u", "node-3");
@@ -200,16 +200,17 @@ static void test_too_many_resources(void **state) {
 
     pod.requests = (Resources){.items = &asked, .n = 1};
     assert_int_equal(store_apply_pod(store, &pod), STORE_BOUND);
-    offer_numbered(store, 0, BYTES_MAX);
+    offer_numbered(store, 0, COLUMNS_LEFT);
     assert_int_equal(offered_on(store, "node-125", "r-125"), 126);
     assert_int_equal(n_left_out(store), 0);
 
-    offer_numbered(store, BYTES_MAX, BYTES_MAX + 3);
+    offer_numbered(store, COLUMNS_LEFT, COLUMNS_LEFT + 3);
     assert_int_equal(offered_on(store, "node-125", "r-125"), 126);
     assert_int_equal(offered_on(store, "node-126", "r-126"), -1);
     assert_int_equal(n_left_out(store), 3);
 
-    /* Neither news without names nor those who stay out make all chunks anew. */
+    /* Changes without new resources, and resources that stay left out, do not rebuild all chunks.
+     * */
     n_copied = chunks_copied(store);
     assert_int_equal(apply_pod(store, "q", "v", "node-70"), STORE_BOUND);
     assert_int_equal(count_on(store, "node-70"), 1);
@@ -218,12 +219,12 @@ static void test_too_many_resources(void **state) {
     assert_int_equal(chunks_copied(store), n_copied + 2);
     assert_int_equal(n_left_out(store), 3);
 
-    /* One that is left out goes. */
+    /* One that was left out is removed. */
     store_remove_node(store, STR("node-127"));
     assert_int_equal(offered_on(store, "node-128", "r-128"), -1);
     assert_int_equal(n_left_out(store), 2);
 
-    /* Two columns become free: everybody has one, and all amounts are where they belong. */
+    /* Two columns become free: all resources have one, and all amounts are right. */
     store_remove_node(store, STR("node-1"));
     offer(store, "node-0", "r-0", 0);
     assert_int_equal(offered_on(store, "node-126", "r-126"), 127);
@@ -242,7 +243,7 @@ static void test_too_many_resources(void **state) {
     }
 }
 
-/* After too many, few: the table is narrow again when the ceiling is next looked at. */
+/* After too many, few: the table is narrow again when the limit is next checked. */
 static void test_fewer_resources(void **state) {
     Store *store = *state;
 
@@ -264,11 +265,11 @@ static void test_fewer_resources(void **state) {
     }
 }
 
-/* Sums stop at their limit and come back from it; negative amounts are none. */
+/* Sums saturate and recover; negative amounts count as 0. */
 static void test_odd_amounts(void **state) {
     static const struct {
         int64_t first, second;
-        int64_t requested; /* by both; after the first is gone it is the second, or 0 */
+        int64_t requested; /* of both pods; without the first it is the second's, or 0 */
     } cases[] = {
         {1, 2, 3},
         {INT64_MAX, INT64_MAX, INT64_MAX},
@@ -300,8 +301,8 @@ static void test_odd_amounts(void **state) {
     }
 }
 
-/* A node whose taints change without end does not make the table grow without end; numbers of
- * other rows stay true when it is cleared up. */
+/* A node whose taints keep changing does not grow the table; the numbers of other rows stay valid
+ * when it is swept. */
 static void test_many_taints(void **state) {
     Store *store = *state;
     Taint fixed = {STR("fixed"), STR("x"), TAINT_NO_SCHEDULE};
@@ -336,7 +337,7 @@ int main(void) {
         WITH_STORE(test_nothing),
         WITH_STORE(test_sharing),
         WITH_STORE(test_removed_node),
-        WITH_STORE(test_silence),
+        WITH_STORE(test_heartbeats_keep_the_snapshot),
         WITH_STORE(test_new_resource),
         WITH_STORE(test_names_of_pods),
         WITH_STORE(test_too_many_resources),

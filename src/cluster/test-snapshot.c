@@ -13,7 +13,7 @@ typedef struct Scene {
     Snapshot *snapshot;
 } Scene;
 
-/* A snapshot of one node and one nominated pod; everything it was made of is gone. */
+/* A snapshot of one node and one nominated pod; its sources are freed. */
 static int make_scene(void **state) {
     Scene *scene = calloc(1, sizeof(*scene));
     Label label = {STR("pool"), STR("a")};
@@ -56,7 +56,7 @@ static int drop_scene(void **state) {
     return 0;
 }
 
-/* It owns all it shows. */
+/* It owns all its data. */
 static void check_content(Snapshot *snapshot) {
     const NodeTable *table = snapshot_table(snapshot);
 
@@ -82,7 +82,7 @@ static void test_owns_everything(void **state) {
     check_content(scene->snapshot);
 }
 
-/* A reader keeps what it holds. */
+/* A reader's reference stays valid. */
 static void test_references(void **state) {
     Scene *scene = *state;
     Snapshot *reader = snapshot_ref(scene->snapshot);

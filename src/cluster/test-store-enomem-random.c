@@ -1,6 +1,6 @@
 /*
- * A store whose allocations fail now and then, against the model: an operation that returns -ENOMEM
- * has changed nothing. test-store-enomem.c has each operation by itself.
+ * A store whose allocations sometimes fail, compared with the model: an operation that returns
+ * -ENOMEM has changed nothing. test-store-enomem.c tests each operation by itself.
  */
 
 #include <errno.h>
@@ -55,9 +55,9 @@ static Measurement *sample(NodeNames *names) {
     return TAKE_PTR(measurement);
 }
 
-/* The next loads in the place of those that there are; 0 or -ENOMEM. */
+/* Replaces the loads by the next ones; 0 or -ENOMEM. */
 static int renew_loads(LoadsFixture *fixture) {
-    _cleanup_(measurements_unrefp) Measurements *made = measurements_new(1, LAB_GAUGES);
+    _cleanup_(measurements_unrefp) Measurements *made = measurements_new(1, FIXTURE_GAUGES);
     Loads next;
     int r;
 
@@ -79,7 +79,7 @@ static int renew_loads(LoadsFixture *fixture) {
     return 0;
 }
 
-/* Whichever allocation fails: what there was stays, and nothing is lost. */
+/* Whichever allocation fails, the old state stays, without leaks. */
 static void test_failing_loads(void **state) {
     unsigned n_failed = 0;
     char name[16];
@@ -103,7 +103,7 @@ static void test_failing_loads(void **state) {
         if (r == 0)
             break;
         n_failed++;
-        assert_number(loads_value(&fixture.loads, 0, LOAD_VALUE, 0), NAN); /* as it was */
+        assert_number(loads_value(&fixture.loads, 0, LOAD_VALUE, 0), NAN); /* unchanged */
     }
     assert_in_range(n_failed, 6, 90);
     assert_number(loads_value(&fixture.loads, 0, LOAD_VALUE, 0), 1);

@@ -1,6 +1,6 @@
 /*
  * Each operation that changes a store, with its 1st, 2nd, … allocation failing: it returns -ENOMEM
- * and has changed nothing, and done again it does all it should.
+ * and has changed nothing, and succeeds when repeated.
  */
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define TEXT_MAX ((size_t)4 * 1024 * 1024)
 #define ALLOCATIONS_MAX 5000u
 
-/* --- what a store holds, as text ---------------------------------------------------------- */
+/* --- the contents of a store as text ------------------------------------------------------ */
 
 static int append(void *context, Str bytes) {
     buf_append(context, bytes);
@@ -45,7 +45,7 @@ static void describe(Store *store, Buf *out) {
     assert_int_equal(buf_error(out), 0);
 }
 
-/* --- the store that operations begin with -------------------------------------------------- */
+/* --- the store before an operation --------------------------------------------------------- */
 
 static const Label labels[] = {{STR("zone"), STR("a")}};
 static Resource cpu[] = {{STR("cpu"), 4000}, {STR("memory"), 1 << 30}};
@@ -73,7 +73,7 @@ static Pod full_pod(const char *name, const char *uid, const char *node) {
     return pod;
 }
 
-/* @is_published: so that the next snapshot is made of one that was there. */
+/* @is_published: the next snapshot is made from an earlier one. */
 static Store *make_store(bool is_published) {
     Store *store = store_new();
     Node a = full_node("a"), b = full_node("b");
@@ -160,7 +160,7 @@ static int assume_pod_elsewhere(Store *store) {
     return store_assume(store, &pod, STR("b"), 300);
 }
 
-/* One node stays, one changes, one goes, one is new. */
+/* One node stays, one changes, one is removed, one is new. */
 static int list_nodes(Store *store) {
     Node nodes[] = {full_node("b"), full_node("new"), full_node("new-too")};
     int r = 0;
@@ -214,7 +214,7 @@ static const struct {
 
 /* --- the tests ------------------------------------------------------------------------------ */
 
-/* False: the allocation that was to fail was not made any more. */
+/* False: the operation made fewer allocations. */
 static bool fail_once(size_t i, bool is_published, unsigned at, Str before, Str after) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     _cleanup_(store_freep) Store *store = make_store(is_published);
@@ -257,7 +257,7 @@ static void test_failed_operation_changes_nothing(void **state) {
     }
 }
 
-/* The snapshot that was there stays, and the store is still dirty. */
+/* The earlier snapshot stays, and the store is still dirty. */
 static void test_failed_publishing_keeps_the_snapshot(void **state) {
     for (unsigned at = 1; at < ALLOCATIONS_MAX; at++) {
         _cleanup_(store_freep) Store *store = make_store(true);

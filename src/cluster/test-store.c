@@ -39,7 +39,7 @@ static void test_rows(void **state) {
     add_node(store, "g");
     assert_int_equal(row_of(store, "f"), 1);
     assert_int_equal(row_of(store, "g"), 3);
-    assert_int_equal(store_apply_node(store, &(Node){0}), 0); /* nobody */
+    assert_int_equal(store_apply_node(store, &(Node){0}), 0); /* unknown */
     assert_int_equal(n_rows_of(store), 4);
 }
 
@@ -62,7 +62,7 @@ static void test_pods_before_their_node(void **state) {
     assert_int_equal(count_on(store, "b"), 0);
 }
 
-/* A sequence of events about one pod: what comes of each, and who counts on nodes a and b. */
+/* Events of one pod: the result of each, and which pods count on nodes a and b. */
 static void test_events_of_a_pod(void **state) {
     static const struct {
         const char *name;
@@ -138,11 +138,11 @@ static void test_list_of_nodes(void **state) {
     a.is_ready = false;
     store_list_begin(store, STORE_NODES);
     assert_int_equal(store_list_node(store, &a), 0);
-    store_list_begin(store, STORE_NODES); /* from the beginning */
+    store_list_begin(store, STORE_NODES); /* the list starts again */
     assert_int_equal(store_list_node(store, &d), 0);
     assert_int_equal(store_list_node(store, &c), 0);
     assert_int_equal(store_list_node(store, &(Node){0}), 0);
-    assert_int_equal(row_of(store, "b"), 1); /* nothing of it is to be seen */
+    assert_int_equal(row_of(store, "b"), 1); /* nothing of it is visible */
     assert_int_equal(row_of(store, "d"), 3);
     assert_int_equal(store_list_end(store, STORE_NODES), 0);
     assert_null(store_find_node(store, STR("a")));
@@ -174,7 +174,7 @@ static void test_list_of_pods(void **state) {
     assert_int_equal(store_list_pod(store, &moved), 0);
     assert_int_equal(store_list_pod(store, &kept), 0);
     assert_int_equal(store_list_pod(store, &ended), 0);
-    new.node_name = STR("b"); /* told of twice: the later counts */
+    new.node_name = STR("b"); /* listed twice: the later one counts */
     assert_int_equal(store_list_pod(store, &new), 0);
     assert_int_equal(count_on(store, "a"), 3);
     assert_int_equal(store_list_end(store, STORE_PODS), 0);
@@ -185,7 +185,7 @@ static void test_list_of_pods(void **state) {
     assert_null(store_find_pod(store, STR("space"), STR("ended")));
 }
 
-/* Everything listed again as it is: the same snapshot. */
+/* Everything listed again unchanged: the same snapshot. */
 static void test_list_without_news(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL, *after = NULL;
@@ -220,9 +220,9 @@ static void test_list_without_news(void **state) {
     assert_int_equal(figures.n_pods, 1);
 }
 
-/* --- the assumed -------------------------------------------------------------------- */
+/* --- assumed pods ------------------------------------------------------------------- */
 
-/* What ends an entry, and who counts then; the pod never counts twice on the way. */
+/* What ends an entry, and which pod counts then; no pod ever counts twice. */
 static void test_assumed(void **state) {
     static const struct {
         const char *name;
@@ -257,7 +257,7 @@ static void test_assumed(void **state) {
 
         add_node(store, "a");
         add_node(store, "b");
-        if (str_is(what, "anew")) /* the watch knew it, so it knows that it is gone */
+        if (str_is(what, "anew")) /* the watch showed it before, so a missing pod is deleted */
             assert_int_equal(store_apply_pod(store, &pod), 0);
         assert_int_equal(store_assume(store, &pod, STR("a"), 100), 0);
         assert_case(cases[i].name, count_on(store, "a") == 1);
@@ -294,7 +294,7 @@ static void test_assumed(void **state) {
     }
 }
 
-/* By UID, whoever came first: readers search them. */
+/* Sorted by UID, whatever the order of arrival: readers search them. */
 static void test_assumed_in_order(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
@@ -316,7 +316,7 @@ static void test_assumed_in_order(void **state) {
         assert_true(str_cmp(table->assumed[i - 1]->uid, table->assumed[i]->uid) < 0);
 }
 
-/* The watch was faster than the answer to the Binding. */
+/* The watch was faster than the reply to the Binding. */
 static void test_assumed_too_late(void **state) {
     Store *store = *state;
     Pod pod = pod_of("p", "u", "");
@@ -352,7 +352,7 @@ static void test_expiry(void **state) {
     assert_int_equal(count_on(store, "a"), 0);
 }
 
-/* --- pods that were promised a node ------------------------------------------------- */
+/* --- nominated pods ----------------------------------------------------------------- */
 
 static size_t count_nominated(Store *store) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = publish(store);
@@ -390,7 +390,7 @@ static void test_nominated(void **state) {
     assert_int_equal(count_nominated(store), 0);
 }
 
-/* Of too many the most important, then the first by name, whoever came first. */
+/* Of too many the highest priority, then the first by name. */
 static void test_too_many_nominated(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
@@ -429,7 +429,7 @@ static void test_full(void **state) {
     assert_int_equal(store_apply_node(store, &nodes[0]), 0);
     assert_int_equal(store_apply_node(store, &nodes[1]), 0);
     assert_int_equal(store_apply_node(store, &nodes[2]), STORE_FULL);
-    nodes[1].is_ready = false; /* what is there may change */
+    nodes[1].is_ready = false; /* existing objects may change */
     assert_int_equal(store_apply_node(store, &nodes[1]), 0);
     assert_int_equal(store_apply_pod(store, &pods[0]), STORE_BOUND);
     assert_int_equal(store_apply_pod(store, &pods[1]), STORE_BOUND);
@@ -449,7 +449,7 @@ static void test_full(void **state) {
     }
 }
 
-/* The ceiling of nodes itself, and rows without end. */
+/* The limit of nodes, and rows up to it. */
 static void test_largest(void **state) {
     Store *store = *state;
     char name[32];
@@ -466,8 +466,8 @@ static void test_largest(void **state) {
 
 /* --- memory ------------------------------------------------------------------------ */
 
-/* Names that come and go do not stay. */
-static void test_parts_are_swept(void **state) {
+/* Strings that are no longer used are freed. */
+static void test_unused_strings_are_freed(void **state) {
     Store *store = *state;
     StoreFigures figures;
 
@@ -500,7 +500,7 @@ static void test_snapshot_alone(void **state) {
     node.labels = (Labels){.items = &label, .n = 1};
     assert_int_equal(store_apply_node(store, &node), 0);
     assert_int_equal(apply_pod(store, "p", "u", "a"), STORE_BOUND);
-    store_list_begin(store, STORE_PODS); /* and what is staged goes with it */
+    store_list_begin(store, STORE_PODS); /* and staged objects are freed with it */
     assert_int_equal(store_list_pod(store, &(Pod){.name = STR("q"), .node_name = STR("a")}), 0);
     store_list_begin(store, STORE_NODES);
     assert_int_equal(store_list_node(store, &node), 0);
@@ -528,7 +528,7 @@ int main(void) {
         WITH_STORE(test_too_many_nominated),
         WITH_STORE(test_full),
         WITH_STORE(test_largest),
-        WITH_STORE(test_parts_are_swept),
+        WITH_STORE(test_unused_strings_are_freed),
         cmocka_unit_test(test_snapshot_alone),
     };
 

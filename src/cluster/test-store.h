@@ -64,7 +64,7 @@ static inline Snapshot *publish(Store *store) {
     return snapshot;
 }
 
-/* How many pods are on @node in what would be published now; UINT32_MAX: no such node. */
+/* How many pods @node has in the next snapshot; UINT32_MAX: no such node. */
 static inline uint32_t count_on(Store *store, const char *node) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = publish(store);
     const NodeTable *table = snapshot_table(snapshot);

@@ -1,4 +1,4 @@
-/* A store against the model, over long random streams (cluster/test-model.h). */
+/* A store compared with the model over long random streams (cluster/test-model.h). */
 
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ static const Case cases[] = {
 };
 
 static void test_streams(void **state) {
-    const char *again = getenv("BERTH_TEST_SEED"); /* adds to the seeds of the cases */
+    const char *again = getenv("BERTH_TEST_SEED"); /* added to the seeds of the cases */
     uint64_t more = again ? strtoull(again, NULL, 10) : 0;
     size_t n_over = 0, n_published = 0;
 
@@ -35,7 +35,7 @@ static void test_streams(void **state) {
             print_error(
                 "%s, seed %ju: %s\n", cases[i].name, (uintmax_t)(cases[i].seed + more), problem);
         assert_null(problem);
-        assert_true(tally.n_published > 100); /* and everything has come up */
+        assert_true(tally.n_published > 100); /* and every kind of event occurred */
         assert_true(tally.n_bound > 0 && tally.n_lists > 0 && tally.n_expired > 0);
         n_over += tally.n_over;
         n_published += tally.n_published;

@@ -21,7 +21,7 @@ static const Taint two_taints[] = {
 
 #define TAINTS(array) ((Taints){.items = (array), .n = ELEMENTS_OF(array)})
 
-/* A list of resources that lives as long as the block it stands in. */
+/* A list of resources that lives as long as its block. */
 #define RESOURCES(...)                                                                             \
     ((Resources){.items = (Resource[]){__VA_ARGS__},                                               \
         .n = sizeof((Resource[]){__VA_ARGS__}) / sizeof(Resource)})
@@ -98,7 +98,7 @@ static void test_empty(void **state) {
     (void)state;
     assert_int_equal(table_build(NULL, 0, arena, &table), 0);
     assert_int_equal(table.n_rows, 0);
-    assert_int_equal(table_find(&table, STR("a")), 0); /* n_rows: nobody knows it */
+    assert_int_equal(table_find(&table, STR("a")), 0); /* n_rows: unknown */
     assert_int_equal(table_find(&table, STR_NULL), 0);
     assert_int_equal(table.n_resources, 2);
     assert_int_equal(taint_set(&table, 0), 0);
@@ -126,7 +126,7 @@ static void test_rows(void **state) {
     assert_true(is_ready(&table, 0) && !is_ready(&table, 1));
     assert_true(is_unschedulable(&table, 1) && !is_unschedulable(&table, 0));
     assert_int_equal(table_labels(&table, 0)->n, 1);
-    assert_int_equal(table_labels(&table, 4)->n, 0); /* the node nobody knows */
+    assert_int_equal(table_labels(&table, 4)->n, 0); /* the unknown node */
 }
 
 /* --- taints ---------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ static void test_taint_sets(void **state) {
     assert_int_equal(table.taint_sets[taint_set(&table, 5)].n, 2);
 }
 
-/* Many distinct lists are still right; only sharing is lost beyond the search. */
+/* Beyond the search limit equal lists are not shared, but still right. */
 static void test_many_taint_sets(void **state) {
     enum { N = 300 };
     static Node nodes[N];
@@ -210,7 +210,7 @@ static void test_resources(void **state) {
     assert_true(table_find_resource(&table, STR("disk")) == SIZE_MAX); /* only a pod has it */
     assert_int_equal(requested(&table, "memory", 1), 0);
     assert_true(table_find_resource(&table, STR("nobody has it")) == SIZE_MAX);
-    for (size_t i = 0; i < table.n_resources; i++) { /* the node nobody knows */
+    for (size_t i = 0; i < table.n_resources; i++) { /* the unknown node */
         assert_int_equal(table_amount(&table, 2, i, AMOUNT_ALLOCATABLE), 0);
         assert_int_equal(table_amount(&table, 2, i, AMOUNT_REQUESTED), 0);
     }
@@ -235,8 +235,7 @@ static void test_resources_ceiling(void **state) {
     assert_int_equal(table_build(nodes, N / 50, arena, &table), 0);
     assert_int_equal(table.n_resources, TABLE_RESOURCES_MAX);
     assert_int_equal(allocatable(&table, "r60", 1), 61);
-    assert_true(
-        table_find_resource(&table, STR("r299")) == SIZE_MAX); /* not counted, and no harm done */
+    assert_true(table_find_resource(&table, STR("r299")) == SIZE_MAX); /* not counted */
 }
 
 /* --- pods ------------------------------------------------------------------------------ */
@@ -257,7 +256,7 @@ static void test_pods(void **state) {
     assert_int_equal(n_pods(&table, 0), 1);
     assert_int_equal(n_pods(&table, 1), 2);
     assert_int_equal(n_pods(&table, 2), 0); /* of equal names the first has them */
-    assert_int_equal(n_pods(&table, 3), 0); /* the node nobody knows */
+    assert_int_equal(n_pods(&table, 3), 0); /* the unknown node */
     assert_text("pod", pod_at(&table, 0, 0)->name, "p1");
     assert_text("pod", pod_at(&table, 1, 0)->name, "p0");
     assert_text("pod", pod_at(&table, 1, 1)->name, "p2");
@@ -266,7 +265,7 @@ static void test_pods(void **state) {
     assert_int_equal(requested(&table, "cpu", 3), 0);
 }
 
-/* Only the chunks that something happened to are new. */
+/* Only chunks with a change are new. */
 static void test_change_shares(void **state) {
     enum { N = 3 * CHUNK_ROWS };
     static Node nodes[N];
@@ -284,7 +283,7 @@ static void test_change_shares(void **state) {
         nodes[i].name = str_from_c(names[i]);
     }
     assert_int_equal(table_build(nodes, N, arena, &table), 0);
-    assert_int_equal(table.n_chunks, 4); /* the unknown node needs a place too */
+    assert_int_equal(table.n_chunks, 4); /* the unknown node has a row too */
     assert_int_equal(table_change(&table, changes, ELEMENTS_OF(changes), arena, &changed), 0);
     assert_ptr_equal(changed.chunks[0], table.chunks[0]);
     assert_ptr_not_equal(changed.chunks[1], table.chunks[1]);
@@ -293,7 +292,7 @@ static void test_change_shares(void **state) {
     assert_int_equal(requested(&changed, "cpu", CHUNK_ROWS + 3), 2);
     assert_int_equal(n_pods(&changed, CHUNK_ROWS + 3), 2);
     assert_int_equal(n_pods(&table, CHUNK_ROWS + 3), 0);
-    assert_int_equal(n_pods(&changed, N), 0); /* nothing ever runs on the unknown node */
+    assert_int_equal(n_pods(&changed, N), 0); /* no pod runs on the unknown node */
 }
 
 static void test_requests_saturate(void **state) {
@@ -314,7 +313,7 @@ static int64_t placed_at(const NodeTable *table, uint32_t row) {
     return table_chunk(table, row)->placed_at[table_slot(row)];
 }
 
-/* When the last pod of a row was bound, by the best that is known of each. */
+/* When the last pod of a row was bound, as exactly as is known. */
 static void test_placed_at(void **state) {
     Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}, {.name = STR("c")}};
     Pod pods[] = {
@@ -341,7 +340,7 @@ static void test_placed_at(void **state) {
     assert_int_equal(placed_at(&into, 0), 7);
 }
 
-/* Loads are a view's: nobody else sets them, a changed table keeps them. */
+/* Only a view sets loads; a changed table keeps them. */
 static void test_loads(void **state) {
     static const char marker;
     Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}};
@@ -361,7 +360,7 @@ static void test_loads(void **state) {
     assert_null(into.loads);
 }
 
-/* A scheduler that sends whole nodes does not send their pods. */
+/* A request with whole nodes does not contain their pods. */
 static void test_adopt_pods(void **state) {
     Node known[] = {
         {.name = STR("a"), .allocatable = RESOURCES({STR("disk"), 0})}, {.name = STR("b")}};
@@ -389,7 +388,7 @@ static void test_adopt_pods(void **state) {
     assert_int_equal(n_pods(&into, 1), 0);
     assert_int_equal(requested(&into, "cpu", 1), 0);
     assert_int_equal(n_pods(&into, 2), 1);
-    assert_int_equal(requested(&into, "disk", 2), 3); /* a column only @from had */
+    assert_int_equal(requested(&into, "disk", 2), 3); /* a column that only @from has */
     assert_int_equal(allocatable(&into, "disk", 2), 0);
     assert_int_equal(n_pods(&into, 3), 1); /* the same name again */
     assert_int_equal(allocatable(&into, "gpu", 1), 1);
@@ -427,8 +426,8 @@ static void test_without_pod(void **state) {
     assert_int_equal(requested(&without, "cpu", 1), 5);
 }
 
-/* What is left is what the others ask, also where the sum had stopped at its limit
- * and where a pod asked for less than nothing. */
+/* The remaining sum is that of the others, also where it was saturated and where a pod had a
+ * negative request. */
 static void test_without_pod_is_exact(void **state) {
     Node node = {.name = STR("a")};
     Pod pods[] = {

@@ -1,5 +1,5 @@
-/* One thread changes and publishes, others hold snapshots, read them and drop them: the last
- * reference to a record may go on any of them. For ThreadSanitizer and AddressSanitizer. */
+/* One thread changes and publishes, others hold snapshots, read them and release them: any thread
+ * may release the last reference to a record. For ThreadSanitizer and AddressSanitizer. */
 
 #include <pthread.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static Snapshot *take_current(Shared *shared, bool *ret_over) {
     return snapshot;
 }
 
-/* Takes the reference. */
+/* Takes over the reference. */
 static void set_current(Shared *shared, Snapshot *snapshot) {
     Snapshot *old;
 
@@ -39,7 +39,7 @@ static void set_current(Shared *shared, Snapshot *snapshot) {
     snapshot_unref(old);
 }
 
-/* Whether sums and lists agree, whatever the moment. */
+/* Whether sums and lists agree at any time. */
 static bool is_coherent(const NodeTable *table) {
     for (uint32_t row = 0; row < table->n_rows; row++) {
         const NodeChunk *chunk = table_chunk(table, row);

@@ -68,7 +68,7 @@ static void test_not_modified(void **state) {
     assert_int_equal(reply.status, 304);
     assert_int_equal(reply.n_slices, 0);
     assert_string_equal(header(&reply, "ETag"), asset->etag_gzip);
-    /* The one of the other form does not do. */
+    /* The ETag of the other encoding does not match. */
     assert_int_equal(show(asset, arena, true, str_from_c(asset->etag)).status, 200);
     assert_int_equal(show(asset, arena, false, str_from_c(asset->etag)).status, 304);
 }

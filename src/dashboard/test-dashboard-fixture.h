@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * A berth that has decided, without a daemon, and its pages as text: for the tests of pages.
+ * A decision history without a daemon, and its pages as text.
  *
- * Policies and nodes are a scene's text (policy/test-scene.h); times go on by a second with each
- * decision, the last of which were some minutes ago.
+ * Policies and nodes are a scene's text (policy/test-scene.h); the clock advances by a second with
+ * each decision, and the last ones were some minutes ago.
  */
 
 #include <stdio.h>
@@ -24,14 +24,14 @@
 typedef struct DashboardFixture {
     TestScene scene;
     View *view;
-    Current current; /* with that view in force */
+    Current current; /* serves that view */
     Reloads reloads;
     ApiContext api;
     Arena *arena;
     int64_t now;
 } DashboardFixture;
 
-#define UPTIME_SEC 100 /* less than any machine that has just built this is up */
+#define UPTIME_SEC 100 /* less than the uptime of any machine that has just built this */
 
 static inline void fixture_init_text(DashboardFixture *fixture, const char *text) {
     *fixture = (DashboardFixture){
@@ -77,7 +77,7 @@ static inline void note(DashboardFixture *fixture, Verb verb, const Decision *de
         (PastTimes){.at_nsec = fixture->now, .duration_nsec = 1000});
 }
 
-/* @pod and @nodes as they stand in JSON. */
+/* @pod and @nodes as JSON strings. */
 static inline void ask(DashboardFixture *fixture, Verb verb, const char *pod, const char *nodes) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Str body = arena_printf(arena,
@@ -108,7 +108,7 @@ static inline void bind(DashboardFixture *fixture, const char *pod, const char *
     note(fixture, VERB_BIND, &answer.decision);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* The page, NUL-terminated, in the fixture's arena. */
 static inline const char *get(

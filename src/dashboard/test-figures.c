@@ -1,4 +1,4 @@
-/* Pages of the time that answers take, and of what happened meanwhile. */
+/* Pages about latency and recent changes. */
 
 #include "dashboard/test-dashboard-fixture.h"
 
@@ -28,7 +28,7 @@ static void answered(DashboardFixture *fixture, int64_t read_nsec, int64_t evalu
     note_decision(fixture->api.latency, VERB_FILTER, 100, 40, 0, at_nsec);
 }
 
-/* Half of the deadline, which is a second, is slow; what to do depends on where the time goes. */
+/* Half of the deadline of one second is slow; the suggestion depends on where the time goes. */
 static void test_is_it_slow(void **state) {
     static const struct {
         const char *name;
@@ -75,7 +75,7 @@ static void test_out_of_time(void **state) {
     fixture_done(&fixture);
 }
 
-/* The axis is as long as berth's life at least; nothing is drawn before it began. */
+/* The axis covers at least berth's uptime; nothing is drawn before its start. */
 static void test_hour(void **state) {
     const char *page;
     DashboardFixture fixture;

@@ -71,7 +71,7 @@ static void test_escaping(void **state) {
     }
 }
 
-/* Every byte alone, and every pair with '<': what comes out has no markup of its own. */
+/* Every byte alone, and every pair with '<': the output contains no markup from the input. */
 static void test_every_byte(void **state) {
     (void)state;
     for (unsigned c = 0; c < 256; c++) {
@@ -110,7 +110,7 @@ static void test_long_names(void **state) {
     assert_int_equal(out.len, sizeof(name) + 1);
 }
 
-/* A failure shows, and nothing is written behind it. */
+/* A failure is reported, and nothing is written after it. */
 static void test_ceiling(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(8);
     Html html = HTML(&out);
@@ -170,8 +170,8 @@ static void test_elements(void **state) {
     assert_int_equal(html.depth, 0);
 }
 
-/* Where lines count they stay; nothing else does. */
-static void test_lines(void **state) {
+/* Line breaks stay where they matter, and nowhere else. */
+static void test_keeps_line_breaks_in_pre(void **state) {
     static const char *const tags[] = {"pre", "textarea"};
 
     (void)state;
@@ -343,7 +343,7 @@ int main(void) {
         cmocka_unit_test(test_ceiling),
         cmocka_unit_test(test_templates),
         cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_keeps_line_breaks_in_pre),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_every_parameter_byte),

@@ -1,6 +1,6 @@
 #include "dashboard/test-dashboard-fixture.h"
 
-/* n1 is best, n2 passes, n3 fails one rule and n4 both. Reasons are a stranger's text. */
+/* n1 is best, n2 passes, n3 fails one rule and n4 both. Reasons contain markup. */
 static const char scene_text[] =
     "policies:\n"
     "  disks:\n"
@@ -46,7 +46,7 @@ static void test_empty(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_questions(void **state) {
+static void test_query_parameters(void **state) {
     static const struct {
         const char *path, *query, *said;
     } cases[] = {
@@ -70,7 +70,7 @@ static void test_questions(void **state) {
         assert_has(page, cases[i].said);
         assert_has(page, "href=\"/\"");
     }
-    /* Fields of a form that were left empty are not given. */
+    /* Empty fields of a form count as not given. */
     (void)get(&fixture, "/pods", "q=&state=&page=", 200);
     (void)get(&fixture, "/pods", "&&q=", 200);
     (void)get(&fixture, "/assets/none.js", "", 404);
@@ -119,7 +119,7 @@ static void test_attempts(void **state) {
     assert_has(page, "Attempt 1 of 2");
     assert_has(page, "follow the newest");
     (void)get(&fixture, "/pod", "namespace=team&name=twice&id=77", 404);
-    /* Before anything was decided. */
+    /* Before the first decision. */
     (void)get(&fixture, "/pod", "namespace=team&name=twice&at=1970-01-01T00:00:07Z", 404);
     page = get(&fixture, "/pod", "namespace=team&name=twice&at=2999-01-01T00:00:00Z", 400);
     assert_has(page, "a time like");
@@ -176,7 +176,7 @@ static void test_why_not(void **state) {
     fixture_done(&fixture);
 }
 
-/* What is left of the best is told apart from what was rejected. */
+/* Narrowed nodes are distinguished from rejected ones. */
 static void test_narrowed(void **state) {
     static const char text[] = "policies:\n"
                                "  few:\n"
@@ -202,7 +202,7 @@ static void test_narrowed(void **state) {
     fixture_done(&fixture);
 }
 
-/* Of the nodes that fail as many rules the nearest is told, whatever order they come in. */
+/* Of nodes that fail the same number of rules the nearest is shown, in any order. */
 static void test_smallest_change(void **state) {
     static const char text[] = "policies:\n"
                                "  room:\n"
@@ -227,7 +227,7 @@ static void test_smallest_change(void **state) {
     fixture_done(&fixture);
 }
 
-/* Names of pods and nodes come from whoever may create them, and need not be names at all. */
+/* Names of pods and nodes come from users, and need not be valid names. */
 static void test_hostile(void **state) {
     static const char *const pages[] = {"/", "/pods", "/policies", "/nodes"};
     static const struct {
@@ -331,7 +331,7 @@ static void test_headers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_query_parameters),
         cmocka_unit_test(test_waiting),
         cmocka_unit_test(test_attempts),
         cmocka_unit_test(test_chosen),

@@ -32,7 +32,7 @@ static void test_bar(void **state) {
     assert_int_equal(html.depth, 0);
 }
 
-/* Numbers that are none, or too much, stay within the bar. */
+/* Invalid or too large numbers stay within the bar. */
 static void test_odd_bars(void **state) {
     static const double values[] = {(double)NAN, (double)INFINITY, -5, 1e300, 0, 101};
     static const double wholes[] = {0, 100, -1, (double)NAN};
@@ -91,7 +91,7 @@ static void test_odd_lines(void **state) {
     }
 }
 
-/* --- the rest --------------------------------------------------------------------------------- */
+/* --- other widgets ---------------------------------------------------------------------------- */
 
 static void test_command_is_one_line(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);

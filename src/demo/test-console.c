@@ -30,7 +30,7 @@ static void test_paragraph_wraps_at_the_column(void **state) {
     }
 }
 
-/* Colour only where it is wanted; widths are the same either way. */
+/* Styles only with colour; widths are the same with and without. */
 static void test_styles_need_colour(void **state) {
     Console plain = CONSOLE_INIT(false, false), coloured = CONSOLE_INIT(false, true);
 

@@ -31,7 +31,7 @@ static char *write_world(DemoCluster *cluster) {
     return taken;
 }
 
-/* Binds the pod to the node; the message, empty for success. */
+/* Binds the pod to the node; returns the error, empty for success. */
 static const char *bind_pod(DemoCluster *cluster, const Pod *pod, Str node) {
     static char error[256];
     BindArgs args = {
@@ -45,7 +45,7 @@ static const char *bind_pod(DemoCluster *cluster, const Pod *pod, Str node) {
     return error;
 }
 
-/* Hands out @n pods and binds each to the next node. */
+/* Creates @n pods and binds each to the next node. */
 static void run(DemoCluster *cluster, size_t n) {
     Snapshot *snapshot = NULL;
     const NodeTable *table;
@@ -83,7 +83,7 @@ static void test_same_seed_same_bytes(void **state) {
     demo_cluster_free(c);
 }
 
-/* What --dump-cluster writes is, read back, what the demo serves from. */
+/* Reading the output of --dump-cluster gives the cluster that the demo serves. */
 static void test_dump_is_the_snapshot(void **state) {
     char path[] = "/tmp/berth-test-world-XXXXXX", error[OBJECTS_ERROR_MAX];
     DemoCluster *cluster = make_world(40, SEED);
@@ -173,7 +173,7 @@ static void test_bind_rejects_wrong_pods_and_nodes(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* A pod that is not bound comes back, a few times and not at once. */
+/* A pod that is not bound is tried again, a few times, with delays. */
 static void test_pending_pods_are_tried_again(void **state) {
     DemoCluster *cluster = make_world(20, SEED);
     const DemoPod *first, *pod;
@@ -193,7 +193,7 @@ static void test_pending_pods_are_tried_again(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* As many pods end as begin: after a long time the cluster is about as full. */
+/* As many pods end as start: the cluster's usage is stable. */
 static void test_number_of_pods_is_stable(void **state) {
     DemoCluster *cluster = make_world(50, SEED);
     DemoClusterCounts start, end;
@@ -209,7 +209,7 @@ static void test_number_of_pods_is_stable(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* The policy of the demo relies on these. */
+/* The demo's policy relies on these. */
 static void test_pools_have_their_shares(void **state) {
     size_t n_not_ready = 0, n_cordoned = 0, n_pool[_POOL_MAX] = {0};
     DemoCluster *cluster = make_world(400, SEED);
@@ -241,7 +241,7 @@ static void test_pools_have_their_shares(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* The presets of policies/ look at these: some nodes have each, and some do not. */
+/* The presets in policies/ read these: some nodes have each, and some do not. */
 static void test_nodes_have_what_policies_read(void **state) {
     static const struct {
         const char *label, *annotation, *taint;
@@ -282,7 +282,7 @@ static void test_nodes_have_what_policies_read(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* First pods are older than two minutes; later ones are new, and have an owner. */
+/* Initial pods are older than two minutes; later ones are new and have an owner. */
 static void test_pods_have_times(void **state) {
     DemoCluster *cluster = make_world(40, SEED);
     Snapshot *snapshot = NULL;
@@ -315,7 +315,7 @@ static void test_pods_have_times(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* For scenarios: an empty cluster, pods of one's choice, a node whose label changes. */
+/* For scenarios: an empty cluster, chosen pods, a node whose label changes. */
 static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     DemoCluster *cluster = NULL;
     DemoClusterCounts figures;

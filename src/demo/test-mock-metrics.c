@@ -124,7 +124,7 @@ static uint32_t find_gauge(const Program *rules, const char *name) {
     return 0;
 }
 
-/* Every metric is joined to all nodes that are up. */
+/* Every metric is joined to all running nodes. */
 static void test_every_node_gets_a_value(void **state) {
     static const struct {
         const char *name, *how;
@@ -166,7 +166,7 @@ static void test_every_node_gets_a_value(void **state) {
     scene_done(&scene);
 }
 
-/* What comes is what demo/usage.h says, and a while does not change much of it. */
+/* Values are those of demo/usage.h, and change slowly. */
 static void test_values_follow_usage(void **state) {
     PollStatus statuses[16];
     Measurements *measurements;
@@ -243,7 +243,7 @@ static void test_rejects_bad_requests(void **state) {
     scene_done(&scene);
 }
 
-/* --- what is made of it -------------------------------------------------------------------- */
+/* --- annotations and the panel ------------------------------------------------------------- */
 
 static View *make_view(const Scene *scene, Measurements *measurements) {
     const ViewParts parts = {
@@ -260,7 +260,7 @@ static View *make_view(const Scene *scene, Measurements *measurements) {
     return view;
 }
 
-/* Annotations in another zone's time are read as of now; those of before are replaced. */
+/* Annotations with a time in another zone count as of now; older ones are replaced. */
 static void test_annotator_writes_values_and_times(void **state) {
     uint32_t gauge;
     Scene scene;
@@ -304,7 +304,7 @@ static void test_panel_summarizes_chosen_nodes(void **state) {
     measurements = ask(&scene, scene.rules->gauges, scene.rules->n_gauges, statuses);
     view = make_view(&scene, measurements);
     panel_follow(&panel, scene.rules);
-    assert_int_equal(panel.n, 5); /* those of pods are not of nodes */
+    assert_int_equal(panel.n, 5); /* pods' metrics are not nodes' metrics */
     assert_string_equal(panel.metrics[panel.lead].name, "cpu");
     while (!table_node(view->table, row)->is_ready)
         row++;

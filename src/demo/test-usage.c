@@ -10,7 +10,7 @@
 #define NOW (NOW_SEC * NSEC_PER_SEC)
 #define MINUTE (60 * NSEC_PER_SEC)
 
-/* --- what a query is of ----------------------------------------------------------------- */
+/* --- meaning of a query ----------------------------------------------------------------- */
 
 static void test_words_of_a_query_select_the_value(void **state) {
     static const struct {
@@ -64,7 +64,7 @@ static void test_gauges_select_the_value(void **state) {
     usage = usage_of_gauge(&resources);
     assert_int_equal(usage.resource, TABLE_MEMORY);
     assert_int_equal(usage.unit, GAUGE_AMOUNT);
-    usage = usage_of_gauge(&told); /* who wrote the policy knows best */
+    usage = usage_of_gauge(&told); /* the policy's unit decides */
     assert_int_equal(usage.kind, USAGE_USED);
     assert_int_equal(usage.resource, TABLE_MEMORY);
     assert_int_equal(usage.unit, GAUGE_PERCENT);
@@ -119,7 +119,7 @@ static void test_units_agree(void **state) {
     double share = measure(cluster, &fraction, "busy", NOW);
 
     (void)state;
-    assert_true(share > 0.2 && share < 0.6); /* of two pods that ask for a quarter each */
+    assert_true(share > 0.2 && share < 0.6); /* of two pods that request a quarter each */
     assert_true(fabs(measure(cluster, &percent, "busy", NOW) - share * 100) < 1e-9);
     assert_true(fabs(measure(cluster, &bytes, "busy", NOW) - share * 0x400000000) < 1);
     assert_true(fabs(measure(cluster, &rest, "busy", NOW) - (1 - share)) < 1e-9);
@@ -128,7 +128,7 @@ static void test_units_agree(void **state) {
     snapshot_unref(cluster);
 }
 
-/* An average shows a pod by as much of it as the pod has been there. */
+/* An average includes a pod in proportion to its age. */
 static void test_averages_show_new_pods_by_age(void **state) {
     Snapshot *old = make_cluster(NOW_SEC - 3600), *half = make_cluster(NOW_SEC - 60),
              *new = make_cluster(NOW_SEC);
@@ -145,7 +145,7 @@ static void test_averages_show_new_pods_by_age(void **state) {
     snapshot_unref(new);
 }
 
-/* It moves, but not at once; a node is never more than full. */
+/* Usage changes gradually; a node never exceeds its capacity. */
 static void test_usage_varies_over_time(void **state) {
     Snapshot *cluster = make_cluster(NOW_SEC - 3600);
     Usage usage = {.resource = TABLE_CPU, .unit = GAUGE_FRACTION};

@@ -12,15 +12,14 @@
 
 #define TAG 7
 #define HEAD_MAX 1024u
-#define BYTES_MAX 256u /* more than there are at a time: some may have ended without our knowing   \
-                        */
+#define ROOM 256u /* more than there are at a time: some may have ended without our knowing */
 
 /* What the callbacks have seen, and the streams that were opened. */
 typedef struct Radio {
     Server *server;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    HttpStream *streams[BYTES_MAX];
+    HttpStream *streams[ROOM];
     size_t n;
     size_t n_ended;
     HttpOutcome last; /* with the tag TAG */
@@ -39,7 +38,7 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     if (!stream)
         return;
     pthread_mutex_lock(&radio->lock);
-    assert_true(radio->n < BYTES_MAX);
+    assert_true(radio->n < ROOM);
     radio->streams[radio->n++] = stream;
     pthread_cond_broadcast(&radio->changed);
     pthread_mutex_unlock(&radio->lock);

@@ -41,7 +41,8 @@ static size_t n_entries(const Folder *folder) {
     return n;
 }
 
-/* What is there is replaced, also what a dump that was cut off left; nobody else may read it. */
+/* An existing file is replaced, also one left by an interrupted dump; only the owner may read it.
+ * */
 static void test_written_whole(void **state) {
     Folder folder;
     Snapshot *before, *after;
@@ -65,7 +66,7 @@ static void test_written_whole(void **state) {
     folder_done(&folder);
 }
 
-/* Nothing is left beside a place where it cannot be. */
+/* After a failure no temporary file is left. */
 static void test_not_written(void **state) {
     static const struct {
         const char *name, *error;

@@ -21,7 +21,7 @@ static void test_read(void **state) {
     folder_done(&folder);
 }
 
-/* A ceiling is what may be read: not one byte less, not one more. */
+/* The limit is exact: a file of that size is read, one byte more is an error. */
 static void test_ceiling(void **state) {
     enum { CEILING = 100000 };
     static const struct {
@@ -69,7 +69,7 @@ static void test_unreadable(void **state) {
     folder_done(&folder);
 }
 
-/* Two files joined: a Buf that holds something is added to. */
+/* Two files joined: reading appends to the Buf. */
 static void test_append(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(1 << 20);
     char error[FILE_ERROR_MAX];
@@ -137,7 +137,7 @@ static void test_fingerprint_of_swap(void **state) {
     in_folder_before = file_fingerprint(folder.path);
     assert_int_equal(symlink("..v2", next), 0);
     assert_int_equal(rename(next, data), 0);
-    set_time(folder.path, 1000); /* not even the folder's own time may be needed */
+    set_time(folder.path, 1000); /* even if the folder's own time does not change */
     assert_true(file_fingerprint(link) != before);
     assert_true(file_fingerprint(folder.path) != in_folder_before);
     folder_done(&folder);

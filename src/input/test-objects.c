@@ -98,7 +98,7 @@ static void test_cluster_values(void **state) {
     assert_int_equal(
         load(&folder, "{\"kind\":\"List\",\"items\":[" POD_ON_A "," NODE_A "]}", &snapshot, error),
         0);
-    folder_done(&folder); /* the file may go */
+    folder_done(&folder); /* the file may be deleted */
     table = snapshot_table(snapshot);
     assert_int_equal(table_amount(table, 0, TABLE_CPU, AMOUNT_ALLOCATABLE), 2000);
     assert_int_equal(table_amount(table, 0, TABLE_CPU, AMOUNT_REQUESTED), 500);
@@ -117,7 +117,7 @@ static int append(void *context, Str bytes) {
     return buf_error(text);
 }
 
-/* What is dumped is, read back, the same cluster. */
+/* Reading a dump gives the same cluster. */
 static void test_dump_reads_back(void **state) {
     static const char text[] =
         "{\"kind\":\"List\",\"items\":[" NODE_B "," POD_ON_A
@@ -162,7 +162,7 @@ static void test_dump_reads_back(void **state) {
     folder_done(&folder);
 }
 
-/* Each message names the file, and the place where there is one. */
+/* Each message names the file, and the position if there is one. */
 static void test_cluster_errors(void **state) {
     static const struct {
         const char *name, *text, *message;
@@ -226,7 +226,7 @@ static void test_missing_file(void **state) {
     assert_string_equal(error, "/nonexistent/file: No such file or directory");
 }
 
-/* YAML is for small clusters; one that is too large is told so, and what to do. */
+/* YAML is for small clusters; for a large file the error suggests JSON. */
 static void test_large_yaml(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)8 << 20);
     Snapshot *snapshot = NULL;

@@ -16,7 +16,7 @@ static int load(const char *const *paths, size_t n_paths, Arena *arena, Program 
     return r;
 }
 
-/* Names in order, visible YAML files only; a symlink is as good as a file. */
+/* Sorted by name, visible YAML files only; symlinks count as files. */
 static void test_folder(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -39,7 +39,7 @@ static void test_folder(void **state) {
     assert_int_equal(symlink("..data/d.yaml", folder_path(&folder, "15-d.yaml")), 0);
     path = folder.path;
     r = load(&path, 1, arena, &program, &text);
-    folder_done(&folder); /* the files may go */
+    folder_done(&folder); /* the files may be deleted */
     assert_text("messages", buf_str(&text), "");
     assert_int_equal(r, 0);
     assert_int_equal(program->n_policies, 5);
@@ -78,8 +78,8 @@ static void test_no_path(void **state) {
     assert_int_equal(program->n_policies, 0);
 }
 
-/* All files are read, and every mistake in any of them is told; @folder stands for
- * the path of the folder. */
+/* All files are read, and every error in any of them is reported; @folder stands for the path of
+ * the folder. */
 static void check_error(Folder *folder, const char *path, int outcome, const char *want) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(program_unrefp) Program *program = NULL;

@@ -1,4 +1,4 @@
-/* Values set by name, in every way a policy may be written. */
+/* Setting values by name, in every way a policy may be written. */
 
 #include "input/policy-set.h"
 
@@ -23,8 +23,8 @@ static const char policies[] = "apiVersion: berth.dev/v1alpha1\n"
 
 typedef struct Case {
     const char *set;
-    const char *has;   /* what the text has then; NULL: it is an error, ... */
-    const char *error; /* ... that begins so */
+    const char *has;   /* expected text; NULL: an error, ... */
+    const char *error; /* ... that starts like this */
 } Case;
 
 static const Case cases[] = {

@@ -7,7 +7,7 @@
 
 #define HEAD "apiVersion: berth.dev/v1alpha1\nkind: MetricSources\nsources:\n"
 
-/* What is said, with @folder for the path of the folder. */
+/* The messages, with @folder for the path of the folder. */
 static void show(const Folder *folder, const DiagList *diags, Buf *shown) {
     _cleanup_(buf_done) Buf text = BUF_INIT(65536);
     Str rest, place = str_from_c(folder->path);
@@ -23,7 +23,7 @@ static void show(const Folder *folder, const DiagList *diags, Buf *shown) {
     buf_append(shown, rest);
 }
 
-/* --- files that are good --- */
+/* --- valid files ----------- */
 
 static void assert_path(const Folder *folder, const char *got, const char *want) {
     char path[512];
@@ -86,11 +86,11 @@ static void test_all_fields(void **state) {
     folder_done(&folder);
 }
 
-/* --- what a person is told --- */
+/* --- messages ---------------- */
 
-/* test/data/sources: NAME.yaml gives exactly the text in NAME.expected, nothing if there is nothing
- * to say. With UPDATE_EXPECTED in the environment the texts are written anew; read them as a user
- * would before they are kept. */
+/* test/data/sources: NAME.yaml gives exactly the text in NAME.expected, empty without messages.
+ * With UPDATE_EXPECTED in the environment the files are rewritten; read them as a user would before
+ * you commit them. */
 
 static int is_input(const struct dirent *entry) {
     return str_has_suffix(str_from_c(entry->d_name), STR(".yaml"));
@@ -168,7 +168,7 @@ static void test_unreadable(void **state) {
     folder_done(&folder);
 }
 
-/* Every allocation may fail: never half a list, never a crash. */
+/* Any allocation may fail: never half a list, never a crash. */
 static void test_small_budgets(void **state) {
     bool has_worked = false;
 
@@ -191,7 +191,7 @@ static void test_small_budgets(void **state) {
 
 static void test_urls(void **state) {
     static const struct {
-        const char *url, *says; /* NULL: it is good */
+        const char *url, *says; /* NULL: valid */
     } cases[] = {
         {"http://prometheus:9090", NULL},
         {"https://h/prometheus/", NULL},

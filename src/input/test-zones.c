@@ -43,7 +43,7 @@ static void test_refused(void **state) {
     assert_non_null(look_up(zones, "Europe/Berlin"));
 }
 
-/* Names that are none do not crowd out those that are. */
+/* Names that do not exist do not evict those that do. */
 static void test_many_absent(void **state) {
     _cleanup_(zones_freep) Zones *zones = zones_new_in(FOLDER);
 
@@ -85,7 +85,7 @@ static const char *const asked[] = {"Europe/Berlin", "Asia/Kolkata", "Nowhere/To
 
 static _Atomic(const CelZone *) first_answers[ELEMENTS_OF(asked)];
 
-/* All threads get the same zone for a name, whoever read it. */
+/* All threads get the same zone for a name. */
 static void *ask_all(void *arg) {
     const Zones *zones = arg;
     uintptr_t n_wrong = 0;

@@ -1,4 +1,4 @@
-/* The short ways of an array of names, and where they must leave them. */
+/* The fast path for arrays of names, and where it must fall back. */
 
 #include "base/buf.h"
 #include "json/test-reader.h"
@@ -24,7 +24,7 @@ static void test_string_raw(void **state) {
     assert_error(&reader, JSON_E_TYPE, 28);
 }
 
-/* Names of every length, so that they lie in every way across the windows. */
+/* Names of every length, so that they cross the windows in every way. */
 static void test_names(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(100000);
     JsonReader reader;
@@ -53,8 +53,8 @@ static void test_names(void **state) {
     assert_int_equal(n, 200);
 }
 
-/* What is skipped by its brackets alone may be longer than the window; strings behind it are read
- * as ever. */
+/* A value skipped by its brackets may be longer than the window; strings after it are still read.
+ * */
 static void test_string_behind_a_long_skip(void **state) {
     for (size_t len = 0; len < 300; len++) {
         _cleanup_(buf_done) Buf text = BUF_INIT(1000);
@@ -86,7 +86,7 @@ static void test_string_behind_a_long_skip(void **state) {
     }
 }
 
-/* Strings that are expected are taken by their bytes. */
+/* An expected string is recognized by its bytes. */
 static void test_take_elements(void **state) {
     static const Str input = STR("[\"a\",\"b\",\"cc\", \"d\"]");
     JsonReader reader;
@@ -96,7 +96,7 @@ static void test_take_elements(void **state) {
     json_reader_init(&reader, input);
     assert_true(str_is_empty(json_ahead(&reader)));
     json_array(&reader);
-    assert_true(str_is_empty(json_ahead(&reader))); /* the first has no comma */
+    assert_true(str_is_empty(json_ahead(&reader))); /* the first one has no comma */
     assert_true(json_element(&reader));
     assert_true(str_is_empty(json_ahead(&reader)));
     json_string_raw(&reader, &text, &escaped);
@@ -112,7 +112,7 @@ static void test_take_elements(void **state) {
     assert_error(&reader, JSON_OK, 0);
 }
 
-/* A complaint points to the last of them. */
+/* An error points to the last element. */
 static void test_take_elements_place(void **state) {
     JsonReader reader;
     Str text;

@@ -155,7 +155,7 @@ static const Str seeds[] = {
     STR("\"\\uD834\\uDD1E\""),
 };
 
-/* Replaces, inserts, removes or repeats something. */
+/* Replaces, inserts, removes or repeats a byte. */
 static size_t mutate(char *text, size_t len, Rng *rng) {
     static const char bytes[] = "{}[]\",:\\/ \n\tu0189aAeE.+-tfn\x7f\x80\xbf\xc3\xe2\xf0\x1f";
     char byte = bytes[rng_pick(rng, sizeof(bytes))]; /* the NUL at the end included */
@@ -203,8 +203,8 @@ static void test_mutations(void **state) {
     }
 }
 
-/* The comparison means something: the oracle does tell good from bad, and is not
- * our own reader in disguise (both define json_object()). */
+/* Checks the oracle: it distinguishes valid from invalid texts, and is not our own reader (both
+ * define json_object()). */
 static void test_oracle(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(seeds); i++) {
         assert_int_equal(oracle_ask(seeds[i].ptr, seeds[i].len), ORACLE_ACCEPTS);

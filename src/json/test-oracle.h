@@ -1,7 +1,7 @@
 #pragma once
 
-/* What jansson says to a text. Apart from test-oracle.c: its header and ours
- * share names (json_object, JSON_STRING, ...). */
+/* jansson's opinion of a text. In a separate file because its header and ours share names
+ * (json_object, JSON_STRING, ...). */
 
 #include <stddef.h>
 

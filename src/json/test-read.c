@@ -66,7 +66,7 @@ static void test_decoder(void **state) {
     }
 }
 
-/* null is no container, no string, no number: what was there before stays. */
+/* null is not a container, string or number: the old value stays. */
 static void test_nulls(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(10000);
     Sample s = {.name = STR("old"), .count = 5, .ready = true, .ratio = 2};
@@ -180,7 +180,7 @@ static void test_peek(void **state) {
 
     json_reader_init(&reader, STR("[{}, [], \"\", 0, -1, true, false, null, x]"));
     json_array(&reader);
-    assert_int_equal(json_peek(&reader), JSON_BAD); /* an element may be, but was not asked for */
+    assert_int_equal(json_peek(&reader), JSON_BAD); /* a null element was not allowed here */
     assert_int_equal(json_error(&reader), JSON_OK);
     for (size_t i = 0; i < ELEMENTS_OF(expected); i++) {
         assert_true(json_element(&reader));
@@ -262,7 +262,7 @@ static void test_number(void **state) {
     assert_error(&reader, JSON_E_TYPE, 7);
 }
 
-/* Both ways of skipping, on each value of an array. */
+/* Both ways of skipping, for each value of an array. */
 static void test_skip(void **state) {
     static const Str values[] = {
         STR("1"),
@@ -321,8 +321,7 @@ static void test_skip_validates(void **state) {
     assert_error(&reader, JSON_E_END, 4);
 }
 
-/* Keys with and without white space around them and escapes in them are all found, and so is what
- * is behind them. */
+/* Keys with and without white space and escapes are found, and so are their values. */
 static void test_keys(void **state) {
     static const char *const keys[] = {"a", "b", "c", "d", "e\\u0066", "caf\xc3\xa9", ""};
     JsonReader reader;

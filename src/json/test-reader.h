@@ -1,6 +1,6 @@
 #pragma once
 
-/* What a reader has come to, for tests. */
+/* The state of a reader, for tests. */
 
 #include "base/test-assert.h"
 #include "json/read.h"

@@ -1,4 +1,4 @@
-/* Every kernel against a loop that anybody can check by eye. */
+/* Every kernel against a simple loop. */
 
 #include "base/rng.h"
 #include "json/scan.h"
@@ -12,7 +12,7 @@
 
 static const ScanKernel kernels[] = {SCAN_PORTABLE, SCAN_AVX2};
 
-/* A quote behind an odd number of backslashes does not count. */
+/* A quote after an odd number of backslashes does not count. */
 static bool naive_is_quote(Str text, size_t at) {
     size_t backslashes = 0;
 
@@ -55,8 +55,7 @@ static size_t naive_plain(Str text) {
     return text.len;
 }
 
-/* A copy on the heap of exactly that size, so that a sanitizer sees each byte
- * read outside. */
+/* A heap copy of the exact size, so that a sanitizer sees each byte read outside. */
 static Str exact_copy(Str text) {
     char *copy = malloc(text.len > 0 ? text.len : 1);
 
@@ -100,7 +99,7 @@ static void test_container(void **state) {
         {"{\"a\":\"}\"}", 9},
         {"{\"a\":\"\\\"}\"}", 11},
         {"{\"a\":\"\\\\\"}\"}", 10},
-        {"[1,2}", 5}, /* structure only: which bracket is not looked at */
+        {"[1,2}", 5}, /* the kind of bracket is not checked */
         {"{", 0},
         {"{\"a\":[}", 0},
         {"{\"a", 0},
@@ -115,8 +114,7 @@ static void test_container(void **state) {
     }
 }
 
-/* A container that ends at each place of a block, and one byte after it is cut
- * off. */
+/* A container that ends at each position of a block, and is cut one byte after it. */
 static void test_container_ends(void **state) {
     char text[300];
 
@@ -146,8 +144,7 @@ static void test_deep(void **state) {
     free(text);
 }
 
-/* Runs of backslashes of every length at every place around the border of two
- * blocks, with a quote behind them. */
+/* Runs of backslashes of every length around the border of two blocks, followed by a quote. */
 static void test_escapes(void **state) {
     char text[260];
 
@@ -190,7 +187,7 @@ static void test_random(void **state) {
     }
 }
 
-/* All bytes, one at a time, at each place of a block and of what is left over. */
+/* All bytes, one at a time, at each position of a block and of the rest. */
 static void test_bytes(void **state) {
     char text[64 + 33];
 
@@ -236,7 +233,7 @@ static bool first_kernel(void) {
     return scan_use_kernel(scan_kernel());
 }
 
-/* Before any choice was made, each in a process of its own: must be the first test. */
+/* Before any kernel was chosen, each in its own process: must be the first test. */
 static void test_first_call(void **state) {
     static bool (*const calls[])(void) = {
         first_container, first_string, first_plain, first_stops, first_kernel};

@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/test-assert.h"
 
-/* One letter a token, the text behind keys, strings and numbers, and at the end
- * "." or the error: what a reader saw, as a line. */
+/* What a reader saw as a line: one letter per token, with the text of keys, strings and numbers,
+ * and "." or the error at the end. */
 static void trace_token(const JsonReader *reader, JsonToken token, Buf *out) {
     static const char letters[] = "{}[]ksntfz.!";
 
@@ -152,7 +152,7 @@ static void test_depth(void **state) {
     assert_int_equal(reader.error_at, JSON_DEPTH_MAX);
 }
 
-/* Objects and arrays in turns: each level keeps what it is. */
+/* Alternating objects and arrays: each level remembers its kind. */
 static void test_levels(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(10000);
     JsonReader reader;

@@ -82,7 +82,7 @@ static void test_quote(void **state) {
     assert_written(&out, "\"\"");
 }
 
-/* What is quoted reads back as what it was, whatever the length. */
+/* A quoted string reads back as it was, at any length. */
 static void test_quote_reads_back(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(10000);
     _cleanup_(arena_freep) Arena *arena = arena_new(100000);

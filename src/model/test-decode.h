@@ -1,6 +1,6 @@
 #pragma once
 
-/* What holds of every decoder of an object, and how tests read a pod. */
+/* Checks for every decoder of an object, and reading a pod for tests. */
 
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static inline JsonError decode_pod(Str text, Arena *arena, Pod *ret) {
 
 typedef JsonError (*Decode)(Str text, Arena *arena);
 
-/* Every proper prefix of @whole is an error, and none reads past its end, where nothing is. */
+/* Every proper prefix of @whole is an error, and no byte beyond its end is read. */
 static inline void check_every_cut(Str whole, Decode decode) {
     for (size_t len = 0; len < whole.len; len++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(65536);
@@ -32,7 +32,7 @@ static inline void check_every_cut(Str whole, Decode decode) {
     }
 }
 
-/* However small the budget: an error, never half an object taken for a whole one. */
+/* With any budget: an error, never half an object. */
 static inline void check_every_budget(Str whole, Decode decode) {
     size_t budget = 0;
     JsonError error;

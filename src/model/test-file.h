@@ -1,6 +1,6 @@
 #pragma once
 
-/* Reading test data, which is small and always there. */
+/* Reads test data, which is small and always exists. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "base/test-assert.h"
 
-/* A gauge with something of everything; the arrays may be changed. */
+/* A gauge with every field set; the arrays may be changed. */
 typedef struct FullGauge {
     Gauge gauge;
     Label mapping[2];
@@ -103,7 +103,7 @@ static void test_equal(void **state) {
     assert_true(gauge_equal(&(Gauge){0}, &(Gauge){0}));
 }
 
-/* How placements would be counted does not matter where they are not. */
+/* How placements are counted does not matter without placements. */
 static void test_equal_without_placements(void **state) {
     FullGauge full, other;
 
@@ -133,7 +133,7 @@ static void test_copy(void **state) {
     assert_true(gauge_copy(&full.gauge, arena, &copy));
     assert_false(is_in(copy.from, text, sizeof(text)));
     memset(text, 'z', sizeof(text));
-    memset(&full, 0xff, sizeof(full)); /* nothing of it is needed */
+    memset(&full, 0xff, sizeof(full)); /* the source is not needed any more */
     same.values[1] = STR("a");
     assert_true(gauge_equal(&copy, &same.gauge));
     assert_text("name", copy.name, "load");
@@ -141,7 +141,7 @@ static void test_copy(void **state) {
     assert_true(gauge_equal(&copy, &(Gauge){0}));
 }
 
-/* With any budget it is a whole copy, or none. */
+/* With any budget it is a complete copy, or none. */
 static void test_copy_memory(void **state) {
     size_t n_failed = 0;
     FullGauge full;

@@ -47,7 +47,7 @@ static void test_decode(void **state) {
     }
 }
 
-/* The worst order, many of them, each twice. */
+/* The worst order, many labels, each twice. */
 static void test_many(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)8 << 20);
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
@@ -87,7 +87,7 @@ static void test_find(void **state) {
     assert_null(labels_find(&(Labels){0}, STR("a")));
 }
 
-/* However small the budget: an error, never some of the labels. */
+/* With any budget: an error, never some of the labels. */
 static void test_every_budget(void **state) {
     static const struct {
         const char *name;
@@ -128,7 +128,7 @@ static void test_every_budget(void **state) {
 static void test_some(void **state) {
     static const Str wanted[] = {STR("zone"), STR("pool"), STR("zone"), STR("gone")};
     static const struct {
-        const char *text, *want; /* key=value of what is kept, in order */
+        const char *text, *want; /* key=value of the kept labels, in order */
     } cases[] = {
         {"{\"a\":\"1\",\"pool\":\"x\",\"zone\":\"y\"}", "pool=x zone=y "},
         {"{\"zone\":\"y\",\"pool\":\"x\"}", "pool=x zone=y "},

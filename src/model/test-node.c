@@ -13,7 +13,7 @@ static JsonError decode(Str text, Arena *arena, Node *ret) {
     return json_error(&reader);
 }
 
-/* One node with everything we read, among things we do not. */
+/* One node with every field we read, among others we do not. */
 static const char whole_node[] =
     "{\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"u-1\",\"resourceVersion\":\"77\","
     "\"creationTimestamp\":\"2026-01-02T03:04:05Z\",\"labels\":{\"zone\":\"b\",\"pool\":\"a\"},"
@@ -124,7 +124,7 @@ static void test_absent_and_null_are_alike(void **state) {
     }
 }
 
-/* --- ceilings: what is over is left out, the rest is kept ------------------------------------ */
+/* --- limits: what exceeds them is left out, the rest is kept --------------------------------- */
 
 static void decode_around(
     const char *before, const Buf *middle, const char *after, Arena *arena, Node *ret) {
@@ -158,7 +158,7 @@ static void test_too_many_addresses(void **state) {
     Node node;
 
     (void)state;
-    for (unsigned i = 0; i < NODE_ADDRESSES_MAX; i++) /* what is not kept takes no place */
+    for (unsigned i = 0; i < NODE_ADDRESSES_MAX; i++) /* labels that are not kept do not count */
         buf_printf(
             &list, "{\"type\":\"InternalIP\",\"address\":\"10.0.0.%u\"},{\"type\":\"X\"},", i);
     buf_append(&list, STR("{\"type\":\"InternalIP\",\"address\":\"10.0.1.1\"}"));
@@ -211,7 +211,7 @@ static void test_too_many_conditions(void **state) {
     decode_around("},\"status\":{\"conditions\":[", &list, "]}}", arena, &node);
     assert_int_equal(node.n_conditions, NODE_CONDITIONS_MAX);
     assert_text("last", node.conditions[NODE_CONDITIONS_MAX - 1].type, "C63");
-    assert_true(node.is_ready); /* seen all the same */
+    assert_true(node.is_ready); /* found anyway */
 }
 
 static void test_too_many_images(void **state) {
@@ -231,7 +231,7 @@ static void test_too_many_images(void **state) {
     assert_int_equal(node.n_images, NODE_IMAGES_MAX);
     assert_int_equal(node.images[0].n_names, NODE_IMAGE_NAMES_MAX);
     assert_text("last name", node.images[0].names[NODE_IMAGE_NAMES_MAX - 1], "15");
-    assert_int_equal(node.images[0].size, 0); /* less than nothing is nothing */
+    assert_int_equal(node.images[0].size, 0); /* negative counts as 0 */
     assert_int_equal(node.images[NODE_IMAGES_MAX - 1].size, NODE_IMAGES_MAX - 1);
 }
 
@@ -427,7 +427,7 @@ static void test_names(void **state) {
     assert_false(node_name_is_valid(STR("a\0b")));
 }
 
-/* What is not wanted is skipped, whatever it is. */
+/* Unwanted parts are skipped, whatever they contain. */
 static void test_parts(void **state) {
     static const Str labels[] = {STR("pool")};
     static const char text[] =

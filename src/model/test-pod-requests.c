@@ -46,8 +46,8 @@ static void check_case(const Case *c, bool is_status_first) {
             STR_FMT(buf_str(&text)), STR_FMT(buf_str(&got)), STR_FMT(c->expect));
 }
 
-/* Each case with its spec first, and with its status first. The file says where its amounts
- * are from. */
+/* Each case with its spec first, and with its status first. The file documents the sources of its
+ * amounts. */
 static size_t check_cases(const char *path) {
     Case c = {0};
     Str rest, line;
@@ -82,7 +82,7 @@ static void test_resize(void **state) {
     assert_true(check_cases("model/pod-resize.test") > 50);
 }
 
-/* The pod @place with @n resources where it has "%s", on a node or not. */
+/* The pod @place with @n resources in place of "%s", with a node or without. */
 static JsonError decode_place(
     const char *place, size_t n, bool is_zero, bool has_node, Arena *arena, Pod *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(16384);
@@ -92,14 +92,14 @@ static JsonError decode_place(
     buf_append(&text, before);
     for (size_t i = 0; i < n; i++)
         buf_printf(&text, "%s\"example.com/%zu\":\"%d\"", i > 0 ? "," : "", i, !is_zero);
-    /* Every place has a spec, and its end is that of the text. */
+    /* Every place has a spec, and ends with it. */
     buf_append(&text, str_take(after, after.len - 2));
     buf_append(&text, has_node ? STR(",\"nodeName\":\"n\"}}") : STR("}}"));
     return decode_pod(arena_copy(arena, buf_str(&text)), arena, ret);
 }
 
-/* The ceiling holds for the sum as well, however it is spread: a pod that is to be placed is
- * refused, one that has a node counts as far as it goes. */
+/* The limit holds for the sum as well: a pod to be placed is an error, a pod on a node is counted
+ * up to the limit. */
 static void test_too_many_resources(void **state) {
     static const char *const places[] = {
         "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s}}},"
@@ -141,7 +141,7 @@ static void test_too_many_resources(void **state) {
             place, decode_place(place, RESOURCES_MAX, false, false, arena, &pod) == JSON_E_RANGE);
         assert_case(place, decode_place(place, RESOURCES_MAX, false, true, arena, &pod) == JSON_OK);
         assert_case(place, pod.requests.n == (is_pod_level ? 1 : RESOURCES_MAX));
-        /* Nothing of a resource does not count, however often. */
+        /* Resources with amount 0 do not count, however many. */
         assert_case(place, decode_place(place, 200, true, false, arena, &pod) == JSON_OK);
         assert_case(place, resources_get(&pod.requests, STR("one-more")) +
                                    resources_get(&pod.requests, STR("hugepages-1Gi")) +
@@ -150,8 +150,8 @@ static void test_too_many_resources(void **state) {
     }
 }
 
-/* Nor does it matter when all places are taken by more. */
-static void test_nothing_is_not_too_much(void **state) {
+/* Nor when the limit is reached by others. */
+static void test_amounts_of_zero_do_not_count(void **state) {
     static const char place[] = "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s,"
                                 "\"nothing\":\"0\"}}}],\"overhead\":{\"none\":0}}}";
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
@@ -168,7 +168,7 @@ int main(void) {
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_resize),
         cmocka_unit_test(test_too_many_resources),
-        cmocka_unit_test(test_nothing_is_not_too_much),
+        cmocka_unit_test(test_amounts_of_zero_do_not_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

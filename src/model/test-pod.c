@@ -5,7 +5,7 @@
 #include "model/test-decode.h"
 #include "model/test-file.h"
 
-/* When it was bound: conditions of a status, and what follows. */
+/* When it was bound: conditions of a status, and what follows from them. */
 static void test_scheduled(void **state) {
 #define AT "\"lastTransitionTime\":\"2026-01-02T03:04:07Z\""
 #define SCHEDULED "\"type\":\"PodScheduled\",\"status\":\"True\""
@@ -49,7 +49,7 @@ static void test_scheduled(void **state) {
     }
 }
 
-/* One pod with everything we read, among things we do not. */
+/* One pod with every field we read, among others we do not. */
 static const char whole_pod[] =
     "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-0\",\"namespace\":\"shop\",\"uid\":\"u-1\","
     "\"resourceVersion\":\"812\",\"creationTimestamp\":\"2026-01-02T03:04:05Z\","
@@ -113,7 +113,7 @@ static void test_fields(void **state) {
     assert_text("init image", pod.details->init_containers[0].image, "first:1");
 }
 
-/* What is over the ceilings of annotations is left out, of a pending pod too. */
+/* Annotations over the limit are left out, also of a pending pod. */
 static void test_annotations_over(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     _cleanup_(buf_done) Buf text = BUF_INIT(1 << 20);
@@ -134,7 +134,7 @@ static void test_annotations_over(void **state) {
     assert_null(labels_find(&pod.details->annotations, STR("b")));
     assert_non_null(labels_find(&pod.details->annotations, STR("c126")));
     assert_null(labels_find(&pod.details->annotations, STR("c127")));
-    /* Also what is left out is looked at. */
+    /* Parts that are left out are still validated. */
     text.data[text.len - 6] = '\x01';
     assert_int_not_equal(decode_pod(buf_str(&text), arena, &pod), JSON_OK);
 }
@@ -200,7 +200,7 @@ static void test_phases(void **state) {
     }
 }
 
-/* A key that comes twice counts the second time, as in Go. */
+/* Of a repeated key the second counts, as in Go. */
 static void test_duplicate_keys(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
     Pod pod;
@@ -219,7 +219,7 @@ static void test_duplicate_keys(void **state) {
     assert_int_equal(resources_get(&pod.requests, STR("cpu")), 2000);
 }
 
-/* Also in a status: nothing is left of what came before. */
+/* Also in a status: nothing of the first remains. */
 #define SPEC "{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}"
 #define STATUS "{\"containerStatuses\":[{\"name\":\"a\",\"allocatedResources\":{\"cpu\":\"7\"}}]}"
 
@@ -289,7 +289,7 @@ static void test_malformed(void **state) {
             JSON_E_TYPE},
         {"{\"status\":{\"resources\":{\"requests\":{\"cpu\":\"1 x\"}}}}", JSON_E_TYPE},
         {"{\"status\":{\"allocatedResources\":\"1\"}}", JSON_E_TYPE},
-        {"{\"unread\":[1,]}", JSON_E_SYNTAX},           /* unread is validated, too */
+        {"{\"unread\":[1,]}", JSON_E_SYNTAX},           /* skipped text is validated too */
         {"{\"unread\":{\"a\":\"\xff\"}}", JSON_E_UTF8}, /* in every byte */
         {"{\"spec\":{\"volumes\":[tru]}}", JSON_E_SYNTAX},
     };
@@ -331,13 +331,13 @@ static JsonError decode_many(
     return decode_pod(arena_copy(arena, buf_str(&text)), arena, ret);
 }
 
-/* A pod that is to be placed must not have more; one that has a node is not lost. */
+/* A pod to be placed must not exceed the limit; a pod on a node is kept. */
 static void test_too_many(void **state) {
     static const struct {
         const char *list;
         const char *element;
         size_t max;
-        int64_t cpu; /* of one that has a node */
+        int64_t cpu; /* for a pod on a node */
     } cases[] = {
         {"\"spec\":{\"containers\":", "{\"resources\":{\"requests\":{\"cpu\":1}}}",
             POD_CONTAINERS_MAX, POD_CONTAINERS_MAX * INT64_C(1000)},

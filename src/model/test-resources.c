@@ -61,18 +61,18 @@ static void test_decode(void **state) {
     }
 }
 
-/* Names 0 to @n, of which the first @n_zero are nothing. */
+/* Names 0 to @n, of which the first @n_zero have amount 0. */
 static void print_many(size_t n, size_t n_zero, Buf *out) {
     for (size_t i = 0; i < n; i++)
         buf_printf(out, "%s\"r%zu\":\"%zu\"", i == 0 ? "{" : ",", i, i < n_zero ? 0 : i + 1);
     buf_printf(out, "}%c", '\0');
 }
 
-/* What is nothing gives way, wherever it stands; what is over is left out. */
+/* Amounts of 0 give way to others, in any order; over the limit the rest is left out. */
 static void test_ceiling(void **state) {
     static const struct {
         size_t n, n_zero;
-        size_t n_kept, n_amounts; /* names, and those of which there is something */
+        size_t n_kept, n_amounts; /* names, and those with an amount over 0 */
     } cases[] = {
         {RESOURCES_MAX, 0, RESOURCES_MAX, RESOURCES_MAX},
         {RESOURCES_MAX + 1, 0, RESOURCES_MAX, RESOURCES_MAX},
@@ -114,7 +114,7 @@ static void test_equal(void **state) {
     assert_false(resources_equal(&left, &right));
 }
 
-/* The API server lets none through; in a file it is none. */
+/* The API server rejects negative amounts; in a file they count as 0. */
 static void test_negative(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
     Resources resources = {0};
@@ -192,7 +192,7 @@ static void test_print(void **state) {
     }
 }
 
-/* What is printed reads back as the same amount. */
+/* A printed amount reads back as the same amount. */
 static void test_print_exact(void **state) {
     static const struct {
         const char *name;

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* Of "{'key':'a'}" an array of one, in JSON; @out is where it lies. */
+/* Makes an array of one of "{'key':'a'}", in JSON, in @out. */
 static JsonReader read_one(const char *text, Buf *out) {
     JsonReader reader;
 
@@ -16,7 +16,7 @@ static JsonReader read_one(const char *text, Buf *out) {
     return reader;
 }
 
-/* What a toleration, as a pod writes it, does with a taint, as a node writes it. */
+/* How a pod's toleration matches a node's taint. */
 static const struct {
     const char *toleration, *taint;
     bool tolerates, admits;
@@ -32,7 +32,7 @@ static const struct {
     {"{'operator':'Exists','effect':'NoSchedule'}", "{'key':'a','effect':'NoExecute'}", false,
         false},
     {"{'operator':'Exists','effect':'NoSchedule'}", "{'key':'a','effect':'PreferNoSchedule'}",
-        false, true}, /* only a wish */
+        false, true}, /* only a preference */
     {"{'key':'a','effect':'PreferNoSchedule','operator':'Exists'}",
         "{'key':'a','effect':'PreferNoSchedule'}", true, true},
     {"{'key':'a'}", "{'key':'a','effect':'NoSchedule'}", true, true}, /* both without value */
@@ -121,14 +121,14 @@ static void print_many(size_t n, const char *element, const char *last, Buf *out
     buf_append_char(out, ']');
 }
 
-/* Too many taints repel as much as all of them would, or more. */
+/* Too many taints repel at least as much as all of them would. */
 static void test_too_many_taints(void **state) {
     static const char repels[] = "{\"key\":\"k\",\"effect\":\"NoSchedule\"}";
     static const char prefers[] = "{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"}";
     static const struct {
         size_t n;
         const char *last;
-        bool admits_k, admits_all; /* who tolerates k; who tolerates everything */
+        bool admits_k, admits_all; /* a pod that tolerates k; one that tolerates everything */
     } cases[] = {
         {TAINTS_MAX, repels, true, true},
         {TAINTS_MAX + 1, repels, false, true},

@@ -120,7 +120,7 @@ static void test_print(void **state) {
     check_print(INT64_MAX, "9999-12-31T23:59:59Z");
 }
 
-/* Both ways, and as libc has it. */
+/* Parsing and printing, compared with libc. */
 static void check_against_libc(int64_t sec) {
     _cleanup_(buf_done) Buf out = BUF_INIT(64);
     struct tm parts;

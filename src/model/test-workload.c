@@ -2,7 +2,7 @@
 
 #include "base/test-assert.h"
 
-/* What pods are in: "" for none. */
+/* The workload of a pod: "" for none. */
 static void test_workloads(void **state) {
     static const struct {
         const char *kind, *owner, *hash, *want;
@@ -19,7 +19,7 @@ static void test_workloads(void **state) {
         {"ReplicaSet", "web-5d4f8", "", "shop/ReplicaSet/web-5d4f8"},
         {"ReplicaSet", "web-5d4f8", "4f8", "shop/ReplicaSet/web-5d4f8"}, /* no '-' before it */
         {"ReplicaSet", "web-5d4f8", "other", "shop/ReplicaSet/web-5d4f8"},
-        {"ReplicaSet", "-5d4f8", "5d4f8", "shop/ReplicaSet/-5d4f8"}, /* nothing is left */
+        {"ReplicaSet", "-5d4f8", "5d4f8", "shop/ReplicaSet/-5d4f8"}, /* the rest is empty */
         {"ReplicaSet", "5d4f8", "5d4f8", "shop/ReplicaSet/5d4f8"},
         {"ReplicaSet", "8", "5d4f8", "shop/ReplicaSet/8"},
         {"StatefulSet", "web-5d4f8", "5d4f8", "shop/StatefulSet/web-5d4f8"},

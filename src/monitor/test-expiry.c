@@ -14,7 +14,7 @@ static const char text_of_two[] = "policies:\n"
                                       METRIC("quiet", "b", "60s") "nodes: {n1: {}, n2: {}}\n"
                                                                   "measured: {load: {n1: 0.5}}\n";
 
-/* The gauge of load is the same, by another name and number. */
+/* The same gauge under another name and number. */
 static const char text_of_others[] = "policies:\n"
                                      "  other:\n"
                                      "    metrics:\n" METRIC("new", "c", "60s")
@@ -32,7 +32,7 @@ static void tell(void *context, const View *view, size_t gauge, ExpiryChange cha
     *told = (Told){.n = told->n + 1, .gauge = gauge, .change = change};
 }
 
-/* A look so many seconds after the measurement. */
+/* Checks expiry so many seconds after the measurement. */
 static Told look(
     Expiry *expiry, const TestScene *scene, Measurements *measurements, int64_t after) {
     ViewParts parts = {
@@ -56,7 +56,7 @@ static void assert_told(Told told, size_t gauge, ExpiryChange change) {
     assert_int_equal(told.change, change);
 }
 
-static void test_once_each(void **state) {
+static void test_reports_each_gauge_once(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
     TestScene scene;
 
@@ -86,7 +86,7 @@ static void test_without_nodes(void **state) {
     scene_done(&scene);
 }
 
-/* An answer without series is the source's affair, and told there: nothing has grown too old. */
+/* An answer without series is reported by its source: no value has expired. */
 static void test_empty_answer(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
     _cleanup_(measurements_unrefp) Measurements *empty = NULL;
@@ -104,8 +104,8 @@ static void test_empty_answer(void **state) {
 
     assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
     assert_int_equal(look(expiry, &scene, empty, 1).n, 0);
-    assert_int_equal(look(expiry, &scene, empty, 100).n, 0); /* nor does nothing grow old */
-    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0); /* so nobody is told */
+    assert_int_equal(look(expiry, &scene, empty, 100).n, 0); /* without values nothing expires */
+    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0); /* so nothing is reported */
     assert_told(look(expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
     assert_int_equal(look(expiry, &scene, empty, 62).n, 0);
     assert_told(look(expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
@@ -117,7 +117,7 @@ static const char text_of_new_nodes[] =
     "  warm:\n"
     "    metrics:\n" METRIC("load", "a", "60s") METRIC("quiet", "b", "60s") "nodes: {n3: {}}\n";
 
-/* The nodes that had a value are gone, which is no age. */
+/* The nodes with a value were removed: that is not expiry. */
 static void test_other_nodes(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
     TestScene scene, next;
@@ -139,7 +139,7 @@ static const char text_of_annotation[] =
     "now: 2026-01-02T03:04:05Z\n"
     "nodes: {n1: {annotations: {example.com/load: '0.5,2026-01-02T03:04:05Z'}}}\n";
 
-/* Nobody else tells of annotations. */
+/* Expiry of annotations is reported only here. */
 static void test_annotation(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
     TestScene scene;
@@ -158,8 +158,8 @@ static const char text_of_namesakes[] =
     "nodes: {n1: {}}\n"
     "measured: {cpu: {n1: 0.5}}\n";
 
-/* Policies may call different things by one name: lines about them must not be the same. */
-static void test_namesakes(void **state) {
+/* Policies may use one name for different metrics: their lines must differ. */
+static void test_lines_of_equal_names_differ(void **state) {
     const Program *program;
     TestScene scene;
 
@@ -173,7 +173,7 @@ static void test_namesakes(void **state) {
     scene_done(&scene);
 }
 
-/* What another program measures too is neither new nor gone with the old one. */
+/* A gauge that the next program also has is neither new nor removed. */
 static void test_reload(void **state) {
     _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
     _cleanup_(measurements_unrefp) Measurements *taken = NULL;
@@ -195,12 +195,12 @@ static void test_reload(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once_each),
+        cmocka_unit_test(test_reports_each_gauge_once),
         cmocka_unit_test(test_without_nodes),
         cmocka_unit_test(test_empty_answer),
         cmocka_unit_test(test_other_nodes),
         cmocka_unit_test(test_annotation),
-        cmocka_unit_test(test_namesakes),
+        cmocka_unit_test(test_lines_of_equal_names_differ),
         cmocka_unit_test(test_reload),
     };
 

@@ -4,7 +4,7 @@
 
 #define PAGE_MAX 4096u
 
-/* What would end a label's value early, or its line, does not. */
+/* Characters that would end a label's value or its line are escaped. */
 static void test_values(void **state) {
     static const struct {
         Str text;

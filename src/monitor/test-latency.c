@@ -51,10 +51,10 @@ static void test_nothing(void **state) {
     latency_note_error(NULL, VERB_FILTER, BEGIN);
 }
 
-/* Known distributions: what is said of them is what they are. */
+/* Known distributions: the percentiles are right. */
 static const struct {
     const char *name;
-    int64_t step_nsec; /* the i-th of 1,000 takes so much times i */
+    int64_t step_nsec; /* the i-th of 1,000 takes i times this */
     int64_t p50, p90, p99, max;
 } distributions[] = {
     {"microseconds", USEC / 10, 50 * USEC, 90 * USEC, 99 * USEC, 100 * USEC},
@@ -83,7 +83,7 @@ static void test_percentiles(void **state) {
     }
 }
 
-/* One value: no percentile is above it. And what no bucket is for lands in the last one. */
+/* A single value: no percentile exceeds it. Values beyond the last bucket are counted in it. */
 static void test_ends(void **state) {
     _cleanup_(latency_freep) Latency *latency = latency_new();
     LatencyVerb verbs[_VERB_MAX];
@@ -117,7 +117,7 @@ static void test_windows(void **state) {
         latency_read(latency, cases[i].window_sec, now, verbs);
         assert_int_equal(verbs[VERB_FILTER].parts[LATENCY_TOTAL].n, cases[i].n);
     }
-    /* an hour of silence: the slots of before are nobody's, though nobody has cleared them */
+    /* an hour of silence: older slots do not count, although they were not cleared */
     latency_read(latency, 3600, BEGIN + 9000 * NSEC_PER_SEC, verbs);
     assert_int_equal(verbs[VERB_FILTER].parts[LATENCY_TOTAL].n, 0);
 }
@@ -177,7 +177,7 @@ static void test_slots(void **state) {
 static void *count_many(void *context) {
     Latency *latency = context;
 
-    for (int64_t i = 0; i < ROUNDS; i++) { /* two hours: every slot is taken over once */
+    for (int64_t i = 0; i < ROUNDS; i++) { /* two hours: every slot is reused once */
         int64_t now = BEGIN + i * 2 * LATENCY_SLOTS * LATENCY_SLOT_SEC * NSEC_PER_SEC / ROUNDS;
 
         note(latency, VERB_FILTER, USEC, USEC, USEC, now);
@@ -186,7 +186,7 @@ static void *count_many(void *context) {
     return NULL;
 }
 
-/* Nothing is lost, also where slots are taken over from an hour ago. */
+/* No sample is lost while slots are reused. */
 static void test_threads(void **state) {
     _cleanup_(latency_freep) Latency *latency = latency_new();
     int64_t end = BEGIN + (2 * LATENCY_SLOTS * LATENCY_SLOT_SEC - 1) * NSEC_PER_SEC;

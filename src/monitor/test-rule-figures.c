@@ -79,7 +79,7 @@ static void test_before_anything(void **state) {
         ERRORS "{policy=\"some\",rule=\"(match)\"} 0",
     };
     static const char *const missing[] = {
-        REJECTED "{policy=\"zones\",rule=\"near\"} 0", /* a score rejects nothing */
+        REJECTED "{policy=\"zones\",rule=\"near\"} 0", /* a score rejects no node */
         REJECTED "{policy=\"some\",rule=\"(match)\"} 0",
         ERRORS "{policy=\"zones\",rule=\"(match)\"} 0", /* it has none */
     };
@@ -118,7 +118,7 @@ static void test_counts(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         assert_line(figures, fixture.scene.program, lines[i], true);
 
-    /* Other policies: what was counted stays. */
+    /* With other policies the counts stay. */
     open_fixture(&other, "policy: {filters: [{name: any, expression: 'true'}]}\n");
     ask(figures, other.view, VERB_FILTER);
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
@@ -128,7 +128,7 @@ static void test_counts(void **state) {
     rule_figures_free(figures);
 }
 
-/* What fails for want of a metric is no error. */
+/* Failures caused by a missing metric are not errors. */
 static void test_missing(void **state) {
     static const char *const lines[] = {
         REJECTED "{policy=\"policy\",rule=\"strict\"} 3",
@@ -158,7 +158,7 @@ static void test_missing(void **state) {
     rule_figures_free(figures);
 }
 
-/* Filters each policy was for; those in which its rules spoke against all that berth knows. */
+/* Filters that each policy applied to; and those in which its rules rejected all known nodes. */
 static void test_policies(void **state) {
     static const char strict_text[] = "policies:\n"
                                       "  zones:\n"
@@ -171,7 +171,7 @@ static void test_policies(void **state) {
         const char *policy;
         uint64_t matched, rejected_all;
     } cases[] = {
-        {"zones", 4, 1}, /* the counts go on where they were */
+        {"zones", 4, 1}, /* the counts continue */
         {"trial", 4, 1},
         {"some", 0, 0},
         {"idle", 1, 0},
@@ -198,7 +198,7 @@ static void test_policies(void **state) {
     rule_figures_free(figures);
 }
 
-/* More names than there is room for, over many reloads. */
+/* More names than the limit, over many reloads. */
 static void test_ceiling(void **state) {
     RuleFigures *figures = rule_figures_new();
     Policy policy = {.name = STR("p")};

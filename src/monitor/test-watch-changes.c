@@ -40,7 +40,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* After @sec of silence; how many changes there are by then. */
+/* Waits @sec without events; returns the number of changes by then. */
 static size_t look(Fixture *fixture, int64_t sec) {
     fixture->now_nsec += sec * NSEC_PER_SEC;
     watch_changes_look(
@@ -91,7 +91,7 @@ static void test_lists(void **state) {
     nodes->is_synced = false;
     nodes->n_lists = 0;
     assert_int_equal(look(fixture, 1), 0);
-    nodes->n_lists = 3; /* the first that was whole was the third */
+    nodes->n_lists = 3; /* the third was the first complete one */
     nodes->is_synced = true;
     assert_int_equal(look(fixture, 1), 0);
     nodes->n_lists = 4;

@@ -77,7 +77,7 @@ static void check_messages(const char *path, void *user) {
     assert_text(path, buf_str(&text), scene_read(path, arena).ptr);
 }
 
-/* Each input has its text: one forgotten would test nothing. */
+/* Each input has an expected text; without one it would test nothing. */
 static void check_has_expected(const char *path, void *user) {
     char expected[4096];
     Str stem = str_from_c(path);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Shared by tests of built-in rules: rules as a person writes them, and their CEL. */
+/* Shared by tests of built-in rules: rules as a user writes them, and their CEL. */
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"

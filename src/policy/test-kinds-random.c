@@ -1,6 +1,6 @@
 /*
- * The built-in rules never end in an error, whatever the nodes are like: random clusters in which
- * labels are there or not, numbers are some or not, amounts are nothing or too much.
+ * The built-in rules never end in an error: random clusters with missing labels, invalid numbers,
+ * and amounts of zero or too much.
  */
 
 #include <stdio.h>
@@ -20,8 +20,7 @@ static const char *pick_word(Rng *rng, const char *const *words, uint32_t n) {
     return words[pick(rng, n)];
 }
 
-/* Labels, annotations: what the rules above look for, or not, in values that they can read, or
- * not. */
+/* Labels and annotations that the rules read or do not read, with values that are valid or not. */
 static void random_pairs(Rng *rng, Buf *out) {
     static const char *const keys[] = {"pool", "zone", "gpu", "old", "gen", "q", "type", "tier",
         "cost", "a", "app", "team", "a.b/c", "kubernetes.io/hostname"};
@@ -130,8 +129,8 @@ static void random_scene(Rng *rng, Scene *scene) {
     scene_build(scene, buf_str(&json));
 }
 
-/* An expression of a kind on every node of a scene: a bool, with a text where it is false, or a
- * number in its range. */
+/* Evaluates an expression on every node of a scene: it is a bool, with a message where it is false,
+ * or a number in range. */
 static void check_filter(
     Scene *scene, const char *name, const char *expression, const char *message) {
     CelValue passes = scene_eval(scene, expression), text;
@@ -153,7 +152,7 @@ static void check_score(Scene *scene, const char *name, const char *expression) 
 static void check_scene(Scene *scene, const Case *test, bool is_score) {
     WrittenRule written;
 
-    /* Where nothing is measured those fail: test/data/policy/metric-limit.test. */
+    /* Rules over metrics do fail without a measurement: test/data/policy/metric-limit.test. */
     if (str_has_prefix(str_from_c(test->source), STR("metric")))
         return;
 

@@ -1,6 +1,6 @@
 /*
- * The built-in rules as text: each as the expression it stands for, and its mistakes. What the
- * rules mean is in the cases of test/data/policy.
+ * The built-in rules as text: the expression of each, and its errors. The cases in test/data/policy
+ * test their meaning.
  */
 
 #include "cel/program.h"
@@ -31,7 +31,7 @@ static void test_texts(void **state) {
 
 /* --- texts -------------------------------------------------------------------- */
 
-/* What the language reads of the text of @wanted. */
+/* The string that CEL parses from the text of @wanted. */
 static void check_round_trip(const Schema *schema, Arena *arena, Str wanted) {
     _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -46,7 +46,7 @@ static void check_round_trip(const Schema *schema, Arena *arena, Str wanted) {
     assert_true(str_eq(cel_str(checked->tree->nodes[0].literal), wanted));
 }
 
-/* Whatever stands in a policy is a text in CEL, and no way out of it. */
+/* Any text in a policy becomes a CEL string literal and cannot escape from it. */
 static void test_round_trips(void **state) {
     static const Str odd[] = {
         STR(""),
@@ -74,7 +74,7 @@ static void test_round_trips(void **state) {
         }
 }
 
-/* A part that did not fit fails the whole: it must not leave a shorter text behind. */
+/* If a part does not fit, the whole fails: a shorter text must not remain. */
 static void test_failed_part_fails_the_whole(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(100);
     _cleanup_(buf_done) Buf part = BUF_INIT(4);
@@ -104,7 +104,7 @@ static void check_tried(
     }
 }
 
-/* Every field says what may stand there and what it is for: shapes become docs and a schema. */
+/* Every field documents its values and purpose: docs and a schema are generated from them. */
 #define SHAPES_DEPTH 8u
 static void check_shape(const Shape *shape, unsigned depth) {
     assert_true(shape && depth < SHAPES_DEPTH);
@@ -137,7 +137,7 @@ typedef struct Mistake {
     const char *source, *text;
 } Mistake;
 
-/* Those of older kinds are in test/data/policy/errors. */
+/* Errors of older kinds are in test/data/policy/errors. */
 static const Mistake mistakes[] = {
     {false, "nodeAnnotations: {}", "nodeAnnotations must name at least one annotation"},
     {false, "nodeAnnotations: {a: {}}", "an annotation condition must not be empty"},

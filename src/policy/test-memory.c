@@ -1,7 +1,7 @@
 /*
- * Compiling while one allocation, or every one from some point on, fails: there is the right
- * program, or none. Never one with a rule less, which would let pods go where they must not.
- * Linked with --wrap, so that every allocation passes here.
+ * Compiling while one allocation, or every one from some point on, fails: the result is the right
+ * program, or none. A program with a missing rule would let pods go where they must not. Linked
+ * with --wrap, so that this file sees every allocation.
  */
 
 #include <stdlib.h>
@@ -104,7 +104,7 @@ static void test_failing(void **state) {
     due = SIZE_MAX;
     assert_int_equal(compile(&whole, &n_errors), 0);
     n_all = n_seen;
-    for (size_t i = 0; i < 2 * n_all; i++) { /* each alone, and with all that follow */
+    for (size_t i = 0; i < 2 * n_all; i++) { /* one allocation alone, and all from there on */
         _cleanup_(program_unrefp) Program *program = NULL;
         int r;
 

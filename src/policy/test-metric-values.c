@@ -1,4 +1,4 @@
-/* Numbers that a person writes down: which gauges they are of, and what a person is told. */
+/* Metric values given by a user: to which gauges they belong, and the messages. */
 
 #include "policy/metric-values.h"
 
@@ -17,8 +17,8 @@
     "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: " name "}\nspec:\n"   \
     "  filters: [{name: f, nodeReady: true}]\n"
 
-/* Two policies: gauges 0 load, 1 podCpu, 2 written; 3 is the other's load, whose hot is 0 again,
- * and its used 1. */
+/* Two policies: gauges 0 load, 1 podCpu, 2 written; 3 is the load of the second policy, whose hot
+ * is 0 again, and its used 1. */
 static const char policies[] =
     HEAD("one") "  metrics:\n"
                 "    - {name: load, prometheus: {query: q}}\n"
@@ -65,7 +65,7 @@ static void fixture_close(ValuesFixture *fixture) {
     arena_free(fixture->arena);
 }
 
-/* Of every gauge: "0.5 -" for its nodes; "": nothing is known of it. */
+/* For every gauge: "0.5 -" for its nodes; "": no values. */
 static void print_gauge(const Measurement *measurement, Buf *out) {
     for (size_t row = 0; measurement && row < 2; row++) {
         buf_append(out, row > 0 ? STR(" ") : STR_NULL);
@@ -118,7 +118,7 @@ static void test_workloads_and_age(void **state) {
     fixture_close(&fixture);
 }
 
-/* Two names of one gauge that say different things: the later one counts. */
+/* Two names of one gauge with different values: the later one counts. */
 static void test_two_names(void **state) {
     const Measurement *measurement;
     ValuesFixture fixture;
@@ -137,7 +137,7 @@ static void test_two_names(void **state) {
 
 static void test_errors(void **state) {
     static const struct {
-        const char *text, *want; /* a part of what is said */
+        const char *text, *want; /* a part of the message */
     } cases[] = {
         {"metrics: {lod: {a: 1}}", "no policy has a metric \"lod\""},
         {"metrics: {load: {c: 1}}", "there is no node \"c\""},

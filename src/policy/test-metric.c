@@ -1,5 +1,5 @@
-/* Entries of `metrics:`: what a query is guessed to be, and what an entry becomes. What a person is
- * told of a wrong one is in test/data/policy/errors/metrics*.yaml. */
+/* Entries of `metrics:`: guesses from a query, and the gauge of an entry. Messages about invalid
+ * ones are in test/data/policy/errors/metrics*.yaml. */
 
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ typedef struct GuessCase {
 #define RECORDED "node_namespace_pod_container:container_cpu_usage_seconds_total:"
 
 static const GuessCase guesses[] = {
-    /* What is not idle. */
+    /* Busy time as 1 minus idle time. */
     {"1 - avg by (instance) (" IDLE ")", "cpu fraction 300"},
     {"1-avg by(instance)(" IDLE ")", "cpu fraction 300"},
     {"1 - (avg by (instance) (irate(node_cpu_seconds_total{mode=\"idle\"}[5m])))",
@@ -49,7 +49,7 @@ static const GuessCase guesses[] = {
     {"1 - avg by (instance) (rate(node_cpu_seconds_total{job=\"node-exporter\", "
      "mode=\"idle\"}[1m30s]))",
         "cpu fraction 90"},
-    /* What is idle, one core of many, a counter, the past. */
+    /* Idle time, one core of many, a counter, the past. */
     {"avg by (instance) (" IDLE ")", "-"},
     {"1 - " IDLE, "-"},
     {"1 - min by (instance) (" IDLE ")", "-"},
@@ -136,7 +136,7 @@ static const GuessCase guesses[] = {
     {"max by (node) (" WORKING " / on (node) group_left " TOTAL ")", "-"},
     {"sum by (node) (" WORKING ") / 1024", "-"},
     {"rate(" AVAILABLE "[5m])", "-"},
-    /* Both, neither, nonsense. */
+    /* Both, neither, and meaningless. */
     {"1 - " AVAILABLE " / " TOTAL " + sum by (node) (rate(" USAGE "[5m]))", "-"},
     {"rate(node_disk_io_time_seconds_total[5m])", "-"},
     {"sum by (instance) (rate(node_network_receive_bytes_total[5m]))", "-"},
@@ -184,7 +184,7 @@ static void test_guesses(void **state) {
     }
 }
 
-/* Whatever the text, cut anywhere: it ends, and reads nothing behind the end. */
+/* A query cut anywhere: parsing ends, and reads nothing beyond. */
 static void test_cut_queries(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(guesses); i++) {
@@ -278,7 +278,7 @@ static const EntryCase entries[] = {
     {"{name: a, prometheus: {query: up}, maxAge: 36500d}", "15/3153600000 "},
     {"{name: a, annotation: {key: b.c/d}}", "0/300 "},
     {"{name: a, annotation: {key: d, timeZone: Asia/Shanghai}, maxAge: 8m}", "0/480 "},
-    /* Placements without being asked. */
+    /* Default placements. */
     {"{name: a, resourceMetrics: cpu}", "15/180 cpu, in cores, settled in 1m"},
     {"{name: a, resourceMetrics: memory}", "15/180 memory, in bytes, settled in 1m"},
     {"{name: a, resourceMetrics: cpu, pods: {}}", "15/180 cpu, in cores, settled in 1m"},
@@ -294,7 +294,7 @@ static const EntryCase entries[] = {
     {"{name: a, prometheus: {query: '100 * avg_over_time(instance:node_cpu:ratio[1h])'}}",
         "15/45 cpu, in percent of the node (inferred from its query), settled in 10m"},
     {"{name: a, annotation: {key: cpu_usage_avg_5m}}", "0/300 "},
-    /* As told. */
+    /* Explicit placements. */
     {"{name: a, prometheus: {query: 'f(x[7m])'}, placements: {resource: memory, unit: percent}}",
         "15/45 memory, in percent of the node, settled in 7m"},
     {"{name: a, prometheus: {query: up}, placements: {resource: cpu, unit: amount, settle: 0s}}",
@@ -387,8 +387,8 @@ static void test_pods(void **state) {
     read_done(&read);
 }
 
-/* Its name is known even then, so that naming it is no second mistake. */
-static void test_name_of_wrong_ones(void **state) {
+/* Its name is declared anyway, so that using it is not a second error. */
+static void test_name_of_invalid_entry_is_declared(void **state) {
     Read read;
 
     (void)state;
@@ -410,7 +410,7 @@ int main(void) {
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_prometheus),
         cmocka_unit_test(test_pods),
-        cmocka_unit_test(test_name_of_wrong_ones),
+        cmocka_unit_test(test_name_of_invalid_entry_is_declared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Programs as wholes: what they keep, how large they may be, how they are numbered. */
+/* Whole programs: what they copy, their limits, and their numbers. */
 
 #include "policy/program.h"
 
@@ -19,7 +19,7 @@ static int compile(Str text, Arena *arena, Program **ret, Buf *messages) {
     return r;
 }
 
-/* The text may be gone. */
+/* The source may be freed. */
 static void test_keeps_copies(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -91,7 +91,7 @@ static void test_nothing(void **state) {
     assert_null(program_unref(NULL));
 }
 
-/* An error from before (a file that could not be read) counts: no program. */
+/* An earlier error (an unreadable file) counts: no program is made. */
 static void test_earlier_errors(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -103,7 +103,7 @@ static void test_earlier_errors(void **state) {
     assert_null(program);
 }
 
-/* No two are the same: @rule, which a number follows, and @end. */
+/* All different: @rule, followed by a number and @end. */
 static void append_rules(
     Buf *text, const char *list, const char *rule, const char *end, unsigned n) {
     buf_printf(text, "  %s:\n", list);
@@ -142,8 +142,7 @@ static void test_limits(void **state) {
     }
 }
 
-/* As many metrics as all policies may have together, in some policies; those that are the same
- * count once. */
+/* The limit of metrics over all policies; equal ones count once. */
 static void append_metrics(Buf *text, unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         if (i % SCOPE_METRICS_MAX == 0)
@@ -184,8 +183,7 @@ static void test_gauges(void **state) {
     }
 }
 
-/* What of a request's own nodes must be read for the sake of metrics: nothing but what makes their
- * values. */
+/* The parts of a request's own nodes that metrics read. */
 static void test_parts(void **state) {
     static const struct {
         const char *metric;
@@ -222,7 +220,7 @@ static void test_parts(void **state) {
     }
 }
 
-/* Half a list of values would be another rule: too large is refused whole. */
+/* Half a list of values would be another rule: a list that is too large is an error. */
 static void test_too_large(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -243,7 +241,7 @@ static void test_too_large(void **state) {
     assert_true(diags.n_errors > 0);
 }
 
-/* --- odd and large ------------------------------------------------------------------- */
+/* --- large policies ------------------------------------------------------------------ */
 
 /* A policy with @spec; its messages are in @messages. */
 static int compile_spec(Str spec, Program **ret, Buf *messages) {
@@ -266,11 +264,11 @@ static void check_refused(const Buf *spec, const char *why) {
     if (!strstr(text, why))
         print_error("%.2000s\n", text);
     assert_case(why, strstr(text, why));
-    assert_case(why, strlen(text) < 4096); /* a person reads it */
+    assert_case(why, strlen(text) < 4096); /* a readable size */
     free(text);
 }
 
-/* What is set on a pod when it is bound: sorted by key, and of one key the last counts. */
+/* Annotations set on a bound pod: sorted by key; of one key the last counts. */
 static void test_annotations(void **state) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf messages = BUF_INIT(65536);
@@ -295,7 +293,7 @@ static void test_annotations(void **state) {
     assert_text("b", *labels_find(&all, STR("b")), "other");
 }
 
-/* A cost that cannot be counted any more stays that when a variable's is added. */
+/* A saturated cost stays saturated when a variable's cost is added. */
 static void test_costs(void **state) {
     _cleanup_(buf_done) Buf spec = BUF_INIT(65536);
     static const char each[] = "(pod.metadata.name + 'a').split('').all(x, ";
@@ -309,7 +307,7 @@ static void test_costs(void **state) {
     check_refused(&spec, "cost");
 }
 
-/* Which part of a test tells of the node alone. */
+/* Which part of a test reads only the node. */
 static void test_part_of_node(void **state) {
     static const struct {
         const char *test;
@@ -356,7 +354,7 @@ static void append_nested(Buf *out, const char *before, size_t depth, const char
     buf_append(out, str_from_c(after));
 }
 
-/* What is too large says so, at its place and in few words. */
+/* A policy that is too large is reported at its place, in few words. */
 static void test_refused(void **state) {
     static const struct {
         const char *before;

@@ -40,7 +40,7 @@ YamlStream scene_parse(const char *file, Str text, Arena *arena) {
     return stream;
 }
 
-/* A misspelt key would be a case that tests nothing. */
+/* A misspelt key would make a case that tests nothing. */
 static void check_keys(const YamlNode *node, const Str *known, size_t n_known) {
     for (size_t i = 0; i < node->n; i++) {
         bool is_known = false;
@@ -70,7 +70,7 @@ static void write_text(JsonWriter *writer, Str key, const YamlNode *value) {
     json_write_string(writer, value->text);
 }
 
-/* Values of labels and annotations are strings, also when they look like numbers. */
+/* Values of labels and annotations are strings, even if they look like numbers. */
 static void write_labels(JsonWriter *writer, Str key, const YamlNode *labels) {
     if (!labels)
         return;
@@ -104,7 +104,7 @@ static void write_conditions(JsonWriter *writer, const YamlNode *node) {
     json_write_end_array(writer);
 }
 
-/* Each image is its name, or a list of its names. */
+/* Each image is a name, or a list of names. */
 static void write_images(JsonWriter *writer, const YamlNode *images) {
     if (!images)
         return;
@@ -157,7 +157,7 @@ void scene_node_json(const YamlPair *node, Buf *out) {
     json_write_end_object(&writer);
 }
 
-/* A container for each image, or one without any; the first asks for everything. */
+/* A container for each image, or one without an image; the first has all requests. */
 static void write_containers(JsonWriter *writer, const YamlNode *pod) {
     const YamlNode *images = yaml_find(pod, STR("images"));
 
@@ -269,7 +269,7 @@ static void decode_node(TestScene *scene, const YamlPair *node, Node *ret) {
     scene_require(json_error(&reader) == JSON_OK, node->key->place, "not a Node");
 }
 
-/* Pods of a scene need no names; the cluster knows them by theirs. */
+/* Pods of a scene need no names; in the cluster they are found by name. */
 static void name_pod(TestScene *scene, size_t i, Pod *pod) {
     if (str_is_empty(pod->name))
         pod->name = arena_printf(scene->arena, "pod-%zu", i);
@@ -312,7 +312,7 @@ static void add_policy(TestScene *scene, Str name, const YamlNode *spec, PolicyS
     ret->text = arena_copy(scene->arena, buf_str(&text));
 }
 
-/* A policy that we ship, as it is. */
+/* A preset that we ship, unchanged. */
 static void add_preset(TestScene *scene, const YamlNode *preset, PolicySource *ret) {
     Str path = arena_printf(scene->arena, POLICIES "/%.*s", STR_FMT(preset->text));
 
@@ -337,9 +337,9 @@ static void compile(
     require_diags(program_compile(sources, n, &diags, &scene->program), &diags);
 }
 
-/* --- what was measured ---------------------------------------------------------------- */
+/* --- measurements --------------------------------------------------------------------- */
 
-/* The one zone that times of annotations may have in a scene: China's, which has no summer time. */
+/* The only zone of a scene: China, which has no summer time. */
 static bool from_china(const LoadZones *zones, Str zone, int64_t local_sec, int64_t *ret_sec) {
     (void)zones;
     *ret_sec = local_sec - 8 * 3600;
@@ -378,7 +378,7 @@ static void measure(TestScene *scene) {
 
 /* --- scenes -------------------------------------------------------------------------- */
 
-/* The time of the request; one that nobody chose is as good as any. */
+/* The time of the request; without one, a fixed time. */
 static int64_t read_now(const YamlNode *now) {
     int64_t sec = SCENE_NOW;
 
@@ -413,7 +413,7 @@ void scene_init_text(TestScene *scene, const char *text) {
     YamlStream stream = scene_parse("scene", str_from_c(text), arena);
 
     scene_init(scene, stream.documents[0], /* extra= */ NULL, 0);
-    scene->document = NULL; /* ends with this function's arena */
+    scene->document = NULL; /* freed with this function's arena */
 }
 
 void scene_done(TestScene *scene) {

@@ -51,10 +51,10 @@ typedef struct TestScene {
     int64_t now;     /* nanoseconds since 1970; the monotonic clock shows SCENE_UPTIME */
 } TestScene;
 
-/* The documents of a text, which must outlive them. */
+/* The documents of a text; the text must outlive them. */
 YamlStream scene_parse(const char *file, Str text, Arena *arena);
 
-/* Sets the scene of a document, in which @extra keys may stand besides. */
+/* Initializes the scene from a document, which may also have @extra keys. */
 void scene_init(TestScene *scene, const YamlNode *document, const Str *extra, size_t n_extra);
 void scene_init_text(TestScene *scene, const char *text);
 void scene_done(TestScene *scene);
@@ -63,13 +63,13 @@ void scene_done(TestScene *scene);
 void scene_node_json(const YamlPair *node, Buf *out);
 void scene_pod_json(const YamlNode *pod, Buf *out);
 
-/* Ends the program when @holds is false: a mistake in test data. */
+/* Ends the program when @holds is false: an error in test data. */
 void scene_require(bool holds, Place place, const char *what);
 
 /* A file, in @arena. */
 Str scene_read(const char *path, Arena *arena);
 
-/* Calls @visit for each file of @folder whose name ends in @suffix, in order.
- * Returns how many there are; a folder without any proves nothing. */
+/* Calls @visit for each file of @folder whose name ends in @suffix, in order. Returns how many
+ * there are; without any it fails, because nothing would be tested. */
 size_t scene_each(
     const char *folder, const char *suffix, void (*visit)(const char *path, void *), void *user);

@@ -1,6 +1,6 @@
 /*
- * Cases as data: test/data/regex/<name>.tsv, whose answers are those of Go's regexp. Every case
- * goes through both ways to answer: whether there is a match, and the search for all matches.
+ * Cases as data: test/data/regex/<name>.tsv, with the results of Go's regexp. Every case is tested
+ * in both modes: whether there is a match, and finding all matches.
  */
 
 #include <glob.h>
@@ -23,7 +23,7 @@ typedef struct Case {
     const char *want;
 } Case;
 
-/* In place: %41 is A. A NUL follows, for what has none inside. */
+/* In place: %41 is A. A NUL is appended for functions that need it. */
 static Str decode(char *s) {
     size_t n = 0;
 
@@ -56,7 +56,7 @@ static void print_spans(const RegexSpan *spans, size_t n, Buf *out) {
     }
 }
 
-/* All matches as the file writes them. */
+/* All matches in the file's notation. */
 static void print_all(const Case *c, const Regex *regex, Buf *out) {
     _cleanup_(regex_scan_freep) RegexScan *scan = NULL;
     RegexSpan spans[GROUPS_MAX];

@@ -6,7 +6,7 @@
 #include "base/test-assert.h"
 #include "regex/parse-internal.h"
 
-/* The tree in a few letters. The test's own patterns are shallow: this recurses. */
+/* The tree in a few letters. Recursive: the test's patterns are shallow. */
 static void print(const RegexTree *tree, uint32_t number, Buf *out) {
     static const char *const asserts[] = {"A", "^", "z", "$", "b", "B"};
     static const char *const names[] = {"empty", "", "", "group", "repeat", "seq", "or"};
@@ -57,7 +57,7 @@ static void test_trees(void **state) {
         {"a{2}?", "repeat2..2?(61)"},
         {"a{,2}", "seq(61 7b 2c 32 7d)"},
         {"a{02}", "seq(61 7b 30 32 7d)"},
-        {"a(?i)*", "repeat0..-1(61)"}, /* the flags are nothing that could be repeated */
+        {"a(?i)*", "repeat0..-1(61)"}, /* flags cannot be repeated */
         {"a*(?i)*", "repeat0..-1(repeat0..-1(61))"},
         {"^$\\A\\z\\b\\B", "seq(\\A \\z \\A \\z \\b \\B)"},
         {"(?m)^$", "seq(\\^ \\$)"},
@@ -87,7 +87,7 @@ static void test_trees(void **state) {
     }
 }
 
-/* Where the caret goes; the texts are in test/data/regex/syntax.tsv. */
+/* Positions of the caret; the texts are in test/data/regex/syntax.tsv. */
 static void test_offsets(void **state) {
     static const struct {
         const char *pattern;
@@ -132,7 +132,7 @@ static int parse_repeated(const char *begin, const char *end, size_t times, Rege
     for (size_t i = 0; i < times; i++)
         buf_append(&pattern, str_from_c(end));
     assert_int_equal(buf_error(&pattern), 0);
-    error->part = STR_NULL; /* points into the pattern, which is about to go */
+    error->part = STR_NULL; /* a slice of the pattern, which is freed below */
     return regex_parse(buf_str(&pattern), arena, &tree, error);
 }
 

@@ -40,7 +40,7 @@ static void test_groups(void **state) {
     assert_int_equal(find(regex, STR("on 2026-11"), NULL, 0), 1);
 }
 
-/* Behind a match, what is before still counts for anchors and words. */
+/* After a match, the text before it still counts for anchors and word boundaries. */
 static void test_after_a_match(void **state) {
     static const struct {
         const char *pattern, *text;
@@ -74,7 +74,7 @@ static void test_after_a_match(void **state) {
     }
 }
 
-/* The pattern is not needed once it is compiled, and the text may have no bytes at all. */
+/* The pattern is not needed after it is compiled, and the text may be empty. */
 static void test_borrowing(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     char pattern[] = "(?P<n>abc)?";
@@ -97,7 +97,7 @@ static void test_size(void **state) {
     } cases[] = {
         {"", 1},
         {"abc", 4},
-        {"\\pL{100}", 101}, /* a class is one instruction, however large */
+        {"\\pL{100}", 101}, /* a class is one instruction, whatever its size */
         {"a|b", 4},
         {"a*", 3},
         {"(a)", 4},
@@ -131,7 +131,7 @@ static void test_too_large(void **state) {
     assert_null(regex_compile(STR(""), 0, arena, &error));
 }
 
-/* Emptiness, repeated: no instructions, but time. */
+/* Repeated empty groups: no instructions, but time. */
 static void test_repeated_nothing(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 22);
     _cleanup_(buf_done) Buf pattern = BUF_INIT(1 << 20);
@@ -161,7 +161,7 @@ static void test_no_memory(void **state) {
     }
 }
 
-/* What a search takes is counted, bounded and always the same. */
+/* The work of a search is counted, limited and always the same. */
 static void test_work(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     const Regex *regex = compile(arena, "(x+x+)+y");
@@ -194,7 +194,7 @@ static void test_work(void **state) {
     }
 }
 
-/* Patterns that explode elsewhere. */
+/* Patterns that take exponential time in other engines. */
 static void test_linear(void **state) {
     static const char *const patterns[] = {
         "(a*)*b", "(a|a)*b", "(a|aa)+$b", "(a?){200}a{200}b", "(.*)(.*)(.*)(.*)(.*)b", "^(a+)+$b"};

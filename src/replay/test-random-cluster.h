@@ -1,9 +1,8 @@
 #pragma once
 
 /*
- * RandomCluster: a cluster that changes, policies and pods at random, for tests of what is
- * remembered and made again. Everything takes the way of real input; the same seed gives the same
- * cluster.
+ * RandomCluster: a changing cluster with random policies and pods, for tests of recording and
+ * replay. All data goes through the real functions; the same seed gives the same cluster.
  */
 
 #include <stdio.h>
@@ -25,7 +24,7 @@ typedef struct RandomCluster {
     Rng rng;
     unsigned n_nodes;
     unsigned n_pods; /* so far */
-    bool is_calm;    /* no pods were placed a moment ago, and time goes by slowly */
+    bool is_calm;    /* no recently placed pods, and time advances slowly */
     Store *store;
     Program *program;
     Measurements *measurements;
@@ -47,14 +46,14 @@ static inline int64_t random_cluster_uptime(const RandomCluster *cluster) {
 
 /* --- policies --------------------------------------------------------------------------------- */
 
-/* What a policy is made of: chosen by the rng, or said by the test. */
+/* The parameters of a policy: random, or set by the test. */
 typedef struct RandomPolicy {
     unsigned load_max; /* percent */
     unsigned free_milli;
     unsigned max_pods;
     unsigned narrow_to; /* 0: none */
     bool is_normalised;
-    bool has_other_metric; /* one that nobody measured */
+    bool has_other_metric; /* one that is not measured */
 } RandomPolicy;
 
 static inline RandomPolicy random_policy(RandomCluster *cluster) {
@@ -141,7 +140,7 @@ static inline void random_cluster_apply_node(RandomCluster *cluster, unsigned i)
     assert_int_equal(store_apply_node(cluster->store, &node), 0);
 }
 
-/* A pod that runs on a node, was promised one, or was bound a moment ago. */
+/* A running pod, a nominated pod, or a pod bound a moment ago. */
 static inline void random_cluster_apply_pod(RandomCluster *cluster) {
     char name[16], node[16];
     Resource request = {STR("cpu"), 100 + random_pick(cluster, 900)};
@@ -175,7 +174,7 @@ static inline void random_cluster_apply_pod(RandomCluster *cluster) {
     assert_true(store_apply_pod(cluster->store, &pod) >= 0);
 }
 
-/* Of some nodes, some of it a while ago; in the order of the program's gauges. */
+/* For some nodes, some of it older; in the order of the program's gauges. */
 static inline void random_cluster_measure(RandomCluster *cluster, Snapshot *snapshot) {
     NodeNames *names = (NodeNames *)(uintptr_t)snapshot_table(snapshot)->names;
     Measurements *made = measurements_new(1, cluster->program->n_gauges);
@@ -205,9 +204,9 @@ static inline void random_cluster_measure(RandomCluster *cluster, Snapshot *snap
     cluster->measurements = made;
 }
 
-/* --- as time goes by -------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
-/* A new view of what there is now, as the daemon makes it. */
+/* Makes a new view of the current state, as the daemon does. */
 static inline void random_cluster_publish(RandomCluster *cluster, bool is_measured) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     View *before = cluster->view;
@@ -252,7 +251,7 @@ static inline void random_cluster_close(RandomCluster *cluster) {
     store_free(cluster->store);
 }
 
-/* Something happens, or only time goes by. */
+/* Changes something, or only advances time. */
 static inline void random_cluster_step(RandomCluster *cluster) {
     char name[16];
 
@@ -279,7 +278,7 @@ static inline void random_cluster_step(RandomCluster *cluster) {
     random_cluster_publish(cluster, random_pick(cluster, 3) == 0);
 }
 
-/* A request about some of the nodes, in some order, unknown ones among them; in @arena. */
+/* A request for some of the nodes, in some order, with unknown ones among them; in @arena. */
 static inline Str random_cluster_request(RandomCluster *cluster, unsigned pod, Arena *arena) {
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)1 << 24);
     unsigned first = random_pick(cluster, cluster->n_nodes), share = 1 + random_pick(cluster, 4);

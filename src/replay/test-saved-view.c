@@ -1,6 +1,6 @@
 /*
- * A view that is made again from its scene answers with the same bytes: random clusters that
- * change, metrics with their ages and placements, nominated and assumed pods.
+ * A view that is restored answers with the same bytes: random clusters that change, metrics with
+ * their ages and placements, nominated and assumed pods.
  */
 
 #include "replay/saved-view.h"
@@ -12,7 +12,7 @@
 #define STEPS 12u
 #define NODES 150u
 
-/* What came out, so that it can be seen that something did. */
+/* Counts of results, to prove that the test covers them. */
 typedef struct Seen {
     size_t n_rejected, n_passed;
 } Seen;
@@ -72,8 +72,8 @@ static void test_view_again(void **state) {
     assert_true(seen.n_rejected > 1000 && seen.n_passed > 1000);
 }
 
-/* Back in time: what a later view has lost, since it was too old by then, is there again. */
-static void test_backwards(void **state) {
+/* Back in time: a value that had expired in a later view is present again. */
+static void test_restores_values_that_expired_later(void **state) {
     Seen seen = {0};
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -105,8 +105,8 @@ static void test_backwards(void **state) {
     assert_true(seen.n_rejected > 1000 && seen.n_passed > 1000);
 }
 
-/* SavedViews outlive all else, and do not care who reads them meanwhile. */
-static void test_alone(void **state) {
+/* Saved views outlive everything else, and allow concurrent readers. */
+static void test_saved_view_outlives_its_sources(void **state) {
     _cleanup_(saved_view_unrefp) SavedView *scene = NULL, *bare = NULL;
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(view_unrefp) View *view = NULL;
@@ -126,7 +126,8 @@ static void test_alone(void **state) {
     assert_int_equal(view->table->names->n_nodes, 100);
 }
 
-/* Another program has the same numbers, in its own order, and what nobody measured is absent. */
+/* Another program has the same values in its own order; metrics that were not measured are absent.
+ * */
 static void test_other_program(void **state) {
     RandomPolicy policy = {.load_max = 50, .max_pods = 3, .has_other_metric = true};
     _cleanup_(program_unrefp) Program *program = random_cluster_compile(&policy);
@@ -151,7 +152,7 @@ static void test_other_program(void **state) {
                 n_values += now == now;
             }
     assert_true(n_values > 100);
-    /* Columns are shared with the view before, though the measurements had to be put in order. */
+    /* Columns are shared with the previous view, although the measurements were sorted. */
     assert_int_equal(saved_view_restore(scene, program, NULL, view, &next, NULL), 0);
     assert_ptr_equal(next->measurements, view->measurements);
     assert_ptr_equal(next->loads.chunks[0], view->loads.chunks[0]);
@@ -182,8 +183,8 @@ static void test_bytes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_view_again),
-        cmocka_unit_test(test_backwards),
-        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_restores_values_that_expired_later),
+        cmocka_unit_test(test_saved_view_outlives_its_sources),
         cmocka_unit_test(test_other_program),
         cmocka_unit_test(test_bytes),
     };

@@ -8,7 +8,7 @@
 
 #include "http/test-client.h"
 
-/* A bind that takes until it is told to end. */
+/* A bind that blocks until the test releases it. */
 typedef struct SlowBind {
     sem_t has_begun, may_end;
 } SlowBind;
@@ -46,7 +46,7 @@ static void test_ends(void **state) {
     assert_true(daemon_run(daemon));
 }
 
-/* A worker that is busy cannot be waited for, and it is said so. */
+/* A busy worker cannot be joined, and the return value reports it. */
 static void test_ends_with_a_busy_worker(void **state) {
     static const char request[] =
         "POST /bind HTTP/1.1\r\nHost: a\r\nContent-Length: 63\r\n\r\n"
@@ -68,7 +68,7 @@ static void test_ends_with_a_busy_worker(void **state) {
     daemon_stop(daemon);
     assert_false(daemon_run(daemon));
 
-    (void)sem_post(&slow.may_end); /* a process would be gone by now; a test tidies up */
+    (void)sem_post(&slow.may_end); /* a process would exit now; a test frees its memory */
     daemon_free(daemon);
     (void)close(fd);
     (void)sem_destroy(&slow.has_begun);

@@ -3,7 +3,7 @@
 #include "api/test-api-fixture.h"
 #include "base/clock.h"
 
-/* Rules that depend on the node alone are known beforehand, and reject when time is up, too. */
+/* Rules that read only the node still reject after the deadline. */
 static const char scene_text[] =
     "policies:\n"
     "  zones:\n"

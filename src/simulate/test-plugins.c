@@ -1,4 +1,4 @@
-/* Each plugin of kube-scheduler by itself: cases with numbers worked out by hand from its rules. */
+/* Each plugin of kube-scheduler by itself: cases with numbers computed by hand from its rules. */
 
 #include "extender/sample.h"
 #include "simulate/fit.h"
@@ -112,7 +112,7 @@ static void test_sample_size(void **state) {
     "---\nkind: Pod\nmetadata: {name: r}\nspec: {nodeName: a, containers: [{name: c, ports: "      \
     "[{containerPort: 80, hostPort: 80}], resources: {requests: {cpu: 3}}}]}\n"
 
-/* Which nodes may take a pod of @spec, and what is said of the others together. */
+/* Which nodes pass for a pod of @spec, and the summary of reasons for the others. */
 static void check_filter(const char *name, const char *spec, const char *expected) {
     char pods[4096], got[16] = "";
     size_t n_got = 0;
@@ -213,8 +213,8 @@ static void test_plugins_filter_nodes(void **state) {
 #define PREFER(text)                                                                               \
     "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [" text "]}}"
 
-/* An empty node gives a pod that asks for nothing 300 for taints, and for what its container is
- * taken to ask for (100m of 4, 200Mi of 8Gi: 97 and 97) 97. */
+/* An empty node gives a pod without requests 300 for taints and 97 for resources: its container
+ * counts as 100m of 4 CPUs and 200Mi of 8Gi (97 and 97). */
 #define BASE 397
 
 static void check_score(
@@ -350,7 +350,7 @@ static int fail_filter(void *context, const Pod *pod, int64_t now_nsec, const ui
     return 1;
 }
 
-/* The first node passes, the others do not, with reason 0. */
+/* The first node passes, the others fail with reason 0. */
 static int pass_first(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, const uint16_t **ret_verdicts) {
     uint16_t *verdicts = ARENA_ARRAY(arena, uint16_t, n);

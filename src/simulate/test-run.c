@@ -1,4 +1,4 @@
-/* Runs as a whole: what must hold whatever comes, and what time does. */
+/* Whole runs: invariants, and the order of events in time. */
 
 #include "simulate/run.h"
 
@@ -37,7 +37,7 @@ static Program *compile(const char *text) {
 #define HEAD "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: p}\nspec:\n"
 #define PACK HEAD "  scores: [{name: pack, binPack: {cpu: 1}}]\n"
 
-/* --- laws ---------------------------------------------------------------------- */
+/* --- invariants ---------------------------------------------------------------- */
 
 static void random_trace(Rng *rng, Buf *out) {
     for (size_t i = 0; i < 60; i++) {
@@ -53,7 +53,7 @@ static void random_trace(Rng *rng, Buf *out) {
     buf_append_char(out, '\0');
 }
 
-/* What runs at the end is on a node that can hold it. */
+/* Pods that run at the end are on nodes with enough capacity. */
 static void check_amounts(const SimulationInput *input, const SimulationResult *result) {
     int64_t cpu[8] = {0}, memory[8] = {0}, pods[8] = {0};
 
@@ -75,7 +75,7 @@ static void check_amounts(const SimulationInput *input, const SimulationResult *
     }
 }
 
-static void check_laws(const SimulationInput *input, const SimulationResult *result) {
+static void check_invariants(const SimulationInput *input, const SimulationResult *result) {
     size_t n_pending = 0;
 
     assert_int_equal(result->n_reached, input->n_arrivals);
@@ -107,7 +107,7 @@ static void test_random_runs_keep_invariants(void **state) {
             SimulationResult *first = play(simulation.input, 1, with ? pack : NULL);
             SimulationResult *again = play(simulation.input, 1, with ? pack : NULL);
 
-            check_laws(simulation.input, first);
+            check_invariants(simulation.input, first);
             assert_memory_equal(first->pods, again->pods, first->n_pods * sizeof(PodResult));
             assert_int_equal(simulation_result_moves(first, again), 0);
             simulation_result_free(first);
@@ -132,7 +132,7 @@ static const PodResult *result_of(
     return NULL;
 }
 
-/* The second waits until the first is gone; the third, which is more important, goes before it. */
+/* The second pod waits until the first ends; the third has a higher priority and goes first. */
 static void test_pending_pods_go_by_priority(void **state) {
     SimulationResult *result;
     TestSimulation simulation;
@@ -157,7 +157,7 @@ static void test_pending_pods_go_by_priority(void **state) {
     test_simulation_done(&simulation);
 }
 
-/* A policy's own filter speaks with its own words. */
+/* A policy's rejection is reported with its own reason. */
 static void test_reason_of_a_policy_is_reported(void **state) {
     _cleanup_(program_unrefp) Program *program =
         compile(HEAD "  filters: [{name: own, nodeLabels: {pool: mine}, reason: not my pool}]\n");
@@ -175,7 +175,7 @@ static void test_reason_of_a_policy_is_reported(void **state) {
     test_simulation_done(&simulation);
 }
 
-/* Packing leaves nodes that an autoscaler can remove; spreading, as is the default, does not. */
+/* Packing leaves empty nodes that an autoscaler can remove; the default, spreading, does not. */
 static void test_packing_leaves_empty_nodes(void **state) {
     _cleanup_(program_unrefp) Program *pack = compile(PACK);
     SimulationResult *none, *packed;

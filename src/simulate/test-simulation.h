@@ -1,6 +1,6 @@
 #pragma once
 
-/* A scenario from texts, and the parts of a run, for one test. YAML. */
+/* A scenario from YAML texts, and the parts of a run, for one test. */
 
 #include "base/test-folder.h"
 #include "simulate/cluster-state.h"

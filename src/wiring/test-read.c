@@ -11,9 +11,9 @@
 #define BUDGET ((size_t)8 * 1024 * 1024)
 #define TEXT_MAX ((size_t)1024 * 1024)
 
-/* test/data/wiring: what is said about NAME.yaml or NAME.json and, when it can be used, what was
- * understood, is exactly the text in NAME.expected. With UPDATE_EXPECTED in the environment the
- * texts are written anew; read them as a user would before they are kept. */
+/* test/data/wiring: the messages about NAME.yaml or NAME.json and, if it is valid, the parsed
+ * configuration are exactly the text in NAME.expected. With UPDATE_EXPECTED in the environment the
+ * files are rewritten; read them as a user would before you commit them. */
 
 static void read_file(const char *path, Buf *out) {
     FILE *file = fopen(path, "rb");
@@ -137,7 +137,7 @@ static void test_cases(void **state) {
     free(entries);
 }
 
-/* Every allocation may fail: an error, never half a configuration taken for a whole. */
+/* Any allocation may fail: an error, never half a configuration. */
 static void test_small_budgets(void **state) {
     _cleanup_(buf_done) Buf source = BUF_INIT(TEXT_MAX);
     bool has_worked = false;

@@ -11,7 +11,7 @@
 /* base64 of "-----BEGIN CERTIFICATE-----\n" */
 #define CA STR("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==")
 
-/* Writes, reads back without a complaint, and compares. */
+/* Writes, reads back without errors, and compares. */
 static void check_round_trip(const char *name, const SchedulerConfig *config, Buf *text) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf said = BUF_INIT(TEXT_MAX);
@@ -105,7 +105,7 @@ static void test_policy(void **state) {
     assert_has(&text, "\"apiVersion\": \"v1\"");
 }
 
-/* Each choice alone, beside the plainest configuration there is. */
+/* Each choice alone, on top of the smallest configuration. */
 static void test_choices(void **state) {
     static const struct {
         const char *name;

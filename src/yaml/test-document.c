@@ -1,4 +1,4 @@
-/* Texts, and the trees and complaints that come of them. */
+/* Texts, and the trees and errors they give. */
 
 #include <errno.h>
 
@@ -59,13 +59,13 @@ static const TreeCase tree_cases[] = {
     {STR("a: 1\n"), "{str:a@1:1+1=int:1@1:4+1}@1:1+1"},
     {STR("a: 1"), "{str:a@1:1+1=int:1@1:4+1}@1:1+1"},
 
-    /* lines end as they like; a byte order mark takes no column */
+    /* any line ending; a byte order mark takes no column */
     {STR("a: 1\r\nbb: 2\r\n"), "{str:a@1:1+1=int:1@1:4+1 str:bb@2:1+2=int:2@2:5+1}@1:1+1"},
     {STR("\xef\xbb\xbf"
          "a: 1\n"),
         "{str:a@1:1+1=int:1@1:4+1}@1:1+1"},
 
-    /* sequences, with and without indentation, and values that are not there */
+    /* sequences, with and without indentation, and missing values */
     {STR("a:\n  - x\n  -\n  - \n"),
         "{str:a@1:1+1=[str:x@2:5+1 null:@3:3+1 null:@4:3+1]@2:3+1}@1:1+1"},
     {STR("a:\n  - x: 1\n    y: 2\n  - - z\n"),
@@ -112,7 +112,7 @@ static const TreeCase tree_cases[] = {
     {STR("a: 'b ? c : d'\n? e\n"),
         "{str:a@1:1+1=str:b ? c : d@1:4+11 str:e@2:3+1=null:@2:3+1}@1:1+1"},
 
-    /* comments are not in the way */
+    /* comments are ignored */
     {STR("# c\na: 1 # c\n# c\nb#b: c#c\n"),
         "{str:a@2:1+1=int:1@2:4+1 str:b#b@4:1+3=str:c#c@4:6+3}@2:1+1"},
 
@@ -121,7 +121,7 @@ static const TreeCase tree_cases[] = {
         "str:a@1:1+1 --- str:b@3:1+1 --- str:c@4:5+1 --- null:~@8:1+1"},
     {STR("%YAML 1.2\n---\na: yes\n"), "{str:a@3:1+1=str:yes@3:4+3}@3:1+1"},
 
-    /* an anchor that nobody uses does nothing */
+    /* an unused anchor is ignored */
     {STR("a: &x\n  k: v\n"), "{str:a@1:1+1={str:k@2:3+1=str:v@2:6+1}@2:3+1}@1:1+1"},
     {STR("\"<<\": a"), "{str:<<@1:1+4=str:a@1:7+1}@1:1+4"},
     {STR("a: <<"), "{str:a@1:1+1=str:<<@1:4+2}@1:1+1"},
@@ -153,7 +153,7 @@ typedef struct ErrorCase {
     const char *text;
 } ErrorCase;
 
-/* What is YAML, but not for us. */
+/* Valid YAML that we do not accept. */
 static const ErrorCase refused_cases[] = {
     {STR("a: &x 1\nb: *x\n"), "f.yaml:2:4: error: alias \"*x\" is not supported\n"
                               "  2 | b: *x\n"
@@ -206,7 +206,7 @@ static const ErrorCase refused_cases[] = {
                                "  = save the file as UTF-8 text\n"},
 };
 
-/* What libfyaml finds. */
+/* Errors found by libfyaml. */
 static const ErrorCase syntax_cases[] = {
     {STR("a:\n\tb: 1\n"), "f.yaml:2:1: error: a tab cannot indent a line\n"
                           "  2 |  b: 1\n"
@@ -276,7 +276,7 @@ static const ErrorCase syntax_cases[] = {
                                     "  = berth reads YAML 1.2\n"},
 };
 
-/* Not only the first. */
+/* All errors, not only the first. */
 static const ErrorCase several_cases[] = {
     {STR("a: *x\na: *y\n---\n[1\n---\nb: \"x\n---\nok: 1\n---\n]\n"),
         "f.yaml:1:4: error: alias \"*x\" is not supported\n"

@@ -3,11 +3,11 @@
 
 typedef struct JsonCase {
     Str source;
-    const char *json; /* NULL: as the source is */
+    const char *json; /* NULL: equal to the source */
 } JsonCase;
 
 static const JsonCase cases[] = {
-    /* JSON comes back as it was */
+    /* JSON stays unchanged */
     {STR("{\"a\":[1,-2.50,1e3,0,true,false,null,\"x\"],\"b\":{},\"c\":[]}"), NULL},
     {STR("\"\\\"\\\\\\n\\t\\u0001é😀\""), NULL},
     {STR("12345678901234567890123.5"), NULL},

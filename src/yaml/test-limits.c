@@ -1,12 +1,12 @@
-/* Texts that want too much: depth, size, aliases, long lines, many mistakes. Each is answered in
- * time that grows with its length only; one that is not runs into the time limit of the test. */
+/* Texts over the limits: depth, size, aliases, long lines, many errors. Each takes time linear in
+ * its length; otherwise the test would time out. */
 
 #include <errno.h>
 
 #include "base/cleanup.h"
 #include "yaml/test-yaml.h"
 
-/* The first complaint about @source, which is taken over. */
+/* The first error in @source, which is freed. */
 static void assert_refused(Buf *source, const char *text, size_t line, size_t column) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);
     YamlStream stream;
@@ -50,7 +50,7 @@ static void test_depth(void **state) {
     }
 }
 
-/* One key a line, each one space further in. */
+/* One key per line, each indented by one more space. */
 static void test_depth_of_lines(void **state) {
     Buf source = BUF_INIT(YAML_SOURCE_MAX);
 
@@ -97,7 +97,7 @@ static void test_size(void **state) {
     assert_refused(&source, "4194305 bytes; at most 4194304 are read", 0, 0);
 }
 
-/* The ceiling of the list holds; the count does not stop there. */
+/* The list of errors is limited; their count is not. */
 static void test_many_errors(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);
     _cleanup_(buf_done) Buf source = BUF_INIT(YAML_SOURCE_MAX);
@@ -111,7 +111,7 @@ static void test_many_errors(void **state) {
     assert_true(diags.n_errors >= 9999);
 }
 
-/* One line of megabytes is read in linear time, and no message keeps a copy. */
+/* One line of megabytes is read in linear time, and no message copies it. */
 static void test_long_line(void **state) {
     Buf source = BUF_INIT(YAML_SOURCE_MAX);
 
@@ -138,7 +138,7 @@ static void test_out_of_memory(void **state) {
     DiagList diags;
     int r = -ENOMEM;
 
-    /* Wherever the budget ends, the answer is -ENOMEM, until it suffices. */
+    /* With any budget the result is -ENOMEM, until it is enough. */
     for (size_t budget = 16; r == -ENOMEM; budget += 16) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
         _cleanup_(arena_freep) Arena *texts = arena_new(ARENA_SIZE);

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "yaml/test-yaml.h"
 
-/* Reads @value as something; what it was, or nothing, goes to @out. */
+/* Reads @value with each function; writes the result, or nothing, to @out. */
 typedef bool (*Read)(YamlReader *reader, const YamlNode *value, Buf *out);
 
 static bool read_string(YamlReader *reader, const YamlNode *value, Buf *out) {
@@ -58,8 +58,8 @@ static bool read_constant(YamlReader *reader, const YamlNode *value, Buf *out) {
 static const struct {
     Read read;
     Str source;            /* {x: …} */
-    const char *got;       /* also when it is not read: untouched */
-    const char *complaint; /* NULL: it is read */
+    const char *got;       /* also when it is not read: unchanged */
+    const char *complaint; /* NULL: no error */
     const char *hint;      /* NULL: none */
 } cases[] = {
     {read_string, STR("x: a b"), "a b", NULL, NULL},
@@ -125,7 +125,7 @@ static void test_values(void **state) {
     }
 }
 
-/* What was meant, or all that there is. */
+/* A suggestion, or all valid names. */
 static void test_unknown_field(void **state) {
     static const Str known[] = {STR("reason"), STR("weight")};
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);

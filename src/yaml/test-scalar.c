@@ -1,4 +1,4 @@
-/* What a scalar means: its kind, and its value. */
+/* The kind and value of a scalar. */
 
 #include "base/cleanup.h"
 #include "yaml/test-yaml.h"

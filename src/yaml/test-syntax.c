@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* The first row that fits is taken: what is special stands before what is general. */
+/* The first matching row is used: special ones come before general ones. */
 static void test_explain(void **state) {
     static const struct {
         const char *message, *text;
@@ -15,7 +15,7 @@ static void test_explain(void **state) {
         {"wrongly indented flow mapping", "wrong indentation", true},
         {"missing comma in flow sequence", "a comma is missing before this", false},
         {"missing document start", "expected the end of the document", true},
-        {"something new", "something new", false}, /* as libfyaml says it */
+        {"something new", "something new", false}, /* libfyaml's message */
         {"", "", false},
     };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/* A text as YAML, for tests: complaints are about "f.yaml". */
+/* Parses YAML for tests: errors name "f.yaml". */
 
 #include "base/test-assert.h"
 #include "yaml/document.h"
