@@ -1,5 +1,6 @@
 """Shell completion: from option tables, files and servers; in real shells."""
 
+import contextlib
 import functools
 import http.server
 import json
@@ -343,6 +344,25 @@ def test_it_takes_little_processor_time(berth_path):
 
 
 # --- as a plugin of kubectl ---
+
+
+def test_time_limit_ends_with_the_reply(berth_path):
+    """The limit is for servers that do not answer. A shell that reads late gets the whole reply, with one end."""
+    expected = subprocess.run([berth_path, "__complete", "serve", "-"], capture_output=True, check=True).stdout
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    filler = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            filler += os.write(writer, b"x" * 4096)
+    os.set_blocking(writer, True)
+    with open(reader, "rb") as pipe:
+        berth = subprocess.Popen([berth_path, "__complete", "serve", "-"], stdout=writer)
+        os.close(writer)
+        time.sleep(1.2)  # longer than the limit
+        assert berth.poll() is None
+        assert pipe.read()[filler:] == expected
+        assert berth.wait(PATIENCE) == 0
 
 
 def test_as_a_plugin_it_speaks_of_kubectl(berth_path, tmp_path, help_of):
