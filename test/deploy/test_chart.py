@@ -111,7 +111,7 @@ def test_scheduler_is_of_the_clusters_version(chart, version, image, path):
     assert container["livenessProbe"]["httpGet"]["path"] == path
 
 
-def test_certificates_of_one_rendering_fit(chart, tmp_path):
+def test_certificates_of_one_rendering_match(chart, tmp_path):
     """The CA is made once, not once for each template that needs it."""
     import base64
 

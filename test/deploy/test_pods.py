@@ -51,7 +51,7 @@ def find_breaches(spec):
             yield "hostPort"
 
 
-def test_breaches_are_found():
+def test_find_breaches_finds_each_breach():
     """A precondition of the next test."""
     spec = {"hostNetwork": True, "containers": [{}], "volumes": [{"name": "x", "hostPath": {"path": "/"}}]}
     assert len(list(find_breaches(spec))) == 6
@@ -119,7 +119,7 @@ def test_probes_are_distinct_and_at_ports_that_are_there(objects):
         assert container["name"] == "kube-scheduler" or probes[1]["path"] != probes[2]["path"]
 
 
-def test_services_lead_somewhere(objects):
+def test_services_select_pods(objects):
     for service in of_kind(objects, "Service"):
         assert service["spec"]["type"] == "ClusterIP"
         selector = service["spec"]["selector"]
@@ -129,7 +129,7 @@ def test_services_lead_somewhere(objects):
         assert {port["targetPort"] for port in service["spec"]["ports"]} <= named
 
 
-def test_volumes_lead_somewhere(objects, values):
+def test_volumes_have_sources(objects, values):
     """Mounts have volumes; ConfigMaps and Secrets of ours are made, others are the user's."""
     given = yaml.safe_load(values.read_text()) or {}
     made = {(each["kind"], each["metadata"]["name"]) for each in objects}
@@ -172,7 +172,7 @@ def assert_known(arguments, flags):
         assert argument.split("=", 1)[0] in flags[command], argument
 
 
-def test_berth_knows_its_flags(objects, flags):
+def test_containers_use_known_flags(objects, flags):
     found = berth_containers(objects)
     assert found
     for container in found:
@@ -183,7 +183,7 @@ def test_berth_knows_its_flags(objects, flags):
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
-def test_berth_knows_the_flags_of_overlays(kustomize, name, flags):
+def test_overlays_use_known_flags(kustomize, name, flags):
     for container in berth_containers(kustomize.overlay(name)):
         assert_known(container["args"], flags)
 

@@ -95,7 +95,7 @@ def test_chart(chart, values):
     assert set(subjects(objects)) == known
 
 
-def test_what_helm_test_may(chart):
+def test_rights_of_helm_test(chart):
     """More than berth, for a moment: to look up rights, and the scheduler's configuration by name."""
     rights, foreign = rights_of(chart.render(), ("ServiceAccount", "berth-check"))
     assert not foreign

@@ -68,7 +68,7 @@ def verbs_port(container):
     return listen.rsplit(":", 1)[1]
 
 
-def test_both_sides_agree(chart, values):
+def test_chart_and_scheduler_config_agree(chart, values):
     """Port, binding, time limits and managed resources."""
     objects = chart.render(values)
     (container,) = berth_containers(objects)

@@ -40,7 +40,7 @@ def test_berth_binds(cluster):
     cluster.assert_cluster_copy_is_true(berth)
 
 
-def test_pods_that_do_not_ask_are_bound_by_the_scheduler(cluster):
+def test_unmanaged_pods_are_bound_by_the_scheduler(cluster):
     gpu = "example.com/gpu"
     cluster.add_node("blue", {"example.com/pool": "blue"}, **{gpu: "4"})
     policy = cluster.write_policy(POLICY)

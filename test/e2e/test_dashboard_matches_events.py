@@ -157,7 +157,7 @@ def make_again(cluster, *source):
 
 
 @pytest.mark.parametrize("binds", [False, True], ids=["scheduler-binds", "berth-binds"])
-def test_every_decision_can_be_made_again(cluster, measured, binds):
+def test_every_decision_can_be_replayed(cluster, measured, binds):
     exporter, prometheus = measured
     dice = random.Random(8)
     for name, value in (("low", 2), ("high", 1000)):

@@ -123,7 +123,7 @@ def test_pods_are_pending_while_berth_is_down(cluster, mode):
     assert cluster.wait_bound("waits") == "blue"
 
 
-def test_pods_go_on_without_a_berth_that_may_be_ignored(cluster, mode):
+def test_pods_are_bound_without_an_ignorable_berth(cluster, mode):
     cluster.add_node("red", {POOL: "red"})
     policy = cluster.write_policy(PREFER_ZONE_B)
     berth = cluster.start(mode, "--policy", policy, ignorable=True)

@@ -69,7 +69,7 @@ def test_cert_manager_files_are_accepted(bare, accept):
     accept(kustomize(bare, DEPLOY / "cert-manager"))
 
 
-def test_kinds_of_others_were_there(is_known):
+def test_crds_were_installed(is_known):
     """Else they are only looked at by test/deploy."""
     if not is_known({"apiVersion": "cert-manager.io/v1"}):
         pytest.skip("the Go modules with the kinds of cert-manager and the Prometheus operator "

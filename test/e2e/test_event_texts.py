@@ -156,7 +156,7 @@ def test_something_else_answers(cluster, impostor, quoted):
     assert_said(cluster, extender, quoted)
 
 
-def test_all_that_the_page_has_of_kube_scheduler_is_here():
+def test_page_quotes_only_tested_texts_of_kube_scheduler():
     section = re.search(r"^### Texts of kube-scheduler.*?(?=^### )", PAGE, re.M | re.S)[0]
     quoted = set(re.findall(r"^\| `([^`]+)`", section, re.M))
     assert quoted - set(ANSWERS) - set(IMPOSTORS) == {"no such host"}  # which asks a name server

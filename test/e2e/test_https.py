@@ -49,7 +49,7 @@ def meeting(tmp_path):
     return Meeting(tmp_path)
 
 
-def test_both_sides_know_each_other(cluster, meeting):
+def test_mutual_tls_binds_a_pod(cluster, meeting):
     meeting.start(cluster)
     cluster.add_pod("goes")
     assert cluster.wait_bound("goes") == "blue"

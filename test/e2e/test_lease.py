@@ -126,7 +126,7 @@ def test_an_orderly_end(cluster, berths):
     assert berths.spec()["leaseTransitions"] == 1
 
 
-def test_a_crash(cluster, berths):
+def test_lease_moves_after_a_crash(cluster, berths):
     assert berths.bind(berths.a, berths.add_pod("first"), "one") == ""
     holder = berths.holder()
     begin = time.monotonic()
@@ -185,7 +185,7 @@ def is_halted(process):
     return all(task.read_text().rpartition(")")[2].split()[0] == "T" for task in tasks)
 
 
-def test_one_that_stood_still_does_not_bind(cluster, berths):
+def test_halted_berth_does_not_bind_with_a_lost_lease(cluster, berths):
     """It held the lease, was halted, and wakes up with a bind for a slot that is taken since."""
     assert berths.bind(berths.a, berths.add_pod("first"), "one") == ""
     late, quick = berths.add_pod("late"), berths.add_pod("quick")

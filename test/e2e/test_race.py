@@ -52,7 +52,7 @@ def test_the_second_bind_for_the_last_slot_is_refused(cluster):
     assert cluster.places() == {"b": "only"}
 
 
-def test_a_pod_is_not_in_its_own_way(cluster):
+def test_pod_does_not_count_against_itself(cluster):
     cluster.add_node("only", **ONE_SLOT)
     berth = start_berth(cluster)
     a, b = (cluster.add_pod(name, asks=ONE_SLOT, schedulerName=NOBODY) for name in "ab")

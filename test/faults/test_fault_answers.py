@@ -110,7 +110,7 @@ def count_tries(server, start_live, name):
 
 
 @pytest.mark.parametrize("name", ["404", "429", "500", "503", "nothing", "200 and no JSON"])
-def test_tries_are_few(together, name):
+def test_failures_are_retried_with_backoff(together, name):
     together(count_tries)
 
 
@@ -144,7 +144,7 @@ def test_retry_after_is_obeyed(together, what, fault):
     together(time_tries)
 
 
-def test_a_huge_page(server, start_live):
+def test_limits_the_size_of_a_list_page(server, start_live):
     """Over the ceiling of a page: refused without keeping it, and the rest is tried again."""
     fill(server)
     no_stream = faults.fail(400, b"{}", "application/json")

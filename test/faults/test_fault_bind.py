@@ -149,7 +149,7 @@ def test_binds_only_filtered_pairs(cluster, start_live, target):
     assert berth.bind(of, "a") == ""
 
 
-def test_the_last_place_is_given_once(cluster, start_live):
+def test_last_slot_is_given_once(cluster, start_live):
     """Pods that are bound at the same moment are judged one after the other."""
     berth = start_live("--bind")
     with ThreadPoolExecutor(8) as pool:
@@ -236,5 +236,5 @@ def kill_at_any_moment(server, start_live, seed):
 
 
 @pytest.mark.parametrize("seed", range(3 * SCALE))
-def test_killed_at_any_moment(together, seed):
+def test_killed_at_any_time(together, seed):
     together(kill_at_any_moment)

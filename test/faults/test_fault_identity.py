@@ -43,7 +43,7 @@ def test_client_certificate(server, start_live, authority, tmp_path):
     check_watching(server, start_live(kubeconfig=config), "berth-by-certificate")
 
 
-def test_token_that_is_not_taken(server, start_live, authority, tmp_path):
+def test_rejected_token(server, start_live, authority, tmp_path):
     config = server.write_kubeconfig(tmp_path / "config", authority.certificate, token="wrong")
     berth = start_live(kubeconfig=config, is_ready=False)
     wait_until(lambda: "no update yet" in berth.health() or "401" in berth.health(), "the reason")

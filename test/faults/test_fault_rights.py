@@ -21,7 +21,7 @@ def use_everything(server, berth, binds=False):
     berth.wait_true(server)
 
 
-def test_reading_is_enough_to_decide(server, start_live):
+def test_read_rights_are_enough_to_decide(server, start_live):
     fill(server)
     server.state.put(PODS, pod("waits"))
     server.allow_only(*READ)
@@ -53,7 +53,7 @@ def test_missing_rights_are_named(server, start_live):
     wait_until(berth.is_ready, "berth to be ready")
 
 
-def test_a_question_about_no_nodes_takes_no_lease(server, start_live):
+def test_request_without_nodes_takes_no_lease(server, start_live):
     """So asks berth check. Another berth could not bind for as long as this one kept the lease."""
     fill(server)
     berth = start_live("--bind", "--lease", "berth-system/berth-bind")

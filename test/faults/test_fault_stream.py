@@ -131,11 +131,11 @@ def lie(server, start_live, seed, chunk):
 
 
 @pytest.mark.parametrize("seed, chunk", [(1, 65536), (2, 1000), (3, 13)])
-def test_the_last_word_counts(together, seed, chunk):
+def test_newest_object_counts(together, seed, chunk):
     together(lie)
 
 
-def test_a_pod_that_was_made_anew(server, start_live):
+def test_pod_recreated_under_the_same_name(server, start_live):
     server.state.put(NODES, node("a"))
     server.state.put(NODES, node("b"))
     server.state.put(PODS, pod("p", on="a", uid="old"))
@@ -178,7 +178,7 @@ def make_long_line():
     return encode_event("ADDED", json.dumps(obj).encode())
 
 
-def test_a_line_without_end(server, start_live):
+def test_limits_a_line_without_end(server, start_live):
     fill(server)
     berth = start_live()
     steady = berth.rss()

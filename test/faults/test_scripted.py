@@ -184,7 +184,7 @@ def test_forbidden_calls_are_recorded(server):
     assert [request.what for request in server.denied] == ["list pods"]
 
 
-def test_clients_that_are_gone_are_noticed(server):
+def test_closed_clients_are_noticed(server):
     connection = open_to(server)
     connection.request("GET", "/api/v1/nodes?watch=1")
     connection.getresponse()

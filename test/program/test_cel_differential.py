@@ -96,7 +96,7 @@ def differences(ours, theirs, records):
         yield Difference(smallest, a[smallest["id"]], b[smallest["id"]])
 
 
-def test_same_as_the_other(berth_path, other):
+def test_matches_the_other_implementation(berth_path, other):
     explained = compare.Explained()
     records = list(gen.records(SEED, COUNT))
     found = list(differences([berth_path, "eval", "--batch"], other, records))

@@ -125,7 +125,7 @@ def test_extensions(folder):
         assert "Subject Key Identifier" in text and "Authority Key Identifier" in text
 
 
-def test_each_ca_is_another(certs, tmp_path):
+def test_each_ca_has_its_own_subject(certs, tmp_path):
     certs(tmp_path / "a")
     certs(tmp_path / "b")
     subjects = [openssl("x509", "-in", tmp_path / x / "ca.crt", "-noout", "-subject") for x in "ab"]
@@ -145,7 +145,7 @@ def test_dates(certs, tmp_path):
     assert re.search(r"server\.crt.*\(\d days left\)", certs(folder, "--renew", "--days", 9).stdout)
 
 
-def test_pairs_do_not_outlive_their_ca(certs, folder):
+def test_certificates_expire_before_their_ca(certs, folder):
     certs(folder, "--renew", "--days", 3650)
     ends = [
         openssl("x509", "-in", folder / name, "-noout", "-enddate")[1]

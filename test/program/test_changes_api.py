@@ -84,7 +84,7 @@ def test_cluster(start_berth, tmp_path):
         ("?since=1", 400, "since"),
     ],
 )
-def test_wrong_questions(start_berth, query, status, text):
+def test_rejects_invalid_queries(start_berth, query, status, text):
     reply = get(start_berth(), "/api/v1/changes" + query)
     assert reply.status == status
     assert text in reply.error()

@@ -306,7 +306,7 @@ def test_aliases(run, plain):
     assert "kube-scheduler may" in done.checks["B101"]["cause"]
 
 
-def test_turned_away(run, secure, certificates):
+def test_reports_a_rejected_client_certificate(run, secure, certificates):
     """403: it is there, and we are not on its list. That is no unreachable berth."""
     done = run("--live", "--server", secure.url, *of_secure(certificates, certificates.stranger))
     assert done.code == FAILED and done.state("B201") == "failed"

@@ -712,7 +712,7 @@ def test_serve_port_in_use(run):
     assert f"port {port}" in result.stderr and "in use" in result.stderr
 
 
-def test_serve_plain_http_needs_a_word(run, start_logged, berth_path):
+def test_plain_http_beyond_loopback_needs_a_flag(run, start_logged, berth_path):
     """Anyone who reaches the port could steer pods."""
     for address in ("0.0.0.0:0", ":0", "[::]:0"):
         result = run("serve", "--listen", address)

@@ -307,7 +307,7 @@ def ask_about_pods(berth):
         )
 
 
-def test_pods_that_a_berth_remembers(complete, start_berth):
+def test_completes_recorded_pods(complete, start_berth):
     berth = start_berth()
     ask_about_pods(berth)
     words = complete("explain", "--server", berth.url, "--last", "shop/web")[0]
@@ -365,7 +365,7 @@ def test_time_limit_ends_with_the_reply(berth_path):
         assert berth.wait(PATIENCE) == 0
 
 
-def test_as_a_plugin_it_speaks_of_kubectl(berth_path, tmp_path, help_of):
+def test_plugin_help_names_kubectl(berth_path, tmp_path, help_of):
     for name in ("kubectl-berth", "kubectl_complete-berth"):
         (tmp_path / name).symlink_to(pathlib.Path(berth_path).resolve())
 
@@ -381,7 +381,7 @@ def test_as_a_plugin_it_speaks_of_kubectl(berth_path, tmp_path, help_of):
     assert run("kubectl_complete-berth", "serve", "--lis").startswith("--listen\t")
 
 
-def test_kubectl_completes_by_it(berth_path, tmp_path):
+def test_kubectl_uses_berth_completion(berth_path, tmp_path):
     if not shutil.which("kubectl"):
         pytest.skip("kubectl is not here")
     for name in ("kubectl-berth", "kubectl_complete-berth"):

@@ -79,7 +79,7 @@ def is_good(berth_path, tmp_path, text):
         ((SCORES,), False, True),
     ],
 )
-def test_verbs_fit_the_policies(config, policy, parts, has_preempt, has_scores):
+def test_verbs_match_the_policies(config, policy, parts, has_preempt, has_scores):
     code, out, err = config("--policy", policy(*parts))
     got = fields(out)
     assert (code, err) == (FINE, "")
@@ -105,7 +105,7 @@ def test_defaults(config, policy, berth_path, tmp_path):
     assert is_good(berth_path, tmp_path, out)
 
 
-def test_a_second_scheduler(config, policy):
+def test_config_of_a_second_scheduler(config, policy):
     path = policy(FILTERS)
     code, out, _ = config("--policy", path, "--scheduler-name", "berth")
     assert (code, fields(out)["leaderElect"]) == (FINE, False)
@@ -230,7 +230,7 @@ def test_a_wrong_policy(config, tmp_path):
 # --- from a berth that runs ---
 
 
-def test_a_running_berth(config, policy, start_berth, tmp_path):
+def test_config_of_a_running_berth(config, policy, start_berth, tmp_path):
     cluster = write_cluster(tmp_path / "cluster.json", [{"metadata": {"name": "n1"}}])
     berth = start_berth(
         "--policy", policy(FILTERS), "--cluster", cluster, "--managed-resource", "example.com/gpu"

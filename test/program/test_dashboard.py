@@ -116,7 +116,7 @@ def test_pages_are_well_formed(berth):
             assert mark not in page.source, path
 
 
-def test_frame(berth):
+def test_every_page_has_navigation(berth):
     for path in PAGES:
         tree = read(berth, path).tree
         current = [a.get("href") for a in tree.iter("a") if a.get("aria-current") == "page"]
@@ -128,7 +128,7 @@ def test_frame(berth):
         assert tree.find(".//form[@role='search']").get("action") == "/pods"
 
 
-def test_links_lead_somewhere(berth):
+def test_links_have_targets(berth):
     """Every link of the main pages and of what these lead to; the rest is more of the same."""
     known, todo = set(), ["/", page_of("web", node="n3")]
     for path in todo:
@@ -213,7 +213,7 @@ def test_why_that_node(berth):
     assert "at weight 1 kube-scheduler adds WIRE × 10 (0 to 100) to its own scores" in text
 
 
-def test_as_of_then(berth):
+def test_page_shows_an_earlier_time(berth):
     early = read(berth, "/?at=2020-01-02T03:04:05Z")
     assert "This link shows the state as of" in early.main
     assert "team/stuck" not in early.main.split("Newest decisions")[1]

@@ -49,7 +49,7 @@ def test_others_see_the_list_of_paths(start_berth):
         assert "/api/v1/events" in reply.text and "dashboard" in reply.text
 
 
-def test_assets_are_kept(start_berth):
+def test_assets_are_cached_by_etag(start_berth):
     berth = start_berth()
     css = get(berth, "/assets/dashboard.css")
     assert css.status == 200 and css.headers["Content-Type"].startswith("text/css")
@@ -68,7 +68,7 @@ def assert_no_dashboard(berth, **options):
     assert "dashboard" not in index.text
 
 
-def test_not_where_others_reach_it(start_berth):
+def test_dashboard_is_not_on_a_public_address(start_berth):
     berth = start_berth("--listen", "0.0.0.0:0", "--insecure-http")
     assert_no_dashboard(berth)
 
@@ -106,7 +106,7 @@ def test_token_for_browsers(start_berth, token_file):  # noqa: F811
         assert get(pages, "/policies", headers={**HTML, **bad}).status == 401
 
 
-def test_not_for_strangers(start_berth):
+def test_dashboard_needs_access(start_berth):
     berth = start_berth("--pages-listen", "0.0.0.0:0", "--no-dashboard")
     pages = pages_of(berth)
     assert get(pages, "/policies", headers=HTML).status == 403
@@ -128,7 +128,7 @@ def test_host_names(start_berth, where):
         assert reply.status == 403 and "--pages-host" in reply.error(), host
 
 
-def test_host_names_that_are_none(berth_path):
+def test_rejects_invalid_host_names(berth_path):
     for name in ("http://b", "b:80", "", "B C"):
         result = subprocess.run(
             [berth_path, "serve", "--pages-host", name], capture_output=True, text=True, timeout=PATIENCE

@@ -199,7 +199,7 @@ def test_node_page(berth):
     read(berth, "/node", status=400)
 
 
-def test_node_of_then(start_berth, policy, tmp_path):
+def test_node_page_shows_an_earlier_cluster(start_berth, policy, tmp_path):
     """The cluster as it was when berth decided, also when it is another one by now."""
     cluster = write_cluster(tmp_path / "cluster.json", [node("n1", "before")])
     berth = start_berth("--policy", policy, "--cluster", cluster)

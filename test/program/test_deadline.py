@@ -56,7 +56,7 @@ def test_late_nodes_are_allowed(start_berth, tmp_path, cluster):
     assert reply["FailedNodes"] == {"n0": "known beforehand"}
 
 
-def test_nothing_is_late_with_time_enough(start_berth, tmp_path, cluster):
+def test_nothing_is_late_before_the_deadline(start_berth, tmp_path, cluster):
     reply = ask(start_berth, tmp_path, cluster, "reject", "60s")
     assert len(reply["NodeNames"]) == NODES - 1
     assert reply["FailedNodes"] == {"n0": "known beforehand"}

@@ -177,7 +177,7 @@ def test_node_in_the_list(berth):
     assert newer["nodes"] == older["nodes"] == [wanted]
 
 
-def test_pages_of_any_size_are_all_of_it(berth):
+def test_pages_of_any_size_list_every_decision(berth):
     for limit in (1, 2, 4, 6, 7):
         found, after, pages = [], None, 0
         while True:
@@ -255,7 +255,7 @@ def test_unknown_decision_is_404(berth, path):
     assert reply.status == 404 and reply.error().startswith("berth: ")
 
 
-def test_it_is_only_for_reading(berth):
+def test_decisions_are_read_only(berth):
     for path in ("/api/v1/decisions", "/api/v1/decisions/1"):
         assert ask(berth, "HEAD", path).status == 200
         for method in ("POST", "PUT", "DELETE"):
@@ -297,7 +297,7 @@ def test_none_are_kept_with_decisions_0(start_berth, files):
     assert metrics(berth)["berth_decisions_kept"] == 0
 
 
-def test_the_ceiling_of_memory_holds(start_berth, files):
+def test_memory_limit_holds(start_berth, files):
     """Nodes of the oldest go first, and the ceiling holds."""
     many = [f"node-{i:04}" for i in range(2000)]
     write_cluster(files / "cluster.json", [{"metadata": {"name": n}} for n in many])

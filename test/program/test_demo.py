@@ -140,7 +140,7 @@ def test_dump_cluster(environment, tmp_path):
 @pytest.mark.parametrize("path, why", [
     ("/dev/full", "No space left on device"), ("/no-such/cluster.json", "No such file or directory"),
 ])  # fmt: skip
-def test_dump_cluster_in_vain(environment, path, why):
+def test_dump_cluster_reports_write_errors(environment, path, why):
     result = run("--nodes", "10", "--dump-cluster", path, env=environment)
 
     assert (result.returncode, result.stdout) == (3, "")
@@ -221,7 +221,7 @@ def test_explains_with_measured_values(environment):
     assert int(missing[1]) < 20
 
 
-def test_usual_demo_is_without_them(environment):
+def test_default_demo_has_no_metrics(environment):
     result = run("--pods", "10", env=environment)
 
     assert not re.search(r"measur|\bUSED\b|metrics", result.stdout)

@@ -67,7 +67,7 @@ def anchors(page):
 
 
 @pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"])
-def test_links_lead_somewhere(page):
+def test_links_have_targets(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", (ROOT / page).read_text()):
         path, _, anchor = target.partition("#")
         if "://" in target or "://" in path:
@@ -145,7 +145,7 @@ def test_every_error_of_a_verb_is_quoted():
 # --- generated tables, and shipped files ---
 
 
-def test_call_trees_are_of_the_source():
+def test_call_trees_match_the_source():
     """A function in the call trees of docs/architecture.md exists in the file beside it."""
     text = (ROOT / "docs" / "architecture.md").read_text()
     sources = {str(p.relative_to(ROOT / "src")): p.read_text() for p in (ROOT / "src").rglob("*.c")}
@@ -163,7 +163,7 @@ def test_call_trees_are_of_the_source():
     assert n_seen > 30
 
 
-def test_limits_are_of_the_source():
+def test_documented_limits_are_in_the_source():
     """A ceiling that docs/limits.md names is defined, and every file that it and docs/architecture.md name is there."""
     limits = (ROOT / "docs" / "limits.md").read_text()
     text = (ROOT / "docs" / "architecture.md").read_text() + limits
@@ -176,7 +176,7 @@ def test_limits_are_of_the_source():
     assert [path for path in paths if not list((ROOT / "src").glob(path))] == []
 
 
-def test_words_of_the_code_are_of_the_source():
+def test_glossary_types_are_in_the_source():
     """A type in the table of docs/architecture.md is declared in the folder of the header beside it."""
     section = (ROOT / "docs/architecture.md").read_text().split("## Words in the code", 1)[1]
     rows = re.findall(r"^\| (.+?) \| .+ \| `([\w./-]+)` \|$", section, re.M)

@@ -105,7 +105,7 @@ def test_many_decisions(start_berth):
             before = newest
 
 
-def test_all_hear_the_same(start_berth):
+def test_all_clients_receive_the_same_updates(start_berth):
     berth = start_berth()
     with listening(berth) as one, listening(berth) as other:
         mine, yours = one.update(), other.update()

@@ -66,7 +66,7 @@ def test_preempt(start_berth, flags):
         assert list(post(berth, "preempt", body).json()["NodeNameToMetaVictims"]) == kept
 
 
-def test_decisions_say_so(start_berth, flags, berth_path):
+def test_decisions_show_the_exemption(start_berth, flags, berth_path):
     berth = start_berth(*flags, "--exempt", "whole")
     passing(berth, pod("whole", uid="free"))
     passing(berth, pod("default", uid="bound"))
@@ -91,7 +91,7 @@ def test_policies_are_not_counted(start_berth, flags):
     assert get(berth, "/api/v1/status").json()["policy"]["list"][0]["matched"] == 1
 
 
-def test_a_reload_keeps_them(start_berth, flags):
+def test_reload_keeps_exemptions(start_berth, flags):
     berth = start_berth(*flags, "--exempt", "whole")
     policy, cluster = flags[1], flags[3]
     digest = get(berth, "/api/v1/status").json()["policy"]["digest"]

@@ -620,7 +620,7 @@ def test_suggested_change_makes_node_pass(explain):
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if "headroom" in rule or "free" in rule])
-def test_it_is_the_least_that_helps(explain, rule):
+def test_suggested_change_is_the_smallest(explain, rule):
     """One unit less, and the rule still fails."""
     dice = random.Random(7)
     policy = f"metadata: {{name: p}}\nspec: {{filters: [{{name: r, {rule}}}]}}\n"

@@ -112,7 +112,7 @@ preempt   TIME: eviction on 1 of 2 nodes would help
 """
 
 
-def test_one_left(berth_path, berth):
+def test_explains_a_single_node_without_scores(berth_path, berth):
     post(berth, "filter", names("one", "n1", "n3"))
     text = shown(berth_path, berth, "default/one")
     assert "\n   1  n1      10  100.0     100.0\n" in text
@@ -222,7 +222,7 @@ def test_many(berth_path, start_berth, files):
     assert len(re.findall(r"^ *\d+  node-\d+ +\d+  ", everything, re.M)) == 12000
 
 
-def test_forgotten(berth_path, start_berth, files):
+def test_reports_decisions_dropped_for_memory(berth_path, start_berth, files):
     many = [f"node-{i:04}" for i in range(2000)]
     write_cluster(files / "cluster.json", [{"metadata": {"name": n}} for n in many])
     berth = start_berth(*flags(files), "--decisions-memory", "64Ki")
@@ -280,7 +280,7 @@ n2    passed        0
         (lambda real: (200, with_other_policy(real)), "it was decided by other policies than those"),
     ],
 )
-def test_without_scene(berth_path, berth, answer, why):
+def test_explains_without_recorded_inputs(berth_path, berth, answer, why):
     """With an older berth, or dropped inputs, the available parts are printed."""
 
     class Other(http.server.BaseHTTPRequestHandler):
@@ -308,7 +308,7 @@ def test_without_scene(berth_path, berth, answer, why):
     assert last.startswith("Values and parts of scores are not available: ") and why in last
 
 
-def test_by_token(berth_path, start_berth, files):
+def test_explains_with_token(berth_path, start_berth, files):
     (files / "token").write_text("a-long-token-for-pages-0123456789\n")
     berth = start_berth(
         *flags(files), "--pages-listen", "127.0.0.1:0", "--pages-token-file", files / "token"

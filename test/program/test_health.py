@@ -28,7 +28,7 @@ def berth(start_shared, tmp_path_factory):
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/readyz/"])
-def test_all_is_well_in_one_word(berth, path):
+def test_healthy_reply_is_ok(berth, path):
     reply = get(berth, path)
     assert (reply.status, reply.text) == (200, "ok")
     assert reply.headers["Content-Type"] == "text/plain; charset=utf-8"
@@ -66,7 +66,7 @@ def test_head_has_length_and_no_body(berth, path):
     assert int(reply.headers["Content-Length"]) == len(get(berth, path).body)
 
 
-def test_verbose_is_a_word_not_a_part_of_one(berth):
+def test_verbose_must_be_a_whole_parameter(berth):
     for query in ("verbosely", "xverbose", "v", "x=verbose", "", "&", "&&="):
         assert get(berth, "/readyz?" + query).text == "ok"
 
@@ -116,7 +116,7 @@ def test_sigterm_takes_readiness_away_first(start_logged):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signals_end_it_well(start_logged, number):
+def test_signals_end_it_cleanly(start_logged, number):
     berth = start_logged()
     assert get(berth, "/livez").status == 200
     berth.proc.send_signal(number)

@@ -685,7 +685,7 @@ def test_all_allowed_connections_are_served(start_berth, workers):
             assert read_reply(stream).status == 200
 
 
-def test_full_house_of_silent_clients_lets_new_ones_in(start_berth):
+def test_longest_idle_connection_makes_room_for_a_new_one(start_berth):
     """The ones that have said nothing for longest make room."""
     server = start_berth("--max-connections", 10, "--header-timeout", 60)
     with contextlib.ExitStack() as stack:

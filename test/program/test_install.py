@@ -130,7 +130,7 @@ def test_every_plan_is_complete(install, mode, tool):
 
 
 @pytest.mark.parametrize("mode", ["second-scheduler", "default-scheduler", "standalone"])
-def test_commands_are_of_this_program(install, outcome_of, mode):
+def test_commands_are_those_of_this_program(install, outcome_of, mode):
     """Every option that a plan gives to berth is one that the command has."""
     code, out, err = install("plan", "--mode", mode, "--tool", "kustomize")
     assert (code, err) == (FINE, "")
@@ -145,7 +145,7 @@ def test_commands_are_of_this_program(install, outcome_of, mode):
             assert [option for option in options if option not in help_text] == [], words
 
 
-def test_the_overlay_that_is_written(install, tmp_path):
+def test_plan_writes_an_overlay(install, tmp_path):
     _, out, _ = install("plan", "--tool", "kustomize", "--policy", "some/pool.yaml")
     (command,) = [c for c in commands(out) if "printf" in c]
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
@@ -174,7 +174,7 @@ def test_kubeadm(plan, cluster):
     assert {urlsplit(each).path for each in cluster.asked} >= {"/version", "/api/v1/nodes"}
 
 
-def test_a_managed_control_plane(plan, cluster):
+def test_plans_for_a_managed_control_plane(plan, cluster):
     for i in range(3):
         cluster.add_node(f"n{i}")
     out = plan()
@@ -218,7 +218,7 @@ def test_few_nodes(plan, cluster):
     assert "What to know" not in plan()
 
 
-def test_the_default_scheduler_as_it_is(plan, cluster):
+def test_plans_for_a_scheduler_without_configuration(plan, cluster):
     cluster.add_control_plane("cp")
     out = plan("--mode", "default-scheduler")
     assert "There is one kube-scheduler" in out
@@ -232,7 +232,7 @@ def test_the_default_scheduler_as_it_is(plan, cluster):
     assert "has a configuration already" in plan("--mode", "default-scheduler")
 
 
-def test_a_berth_that_is_there(plan, cluster):
+def test_plans_for_an_installed_berth(plan, cluster):
     cluster.objects |= {
         "/api/v1/namespaces/berth-system",
         "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
@@ -261,7 +261,7 @@ def test_plan_without_rights(plan, cluster):
     assert "static-pod" in plan("--mode", "default-scheduler")  # not known is not managed
 
 
-def test_flags_are_handed_on(plan, cluster, tmp_path):
+def test_flags_are_passed_through(plan, cluster, tmp_path):
     cluster.add_node("n1")
     out = plan("--context", "c", "--namespace", "here")
     path = shlex.quote(str(tmp_path / "kubeconfig"))

@@ -61,7 +61,7 @@ def test_requests(start_berth, tmp_path):
 
 
 @pytest.mark.parametrize("query", ["?window=3601", "?window=-1", "?window=x", "?windows=1"])
-def test_wrong_questions(start_berth, query):
+def test_rejects_invalid_queries(start_berth, query):
     reply = get(start_berth(), "/api/v1/latency" + query)
     assert reply.status == 400
     assert "window" in reply.error()

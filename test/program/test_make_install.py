@@ -53,7 +53,7 @@ def test_service_starts_installed_program(installed):
     assert "@" not in text.replace("SystemCallFilter=@", "").replace("~@", "").replace(" @resources", "")
 
 
-def test_kubectl_finds_it(installed):
+def test_kubectl_finds_the_plugin(installed):
     """As kubectl runs plugins: by the name in PATH."""
     env = {**os.environ, "PATH": f"{installed}/bin:{os.environ['PATH']}"}
     said = subprocess.run(["kubectl-berth", "--help"], env=env, capture_output=True, text=True, timeout=PATIENCE)

@@ -59,7 +59,7 @@ def test_headings_are_those_of_help(berth_path):
             assert f"\n\n{heading}\n" in run(berth_path, command, "--help"), command
 
 
-def test_values_are_spelt_as_they_are_typed():
+def test_man_pages_keep_the_spelling_of_values():
     assert "\npending, hot-node, " in (ROOT / "man/berth-demo.1").read_text()
     assert "\nsecond-scheduler: " in (ROOT / "man/berth-install.1").read_text()
     assert "\nmetrics.NAME in expressions.\n" in (ROOT / "man/berth-policy.5").read_text()

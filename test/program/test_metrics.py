@@ -249,7 +249,7 @@ def test_figures_of_the_process_and_its_configuration(berth, start_berth):
     assert figures["berth_request_memory_bytes"] == 0
 
 
-def test_when_the_certificate_ends(start_berth, tmp_path):
+def test_metric_has_the_certificate_expiry(start_berth, tmp_path):
     key, certificate = tmp_path / "tls.key", tmp_path / "tls.crt"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 12"
     command += f" -subj /CN=berth -addext subjectAltName=IP:127.0.0.1 -keyout {key}"

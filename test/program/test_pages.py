@@ -61,7 +61,7 @@ def test_loopback_needs_nothing(start_berth):
     assert statuses(berth, HEALTH + REST) == {200}  # the first listener has them as before
 
 
-def test_elsewhere_only_health_is_shown(start_berth):
+def test_other_addresses_get_only_health(start_berth):
     pages = pages_of(start_berth("--pages-listen", "0.0.0.0:0"))
     assert statuses(pages, HEALTH) == {200}
     assert statuses(pages, REST) == {403}
@@ -162,7 +162,7 @@ def test_two_tokens(start_berth, token_file):
         ("127.0.0.1.evil.example", 403), ("evil-localhost", 403),
     ],
 )  # fmt: skip
-def test_a_name_that_was_turned_to_loopback(start_berth, host, status):
+def test_rejects_dns_rebinding(start_berth, host, status):
     """DNS rebinding: to the browser, berth is the attacker's own server."""
     berth = start_berth("--pages-listen", "127.0.0.1:0")
     for listener in (berth, pages_of(berth)):
@@ -174,7 +174,7 @@ def test_a_name_that_was_turned_to_loopback(start_berth, host, status):
     assert ask(berth, "POST", "/filter", json.dumps(FILTER), {"Host": host}).status == 200
 
 
-def test_a_name_does_no_harm_with_the_token(start_berth, token_file):
+def test_accepts_other_host_names_with_the_token(start_berth, token_file):
     pages = pages_of(
         start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
     )
@@ -182,7 +182,7 @@ def test_a_name_does_no_harm_with_the_token(start_berth, token_file):
     assert get(pages, "/metrics", headers=headers).status == 200
 
 
-def test_browsers_do_not_ask_for_verbs(start_berth):
+def test_rejects_verbs_from_browsers(start_berth):
     """A page of anybody may POST text/plain to loopback without asking first."""
     berth = start_berth()
     for verb in ("filter", "prioritize", "preempt", "bind"):
@@ -239,7 +239,7 @@ def test_describes_itself(start_berth):
     assert "filter" not in get(pages, "/no/such/path").text
 
 
-def test_its_connections_are_its_own(start_berth):
+def test_pages_listener_has_its_own_connection_limit(start_berth):
     """Whoever fills the pages' listener takes nothing from decisions."""
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--max-connections-per-address", 16)
     pages = pages_of(berth)
@@ -299,7 +299,7 @@ def test_refused(berth_path, token_file, case):
     assert done.stdout == ""
 
 
-def test_a_port_that_is_taken(start_berth, berth_path):
+def test_port_in_use_is_reported(start_berth, berth_path):
     port = start_berth().port
     done = subprocess.run(
         [berth_path, "serve", "--listen", "127.0.0.1:0", "--pages-listen", f"127.0.0.1:{port}"],

@@ -42,7 +42,7 @@ GOOD = sorted([*(ROOT / "policies").glob("*.yaml"), ROOT / "examples/policy.yaml
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda p: p.name)
-def test_good_policies_fit(path):
+def test_valid_policies_match_the_schema(path):
     assert documents(path)
     for document in documents(path):
         assert wrong(document) == []
@@ -58,7 +58,7 @@ def scenes():
                 yield path.name, spec
 
 
-def test_policies_of_the_scenes_fit():
+def test_policies_of_the_scenarios_match_the_schema():
     found = [(name, spec) for name, spec in scenes() if isinstance(spec, dict)]
     assert len(found) > 50
     for name, spec in found:

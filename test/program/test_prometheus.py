@@ -213,7 +213,7 @@ def make_new(owner):
     return pod
 
 
-def test_pages_tell_the_truth(world, start):
+def test_pages_show_metric_coverage(world, start):
     world.set_loads(n1=0.9, n2=0.5, n3=0.1, stranger=0.7)
     gauges = [metric("load", LOAD), metric("typo", {"query": "no_such_series"})]
     berth = start(make_policy(gauges, filters=[below(0.8), below(1.0, "typo", onMissing="allow")]))

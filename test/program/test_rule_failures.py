@@ -180,7 +180,7 @@ def test_time_enough(start_slow):
     assert not log_lines(berth, "deadline exceeded")
 
 
-def test_time_is_up_rejects(start_slow):
+def test_deadline_rejects_nodes(start_slow):
     berth = start_slow(slow_policy("reject"), "--deadline", "1ms")
     said = ask(berth, "filter", NAMES)
     assert said["NodeNames"] == []
@@ -198,7 +198,7 @@ def test_time_is_up_rejects(start_slow):
     assert f"verb=filter namespace=default pod=p nodes_in={N_NODES} nodes_late={N_NODES}" in told
 
 
-def test_time_is_up_allows(start_slow):
+def test_deadline_allows_nodes(start_slow):
     berth = start_slow(slow_policy("allow"), "--deadline", "1ms")
     said = ask(berth, "filter", NAMES)
     assert said["NodeNames"] == NAMES[1:]
@@ -209,14 +209,14 @@ def test_time_is_up_allows(start_slow):
     assert decision["counts"]["unjudged"] == N_NODES
 
 
-def test_time_is_up_for_scores(start_slow):
+def test_deadline_ends_scores(start_slow):
     spec = policy("slow", f"""scores: [{{name: pairs, expression: "{SLOW} ? 100 : 0"}}]""")
     berth = start_slow(spec, "--deadline", "1ms")
     assert ask(berth, "prioritize", NAMES) == []
     wait_for_figures(berth, late_figures("prioritize", 1, N_NODES, 0))
 
 
-def test_time_is_up_for_preempt(start_slow):
+def test_deadline_ends_preempt(start_slow):
     berth = start_slow(slow_policy("reject"), "--deadline", "1ms")
     victims = {name: {"Pods": [{"UID": f"{name[1:]}-0"}]} for name in NAMES}
     reply = post(berth, "preempt", {"Pod": {}, "NodeNameToMetaVictims": victims})

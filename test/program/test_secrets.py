@@ -113,7 +113,7 @@ def berth(start_berth, tmp_path):
     return start_berth("--cluster", tmp_path / "cluster.json", "--policy", tmp_path / "policy.yaml")
 
 
-def test_secrets_go(berth, berth_path, tmp_path):
+def test_secrets_are_not_kept_in_memory(berth, berth_path, tmp_path):
     connection = open_connection(berth)
     for verb, body in bodies().items():
         path = "filter" if verb == "broken" else verb

@@ -148,7 +148,7 @@ def test_reasons_are_kube_schedulers(run, files):
     assert {reason["pods"] for reason in seen["pendingReasons"]} == {1}
 
 
-def test_pods_that_run_are_placed_anew(run, files):
+def test_running_pods_are_placed_again(run, files):
     running = [pod(f"pod-{i}", on="node-0") for i in range(4)]
     cluster = files("cluster.json", list_of(*(node(f"node-{i}") for i in range(4)), *running))
     pods = files("pods.json", list_of(*running))
@@ -250,7 +250,7 @@ def test_the_chart_is_svg_with_text(run, files, cluster, trace, tmp_path):
     assert not list(root.iter(SVG + "script"))
 
 
-def test_shapes_are_taken_from_the_pods(run, files, cluster):
+def test_pod_sizes_come_from_the_pods(run, files, cluster):
     """Half of them, nine of ten, and all are no larger; each size once."""
 
     def shapes(*sizes):
@@ -264,7 +264,7 @@ def test_shapes_are_taken_from_the_pods(run, files, cluster):
     assert shapes(*["100m"] * 19, "2") == [small, large]
 
 
-def test_a_trace_may_be_yaml(run, files, cluster):
+def test_reads_yaml_traces(run, files, cluster):
     trace = files("trace.yaml", """\
 - {at: 0, lifetime: 10, count: 2, name: first, pod: {spec: {containers: [{name: c}]}}}
 - at: 5.5

@@ -114,7 +114,7 @@ def test_the_largest_score(start_berth, policy):
     assert status(start_berth("--policy", policy))["maxScore"] == 50
 
 
-def test_of_nothing(start_berth):
+def test_status_without_cluster_and_policies(start_berth):
     told = status(start_berth())
     assert told["nodeCacheCapable"] is False
     assert told["cluster"]["source"] == "none" and told["cluster"]["digest"] == ""

@@ -117,12 +117,12 @@ def test_allowed_names_are_flags(start_tls, authorities):
     assert post(berth, own.context(own.issue(NAME))) in (401, 403)
 
 
-def test_without_client_ca_all_are_let_in(start_tls, authorities):
+def test_without_client_ca_all_clients_are_accepted(start_tls, authorities):
     berth = start_tls(clients=False)
     assert post(berth, authorities[0].context()) == 200
 
 
-def test_refused_client_may_send_a_large_body(start_tls, authorities):
+def test_rejected_client_may_send_a_large_body(start_tls, authorities):
     """The error does not quote the file."""
     berth = start_tls()
     connection = http.client.HTTPSConnection(

@@ -89,7 +89,7 @@ def test_it_can_be_stopped_while_a_filter_is_typed(berth, berth_path):
         terminal.wait_for("ended: 0", gone=["/web"])
 
 
-def test_names_cannot_drive_the_terminal(berth, berth_path):
+def test_escapes_control_characters_in_names(berth, berth_path):
     with Terminal([berth_path, "top", "--server", berth.url]) as terminal:
         terminal.wait_for("healthy")
         filter_pod(berth, "evil\x1b[2Jname\u202e", ["n1"])

@@ -243,7 +243,7 @@ def test_recorded_filter(berth, free, name, offered, passed, closed):
     assert result.failed == {} and result.error == ""
 
 
-def test_survivors_are_byte_for_byte(berth):
+def test_passed_nodes_are_unchanged_bytes(berth):
     body = fixture_body("filter-nodecache-false")
     reply = post(berth, "filter", body)
     kept = [item for item in raw_items(body.decode()) if f'"name":"{N2}"' not in item]

@@ -66,7 +66,7 @@ def test_size(image):
         assert (f"sha256:{hashlib.sha256(data).hexdigest()}", len(data)) == (part["digest"], part["size"])
 
 
-def test_nobody_gets_more_rights_or_can_change_it(image):
+def test_files_have_no_setuid_and_are_read_only(image):
     for member in image.members():
         assert (member.uid, member.gid) == (0, 0), member.name
         assert not member.mode & (stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX), member.name
@@ -107,7 +107,7 @@ def test_only_what_is_needed(image):
             assert inside.exists(), f"{path} leads nowhere"
 
 
-def test_nothing_of_where_it_was_built(image):
+def test_binary_has_no_build_paths(image):
     program = image.files()["usr/bin/berth"].read_bytes()
     assert str(REPOSITORY).encode() not in program
     sections = subprocess.run(
@@ -153,13 +153,13 @@ def test_settings(image):
 # --- it works ---
 
 
-def test_says_its_version(image):
+def test_prints_its_version(image):
     result = image.run("version")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(f"berth {image.config['config']['Labels']['org.opencontainers.image.version']}\n")
 
 
-def test_not_in_a_cluster_says_so(image, policies):
+def test_reports_a_missing_service_account(image, policies):
     result = image.run(mounts={"/etc/berth/policies": policies})
     assert result.returncode == 3
     assert "not in a pod" in result.stderr

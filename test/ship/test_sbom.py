@@ -132,7 +132,7 @@ def test_depends_on_what_is_linked(sbom, image):
     assert {b for a, b in depends if a == "SPDXRef-Package-berth"} == direct | data
 
 
-def test_papers_are_there(sbom, image):
+def test_every_package_has_a_copyright_file(sbom, image):
     """The licence of everything that is given away goes with it."""
     for package in sbom["packages"]:
         assert (image.tree / "usr/share/doc" / package["name"] / "copyright").stat().st_size > 100, package["name"]
