@@ -172,8 +172,8 @@ static CelValue fetch_entries(
 }
 
 static CelValue append_map(CelRun *run, const CelMap *map, Buf *out) {
-    const CelEntry *entries;
-    const CelValue *keys;
+    const CelEntry *entries = NULL;
+    const CelValue *keys = NULL;
     const uint32_t *order;
     CelValue r = fetch_entries(run, map, &entries, &keys);
 

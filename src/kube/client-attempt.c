@@ -349,13 +349,14 @@ void attempt_end(Call *call) {
 
 /* --- errors, for people --- */
 
-/* libcurl has one code for many causes, and words for those who know it. A person wants to know
- * what the server, the network or the configuration did. */
+/* libcurl has one code for many causes, and words that change with its version. A person wants to
+ * know what the server, the network or the configuration did. */
 
 /* Why a certificate was not taken. */
 static void explain_certificate(Call *call) {
     const char *server = access_server(call->client->access);
     const char *origin = access_origin(call->client->access);
+    Origin wanted = {0};
     long status = 0;
 
     (void)curl_easy_getinfo(call->easy, CURLINFO_SSL_VERIFYRESULT, &status);
@@ -369,6 +370,10 @@ static void explain_certificate(Call *call) {
     else if (status != 0)
         call_stop(call, CALL_REFUSED,
             "%s: its certificate cannot be trusted (verification status 0x%lx)", server, status);
+    else if (strstr(call->curl_error, "does not match") &&
+             origin_parse(str_from_c(call->identity->base), &wanted))
+        call_stop(call, CALL_REFUSED, "%s: its certificate does not have the name %.*s", server,
+            STR_FMT(wanted.host));
     else
         call_stop(call, CALL_REFUSED, "%s: %s", server, call->curl_error);
 }
@@ -393,7 +398,7 @@ static const char *system_words(const Call *call) {
 
 static const char *curl_words(const Call *call, CURLcode code) {
     if (strstr(call->curl_error, "getpeername()")) /* so libcurl notices it at times */
-        return "the connection ended before an answer came";
+        return "it closed the connection";
     return call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
 }
 
@@ -407,7 +412,7 @@ static void explain_tls(Call *call, const char *words) {
     const char *server = access_server(call->client->access);
     const char *origin = access_origin(call->client->access);
 
-    if (strstr(call->curl_error, "X.509 key or certificate file"))
+    if (strstr(call->curl_error, "error reading X.509"))
         call_stop(call, CALL_REFUSED,
             "%s: the client certificate and key of %s cannot be used, or are no pair", server,
             origin);
@@ -423,6 +428,7 @@ void client_explain(Call *call, CURLcode code) {
     const char *server = access_server(call->client->access);
     const char *origin = access_origin(call->client->access);
     const char *words = curl_words(call, code);
+    const char *where = call->has_head ? "in the middle of the answer" : "before an answer came";
 
     switch (code) {
     case CURLE_COULDNT_CONNECT:
@@ -431,8 +437,11 @@ void client_explain(Call *call, CURLcode code) {
                                          : words;
         call_stop(call, CALL_REFUSED, "%s: %s", server, words);
         break;
+    case CURLE_COULDNT_RESOLVE_HOST:  /* 8.14 has this code for proxies, too */
     case CURLE_COULDNT_RESOLVE_PROXY: /* libcurl would repeat its URL, password and all */
-        call_stop(call, CALL_REFUSED, "%s: the proxy on the way to it is not known", server);
+        call_stop(call, CALL_REFUSED, "%s: %s", server,
+            call->identity->proxy[0] != '\0' ? "the proxy on the way to it is not known"
+                                             : "its name cannot be resolved");
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
         explain_certificate(call);
@@ -443,6 +452,19 @@ void client_explain(Call *call, CURLcode code) {
     case CURLE_OPERATION_TIMEDOUT:
         call_stop(call, CALL_TIMEOUT, "%s: no connection within %d s", server, CLIENT_CONNECT_SEC);
         break;
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+        call_stop(call, CALL_BROKEN, "%s: the connection ended %s", server, where);
+        break;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        call_stop(call, CALL_BROKEN, "%s: its answer is not HTTP/1.1", server);
+        break;
+    case CURLE_BAD_CONTENT_ENCODING: /* newer ones look at Transfer-Encoding before we do */
+        call_stop(call, CALL_BROKEN, "%s: the answer is encoded, which was not requested", server);
+        break;
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE:
+#endif
     case CURLE_OUT_OF_MEMORY:
         if (call->n_sent > 0 && !call->has_head) /* so libcurl calls a line over 100 KiB, too */
             words = "the headers of the answer are too long, or out of memory";
@@ -453,6 +475,8 @@ void client_explain(Call *call, CURLcode code) {
         break;
     default:
         explain_tls(call, words);
+        if (call->n_sent > 0 && (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR))
+            call_stop(call, CALL_BROKEN, "%s: the connection ended %s (%s)", server, where, words);
         /* Before a request went out, everything is a connection that did not come about. */
         call_stop(call, call->n_sent == 0 ? CALL_REFUSED : CALL_BROKEN, "%s: %s", server, words);
         break;

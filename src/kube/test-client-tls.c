@@ -53,14 +53,15 @@ static void test_server_certificates(void **state) {
         {"another CA", &loopback, &other_ca, BY_FILE, CALL_REFUSED,
             "its certificate is not signed by the CA of context c of /tmp/"},
         {"the system's CAs", &loopback, &ca, "", CALL_REFUSED, "its certificate is not signed by"},
-        {"another name", &named, &ca, BY_FILE, CALL_REFUSED, "does not match target host name"},
+        {"another name", &named, &ca, BY_FILE, CALL_REFUSED,
+            "its certificate does not have the name 127.0.0.1"},
         {"expired", &expired, &ca, BY_FILE, CALL_REFUSED, "its certificate has expired"},
         {"early", &early, &ca, BY_FILE, CALL_REFUSED, "its certificate is not valid yet"},
         {"not looked at", &named, &ca, "insecure-skip-tls-verify: true", CALL_DONE, NULL},
         {"a name of its own", &named, &ca, BY_FILE ", tls-server-name: named.example", CALL_DONE,
             NULL},
         {"a wrong name of its own", &loopback, &ca, BY_FILE ", tls-server-name: named.example",
-            CALL_REFUSED, "does not match target host name 'named.example'"},
+            CALL_REFUSED, "does not have the name named.example"},
     };
 
     (void)state;
@@ -81,7 +82,9 @@ static void test_server_certificates(void **state) {
         if (cases[i].says && !strstr(record.error, cases[i].says))
             fail_msg("%s: \"%s\" is not in \"%s\"", cases[i].name, cases[i].says, record.error);
         assert_null(strstr(record.error, "opensesame"));
-        assert_case(cases[i].name, (n_trusted_folders > 0) == !strstr(cases[i].cluster, BY_FILE));
+        if (!strstr(cases[i].cluster, "insecure"))
+            assert_case(
+                cases[i].name, (n_trusted_folders > 0) == !strstr(cases[i].cluster, BY_FILE));
         if (cases[i].outcome == CALL_DONE) {
             (void)snprintf(
                 host, sizeof(host), "Host: 127.0.0.1:%u\n", test_server_port(setup.server));

@@ -64,13 +64,13 @@ static void test_outcomes(void **state) {
         const char *says; /* part of the error */
         uint64_t bytes_max;
     } cases[] = {
-        {"/nothing", CALL_BROKEN, 0, "", "http://127.0.0.1:", 0},
-        {"/garbage", CALL_BROKEN, 0, "", "HTTP/0.9", 0},
-        {"/cut", CALL_BROKEN, 200, "only this", "transfer closed", 0},
+        {"/nothing", CALL_BROKEN, 0, "", "the connection ended before an answer came", 0},
+        {"/garbage", CALL_BROKEN, 0, "", "its answer is not HTTP/1.1", 0},
+        {"/cut", CALL_BROKEN, 200, "only this", "ended in the middle of the answer", 0},
         {"/cut-head", CALL_BROKEN, 0, "", "ended in its headers", 0},
-        {"/cut-chunk", CALL_BROKEN, 200, "hello", "transfer closed", 0},
+        {"/cut-chunk", CALL_BROKEN, 200, "hello", "ended in the middle of the answer", 0},
         {"/gzip", CALL_BROKEN, 0, "", "encoded (gzip), which was not requested", 0},
-        {"/te", CALL_BROKEN, 0, "", "encoded (gzip, chunked), which was not requested", 0},
+        {"/te", CALL_BROKEN, 0, "", "which was not requested", 0},
         {"/identity", CALL_DONE, 200, "ok", NULL, 0},
         {"/headers", CALL_BROKEN, 0, "", "headers of the answer are larger than 64 KiB", 0},
         {"/long-header", CALL_BROKEN, 0, "", "the headers of the answer are too long", 0},

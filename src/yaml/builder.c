@@ -39,7 +39,7 @@ static size_t find_block_indicator(const YamlBuilder *builder) {
     Str source = builder->source.text;
     size_t offset = source_skip_blank(&builder->source, builder->at);
 
-    while (offset < source.len && memchr(":-?", source.ptr[offset], 3))
+    while (offset < source.len && memchr(":-?.", source.ptr[offset], 4)) /* "...", too */
         offset = source_skip_blank(&builder->source, offset + 1);
     return offset;
 }
@@ -178,6 +178,13 @@ static int collection_close(YamlBuilder *builder, struct fy_event *event) {
     return node_add(builder, node);
 }
 
+/* For a value that is not there libfyaml 0.7 has no token, 0.8 one without characters. */
+static bool is_nothing(const YamlBuilder *builder, struct fy_token *token) {
+    return !token || (fy_token_scalar_style(token) == FYSS_PLAIN &&
+                         builder_offset(builder, fy_token_start_mark(token)) ==
+                             builder_offset(builder, fy_token_end_mark(token)));
+}
+
 /* A value that is not there has its key's place; an item its dash's. */
 static Place place_of_nothing(YamlBuilder *builder) {
     YamlFrame *top = builder_top(builder);
@@ -273,13 +280,13 @@ static int scalar_add(YamlBuilder *builder, struct fy_event *event) {
 
     if (!node)
         return -ENOMEM;
-    if (token) {
+    if (is_nothing(builder, token)) {
+        node->place = place_of_nothing(builder);
+        node->text = STR("");
+    } else {
         r = scalar_read(builder, token, node);
         if (r < 0)
             return r;
-    } else {
-        node->place = place_of_nothing(builder);
-        node->text = STR("");
     }
     return node_add(builder, node);
 }
@@ -343,7 +350,8 @@ int builder_take(YamlBuilder *builder, struct fy_event *event) {
     case FYET_ALIAS:
         return alias_add(builder, event);
     case FYET_DOCUMENT_START:
-        builder->at = builder_offset(builder, fy_event_end_mark(event));
+        if (!event->document_start.implicit) /* or the mark may lie in the text that follows */
+            builder->at = builder_offset(builder, fy_event_end_mark(event));
         return 0;
     default:
         return 0;

@@ -100,6 +100,8 @@ static const TreeCase tree_cases[] = {
     {STR("a: |\n  # no comment\n"), "{str:a@1:1+1=str:# no comment\\n@1:4+1}@1:1+1"},
     {STR("a: &x |\n  y\n"), "{str:a@1:1+1=str:y\\n@1:7+1}@1:1+1"},
     {STR("|\n x\n"), "str:x\\n@1:1+1"},
+    {STR("# c\n\n|\n x\n"), "str:x\\n@3:1+1"},
+    {STR("a\n...\n|\n x\n...\n# c\n>-\n y\n"), "str:a@1:1+1 --- str:x\\n@3:1+1 --- str:y@7:1+1"},
 
     {STR("a: |\n "), "{str:a@1:1+1=str:@1:4+1}@1:1+1"},
     {STR("a: |"), "{str:a@1:1+1=str:@1:4+1}@1:1+1"},
