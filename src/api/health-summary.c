@@ -188,7 +188,7 @@ bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *r
 static void look_at_cluster(
     ApiContext *api, int64_t wall_nsec, int64_t now_nsec, HealthFacts *ret) {
     int64_t bypassed_at = changes_last(api->changes, CHANGE_BYPASSED);
-    int64_t heard_nsec;
+    int64_t updated_nsec;
     LiveStatus live;
 
     ret->silence_nsec = -1;
@@ -196,9 +196,9 @@ static void look_at_cluster(
         return;
     live_status(api->live, &live);
     ret->is_unsynced = !live.is_synced;
-    ret->is_watch_lost = watch_is_lost(&live.watcher, now_nsec, &heard_nsec);
-    if (heard_nsec > 0)
-        ret->silence_nsec = now_nsec - heard_nsec;
+    ret->is_watch_lost = watch_is_lost(&live.watcher, now_nsec, &updated_nsec);
+    if (updated_nsec > 0)
+        ret->silence_nsec = now_nsec - updated_nsec;
     ret->n_bypassed = live.n_bypassed;
     ret->is_bypassed =
         bypassed_at > 0 && wall_nsec - bypassed_at < HEALTH_SUMMARY_BYPASS_SEC * NSEC_PER_SEC;

@@ -56,18 +56,19 @@ static size_t count_pods(const NodeTable *table) {
 /* Of nodes and pods what is worse. */
 static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_nsec) {
     const WatcherKindStatus *kinds = live->watcher.kinds;
-    int64_t heard_at = now_nsec;
+    int64_t updated_at = now_nsec;
     bool is_connected = true;
     const char *error = "";
 
     for (size_t i = 0; i < _WATCHER_KINDS; i++) {
-        heard_at = kinds[i].heard_at_nsec < heard_at ? kinds[i].heard_at_nsec : heard_at;
+        updated_at = kinds[i].updated_at_nsec < updated_at ? kinds[i].updated_at_nsec : updated_at;
         is_connected &= kinds[i].is_connected;
         error = error[0] ? error : kinds[i].last_error;
     }
     json_member_bool(writer, "synced", live->is_synced);
     json_member_bool(writer, "connected", is_connected);
-    field_seconds(writer, "stalenessSeconds", heard_at == 0 ? -NSEC_PER_SEC : now_nsec - heard_at,
+    field_seconds(writer, "stalenessSeconds",
+        updated_at == 0 ? -NSEC_PER_SEC : now_nsec - updated_at,
         /* is_known= */ true);
     json_write_member(writer, STR("error"), str_from_c(error));
     json_write_member(writer, STR("server"), str_from_c(live->watcher.server));

@@ -46,7 +46,7 @@ typedef struct Fixture {
 static void fill_status(Fixture *fixture) {
     fixture->polls[0] = (PollStatus){
         .state = POLL_OK,
-        .is_asked = true,
+        .is_polled = true,
         .answered_at_nsec = ASKED_AT,
         .answered_uptime = SCENE_UPTIME - 5 * NSEC_PER_SEC,
         .duration_nsec = NSEC_PER_SEC / 4,
@@ -57,7 +57,7 @@ static void fill_status(Fixture *fixture) {
     fixture->polls[0].n_dropped[JOIN_NAN] = 9;
     fixture->polls[0].report.n_dropped[JOIN_NAN] = 1;
     (void)snprintf(fixture->polls[0].report.uncovered[0], JOIN_TEXT_MAX, "n2");
-    fixture->polls[1] = (PollStatus){.state = POLL_FAILING, .is_asked = true, .n_failed = 4};
+    fixture->polls[1] = (PollStatus){.state = POLL_FAILING, .is_polled = true, .n_failed = 4};
     (void)snprintf(fixture->polls[1].error, POLLER_ERROR_MAX, "connection \"refused\"");
     fixture->source = (SourceNote){.name = STR("default"), .url = STR("http://prometheus:9090")};
     fixture->status = (MeasuringStatus){

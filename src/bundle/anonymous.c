@@ -429,22 +429,22 @@ static void show_images(Anonymous *a, Node *node) {
 }
 
 const Node *anonymous_node(Anonymous *a, const Node *node) {
-    Node *own;
+    Node *copy;
 
     arena_reset(a->object);
-    own = SHOWN(a, node, 1, FIELD(Node, name, anonymous_name), FIELD(Node, uid, anonymous_name));
-    if (!own)
+    copy = SHOWN(a, node, 1, FIELD(Node, name, anonymous_name), FIELD(Node, uid, anonymous_name));
+    if (!copy)
         return NULL;
-    show_labels(a, &own->labels, anonymous_name);
-    show_labels(a, &own->annotations, anonymous_text);
-    SHOW(a, own->taints.items, own->taints.n, FIELD(Taint, key, anonymous_key),
+    show_labels(a, &copy->labels, anonymous_name);
+    show_labels(a, &copy->annotations, anonymous_text);
+    SHOW(a, copy->taints.items, copy->taints.n, FIELD(Taint, key, anonymous_key),
         FIELD(Taint, value, anonymous_name));
-    SHOW(a, own->conditions, own->n_conditions, FIELD(Condition, type, condition_type),
+    SHOW(a, copy->conditions, copy->n_conditions, FIELD(Condition, type, condition_type),
         FIELD(Condition, status, anonymous_name));
-    show_resources(a, &own->allocatable);
-    show_images(a, own);
-    SHOW(a, own->addresses, own->n_addresses, FIELD(Address, text, anonymous_name));
-    return has_failed(a) ? NULL : own;
+    show_resources(a, &copy->allocatable);
+    show_images(a, copy);
+    SHOW(a, copy->addresses, copy->n_addresses, FIELD(Address, text, anonymous_name));
+    return has_failed(a) ? NULL : copy;
 }
 
 static void show_containers(Anonymous *a, const PodContainer **containers, size_t n) {
@@ -472,22 +472,22 @@ static Str scheduler_name(Anonymous *a, Str name) {
 }
 
 const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
-    Pod *own;
+    Pod *copy;
 
     arena_reset(a->object);
-    own = SHOWN(a, pod, 1, FIELD(Pod, name, anonymous_name), FIELD(Pod, namespace, anonymous_name),
+    copy = SHOWN(a, pod, 1, FIELD(Pod, name, anonymous_name), FIELD(Pod, namespace, anonymous_name),
         FIELD(Pod, uid, anonymous_name), FIELD(Pod, node_name, anonymous_name),
         FIELD(Pod, nominated_node_name, anonymous_name), FIELD(Pod, scheduler_name, scheduler_name),
         FIELD(Pod, owner_kind, show_kind), FIELD(Pod, owner_uid, anonymous_name));
-    if (!own)
+    if (!copy)
         return NULL;
-    own->owner_name = owner_name(a, pod);
-    show_labels(a, &own->labels, anonymous_name);
-    show_resources(a, &own->requests);
-    SHOW(a, own->tolerations.items, own->tolerations.n, FIELD(Toleration, key, anonymous_key),
+    copy->owner_name = owner_name(a, pod);
+    show_labels(a, &copy->labels, anonymous_name);
+    show_resources(a, &copy->requests);
+    SHOW(a, copy->tolerations.items, copy->tolerations.n, FIELD(Toleration, key, anonymous_key),
         FIELD(Toleration, value, anonymous_name));
-    show_details(a, own);
-    return has_failed(a) ? NULL : own;
+    show_details(a, copy);
+    return has_failed(a) ? NULL : copy;
 }
 
 /* --- for writers ------------------------------------------------------------------------- */

@@ -90,42 +90,42 @@ int gzip_end(Gzip *gzip, Buf *out) {
 /* --- gunzip ------------------------------------------------------------------------------ */
 
 /* What inflate() says, in our words; 0: it goes on. */
-static int check_inflate(int said, const Buf *out) {
-    if (said == Z_MEM_ERROR || buf_error(out) == -ENOMEM)
+static int check_inflate(int status, const Buf *out) {
+    if (status == Z_MEM_ERROR || buf_error(out) == -ENOMEM)
         return -ENOMEM;
     if (buf_error(out))
         return GUNZIP_E_LARGE;
-    return said == Z_OK || said == Z_STREAM_END ? 0 : GUNZIP_E_DAMAGED;
+    return status == Z_OK || status == Z_STREAM_END ? 0 : GUNZIP_E_DAMAGED;
 }
 
 /* As much as there is room for in one step. */
 static int inflate_step(z_stream *stream, Buf *out) {
     size_t left = out->ceiling - out->len, step = left < STEP ? left : STEP;
     char *room = step > 0 ? buf_reserve(out, step) : NULL;
-    int said;
+    int status;
 
     if (!room)
         return buf_error(out) == -ENOMEM ? Z_MEM_ERROR : Z_BUF_ERROR;
     stream->next_out = (Bytef *)room;
     stream->avail_out = (uInt)step;
-    said = inflate(stream, Z_NO_FLUSH);
+    status = inflate(stream, Z_NO_FLUSH);
     buf_advance(out, step - stream->avail_out);
-    return said;
+    return status;
 }
 
 /* One member, of which @rest is what follows. */
 static int read_member(z_stream *stream, Str *rest, Buf *out) {
-    int said = Z_OK, r = 0;
+    int status = Z_OK, r = 0;
 
-    while (r == 0 && said != Z_STREAM_END) {
+    while (r == 0 && status != Z_STREAM_END) {
         Str part = str_take(*rest, INT_MAX);
 
         if (out->len == out->ceiling)
             return GUNZIP_E_LARGE;
         give(stream, part);
-        said = inflate_step(stream, out);
+        status = inflate_step(stream, out);
         *rest = str_skip(*rest, part.len - stream->avail_in);
-        r = check_inflate(said, out);
+        r = check_inflate(status, out);
     }
     return r;
 }

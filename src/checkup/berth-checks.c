@@ -189,13 +189,13 @@ static LeaseHolders lease_holders(const InstallationFacts *facts, Verdict *verdi
     LeaseHolders holders = {.n = 0};
 
     for (const BerthFact *berth = NULL; (berth = binder_next(facts, berth));) {
-        double asked = berth_last_asked_sec(berth);
+        double requested = berth_last_request_sec(berth);
 
         if (!berth->has_lease)
             continue;
         holders.n++;
         holders.n_holding += berth->holds_lease;
-        holders.is_wanted |= asked >= LEASE_TAKEN_SEC && asked < LEASE_WANTED_SEC;
+        holders.is_wanted |= requested >= LEASE_TAKEN_SEC && requested < LEASE_WANTED_SEC;
         holders.has_holder |= berth->holds_lease || !str_is_empty(berth->lease_holder);
         if (berth->holds_lease)
             verdict_note(verdict, "%.*s holds it", STR_FMT(berth->url));

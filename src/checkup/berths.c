@@ -13,24 +13,24 @@ bool config_is_readable(const SchedulerConfigFact *fact) {
 
 /* --- entries -------------------------------------------------------------------------------- */
 
-static void set_where(BerthEntry *own) {
-    const Place *place = &own->entry->place;
+static void set_where(BerthEntry *found) {
+    const Place *place = &found->entry->place;
 
     if (place->line > 0)
-        (void)snprintf(
-            own->where, sizeof(own->where), "%.*s:%zu", STR_FMT(own->fact->origin), place->line);
+        (void)snprintf(found->where, sizeof(found->where), "%.*s:%zu", STR_FMT(found->fact->origin),
+            place->line);
     else
-        (void)snprintf(own->where, sizeof(own->where), "%.*s", STR_FMT(own->fact->origin));
+        (void)snprintf(found->where, sizeof(found->where), "%.*s", STR_FMT(found->fact->origin));
 }
 
 bool berth_entry_next(const InstallationFacts *facts, BerthEntry *entry) {
     while (entry->at < facts->n_configs) {
         const SchedulerConfigFact *fact = &facts->configs[entry->at++];
 
-        if (!config_is_readable(fact) || fact->own >= fact->config.n_extenders)
+        if (!config_is_readable(fact) || fact->berth_index >= fact->config.n_extenders)
             continue;
         entry->fact = fact;
-        entry->entry = &fact->config.extenders[fact->own];
+        entry->entry = &fact->config.extenders[fact->berth_index];
         set_where(entry);
         return true;
     }
@@ -38,20 +38,20 @@ bool berth_entry_next(const InstallationFacts *facts, BerthEntry *entry) {
 }
 
 bool berth_entry_expect(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry own = {0};
+    BerthEntry found = {0};
 
-    if (berth_entry_next(facts, &own))
+    if (berth_entry_next(facts, &found))
         return true;
     verdict_skip(verdict, "no configuration that could be read lists berth (B101 to B103)");
     return false;
 }
 
 bool berth_entry_is_loopback(const InstallationFacts *facts) {
-    BerthEntry own = {0};
+    BerthEntry found = {0};
     size_t n = 0;
 
-    for (; berth_entry_next(facts, &own); n++)
-        if (!address_is_loopback(own.entry->url_prefix))
+    for (; berth_entry_next(facts, &found); n++)
+        if (!address_is_loopback(found.entry->url_prefix))
             return false;
     return n > 0;
 }
@@ -111,17 +111,17 @@ bool watchers_expect(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void pairs_judge(const InstallationFacts *facts, PairJudge judge, Verdict *verdict) {
-    FOR_EACH_ENTRY (own, facts, verdict)
+    FOR_EACH_ENTRY (found, facts, verdict)
         FOR_EACH_BERTH (berth, facts, verdict)
-            judge(&own, berth, verdict);
+            judge(&found, berth, verdict);
 }
 
-double berth_last_asked_sec(const BerthFact *berth) {
+double berth_last_request_sec(const BerthFact *berth) {
     double last = INFINITY;
 
     for (size_t i = 0; i < berth->n_schedulers; i++)
-        if (berth->schedulers[i].n_asked > 0)
-            last = fmin(last, berth->schedulers[i].last_asked_sec);
+        if (berth->schedulers[i].n_requests > 0)
+            last = fmin(last, berth->schedulers[i].last_request_sec);
     return last;
 }
 

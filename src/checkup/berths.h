@@ -62,11 +62,11 @@ bool watcher_expect(const InstallationFacts *facts, Verdict *verdict);
 bool watchers_expect(const InstallationFacts *facts, Verdict *verdict);
 
 /* Lets @judge compare each entry with each berth; without either, the check is skipped. */
-typedef void (*PairJudge)(const BerthEntry *own, const BerthFact *berth, Verdict *verdict);
+typedef void (*PairJudge)(const BerthEntry *found, const BerthFact *berth, Verdict *verdict);
 void pairs_judge(const InstallationFacts *facts, PairJudge judge, Verdict *verdict);
 
 /* 36 of "v1.36.4"; -1: it is no such version. */
 int release_minor(Str version);
 
 /* Seconds since the last request of a scheduler; INFINITY: none. */
-double berth_last_asked_sec(const BerthFact *berth);
+double berth_last_request_sec(const BerthFact *berth);

@@ -47,11 +47,11 @@ void judge_cluster_fresh(const InstallationFacts *facts, Verdict *verdict) {
             verdict_fail(
                 verdict, "%.*s has no update from the API server yet", STR_FMT(berth->url));
         else if (stale > STALE_WARN_SEC && stale <= STALE_FAIL_SEC)
-            verdict_warn(verdict, "%.*s last heard of the cluster %s ago", STR_FMT(berth->url),
-                duration_text(stale).text);
+            verdict_warn(verdict, "%.*s: last update from the API server %s ago",
+                STR_FMT(berth->url), duration_text(stale).text);
         else if (!(stale <= STALE_WARN_SEC))
-            verdict_fail(verdict, "%.*s last heard of the cluster %s ago", STR_FMT(berth->url),
-                duration_text(stale).text);
+            verdict_fail(verdict, "%.*s: last update from the API server %s ago",
+                STR_FMT(berth->url), duration_text(stale).text);
         else
             continue;
         report_error(berth, verdict);

@@ -60,16 +60,16 @@ static void report_others(const SchedulerConfigFact *fact, Verdict *verdict) {
 }
 
 void judge_config_lists_berth(const InstallationFacts *facts, Verdict *verdict) {
-    size_t n = 0, n_own = 0;
+    size_t n = 0, n_entries = 0;
 
-    for (BerthEntry own = {0}; berth_entry_next(facts, &own); n_own++)
-        verdict_note(verdict, "%s: extender %zu, %.*s", own.where, own.fact->own + 1,
-            STR_FMT(own.entry->url_prefix));
+    for (BerthEntry found = {0}; berth_entry_next(facts, &found); n_entries++)
+        verdict_note(verdict, "%s: extender %zu, %.*s", found.where, found.fact->berth_index + 1,
+            STR_FMT(found.entry->url_prefix));
     for (size_t i = 0; i < facts->n_configs; i++)
         n += config_is_readable(&facts->configs[i]);
     if (n == 0)
         verdict_skip(verdict, "no configuration could be read (B101, B102)");
-    if (n == 0 || n_own > 0)
+    if (n == 0 || n_entries > 0)
         return;
     verdict_fail(verdict, "no extender is berth");
     for (size_t i = 0; i < facts->n_configs; i++)

@@ -40,8 +40,8 @@ typedef struct SourceFact {
 
 typedef struct SchedulerFact { /* a schedulerName that has asked */
     Str name;
-    uint64_t n_asked;
-    double last_asked_sec; /* ago */
+    uint64_t n_requests;
+    double last_request_sec; /* ago */
 } SchedulerFact;
 
 typedef struct BerthFact {
@@ -94,7 +94,7 @@ typedef struct SchedulerConfigFact {
     Str error;       /* not empty: it could not be read (and why) */
     bool is_invalid; /* kube-scheduler would refuse it: error has the diagnostics */
     SchedulerConfig config;
-    size_t own; /* which entry is ours; SIZE_MAX: none */
+    size_t berth_index; /* which entry is ours; SIZE_MAX: none */
     /* By what berth knows the holder of the client certificate in it: CN, DNS names, URIs, mail
      * addresses. */
     Str *client_names;

@@ -193,10 +193,10 @@ static double longest_uptime_sec(const InstallationFacts *facts) {
 
 static void report_schedulers(const BerthFact *berth, Verdict *verdict) {
     for (size_t i = 0; i < berth->n_schedulers; i++)
-        if (berth->schedulers[i].n_asked > 0)
+        if (berth->schedulers[i].n_requests > 0)
             verdict_note(verdict, "%.*s: %.*s, %s ago", STR_FMT(berth->url),
                 STR_FMT(berth->schedulers[i].name),
-                duration_text(berth->schedulers[i].last_asked_sec).text);
+                duration_text(berth->schedulers[i].last_request_sec).text);
 }
 
 void judge_asked_lately(const InstallationFacts *facts, Verdict *verdict) {
@@ -204,7 +204,7 @@ void judge_asked_lately(const InstallationFacts *facts, Verdict *verdict) {
 
     FOR_EACH_BERTH (berth, facts, verdict) {
         report_schedulers(berth, verdict);
-        last = fmin(last, berth_last_asked_sec(berth));
+        last = fmin(last, berth_last_request_sec(berth));
     }
     if (last <= ASKED_LATELY_SEC)
         return;

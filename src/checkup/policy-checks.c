@@ -76,7 +76,7 @@ static double asked_uptime_sec(const InstallationFacts *facts) {
     double longest = 0;
 
     FOR_ALL_BERTHS (berth, facts)
-        if (isfinite(berth_last_asked_sec(berth)) && berth->uptime_sec > longest)
+        if (isfinite(berth_last_request_sec(berth)) && berth->uptime_sec > longest)
             longest = berth->uptime_sec;
     return longest;
 }

@@ -21,21 +21,21 @@ static bool entry_manages(const ExtenderEntry *entry, Str name) {
     return false;
 }
 
-static void compare_managed(const BerthEntry *own, const BerthFact *berth, Verdict *verdict) {
-    for (size_t i = 0; i < own->entry->n_managed; i++) {
-        Str name = own->entry->managed[i].name;
+static void compare_managed(const BerthEntry *found, const BerthFact *berth, Verdict *verdict) {
+    for (size_t i = 0; i < found->entry->n_managed; i++) {
+        Str name = found->entry->managed[i].name;
 
         if (berth_manages(berth, name))
             continue;
-        verdict_fail(verdict, "%s: %.*s is managed; %.*s runs without it", own->where,
+        verdict_fail(verdict, "%s: %.*s is managed; %.*s runs without it", found->where,
             STR_FMT(name), STR_FMT(berth->url));
         verdict_fix(verdict, "berth serve --managed-resource %.*s ...", STR_FMT(name));
     }
     for (size_t i = 0; i < berth->n_managed; i++) {
-        if (entry_manages(own->entry, berth->managed[i]))
+        if (entry_manages(found->entry, berth->managed[i]))
             continue;
         verdict_fail(verdict, "%.*s runs with %.*s; managedResources at %s do not have it",
-            STR_FMT(berth->url), STR_FMT(berth->managed[i]), own->where);
+            STR_FMT(berth->url), STR_FMT(berth->managed[i]), found->where);
         verdict_fix(verdict,
             "managedResources: [{name: %.*s}]   # or berth serve without --managed-resource",
             STR_FMT(berth->managed[i]));
@@ -49,16 +49,16 @@ void judge_managed_resources(const InstallationFacts *facts, Verdict *verdict) {
 void judge_ignored_resources(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
 
-    FOR_EACH_ENTRY (own, facts, verdict) {
-        for (size_t i = 0; i < own.entry->n_managed; i++, n++) {
-            const ManagedResource *resource = &own.entry->managed[i];
+    FOR_EACH_ENTRY (found, facts, verdict) {
+        for (size_t i = 0; i < found.entry->n_managed; i++, n++) {
+            const ManagedResource *resource = &found.entry->managed[i];
 
             if (!resource->is_ignored_by_scheduler)
                 continue;
             verdict_warn(verdict,
                 "%s: %.*s is ignoredByScheduler: only berth counts it, and no pod is preempted for "
                 "it",
-                own.where, STR_FMT(resource->name));
+                found.where, STR_FMT(resource->name));
             verdict_fix(verdict, "ignoredByScheduler: false   # and nodes offer %.*s",
                 STR_FMT(resource->name));
         }
@@ -90,8 +90,8 @@ static size_t most_nodes(const InstallationFacts *facts) {
     return most;
 }
 
-static void judge_sample_of(const BerthEntry *own, size_t n, Verdict *verdict) {
-    int percentage = own->fact->config.percentage;
+static void judge_sample_of(const BerthEntry *found, size_t n, Verdict *verdict) {
+    int percentage = found->fact->config.percentage;
     size_t size = sample_size(n, percentage);
 
     if (percentage >= 100 || (n > 0 && size >= n))
@@ -100,11 +100,11 @@ static void judge_sample_of(const BerthEntry *own, size_t n, Verdict *verdict) {
         verdict_warn(verdict,
             "%.*s: percentageOfNodesToScore is not 100: from 100 nodes on berth gets a "
             "sample, 500 of 5,000",
-            STR_FMT(own->fact->origin));
+            STR_FMT(found->fact->origin));
     else
         verdict_warn(verdict,
             "%.*s: of %zu nodes berth gets %zu at most (percentageOfNodesToScore %s)",
-            STR_FMT(own->fact->origin), n, size,
+            STR_FMT(found->fact->origin), n, size,
             percentage > 0 ? "is lower than 100" : "is not set");
     verdict_fix(verdict, "percentageOfNodesToScore: 100");
 }
@@ -112,8 +112,8 @@ static void judge_sample_of(const BerthEntry *own, size_t n, Verdict *verdict) {
 void judge_sample(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = most_nodes(facts);
 
-    FOR_EACH_ENTRY (own, facts, verdict)
-        judge_sample_of(&own, n, verdict);
+    FOR_EACH_ENTRY (found, facts, verdict)
+        judge_sample_of(&found, n, verdict);
 }
 
 /* --- berth's own pods ----------------------------------------------------------------------- */
@@ -133,13 +133,13 @@ static bool holds_up(const ExtenderEntry *entry) {
     return is_needed && !entry->is_ignorable && entry->n_managed == 0;
 }
 
-static void judge_pod_at(const PodFact *pod, const BerthEntry *own, Verdict *verdict) {
-    if (!serves(&own->fact->config, pod->scheduler_name) || !holds_up(own->entry))
+static void judge_pod_at(const PodFact *pod, const BerthEntry *found, Verdict *verdict) {
+    if (!serves(&found->fact->config, pod->scheduler_name) || !holds_up(found->entry))
         return;
     verdict_fail(verdict,
         "%s: %.*s places pod %.*s/%.*s, and calls berth for it: while berth is down it cannot "
         "start",
-        own->where, STR_FMT(pod->scheduler_name), STR_FMT(pod->namespace), STR_FMT(pod->name));
+        found->where, STR_FMT(pod->scheduler_name), STR_FMT(pod->namespace), STR_FMT(pod->name));
     verdict_fix(verdict,
         "managedResources: [{name: ...}]   # or ignorable: true, or another schedulerName for "
         "berth's pods");
@@ -149,7 +149,7 @@ static void judge_pod_at(const PodFact *pod, const BerthEntry *own, Verdict *ver
 static bool has_asked(const InstallationFacts *facts, Str name) {
     FOR_ALL_BERTHS (berth, facts)
         for (size_t i = 0; i < berth->n_schedulers; i++)
-            if (str_eq(berth->schedulers[i].name, name) && berth->schedulers[i].n_asked > 0)
+            if (str_eq(berth->schedulers[i].name, name) && berth->schedulers[i].n_requests > 0)
                 return true;
     return false;
 }
@@ -164,8 +164,8 @@ static bool is_served(const InstallationFacts *facts, Str name) {
 static void judge_pod(const InstallationFacts *facts, const PodFact *pod, Verdict *verdict) {
     if (pod->is_static)
         return;
-    FOR_EACH_ENTRY (own, facts, verdict)
-        judge_pod_at(pod, &own, verdict);
+    FOR_EACH_ENTRY (found, facts, verdict)
+        judge_pod_at(pod, &found, verdict);
     if (!is_served(facts, pod->scheduler_name) && has_asked(facts, pod->scheduler_name))
         verdict_skip(verdict,
             "%.*s places pod %.*s/%.*s and calls berth; its configuration is not known",
@@ -228,17 +228,17 @@ static const struct {
 };
 
 void judge_configs_agree(const InstallationFacts *facts, Verdict *verdict) {
-    BerthEntry first = {0}, own;
+    BerthEntry first = {0}, found;
     size_t n = 1;
 
     if (!berth_entry_expect(facts, verdict) || !berth_entry_next(facts, &first))
         return;
-    for (own = first; berth_entry_next(facts, &own); n++)
+    for (found = first; berth_entry_next(facts, &found); n++)
         for (size_t i = 0; i < ELEMENTS_OF(aspects); i++) {
-            if (aspects[i].is_same(first.entry, own.entry))
+            if (aspects[i].is_same(first.entry, found.entry))
                 continue;
             verdict_warn(
-                verdict, "%s and %s differ in %s", first.where, own.where, aspects[i].what);
+                verdict, "%s and %s differ in %s", first.where, found.where, aspects[i].what);
             verdict_fix(verdict, "make %s the same in both", aspects[i].what);
         }
     if (n == 1)
@@ -247,20 +247,20 @@ void judge_configs_agree(const InstallationFacts *facts, Verdict *verdict) {
 
 /* Beside a berth on loopback there is one kube-scheduler in each of berth's pods. */
 void judge_leader_election(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (own, facts, verdict) {
-        if (own.fact->config.has_leader_election)
+    FOR_EACH_ENTRY (found, facts, verdict) {
+        if (found.fact->config.has_leader_election)
             continue;
-        if (!facts->are_pods_known || !address_is_loopback(own.entry->url_prefix)) {
+        if (!facts->are_pods_known || !address_is_loopback(found.entry->url_prefix)) {
             verdict_skip(verdict,
                 "%.*s: leaderElect: false is right as long as there is one of them",
-                STR_FMT(own.fact->origin));
+                STR_FMT(found.fact->origin));
             continue;
         }
         if (facts->n_pods < 2)
             continue;
         verdict_fail(verdict,
             "%.*s: leaderElect: false, and there are %zu pods with a kube-scheduler each",
-            STR_FMT(own.fact->origin), facts->n_pods);
+            STR_FMT(found.fact->origin), facts->n_pods);
         verdict_fix(verdict, "leaderElection: {leaderElect: true}");
     }
 }

@@ -110,7 +110,7 @@ static void init_berth(Scene *scene, size_t i) {
     };
     berth->sources = scene->sources[i];
     scene->schedulers[i][0] =
-        (SchedulerFact){.name = STR("berth"), .n_asked = 97, .last_asked_sec = 5};
+        (SchedulerFact){.name = STR("berth"), .n_requests = 97, .last_request_sec = 5};
     berth->schedulers = scene->schedulers[i];
 }
 

@@ -27,9 +27,9 @@ CASE(B102, invalid_config, FAILED, "berth.yaml: kube-scheduler refuses it\nberth
 CASE(B102, only_unreadable, SKIPPED, "B101", "", ONE_CONFIG; s->configs[0].error = STR("x"))
 
 CASE(B103, not_listed, FAILED, "no extender is berth\nberth.yaml: extender 1 is https://berth", "berth config --format v1",
-    ONE_CONFIG; s->configs[0].own = SIZE_MAX)
+    ONE_CONFIG; s->configs[0].berth_index = SIZE_MAX)
 CASE(B103, no_extenders, FAILED, "it has no extenders", "berth config", ONE_CONFIG; s->configs[0].config.n_extenders = 0)
-CASE(B103, listed_in_one, PASSED, "berth.yaml:12: extender 1, https://berth.berth-system.svc:8443", "", s->configs[1].own = SIZE_MAX)
+CASE(B103, listed_in_one, PASSED, "berth.yaml:12: extender 1, https://berth.berth-system.svc:8443", "", s->configs[1].berth_index = SIZE_MAX)
 CASE(B103, none_readable, SKIPPED, "B102", "", ONE_CONFIG; s->configs[0].is_invalid = true)
 
 CASE(B104, beta_too_old, FAILED, "v1beta3 is for Kubernetes 1.23 to 1.28; the cluster is v1.36.4", "apiVersion: kubescheduler.config.k8s.io/v1",
@@ -211,7 +211,7 @@ CASE(B210, lease_twice, FAILED, "2 berths hold a lease", "the same for all", s->
 CASE(B210, lease_idle, WARNED, "no replica holds it", "get lease", s->berths[0].holds_lease = false;
     s->berths[0].lease_holder = s->berths[1].lease_holder = STR(""))
 CASE(B210, lease_not_wanted, PASSED, "", "", s->berths[0].holds_lease = false; s->berths[0].lease_holder = s->berths[1].lease_holder = STR("");
-    s->schedulers[0][0].last_asked_sec = s->schedulers[1][0].last_asked_sec = 60)
+    s->schedulers[0][0].last_request_sec = s->schedulers[1][0].last_request_sec = 60)
 CASE(B210, lease_absent, SKIPPED, "no berth has a lease", "", s->berths[0].has_lease = s->berths[1].has_lease = false)
 
 CASE(B301, server_down, FAILED, "connection refused", "kubectl get --raw /readyz", s->facts.cluster_error = STR("connection refused"))
@@ -237,11 +237,11 @@ CASE(B401, not_listed_yet, FAILED, "https://10.0.0.1:8443 has not yet\n403 Forbi
 CASE(B401, no_watchers, SKIPPED, "no berth has a cluster", "", s->berths[0].knows_cluster = s->berths[1].knows_cluster = false)
 CASE(B402, not_connected, WARNED, "https://10.0.0.1:8443 is not\nrefused", "/readyz?verbose", s->berths[0].is_connected = false;
     s->berths[0].cluster_error = STR("refused"))
-CASE(B403, stale, WARNED, "https://10.0.0.1:8443 last heard of the cluster 3 minutes ago", "/readyz", s->berths[0].staleness_sec = 200)
+CASE(B403, stale, WARNED, "https://10.0.0.1:8443: last update from the API server 3 minutes ago", "/readyz", s->berths[0].staleness_sec = 200)
 CASE(B403, very_stale, FAILED, "10 minutes ago", "/readyz", s->berths[0].staleness_sec = 601)
 CASE(B403, five_minutes, WARNED, "5 minutes ago", "/readyz", s->berths[0].staleness_sec = 300)
-CASE(B403, stale_nan, FAILED, "last heard", "/readyz", s->berths[0].staleness_sec = NAN)
-CASE(B403, never_heard, FAILED, "no update from the API server yet", "/readyz", s->berths[0].staleness_sec = -1)
+CASE(B403, stale_nan, FAILED, "last update", "/readyz", s->berths[0].staleness_sec = NAN)
+CASE(B403, never_updated, FAILED, "no update from the API server yet", "/readyz", s->berths[0].staleness_sec = -1)
 CASE(B403, quiet, PASSED, "", "", s->berths[0].staleness_sec = 130)
 CASE(B404, no_nodes, FAILED, "https://10.0.0.1:8443 knows none", "kubectl get nodes", s->berths[0].n_nodes = 0)
 CASE(B405, counts_differ, WARNED, "https://10.0.0.1:8443 knows 5000 nodes, https://10.0.0.2:8443 4999", "--only cluster", s->berths[1].n_nodes = 4999)
@@ -303,8 +303,8 @@ CASE(B608, bypass, FAILED, "https://10.0.0.1:8443: 3 since its start", "ignorabl
 CASE(B608, bypass_perhaps, WARNED, "other berths may have decided", "bypassed", s->berths[0].n_bypassed = 3)
 CASE(B609, never_asked, WARNED, "no scheduler has sent a request", "--only scheduler", s->berths[0].n_schedulers = s->berths[1].n_schedulers = 0)
 CASE(B609, long_ago, WARNED, "the last time was 3 days ago", "--only scheduler",
-    s->schedulers[0][0].last_asked_sec = s->schedulers[1][0].last_asked_sec = 3 * DAY)
-CASE(B609, asked_one, PASSED, "https://10.0.0.1:8443: berth, 5 s ago", "", s->schedulers[1][0].last_asked_sec = 3 * DAY)
+    s->schedulers[0][0].last_request_sec = s->schedulers[1][0].last_request_sec = 3 * DAY)
+CASE(B609, asked_one, PASSED, "https://10.0.0.1:8443: berth, 5 s ago", "", s->schedulers[1][0].last_request_sec = 3 * DAY)
 CASE(B609, just_started, SKIPPED, "has just started", "", s->berths[0].n_schedulers = s->berths[1].n_schedulers = 0;
     s->berths[0].uptime_sec = s->berths[1].uptime_sec = 60)
 

@@ -27,22 +27,22 @@ static Offers offers_of(const InstallationFacts *facts) {
 /* --- verbs ---------------------------------------------------------------------------------- */
 
 static void judge_no_filter_verb(
-    const InstallationFacts *facts, const BerthEntry *own, Verdict *verdict) {
-    if (!str_is_empty(own->entry->bind_verb))
+    const InstallationFacts *facts, const BerthEntry *found, Verdict *verdict) {
+    if (!str_is_empty(found->entry->bind_verb))
         verdict_fail(verdict,
             "%s: bindVerb without filterVerb: berth binds only what a filter has passed",
-            own->where);
+            found->where);
     else if (!berth_expect(facts, verdict) || !offers_of(facts).filters)
         return;
     else
-        verdict_fail(verdict, "%s: no filterVerb, and there are filters", own->where);
+        verdict_fail(verdict, "%s: no filterVerb, and there are filters", found->where);
     verdict_fix(verdict, "filterVerb: filter");
 }
 
 void judge_filter_verb(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (own, facts, verdict)
-        if (str_is_empty(own.entry->filter_verb))
-            judge_no_filter_verb(facts, &own, verdict);
+    FOR_EACH_ENTRY (found, facts, verdict)
+        if (str_is_empty(found.entry->filter_verb))
+            judge_no_filter_verb(facts, &found, verdict);
 }
 
 void judge_prioritize_verb(const InstallationFacts *facts, Verdict *verdict) {
@@ -50,43 +50,43 @@ void judge_prioritize_verb(const InstallationFacts *facts, Verdict *verdict) {
 
     if (!berth_entry_expect(facts, verdict) || !berth_expect(facts, verdict))
         return;
-    FOR_EACH_ENTRY (own, facts, verdict) {
-        bool is_set = !str_is_empty(own.entry->prioritize_verb);
+    FOR_EACH_ENTRY (found, facts, verdict) {
+        bool is_set = !str_is_empty(found.entry->prioritize_verb);
 
         if (has_scores && !is_set) {
-            verdict_fail(verdict, "%s: no prioritizeVerb, and there are scores", own.where);
+            verdict_fail(verdict, "%s: no prioritizeVerb, and there are scores", found.where);
             verdict_fix(verdict, "prioritizeVerb: prioritize, weight: 5");
         } else if (is_set && !has_scores) {
             verdict_warn(verdict,
                 "%s: prioritizeVerb is set, and no policy scores: every pod waits for one more "
                 "reply",
-                own.where);
+                found.where);
             verdict_fix(verdict, "leave prioritizeVerb out, or write a policy with scores");
         }
     }
 }
 
 void judge_preempt_verb(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (own, facts, verdict) {
-        if (str_is_empty(own.entry->filter_verb) || !str_is_empty(own.entry->preempt_verb))
+    FOR_EACH_ENTRY (found, facts, verdict) {
+        if (str_is_empty(found.entry->filter_verb) || !str_is_empty(found.entry->preempt_verb))
             continue;
         verdict_warn(verdict,
             "%s: filterVerb without preemptVerb: pods may be evicted from nodes that berth's "
             "filters refuse",
-            own.where);
+            found.where);
         verdict_fix(verdict, "preemptVerb: preempt");
     }
 }
 
-static void judge_bind_at(const BerthEntry *own, const BerthFact *berth, Verdict *verdict) {
-    bool is_set = !str_is_empty(own->entry->bind_verb);
+static void judge_bind_at(const BerthEntry *found, const BerthFact *berth, Verdict *verdict) {
+    bool is_set = !str_is_empty(found->entry->bind_verb);
 
     if (is_set && !berth->answers_bind) {
-        verdict_fail(verdict, "%s: bindVerb is set, and %.*s does not bind", own->where,
+        verdict_fail(verdict, "%s: bindVerb is set, and %.*s does not bind", found->where,
             STR_FMT(berth->url));
         verdict_fix(verdict, "berth serve --bind ...   # or leave bindVerb out");
     } else if (!is_set && berth->answers_bind) {
-        verdict_warn(verdict, "%s: %.*s would bind, and bindVerb is not set", own->where,
+        verdict_warn(verdict, "%s: %.*s would bind, and bindVerb is not set", found->where,
             STR_FMT(berth->url));
         verdict_fix(verdict, "bindVerb: bind, httpTimeout: 15s   # or berth serve without --bind");
     }
@@ -97,14 +97,14 @@ void judge_bind_verb(const InstallationFacts *facts, Verdict *verdict) {
 }
 
 void judge_sole_binder(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (own, facts, verdict) {
-        const SchedulerConfig *config = &own.fact->config;
-        bool is_ours = !str_is_empty(own.entry->bind_verb) || offers_of(facts).binds;
+    FOR_EACH_ENTRY (found, facts, verdict) {
+        const SchedulerConfig *config = &found.fact->config;
+        bool is_ours = !str_is_empty(found.entry->bind_verb) || offers_of(facts).binds;
 
         for (size_t i = 0; i < config->n_extenders && is_ours; i++) {
-            if (i == own.fact->own || str_is_empty(config->extenders[i].bind_verb))
+            if (i == found.fact->berth_index || str_is_empty(config->extenders[i].bind_verb))
                 continue;
-            verdict_fail(verdict, "%s: berth binds, and so does extender %zu, %.*s", own.where,
+            verdict_fail(verdict, "%s: berth binds, and so does extender %zu, %.*s", found.where,
                 i + 1, STR_FMT(config->extenders[i].url_prefix));
             verdict_fix(verdict, "leave bindVerb out of one of them");
         }
@@ -124,17 +124,17 @@ static int64_t effective_weight(const InstallationFacts *facts, int64_t weight) 
 }
 
 static void judge_weight_of(
-    const InstallationFacts *facts, const BerthEntry *own, Verdict *verdict) {
-    int64_t weight = own->entry->weight, effective = effective_weight(facts, weight);
+    const InstallationFacts *facts, const BerthEntry *found, Verdict *verdict) {
+    int64_t weight = found->entry->weight, effective = effective_weight(facts, weight);
     double share = weight > 0 ? wiring_weight_share(effective) : 0;
 
     if (weight <= 0) {
         verdict_fail(verdict, "%s: weight %lld with prioritizeVerb: kube-scheduler refuses that",
-            own->where, (long long)weight);
+            found->where, (long long)weight);
         verdict_fix(verdict, "weight: 5");
         return;
     }
-    verdict_note(verdict, "%s: weight %lld is at most %.0f %% of a node's total%s", own->where,
+    verdict_note(verdict, "%s: weight %lld is at most %.0f %% of a node's total%s", found->where,
         (long long)weight, 100 * share, effective > weight ? ", as scores go beyond 10" : "");
     if (effective >= WEIGHT_DOMINATES)
         verdict_warn(verdict, "more than all of kube-scheduler's own scores together");
@@ -148,10 +148,10 @@ static void judge_weight_of(
 void judge_weight(const InstallationFacts *facts, Verdict *verdict) {
     size_t n = 0;
 
-    FOR_EACH_ENTRY (own, facts, verdict) {
-        if (str_is_empty(own.entry->prioritize_verb))
+    FOR_EACH_ENTRY (found, facts, verdict) {
+        if (str_is_empty(found.entry->prioritize_verb))
             continue;
-        judge_weight_of(facts, &own, verdict);
+        judge_weight_of(facts, &found, verdict);
         n++;
     }
     if (n == 0)
@@ -161,12 +161,12 @@ void judge_weight(const InstallationFacts *facts, Verdict *verdict) {
 /* --- names or nodes; without us ------------------------------------------------------------- */
 
 static void judge_names_at(
-    const InstallationFacts *facts, const BerthEntry *own, Verdict *verdict) {
+    const InstallationFacts *facts, const BerthEntry *found, Verdict *verdict) {
     FOR_ALL_BERTHS (berth, facts) {
         if (berth->knows_cluster)
             continue;
-        verdict_fail(verdict, "%s: names of nodes are sent, and %.*s knows no cluster", own->where,
-            STR_FMT(berth->url));
+        verdict_fail(verdict, "%s: names of nodes are sent, and %.*s knows no cluster",
+            found->where, STR_FMT(berth->url));
         verdict_fix(verdict, "berth serve --in-cluster ...   # or --kubeconfig FILE");
     }
 }
@@ -174,38 +174,38 @@ static void judge_names_at(
 void judge_node_cache(const InstallationFacts *facts, Verdict *verdict) {
     bool is_new = release_minor(facts->cluster_version) >= RELEASE_EMPTY_NODES;
 
-    FOR_EACH_ENTRY (own, facts, verdict) {
-        if (own.entry->is_node_cache_capable) {
-            judge_names_at(facts, &own, verdict);
+    FOR_EACH_ENTRY (found, facts, verdict) {
+        if (found.entry->is_node_cache_capable) {
+            judge_names_at(facts, &found, verdict);
             continue;
         }
         if (is_new)
             verdict_fail(verdict,
                 "%s: nodeCacheCapable is not true: %.*s takes every node for empty when it scores",
-                own.where, STR_FMT(facts->cluster_version));
+                found.where, STR_FMT(facts->cluster_version));
         else
             verdict_warn(verdict,
                 "%s: nodeCacheCapable is not true: every question carries whole Node objects",
-                own.where);
+                found.where);
         verdict_fix(verdict, "nodeCacheCapable: true   # and berth serve --in-cluster");
     }
 }
 
 void judge_ignorable(const InstallationFacts *facts, Verdict *verdict) {
-    FOR_EACH_ENTRY (own, facts, verdict) {
-        if (!own.entry->is_ignorable) {
+    FOR_EACH_ENTRY (found, facts, verdict) {
+        if (!found.entry->is_ignorable) {
             verdict_note(verdict,
                 "%s: not ignorable: while no berth answers, no pod that is sent to it is placed",
-                own.where);
-        } else if (str_is_empty(own.entry->bind_verb)) {
+                found.where);
+        } else if (str_is_empty(found.entry->bind_verb)) {
             verdict_note(verdict,
                 "%s: ignorable: while no berth answers, pods are placed without its policies",
-                own.where);
+                found.where);
         } else {
             verdict_fail(verdict,
                 "%s: ignorable with bindVerb: while no berth answers, kube-scheduler binds past "
                 "its ledger",
-                own.where);
+                found.where);
             verdict_fix(verdict, "ignorable: false");
         }
     }

@@ -17,7 +17,7 @@ typedef struct SnapshotBuild {
 
     size_t n_chunks, n_copied;
     const NodeChunk **chunks; /* references */
-    NodeChunk **own;          /* those that are not shared yet; NULL: shared */
+    NodeChunk **copied;       /* those that are not shared yet; NULL: shared */
     NodeNames *names;         /* a reference */
 } SnapshotBuild;
 
@@ -95,61 +95,61 @@ static int fill_slot(SnapshotBuild *build, NodeChunk *chunk, size_t slot, const 
 
 /* @old with the columns of this build, which may be fewer. NULL when out of memory. */
 static NodeChunk *remake_chunk(const SnapshotBuild *build, const NodeChunk *old) {
-    NodeChunk *own = chunk_new((uint32_t)build->dictionary.resources.n);
+    NodeChunk *chunk = chunk_new((uint32_t)build->dictionary.resources.n);
 
-    for (size_t slot = 0; own && slot < CHUNK_ROWS; slot++) {
+    for (size_t slot = 0; chunk && slot < CHUNK_ROWS; slot++) {
         if (old->nodes[slot])
-            own->nodes[slot] = node_record_ref(old->nodes[slot]);
+            chunk->nodes[slot] = node_record_ref(old->nodes[slot]);
         if (old->pods[slot])
-            own->pods[slot] = pod_list_ref(old->pods[slot]);
-        own->taint_set[slot] = old->taint_set[slot];
-        write_columns(build, own, slot);
+            chunk->pods[slot] = pod_list_ref(old->pods[slot]);
+        chunk->taint_set[slot] = old->taint_set[slot];
+        write_columns(build, chunk, slot);
     }
-    return own;
+    return chunk;
 }
 
 /* The chunk at @i, with what was there before, as one of our own. NULL when out of memory. */
-static NodeChunk *own_chunk(SnapshotBuild *build, size_t i) {
+static NodeChunk *writable_chunk(SnapshotBuild *build, size_t i) {
     const NodeChunk *old = build->chunks[i];
     uint32_t n_resources = (uint32_t)build->dictionary.resources.n;
-    NodeChunk *own = build->own[i];
+    NodeChunk *chunk = build->copied[i];
 
-    if (own)
-        return own;
+    if (chunk)
+        return chunk;
     if (!old)
-        own = chunk_new(n_resources);
+        chunk = chunk_new(n_resources);
     else
-        own = build->dictionary.has_new_columns ? remake_chunk(build, old)
-                                                : chunk_copy(old, n_resources);
-    if (!own)
+        chunk = build->dictionary.has_new_columns ? remake_chunk(build, old)
+                                                  : chunk_copy(old, n_resources);
+    if (!chunk)
         return NULL;
     chunk_unref(old);
-    build->chunks[i] = build->own[i] = own;
+    build->chunks[i] = build->copied[i] = chunk;
     build->n_copied++;
-    return own;
+    return chunk;
 }
 
 static int make_chunk(SnapshotBuild *build, size_t i) {
     uint64_t changed = changed_in(build, i);
     bool is_old = build->before && i < build->before->n_chunks;
-    NodeChunk *own;
+    NodeChunk *chunk;
     int r = 0;
 
     if (is_old)
         build->chunks[i] = chunk_ref(build->before->chunks[i]);
     if (is_old && !changed && !build->dictionary.has_new_columns)
         return 0;
-    own = own_chunk(build, i);
-    if (!own)
+    chunk = writable_chunk(build, i);
+    if (!chunk)
         return -ENOMEM;
     for (; r == 0 && changed; changed &= changed - 1) {
         size_t slot = (size_t)__builtin_ctzll(changed);
         const NodeEntry *entry = entry_at(build, i * CHUNK_ROWS + slot);
 
         if (entry)
-            r = fill_slot(build, own, slot, entry);
+            r = fill_slot(build, chunk, slot, entry);
         else
-            clear_slot(build, own, slot);
+            clear_slot(build, chunk, slot);
     }
     return r;
 }
@@ -182,12 +182,12 @@ static size_t renumber(const SnapshotBuild *build, uint32_t *numbers) {
 /* Numbers change in every chunk. */
 static int apply_numbers(SnapshotBuild *build, const uint32_t *numbers) {
     for (size_t i = 0; i < build->n_chunks; i++) {
-        NodeChunk *own = own_chunk(build, i);
+        NodeChunk *chunk = writable_chunk(build, i);
 
-        if (!own)
+        if (!chunk)
             return -ENOMEM;
         for (size_t slot = 0; slot < CHUNK_ROWS; slot++)
-            own->taint_set[slot] = numbers[own->taint_set[slot]];
+            chunk->taint_set[slot] = numbers[chunk->taint_set[slot]];
     }
     return 0;
 }
@@ -245,7 +245,7 @@ static int build_start(SnapshotBuild *build, const NodeRows *rows, const Snapsho
     if (!build->arena)
         return -ENOMEM;
     build->chunks = ARENA_ARRAY(build->arena, const NodeChunk *, n_chunks);
-    build->own = ARENA_ARRAY(build->arena, NodeChunk *, n_chunks);
+    build->copied = ARENA_ARRAY(build->arena, NodeChunk *, n_chunks);
     build->n_chunks = build->chunks ? n_chunks : 0;
     table_dictionary_builder_init(
         &build->dictionary, before ? snapshot_dictionary(before) : NULL, build->arena);

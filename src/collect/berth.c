@@ -126,7 +126,7 @@ static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
     } Entry;
     static const JsonField fields[] = {
         {"name", JSON_FIELD_TEXT, offsetof(Entry, fact.name)},
-        {"asked", JSON_FIELD_COUNT, offsetof(Entry, fact.n_asked)},
+        {"asked", JSON_FIELD_COUNT, offsetof(Entry, fact.n_requests)},
         {"lastAskedTime", JSON_FIELD_TEXT, offsetof(Entry, last)},
     };
     Status *status = target;
@@ -141,7 +141,7 @@ static void read_schedulers(JsonReader *reader, Arena *arena, void *target) {
         JSON_READ_FIELDS(reader, arena, fields, &entry);
         if (!scheduler)
             continue;
-        entry.fact.last_asked_sec = fmax(0, -seconds_until(entry.last, status->now_nsec));
+        entry.fact.last_request_sec = fmax(0, -seconds_until(entry.last, status->now_nsec));
         *scheduler = entry.fact;
     }
     status->fact.schedulers = schedulers.items;

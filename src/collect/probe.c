@@ -105,9 +105,9 @@ static const ExtenderEntry *find_entry(
         const SchedulerConfigFact *config = &facts->configs[i];
         const ExtenderEntry *entry;
 
-        if (config->own == SIZE_MAX)
+        if (config->berth_index == SIZE_MAX)
             continue;
-        entry = &config->config.extenders[config->own];
+        entry = &config->config.extenders[config->berth_index];
         *ret_is_named = wiring_is_same_server(berth->url, entry->url_prefix);
         if (*ret_is_named)
             return entry;

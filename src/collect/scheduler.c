@@ -95,22 +95,22 @@ static size_t find_only(const Collector *collector, const SchedulerConfig *confi
     return found;
 }
 
-static size_t find_own(Collector *collector, const SchedulerConfigFact *fact, bool is_file) {
+static size_t find_berth(Collector *collector, const SchedulerConfigFact *fact, bool is_file) {
     const SchedulerConfig *config = &fact->config;
     size_t n_heuristics = collector->options->url ? 1 : ELEMENTS_OF(heuristics);
 
     for (size_t i = 0; i < n_heuristics; i++) {
-        size_t own = SIZE_MAX;
+        size_t index = SIZE_MAX;
 
         if (is_file || !heuristics[i].is_for_files_only)
-            own = find_only(collector, config, heuristics[i].is_ours);
-        if (own == SIZE_MAX)
+            index = find_only(collector, config, heuristics[i].is_ours);
+        if (index == SIZE_MAX)
             continue;
         if (heuristics[i].why)
             collect_note(collector, "%.*s: extender %zu (%.*s) is assumed to be berth: %s\n",
-                STR_FMT(fact->origin), own + 1, STR_FMT(config->extenders[own].url_prefix),
+                STR_FMT(fact->origin), index + 1, STR_FMT(config->extenders[index].url_prefix),
                 heuristics[i].why);
-        return own;
+        return index;
     }
     if (config->n_extenders > 1)
         collect_note(collector,
@@ -122,7 +122,7 @@ static size_t find_own(Collector *collector, const SchedulerConfigFact *fact, bo
 /* --- its client certificate ------------------------------------------------------------------ */
 
 static void read_client(Collector *collector, SchedulerConfigFact *fact, bool is_file) {
-    const ExtenderTls *tls = &fact->config.extenders[fact->own].tls;
+    const ExtenderTls *tls = &fact->config.extenders[fact->berth_index].tls;
     _cleanup_(buf_done) Buf pem = BUF_INIT(COLLECT_CONFIG_MAX);
     char error[FILE_ERROR_MAX > ACCESS_ERROR_MAX ? FILE_ERROR_MAX : ACCESS_ERROR_MAX];
     Str path = arena_copy(collector->arena, tls->cert_file);
@@ -152,7 +152,7 @@ static SchedulerConfigFact *next_fact(Collector *collector, Str origin) {
     if (facts->n_configs == FACTS_CONFIGS_MAX)
         return NULL;
     fact = &facts->configs[facts->n_configs++];
-    *fact = (SchedulerConfigFact){.origin = origin, .own = SIZE_MAX};
+    *fact = (SchedulerConfigFact){.origin = origin, .berth_index = SIZE_MAX};
     fact->config.percentage = -1;
     fact->config.file = origin;
     return fact;
@@ -166,7 +166,7 @@ static void add_failure(Collector *collector, Str origin, Str error) {
 }
 
 static void add_text(Collector *collector, Str origin, Str text, bool is_file) {
-    _cleanup_(buf_done) Buf said = BUF_INIT(DIAGS_MAX);
+    _cleanup_(buf_done) Buf messages = BUF_INIT(DIAGS_MAX);
     SchedulerConfigFact *fact = next_fact(collector, origin);
     DiagList diags = DIAG_LIST_IN(collector->arena);
     int r;
@@ -176,16 +176,16 @@ static void add_text(Collector *collector, Str origin, Str text, bool is_file) {
     r = scheduler_config_read(origin, text, collector->arena, &diags, &fact->config);
     collector->is_out_of_memory |= r == -ENOMEM;
     if (r == WIRING_E_UNREAD)
-        buf_append(&said, STR("berth does not read it, though kube-scheduler may:\n"));
-    diag_list_print(&diags, /* colour= */ false, &said);
+        buf_append(&messages, STR("berth does not read it, though kube-scheduler may:\n"));
+    diag_list_print(&diags, /* colour= */ false, &messages);
     fact->is_invalid = r < 0;
     if (r != 0) {
-        fact->error = arena_copy(collector->arena, str_trim(buf_str(&said)));
+        fact->error = arena_copy(collector->arena, str_trim(buf_str(&messages)));
         return;
     }
-    buf_append(collector->notes, buf_str(&said));
-    fact->own = find_own(collector, fact, is_file);
-    if (fact->own != SIZE_MAX)
+    buf_append(collector->notes, buf_str(&messages));
+    fact->berth_index = find_berth(collector, fact, is_file);
+    if (fact->berth_index != SIZE_MAX)
         read_client(collector, fact, is_file);
 }
 

@@ -220,7 +220,7 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
         return r;
     client = client_new(access);
     reader.collector.client = client;
-    ret->was_asked = true;
+    ret->was_read = true;
     ret->server = arena_copy(arena, str_from_c(access_server(access)));
     ret->origin = arena_copy(arena, str_from_c(access_origin(access)));
     if (client)
@@ -234,5 +234,5 @@ int install_facts_collect(const ClusterSource *source, const char *namespace, Ar
 }
 
 bool install_facts_are_managed(const InstallFacts *facts) {
-    return facts->was_asked && facts->are_schedulers_known && facts->n_schedulers == 0;
+    return facts->was_read && facts->are_schedulers_known && facts->n_schedulers == 0;
 }

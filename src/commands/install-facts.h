@@ -17,7 +17,7 @@
 #define INSTALL_CONTROL_PLANES_MAX 32u
 
 typedef struct InstallFacts {
-    bool was_asked; /* no: nothing below is known */
+    bool was_read; /* no: nothing below is known */
     Str server, origin;
     Str version; /* "v1.36.4"; empty: not known */
     int minor;   /* of 1.x; -1: not known */

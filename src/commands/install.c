@@ -281,12 +281,13 @@ static bool has_config(const InstallFacts *facts) {
 /* @notes are lines about facts that could not be found out. 0, or -ENOMEM. */
 static int install_plan_print(
     const InstallSettings *settings, const InstallFacts *facts, Str notes, Arena *arena, Buf *out) {
-    bool is_default = settings->mode == INSTALL_DEFAULT_SCHEDULER, is_asked = facts->was_asked;
+    bool is_default = settings->mode == INSTALL_DEFAULT_SCHEDULER,
+         is_cluster_read = facts->was_read;
     size_t n_open = facts->n_nodes > facts->n_tainted ? facts->n_nodes - facts->n_tainted : 0;
     bool few_nodes = facts->are_nodes_known && n_open <= 1;
     bool is_old = facts->minor >= 0 && facts->minor < FIRST_WITH_V1;
     const PlanCondition conditions[] = {
-        {"cluster", is_asked},
+        {"cluster", is_cluster_read},
         {"helm", settings->has_helm},
         {"kustomize", !settings->has_helm},
         {"policy", settings->policy != NULL},

@@ -49,10 +49,6 @@ static void padded(WhatIfPrinter *printer, Str text, size_t width) {
 
 /* --- the head ---------------------------------------------------------------------------- */
 
-static bool is_asked(const RecordedDecision *decision) {
-    return decision->verb == VERB_FILTER || decision->verb == VERB_PRIORITIZE;
-}
-
 /* The oldest and the newest that are in the report. */
 static void print_span(WhatIfPrinter *printer) {
     const Recording *recording = printer->recording;
@@ -60,7 +56,7 @@ static void print_span(WhatIfPrinter *printer) {
     int64_t from = 0, to = 0;
 
     for (size_t i = recording->n; i-- > 0 && left > 0;) {
-        if (!is_asked(&recording->decisions[i]))
+        if (!recorded_is_filter_or_score(&recording->decisions[i]))
             continue;
         from = recording->decisions[i].now_nsec;
         to = to ? to : from;
@@ -81,7 +77,7 @@ static size_t count_others(const WhatIfPrinter *printer) {
     for (size_t i = 0; i < printer->recording->n; i++) {
         const RecordedDecision *decision = &printer->recording->decisions[i];
 
-        n += is_asked(decision) && !recorded_obstacle(decision) &&
+        n += recorded_is_filter_or_score(decision) && !recorded_obstacle(decision) &&
              !digest_equal(decision->policy, printer->policy);
     }
     return n;

@@ -33,7 +33,7 @@ static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
 bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, Labels *ret_annotations, Str *ret_reason) {
     uint32_t row = table_find(view->table, node);
-    uint16_t said = VERDICT_PASS;
+    uint16_t verdict = VERDICT_PASS;
     Judge *judge = NULL;
     int r;
 
@@ -46,12 +46,12 @@ bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod
     *ret_reason = STR("out of time or memory");
     r = open_judge(view, time, pod, &row, arena, &judge);
     if (r == 0)
-        r = judge_filters(judge, &said);
+        r = judge_filters(judge, &verdict);
     if (r == 0)
         r = judge_bind_annotations(judge, arena, ret_annotations);
-    if (r == 0 && said < view->program->n_filters)
-        *ret_reason = view->program->filters[said]->reason;
-    return r == 0 && said == VERDICT_PASS;
+    if (r == 0 && verdict < view->program->n_filters)
+        *ret_reason = view->program->filters[verdict]->reason;
+    return r == 0 && verdict == VERDICT_PASS;
 }
 
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret) {

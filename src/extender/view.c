@@ -71,10 +71,10 @@ static bool local_to_utc(const LoadZones *loads, Str name, int64_t local_sec, in
 
 static int find_table(View *view) {
     if (view->snapshot)
-        view->own = *snapshot_table(view->snapshot);
-    else if (table_build(NULL, 0, view->arena, &view->own) < 0)
+        view->with_loads = *snapshot_table(view->snapshot);
+    else if (table_build(NULL, 0, view->arena, &view->with_loads) < 0)
         return -ENOMEM;
-    view->table = &view->own;
+    view->table = &view->with_loads;
     return 0;
 }
 
@@ -104,7 +104,7 @@ static int find_loads(View *view, const ViewParts *parts, const View *before) {
         known = (KnownLoads){.table = before->table, .loads = &before->loads};
     r = loads_build_counted(
         &view->measured, view->table, may_share ? &known : NULL, view->arena, &view->loads);
-    view->own.loads = &view->loads;
+    view->with_loads.loads = &view->loads;
     return r;
 }
 

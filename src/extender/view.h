@@ -38,7 +38,7 @@ typedef struct View {
     const Exemptions *exemptions; /* pods that no policy is for; may be NULL, lives longer */
     Measurements *measurements;   /* of the program's gauges; may be NULL */
     Arena *arena;
-    NodeTable own; /* the snapshot's table, or an empty one, with the loads beside it */
+    NodeTable with_loads; /* the snapshot's table, or an empty one, with the loads beside it */
     const NodeTable *table;
     LoadsInput measured; /* what the loads were made of */
     Loads loads; /* until_nsec: by when a new view is due, since something will be too old */

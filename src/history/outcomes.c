@@ -134,9 +134,9 @@ static void fill_places(const Columns *columns, const Decision *decision, const 
 /* Room for the columns, and where each is. */
 static Outcomes *make(const Decision *decision, NodeNumbers *node_numbers, Columns *ret) {
     size_t width = 1 + (decision->scores ? 1 : 0) + (decision->narrowed ? 2 : 0);
-    size_t n_all = node_numbers_size(node_numbers), n_asked = decision->args->n;
-    bool is_list = n_asked * (width + sizeof(uint32_t)) < n_all * width;
-    size_t n = is_list ? n_asked : n_all;
+    size_t n_all = node_numbers_size(node_numbers), n_candidates = decision->args->n;
+    bool is_list = n_candidates * (width + sizeof(uint32_t)) < n_all * width;
+    size_t n = is_list ? n_candidates : n_all;
     size_t bytes = sizeof(Outcomes) + n * (width + (is_list ? sizeof(uint32_t) : 0));
     Outcomes *outcomes = malloc(bytes);
     char *at;

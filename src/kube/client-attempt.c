@@ -119,7 +119,7 @@ static size_t answer_header(char *bytes, size_t size, size_t n, void *context) {
     Call *call = context;
     Str line = str_of(bytes, size * n);
 
-    call->heard_at = clock_monotonic_nsec();
+    call->received_at = clock_monotonic_nsec();
     call->n_header_bytes += line.len;
     if (call->n_header_bytes > HEADERS_MAX)
         call_stop(call, CALL_BROKEN, "%s: the headers of the answer are larger than %zu KiB",
@@ -134,7 +134,7 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
     Buf *answer = call->limits.answer;
     Str part = str_of(bytes, size * n);
 
-    call->heard_at = clock_monotonic_nsec();
+    call->received_at = clock_monotonic_nsec();
     call->n_bytes += part.len;
     if (!call->has_head) /* after a 101, libcurl hands on whatever comes */
         call_stop(call, CALL_BROKEN,

@@ -44,7 +44,7 @@ struct Call {
     Identity *identity;
     struct curl_slist headers; /* the call's own, before those of the identity */
     int64_t begun_at;          /* the first attempt */
-    int64_t started_at, heard_at;
+    int64_t started_at, received_at;
     unsigned n_sent; /* libcurl sends again when an idle connection turns out to be dead */
     bool has_head;
     bool is_stopped; /* by us; outcome and error have the reason */

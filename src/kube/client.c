@@ -273,7 +273,7 @@ static Deadline call_deadline(const Call *call) {
         next = earlier(next, (Deadline){after(call->started_at, CLIENT_CONNECT_SEC),
                                  "no connection", CLIENT_CONNECT_SEC});
     if (call->has_head)
-        return earlier(next, (Deadline){after(call->heard_at, limits->silence_sec),
+        return earlier(next, (Deadline){after(call->received_at, limits->silence_sec),
                                  "nothing more came", limits->silence_sec});
     return earlier(next, (Deadline){after(call->started_at, limits->first_byte_sec), "no answer",
                              limits->first_byte_sec});

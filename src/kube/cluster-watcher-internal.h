@@ -56,8 +56,8 @@ struct ClusterWatcher {
     bool has_reported_marks, has_reported_events; /* that the right is missing */
 
     atomic_bool is_synced;
-    atomic_bool is_asked;  /* since the last turn */
-    atomic_bool is_wanted; /* the lease is, and will be for a while */
+    atomic_bool is_requested; /* since the last turn */
+    atomic_bool is_wanted;    /* the lease is, and will be for a while */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t ended; /* has_ended */

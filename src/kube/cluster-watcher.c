@@ -162,11 +162,11 @@ static void on_lease_changed(void *context) {
 }
 
 /* In the steady state both flags are set, and nothing is written. */
-void watcher_note_asked(ClusterWatcher *watcher) {
+void watcher_note_request(ClusterWatcher *watcher) {
     if (!watcher->permit)
         return;
-    if (!atomic_load_explicit(&watcher->is_asked, memory_order_relaxed))
-        atomic_store(&watcher->is_asked, true);
+    if (!atomic_load_explicit(&watcher->is_requested, memory_order_relaxed))
+        atomic_store(&watcher->is_requested, true);
     if (!atomic_load(&watcher->is_wanted))
         client_wake(watcher->client);
 }
@@ -179,12 +179,12 @@ static int64_t tick_lease(ClusterWatcher *watcher, int64_t now_nsec) {
 
     if (!watcher->permit)
         return INT64_MAX;
-    if (atomic_exchange(&watcher->is_asked, false) || !binder_is_idle(watcher->binder))
+    if (atomic_exchange(&watcher->is_requested, false) || !binder_is_idle(watcher->binder))
         bind_permit_request(watcher->permit, now_nsec);
     next_at = bind_permit_tick(watcher->permit, now_nsec);
     bind_permit_status(watcher->permit, &lease);
     atomic_store(&watcher->is_wanted, lease.is_wanted);
-    return !lease.is_wanted && atomic_load(&watcher->is_asked) ? now_nsec : next_at;
+    return !lease.is_wanted && atomic_load(&watcher->is_requested) ? now_nsec : next_at;
 }
 
 /* For the binder. */

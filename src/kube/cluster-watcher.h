@@ -135,7 +135,7 @@ int watcher_bind(ClusterWatcher *watcher, BindJob *job);
 
 /* A request about a pod has come, which is to be bound soon: the lease is wanted. Any thread; costs
  * a look at two flags as long as that is known. */
-void watcher_note_asked(ClusterWatcher *watcher);
+void watcher_note_request(ClusterWatcher *watcher);
 
 /* Marks the node with WATCHER_RETRY_ANNOTATION and the time, so that kube-scheduler tries again the
  * pods it parked. Any thread; dropped when many are waiting. */

@@ -50,7 +50,7 @@ struct Reflector {
     CallFailure failure;
     int64_t started_at;  /* the call */
     int64_t document_at; /* the last whole document, or the start of the call */
-    bool has_heard;      /* a document came in this call */
+    bool has_received;   /* a document came in this call */
 
     bool needs_list;
     bool can_stream;

@@ -145,7 +145,7 @@ void list_shrink_pages(Reflector *reflector) {
 /* A document that cannot be read: an event may be missing. If the
  * stream has not brought anything yet, nothing is: it may be no watch at all. */
 static bool end_malformed(Reflector *reflector) {
-    bool is_first = !reflector->has_heard;
+    bool is_first = !reflector->has_received;
 
     reflector->figures.n_malformed++;
     if (is_first && ++reflector->n_refusals < REFLECTOR_REFUSALS_MAX)
@@ -160,7 +160,7 @@ static bool end_malformed(Reflector *reflector) {
 /* A watch that goes on shows that whatever was wrong before is over. A list does not: one
  * that breaks in the middle, or that no watch can follow, is to be requested less often. */
 static void count_progress(Reflector *reflector) {
-    reflector->has_heard = true;
+    reflector->has_received = true;
     if (reflector->state != STATE_WATCHING)
         return;
     reflector->n_refusals = 0;

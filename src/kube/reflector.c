@@ -168,7 +168,7 @@ static void on_head(void *context, const CallHead *head) {
         return;
     }
     count_answer(reflector);
-    reflector->figures.heard_at_nsec = reflector->options.clock();
+    reflector->figures.updated_at_nsec = reflector->options.clock();
     if (!reflector->figures.is_connected) {
         reflector->figures.is_connected = true;
         reflector->figures.last_error[0] = '\0';
@@ -198,7 +198,7 @@ static bool on_data(void *context, Str bytes) {
         return false;
     if (reflector->status != 200)
         return keep_refusal(reflector, bytes);
-    reflector->figures.heard_at_nsec = reflector->options.clock();
+    reflector->figures.updated_at_nsec = reflector->options.clock();
     return reflector->state == STATE_LISTING ? keep_page(reflector, bytes)
                                              : watch_take(reflector, bytes);
 }
@@ -216,7 +216,7 @@ static void on_page(Reflector *reflector) {
 
 /* A watch has ended in the way watches do. */
 static void on_watch_end(Reflector *reflector) {
-    if (!reflector->has_heard) {
+    if (!reflector->has_received) {
         reflector_fail(reflector, NEXT_RESUME, "the watch ended before it began");
         return;
     }
@@ -347,7 +347,7 @@ static void start_call(
     };
 
     reflector->state = state;
-    reflector->has_heard = false;
+    reflector->has_received = false;
     reflector->started_at = reflector->document_at = reflector->options.clock();
     options->method = "GET";
     options->path = url_text(path);

@@ -99,7 +99,7 @@ typedef struct ReflectorFigures {
      * time to catch up, or when the last whole list was begun; 0: never. Events before that have
      * reached the sink. */
     int64_t synced_at_nsec;
-    int64_t heard_at_nsec; /* last byte of an answer that was no refusal; 0: never */
+    int64_t updated_at_nsec; /* last byte of an answer that was no refusal; 0: never */
     /* When the last list that is whole was begun: it shows everything that was committed by then.
      * 0: never. */
     int64_t listed_at_nsec;

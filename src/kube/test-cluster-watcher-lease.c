@@ -83,7 +83,7 @@ static void test_another_replica_holds_the_lease(void **state) {
     fixture_open_with(&fixture, &by_lease);
     fixture_sync(&fixture);
     (void)fixture_turn(&fixture);
-    watcher_note_asked(fixture.watcher); /* a filter is enough */
+    watcher_note_request(fixture.watcher); /* a filter is enough */
     answer_lease(&fixture, fake_wait_for(fixture.client, "GET", LEASE_ONE, 0), 7, "other");
     (void)wait_for_status(&fixture, is_wanted);
     job_init(&job, &fixture, "web", "n1");
@@ -163,10 +163,10 @@ static void test_reports_lease_taken_by_force(void **state) {
     fixture_open_with(&fixture, &by_lease);
     fixture_sync(&fixture);
     freeze_time();
-    watcher_note_asked(fixture.watcher);
+    watcher_note_request(fixture.watcher);
     take_lease(&fixture, 0);
     call = fake_n_calls(fixture.client);
-    watcher_note_asked(fixture.watcher);
+    watcher_note_request(fixture.watcher);
     skip_sec(LEASE_RETRY_SEC);
     call = fake_wait_for(fixture.client, "PUT", LEASE_ONE, call);
     assert_true(call != SIZE_MAX);

@@ -54,7 +54,7 @@ static void test_error_answers_are_no_update(void **state) {
 
     for (size_t i = 0; i < ELEMENTS_OF(refusals); i++) {
         ReflectorFixture fixture;
-        int64_t heard_at;
+        int64_t received_at;
 
         fixture_open(&fixture, i);
         fixture_next_call(&fixture, refusals[i].name);
@@ -62,8 +62,8 @@ static void test_error_answers_are_no_update(void **state) {
         now += NSEC_PER_SEC;
         fake_data(fixture.client, 0, STR(LIST_END("10")));
         fixture_settle(&fixture);
-        assert_case(refusals[i].name, seconds_since(figures(&fixture)->heard_at_nsec) == 0);
-        heard_at = now;
+        assert_case(refusals[i].name, seconds_since(figures(&fixture)->updated_at_nsec) == 0);
+        received_at = now;
         fake_done(fixture.client, 0, CALL_BROKEN);
         fixture_settle(&fixture);
         for (int n = 0; n < 50; n++) {
@@ -73,11 +73,11 @@ static void test_error_answers_are_no_update(void **state) {
             fake_done(fixture.client, fixture.call, CALL_DONE);
             fixture_settle(&fixture);
         }
-        assert_case(refusals[i].name, figures(&fixture)->heard_at_nsec == heard_at);
+        assert_case(refusals[i].name, figures(&fixture)->updated_at_nsec == received_at);
         fixture_next_call(&fixture, refusals[i].name);
         fake_head(fixture.client, fixture.call, 200, "application/json", -1);
         fixture_settle(&fixture);
-        assert_case(refusals[i].name, figures(&fixture)->heard_at_nsec == now);
+        assert_case(refusals[i].name, figures(&fixture)->updated_at_nsec == now);
         fixture_close(&fixture);
     }
 }

@@ -133,8 +133,8 @@ static void take_notice(void *context, const WatcherNotice *notice) {
         log_info("another berth holds the lease, and binds", LOG_CSTR("holder", notice->why));
         break;
     case WATCHER_LEASE_FAILED:
-        log_warn(
-            "the lease cannot be had: this berth does not bind", LOG_CSTR("error", notice->why));
+        log_warn("the lease cannot be acquired: this replica does not bind",
+            LOG_CSTR("error", notice->why));
         break;
     case WATCHER_EVENTS_FORBIDDEN:
         log_warn("Events cannot be written: needs the right create on events.events.k8s.io");
@@ -150,7 +150,8 @@ static void take_notice(void *context, const WatcherNotice *notice) {
 void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec) {
     if (!decision->args || decision->summary.n_in == 0)
         return;
-    watcher_note_asked(live->watcher); /* a bind follows soon: the lease is mostly taken by then */
+    watcher_note_request(
+        live->watcher); /* a bind follows soon: the lease is mostly taken by then */
     if (live->events)
         kube_events_note_filter(live->events, view, decision, now_nsec);
 }

@@ -19,8 +19,8 @@ struct Wakeup {
     Marked marked[WAKEUP_NODES_MAX];
     size_t n_marked;     /* ever; the ring's next place is this modulo its size */
     int64_t tokens_nsec; /* when the bucket was, or will be, full */
-    size_t owed_len;     /* 0: none */
-    char owed[NODE_NAME_MAX];
+    size_t delayed_len;  /* 0: none */
+    char delayed[NODE_NAME_MAX];
 };
 
 Wakeup *wakeup_new(RecentPods *recent) {
@@ -61,10 +61,10 @@ static bool take_token(Wakeup *wakeup, int64_t now_nsec) {
 }
 
 static void owe(Wakeup *wakeup, Str node) {
-    if (node.len > sizeof(wakeup->owed))
+    if (node.len > sizeof(wakeup->delayed))
         return;
-    memcpy(wakeup->owed, node.ptr, node.len);
-    wakeup->owed_len = node.len;
+    memcpy(wakeup->delayed, node.ptr, node.len);
+    wakeup->delayed_len = node.len;
 }
 
 static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch, void *context) {
@@ -76,25 +76,25 @@ static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch,
     }
     wakeup->marked[wakeup->n_marked++ % WAKEUP_NODES_MAX] =
         (Marked){.name = name, .at_nsec = now_nsec};
-    wakeup->owed_len = 0; /* a later mark pays what was owed before */
+    wakeup->delayed_len = 0; /* a later mark pays what was delayed before */
     touch(context, node);
 }
 
-/* Whether there may be a parked pod. Else no node is owed. */
+/* Whether there may be a parked pod. Else no node is delayed. */
 static bool has_sleepers(Wakeup *wakeup, int64_t now_nsec) {
     if (recent_pods_has_parked(wakeup->recent, now_nsec))
         return true;
-    wakeup->owed_len = 0;
+    wakeup->delayed_len = 0;
     return false;
 }
 
 void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *context) {
     char node[NODE_NAME_MAX];
-    size_t len = wakeup->owed_len;
+    size_t len = wakeup->delayed_len;
 
     if (len == 0 || !has_sleepers(wakeup, now_nsec))
         return;
-    memcpy(node, wakeup->owed, len);
+    memcpy(node, wakeup->delayed, len);
     mark(wakeup, str_of(node, len), now_nsec, touch, context);
 }
 

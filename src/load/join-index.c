@@ -339,7 +339,7 @@ JoinMemory *join_memory_new(void) {
     JoinMemory *memory = calloc(1, sizeof(*memory));
 
     if (memory)
-        memory->index = &memory->own;
+        memory->index = &memory->own_index;
     return memory;
 }
 
@@ -348,14 +348,14 @@ void join_memory_share(JoinMemory *memory, JoinIndex *index) {
         return;
     memory->key = 0; /* rows were of another version */
     memory->n = 0;
-    join_index_done(&memory->own);
+    join_index_done(&memory->own_index);
     memory->index = index;
 }
 
 JoinMemory *join_memory_free(JoinMemory *memory) {
     if (!memory)
         return NULL;
-    join_index_done(&memory->own);
+    join_index_done(&memory->own_index);
     free(memory->label);
     free(memory->series);
     free(memory->texts);

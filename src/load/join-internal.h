@@ -111,7 +111,7 @@ typedef struct RememberedSeries {
 } RememberedSeries;
 
 struct JoinMemory {
-    JoinIndex own;
+    JoinIndex own_index;
     JoinIndex *index; /* that, or one that is shared */
 
     uint64_t key; /* of the gauge that this was learned for; 0: nothing was */

@@ -250,7 +250,7 @@ static JoinWay gauge_way(Join *join) {
 static int follow(Join *join, JoinWay *way, Rows *rows) {
     const Vector *vector = join->vector;
     bool holds = join_memory_holds(join->memory, rows->key, way);
-    size_t n_asked = 0, hint = 0;
+    size_t n_lookups = 0, hint = 0;
     int r = 0;
 
     rows->n_labelled = rows->n_matched = rows->n_nodes = 0;
@@ -264,7 +264,7 @@ static int follow(Join *join, JoinWay *way, Rows *rows) {
             row = holds ? join_memory_row(join->memory, i, value) : JOIN_ROW_FORGOTTEN;
         }
         if (row == JOIN_ROW_FORGOTTEN) {
-            n_asked++;
+            n_lookups++;
             r = join_way_find(way, value, &row);
         }
         rows->items[i] = row;
@@ -274,7 +274,7 @@ static int follow(Join *join, JoinWay *way, Rows *rows) {
         }
     }
     if (r == 0 &&
-        (n_asked > 0 || join->memory->n != vector->n || join->memory->labels != rows->labels))
+        (n_lookups > 0 || join->memory->n != vector->n || join->memory->labels != rows->labels))
         join_memory_learn(join->memory, rows->key, rows->labels, way, vector, rows->items);
     return r;
 }

@@ -198,7 +198,7 @@ static void take_list(PollQueue *queue) {
 
     queue->is_incomplete = false;
     for (size_t i = 0; i < queue->readings->n; i++)
-        if (queue->readings->items[i]->status.is_asked)
+        if (queue->readings->items[i]->status.is_polled)
             want_job(queue, queue->readings->items[i]);
     sort_out_jobs(queue);
     check_sources(queue);

@@ -102,7 +102,7 @@ int poller_configure(Poller *poller, const MetricSources *sources, char *error) 
 /* The state of one gauge, in the order of poller_follow(). */
 typedef struct PollStatus {
     PollState state;
-    bool is_asked;                   /* false: annotations are read, not asked for */
+    bool is_polled;                  /* false: annotations are read, not asked for */
     int64_t answered_at_nsec;        /* since 1970: the last good answer; 0: never */
     int64_t answered_uptime;         /* the same, monotonic */
     int64_t failing_since_nsec;      /* since 1970; 0: it is not failing */

@@ -17,8 +17,8 @@ static Reading *reading_new(const Gauge *gauge) {
     reading->reported_nsec = INT64_MIN;
     reading->arena = arena_new(GAUGE_BUDGET);
     reading->memory = join_memory_new();
-    reading->status.is_asked = gauge->source != GAUGE_ANNOTATION;
-    reading->status.state = reading->status.is_asked ? POLL_WAITING : POLL_OK;
+    reading->status.is_polled = gauge->source != GAUGE_ANNOTATION;
+    reading->status.state = reading->status.is_polled ? POLL_WAITING : POLL_OK;
     reading->reported = reading->status.state;
     if (!reading->arena || !reading->memory || !gauge_copy(gauge, reading->arena, &reading->gauge))
         return reading_unref(reading);

@@ -33,7 +33,7 @@ static void test_measures(void **state) {
     assert_false(prometheus_received(&scene.prometheus, "time=1"));
 
     status = scene_status(&scene, 0);
-    assert_true(status.is_asked);
+    assert_true(status.is_polled);
     assert_int_equal(status.state, POLL_OK);
     assert_true(status.answered_at_nsec >= before && status.answered_uptime > 0);
     assert_true(status.failing_since_nsec == 0);
@@ -435,7 +435,7 @@ static void test_annotation(void **state) {
     (void)state;
     scene_init(&scene);
     scene_follow(&scene, &gauge, 1, 1);
-    assert_false(scene_status(&scene, 0).is_asked);
+    assert_false(scene_status(&scene, 0).is_polled);
     assert_int_equal(scene_status(&scene, 0).state, POLL_OK);
     scene_done(&scene);
 }

@@ -33,7 +33,7 @@ static void note_degraded(const HealthState *state, ReloadKind kind, char *note)
 /* One kind of object: how many, and how old what we know of it is. */
 static void note_kind(
     const WatcherKindStatus *kind, const char *name, size_t n, int64_t now, Buf *out) {
-    double age = (double)(now - kind->heard_at_nsec) / (double)NSEC_PER_SEC;
+    double age = (double)(now - kind->updated_at_nsec) / (double)NSEC_PER_SEC;
 
     if (out->len > 0)
         buf_append(out, STR("; "));
@@ -43,11 +43,11 @@ static void note_kind(
     else
         buf_append(out, STR("not listed yet, "));
     if (kind->is_connected)
-        buf_printf(out, "heard %.1f s ago", age);
-    else if (kind->heard_at_nsec == 0)
+        buf_printf(out, "last update %.1f s ago", age);
+    else if (kind->updated_at_nsec == 0)
         buf_printf(out, "no update yet: %s", kind->last_error);
     else
-        buf_printf(out, "disconnected, heard %.1f s ago: %s", age, kind->last_error);
+        buf_printf(out, "disconnected, last update %.1f s ago: %s", age, kind->last_error);
 }
 
 /* Ready once everything has been listed. A lost connection is no reason to take requests

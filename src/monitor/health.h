@@ -6,7 +6,8 @@
  *
  *     [+]ping ok
  *     [+]policy ok: degraded: the newest was refused: a.yaml:3:1: error: …
- *     [+]sync ok: nodes: 5000, heard 0.4 s ago; pods: 9000, disconnected, heard 12.0 s ago: …
+ *     [+]sync ok: nodes: 5000, last update 0.4 s ago; pods: 9000, disconnected, last update 12.0 s
+ * ago: …
  *     [+]sources ok: 1 of 2 metrics answered; load: connection refused
  *     [-]shutdown failed: draining
  *     readyz check failed

@@ -26,11 +26,11 @@ static void print_kinds(const WatcherStatus *watcher, int64_t now_nsec, Buf *out
         exposition_head(out, kind_figures[i].name, kind_figures[i].type, kind_figures[i].help);
         for (size_t k = 0; k < _WATCHER_KINDS; k++) {
             const WatcherKindStatus *kind = &watcher->kinds[k];
-            double age = (double)(now_nsec - kind->heard_at_nsec) / (double)NSEC_PER_SEC;
+            double age = (double)(now_nsec - kind->updated_at_nsec) / (double)NSEC_PER_SEC;
             const double values[ELEMENTS_OF(kind_figures)] = {
                 kind->is_synced,
                 kind->is_connected,
-                kind->heard_at_nsec ? age : -1,
+                kind->updated_at_nsec ? age : -1,
                 (double)kind->n_lists,
                 (double)kind->n_watches,
                 (double)kind->n_failures,

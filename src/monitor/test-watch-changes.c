@@ -26,7 +26,7 @@ static int setup(void **state) {
     fixture->now_nsec = BEGIN;
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         fixture->live.watcher.kinds[i] = (WatcherKindStatus){
-            .is_synced = true, .is_connected = true, .n_lists = 1, .heard_at_nsec = BEGIN};
+            .is_synced = true, .is_connected = true, .n_lists = 1, .updated_at_nsec = BEGIN};
     *state = fixture;
     return 0;
 }
@@ -62,8 +62,8 @@ static void test_connection(void **state) {
 
     assert_int_equal(look(fixture, 0), 0);
     assert_int_equal(look(fixture, 60), 0); /* a quiet cluster: bookmarks come once a minute */
-    fixture->live.watcher.kinds[WATCHER_NODES].heard_at_nsec = fixture->now_nsec;
-    pods->heard_at_nsec = fixture->now_nsec;
+    fixture->live.watcher.kinds[WATCHER_NODES].updated_at_nsec = fixture->now_nsec;
+    pods->updated_at_nsec = fixture->now_nsec;
     pods->is_connected = false;
     (void)snprintf(pods->last_error, sizeof(pods->last_error), "connection refused");
     assert_int_equal(look(fixture, 9), 0); /* it is opened again soon */
@@ -71,7 +71,7 @@ static void test_connection(void **state) {
     assert_newest(fixture, CHANGE_WATCH_LOST, "API server", "connection refused");
     assert_int_equal(look(fixture, 20), 1);
     pods->is_connected = true;
-    pods->heard_at_nsec = fixture->now_nsec;
+    pods->updated_at_nsec = fixture->now_nsec;
     assert_int_equal(look(fixture, 1), 2);
     assert_newest(fixture, CHANGE_WATCH_BACK, "API server", "after 32 s");
 }
@@ -122,7 +122,7 @@ static void test_bypass(void **state) {
     fixture->live.n_bypassed = 4;
     assert_int_equal(look(fixture, 1), 1); /* not every second */
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
-        fixture->live.watcher.kinds[i].heard_at_nsec = BEGIN + 60 * NSEC_PER_SEC;
+        fixture->live.watcher.kinds[i].updated_at_nsec = BEGIN + 60 * NSEC_PER_SEC;
     assert_int_equal(look(fixture, 60), 2);
     assert_newest(fixture, CHANGE_BYPASSED, "pods", "3 pods bypassed berth");
 }

@@ -14,7 +14,7 @@ typedef struct WatchLook {
 } WatchLook;
 
 static bool is_lost(const WatcherKindStatus *kind, int64_t now_nsec) {
-    int64_t silence_nsec = now_nsec - kind->heard_at_nsec;
+    int64_t silence_nsec = now_nsec - kind->updated_at_nsec;
 
     if (!kind->is_synced)
         return false;
@@ -23,15 +23,15 @@ static bool is_lost(const WatcherKindStatus *kind, int64_t now_nsec) {
     return !kind->is_connected && silence_nsec > WATCH_LOST_SEC * NSEC_PER_SEC;
 }
 
-bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_heard_nsec) {
+bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_updated_nsec) {
     bool lost = false;
 
-    *ret_heard_nsec = watcher->kinds[0].heard_at_nsec;
+    *ret_updated_nsec = watcher->kinds[0].updated_at_nsec;
     for (size_t i = 0; i < _WATCHER_KINDS; i++) {
-        int64_t heard = watcher->kinds[i].heard_at_nsec;
+        int64_t updated = watcher->kinds[i].updated_at_nsec;
 
         lost |= is_lost(&watcher->kinds[i], now_nsec);
-        *ret_heard_nsec = heard < *ret_heard_nsec ? heard : *ret_heard_nsec;
+        *ret_updated_nsec = updated < *ret_updated_nsec ? updated : *ret_updated_nsec;
     }
     return lost;
 }
@@ -50,15 +50,15 @@ static const char *error_of(const WatcherStatus *watcher) {
 static void look_at_connection(const WatchLook *look) {
     WatchChanges *watch = look->watch;
     const WatcherStatus *watcher = &look->live->watcher;
-    int64_t heard_nsec;
-    bool lost = watch_is_lost(watcher, look->now_nsec, &heard_nsec);
+    int64_t updated_nsec;
+    bool lost = watch_is_lost(watcher, look->now_nsec, &updated_nsec);
     char text[CHANGES_TEXT_MAX];
 
     if (lost == watch->is_lost)
         return;
     watch->is_lost = lost;
     if (lost) {
-        watch->lost_at_nsec = heard_nsec;
+        watch->lost_at_nsec = updated_nsec;
         note(look, CHANGE_WATCH_LOST, "API server", error_of(watcher));
         return;
     }

@@ -32,9 +32,9 @@ typedef struct WatchChanges {
 } WatchChanges;
 
 /* Whether the API server has not been heard for a while and not as it should be: without a
- * connection, or on one that brings not even the bookmarks it should. @ret_heard_nsec: when it was,
- * monotonic; 0: never. Before the first list is complete it is not lost, but not ready. */
-bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_heard_nsec);
+ * connection, or on one that brings not even the bookmarks it should. @ret_updated_nsec: when it
+ * was, monotonic; 0: never. Before the first list is complete it is not lost, but not ready. */
+bool watch_is_lost(const WatcherStatus *watcher, int64_t now_nsec, int64_t *ret_updated_nsec);
 
 void watch_changes_look(WatchChanges *watch, const LiveStatus *live, Changes *changes,
     int64_t wall_nsec, int64_t now_nsec);

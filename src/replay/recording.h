@@ -82,6 +82,10 @@ void recording_done(Recording *recording);
 /* Why @decision cannot be made again; NULL: it can. A text for people. */
 const char *recorded_obstacle(const RecordedDecision *decision);
 
+static inline bool recorded_is_filter_or_score(const RecordedDecision *decision) {
+    return decision->verb == VERB_FILTER || decision->verb == VERB_PRIORITIZE;
+}
+
 /* Its nodes in the order in which recorded_request() names them: those that passed and were not
  * offered back behind the others. Of nodes that are as good as each other the first in the request
  * are offered back (judge/narrow.c), so that they are the same again. In @arena; NULL when out of

@@ -57,31 +57,31 @@ static bool has_rule(const RecordedNode *node) {
     return node->kind == RECORDED_REJECTED && node->rule != RECORDED_NO_RULE;
 }
 
-/* Whether filter @said is the decision's rule @rule, by what it is called. */
-static bool is_same_rule(const FilterPair *pair, uint16_t rule, uint16_t said) {
+/* Whether filter @verdict is the decision's rule @rule, by what it is called. */
+static bool is_same_rule(const FilterPair *pair, uint16_t rule, uint16_t verdict) {
     const RecordedRule *recorded = &pair->decision->rules[rule];
-    const Filter *filter = pair->tallies->program->filters[said];
+    const Filter *filter = pair->tallies->program->filters[verdict];
 
-    if (pair->same[rule] == said)
+    if (pair->same[rule] == verdict)
         return true;
     if (!str_eq(recorded->name, filter->name) || !str_eq(recorded->policy, filter->policy->name) ||
         !str_eq(recorded->reason, filter->reason))
         return false;
-    pair->same[rule] = said;
+    pair->same[rule] = verdict;
     return true;
 }
 
-static bool is_same(const FilterPair *pair, const RecordedNode *node, uint16_t said) {
+static bool is_same(const FilterPair *pair, const RecordedNode *node, uint16_t verdict) {
     switch (node->kind) {
     case RECORDED_PASSED:
-        return said == VERDICT_PASS;
+        return verdict == VERDICT_PASS;
     case RECORDED_NARROWED:
-        return said == VERDICT_NARROWED;
+        return verdict == VERDICT_NARROWED;
     case RECORDED_UNKNOWN:
-        return said == VERDICT_UNKNOWN_NODE;
+        return verdict == VERDICT_UNKNOWN_NODE;
     case RECORDED_REJECTED: /* without a known rule any rule is the same */
-        return said < pair->tallies->program->n_filters &&
-               (!has_rule(node) || is_same_rule(pair, node->rule, said));
+        return verdict < pair->tallies->program->n_filters &&
+               (!has_rule(node) || is_same_rule(pair, node->rule, verdict));
     default:
         return false;
     }
@@ -95,11 +95,12 @@ static void add(uint32_t *counts, uint32_t rule) {
 
 /* One node; whether it is the same as before. */
 static bool compare_node(
-    FilterPair *pair, const RecordedNode *node, uint16_t said, Comparison *into) {
+    FilterPair *pair, const RecordedNode *node, uint16_t verdict, Comparison *into) {
     Tallies *tallies = pair->tallies;
     uint32_t before = pair->rules && has_rule(node) ? pair->rules[node->rule] : TALLY_NONE;
-    uint32_t after = said < tallies->program->n_filters ? tallies->of_filter[said] : TALLY_NONE;
-    bool passed = node->kind == RECORDED_PASSED, passes = said == VERDICT_PASS;
+    uint32_t after =
+        verdict < tallies->program->n_filters ? tallies->of_filter[verdict] : TALLY_NONE;
+    bool passed = node->kind == RECORDED_PASSED, passes = verdict == VERDICT_PASS;
 
     into->n_before += passed;
     into->n_after += passes;
@@ -107,7 +108,7 @@ static bool compare_node(
         tallies->rules.items[before].rule.n_rejected_before++;
     if (after != TALLY_NONE)
         tallies->rules.items[after].rule.n_rejected_after++;
-    if (is_same(pair, node, said))
+    if (is_same(pair, node, verdict))
         return true;
     if (passed && !passes)
         add(pair->blame.lost, after);

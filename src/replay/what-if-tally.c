@@ -81,10 +81,6 @@ static Str pod_key(const RecordedDecision *decision, Arena *arena) {
         arena, "%.*s/%.*s", STR_FMT(decision->pod_namespace), STR_FMT(decision->pod_name));
 }
 
-static bool is_asked(const RecordedDecision *decision) {
-    return decision->verb == VERB_FILTER || decision->verb == VERB_PRIORITIZE;
-}
-
 static uint32_t find_pod(Tallies *tallies, const RecordedDecision *decision, bool may_add) {
     Str key = pod_key(decision, tallies->arena);
     uint32_t place = key.ptr ? map_find(&tallies->pod_keys, key) : MAP_NONE;
@@ -106,7 +102,7 @@ static void find_pods(Tallies *tallies) {
     tallies->of_decision = ARENA_RAW(tallies->arena, uint32_t, recording->n);
     for (size_t i = 0; tallies->of_decision && i < recording->n; i++)
         tallies->of_decision[i] =
-            is_asked(&recording->decisions[i])
+            recorded_is_filter_or_score(&recording->decisions[i])
                 ? find_pod(tallies, &recording->decisions[i], /* may_add= */ true)
                 : TALLY_NONE;
 }

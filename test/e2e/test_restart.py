@@ -88,7 +88,7 @@ def test_answers_from_the_last_snapshot(cluster, how):
 
     cluster.plane.stop_apiserver(how)
     text = wait_sync(berth, is_connected=False)
-    assert "nodes: 3, disconnected, heard" in text
+    assert "nodes: 3, disconnected, last update" in text
     figures = client.metrics(berth)
     for kind in ("nodes", "pods"):
         assert figures[f'berth_cluster_connected{{resource="{kind}"}}'] == 0

@@ -29,7 +29,7 @@ SOLVED = {
         r"Prometheus comes back\nshop/api-\w+ +general-\S+ ",
     ),
     "api-down": (
-        r"✓ interactive/daemon.*\[\+\]sync ok: nodes: 20, disconnected, heard .* ago: .*connection refused",
+        r"✓ interactive/daemon.*\[\+\]sync ok: nodes: 20, disconnected, last update .* ago: .*connection refused",
         r"the API server comes back\nworkspaces/ws-\w+ +workspace-\S+ ",
     ),
     "bad-policy": (
