@@ -13,13 +13,15 @@ VECTORS ?=
 IMAGE ?=
 WEB ?=
 FOLDER ?=
+OUT ?= build-release
+KEY ?=
 ARCH    =
 export ARCH
 
-SETUPS := $(addprefix setup-,build test lint fuzz coverage fresh image deb ship deploy cross)
+SETUPS := $(addprefix setup-,build test lint fuzz coverage fresh image deb ship deploy cross release)
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## build, then a demo: a simulated cluster, a policy, real scheduler calls
 	@$(BUILD)/berth demo $(DEMO)
@@ -100,7 +102,7 @@ deploy-check: setup-deploy ## the chart, overlays and manifests, without a clust
 fresh: setup-fresh ## make run and make test in a minimal Debian 12, made for it (needs root)
 	@tools/fresh
 
-image: setup-image ## a container image without an engine, with an SBOM (IMAGE=--twice)
+image: setup-image $(if $(ARCH),setup-cross) ## a container image without an engine, with an SBOM (IMAGE=--twice)
 	@tools/image $(IMAGE)
 
 cross: setup-cross ## berth for arm64, into build-arm64 (on Debian; make deb ARCH=arm64: its package)
@@ -110,10 +112,16 @@ cross: setup-cross ## berth for arm64, into build-arm64 (on Debian; make deb ARC
 deb: setup-deb $(if $(ARCH),setup-cross) ## a Debian package, into build-deb
 	@tools/deb
 
-ship-test: setup-ship ## make image and package, and test them
+ship-test: setup-ship ## make image and package, a release of them twice, and test all of it
 	@tools/image --twice
 	@tools/deb
 	@PYTHON="$(PYTHON)" BERTH_SHIP="$(CURDIR)" tools/pytest test/ship
+
+release: setup-release ## every file of a release, amd64 and arm64 (needs Go; OUT=FOLDER, KEY=ID)
+	@tools/release $(if $(KEY),--key "$(KEY)") "$(OUT)"
+
+release-check: setup-release ## the same twice, in different folders, and compared
+	@tools/release --twice "$(OUT)"
 
 install: $(BUILD)/build.ninja ## install berth, its pages and completions (PREFIX, DESTDIR)
 	@tools/install $(BUILD) "$(PREFIX)" "$(DESTDIR)"
@@ -122,7 +130,8 @@ uninstall: ## remove the files of make install
 	@ninja -C $(BUILD) --quiet uninstall
 
 clean: ## remove build folders
-	@rm -rf $(BUILD) build-asan build-tsan build-coverage build-fuzz build-lint-gcc build-lint-clang build-image build-deb build-arm64 build-deb-arm64
+	@rm -rf $(BUILD) build-asan build-tsan build-coverage build-fuzz build-lint-gcc build-lint-clang build-image build-deb build-arm64 build-deb-arm64 \
+		build-image-arm64 build-release
 
 $(BUILD)/build.ninja: | setup-build
 	@tools/configure $(BUILD)
@@ -131,4 +140,4 @@ $(SETUPS):
 	@tools/setup $(@:setup-%=%)
 
 .PHONY: help run build test asan tsan coverage conformance e2e lint fuzz bench bench-live web-test deploy-check \
-	fresh image cross deb ship-test install uninstall clean $(SETUPS)
+	fresh image cross deb ship-test release release-check install uninstall clean $(SETUPS)

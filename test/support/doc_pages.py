@@ -106,15 +106,15 @@ def is_output(expected, printed):
 # --- looking at commands that are not run ---
 
 PROGRAMS = set(
-    "apt-get chmod chown cp ctr curl docker export install kill kind kubeadm minikube mkdir mv openssl podman printf "
-    "rm skopeo source systemctl timedatectl cat cd wait umask sleep".split()
+    "apt-get chmod chown cp ctr curl docker export gpg install kill kind kubeadm minikube mkdir mv openssl podman printf "
+    "rm sha256sum skopeo source systemctl tar timedatectl cat cd wait umask sleep".split()
 )
 HARMLESS = {"berth", "build/berth", "kubectl-berth", "cat", "grep", "head", "ls", "sed", "source"}
 KEYWORDS = {"do", "then", "else", "if", "while", "{", "!", "sudo", "time"}
 STATEMENTS = {"for", "done", "fi", "}", "in"}
 KUBECTL = set(
     "apply auth create delete describe diff get label logs patch port-forward rollout run scale kustomize annotate wait "
-    "taint drain".split()
+    "taint drain set".split()
 )
 HELM = {"install", "upgrade", "uninstall", "rollback", "test", "template", "lint"}
 FOLDERS = "bench deploy docs examples man policies test tools".split()

@@ -32,10 +32,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 
 {{/* berth.image (dict "image" IMAGE "tag" DEFAULT) */}}
 {{- define "berth.image" -}}
+{{- $name := list .image.registry .image.repository | compact | join "/" -}}
 {{- if .image.digest -}}
-{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- printf "%s@%s" $name .image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" .image.repository (.image.tag | default .tag) -}}
+{{- printf "%s:%s" $name (.image.tag | default .tag) -}}
 {{- end -}}
 {{- end }}
 
