@@ -1,6 +1,6 @@
 /*
- * What makes a certificate one that everybody accepts: a random serial of 128 bits, usage and
- * purpose said, names as subjectAltName, key identifiers, and a beginning in the past.
+ * Certificates that every TLS stack accepts: a random serial of 128 bits, key usage and purpose,
+ * names as subjectAltName, key identifiers, and a start in the past.
  */
 
 #include "certs/authority.h"

@@ -59,8 +59,8 @@ int authority_new(
  * issued. */
 int authority_read(Str certificates, Str key, Authority **ret, char *error);
 
-/* A new pair with a new key. It does not last longer than the authority: what it will be is in
- * @ret->until_sec. */
+/* A new pair with a new key. It does not last longer than the authority: @ret->until_sec is its
+ * end. */
 int authority_issue(
     const Authority *authority, const CertificateRequest *request, PemPair *ret, char *error);
 
@@ -79,7 +79,7 @@ unsigned authority_n_certificates(const Authority *authority);
 /* Which certificate of the bundle has signed @certificate, the first of a PEM text; -1: none. */
 int authority_signer_of(const Authority *authority, Str certificate);
 
-/* Certificate: what a certificate in PEM says of itself. */
+/* Certificate: the fields of a certificate in PEM. */
 
 #define CERTIFICATE_NAMES_MAX 128u
 

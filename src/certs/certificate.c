@@ -18,7 +18,7 @@ static void cleanup_certificate(gnutls_x509_crt_t *certificate) {
         gnutls_x509_crt_deinit(*certificate);
 }
 
-/* An address as text; @bytes as they are when they are none. */
+/* An address as text; other @bytes unchanged. */
 static Str name_text(int kind, Str bytes, Arena *arena) {
     char text[INET6_ADDRSTRLEN];
     int family = bytes.len == sizeof(struct in_addr) ? AF_INET : AF_INET6;
@@ -59,7 +59,7 @@ static int read_names(
     return 0;
 }
 
-/* Two mean different things to different readers: then there is none to be known by. */
+/* With two common names readers differ about which counts: then there is none. */
 static bool has_second_name(gnutls_x509_crt_t certificate) {
     size_t none = 0;
 

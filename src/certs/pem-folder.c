@@ -124,7 +124,7 @@ static int write_beside(const PemFolder *folder, PemFile file) {
     int fd, r;
 
     beside(file, name, sizeof(name));
-    (void)unlinkat(folder->fd, name, 0); /* left behind by one that was cut off */
+    (void)unlinkat(folder->fd, name, 0); /* left by an interrupted run */
     fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -errno;

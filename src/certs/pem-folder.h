@@ -43,7 +43,7 @@ const char *pem_file_name(PemFile file); /* "ca.crt" */
 /* A folder that is not there is an empty one. -EBUSY: another process is at work in it. */
 int pem_folder_read(PemFolder *folder, const char *path, char *error);
 
-/* Writes what was put; makes the folder, for its owner only, if it is not there. */
+/* Writes the files that were put; creates the folder, for its owner only, if it is missing. */
 int pem_folder_write(PemFolder *folder, char *error);
 
 /* Takes a copy of @text as the new content of @file, for pem_folder_write(). */

@@ -152,7 +152,7 @@ void judge_policies_in_force(const InstallationFacts *facts, Verdict *verdict) {
     }
 }
 
-/* --- the lease of those that bind ------------------------------------------------------------- */
+/* --- the bind lease --------------------------------------------------------------------------- */
 
 static const BerthFact *binder_next(const InstallationFacts *facts, const BerthFact *berth) {
     while ((berth = berth_next(facts, berth)) && !berth->answers_bind)

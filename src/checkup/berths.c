@@ -127,7 +127,7 @@ double berth_last_request_sec(const BerthFact *berth) {
 
 /* --- releases ------------------------------------------------------------------------------- */
 
-/* Vendors write behind it what they like: "v1.29.3-gke.1", "1.30+". */
+/* Vendors append their own suffixes: "v1.29.3-gke.1", "1.30+". */
 int release_minor(Str version) {
     int minor = -1;
 

@@ -16,7 +16,7 @@
 
 /* An entry that lists berth. */
 typedef struct BerthEntry {
-    size_t at; /* of the next configuration to look at */
+    size_t at; /* index of the next configuration */
     const SchedulerConfigFact *fact;
     const ExtenderEntry *entry;
     char where[BERTH_ENTRY_WHERE_MAX]; /* "FILE:LINE" */
@@ -27,7 +27,7 @@ bool config_is_readable(const SchedulerConfigFact *fact);
 /* Goes to the next one; false: no more. */
 bool berth_entry_next(const InstallationFacts *facts, BerthEntry *entry);
 
-/* For each BerthEntry @entry; if there is none, @verdict is that the check is skipped. */
+/* For each BerthEntry @entry; without any, @verdict is "skipped". */
 #define FOR_EACH_ENTRY(entry, facts, verdict)                                                      \
     for (BerthEntry entry = {.at = berth_entry_expect(facts, verdict) ? 0 : SIZE_MAX};             \
          berth_entry_next(facts, &(entry));)

@@ -24,9 +24,9 @@
 
 typedef enum CheckState {
     CHECK_PASSED,  /* √ */
-    CHECK_WARNED,  /* ‼ works, but should be looked at */
+    CHECK_WARNED,  /* ‼ works, but needs attention */
     CHECK_FAILED,  /* × */
-    CHECK_SKIPPED, /* could not be found out, or does not apply: cause says why */
+    CHECK_SKIPPED, /* unknown, or does not apply: the cause is the reason */
 } CheckState;
 
 typedef enum CheckGroup {
@@ -50,14 +50,14 @@ typedef struct Finding {
 
 typedef struct Verdict Verdict; /* verdict.h */
 
-/* Looks at the facts, and says what there is to say. */
+/* Judges the facts and reports the result. */
 typedef void (*CheckJudge)(const InstallationFacts *facts, Verdict *verdict);
 
 typedef struct Check {
     const char *code; /* "B102" */
     CheckGroup group;
     const char *title;   /* a statement that is true when it passes */
-    const char *meaning; /* what it is to you when it does not */
+    const char *meaning; /* what a failure means to you */
     bool is_offline;     /* a configuration file alone is enough */
     CheckJudge judge;
 } Check;
@@ -74,9 +74,9 @@ typedef struct Checkup {
 
 #define CHECKUP_ONLY_MAX 64u
 
-/* Runs those that @only names (groups or codes; none: all). Offline, those that need more than a
- * configuration are left out; one that @only names is skipped, and says so. 0; -EINVAL with
- * *ret_unknown set to a name that is none; or -ENOMEM. */
+/* Runs the checks that @only names (groups or codes; none: all). Offline, checks that need more
+ * than a configuration are left out; one that @only names is skipped, with the reason. 0; -EINVAL
+ * with *ret_unknown set to an unknown name; or -ENOMEM. */
 int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, Arena *arena,
     Checkup *ret, Str *ret_unknown);
 

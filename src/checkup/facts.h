@@ -19,8 +19,9 @@
 #define FACTS_BERTHS_MAX 16u
 #define FACTS_CONFIGS_MAX 16u
 #define FACTS_RIGHTS_MAX 128u
-#define FACTS_POLICIES_MAX 1024u /* of one berth; the rest is not looked at, and said so */
-#define FACTS_PODS_MAX 64u       /* berth's own, and kube-scheduler's */
+#define FACTS_POLICIES_MAX                                                                         \
+    1024u                  /* of one berth; further ones are not read, and the check reports that */
+#define FACTS_PODS_MAX 64u /* berth's own, and kube-scheduler's */
 
 /* --- a running berth, by its /api/v1/status and /api/v1/sources ------------------------ */
 
@@ -38,7 +39,7 @@ typedef struct SourceFact {
     size_t n_nodes, n_covered;
 } SourceFact;
 
-typedef struct SchedulerFact { /* a schedulerName that has asked */
+typedef struct SchedulerFact { /* a schedulerName that has sent requests */
     Str name;
     uint64_t n_requests;
     double last_request_sec; /* ago */
@@ -46,10 +47,10 @@ typedef struct SchedulerFact { /* a schedulerName that has asked */
 
 typedef struct BerthFact {
     Str url;
-    Str error;         /* not empty: it could not be asked, and the rest is not known */
+    Str error;         /* not empty: it did not answer, and the rest is not known */
     bool is_forbidden; /* it answered 403: we are not on its list of client names */
     bool is_ready;
-    Str readiness; /* what /readyz?verbose says, when it is not */
+    Str readiness; /* the output of /readyz?verbose, when it is not */
     Str version, identity;
     double uptime_sec;
     double clock_skew_sec; /* its clock less ours */
@@ -57,7 +58,7 @@ typedef struct BerthFact {
     bool has_wake_up, has_events;
     bool knows_cluster; /* it may be sent names */
     double deadline_sec;
-    int max_score; /* of its policies on the wire: 10 unless they ask for more */
+    int max_score; /* of its policies: 10 unless they request more */
     bool has_filters, has_scores;
     Str policy_digest, policy_refused; /* the latter: why the newest was refused; empty: not */
     bool is_synced, is_connected;
@@ -70,7 +71,7 @@ typedef struct BerthFact {
     size_t n_managed;
     bool has_tls;
     double certificate_sec; /* until it ends */
-    Str *client_names;      /* who may ask; none: no certificate is asked for */
+    Str *client_names;      /* clients that may send requests; none: no certificate is required */
     size_t n_client_names;
     Str lease_holder, lease_error; /* of the bind lease; empty: none */
     bool has_lease, holds_lease;
@@ -124,14 +125,13 @@ typedef struct PodFact {
     Str namespace, name;
     Str scheduler_name;
     Str node;
-    bool is_static; /* a mirror pod: no scheduler is asked */
+    bool is_static; /* a mirror pod: no scheduler places it */
     bool is_ready;
 } PodFact;
 
 typedef struct InstallationFacts {
     bool is_offline; /* --offline: nothing but configs is known, and nothing else is checked */
-    Str config_hint; /* why no configuration was found, and where it may be; empty: nothing to say
-                      */
+    Str config_hint; /* why no configuration was found, and where it may be; empty: no hint */
     SchedulerConfigFact *configs;
     size_t n_configs;
     BerthFact *berths;

@@ -1,12 +1,12 @@
 /*
- * The list of all checks: one row each, in the order in which they are shown. Included where
- * something is to be made of every row (the functions' declarations, the table, tests).
+ * The list of all checks: one row each, in the order in which they are shown. Included wherever
+ * every row is needed (declarations, the table, tests).
  *
  *     CHECK(code, group, is_offline, name, title, meaning)
  *
  * @name is the function that judges, judge_NAME(); @title is true when the check passes; @meaning
- * says what it is to you when it does not. A code keeps its meaning for ever: a check that is
- * retired takes its code along.
+ * is what a failure means to you. A code keeps its meaning for ever: a check that is retired takes
+ * its code along.
  */
 
 /* clang-format off */

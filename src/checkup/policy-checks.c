@@ -1,5 +1,5 @@
-/* Policies that are in force, and the metrics they read. Of several berths any one may have been
- * asked: what a policy has done is summed up over all of them. */
+/* Policies in force, and the metrics they read. kube-scheduler may have called any of several
+ * replicas: the counts of a policy are summed over all of them. */
 
 #include <math.h>
 

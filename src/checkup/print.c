@@ -95,7 +95,7 @@ static void end(const Printer *printer) {
 
 /* --- one check ------------------------------------------------------------------------------ */
 
-/* The lines of @text, indented: the first behind @head, the others below it. */
+/* The lines of @text, indented: the first after @head, the others below it. */
 static void print_lines(const Printer *printer, const char *head, Str text) {
     size_t width = visible_width(str_from_c(head));
     Str line;
@@ -142,7 +142,7 @@ static void print_check(const Printer *printer, const Check *check, const Findin
         print_lines(printer, "fix: ", finding->fix);
 }
 
-/* Where nothing could be found out, the same reason would stand below every check. */
+/* If everything is unknown, the same reason would be printed below every check. */
 #define RUN_MIN 3u
 
 /* How many checks from @i on were skipped for one reason, in one group. */

@@ -112,7 +112,7 @@ static void fix_missing(const InstallationFacts *facts, const RightFact *right, 
         role->role, subject_option(facts->subject).text);
 }
 
-/* Says of which of those that are @wanted there is no answer: what is not known does not pass. */
+/* Reports which @wanted rights are unknown: an unknown right does not pass. */
 static void report_unknown(const InstallationFacts *facts, RightWanted wanted, Verdict *verdict) {
     const RightFact *unknown = NULL;
     size_t n = 0, n_unknown = 0;

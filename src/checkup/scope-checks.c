@@ -69,7 +69,7 @@ void judge_ignored_resources(const InstallationFacts *facts, Verdict *verdict) {
 
 /* --- a sample of nodes ---------------------------------------------------------------------- */
 
-#define SAMPLE_FLOOR 100u /* fewer nodes than that are looked at in any case */
+#define SAMPLE_FLOOR 100u /* fewer nodes are always all evaluated */
 
 /* How many of @n nodes kube-scheduler looks for (1.16 to 1.38). */
 static size_t sample_size(size_t n, int percentage) {

@@ -25,7 +25,7 @@ static bool has_certificate(const ExtenderTls *tls) {
     return !str_is_empty(tls->cert_file) || !str_is_empty(tls->cert_data);
 }
 
-/* The next entry that goes by HTTPS. */
+/* The next entry with HTTPS. */
 static bool https_next(const InstallationFacts *facts, BerthEntry *entry) {
     while (berth_entry_next(facts, entry))
         if (address_is_https(entry->entry->url_prefix))
@@ -217,8 +217,8 @@ void judge_client_certificate_lasts(const InstallationFacts *facts, Verdict *ver
 
 /* --- where it is ---------------------------------------------------------------------------- */
 
-/* In a pod of a cluster kube-scheduler needs no kubeconfig. One that has its own is a static pod,
- * or a process of the host: it asks the host's DNS. */
+/* In a pod of a cluster kube-scheduler needs no kubeconfig. With one it is a static pod or a
+ * process of the host, and uses the host's DNS. */
 void judge_host_resolves(const InstallationFacts *facts, Verdict *verdict) {
     FOR_EACH_ENTRY (found, facts, verdict) {
         Str url = found.entry->url_prefix, kubeconfig = found.fact->config.kubeconfig;

@@ -1,4 +1,4 @@
-/* The worst that was said counts; of texts, the first lines. */
+/* The worst state counts; of texts, the first lines are kept. */
 
 #include "checkup/verdict.h"
 

@@ -44,7 +44,7 @@ void verdict_skip(Verdict *verdict, const char *format, ...) __attribute__((form
 /* A command or a line of configuration that fixes it; the same line is printed once. */
 void verdict_fix(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Lets @judge speak. 0, with texts in @arena; or -ENOMEM. */
+/* Runs @judge. 0, with texts in @arena; or -ENOMEM. */
 int verdict_of(CheckJudge judge, const InstallationFacts *facts, Arena *arena, Finding *ret);
 
 /* DurationText: a length of time in the words of a person: "12 days", "3 hours", "40 s", "100 ms".

@@ -39,10 +39,10 @@ typedef struct ClusterSource {
 
 bool cluster_source_is_live(const ClusterSource *source);
 
-/* NULL when it names one cluster; else what is wrong. */
+/* NULL when it names one cluster; else the error. */
 const char *cluster_source_check(const ClusterSource *source);
 
-/* The same where no API server is as good as one; a file is not looked at. */
+/* The same for commands that do not need an API server; a file is not opened. */
 const char *cluster_source_check_live(const ClusterSource *source);
 
 /* How to reach the API server of a live source. 0; or an exit code, after complaining as @who. */
@@ -78,7 +78,7 @@ typedef struct MetricsSource {
         .help = "metrics in a file: {metrics: {NAME: {NODE: NUMBER}}}"},                           \
         METRICS_SOURCE_LIVE_OPTIONS(type, member)
 
-/* NULL when it can be used with @cluster; else what is wrong. */
+/* NULL when it can be used with @cluster; else the error. */
 const char *metrics_source_check(const MetricsSource *source, const ClusterSource *cluster);
 
 /* Values for the nodes of @snapshot, at @now_nsec (since 1970) and @uptime_nsec (monotonic); NULL

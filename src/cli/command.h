@@ -39,7 +39,7 @@ typedef struct Command {
     size_t max_completed;      /* how many arguments are completed; 0: no arguments are allowed */
     size_t settings_size;
     void (*init)(void *settings); /* defaults; NULL: zeros */
-    /* NULL when the settings go together; else what is wrong. May be NULL. */
+    /* NULL when the settings are consistent; else the error. May be NULL. */
     const char *(*check)(void *settings, const Arguments *arguments);
     int (*run)(void *settings, const Arguments *arguments); /* returns the exit code */
 } Command;
@@ -48,13 +48,13 @@ typedef struct Command {
 extern const Command *const commands[];
 extern const size_t n_commands;
 
-/* NULL: there is none of this name. */
+/* NULL: no such command. */
 const Command *command_find(const char *name);
 
 /* Parses the words after the command's name, checks and runs. Returns the exit code. */
 int command_run(const Command *command, int argc, char *argv[]);
 
-/* Prints what is wrong, the usage and how to get help on stderr. Returns EXIT_USAGE. */
+/* Prints the error, the usage and how to get help on stderr. Returns EXIT_USAGE. */
 int command_misused(const Command *command, const char *wrong);
 
 /* "usage: …" lines; and all of --help. */

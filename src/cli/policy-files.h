@@ -27,8 +27,8 @@ typedef struct PolicyPaths {
                                .complete = COMPLETE_FILES, __VA_ARGS__                             \
     }
 
-/* Each of these returns 0; or an exit code, after telling on stderr what is wrong with the
- * policies, or complaining as @who. @arena is for the messages. */
+/* Each of these returns 0; or an exit code, after printing the errors of the policies on stderr, or
+ * complaining as @who. @arena is for the messages. */
 
 /* Of files and folders (input/policies.h). Warnings are printed. */
 int policy_files_load(const PolicyPaths *paths, const char *who, Arena *arena, Program **ret)
@@ -38,6 +38,6 @@ int policy_files_load(const PolicyPaths *paths, const char *who, Arena *arena, P
 int policy_files_read(const PolicyPaths *paths, const char *who, Arena *arena,
     const PolicySource **ret, size_t *ret_n) MUST_CHECK;
 
-/* Of texts that were read before, and warned of then. */
+/* Of texts that were read before, with their warnings printed. */
 int policy_texts_compile(const PolicySource *policies, size_t n, const char *who, Arena *arena,
     Program **ret) MUST_CHECK;

@@ -41,7 +41,7 @@ typedef struct ServerSource {
 /* Whether any of its options was given. */
 bool server_source_is_given(const ServerSource *source);
 
-/* NULL when its options go together; else what is wrong. */
+/* NULL when its options are consistent; else the error. */
 const char *server_source_check(const ServerSource *source);
 
 /* Fills in the default server, and checks that the token can be read. 0; or an exit code, after an

@@ -26,7 +26,7 @@ bool terminal_has_symbols(FILE *stream);
  * EXIT_UNREACHABLE. */
 int terminal_complain(const char *who, const char *text);
 
-/* The same of memory that is not to be had. */
+/* The same for memory that could not be allocated. */
 int terminal_out_of_memory(const char *who);
 
 /* Errors and warnings in files, on stderr. */

@@ -1,6 +1,6 @@
 /*
- * A berth is asked for three pages. Health is open to all, so that one that turns us away can still
- * be told from one that is not there.
+ * Requests three pages from a berth. Health needs no authorization, so a berth that rejects us is
+ * distinguished from one that does not run.
  */
 
 #include <errno.h>
@@ -33,7 +33,7 @@ typedef struct Status {
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* Seconds from our clock to the time in @text; 0: it is none. */
+/* Seconds from our clock to the time in @text; 0: not a time. */
 static double seconds_until(Str text, int64_t now_nsec) {
     uint32_t nanos;
     int64_t sec;
@@ -297,7 +297,7 @@ static void not_a_berth(Collector *collector, BerthFact *fact, const char *path)
         "%.*s: the page at %s is not berth's, or is of another version", STR_FMT(fact->url), path);
 }
 
-/* Health is open to all; what is amiss is in lines that begin with [-], or is an error as JSON. */
+/* Health needs no authorization; failures are lines that start with [-], or an error as JSON. */
 static bool collect_readiness(Collector *collector, const BerthAccess *access, BerthFact *fact) {
     _cleanup_(buf_done) Buf text = BUF_INIT(READINESS_MAX);
     BlockingReply reply;

@@ -1,6 +1,4 @@
-/*
- * The API server: what it is, what its clock says, and which pods are berth's.
- */
+/* The API server: its version and clock, and berth's own pods. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -79,9 +77,9 @@ static void note_account(Collector *collector, const SchedulerPod *pods, size_t 
         STR_FMT(pods[0].pod.namespace), STR_FMT(pods[0].service_account));
 }
 
-/* All that is installed with berth has its label: kube-schedulers, too, and the pod of `helm test`.
- * A container says what it is by its arguments; where none does, it is not known. Returns how many
- * are left. */
+/* Everything installed with berth has its label, including kube-schedulers and the pod of `helm
+ * test`. A container's arguments identify it; without arguments it is unknown. Returns how many are
+ * left. */
 static size_t keep_berths(SchedulerPod *pods, size_t n) {
     bool is_told = false;
     size_t kept = 0;

@@ -49,7 +49,7 @@ typedef struct CollectOptions {
     size_t n_configs;
     const char *scheduler_pods[COLLECT_PODS_MAX]; /* NAMESPACE/NAME */
     size_t n_scheduler_pods;
-    const char *service_account; /* NAMESPACE/NAME, whose rights are asked for; NULL: found out */
+    const char *service_account; /* NAMESPACE/NAME of the account; NULL: detected */
     const char *user;            /* the same, a user's */
     bool is_self;                /* ... or our own: we are the service account of this pod */
     bool is_offline;
@@ -68,7 +68,7 @@ typedef struct Collector {
     Arena *arena;
     Client *client; /* of the API server; NULL: none was named */
     InstallationFacts *facts;
-    int64_t give_up_nsec; /* monotonic; what was not asked by then is not asked. 0: no end */
+    int64_t give_up_nsec; /* monotonic; no request starts after it. 0: no deadline */
 
     /* For later parts. */
     BerthNeeds needs;    /* of all berths; the lease is the first one's */

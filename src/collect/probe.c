@@ -1,12 +1,12 @@
 /*
- * One filter about no nodes, at the very address that kube-scheduler would ask: whether host, port,
- * path and verb lead to a berth.
+ * Sends one filter without nodes to the address that kube-scheduler would use, to see whether host,
+ * port, path and verb reach a berth.
  *
  * It leaves no trace but a line among the decisions: the pod has no UID and no scheduler, so no
  * scheduler is counted as a caller, and there is no node that could be rejected.
  *
- * Who may ask is another matter: we are not kube-scheduler. When berth turns us away, that says
- * nothing about its verbs, and the question counts as not asked.
+ * Authorization is not tested: we are not kube-scheduler. If berth rejects us, its verbs stay
+ * unknown, and the probe counts as not made.
  */
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static bool is_refusal(const BlockingReply *reply) {
     return reply->status == 401 || reply->status == 403;
 }
 
-/* @is_named: a --server is the same server, so that it must answer. */
+/* @is_named: the address is a --server, so it must answer. */
 static void probe(
     Collector *collector, const ExtenderEntry *entry, bool is_named, BerthFact *fact) {
     BerthAccess access = collector->options->access;
@@ -94,8 +94,8 @@ static void probe(
                        : arena_printf(arena, "%.*s%.*s: %s", STR_FMT(prefix), STR_FMT(path), wrong);
 }
 
-/* The entry by which kube-scheduler knows this berth. With one berth and one entry they belong
- * together, but not when the entry says "beside me" and we are somewhere else. */
+/* The entry by which kube-scheduler reaches this berth. With one berth and one entry they belong
+ * together, unless the entry is a loopback address and we run elsewhere. */
 static const ExtenderEntry *find_entry(
     const InstallationFacts *facts, const BerthFact *berth, bool *ret_is_named) {
     const ExtenderEntry *only = NULL;

@@ -47,7 +47,7 @@ typedef struct Right {
 #define CLUSTER_WHY "to know the cluster"
 #define NEVER_NEEDED "berth never needs it"
 
-/* docs/threat-model.md and the roles that are shipped say the same. */
+/* The same as in docs/threat-model.md and the shipped roles. */
 static const Right rights[] = {
     {FEATURE_ALWAYS, false, STR("get"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},
     {FEATURE_ALWAYS, false, STR("list"), STR(""), STR("nodes"), STR(""), CLUSTER_WHY},

@@ -234,7 +234,7 @@ static void read_mount(JsonReader *reader, Arena *arena, void *target) {
         json_skip(reader, NULL);
 }
 
-/* The command comes before the arguments, whichever is written first. */
+/* The command comes before the arguments, in any order in the file. */
 static void read_container(JsonReader *reader, Arena *arena, Container *ret) {
     Container *arguments = ARENA_NEW(arena, Container);
     Str key;

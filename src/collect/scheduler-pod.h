@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * SchedulerPod: what a pod of the API server says of itself that a checkup wants to know: who it
- * is, and if a kube-scheduler runs in it, where that has its configuration from.
+ * SchedulerPod: the fields of a pod that a checkup needs: its identity and, if kube-scheduler runs
+ * in it, the source of its configuration.
  *
  * The configuration of a kube-scheduler is a file, named by its flag --config (or, up to 1.22,
  * --policy-config-file or --policy-configmap); the file is in a volume; and the volume is a
@@ -38,5 +38,5 @@ typedef struct SchedulerPod {
 /* Reads one Pod. Strings are slices of the input or in the arena; errors are the reader's. */
 void scheduler_pod_decode(JsonReader *reader, Arena *arena, SchedulerPod *ret);
 
-/* Reads a PodList, up to @max pods into @ret. False when it is none. */
+/* Reads a PodList, up to @max pods into @ret. False when it is not a PodList. */
 bool scheduler_pods_read(Str text, Arena *arena, SchedulerPod *ret, size_t max, size_t *ret_n);

@@ -1,9 +1,9 @@
 /*
- * kube-scheduler's configurations: those that are given as files, and those that the cluster has.
+ * kube-scheduler's configurations: those given as files, and those in the cluster.
  *
- * A cluster has them in pods: kubeadm's in kube-system, berth's own second scheduler, and what a
- * person names. What is a file of a node cannot be read from here; then the hint says where it is
- * and what to run there.
+ * A cluster has them in pods: kubeadm's in kube-system, berth's own second scheduler, and those
+ * that the user names. A file on a node cannot be read from here; the hint then names it and the
+ * command to run there.
  */
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static bool is_there(const Collector *collector, Str prefix) {
 /* In the order of how sure they are. */
 static const struct {
     bool (*is_ours)(const Collector *collector, Str prefix);
-    bool is_for_files_only; /* a cluster's scheduler may have extenders that are none of ours */
+    bool is_for_files_only; /* a cluster's scheduler may have other extenders */
     const char *why;        /* NULL: that needs no saying */
 } heuristics[] = {
     {is_named, false, NULL},

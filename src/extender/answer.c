@@ -1,4 +1,4 @@
-/* What answers have in common: the names of the verbs, how one begins, what one says that fails. */
+/* Shared by all answers: the names of the verbs, the start of an answer, and errors. */
 
 #include <errno.h>
 
@@ -30,14 +30,14 @@ void decision_init(Decision *decision, const Pod *pod, size_t n_in) {
     };
 }
 
-/* An error must not look like none, for want of memory to say which. */
+/* Out of memory must not turn an error into success. */
 static Str copy_text(Arena *arena, Str text) {
     Str copy = str_is_empty(text) ? text : arena_copy(arena, text);
 
     return copy.ptr || str_is_empty(text) ? copy : STR(NO_MEMORY);
 }
 
-/* What was asked. Whatever had been decided before something went wrong counts for nothing. */
+/* Keeps only the request; decisions made before an error do not count. */
 static Decision undecided(const Decision *decision) {
     return (Decision){
         .pod_namespace = decision->pod_namespace,
@@ -62,7 +62,7 @@ void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
     rope_copy(&answer->body, buf_str(&body));
     answer->decision = undecided(&answer->decision);
     answer->decision.error = copy_text(arena, text);
-    if (rope_error(&answer->body)) { /* not even room for this: an empty 500 */
+    if (rope_error(&answer->body)) { /* no memory even for this: an empty 500 */
         answer->status = 500;
         answer->body = ROPE_INIT_IN(arena);
         answer->decision.error = STR(NO_MEMORY);

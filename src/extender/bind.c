@@ -1,6 +1,6 @@
 /*
- * bind: put the pod on the node. What does it is the caller's business (an API
- * server, a demo cluster); here is only the protocol around it.
+ * bind: put the pod on the node. The caller does it (through an API server or a demo cluster); here
+ * is only the protocol.
  */
 
 #include "extender/verbs-internal.h"

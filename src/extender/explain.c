@@ -1,8 +1,8 @@
 /*
- * The whole input first, over all nodes: which pass, in which order. Then each rule alone, over
- * all nodes. Scores are those that prioritize would give: over the nodes that go back to
- * kube-scheduler, since normalize looks at the candidates; ranks are those by which nodes are
- * left out, over all that pass.
+ * First all rules over all nodes: which nodes pass, and their order. Then each rule alone, over all
+ * nodes. Scores are those of prioritize, over the nodes that are returned to kube-scheduler,
+ * because normalize depends on the candidates; ranks are those of narrowing, over all nodes that
+ * pass.
  */
 
 #include "extender/explain.h"
@@ -178,7 +178,7 @@ static Str tell_missing(Explainer *x, const Expression *expression, uint32_t row
     return text;
 }
 
-/* What went wrong in an expression that failed. */
+/* The error of an expression that failed. */
 static Str tell_failure(Explainer *x, const Expression *expression, uint32_t row) {
     return tell_error(x, expression, judge_error(x->judge, expression, row, x->arena));
 }
@@ -277,7 +277,7 @@ static int find_failures(Explainer *x) {
 
 /* --- scores ------------------------------------------------------------------------------- */
 
-/* Some of the nodes, and a judge that sees no others: normalize is over these. */
+/* A judge for some of the nodes only: normalize is over these. */
 typedef struct Candidates {
     NodeExplanation **nodes;
     size_t n;

@@ -3,11 +3,11 @@
 /*
  * Explain: a decision with everything that led to it, per node.
  *
- * Runs the same evaluation as filter and prioritize over every node of the view, then asks each
- * rule by itself for its part. Pure, like the verbs.
+ * Runs the same evaluation as filter and prioritize over every node of the view, then evaluates
+ * each rule by itself. Pure, like the verbs.
  *
- * What costs more (which values led to a no, what would make it a yes, an expression part by
- * part) is found out when it is asked for.
+ * Expensive details (which values caused a rejection, which change would avoid it, an expression
+ * part by part) are computed on request.
  */
 
 #include <stdbool.h>
@@ -30,9 +30,9 @@ typedef struct FailedRule {
                    or the error; or which metric is missing. Empty: the rule has no message */
 } FailedRule;
 
-/* What a score rule gives a node. */
+/* The score that a rule gives a node. */
 typedef struct ScorePart {
-    double raw;          /* what the expression gives */
+    double raw;          /* the value of the expression */
     bool is_error;       /* it failed: onError counts */
     bool is_missing;     /* it failed since a metric is absent: onMissing counts */
     double value;        /* after onError, onMissing and normalize, 0..100 */
@@ -49,7 +49,7 @@ typedef struct NodeExplanation {
     Str node;
     uint32_t row;
     NodeOutcome outcome;
-    const Filter *verdict; /* the filter that speaks against the node; NULL: it passes */
+    const Filter *verdict; /* the filter that rejects the node; NULL: it passes */
     FailedRule *failed;    /* every rule it fails, those of mode Observe included */
     size_t n_failed;
     size_t n_acting;     /* of those, the ones that are not in mode Observe */
@@ -75,7 +75,8 @@ typedef struct PolicyExplanation {
     Str error; /* FIT_EXPRESSION_FAILED */
 } PolicyExplanation;
 
-/* A rule whose expression failed on some nodes; for want of a metric, or for another reason. */
+/* A rule whose expression failed on some nodes: because of a missing metric, or for another reason.
+ * */
 typedef struct RuleErrors {
     const Filter *filter; /* one of both is NULL */
     const Score *score;
@@ -105,14 +106,13 @@ typedef struct Explanation {
     Explainer *explainer;
 } Explanation;
 
-/* As of @now_nsec, since 1970, and with all the time there is: nothing is left unjudged, so the
- * view's facts must not be late. Lies in @arena. The view, the pod and the arena must be there as
- * long as it is asked. 0, or -ENOMEM. */
+/* As of @now_nsec, since 1970, and without a deadline: every node is judged, so the view's facts
+ * must not be late. In @arena; view, pod and arena must outlive it. 0, or -ENOMEM. */
 int extender_explain(
     const View *view, int64_t now_nsec, const Pod *pod, Arena *arena, Explanation *ret);
 
-/* The same as if the cluster had only the nodes in @rows, which lie as long as the arena: ranks,
- * and scores that are normalised, are among these. The nodes are in the order of @rows. */
+/* The same as if the cluster had only the nodes in @rows, which must outlive the arena: ranks and
+ * normalized scores are among these. The nodes are in the order of @rows. */
 int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows,
     size_t n, Arena *arena, Explanation *ret);
 
@@ -133,7 +133,7 @@ int explain_failure(const Explanation *explanation, const NodeExplanation *node,
 int explain_values(const Explanation *explanation, const NodeExplanation *node,
     const Expression *expression, Arena *arena, CelLeaf *ret, size_t *ret_n);
 
-/* An expression with the value of each part (cel/explain.h). @arena is for what is needed on the
- * way. 0, or -ENOMEM. */
+/* An expression with the value of each part (cel/explain.h). @arena is for temporary data. 0, or
+ * -ENOMEM. */
 int explain_expression(const Explanation *explanation, const NodeExplanation *node,
     const Expression *expression, bool colour, Arena *arena, Buf *out);

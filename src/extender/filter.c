@@ -201,7 +201,7 @@ static void encode_rejected(
         Str literal, reason;
 
         if (result->verdicts[node] >= limit || result->verdicts[node] == VERDICT_NARROWED)
-            continue; /* what is left out as not good enough has failed nothing */
+            continue; /* nodes left out by narrowing have failed no rule */
         literal = filter_args_literal(args, node, out->arena);
         reason = reason_of(view, result->verdicts[node]);
         pen = pen_room(pen, literal.len + reason.len + 2);
@@ -264,8 +264,8 @@ static void encode(const View *view, const FilterArgs *args, const FilterResult 
     rope_copy(out, STR("},\"Error\":\"\"}"));
 }
 
-/* Why nothing can be decided, or empty. Without its pods a node looks emptier than it is, so
- * a cluster that is still being listed is none. */
+/* Why nothing can be decided, or empty. Without its pods a node looks emptier than it is, so a
+ * cluster that is still being listed cannot be used. */
 static Str find_missing(const View *view, const FilterArgs *args, const Judge *judge) {
     if (view->snapshot || args->n == 0 || !judge_has_filters(judge, /* observed= */ false))
         return STR_NULL;

@@ -43,7 +43,7 @@ static const char scene_text[] =
     "  - {on: n1, uid: u1, labels: {app: web}, requests: {cpu: 1}}\n"
     "  - {on: n2, uid: u2, requests: {cpu: 1, memory: 1Mi}}\n";
 
-/* Made once, for the process: what is reachable is no leak. */
+/* Made once for the process: reachable memory is not a leak. */
 static const View *fixed_view(void) {
     static TestScene scene;
     static View *view;
@@ -56,8 +56,7 @@ static const View *fixed_view(void) {
     return view;
 }
 
-/* Whether @part stands in @whole. In names mode what passes is raw text of the
- * request, in whole-node mode too. */
+/* Whether @part is a slice of @whole. Passing nodes are raw text of the request in both modes. */
 static bool is_within(Str part, Str whole) {
     return part.len == 0 || memmem(whole.ptr, whole.len, part.ptr, part.len) != NULL;
 }

@@ -42,7 +42,7 @@ bool node_list_add(JsonReader *reader, Arena *arena, NodeList *list, Str raw, ui
     return true;
 }
 
-/* To the end, whatever is found: so the compiler can take many bytes at once. */
+/* Without an early exit, so that the compiler can compare many bytes at once. */
 bool name_has_control(Str name) {
     unsigned found = 0;
 
@@ -93,9 +93,9 @@ static bool add_other_name(const View *view, JsonReader *reader, Arena *arena, N
     return node_list_add(reader, arena, list, raw, row);
 }
 
-/* --- what is expected -------------------------------------------------------- */
+/* --- expected order ---------------------------------------------------------- */
 
-/* The list has @n names now, and the reader stands at @at. */
+/* The list has @n names now, and the reader is at @at. */
 static void note_taken(JsonReader *reader, NodeList *list, size_t n, const char *at) {
     if (n == list->n)
         return;
@@ -108,7 +108,7 @@ static uint32_t find_place(const View *view, const NodeList *list, const NameSeq
     return sequence ? sequence->places[last_row(view, list)] : SEQUENCE_NOWHERE;
 }
 
-/* Takes stretches of names that come as they stand in the sequence. */
+/* Consumes runs of names that follow the learnt sequence. */
 static void take_stretches(const View *view, JsonReader *reader, NodeList *list) {
     const NameSequence *sequence = names_sequence(view->table->names);
     Str ahead = json_ahead(reader);
@@ -125,7 +125,7 @@ static void take_stretches(const View *view, JsonReader *reader, NodeList *list)
 
         if (len > (size_t)(end - at) || memcmp(at, sequence->text + from[0], len) != 0)
             break;
-        /* as it stands in the request, without the comma */
+        /* raw text of the request, without the comma */
         for (size_t i = 0; i < STRETCH; i++)
             list->spans[n + i] = (BodySpan){from[i] + shift + 1, from[i + 1] - from[i] - 1};
         memcpy(&list->rows[n], &sequence->rows[place], STRETCH * sizeof(*list->rows));

@@ -28,8 +28,7 @@ typedef struct NodeList {
     VEC(Node) nodes;   /* whole-node mode only */
 } NodeList;
 
-/* Adds the node that stands at @raw in the request. False with the reader's error over the
- * budget. */
+/* Adds the node at @raw in the request. False with the reader's error over the budget. */
 bool node_list_add(JsonReader *reader, Arena *arena, NodeList *list, Str raw, uint32_t row);
 
 /* The value of "NodeNames". */

@@ -20,8 +20,8 @@ static Str bare_uid(Str literal) {
     return str_of(literal.ptr + 1, literal.len - 2);
 }
 
-/* Every victim of every candidate, gone from its node. Candidates do not touch each other:
- * what rules ask of a node depends on its own pods. */
+/* Every victim of every candidate, removed from its node. Candidates are independent: rules read
+ * only the pods of their own node. */
 static int collect_gone(
     const PreemptArgs *args, const uint32_t *rows, Arena *arena, PodChange **ret, size_t *ret_n) {
     size_t n = 0;

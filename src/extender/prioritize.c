@@ -121,7 +121,7 @@ void extender_prioritize(
     ret->decision.scores = scores;
 }
 
-/* --- beside kube-scheduler's own scores ------------------------------------------------------- */
+/* --- compared with kube-scheduler's own scores ------------------------------------------------ */
 
 int64_t score_points(unsigned wire, int64_t weight) {
     return (int64_t)wire * SCORE_POINTS * weight;

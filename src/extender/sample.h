@@ -1,13 +1,13 @@
 #pragma once
 
 /*
- * Sample: after how many nodes that can take a pod kube-scheduler stops looking, and asks its
- * extenders about those (numFeasibleNodesToFind() there).
+ * Sample: after how many feasible nodes kube-scheduler stops and sends those to its extenders
+ * (numFeasibleNodesToFind() there).
  */
 
 #include <stddef.h>
 
-#define SAMPLE_LEAST 100u /* fewer nodes are all looked at */
+#define SAMPLE_LEAST 100u /* fewer nodes are all evaluated */
 #define SAMPLE_PERCENTAGE_LEAST 5u
 
 /* Of a cluster of @n_nodes. @percentage is percentageOfNodesToScore; 0: as kube-scheduler thinks

@@ -1,18 +1,18 @@
 #pragma once
 
 /*
- * Scores on the wire: kube-scheduler takes whole numbers, 0 to 10 by agreement,
- * and checks nothing. berth combines rules at full precision, 0 to 100, and maps
- * to the wire last. A policy may ask for a wider range, up to 0 to 100.
+ * Scores on the wire: kube-scheduler takes whole numbers, 0 to 10 by agreement, and checks nothing.
+ * berth combines rules at full precision, 0 to 100, and maps to the wire last. A policy may set a
+ * wider range, up to 0 to 100.
  */
 
 #include <stdint.h>
 
 #include "base/buf.h"
 
-/* 0..100 to 0..@most, halves up; what a rounding error keeps just below a half counts
- * as one. In range whatever comes in, NaN included. Without branches, so that a loop
- * over it becomes vector code. */
+/* 0..100 to 0..@most, rounding halves up, with a tolerance for rounding errors just below a half.
+ * The result is in range for every input, also NaN. Without branches, so that a loop over it
+ * becomes vector code. */
 static inline unsigned score_to_wire(double score, unsigned most) {
     double scaled = score * ((double)most / 100.0) + (0.5 + 1e-9);
 
@@ -21,16 +21,16 @@ static inline unsigned score_to_wire(double score, unsigned most) {
     return (unsigned)(int)scaled;
 }
 
-/* What kube-scheduler (1.17 and later) adds to a node's total for one point on the wire, at weight
- * 1: its own scores go to 100, an extender's are meant to go to 10. */
+/* The points that kube-scheduler (1.17 and later) adds to a node's total for one point on the wire,
+ * at weight 1: its own scores go to 100, an extender's are meant to go to 10. */
 #define SCORE_POINTS 10
 
 /* The most that the score plugins of kube-scheduler's default profile add, all together. */
 #define SCORE_IN_TREE_MAX 1200
 
-/* What it adds for @wire, at its weight for this extender. */
+/* The points it adds for @wire, at its weight for this extender. */
 int64_t score_points(unsigned wire, int64_t weight);
 
-/* What scores of up to @most count for beside kube-scheduler's own: "at weight 1 kube-scheduler
- * adds …". */
+/* How much scores of up to @most count compared with kube-scheduler's own: "at weight 1
+ * kube-scheduler adds …". */
 void score_share_print(unsigned most, int64_t weight, Buf *out);

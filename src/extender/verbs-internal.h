@@ -4,9 +4,9 @@
 
 #include "extender/verbs.h"
 
-/* What filter and prioritize begin with: reads the request into *ret_args, which lies in @arena;
- * @parts of whole nodes are read. Sets @ret up, with pod and number of nodes. 0; WIRE_E_MALFORMED,
- * and @ret is the refusal; or -ENOMEM. */
+/* The start of filter and prioritize: reads the request into *ret_args, in @arena; reads @parts of
+ * whole nodes. Initializes @ret with the pod and the number of nodes. 0; WIRE_E_MALFORMED, and @ret
+ * is the error reply; or -ENOMEM. */
 int answer_begin(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, Answer *ret, FilterArgs **ret_args) MUST_CHECK;
 

@@ -48,10 +48,10 @@ typedef struct DecisionSummary {
     size_t n_unknown;  /* berth does not know the node */
     size_t n_narrowed; /* passed, but others are better: left out */
     size_t n_late;     /* rejected because time was up */
-    size_t n_unjudged; /* not judged or not scored in time, whatever their outcome is */
+    size_t n_unjudged; /* not judged or not scored before the deadline, whatever their outcome is */
 } DecisionSummary;
 
-/* What was decided. Strings are of the request. */
+/* The decision. Strings are slices of the request. */
 typedef struct Decision {
     Str pod_namespace, pod_name, pod_uid;
     Str pod_text; /* filter and prioritize: the pod as it was sent; else empty */
@@ -88,9 +88,9 @@ void extender_prioritize(
 void extender_preempt(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
 
-/* Bind is not a pure function: something has to be done. Decodes the request into
- * @ret_args and returns true; or fills @ret with the refusal and returns false.
- * extender_bind_reply() then says how it went; an empty @error is success. */
+/* Bind is not a pure function: the caller binds. Decodes the request into @ret_args and returns
+ * true; or fills @ret with the error reply and returns false. extender_bind_reply() then reports
+ * the result; an empty @error is success. */
 bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *ret);
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret);
 
@@ -101,5 +101,5 @@ void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *
 bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, Labels *ret_annotations, Str *ret_reason);
 
-/* An answer without a decision: {"Error": text}. Of @answer->decision stays what was asked. */
+/* An answer without a decision: {"Error": text}. Of @answer->decision only the request is kept. */
 void answer_error(Answer *answer, Arena *arena, unsigned status, Str text);

@@ -164,8 +164,8 @@ static bool has_room_kept(const Pod *nominated, const Pod *pod) {
     return nominated->priority >= pod->priority && !str_eq(nominated->uid, pod->uid);
 }
 
-/* Where @pod is counted already: it runs there, or was bound there by us a moment ago, and
- * kube-scheduler, which did not get our answer in time, asks again. Empty: nowhere. */
+/* The node where @pod is already counted: it runs there, or berth bound it there a moment ago and
+ * kube-scheduler, which missed the reply, retries. Empty: none. */
 static Str find_home(const NodeTable *table, const Pod *pod) {
     size_t low = 0, high = table->n_assumed; /* sorted by UID */
 

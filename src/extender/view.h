@@ -3,10 +3,9 @@
 /*
  * View: everything a decision depends on, frozen.
  *
- * A cluster, a program, what was measured, and what follows from these before any pod is known.
- * The daemon makes a new view when one of them changes; a request takes a reference
- * to the current one and keeps it to its end. The same view and the same request
- * give the same bytes.
+ * A cluster, a program, measurements, and facts computed from these before any pod is known. The
+ * daemon makes a new view when one of them changes; a request takes a reference to the current one
+ * and keeps it to its end. The same view and the same request give the same bytes.
  *
  * Threads: reference and read from any.
  */
@@ -38,17 +37,17 @@ typedef struct View {
     const Exemptions *exemptions; /* pods that no policy is for; may be NULL, lives longer */
     Measurements *measurements;   /* of the program's gauges; may be NULL */
     Arena *arena;
-    NodeTable with_loads; /* the snapshot's table, or an empty one, with the loads beside it */
+    NodeTable with_loads; /* the snapshot's table, or an empty one, plus the loads */
     const NodeTable *table;
-    LoadsInput measured; /* what the loads were made of */
+    LoadsInput measured; /* the inputs of the loads */
     Loads loads; /* until_nsec: by when a new view is due, since something will be too old */
     NodeFacts facts;
 
     Str *reasons;    /* by number of the filter: its reason as JSON */
-    NameHint *hints; /* by row: what to expect behind a name (cluster/names.h) */
+    NameHint *hints; /* by row: the expected next name (cluster/names.h) */
 } View;
 
-/* What a view is made of. */
+/* The inputs of a view. */
 typedef struct ViewParts {
     Snapshot *snapshot; /* NULL: no cluster */
     Program *program;
@@ -56,14 +55,13 @@ typedef struct ViewParts {
     const Exemptions *exemptions; /* may be NULL; must outlive the view */
     Measurements *measurements;   /* of the program's gauges, in their order; NULL: none */
     int64_t now_nsec;             /* since 1970, and ... */
-    int64_t uptime_nsec;          /* ... monotonic: what is too old now is absent */
-    PlanDeadline clock;           /* for making it; zeroed: it has all the time. When time is up,
-                                 facts.is_late is           set, and the view can only say that it was late */
+    int64_t uptime_nsec;          /* ... monotonic: values that have expired are absent */
+    PlanDeadline clock; /* for making it; zeroed: none. After it, facts.is_late is set, and every
+                           node of the view is late */
 } ViewParts;
 
-/* Takes references to what is counted. What @before (NULL: none) has found out about the same
- * program and the same parts of the cluster is shared: a new view costs what changed. 0, or
- * -ENOMEM. */
+/* Takes references to counted parts. Results of @before (NULL: none) for the same program and the
+ * same parts of the cluster are shared: a new view costs what changed. 0, or -ENOMEM. */
 int view_new(const ViewParts *parts, const View *before, View **ret);
 DEFINE_REF(View, view)
 View *view_unref(View *view); /* takes NULL, returns NULL */
@@ -78,33 +76,32 @@ typedef struct NodeSet {
 /* When a request is answered, how long that may take, and where. */
 typedef struct RequestTime {
     int64_t now_nsec;               /* since 1970 */
-    bool (*is_over)(void *context); /* whether its time is up; NULL: it has all the time */
+    bool (*is_over)(void *context); /* whether its deadline has passed; NULL: no deadline */
     void *context;
     Arena *scratch; /* for its judge; NULL: none */
 } RequestTime;
 
 /*
- * How @pod is to see the cluster, starting from @node_set (the view's own, or that of a
- * request's nodes), in place:
- *   - without itself, where it runs already (an in-place resize asks so) or was bound by us
- *     a moment ago: it must not be counted against itself;
- *   - with the pods that wait for a node they were promised and are at least as important:
- *     kube-scheduler keeps their room free too;
- *   - without the pods of @gone: what preemption would evict.
- * Mostly there is nothing to do. @time as for view_judge_input(): its deadline holds. 0, or
- * -ENOMEM.
+ * Adjusts @node_set to the cluster as @pod sees it, starting from the given one (the view's own, or
+ * that of a request's nodes), in place:
+ *   - without itself, if it already runs (an in-place resize) or was bound by us a moment ago: it
+ * must not be counted against itself;
+ *   - with nominated pods of at least the same priority: kube-scheduler reserves their resources
+ * too;
+ *   - without the pods of @gone, which preemption would evict. Mostly nothing changes. @time as for
+ * view_judge_input(). 0, or -ENOMEM.
  */
 int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
     size_t n_gone, Arena *arena, NodeSet *node_set);
 
-/* Gives @table, a request's own or one that was changed, what was measured of its nodes, as the
- * view knows it. Chunks that @before has, too (NULL: none), share theirs. 0, or -ENOMEM. */
+/* Adds the view's measurements to @table, which is of a request or was changed. Chunks that @before
+ * (NULL: none) also has are shared. 0, or -ENOMEM. */
 int view_measure(const View *view, const RequestTime *time, const NodeTable *before, Arena *arena,
     NodeTable *table) MUST_CHECK;
 
-/* What facts are made with, at that moment. */
+/* The options for computing facts at that time. */
 FactsOptions view_facts_options(const View *view, const RequestTime *time, const KnownFacts *known);
 
-/* What is asked of the program about @rows. @time NULL: in 1970, and without hurry. */
+/* The input to judge @rows. @time NULL: in 1970, without a deadline. */
 JudgeInput view_judge_input(const View *view, const RequestTime *time, const NodeSet *node_set,
     const Pod *pod, const uint32_t *rows, size_t n, Arena *arena);

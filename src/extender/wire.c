@@ -194,7 +194,7 @@ JudgeInput filter_args_judge_input(
     return view_judge_input(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
 }
 
-/* Mostly the name stands in the request as it is, between quotes. */
+/* Mostly the name is unescaped in the request, between quotes. */
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena) {
     Str name = args->node_set.table->names->names[args->rows[i]];
     _cleanup_(buf_done) Buf quoted = BUF_INIT(6 * name.len + 2); /* six bytes for one, at most */

@@ -25,7 +25,7 @@
 
 enum {
     _WIRE_E_SUCCESS,
-    WIRE_E_MALFORMED, /* not JSON, or not the protocol; the text says what and where */
+    WIRE_E_MALFORMED, /* not JSON, or not the protocol; the text has the error and its position */
 };
 
 #define WIRE_ERROR_MAX 256u
@@ -41,30 +41,30 @@ typedef struct BodySpan {
 /* Arguments of filter and prioritize. */
 typedef struct FilterArgs {
     Pod pod;
-    Str pod_text;   /* as it stands in the request */
+    Str pod_text;   /* raw text of the request */
     bool has_names; /* NodeNames was given; otherwise Nodes, or neither */
     size_t n;
     Str body;              /* the request */
-    const BodySpan *spans; /* where each node stands in it: name with quotes, or object */
+    const BodySpan *spans; /* position of each node: name with quotes, or object */
     const uint32_t *rows;  /* each node's row in the table; n_rows: berth does not know it */
     size_t n_unknown;      /* how many of them berth does not know */
     NodeSet node_set;      /* the view's table, or one of the request's own nodes */
 } FilterArgs;
 
-/* @body must outlive what is decoded; @parts of whole nodes are read. 0, WIRE_E_MALFORMED with
- * @error filled (WIRE_ERROR_MAX bytes), or -ENOMEM. */
+/* @body must outlive the result; @parts of whole nodes are read. 0, WIRE_E_MALFORMED with @error
+ * filled (WIRE_ERROR_MAX bytes), or -ENOMEM. */
 int filter_args_decode(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, FilterArgs *ret, char *error);
 
-/* What is asked of the program about these nodes. */
+/* The input to judge these nodes. */
 JudgeInput filter_args_judge_input(
     const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena);
 
 /* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);
 
-/* Nodes @begin up to, not including, @end (at least one), as they stand in the
- * request, with what is between them. */
+/* Nodes @begin up to, not including, @end (at least one), as raw text of the request, with the text
+ * between them. */
 static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end);
 
 /* A node that could be freed by evicting pods. */

@@ -115,7 +115,7 @@ static Version *version_new(Digest digest, const PolicySource *sources, size_t n
     return version->sources ? version : version_unref(version);
 }
 
-/* With the lock, like the rest that takes a Changes here. Its place in the list, or n_versions. */
+/* Under the lock. The index in the list, or n_versions. */
 static size_t find_version(const Changes *changes, Digest digest) {
     size_t i = 0;
 

@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Changes: what happened to this berth, for "what changed?".
+ * Changes: recent events of this berth, for "what changed?".
  *
- * Most incidents follow a change. A ring of the last CHANGES_MAX: start, configuration that was
- * read or refused, lists and watches that began anew or broke, metrics that grew too old and came
- * back, leases. Policies are kept as texts, the last CHANGES_VERSIONS_MAX of them within a ceiling
- * of bytes, so that the difference between two versions can be shown.
+ * Most incidents follow a change. A ring of the last CHANGES_MAX: starts, configuration that was
+ * read or rejected, lists and watches that restarted or broke, metrics that expired and returned,
+ * leases. Policies are kept as texts, the last CHANGES_VERSIONS_MAX of them within a ceiling of
+ * bytes, so that the difference between two versions can be shown.
  *
  * Threads: any; one lock. Never on the path of a decision.
  */
@@ -23,24 +23,24 @@
 #include "policy/program.h"
 
 #define CHANGES_MAX 512u
-#define CHANGES_TEXT_MAX 1024u /* of one; what is longer is cut */
+#define CHANGES_TEXT_MAX 1024u /* of one; longer texts are cut */
 #define CHANGES_VERSIONS_MAX 16u
 #define CHANGES_VERSIONS_BYTES ((size_t)4 * 1024 * 1024)
 
 typedef enum ChangeKind {
     CHANGE_STARTED,
     CHANGE_POLICY,         /* other policies are in force: has a version */
-    CHANGE_POLICY_REFUSED, /* the newest are not: the text says why */
+    CHANGE_POLICY_REFUSED, /* the newest policies have errors: the text is the reason */
     CHANGE_CONFIG,         /* another file was read: certificates, cluster, sources, token */
     CHANGE_CONFIG_REFUSED,
-    CHANGE_WATCH_LOST, /* the API server is not heard any more */
+    CHANGE_WATCH_LOST, /* no update from the API server any more */
     CHANGE_WATCH_BACK,
-    CHANGE_RELIST,     /* everything was listed anew */
+    CHANGE_RELIST,     /* everything was listed again */
     CHANGE_METRIC_OLD, /* a metric has grown too old */
     CHANGE_METRIC_BACK,
     CHANGE_LEASE_TAKEN,
     CHANGE_LEASE_LOST,
-    CHANGE_BYPASSED, /* pods were placed without us being asked */
+    CHANGE_BYPASSED, /* pods were placed without a request to berth */
     _CHANGE_MAX,
 } ChangeKind;
 
@@ -69,7 +69,7 @@ typedef struct Change {
     int64_t at_nsec; /* since 1970 */
     Str what, text;
     Digest digest; /* CHANGE_POLICY: the version */
-    bool has_diff; /* ... its text and that of the one before are still there, and no later change
+    bool has_diff; /* ... its text and that of the previous one are still kept, and no later change
                       led to the same version */
 } Change;
 

@@ -67,5 +67,5 @@ void decisions_release_pod(Decisions *decisions, PodText *pod);
 
 void decisions_forget_inputs(Decisions *decisions, Kept *kept);
 
-/* Drops what is over the ceiling of bytes. */
+/* Drops decisions over the limit of bytes. */
 void decisions_make_room(Decisions *decisions);

@@ -14,8 +14,8 @@
 /* malloc's overhead per block, about. */
 #define PIECE_COST 16u
 
-/* NodeNumbers may hold names of nodes that are gone: up to this many beside four times the nodes of
- * a request or the cluster. */
+/* NodeNumbers may hold names of deleted nodes: up to this many plus four times the nodes of a
+ * request or the cluster. */
 #define NUMBERS_SPARE 16384u
 
 /* Bytes of a name in NodeNumbers, about; and the share of the ceiling that names may take: a
@@ -50,7 +50,7 @@ Decisions *decisions_new(size_t max, size_t bytes_max) {
     return decisions;
 }
 
-/* --- what is shared ------------------------------------------------------------------- */
+/* --- shared parts --------------------------------------------------------------------- */
 
 static void release_numbers(Decisions *decisions, NodeNumbers *numbers) {
     if (numbers == decisions->numbers || numbers->n_users > 0)
@@ -155,7 +155,7 @@ static void forget_oldest(Decisions *decisions) {
     decisions_raise(&decisions->next_inputs, decisions_oldest(decisions));
 }
 
-/* Drops the oldest outcomes that are left, but not those of @spare. False: there are none. */
+/* Drops the oldest outcomes, but not those of @spare. False: there are none. */
 static bool forget_oldest_outcomes(Decisions *decisions, uint64_t spare) {
     while (decisions->next_outcomes < decisions->next && decisions->next_outcomes != spare) {
         Kept *kept = decisions_at(decisions, decisions->next_outcomes++);

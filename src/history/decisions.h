@@ -67,7 +67,7 @@ typedef struct FoundDecision {
 
 void found_done(FoundDecision *found); /* takes a zeroed one */
 
-/* Up to @n of those with an id below @below, the newest first; 0: of all. Returns how many. */
+/* Up to @n decisions with an id below @below (0: any), the newest first. Returns how many. */
 size_t decisions_read(Decisions *decisions, uint64_t below, FoundDecision *ret, size_t n);
 
 /* The same without the details, to walk over all of them: references to headlines, to be
@@ -80,7 +80,7 @@ bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret);
 /* The number of @node for @outcomes, or NODE_NUMBER_NONE: it has no entry. */
 uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str node);
 
-/* The names behind the numbers of @outcomes: number n is [n - 1]. They live as long as it is
+/* The names for the numbers of @outcomes: number n is [n - 1]. They live as long as it is
  * referenced, the array as long as @arena. NULL when out of memory. */
 const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena);
 

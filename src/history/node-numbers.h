@@ -65,7 +65,7 @@ static inline size_t node_numbers_bytes(const NodeNumbers *numbers) {
 
 typedef struct RowNumbers {
     NodeNames *names; /* whose rows are numbered: a reference, so that no other gets its address */
-    uint32_t *rows;   /* by row; the unknown node, behind the last, is NODE_NUMBER_NONE */
+    uint32_t *rows;   /* by row; the unknown node, after the last, is NODE_NUMBER_NONE */
     size_t n_rows, rows_size;
     uint32_t *nodes; /* of one request, to be written over by the next */
     size_t nodes_size;
@@ -73,7 +73,7 @@ typedef struct RowNumbers {
 
 void row_numbers_done(RowNumbers *row_numbers); /* takes a zeroed one */
 
-/* Other NodeNumbers come: rows are to be numbered again. */
+/* With other NodeNumbers rows are numbered again. */
 void row_numbers_forget(RowNumbers *row_numbers);
 
 /* The number of each node of @args, always the same one until row_numbers_forget(). New names are

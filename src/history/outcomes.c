@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What the byte of an entry says: the place of a rule, or one of these. */
+/* Values of an entry's byte: the index of a rule, or one of these. */
 enum {
     CODE_REJECTED = OUTCOMES_RULES_MAX, /* by a rule that has no place */
     CODE_LATE,
@@ -86,7 +86,7 @@ static void fill_said(
 }
 
 static void fill_asked(const Columns *columns, const FilterArgs *args, const uint32_t *numbers) {
-    size_t n_rows = args->node_set.table->n_rows; /* the row of those that are not known */
+    size_t n_rows = args->node_set.table->n_rows; /* the row of unknown nodes */
 
     for (size_t i = 0; i < args->n; i++) {
         size_t entry = entry_of(columns, numbers, i);
@@ -105,8 +105,8 @@ static void fill_scores(const Columns *columns, const Decision *decision, const 
     }
 }
 
-/* Scores of 0 to 100 as whole numbers, the best first, and behind them all those that were
- * not offered back. Equal for what is nearly equal, which costs a rank its last digits. */
+/* Scores of 0 to 100 as whole numbers, the best first, and after them those that were narrowed.
+ * Nearly equal scores become equal, which costs a rank its last digits. */
 #define PLACE_STEPS 0x7FFEu
 #define PLACE_NARROWED 0x8000u
 #define PLACE_NONE UINT16_MAX

@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Outcomes: what became of each node in one decision, in few bytes.
+ * Outcomes: the outcome of each node in one decision, in few bytes.
  *
- * Columns over the numbers of a NodeNumbers: one byte says what was decided (one of the rules of
- * the decision that spoke, or something else), one more the score, two how good it was
- * where the filter narrowed. A request about most nodes has an entry for every number of the
- * node_numbers; one about a few lists their numbers. Whichever is smaller.
+ * Columns over the numbers of a NodeNumbers: one byte is the outcome (one of the decision's rules,
+ * or another result), one more the score, two the rank if the filter narrowed. A request about most
+ * nodes has an entry for every number of the node_numbers; one about a few lists their numbers.
+ * Whichever is smaller.
  *
  * Threads: reference and read from any; it does not change.
  */
@@ -76,13 +76,13 @@ Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number);
 /* Of the node with @number, which may be NODE_NUMBER_NONE. */
 Outcome outcomes_find(const Outcomes *outcomes, uint32_t number);
 
-/* The ranks of all entries, in @arena: those that were offered back before those that were not,
- * the better before the others. @ret NULL: there are none. 0, or -ENOMEM. */
+/* The ranks of all entries, in @arena: returned nodes before narrowed ones, better ones first. @ret
+ * NULL: there are none. 0, or -ENOMEM. */
 int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret) MUST_CHECK;
 
-/* The highest number that an entry is of; NODE_NUMBER_NONE: there are none. */
+/* The highest number of an entry; NODE_NUMBER_NONE: no entries. */
 uint32_t outcomes_highest(const Outcomes *outcomes);
 
-/* One more at [number - 1] of @counts, which goes up to outcomes_highest(), for each node that was
- * rejected, by a rule or for want of time. */
+/* Adds one at [number - 1] of @counts, which goes up to outcomes_highest(), for each node that was
+ * rejected by a rule or was late. */
 void outcomes_add_rejected(const Outcomes *outcomes, uint32_t *counts);

@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * PastDecision: the headline of one answer, as it is remembered.
+ * PastDecision: the summary of one answer, as the history keeps it.
  *
  * The pod, the time, the numbers of nodes by outcome, the rules that rejected some. It does not
- * change and refers to nothing of the request or the policy. What became of each node is beside it
- * (history/outcomes.h), for as long as there is room.
+ * change and refers to nothing of the request or the policy. The outcome of each node is kept
+ * separately (history/outcomes.h), within the limit of bytes.
  *
  * Threads: reference and read from any.
  */
@@ -22,7 +22,7 @@
 #include "history/outcomes.h"
 #include "history/rule-names.h"
 
-/* What is longer is cut: the API server stores no longer names and UIDs. */
+/* Longer texts are cut: the API server stores no longer names and UIDs. */
 #define PAST_NAME_MAX 253u
 #define PAST_UID_MAX 128u
 #define PAST_ERROR_MAX 1024u

@@ -74,7 +74,7 @@ PodText *pod_texts_put(PodTexts *texts, PodText *reduced) {
 
     if (!*slot || !says(*slot, pod_text_str(reduced), reduced->digest))
         *slot = reduced;
-    (*slot)->is_raw = false; /* a text that says no more than that has no secrets */
+    (*slot)->is_raw = false; /* nothing was removed: the text has no secrets */
     return pod_text_ref(*slot);
 }
 

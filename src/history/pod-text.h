@@ -1,14 +1,14 @@
 #pragma once
 
 /*
- * PodText: a pod as it was sent, once for all decisions about it; soon only what policies can read
- * of it.
+ * PodText: a pod as it was sent, once for all its decisions; soon reduced to the fields that
+ * policies can read.
  *
  * Filter, prioritize and the next attempt bring the same text again. A PodTexts is a small table of
- * those that are remembered, found by what they say; one that is not found there is copied.
+ * recent texts, found by content; a new one is copied.
  *
- * A pod as it was sent has secrets in it: environment values, arguments. So that is kept for a
- * moment only (history/tidy.h), and wiped when it goes.
+ * A pod as it was sent contains secrets: environment values, arguments. The raw text is kept only
+ * for a moment (history/tidy.h), and wiped when it is freed.
  *
  * Threads: reference and read a text from any; the table belongs to its owner's lock.
  */
@@ -26,13 +26,13 @@ typedef struct PodText {
     Ref ref;
     Digest digest;  /* of the text */
     size_t n_users; /* for its owner: how many decisions that are kept refer to it */
-    bool is_raw;    /* as it was sent; its owner's to say otherwise */
+    bool is_raw;    /* raw, as it was sent; set by its owner */
     size_t len;
     char text[];
 } PodText;
 
-/* What policies can read of @raw, written anew. @arena is for the time of the call: it is reset.
- * NULL: it is no pod, or out of memory. */
+/* The fields of @raw that policies can read, as new text. @arena is temporary: it is reset. NULL:
+ * not a pod, or out of memory. */
 PodText *pod_text_reduce(const PodText *raw, Arena *arena) MUST_CHECK;
 
 DEFINE_REF(PodText, pod_text)
@@ -55,12 +55,12 @@ typedef struct PodTexts {
     PodText *slots[POD_TEXTS_SLOTS]; /* by digest; borrowed from the decisions that use them */
 } PodTexts;
 
-/* The one that says @text, whose digest is @digest: a reference. New ones are raw and have no
+/* The text equal to @text, whose digest is @digest: a reference. New ones are raw and have no
  * users. NULL when out of memory. */
 PodText *pod_texts_get(PodTexts *texts, Str text, Digest digest) MUST_CHECK;
 
-/* The one that says the same as @reduced, or else that one from now on: a reference, of a text that
- * is not raw. */
+/* The existing text equal to @reduced, or else @reduced itself, which is kept: a reference, of a
+ * text that is not raw. */
 PodText *pod_texts_put(PodTexts *texts, PodText *reduced);
 
 /* @text has no user any more. */

@@ -1,7 +1,7 @@
 /*
- * Decisions are walked once, the oldest first: a filter begins an attempt, what follows belongs to
- * it, and what a pod is said to be is what its newest decisions say. Pods that another
- * scheduler bound are looked up afterwards, in one pass over the pods of the cluster.
+ * Walks decisions once, the oldest first: a filter starts an attempt, later verbs belong to it, and
+ * the newest decisions of a pod give its state. Pods that another scheduler bound are found
+ * afterwards, in one pass over the pods of the cluster.
  */
 
 #include "history/pods-summary.h"
@@ -33,7 +33,7 @@ typedef struct Gathering {
     Arena *arena;
     const PodChoice *choice;
     PodsSummary *summary;
-    Map by_uid, by_name; /* to places in pods; the second of those without a UID */
+    Map by_uid, by_name; /* indexes of pods; the second for pods without a UID */
     Gathered *pods;      /* as many as there are decisions at most */
     size_t n_pods;
     size_t n_max; /* decisions that there is room for */
@@ -50,8 +50,8 @@ static bool is_chosen(const PodChoice *choice, const PastDecision *past) {
                (str_is_empty(choice->uid) || str_eq(past->pod_uid, choice->uid)));
 }
 
-/* Up to READ_AT_ONCE more below @below; what is not chosen is given back. Returns how many there
- * were at all, and through @below where to go on. */
+/* Reads up to READ_AT_ONCE more below @below; releases those that are not chosen. Returns how many
+ * there were, and through @below where to continue. */
 static size_t read_some(Gathering *gathering, Decisions *decisions, uint64_t *below) {
     PodsSummary *summary = gathering->summary;
     size_t room = gathering->n_max - summary->n_decisions;
@@ -118,7 +118,7 @@ static Gathered *find_pod(Gathering *gathering, const PastDecision *past) {
     return name.ptr ? find_by(gathering, &gathering->by_name, name) : NULL;
 }
 
-/* --- what a decision says of its pod ---------------------------------------------------------- */
+/* --- the state of a pod ----------------------------------------------------------------------- */
 
 static void note_filter(Gathered *pod, const FoundDecision *found) {
     const PastDecision *past = found->past;
@@ -128,7 +128,7 @@ static void note_filter(Gathered *pod, const FoundDecision *found) {
     pod->summary.n_in = past->summary.n_in;
     pod->summary.is_exempt = past->is_exempt;
     pod->summary.is_waiting = past->summary.n_out == 0 && str_is_empty(past->error);
-    pod->summary.node = STR_NULL; /* it is being placed anew */
+    pod->summary.node = STR_NULL; /* it is placed again */
 }
 
 static void note(Gathered *pod, const FoundDecision *found) {
@@ -142,7 +142,7 @@ static void note(Gathered *pod, const FoundDecision *found) {
     summary->namespace = past->pod_namespace;
     summary->name = past->pod_name;
     summary->uid = past->pod_uid;
-    /* A filter begins an attempt, and whatever comes before the first that is kept. */
+    /* A filter starts an attempt; so does any verb before the first filter that is kept. */
     summary->n_attempts += past->verb == VERB_FILTER || summary->n_attempts == 0;
     if (past->verb == VERB_FILTER) {
         note_filter(pod, found);
@@ -152,7 +152,7 @@ static void note(Gathered *pod, const FoundDecision *found) {
     }
 }
 
-/* The rule that speaks against most nodes. */
+/* The rule that rejects most nodes. */
 static void find_rule(Gathered *pod) {
     const FoundDecision *filter = pod->summary.filter;
     const RuleName *rule = filter ? past_main_rule(filter->past) : NULL;
@@ -185,19 +185,18 @@ static int gather(Gathering *gathering) {
 
 /* --- where pods run --------------------------------------------------------------------------- */
 
-/* Pods that are looked for in the cluster: by UID, or by name if they have none. There may be a
- * hundred thousand to compare with, so nodes are passed over that no pod came to since the first of
- * the decisions. */
+/* Finds pods in the cluster by UID, or by name if they have none. There may be a hundred thousand
+ * to compare with, so nodes where no pod was placed since the first decision are skipped. */
 typedef struct Search {
     Map by_uid, by_name;
     int64_t since_sec; /* since 1970; INT64_MIN: whenever */
     Arena *scratch;
 } Search;
 
-/* How far the clock of the API server may be behind ours. */
+/* How far the API server's clock may be behind ours. */
 #define CLOCK_SLACK_SEC 300
 
-/* One that was asked about with a single node may run there for long: it is to be resized. */
+/* A pod filtered with a single node may already run there: it is being resized. */
 static void search_since(Search *search, const PodSummary *pod) {
     int64_t at_sec = pod->first_nsec / NSEC_PER_SEC - CLOCK_SLACK_SEC;
 
@@ -280,7 +279,7 @@ static FoundDecision *attempt_field(PodAttempt *attempt, Verb verb) {
                                      : &attempt->bind;
 }
 
-/* Of what came twice within one attempt the newer counts. */
+/* Within one attempt the newer decision of a verb counts. */
 static int list_attempts(Gathering *gathering) {
     const PodsSummary *summary = gathering->summary;
     PodSummary *pod = &gathering->pods[0].summary;

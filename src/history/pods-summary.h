@@ -3,10 +3,10 @@
 /*
  * PodsSummary: decisions put together by pod.
  *
- * What is remembered (history/decisions.h) is a row of answers; people ask about pods. A pod's
- * attempts are its filters, each with the prioritize, preempt and bind that followed it. A pod
- * waits when its last filter found no node and no bind followed; when kube-scheduler tries it again
- * is not known, but it does within five minutes at the latest.
+ * The history (history/decisions.h) is a list of answers; users ask about pods. A pod's attempts
+ * are its filters, each with the prioritize, preempt and bind that followed it. A pod waits when
+ * its last filter found no node and no bind followed; when kube-scheduler tries it again is not
+ * known, but it does within five minutes at the latest.
  *
  * Threads: any; nothing is held while it is used but references, given back by pods_summary_done().
  */
@@ -19,8 +19,8 @@
 #include "base/str.h"
 #include "history/decisions.h"
 
-#define PODS_SUMMARY_DECISIONS_MAX 10000u /* that are looked at, the newest */
-#define PODS_SUMMARY_RETRY_SEC 300        /* kube-scheduler's flush of what it has parked */
+#define PODS_SUMMARY_DECISIONS_MAX 10000u /* decisions that are read, the newest */
+#define PODS_SUMMARY_RETRY_SEC 300        /* kube-scheduler's flush of parked pods */
 
 typedef struct PodAttempt {
     FoundDecision filter;     /* past NULL: it is not kept, or there was none */
@@ -38,18 +38,18 @@ typedef struct PodSummary {
     Str node; /* where it was bound to, by us or as the cluster shows; empty: not known */
     Str policy, rule, reason;    /* that rejects most nodes of the last filter; empty: none */
     const FoundDecision *filter; /* the last one, borrowed; NULL: none is kept */
-    PodAttempt *attempts;        /* the newest first; only where they were asked for */
+    PodAttempt *attempts;        /* the newest first; only on request */
 } PodSummary;
 
 typedef struct PodsSummary {
     PodSummary *pods; /* waiting ones first, then by time, the newest first */
     size_t n, n_waiting;
-    size_t n_decisions;   /* that were looked at */
+    size_t n_decisions;   /* that were read */
     FoundDecision *found; /* references; for pods_summary_done() */
     size_t n_found;
 } PodsSummary;
 
-/* All pods; @view tells where they run now. In @arena. 0, or -ENOMEM. */
+/* All pods; @view has their current nodes. In @arena. 0, or -ENOMEM. */
 int pods_summary_all(Decisions *decisions, const View *view, Arena *arena, PodsSummary *ret)
     MUST_CHECK;
 
@@ -66,6 +66,6 @@ typedef struct ReasonGroup {
     size_t n_nodes;
     Str policy, rule; /* the first that has this reason */
     bool is_unresolvable;
-    OutcomeKind kind; /* what became of these nodes: rejected, unknown or late */
+    OutcomeKind kind; /* outcome of these nodes: rejected, unknown or late */
 } ReasonGroup;
 size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max);

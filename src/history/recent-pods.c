@@ -1,6 +1,6 @@
 /*
- * One array of entries, found by a hash of the UID, and one list by age for each question that is
- * asked. Entries are known by number: entries not used yet cost no memory.
+ * One array of entries, found by a hash of the UID, and one list by age for each kind of entry.
+ * Entries are referenced by number; unused ones take no memory.
  */
 
 #include "history/recent-pods.h"
@@ -343,7 +343,8 @@ int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames
     return r;
 }
 
-/* A filter ends under the lock, after its pod is parked: what is read here is between both. */
+/* A filter ends under the lock, after its pod is parked, so this never reads a state between the
+ * two. */
 bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec) {
     uint32_t i;
     bool has;

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Recorder: what is remembered as a Recording (replay/recording.h), for what-ifs and bundles.
+ * Recorder: the history as a Recording (replay/recording.h), for what-ifs and bundles.
  *
  * References are taken first, under the lock of the decisions and a few at a time; then everything
  * is written down without it, from the oldest on. Pods go without their secrets (history/tidy.h).
@@ -17,11 +17,11 @@
 #include "history/decisions.h"
 #include "replay/recording.h"
 
-/* What the arena of a recording may take: 10,000 decisions about 5,000 nodes, with the texts of
- * their pods, take 400 MB. */
+/* Memory for the arena of a recording: 10,000 decisions on 5,000 nodes, with the texts of their
+ * pods, take 400 MB. */
 #define RECORDER_BUDGET ((size_t)512 * 1024 * 1024)
 
-/* How many decisions a person may ask for at once, and gets without asking. */
+/* The largest number of decisions per request, and the default. */
 #define RECORDER_LAST_MAX 10000
 #define RECORDER_LAST_DEFAULT 1000
 

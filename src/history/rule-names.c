@@ -15,7 +15,7 @@ static size_t text_bytes(const Program *program) {
     return bytes;
 }
 
-/* A copy of @text at *at, which moves behind it. */
+/* A copy of @text at *at, which is advanced. */
 static Str put(char **at, Str text) {
     Str copy = str_of(*at, text.len);
 

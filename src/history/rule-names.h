@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * RuleNames: what the filters of a program are called, without the program.
+ * RuleNames: the names of a program's filters, without the program.
  *
  * Decisions are remembered for longer than policies are in force. A program is large, and
  * keeping old ones for the sake of some names would let memory grow with every reload.
@@ -29,7 +29,7 @@ typedef struct RuleNames {
     size_t bytes;
     size_t n_users; /* for its owner: how many things that are kept refer to it */
     size_t n_rules;
-    RuleName rules[]; /* by number of the filter; texts stand behind them */
+    RuleName rules[]; /* by number of the filter; their texts follow */
 } RuleNames;
 
 RuleNames *rule_names_new(const Program *program); /* NULL when out of memory */

@@ -47,8 +47,8 @@ static void count(SavedViews *saved_views, SavedViewEntry *kept, size_t bytes) {
     kept->bytes = bytes;
 }
 
-/* Takes @program from all saved views; readers of a saved view keep it as it was. What they
- * had from the program is copied once, for the newest of them, which goes last. */
+/* Removes @program from all saved views; readers keep their own reference. The gauges of the
+ * program are copied once, for the newest of the views, which is freed last. */
 static void forget_program(SavedViews *saved_views, const Program *program) {
     SavedView *first = NULL;
 
@@ -67,7 +67,7 @@ static void forget_program(SavedViews *saved_views, const Program *program) {
     }
 }
 
-/* What programs take that are kept for saved views only. */
+/* The memory of programs that are kept only for saved views. */
 static size_t programs_bytes(const SavedViews *saved_views) {
     size_t bytes = 0;
 
@@ -104,7 +104,7 @@ size_t saved_views_bytes(const SavedViews *saved_views) {
     return saved_views->bytes + programs_bytes(saved_views);
 }
 
-/* What it takes itself is what it does not share with itself. */
+/* Its own size is what it does not share with itself. */
 static size_t bytes_of(const SavedViewEntry *kept, const SavedViewEntry *newer) {
     return sizeof(*kept) +
            (kept->saved_view ? saved_view_bytes(kept->saved_view, newer->saved_view) : 0);

@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * SavedViews: what answers were made from, the oldest first, and what that takes.
+ * SavedViews: the inputs of answers, the oldest first, and the memory they take.
  *
- * One saved view a view, however many answers it gave. Each takes what the next newer one does not
- * share with it; the newest shares everything with the view that is in force. So saved views go
- * from the oldest on, and giving back the oldest gives back just what it was counted for.
+ * One per view, however many answers it gave. Each takes what the next newer one does not share
+ * with it; the newest shares everything with the view that is in force. So saved views go from the
+ * oldest on, and giving back the oldest gives back just what it was counted for.
  *
  * SavedViews keep the program that was in force, for explanations in its own words; of the programs
  * that are not in force any more only a few are kept, and saved views before them are without.

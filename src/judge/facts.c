@@ -11,8 +11,8 @@
 
 /* Of one chunk: 64 nodes with all their pods. */
 #define CHUNK_BUDGET ((size_t)256 * 1024 * 1024)
-/* Of an evaluation that reads the node alone. Less than that of a request (JUDGE_FUEL), since a new
- * policy is evaluated for every node: a rule that uses up all of it takes seconds. */
+/* For rules that read only the node. Less than that of a request (JUDGE_FUEL), because a new policy
+ * is evaluated for every node: a rule that uses all of it takes seconds. */
 #define FACTS_FUEL 200000
 
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
@@ -149,7 +149,7 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     return r;
 }
 
-/* A new chunk with one reference, in @arena, or (NULL) by itself. */
+/* A new chunk with one reference, in @arena, or (NULL) on the heap. */
 static FactsChunk *chunk_new_for(const Program *program, Arena *arena) {
     size_t size = sizeof(FactsChunk) + program->n_policies * CHUNK_ROWS * sizeof(uint16_t);
     FactsChunk *chunk = arena ? arena_alloc(arena, size) : malloc(size);

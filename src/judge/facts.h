@@ -35,7 +35,7 @@ _Static_assert(CHUNK_ROWS <= 64, "a bit for each row");
 /* The facts about one chunk. */
 typedef struct FactsChunk {
     Ref ref;
-    Arena *arena; /* its own, where @kept lies; NULL: that of a request */
+    Arena *arena; /* its own arena, which has @kept; NULL: a request's */
     const PlanBlock *kept;
     FailedRows *failed; /* by number of the filter; NULL: none of them fails on any row */
     uint16_t failing[]; /* by policy, then row: the first of its filters that reads the node alone

@@ -41,7 +41,7 @@ static void check_scores(Judge *judge, const JudgeInput *input) {
         require(scores[i] >= 0 && scores[i] <= 100 + 1e-9);
 }
 
-/* The column machine and the scalar one say the same of a rule. */
+/* The column machine and the scalar machine agree on a rule. */
 static void check_rule(Judge *judge, const JudgeInput *input, const Filter *filter) {
     uint8_t states[3];
 
@@ -66,7 +66,7 @@ static void check_rule(Judge *judge, const JudgeInput *input, const Filter *filt
 }
 
 static void run(const Program *program, Arena *arena) {
-    static const uint32_t rows[] = {1, 2, 0}; /* 2 is the node nobody knows */
+    static const uint32_t rows[] = {1, 2, 0}; /* 2 is the unknown node */
     const NodeTable *table = snapshot_table(fixed_scene()->snapshot);
     NodeFacts facts;
     JudgeInput input = {.program = program,

@@ -40,8 +40,8 @@ int order_find(const Judge *judge, const uint32_t *candidates, size_t n, RowOrde
 /* The batch that begins at @begin becomes the session's; how many rows it has. */
 size_t order_begin(Judge *judge, const RowOrder *order, size_t begin);
 
-/* Where the result of candidate @i is among the rows evaluated; that of the unknown node is behind
- * the last. */
+/* The index of candidate @i's result among the evaluated rows; the unknown node's is after the
+ * last. */
 static inline size_t order_place(const RowOrder *order, size_t i) {
     return order->places ? order->places[order->candidates[i]] : order->candidates[i];
 }

@@ -63,7 +63,7 @@ static int match_policy(Judge *judge, size_t i) {
         return 0;
     r = judge->session ? plan_session_once(judge->session, policy->match.root, &value)
                        : PLAN_DEADLINE_PASSED;
-    if (r == PLAN_DEADLINE_PASSED) { /* then onTimeout says whether it matters */
+    if (r == PLAN_DEADLINE_PASSED) { /* then onTimeout decides */
         judge->applies[i] = policy->on_timeout == FALLBACK_REJECT;
         judge->n_late = judge->input.n;
         return 0;

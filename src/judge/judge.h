@@ -5,7 +5,7 @@
  *
  * judge_open() finds the policies that apply and computes what is the same for all nodes; then
  * nodes are filtered and scored, a batch of rows at a time. The same input always gives the same
- * results; the clock is the caller's (@is_over).
+ * results; the caller provides the clock (@is_over).
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 #include "model/pod.h"
 #include "policy/program.h"
 
-/* Verdicts besides the numbers of filters and VERDICT_PASS. */
+/* Verdicts other than the numbers of filters and VERDICT_PASS. */
 #define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: no judge returns it */
 #define VERDICT_NARROWED (VERDICT_PASS - 2)     /* passed, but others are better */
 #define VERDICT_LATE                                                                               \
@@ -94,18 +94,18 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
  * on which it failed and onError decided; and those on which it failed where a metric that it reads
  * is absent, and onMissing decided. */
 typedef struct JudgeNotes {
-    const uint32_t *filter_errors, *score_errors;   /* NULL: none at all */
-    const uint32_t *filter_missing, *score_missing; /* NULL: none at all */
+    const uint32_t *filter_errors, *score_errors;   /* NULL: none */
+    const uint32_t *filter_missing, *score_missing; /* NULL: none */
     const CelError *const *match_errors; /* by policy, those of judge_match_error(); NULL: none */
-    bool is_exempt;                      /* as the input says */
+    bool is_exempt;                      /* from the input */
     size_t n_late; /* rows of the input that were not judged, or not scored, in time */
 } JudgeNotes;
 JudgeNotes judge_notes(const Judge *judge);
 
 /* --- for explanations ------------------------------------------------------------------ */
 
-/* A state besides those of columnar/column.h: an error where a metric that the rule reads is
- * absent. */
+/* A state in addition to those of columnar/column.h: an error because a metric that the rule reads
+ * is absent. */
 #define JUDGE_STATE_MISSING 4
 
 /* One rule over the rows: states as of columnar/column.h, and the one above; the values of a score
@@ -116,8 +116,8 @@ int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states)
 int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,
     double *ret_values) MUST_CHECK;
 
-/* Any expression of the program for one row by the scalar machine, in @arena; may be an error, also
- * for want of memory. */
+/* Evaluates any expression of the program for one row with the scalar machine, in @arena; may be an
+ * error, also out of memory. */
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);
 
 /* Why @expression failed on row @row: its state there is COLUMN_ERROR. Rules that are worked out

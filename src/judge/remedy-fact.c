@@ -83,7 +83,7 @@ static bool is_at_path(const Remedies *remedies, uint32_t number, FactKind kind)
     Str path = str_from_c(fact_infos[kind].path);
     bool is_last = !fact_infos[kind].is_map;
 
-    if (kind == FACT_METRIC) /* what `metrics` stands for (schema/metrics.c) */
+    if (kind == FACT_METRIC) /* the expansion of `metrics` (schema/metrics.c) */
         return is_field_op(node->op) && is_call(node_at(remedies, node->args[0]), "@metrics");
     for (size_t dot = path.len; dot-- > 0;) {
         if (path.ptr[dot] != '.')

@@ -23,7 +23,7 @@ typedef enum FactKind {
     FACT_REQUESTED,
     FACT_ALLOCATABLE,
     FACT_TAINTS,
-    FACT_PODS, /* how many, of those that match */
+    FACT_PODS, /* how many of those that match */
     FACT_METRIC,
     FACT_NOW,
     FACT_POD_LABEL,
@@ -36,7 +36,7 @@ typedef enum FactKind {
 typedef struct FactInfo {
     const char *path; /* in expressions */
     uint8_t cost;     /* how hard it is to change; less is better */
-    bool is_map;      /* the fact is an entry of what is there */
+    bool is_map;      /* the fact is an existing entry */
 } FactInfo;
 extern const FactInfo fact_infos[_FACT_KIND_MAX];
 
@@ -44,12 +44,12 @@ typedef struct RemedyFact {
     FactKind kind;
     uint32_t object;  /* graph node: the map or record it is a part of; of PODS the list */
     Str key;          /* of a map; PODS: the label of the domain, or empty */
-    uint32_t counted; /* PODS: the list that is counted: that one, or what is chosen of it */
+    uint32_t counted; /* PODS: the counted list, or the filtered part of it */
     bool is_matching; /* PODS: not all of them */
     bool is_fixed;    /* something else that the filter reads would change with it */
 } RemedyFact;
 
-/* How a filter reads a fact. FactsRead are what is bound anew when the fact is changed. */
+/* How a filter reads a fact. FactsRead are recomputed when the fact is changed. */
 typedef enum ReadMode {
     READ_VALUE,
     READ_TEST,     /* whether it is there */
@@ -69,7 +69,7 @@ typedef struct KnownCode {
     const CelCode *code;
 } KnownCode;
 
-/* One filter, looked at. */
+/* One filter, analyzed. */
 typedef struct RemedyFilter {
     uint32_t root;
     RemedyFact facts[FACTS_MAX];
@@ -88,7 +88,7 @@ struct Remedies {
     uint32_t *cuts;         /* by node of the graph; CEL_NO_SLOT but while code is made */
     uint8_t *marks;         /* by node: seen in this walk */
     uint32_t *stack;        /* of a walk: each node once at most */
-    RemedyFilter **filters; /* by number of the filter; NULL: not looked at yet */
+    RemedyFilter **filters; /* by number of the filter; NULL: not analyzed yet */
 };
 
 typedef struct RemedyChange {
@@ -100,7 +100,7 @@ typedef struct RemedyChange {
     bool is_any; /* it must be there; its value is made up */
 } RemedyChange;
 
-/* One row, with what has been changed so far. */
+/* One row, with the changes so far. */
 typedef struct RemedyAttempt {
     Remedies *remedies;
     RemedyFilter *filter_facts;
@@ -161,14 +161,14 @@ bool attempt_solve_order(RemedyAttempt *attempt, uint32_t atom, bool want);
 /* Whether node @node is @want now. */
 bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want);
 
-/* Makes the change if @atom is then @want; else nothing has changed. What was changed before is
- * changed further only in the same direction: the final text must be true of both. */
+/* Makes the change if @atom then equals @want; else changes nothing. An earlier change is extended
+ * only in the same direction: the final text must hold for both. */
 bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyChange *change);
 
 /* A side that is a fact and nothing else. */
 typedef struct RemedySide {
     uint32_t fact;
-    bool may_lack;      /* it is fine for it not to be there: @otherwise counts */
+    bool may_lack;      /* it may be absent: @otherwise counts */
     CelValue otherwise; /* absent: an error */
 } RemedySide;
 
@@ -198,5 +198,5 @@ static inline const CelGraphNode *attempt_node(const RemedyAttempt *attempt, uin
 
 /* --- remedy-text.c */
 
-/* Texts lie in the attempt's arena; out of memory: they are empty. */
+/* Texts are in the attempt's arena; empty when out of memory. */
 Remedy remedy_describe(const RemedyAttempt *attempt, const RemedyChange *change);

@@ -21,7 +21,8 @@
 #include "cel/value.h"
 #include "judge/judge.h"
 
-#define REMEDIES_MAX 8u /* changes of one filter and node; if more are needed, there is none */
+#define REMEDIES_MAX                                                                               \
+    8u /* changes for one filter and node; if more are needed, there is no remedy */
 
 typedef struct Remedy {
     Str subject;    /* "node.metadata.labels['pool']" */
@@ -36,8 +37,8 @@ typedef struct Remedies Remedies;
 /* For the rows of @judge, which must live as long. Lies in @arena. 0 or -ENOMEM. */
 int remedies_new(Judge *judge, Arena *arena, Remedies **ret) MUST_CHECK;
 
-/* What it takes, all of it together, for @filter to let @row pass, which it does not: into @ret,
- * which has room for REMEDIES_MAX; how many through @ret_n, 0 when that cannot be said, or not
- * be tried for want of memory. They lie in @arena. 0 or -ENOMEM. */
+/* All changes needed together for @filter to let @row pass, which it rejects now: into @ret, which
+ * has room for REMEDIES_MAX; their number through @ret_n, 0 when unknown or out of memory. In
+ * @arena. 0 or -ENOMEM. */
 int remedies_find(Remedies *remedies, const Filter *filter, uint32_t row, Arena *arena, Remedy *ret,
     size_t *ret_n) MUST_CHECK;

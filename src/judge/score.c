@@ -81,8 +81,8 @@ typedef struct RawScores {
 typedef struct ScoreBatch {
     RowOrder order;
     double weights;
-    double *totals;  /* by the order's rows: rules that are not normalised; 0 behind the last */
-    RawScores *raws; /* by number of the rule; of those that are */
+    double *totals;  /* by the order's rows: rules that are not normalized; 0 after the last */
+    RawScores *raws; /* by number of the rule; normalized rules */
     double values[PLAN_BATCH_ROWS];
     uint8_t states[PLAN_BATCH_ROWS]; /* of a rule whose metric is absent */
 } ScoreBatch;
@@ -226,7 +226,7 @@ static int score_batch_init(Judge *judge, const uint32_t *rows, size_t n, ScoreB
     return ret->totals && ret->raws ? 0 : -ENOMEM;
 }
 
-/* The total of the unknown node is behind the last. */
+/* The unknown node's total is after the last. */
 static void hand_out(const ScoreBatch *batch, double *ret) {
     for (size_t i = 0; i < batch->order.n_candidates; i++)
         ret[i] = batch->totals[order_place(&batch->order, i)];

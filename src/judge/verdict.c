@@ -13,9 +13,9 @@
 /* Verdicts as they are found, by the order's rows. */
 typedef struct VerdictBatch {
     RowOrder order;
-    uint16_t *verdicts; /* VERDICT_PASS behind the last */
+    uint16_t *verdicts; /* VERDICT_PASS after the last */
     bool observed;
-    uint8_t states[PLAN_BATCH_ROWS]; /* of a filter that fails for want of a metric */
+    uint8_t states[PLAN_BATCH_ROWS]; /* of a filter that fails because of a missing metric */
 } VerdictBatch;
 
 static bool filter_applies(const Judge *judge, const VerdictBatch *batch, const Filter *filter) {
@@ -212,7 +212,7 @@ static int note_known_errors(Judge *judge, const VerdictBatch *batch) {
     return r;
 }
 
-/* The verdict of the unknown node is behind the last. */
+/* The unknown node's verdict is after the last. */
 static void hand_out(const VerdictBatch *batch, uint16_t *ret) {
     for (size_t i = 0; i < batch->order.n_candidates; i++)
         ret[i] = batch->verdicts[order_place(&batch->order, i)];

@@ -27,7 +27,7 @@ static void exchange(Current *current, View *view) {
     view_unref(old);
 }
 
-/* What a new view has that is new; NULL: as it was. */
+/* The new part of a new view; NULL: unchanged. */
 typedef struct ViewChange {
     Snapshot *snapshot;
     Program *program;           /* with the measurements of its own gauges, which may be none */
@@ -115,8 +115,8 @@ static void follow_again(Current *current, uint64_t owner) {
         log_error("nothing is measured until policies are loaded again", LOG_CSTR("error", error));
 }
 
-/* The poller waits for the lock with what it learns meanwhile, so nothing is lost between following
- * the gauges and having them in force. */
+/* The poller waits for the lock with its new measurements, so none is lost between following the
+ * gauges and using them. */
 static int set_program(Current *current, Program *program, char *error, size_t size) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     uint64_t owner = current->owner + 1;

@@ -3,9 +3,9 @@
 /*
  * Current: the view in force, and how the next one takes its place.
  *
- * Three parts make a view: the cluster, the program, and what was measured for the program's
- * gauges. Each comes from a thread of its own; one new view is made at a time, of the new part and
- * the rest as it was.
+ * A view has three parts: the cluster, the program, and measurements for the program's gauges. Each
+ * comes from a thread of its own; one new view is made at a time, of the new part and the rest as
+ * it was.
  *
  * Its fields are the daemon's; others use the functions. Threads: any; current_set_program() only
  * the one that calls measuring_reload().
@@ -57,6 +57,6 @@ int current_set_program(Current *current, Program *program, char *error, size_t 
  * 0, or -ENOMEM: as it was. */
 int current_set_measured(Current *current, Measurements *measurements) MUST_CHECK;
 
-/* A new view, if something in the one in force has grown too old by @now_nsec (monotonic), or goes
- * by a wall clock that was set since. 0, or -ENOMEM: as it was. */
+/* Makes a new view if a value has expired by @now_nsec (monotonic), or depends on a wall clock that
+ * was set since. 0, or -ENOMEM: unchanged. */
 int current_refresh(Current *current, int64_t now_nsec) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* Puts together what is known of a gauge: its poll, its source, its coverage. */
+/* The state of a gauge: its poll, its source, its coverage. */
 
 #include "live/gauge-state.h"
 

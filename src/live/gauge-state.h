@@ -1,9 +1,9 @@
 #pragma once
 
 /*
- * GaugeState: how one gauge fares, from its last answer and from what is in force.
+ * GaugeState: the state of one gauge, from its last answer and from the view in force.
  *
- * What pages and figures have in common. Threads: any.
+ * Shared by pages and metrics. Threads: any.
  */
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ typedef struct GaugeTime {
 
 typedef struct GaugeState {
     const Gauge *gauge;
-    const PollStatus *poll; /* NULL: it is not asked for, or nothing is known yet */
+    const PollStatus *poll; /* NULL: it is not polled, or nothing is known yet */
     const char *state;      /* a stable word: "ok" */
     LoadsFigures figures;   /* values that count now */
     int64_t at_nsec;  /* since 1970: the last good answer, or the oldest annotation; 0: none */

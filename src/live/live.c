@@ -33,7 +33,7 @@ struct Live {
     const char *lease_namespace, *lease_name; /* as in WatcherOptions */
 };
 
-/* A bind under way: the request, and what the watcher needs for it. */
+/* A bind under way: the request, and its job. */
 typedef struct Bind {
     BindJob job; /* first: the watcher hands it back */
     Live *live;
@@ -259,7 +259,7 @@ static void finish_bind(BindJob *job, const char *error) {
     bind_free(bind);
 }
 
-/* Hands the bind to the watcher; what is wrong otherwise. */
+/* Passes the bind to the watcher, or returns the error. */
 static const char *start_bind(
     Live *live, const HttpRequest *request, int tag, const BindArgs *args, const Pod *pod) {
     _cleanup_(bind_freep) Bind *bind = bind_new(live, args);

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Live: the daemon's side of a cluster that is watched.
+ * Live: connects the watched cluster with the daemon.
  *
  * The ClusterWatcher (src/kube) keeps a copy of the cluster and posts Bindings; this connects it
  * with the verbs. What it adds:
@@ -44,7 +44,7 @@ typedef struct LiveOptions {
     unsigned bind_window_sec;
     bool may_touch;     /* wake-ups */
     OwnPod self;        /* with watcher.posts_events: whom Events about ourselves are about */
-    const Str *managed; /* bypass: only pods that ask for one of these; none: all */
+    const Str *managed; /* bypass: only pods that request one of these; none: all */
     size_t n_managed;
     const Exemptions *exempt; /* bypass: pods that no policy is for; may be NULL */
     WatcherOptions watcher;
@@ -73,17 +73,17 @@ void live_observe_filter(Live *live, const View *view, const Decision *decision,
 /* Answers a bind: at once through @reply, or later (server_defer()). */
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply);
 
-/* What Events may be written about (history/kube-events.h); nothing where they are not wanted. */
+/* Where Events are written (history/kube-events.h); does nothing if they are disabled. */
 void live_note_policy(Live *live, Str error);
 void live_note_stale(Live *live, Str policy, Str metric, Str source);
 
-/* The view has changed from @before to @after; and time goes by: about once a second. One at a
- * time, of both. */
+/* The view has changed from @before to @after; and a tick, about once a second. Never at the same
+ * time. */
 void live_note_view(Live *live, const View *before, const View *after);
 void live_tick(Live *live, int64_t now_nsec);
 
-/* Ends what is under way, in so much time; false: it has not ended (a credential plugin may
- * hang), and live_free() would wait for it. */
+/* Ends unfinished work within the time; false: it has not ended (a credential plugin may hang), and
+ * live_free() would wait for it. */
 bool live_stop(Live *live, int64_t timeout_nsec);
 
 typedef struct LiveStatus {

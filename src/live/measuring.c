@@ -25,7 +25,7 @@
 #define URL_SHOWN_MAX 512u
 #define QUERY_SHOWN_MAX 160u /* bytes of a query in a log line */
 
-/* What the operator has configured. */
+/* The operator's configuration. */
 typedef struct Configured {
     Arena *arena; /* of all below */
     MetricSources sources;
@@ -38,8 +38,8 @@ struct Measuring {
 
     pthread_mutex_t lock; /* guards what follows */
     Configured configured;
-    Poller *poller;                 /* NULL: nothing was to be asked so far */
-    char api_server[URL_SHOWN_MAX]; /* that the poller may ask; empty: none */
+    Poller *poller;                 /* NULL: no gauge needed it so far */
+    char api_server[URL_SHOWN_MAX]; /* sources that the poller may query; empty: none */
 };
 
 static void configured_done(Configured *configured) {
@@ -87,7 +87,7 @@ static int read_sources(
     return 0;
 }
 
-/* What an operator should not get used to. */
+/* Warns about settings that are unsafe. */
 static void warn_of(const MetricSources *sources) {
     for (size_t i = 0; i < sources->n; i++)
         if (sources->items[i].is_insecure)
@@ -156,7 +156,7 @@ static void take_notice(void *context, const PollerNotice *notice) {
             LOG_STR("source", notice->source), LOG_STR("query", query),
             LOG_INT("nodes_covered", n_covered), LOG_INT("nodes", n_nodes),
             LOG_CSTR("join", notice->report ? notice->report->how : ""),
-            /* without a key it is none */
+            /* without a key it is not valid */
             notice->down_nsec > 0 ? LOG_INT("down_ms", notice->down_nsec / NSEC_PER_MSEC)
                                   : (LogField){0});
         break;
@@ -183,7 +183,7 @@ static void take_notice(void *context, const PollerNotice *notice) {
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-/* NULL in @ret when there is no API server to ask. */
+/* NULL in @ret when there is no API server. */
 static int find_access(const MeasuringOptions *options, Access **ret, char *error, size_t size) {
     const LiveOptions *live = options->live;
     const MetricSource instead = {
@@ -266,7 +266,7 @@ Measuring *measuring_free(Measuring *measuring) {
     return NULL;
 }
 
-/* --- what is followed ------------------------------------------------------------------------- */
+/* --- followed gauges -------------------------------------------------------------------------- */
 
 static void warn_without_cluster(Measuring *measuring) {
     if (measuring->options.has_cluster || measuring->has_warned)
@@ -276,7 +276,7 @@ static void warn_without_cluster(Measuring *measuring) {
              "(--kubeconfig, --in-cluster or --cluster)");
 }
 
-/* The program's, each asked for often enough. NULL: out of memory. */
+/* The program's gauges, with the shortest interval applied. NULL: out of memory. */
 static const Gauge *hasten(const Program *program, int64_t most_nsec, Arena *arena) {
     Gauge *gauges = ARENA_ARRAY(arena, Gauge, program->n_gauges);
 

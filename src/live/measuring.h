@@ -1,12 +1,11 @@
 #pragma once
 
 /*
- * Measuring: the daemon's side of what is measured of nodes.
+ * Measuring: connects the poller of node metrics with the daemon.
  *
- * The Poller (src/load) asks sources for the gauges of the program in force; this knows which
- * sources there are (--prometheus, --sources), starts it when it is first needed, reports its
- * results, and hands its Measurements to the code that builds views. A decision never waits for any
- * of it.
+ * The Poller (src/load) queries sources for the gauges of the program in force; this reads the list
+ * of sources (--prometheus, --sources), starts it when it is first needed, reports its results, and
+ * hands its Measurements to the code that builds views. A decision never waits for any of it.
  *
  * Threads: functions are for any thread unless they say otherwise.
  */
@@ -27,8 +26,7 @@
 
 typedef struct Measuring Measuring;
 
-/* Gauges whose figures are shown, in /metrics and pages: what is beyond is measured all the same.
- */
+/* Gauges whose figures are shown in /metrics and pages; further ones are measured too. */
 #define MEASURING_SHOWN_MAX 256u
 
 typedef struct MeasuringOptions {
@@ -36,7 +34,7 @@ typedef struct MeasuringOptions {
     const char *sources_path;   /* a file of sources; NULL: none */
     const LiveOptions *live;    /* for metrics.k8s.io: how the API server is reached, if it is */
     const char *resource_metrics_url; /* serves metrics.k8s.io instead; NULL: none */
-    int64_t poll_nsec_max;            /* no gauge is asked for less often; 0: as gauges say */
+    int64_t poll_nsec_max;            /* the longest interval of a gauge; 0: no limit */
     bool has_cluster;                 /* there will be nodes to join series to */
 } MeasuringOptions;
 
@@ -47,24 +45,24 @@ typedef struct MeasuringCallbacks {
     void (*publish)(void *context, Measurements *measurements);
 } MeasuringCallbacks;
 
-/* Reads the sources; asks nothing yet. What @options point to is borrowed. 0; or a negative errno
- * with a message for a person in @error (of @size bytes). */
+/* Reads the sources; sends nothing yet. Pointers in @options are borrowed. 0; or a negative errno
+ * with a message for users in @error (of @size bytes). */
 int measuring_new(const MeasuringOptions *options, const MeasuringCallbacks *callbacks,
     Measuring **ret, char *error, size_t size) MUST_CHECK;
 Measuring *measuring_free(Measuring *measuring); /* no callback after it. Takes NULL */
 DEFINE_CLEANUP(Measuring *, measuring_free)
 
-/* Ends what is under way, in so much time; false: it has not ended, and measuring_free() would
- * wait for it. */
+/* Ends unfinished work within the time; false: it has not ended, and measuring_free() would wait
+ * for it. */
 bool measuring_stop(Measuring *measuring, int64_t timeout_nsec);
 
-/* The gauges of @program are asked for from now on; their Measurements carry @owner. What is known
- * of them already is through @ret (the caller's reference; NULL: there is nothing to measure). One
- * at a time, of this and the next. 0, or a negative errno with a message: as it was before. */
+/* Polls the gauges of @program from now on; their Measurements carry @owner. Known measurements are
+ * returned through @ret (the caller's reference; NULL: there is nothing to measure). Not at the
+ * same time as the next function. 0, or a negative errno with a message: unchanged. */
 int measuring_follow(Measuring *measuring, const Program *program, uint64_t owner,
     Measurements **ret, char *error, size_t size) MUST_CHECK;
 
-/* Reads the sources again. 0; or a negative errno with a message: those of before stay. */
+/* Reads the sources again. 0; or a negative errno with a message: the old ones stay. */
 int measuring_reload(Measuring *measuring, char *error, size_t size) MUST_CHECK;
 size_t measuring_n_sources(Measuring *measuring);
 

@@ -76,7 +76,7 @@ static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch,
     }
     wakeup->marked[wakeup->n_marked++ % WAKEUP_NODES_MAX] =
         (Marked){.name = name, .at_nsec = now_nsec};
-    wakeup->delayed_len = 0; /* a later mark pays what was delayed before */
+    wakeup->delayed_len = 0; /* a mark also serves the delayed one */
     touch(context, node);
 }
 
@@ -100,7 +100,7 @@ void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *con
 
 /* --- which nodes turned------------------------------------------------------------------- */
 
-/* Whether what filter @filter asks of the node alone has become true. */
+/* Whether the part of @filter that reads only the node has become true. */
 static bool has_come_true(
     const View *before, const View *after, const Filter *filter, uint32_t row) {
     const Program *program = after->program;

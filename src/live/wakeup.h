@@ -1,21 +1,21 @@
 #pragma once
 
 /*
- * Wakeup: which nodes should kube-scheduler look at again?
+ * Wakeup: marks nodes for which kube-scheduler should retry parked pods.
  *
- * A pod that an extender rejected is parked until something about the cluster changes, up
- * to five minutes. When a rule of ours changes its mind about a node (policies were
- * edited, pods left), nothing in the cluster need have changed: so the node is marked,
- * which is a change (docs/bind-and-replicas.md, Wake-up).
+ * A pod that an extender rejected is parked until something about the cluster changes, up to five
+ * minutes. When a rule starts to pass a node (policies were edited, pods ended), nothing in the
+ * cluster need have changed: so the node is marked, which is a change (docs/bind-and-replicas.md,
+ * Wake-up).
  *
  * Only while a pod may be parked because of us (history/recent-pods.h): a load that hovers at a
- * threshold makes its rule change its mind again and again, and mostly no pod is pending for that.
+ * threshold makes its rule flap, and mostly no pod is pending because of it.
  *
- * Two limits keep a flapping rule from flooding the API server: a node is marked at most
- * once in WAKEUP_NODE_SEC, and at most WAKEUP_BURST nodes at once, refilled at
- * WAKEUP_PER_SEC. Of what is over, one node stays owed and is marked as soon as the limits
- * allow: a pod that was parked after the last mark must not be forgotten, and mostly one
- * marked node wakes them all. Without parked pods nothing is owed.
+ * Two limits keep a flapping rule from flooding the API server: a node is marked at most once in
+ * WAKEUP_NODE_SEC, and at most WAKEUP_BURST nodes at once, refilled at WAKEUP_PER_SEC. Over the
+ * limits, one node is delayed and marked as soon as they allow: a pod that was parked after the
+ * last mark must not be forgotten, and mostly one marked node wakes them all. Without parked pods
+ * nothing is delayed.
  *
  * Threads: one at a time.
  */
@@ -47,5 +47,5 @@ typedef void WakeupTouch(void *context, Str node);
 void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
     WakeupTouch *touch, void *context);
 
-/* Marks the node that is owed, when its time has come. About once a second. */
+/* Marks the delayed node when the limits allow. About once a second. */
 void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *context);

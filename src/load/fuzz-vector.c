@@ -79,7 +79,8 @@ static void join(const Vector *vector, bool is_of_pods, Arena *arena) {
 
 /* --- the same, loosely ------------------------------------------------------ */
 
-/* A space behind every comma outside of strings: no series then looks like the one before. */
+/* Adds a space after every comma outside of strings: then no series has the shape of the one
+ * before. */
 static Str loosen(Str body, Arena *arena) {
     char *text = arena_alloc(arena, body.len * 2);
     bool is_string = false;

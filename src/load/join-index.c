@@ -83,7 +83,7 @@ void join_index_follow(JoinIndex *index, const NodeTable *table) {
 
 /* --- making it ------------------------------------------------------------- */
 
-/* 16 bytes, whatever way it is written; IPv4 as IPv6 has it. Brackets do not count. */
+/* 16 bytes in any notation; IPv4 is mapped to IPv6. Brackets are ignored. */
 static bool address_parse(Str text, unsigned char ret[ADDRESS_BYTES]) {
     static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
     char copy[ADDRESS_TEXT_MAX];

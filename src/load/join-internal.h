@@ -21,11 +21,10 @@
 #include "regex/regex.h"
 
 /*
- * JoinIndex: the nodes of a cluster by what series may call them: name, hostname, address.
+ * JoinIndex: the nodes of a cluster by the identities that series may use: name, hostname, address.
  *
- * Names are the table's own. The rest is made when it is asked for, and holds as long as no node
- * has got another hostname or address: records of nodes do not change, so mostly the same record is
- * enough of a proof.
+ * Names are the table's own. The rest is built on first use, and stays valid while no node changes
+ * its hostname or address: records are immutable, so an equal pointer proves it.
  */
 
 #define JOIN_ROW_NONE UINT32_MAX            /* of no node */
@@ -38,7 +37,7 @@ typedef struct JoinKeys {
 } JoinKeys;
 
 struct JoinIndex {
-    uint64_t version;       /* grows when anything may be called otherwise */
+    uint64_t version;       /* incremented when any identity may have changed */
     const NodeTable *table; /* of the join under way */
     NodeNames *names;       /* a reference; NULL: nothing yet */
 
@@ -75,8 +74,8 @@ typedef struct JoinWay {
     bool has_cut_port;    /* a value that led to a node had one */
 } JoinWay;
 
-/* The row that @value leads to; JOIN_ROW_NONE: no node. 0; -EINVAL: the pattern is none; -E2BIG: it
- * took all the work that it may; -ENOMEM. */
+/* The row of @value; JOIN_ROW_NONE: no node. 0; -EINVAL: the pattern is invalid; -E2BIG: it took
+ * too much work; -ENOMEM. */
 int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) MUST_CHECK;
 
 /* The part of @value that is compared: for people. Borrowed from it. */
@@ -95,15 +94,15 @@ const char *join_identity_name(GaugeIdentity identity);
 /*
  * JoinMemory: the last answer's values of the label, in order, and the rows they led to.
  *
- * SourceConnections give the same series in the same order, poll after poll: then a comparison is
- * all that a series costs, whatever way leads to its node.
+ * Sources return the same series in the same order at each poll: then a series costs one
+ * comparison, whatever the method of its join.
  */
 
 /* Over these nothing is remembered. */
 #define JOIN_MEMORY_SERIES_MAX 65536u
 #define JOIN_MEMORY_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
-#define JOIN_ROW_FORGOTTEN (UINT32_MAX - 2u) /* ask the way */
+#define JOIN_ROW_FORGOTTEN (UINT32_MAX - 2u) /* not remembered: find it again */
 
 typedef struct RememberedSeries {
     uint32_t at, len; /* of its value in the texts */

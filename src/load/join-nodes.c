@@ -36,7 +36,7 @@ typedef struct Candidate {
 
 typedef struct Find {
     Join *join;
-    size_t step; /* every so manieth series is looked at */
+    size_t step; /* every n-th series is examined */
     Candidate candidates[FIND_LABELS_MAX * N_IDENTITIES];
     size_t n;
     unsigned char *seen; /* by row */
@@ -304,8 +304,8 @@ static uint64_t digest_labels(const Vector *vector) {
     return digest ? digest : 1;
 }
 
-/* A way that was found for these very labels and nodes would be found again, and that takes its
- * time; for any others it is looked for anew, so that what is joined never depends on the past. */
+/* A method found for the same labels and nodes would be found again, at a cost; for any others it
+ * is searched again, so that a join never depends on the past. */
 static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
     int r;
 

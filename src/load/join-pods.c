@@ -1,8 +1,8 @@
 /*
- * Series to pods, and pods to what they run on and what they are of.
+ * Joins series to pods, and pods to their nodes and workloads.
  *
- * Which series are of the same pod is decided before any value is looked at; pods that the gauge
- * does not count are skipped, and their series are no error.
+ * Series of the same pod are grouped before any value is read; pods that the gauge does not count
+ * are skipped, and their series are no error.
  */
 
 #include <assert.h>
@@ -47,8 +47,8 @@ typedef struct PodHasher {
     uint64_t hash;
 } PodHasher;
 
-/* Soon pod_index_find() will be asked for @hash: what it reads is asked for in three steps, each of
- * which finds what the one before has asked for. */
+/* Prefetches for a coming pod_index_find() of @hash, in three steps: each reads memory that the
+ * previous one prefetched. */
 static void pod_index_expect_place(const PodIndex *index, uint64_t hash) {
     uint32_t place = index->slots[hash & index->mask].place;
 
@@ -95,7 +95,7 @@ static void collect(const NodeTable *table, PodIndex *index) {
     }
 }
 
-/* Of two pods of one name, which can be for a moment (made anew elsewhere), the first stays. */
+/* Two pods may share a name for a moment (recreated on another node): the first stays. */
 static void insert(PodIndex *index, uint64_t hash, uint32_t place) {
     size_t i = hash & index->mask;
 
@@ -310,7 +310,7 @@ static uint64_t *hash_series(const PodJoin *pods) {
     return hashes;
 }
 
-/* Prefetches what the series from @i on will look at. */
+/* Prefetches for the series from @i on. */
 static void expect_series(const PodIndex *index, const uint64_t *hashes, size_t i, size_t n) {
     if (i + 3 * AHEAD >= n)
         return;
@@ -348,7 +348,7 @@ static int find_pods(PodJoin *pods) {
     return 0;
 }
 
-/* --- what it adds to ------------------------------------------------------- */
+/* --- totals ---------------------------------------------------------------- */
 
 static bool is_counted(const Gauge *gauge, const Pod *pod) {
     bool is_in = gauge->n_namespaces == 0;
@@ -405,7 +405,7 @@ static int add_values(PodJoin *pods) {
     return r;
 }
 
-/* --- what comes of it ------------------------------------------------------ */
+/* --- results --------------------------------------------------------------- */
 
 static int store(PodJoin *pods) {
     Join *join = pods->join;

@@ -12,7 +12,7 @@
 #include "base/nsec.h"
 #include "load/join-internal.h"
 
-/* A Date has whole seconds, and an answer takes its time. */
+/* A Date has whole seconds, and an answer takes some time. */
 #define DATE_SLACK_MSEC 2000
 
 const char *join_drop_name(JoinDrop drop) {
@@ -213,7 +213,7 @@ static const Series *some_series(const Join *join, Str label) {
     return &vector->items[0];
 }
 
-/* Errors before any label is looked at. */
+/* Errors before any label is read. */
 static bool explain_basics(Join *join, const Series *series, Message *message) {
     const char *by = join->gauge->is_of_pods ? "namespace, pod" : "node";
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Join: which series is which node's.
+ * Join: finds the node of each series.
  *
  * Series name nodes in many ways: node="a", instance="10.0.0.7:9100", kubernetes_node="a.example".
  * A gauge may define how (model/gauge.h). If it does not, every label is tried as a name, a
@@ -51,8 +51,8 @@ typedef struct JoinReport {
     char how[JOIN_TEXT_MAX];   /* "label instance, without the port, is an InternalIP" */
     char error[JOIN_TEXT_MAX]; /* why nothing could be joined, and what would help; empty: it was */
 
-    /* For people: some that were not joined, as they were compared, and some nodes that have no
-     * value; empty behind the last. */
+    /* For users: some values that were not joined, and some nodes without a value; empty after the
+     * last. */
     char unmatched[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX];
     char uncovered[JOIN_EXAMPLES_MAX][JOIN_TEXT_MAX];
 } JoinReport;
@@ -61,11 +61,11 @@ typedef struct JoinReport {
 typedef struct JoinTime {
     int64_t asked_nsec;  /* since 1970, by our clock */
     int64_t uptime_nsec; /* the same, monotonic */
-    int64_t server_sec;  /* by the server's clock; 0: not known, the newest series stands for it */
+    int64_t server_sec;  /* by the server's clock; 0: unknown, the newest series is taken */
 } JoinTime;
 
-/* The identities of nodes. They are the same for all jobs, so those of one thread share it: it
- * takes more memory than what is learned for one of them. */
+/* The identities of nodes. All jobs of one thread share it, because it takes more memory than the
+ * memory of one job. */
 typedef struct JoinIndex JoinIndex;
 JoinIndex *join_index_new(void);              /* NULL when out of memory */
 JoinIndex *join_index_free(JoinIndex *index); /* takes NULL */
@@ -78,14 +78,12 @@ JoinMemory *join_memory_new(void);                /* NULL when out of memory */
 JoinMemory *join_memory_free(JoinMemory *memory); /* takes NULL */
 DEFINE_CLEANUP(JoinMemory *, join_memory_free)
 
-/* With @index from now on, which lives as long as something is joined with @memory; it has one of
- * its own otherwise. */
+/* Uses @index from now on, which must outlive @memory; otherwise it has its own. */
 void join_memory_share(JoinMemory *memory, JoinIndex *index);
 
-/* A measurement of @gauge out of @vector for the cluster of @table, which must be a snapshot's.
- * @memory may be NULL. @scratch is for what is needed on the way. The clocks of others do not
- * count: the age of a series is taken from the server's own time. 0, with a
- * measurement also where nothing could be joined; or -ENOMEM. */
+/* A measurement of @gauge from @vector for the cluster of @table, which must be a snapshot's.
+ * @memory may be NULL. @scratch is for temporary data. The age of a series is relative to the
+ * server's own time: clocks may differ. 0, also when nothing could be joined; or -ENOMEM. */
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
     const JoinTime *time, JoinMemory *memory, Arena *scratch, JoinReport *report, Measurement **ret)
     MUST_CHECK;

@@ -201,7 +201,7 @@ static void take_answer(PollQueue *queue, PollRequest *request, Snapshot *snapsh
     queue->is_news = true;
 }
 
-/* A server that works again is asked at once what it has not answered. */
+/* When a server works again, its failed jobs are retried at once. */
 static void note_success(PollQueue *queue, const PollRequest *request) {
     SourceConnection *server = request->server;
     bool was_failing = server->is_failing;
@@ -229,6 +229,6 @@ void poll_queue_take_answer(PollQueue *queue, PollRequest *request) {
         return;
     }
     snapshot = queue->callbacks.snapshot(queue->callbacks.context);
-    if (snapshot) /* else it is asked again when there is a cluster */
+    if (snapshot) /* else it is polled again when there is a cluster */
         take_answer(queue, request, snapshot);
 }

@@ -1,4 +1,4 @@
-/* Jobs of the poll queue: which gauges one serves, what it asks, and when it is due. */
+/* Jobs of the poll queue: the gauges of a job, its query, and when it is due. */
 
 #include "load/poll-job.h"
 

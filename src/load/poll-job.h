@@ -17,10 +17,10 @@
 #include "load/reading.h"
 
 /*
- * Schedule: when to ask next. At once at first; after an answer an interval later than the query
- * before, up to a tenth sooner, so that jobs which began together do not stay together; after a
- * failure after a time that doubles with every failure in a row, or after what the server asked
- * for. Time is an argument (monotonic), randomness comes from the seed alone.
+ * Schedule: when to poll next. First at once; after an answer one interval after the last query,
+ * minus up to a tenth, so that jobs spread out; after a failure with a delay that doubles with each
+ * failure in a row, or after the server's Retry-After. Time is an argument (monotonic), randomness
+ * comes from the seed.
  */
 
 #define SCHEDULE_INTERVAL_MIN_MSEC 100 /* the least of a gauge */
@@ -41,14 +41,14 @@ Schedule schedule_new(int64_t interval_nsec, uint64_t seed);
 /* The job of @asked_nsec was answered, at @now_nsec. */
 void schedule_answered(Schedule *schedule, int64_t asked_nsec, int64_t now_nsec);
 
-/* It failed. @retry_after_sec is what the server asked for, -1: nothing. */
+/* It failed. @retry_after_sec is the server's Retry-After, -1: none. */
 void schedule_failed(Schedule *schedule, int64_t now_nsec, int retry_after_sec);
 
 /* At once, unless it is failing: then it is tried again when it would have been. */
 void schedule_hasten(Schedule *schedule);
 
-/* At once, if it is failing: its server answers something else again. Once in a row of failures, or
- * a job that always fails would be asked whenever another is answered. */
+/* At once, if it is failing: its server answers other jobs again. Only once per row of failures, or
+ * a job that always fails would be polled whenever another is answered. */
 void schedule_retry(Schedule *schedule);
 
 /* At once, and what failed before is forgotten: it is another server now. */
@@ -61,7 +61,7 @@ void schedule_set_interval(Schedule *schedule, int64_t interval_nsec, int64_t no
 
 struct PollJob {
     PollJob *next;
-    Reading *model; /* a reference: one whose gauge asks this */
+    Reading *model; /* a reference: one with this query */
     Schedule schedule;
     bool is_under_way;
     uint64_t n_ok, n_failed; /* requests */
@@ -81,7 +81,7 @@ bool poll_job_fits(const PollJob *job, const Gauge *gauge);
 /* Of one request: no longer than the interval, at most POLLER_TIMEOUT_SEC. */
 unsigned poll_job_timeout_sec(const PollJob *job);
 
-/* The path behind the server's URL, and the parameters, as in a query or a form; for
- * metrics.k8s.io there are none. */
+/* The path after the server's URL, and the parameters, as in a query or a form; metrics.k8s.io has
+ * none. */
 const char *poll_job_path(const PollJob *job);
 void poll_job_form(const PollJob *job, Buf *ret);

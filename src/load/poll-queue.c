@@ -160,7 +160,7 @@ static void drop_job(PollQueue *queue, PollJob *job) {
     poll_job_free(job);
 }
 
-/* A job that is under way answers those who have just come, too. */
+/* An answer under way also serves readings that are added meanwhile. */
 static void renew_job(PollJob *job) {
     schedule_set_interval(&job->schedule, job->interval_nsec, clock_monotonic_nsec());
     if (job->has_more && !job->is_under_way)
@@ -184,8 +184,8 @@ static void sort_out_jobs(PollQueue *queue) {
     }
 }
 
-/* The list of now, if it is another one. Readings that are in both keep their jobs; one that
- * is in the old list only never comes back, for its gauge would get another reading. */
+/* The current list, if it has changed. Readings in both lists keep their jobs; a removed reading
+ * never returns, because its gauge would get a new one. */
 static void take_list(PollQueue *queue) {
     Readings *before = queue->readings;
 
@@ -237,7 +237,7 @@ static bool is_before(PollQueue *queue, const PollJob *a, const PollJob *b) {
     return a_fails != b_fails ? b_fails : a->schedule.due_nsec < b->schedule.due_nsec;
 }
 
-/* The job to ask now; NULL: none. *ret_next: when the next will be due at the latest. */
+/* The job to send now; NULL: none. *ret_next: when the next is due at the latest. */
 static PollJob *choose_job(PollQueue *queue, int64_t now, int64_t *ret_next) {
     PollJob *best = NULL;
 
@@ -391,7 +391,7 @@ int64_t poll_queue_publish(PollQueue *queue) {
 
 /* --- states --- */
 
-/* Only what the queue's own thread writes is read: no lock is needed. */
+/* Reads only fields that the queue's own thread writes: no lock is needed. */
 static void notify(PollQueue *queue, Reading *reading, Str name) {
     const Gauge *gauge = &reading->gauge;
     const PollStatus *status = &reading->status;

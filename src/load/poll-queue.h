@@ -38,7 +38,7 @@ typedef struct PollQueue {
 
     ClientLoop *loop;
     SourceConnections *connections; /* the sources */
-    SourceConnection api;           /* access NULL: there is none */
+    SourceConnection api;           /* access NULL: none */
 
     Readings *readings; /* those that the jobs are for; a reference */
     bool is_incomplete; /* memory was missing for some jobs: again at the next turn */
@@ -78,17 +78,17 @@ void poll_queue_give_up(PollQueue *queue, const char *error);
 
 /* --- poll-answer.c --- */
 
-/* Takes an answer, or that there is none, over into the readings of its job, and sets when to ask
- * next. The request is over. */
+/* Stores an answer, or a failure, in the readings of its job, and schedules the next poll. The
+ * request has ended. */
 void poll_queue_take_answer(PollQueue *queue, PollRequest *request);
 
-/* The state of a reading of which nothing was asked. @error "": none. */
+/* The state of a reading that is not polled. @error "": none. */
 void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, const char *error);
 
 /* --- for its test --- */
 
-/* Both do what is due and return when something will be; INT64_MAX: nothing. Of one reading there
- * is at most one notice in READING_NOTICE_SEC: of its last state, if that is another one than was
- * reported before. The lock is not held during a callback. */
+/* Both do the work that is due and return when more will be; INT64_MAX: never. Each reading has at
+ * most one notice in READING_NOTICE_SEC: its last state, if that differs from the reported one. The
+ * lock is not held during a callback. */
 int64_t poll_queue_publish(PollQueue *queue);
 int64_t poll_queue_notify(PollQueue *queue);

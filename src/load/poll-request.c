@@ -84,7 +84,7 @@ static bool poll_request_fail(PollRequest *request) {
     return false;
 }
 
-/* False: out of memory; it is over. */
+/* False: out of memory; the request has ended. */
 static bool poll_request_send(PollRequest *request) {
     const CallHandler handler = {.context = request, .head = on_head, .done = on_end};
     bool has_form = request->form.len > 0;
@@ -109,7 +109,7 @@ static bool poll_request_send(PollRequest *request) {
     return request->call ? true : poll_request_fail(request);
 }
 
-/* The path again, with the parameters behind it. */
+/* The path with the parameters appended. */
 static void become_get(PollRequest *request) {
     Str form = buf_str(&request->form);
 
@@ -196,7 +196,7 @@ bool poll_request_settle(PollRequest *request) {
     return !retry_as_get(request);
 }
 
-/* --- errors, for people: the server, what it did, and how to fix it ----------------------- */
+/* --- errors for users: the server, the failure, and how to fix it ------------------------- */
 
 #define QUOTE_MAX 160u /* columns of a server's own words */
 

@@ -42,7 +42,8 @@ typedef struct PollRequest {
     CallOutcome outcome;
     unsigned status; /* 0: none */
     int retry_after_sec;
-    int64_t date_sec; /* the server's, when it was asked: less the time it took; 0: not given */
+    int64_t date_sec; /* the server's time when it got the query: its Date less the duration; 0: not
+                         given */
     bool is_html;
     bool is_led_astray; /* to another server, or too often */
     Buf location, body;
@@ -55,16 +56,16 @@ void poll_request_done(PollRequest *request); /* taken back if it is under way *
 /* Asks. False: out of memory. */
 bool poll_request_start(PollRequest *request, PollJob *job, SourceConnection *server) MUST_CHECK;
 
-/* Follows a redirect, or asks again as a GET, if it is over by that. Whether it is over for
- * good. */
+/* Follows a redirect, or retries as a GET, if the answer requires it. Whether the request has ended
+ * for good. */
 bool poll_request_settle(PollRequest *request);
 
 /* Over, or taken back: free for another job. */
 void poll_request_end(PollRequest *request);
 
-/* Why there is no answer, once it is over: for a person, with the server and what would help; into
- * @ret (POLLER_ERROR_MAX). @scratch is for what is needed on the way. False: there is one, with
- * status 200, and it is not HTML. */
+/* Why there is no answer, for a user, with the server and a suggestion; into @ret
+ * (POLLER_ERROR_MAX). @scratch is for temporary data. False: there is one, with status 200, and it
+ * is not HTML. */
 bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret);
 
 /* Whether it is the server that does not work, and not only this job. */

@@ -1,6 +1,7 @@
 /*
- * The poller's thread, and what others may ask of it: they leave a list of gauges, other
- * connections or is_ending under the lock, and wake the thread, whose next turn takes them over.
+ * The poller's thread, and the functions for other threads: they set a list of gauges, new
+ * connections or is_ending under the lock, and wake the thread, which takes them over in its next
+ * turn.
  */
 
 #include "load/poller.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Poller: asks sources for numbers, again and again, on a thread of its own.
+ * Poller: queries sources for metrics periodically, on its own thread.
  *
  *     gauges of the program ──> distinct jobs (source and query) ──> asked on their interval
  *     answer ──> vector.h ──> join.h, with the cluster as it is ──> Measurement of each gauge
@@ -54,14 +54,14 @@ const char *poll_state_name(PollState state); /* "ok": a stable word */
 typedef struct PollerNotice {
     PollState was, is;
     Str gauge, source, query;
-    const char *error;        /* "" when there is none */
+    const char *error;        /* "" for none */
     const JoinReport *report; /* of the last answer */
     int64_t down_nsec;        /* how long it was failing, when it is OK again */
 } PollerNotice;
 
 typedef struct PollerCallbacks {
     void *context;
-    /* A reference to the cluster as it is; NULL: none is known yet, and nothing is asked. On the
+    /* A reference to the current cluster; NULL: not known yet, and nothing is polled. On the
      * poller's thread. */
     Snapshot *(*snapshot)(void *context);
     /* New measurements, for the gauges of the last poller_follow(); borrowed. On the poller's
@@ -69,40 +69,40 @@ typedef struct PollerCallbacks {
      * It takes as long as the view takes to be made: the next follows no sooner than nine times
      * that later, so that publishing takes a tenth of a core at most. */
     void (*publish)(void *context, Measurements *measurements);
-    /* On the poller's thread; may be NULL. Of one gauge at most one in ten seconds: the state of
-     * then, if it differs from the one reported before. */
+    /* On the poller's thread; may be NULL. At most one per gauge in ten seconds: its current state,
+     * if that differs from the reported one. */
     void (*notice)(void *context, const PollerNotice *notice);
 } PollerCallbacks;
 
 typedef struct PollerOptions {
     const MetricSources *sources; /* copied */
-    /* For metrics.k8s.io: how to reach the API server, taken over; NULL: there is none. */
+    /* For metrics.k8s.io: access to the API server, taken over; NULL: none. */
     Access *access;
     uint64_t seed; /* of the jitter */
 } PollerOptions;
 
-/* Starts the thread. Nothing is asked before poller_follow(). 0; or a negative errno with a message
- * for a person in @error (POLLER_ERROR_MAX), @options->access is freed in every case. */
+/* Starts the thread. Nothing is polled before poller_follow(). 0; or a negative errno with a
+ * message for users in @error (POLLER_ERROR_MAX). @options->access is freed in every case. */
 int poller_new(const PollerOptions *options, const PollerCallbacks *callbacks, Poller **ret,
     char *error) MUST_CHECK;
 bool poller_stop(Poller *poller, int64_t timeout_nsec); /* as watcher_stop() */
 Poller *poller_free(Poller *poller);                    /* takes NULL */
 DEFINE_CLEANUP(Poller *, poller_free)
 
-/* The gauges from now on, which are copied; @owner is stored in their Measurements. Measurements of
- * gauges that are the same stay, and are returned through @ret (the caller's reference). 0 or
- * -ENOMEM: those of before stay. */
+/* Sets the gauges, which are copied; @owner is stored in their Measurements. Measurements of equal
+ * gauges stay, and are returned through @ret (the caller's reference). 0 or -ENOMEM: the old ones
+ * stay. */
 int poller_follow(Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret)
     MUST_CHECK;
 
-/* Other sources from now on; copied. Everything is asked anew, nothing is forgotten. 0 or a
- * negative errno with a message: those of before stay. */
+/* Sets the sources, which are copied. Everything is polled again; measurements are kept. 0 or a
+ * negative errno with a message: the old ones stay. */
 int poller_configure(Poller *poller, const MetricSources *sources, char *error) MUST_CHECK;
 
 /* The state of one gauge, in the order of poller_follow(). */
 typedef struct PollStatus {
     PollState state;
-    bool is_polled;                  /* false: annotations are read, not asked for */
+    bool is_polled;                  /* false: annotations are not polled */
     int64_t answered_at_nsec;        /* since 1970: the last good answer; 0: never */
     int64_t answered_uptime;         /* the same, monotonic */
     int64_t failing_since_nsec;      /* since 1970; 0: it is not failing */
@@ -111,17 +111,16 @@ typedef struct PollStatus {
     uint64_t n_ok, n_failed;         /* requests of its job so far */
     uint64_t n_dropped[_JOIN_DROPS]; /* series so far */
     JoinReport report;               /* of the last answer */
-    char error[POLLER_ERROR_MAX];    /* of now: empty while it is fine */
+    char error[POLLER_ERROR_MAX];    /* current error; empty: none */
     char warning[POLLER_ERROR_MAX];  /* of the source, in the last answer */
 } PollStatus;
 
 /* Into @ret, at most @n; how many gauges there are. @owner: whose (as of poller_follow()). */
 size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_owner);
 
-/* One look at everything, for commands that then end: asks each job once, on the calling
- * thread, and waits up to @timeout_nsec. @ret_statuses has room for @n. @access is borrowed, may be
- * NULL. 0 (also where sources fail: see the statuses), -ENOMEM, or -EINVAL: a source that
- * source_access() does not take. */
+/* Polls each job once, for commands: on the calling thread, for up to @timeout_nsec. @ret_statuses
+ * has room for @n. @access is borrowed, may be NULL. 0 (also if sources fail: see the statuses),
+ * -ENOMEM, or -EINVAL: source_access() rejected a source. */
 int poller_once(const MetricSources *sources, Access *access, const Gauge *gauges, size_t n,
     Snapshot *snapshot, int64_t timeout_nsec, Measurements **ret, PollStatus *ret_statuses)
     MUST_CHECK;

@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Reading: a gauge that is followed, what was last measured of it, and how that went.
+ * Reading: a followed gauge, its last measurement, and the status of its polls.
  *
  * A gauge that is the same in the next list keeps its reading, with everything learned. So an
  * answer that arrives late is its reading's, whatever number that has by then.
  *
- * Readings: the gauges of one poller_follow(), in its order. SharedReadings: the list of now.
+ * Readings: the gauges of one poller_follow(), in its order. SharedReadings: the current list.
  *
  * Threads: lists and gauges are read from any; for the rest see the fields.
  */
@@ -33,7 +33,7 @@ typedef struct Reading {
 
     /* The queue's thread only. */
     JoinMemory *memory;
-    PollJob *job;          /* NULL: none is asked */
+    PollJob *job;          /* NULL: not polled */
     PollState reported;    /* the state that was reported last */
     int64_t reported_nsec; /* monotonic; INT64_MIN: never */
     int64_t down_nsec;     /* monotonic: failing since; 0: it is not */

@@ -87,7 +87,7 @@ static AddressKind v6_kind(const uint8_t *bytes) {
 
         if (is_in(bytes, &inner[i].range))
             kind = v4_kind(v4);
-        /* Zeros are what is left where another form is meant; only mapped they lead somewhere. */
+        /* Zeros match other prefixes too; only the mapped form is IPv4. */
         if (kind == ADDRESS_UNSPECIFIED && i != MAPPED)
             kind = ADDRESS_PLAIN;
     }

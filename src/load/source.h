@@ -21,7 +21,7 @@
 
 typedef struct MetricSource {
     Str name;               /* "default" is meant where a policy names none */
-    const char *url;        /* http:// or https://; with what is in front of /api/v1/query */
+    const char *url;        /* http:// or https://; with the path before /api/v1/query */
     const char *token_file; /* Authorization: Bearer, read again when it changes; or NULL */
     const char *user, *password_file; /* basic; or NULL */
     const char *ca_file;              /* NULL: the system's */
@@ -40,12 +40,12 @@ typedef struct MetricSources {
 
 #define SOURCE_DEFAULT_NAME "default"
 
-/* The name of the source that @name stands for: the default one where it is empty. */
+/* The name of the source: the default one if @name is empty. */
 static inline Str source_meant(Str name) {
     return str_is_empty(name) ? STR(SOURCE_DEFAULT_NAME) : name;
 }
 
-/* The source that is meant by @name. NULL: there is none. */
+/* The source named @name. NULL: none. */
 const MetricSource *sources_find(const MetricSources *sources, Str name);
 
 /* An address can be written in many ways: the one that is connected to is checked, not its text. */
@@ -74,7 +74,7 @@ const char *source_address_refusal(const void *address, size_t len, bool may_be_
 /* Something wrong with a source, or worth a warning. */
 typedef struct SourceFault {
     bool is_warning;
-    bool is_secret;    /* a password stands there: what is there is not to be shown */
+    bool is_secret;    /* the value is a password and must not be shown */
     const char *field; /* as the file calls it: "url", "tls.keyFile" */
     Str header;        /* of field "headers": which; else empty */
     char text[SOURCE_TEXT_MAX];
@@ -93,8 +93,8 @@ int source_access(const MetricSource *source, Access **ret, char *error) MUST_CH
 
 /* --- connections: made on any thread, used on the poll queue's ------------------------------- */
 
-/* Requests under way. One server never has all of them; those that fail have one each, and together
- * never all: sources that answer are polled in time whatever the others do. */
+/* Limits requests under way. One server never has all of them; failing ones have one each, and
+ * together never all, so sources that answer are polled in time. */
 #define POLL_REQUESTS_MAX 4u
 #define POLL_SHARE_MAX (POLL_REQUESTS_MAX - 1)
 
@@ -113,7 +113,7 @@ typedef struct SourceConnection {
 
 void source_connection_done(SourceConnection *server);
 
-/* Makes the client if there is none. False: out of memory. */
+/* Makes the client on first use. False: out of memory. */
 bool source_connection_open(SourceConnection *server, ClientLoop *loop) MUST_CHECK;
 
 typedef struct SourceConnections {

@@ -27,8 +27,8 @@ typedef struct Answer {
 
 /* --- numbers --------------------------------------------------------------- */
 
-/* A value as Prometheus writes it: decimal, or "NaN", "+Inf", "-Inf" ("Inf"). Too large is
- * infinite. False: it is none of these. */
+/* A value as Prometheus writes it: decimal, or "NaN", "+Inf", "-Inf" ("Inf"). Overflow is infinite.
+ * False: not a value. */
 static bool vector_number(Str text, double *ret) {
     bool overflow;
 

@@ -1,5 +1,5 @@
 /*
- * Series lie in one array, whose size is estimated from the first ones, and labels in blocks.
+ * Series are in one array, whose size is estimated from the first ones, and labels in blocks.
  *
  * Messages name a cause that an operator can fix: a proxy's page, a query that does not give a
  * vector, an error of the server.
@@ -12,15 +12,16 @@
 #define LABELS_FIRST 256u
 #define LABELS_BLOCK 4096u
 #define SERIES_FIRST 16u
-#define VECTOR_LABELS_TOTAL_MAX 2000000u /* of all series: they take more memory than their text   \
-                                          */
+#define VECTOR_LABELS_TOTAL_MAX                                                                    \
+    2000000u /* of all series: they take more memory than their text                               \
+              */
 
 typedef struct BodyKind {
     Str start; /* any case */
     const char *what;
 } BodyKind;
 
-/* What servers and proxies send instead of JSON. */
+/* Bodies that servers and proxies send instead of JSON. */
 static const BodyKind body_kinds[] = {
     {STR("<!doctype html"), "an HTML page"},
     {STR("<html"), "an HTML page"},

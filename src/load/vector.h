@@ -39,8 +39,8 @@ typedef struct Vector {
     Str warning;         /* the first the server gave; empty: none */
 } Vector;
 
-/* 0; -EPROTO with a message for a person in @error (VECTOR_ERROR_MAX): what came instead, or what
- * the server reports about the query; -EFBIG over a ceiling, with a message; -ENOMEM. */
+/* 0; -EPROTO with a message for users in @error (VECTOR_ERROR_MAX): what the body is instead, or
+ * the server's error; -EFBIG over a limit, with a message; -ENOMEM. */
 int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) MUST_CHECK;
 
 /* A NodeMetricsList (@is_of_pods: a PodMetricsList, summed over containers), of one resource. */

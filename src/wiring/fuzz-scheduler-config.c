@@ -1,6 +1,6 @@
 /*
- * Any bytes as a configuration of kube-scheduler: no crash; an error comes with a message; and what
- * was read is written and read back the same.
+ * Any bytes as a configuration of kube-scheduler: no crash; an error comes with a message; a valid
+ * one is written and reads back the same.
  */
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #define BUDGET ((size_t)64 * 1024 * 1024)
 #define WRITTEN_MAX ((size_t)16 * 1024 * 1024)
 
-/* Strings with letters that YAML wants escaped are read, but nobody writes them. */
+/* Strings that YAML must escape are read, but never written. */
 static bool is_printable(Str text) {
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] != '\n' && (text.ptr[i] < ' ' || text.ptr[i] > '~'))

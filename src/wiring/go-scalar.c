@@ -11,7 +11,7 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 
-#define NUMBER_MAX 64u /* a longer text stays what it is */
+#define NUMBER_MAX 64u /* a longer text is not a number */
 
 /* --- booleans ---------------------------------------------------------------- */
 
@@ -53,7 +53,7 @@ static bool has_prefix_nocase(Str text, Str prefix) {
     return str_eq_nocase(str_take(text, prefix.len), prefix);
 }
 
-/* Cuts off what tells the base: 0x, 0o, 0b, or a 0 before other digits. */
+/* Removes the prefix of the base: 0x, 0o, 0b, or a 0 before other digits. */
 static unsigned take_base(Str *digits) {
     static const struct {
         Str prefix;

@@ -1,6 +1,6 @@
 /*
- * The extenders of a file, with kube-scheduler's own validation: what it would refuse to start
- * with is an error here, at the line that has to change.
+ * The extenders of a file, with kube-scheduler's own validation: an entry that would keep it from
+ * starting is an error here, at the line to change.
  */
 
 #include <stdio.h>
@@ -130,7 +130,7 @@ static const WiringField extender_fields[] = {
     WIRING_FIELD(ExtenderEntry, is_ignorable, "ignorable", wiring_read_bool),
 };
 
-/* @is_clean: there was no error in this one; what is missing was not misspelt. */
+/* @is_clean: this entry has no error, so a missing field was not misspelt. */
 static void check_extender(
     WiringReading *reading, const YamlNode *mapping, const ExtenderEntry *entry, bool is_clean) {
     YamlReader *reader = &reading->reader;

@@ -1,6 +1,6 @@
 /*
- * One mapping and the values in it, as Go decodes them: no number is taken for a string, no string
- * for a number, and null for anything.
+ * One mapping and its values, as Go decodes them: a number is not a string, a string is not a
+ * number, and null is any type.
  */
 
 #include <assert.h>
@@ -202,7 +202,7 @@ static void complain_of_pem(
     diag_add(reading->reader.diags, DIAG_ERROR, value->place, STR_NULL, str_from_c(text), hint);
 }
 
-/* Base64 of PEM with a block of @kind in it, as it stands in the file. */
+/* Base64 of PEM with a block of @kind, as written in the file. */
 static void read_pem(
     WiringReading *reading, const YamlNode *value, const char *name, Str kind, Str *ret) {
     static const Str hint =

@@ -17,19 +17,19 @@ typedef struct WiringReading {
     YamlReader reader;
     SchedulerConfig *config;
     bool is_legacy; /* of extenders */
-    bool is_beta;   /* KubeSchedulerConfiguration, of before v1 */
-    bool is_beyond; /* something is over our ceilings, not kube-scheduler's */
+    bool is_beta;   /* KubeSchedulerConfiguration, before v1 */
+    bool is_beyond; /* over a limit of ours, not of kube-scheduler */
     Map managed;    /* resources that an extender manages already */
     bool has_binder;
 } WiringReading;
 
-/* @into is the field itself: at its offset in what is read. */
+/* @into is the field itself, at its offset in the struct. */
 typedef void WiringRead(
     WiringReading *reading, const YamlNode *value, const char *name, void *into);
 
 typedef struct WiringField {
     const char *name;
-    WiringRead *read; /* NULL: anything, not looked at */
+    WiringRead *read; /* NULL: any value, not read */
     size_t offset;
 } WiringField;
 
@@ -54,7 +54,7 @@ void wiring_check_backoff(WiringReading *reading, const YamlNode *root);
 /* The value of @key in @mapping; NULL when it is not there or empty. */
 const YamlNode *wiring_find(const YamlNode *mapping, const char *key);
 
-/* Where @key stands, else the whole. A legacy key may be spelt in another case. */
+/* The position of @key, else of the whole mapping. A legacy key may have another case. */
 const YamlNode *wiring_place_of(const YamlNode *mapping, const char *key);
 
 /* Reports a list over a ceiling of ours; kube-scheduler has none. */

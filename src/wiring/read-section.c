@@ -1,7 +1,6 @@
 /*
- * What else stands in a KubeSchedulerConfiguration: who leads, how the API server is got to, how
- * often is tried again. Little of it matters to an extender; all of it can keep kube-scheduler
- * from starting.
+ * Other fields of a KubeSchedulerConfiguration: leader election, the connection to the API server,
+ * backoff. Few of them matter to an extender; each can keep kube-scheduler from starting.
  */
 
 #include <float.h>

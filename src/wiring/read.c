@@ -26,7 +26,7 @@ static void read_percentage(
 
 typedef struct Profile {
     Str name;
-    int percentage; /* -1: that of all */
+    int percentage; /* -1: the global one */
 } Profile;
 
 static void read_mapping(
@@ -76,12 +76,13 @@ static void read_profiles(
         (void)wiring_is_beyond(reading, value, WIRING_PROFILES_MAX, "profiles");
 }
 
-/* The smaller of two, of which 0 and -1 stand for "as kube-scheduler likes", the least. */
+/* The smaller of two percentages, where 0 and -1 mean kube-scheduler's default, the smallest. */
 static int fewer(int a, int b) {
     return a < b ? a : b;
 }
 
-/* A profile's own percentage counts; the smallest says how little an extender may be shown. */
+/* A profile's own percentage counts; the smallest is the share of nodes that an extender is certain
+ * to see. */
 static void finish_profiles(WiringReading *reading, const YamlNode *root) {
     const YamlNode *list = wiring_find(root, "profiles");
     SchedulerConfig *config = reading->config;

@@ -34,7 +34,7 @@ typedef struct ManagedResource {
     bool is_ignored_by_scheduler;
 } ManagedResource;
 
-/* Empty: not given. Data is base64, as it stands in the file. */
+/* Empty: not given. Data is base64, as written in the file. */
 typedef struct ExtenderTls {
     bool is_given;
     bool is_insecure;
@@ -88,11 +88,11 @@ enum {
  * and whether what is in PEM is good. */
 int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, SchedulerConfig *ret);
 
-/* @config as a file of its format, with comments that say what each choice means (JSON has none).
- * What would be unsafe is not written: https without a CA is the caller's mistake (assert). */
+/* Writes @config in its format, with comments that explain each choice (JSON has none). An unsafe
+ * configuration is not written: https without a CA is an error of the caller (assert). */
 void scheduler_config_write(const SchedulerConfig *config, Buf *out);
 
-/* The largest share, 0 to 1, that an extender of @weight has of a node's total score beside
+/* The largest share, 0 to 1, that an extender of @weight has of a node's total score next to
  * kube-scheduler's default plugins (0 to 1200 points). */
 double wiring_weight_share(int64_t weight);
 
@@ -100,7 +100,7 @@ double wiring_weight_share(int64_t weight);
  * by any of its names is the same. */
 bool wiring_is_same_server(Str url, Str url_prefix);
 
-/* Address: what the URL of a berth says of the way to it. */
+/* Address: the parts of a berth's URL. */
 
 /* By the scheme alone, as kube-scheduler takes it. */
 bool address_is_https(Str url);

@@ -1,6 +1,6 @@
 /*
- * The configuration as a file, each choice with what it means beside it. Who reads the file years
- * later did not choose, and kube-scheduler says nothing of any of this.
+ * The configuration as a file, with a comment for each choice: a later reader did not make the
+ * choices, and kube-scheduler does not report them.
  */
 
 #include <assert.h>
