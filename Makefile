@@ -15,6 +15,8 @@ WEB ?=
 FOLDER ?=
 OUT ?= build-release
 KEY ?=
+SUITE ?= bookworm
+FRESH ?=
 ARCH    =
 export ARCH
 
@@ -99,8 +101,8 @@ deploy-check: setup-deploy ## the chart, overlays and manifests, without a clust
 	@tools/build $(BUILD) berth
 	@BERTH="$(CURDIR)/$(BUILD)/berth" PYTHON="$(PYTHON)" tools/check-deploy
 
-fresh: setup-fresh ## make run and make test in a minimal Debian 12, made for it (needs root)
-	@tools/fresh
+fresh: setup-fresh ## run, test, asan, lint in a new minimal Debian (SUITE=trixie; needs root)
+	@SUITE="$(SUITE)" tools/fresh $(FRESH)
 
 image: setup-image $(if $(ARCH),setup-cross) ## a container image without an engine, with an SBOM (IMAGE=--twice)
 	@tools/image $(IMAGE)

@@ -62,8 +62,13 @@ typedef struct Client {
 } Client;
 
 static __attribute__((noreturn)) void die(const char *what) {
-    (void)fprintf(
-        stderr, "client: %s%s%s\n", what, errno ? ": " : "", errno ? strerror(errno) : "");
+    (void)fprintf(stderr, "client: %s\n", what);
+    exit(1);
+}
+
+/* After a call that sets errno. */
+static __attribute__((noreturn)) void die_errno(const char *what) {
+    (void)fprintf(stderr, "client: %s: %s\n", what, strerror(errno));
     exit(1);
 }
 
@@ -71,7 +76,7 @@ static double clock_usec(clockid_t clock) {
     struct timespec now;
 
     if (clock_gettime(clock, &now) < 0)
-        die("clock_gettime");
+        die_errno("clock_gettime");
     return (double)now.tv_sec * USEC_PER_SEC + (double)now.tv_nsec / 1e3;
 }
 
@@ -84,7 +89,7 @@ static long server_rss(pid_t pid) {
     (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     file = fopen(path, "re");
     if (!file)
-        die(path);
+        die_errno(path);
     while (fgets(line, sizeof(line), file))
         if (strncmp(line, "VmRSS:", 6) == 0)
             kilobytes = strtol(line + 6, NULL, 10);
@@ -97,11 +102,11 @@ static void body_load(const Client *client, Body *body) {
     int fd = open(body->file, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0 || fstat(fd, &status) < 0)
-        die(body->file);
+        die_errno(body->file);
     body->len = (size_t)status.st_size;
     body->data = mmap(NULL, body->len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
     if (body->data == MAP_FAILED)
-        die(body->file);
+        die_errno(body->file);
     (void)close(fd);
     body->head_len = (size_t)snprintf(body->head, sizeof(body->head),
         "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUser-Agent: Go-http-client/1.1\r\n"
@@ -119,9 +124,9 @@ static void client_connect(Client *client) {
 
     client->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (client->fd < 0 || connect(client->fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-        die("connect");
+        die_errno("connect");
     if (setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes)) < 0)
-        die("TCP_NODELAY");
+        die_errno("TCP_NODELAY");
 }
 
 static void request_send(const Client *client, const Body *body) {
@@ -143,7 +148,7 @@ static void request_send(const Client *client, const Body *body) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            die("the server closed the connection before it had the body");
+            die_errno("the server closed the connection before it had the body");
         sent += (size_t)n;
     }
 }
@@ -155,17 +160,15 @@ static size_t receive(const Client *client, char *into, size_t size) {
         n = recv(client->fd, into, size, 0);
     while (n < 0 && errno == EINTR);
     if (n < 0)
-        die("recv");
-    if (n == 0) {
-        errno = 0;
+        die_errno("recv");
+    if (n == 0)
         die("the server closed the connection in the middle of a reply");
-    }
     return (size_t)n;
 }
 
 static void save(const Client *client, const char *data, size_t len) {
     if (client->save_fd >= 0 && write(client->save_fd, data, len) != (ssize_t)len)
-        die(client->save_file);
+        die_errno(client->save_file);
 }
 
 /* The length of the body that @head announces; ends the program if it is not the
@@ -173,7 +176,6 @@ static void save(const Client *client, const char *data, size_t len) {
 static size_t head_parse(const char *head) {
     const char *line = strcasestr(head, "\r\nContent-Length:");
 
-    errno = 0;
     if (strncmp(head, "HTTP/1.1 200", 12) != 0) {
         (void)fprintf(stderr, "client: %.*s\n", (int)strcspn(head, "\r\n"), head);
         exit(1);
@@ -244,7 +246,7 @@ static void run(Client *client) {
     if (!wall)
         die("out of memory");
     if ((errno = clock_getcpuclockid(client->pid, &server_clock)))
-        die("the server's clock");
+        die_errno("the server's clock");
     for (size_t i = 0; i < client->n_warmup; i++) {
         request_send(client, &client->bodies[i % client->n_bodies]);
         (void)reply_receive(client);

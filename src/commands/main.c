@@ -131,7 +131,9 @@ int main(int argc, char *argv[]) {
     const char *word = argc > 1 ? argv[1] : "--help";
     const Command *command;
 
+#ifdef M_MMAP_THRESHOLD /* not in musl, which returns memory by itself */
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
+#endif
     if (argc > 0)
         program_name = name_of(argv[0]);
     if (argc > 0 && strcmp(base_name(argv[0]), "kubectl_complete-berth") == 0)

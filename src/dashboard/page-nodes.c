@@ -14,7 +14,7 @@
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"
 
-#define PAGE_SIZE 200u
+#define PAGE_ROWS 200u
 #define HIGH_SHARE 0.9
 
 typedef enum NodesOrder {
@@ -245,7 +245,7 @@ static void draw_table(
         buf_printf(&columns, "|#%.*s", STR_FMT(summary->columns[i].label));
     buf_append_char(&columns, '\0');
     widget_table(html, "nodes", "Nodes", buf_error(&columns) ? "Node|State" : columns.data);
-    for (size_t i = from; i < summary->n && i < from + PAGE_SIZE; i++)
+    for (size_t i = from; i < summary->n && i < from + PAGE_ROWS; i++)
         draw_node(html, summary, ranks[i].place);
     widget_table_end(html);
 }
@@ -263,10 +263,10 @@ static void draw_page_link(Html *html, const NodesParams *params, size_t page, c
 }
 
 static void draw_paging(Html *html, const NodesParams *params, size_t n) {
-    size_t from = (params->page - 1) * PAGE_SIZE;
-    size_t to = from + PAGE_SIZE < n ? from + PAGE_SIZE : n;
+    size_t from = (params->page - 1) * PAGE_ROWS;
+    size_t to = from + PAGE_ROWS < n ? from + PAGE_ROWS : n;
 
-    if (n <= PAGE_SIZE)
+    if (n <= PAGE_ROWS)
         return;
     html_write(html, "<nav id='paging' aria-label='More nodes' data-live>%zu to %zu of %zu. ",
         from + 1, to, n);
@@ -282,7 +282,7 @@ static void draw_paging(Html *html, const NodesParams *params, size_t n) {
 static unsigned draw_found(const PageContext *context, Html *html, const NodesSummary *summary,
     const NodesParams *params) {
     const NodeRank *ranks = rank_nodes(context, summary, params);
-    size_t from = (params->page - 1) * PAGE_SIZE;
+    size_t from = (params->page - 1) * PAGE_ROWS;
 
     draw_summary(context, html, summary, params->column);
     draw_grid(context, html, params->column);

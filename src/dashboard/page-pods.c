@@ -9,7 +9,7 @@
 #include "dashboard/widgets.h"
 #include "history/pods-summary.h"
 
-#define PAGE_SIZE 100u
+#define PAGE_ROWS 100u
 
 typedef struct PodsParams {
     Str text; /* empty: all */
@@ -124,12 +124,12 @@ static void draw_page_link(Html *html, const PodsParams *params, size_t page, co
 }
 
 static void draw_paging(Html *html, const PodsParams *params, size_t n) {
-    size_t from = (params->page - 1) * PAGE_SIZE;
+    size_t from = (params->page - 1) * PAGE_ROWS;
 
     html_write(html, "<p id='paging' data-live>%zu%s", n, n == 1 ? " pod. " : " pods. ");
     if (params->page > 1)
         draw_page_link(html, params, params->page - 1, "Previous 100");
-    if (from + PAGE_SIZE < n)
+    if (from + PAGE_ROWS < n)
         draw_page_link(html, params, params->page + 1, "Next 100");
     html_close(html);
 }
@@ -157,7 +157,7 @@ static unsigned draw_found(
     const PageContext *context, Html *html, const PodsParams *params, const PodsSummary *summary) {
     const PodSummary **pods = ARENA_ARRAY(context->arena, const PodSummary *, summary->n + 1);
     size_t n = pods ? choose(summary, params, pods) : 0;
-    size_t from = (params->page - 1) * PAGE_SIZE;
+    size_t from = (params->page - 1) * PAGE_ROWS;
 
     if (n == 0) {
         draw_none(context, html, params);
@@ -165,7 +165,7 @@ static unsigned draw_found(
     }
     draw_paging(html, params, n);
     if (from < n)
-        draw_table(html, pods + from, n - from < PAGE_SIZE ? n - from : PAGE_SIZE);
+        draw_table(html, pods + from, n - from < PAGE_ROWS ? n - from : PAGE_ROWS);
     return from < n ? 200 : 404;
 }
 

@@ -38,9 +38,18 @@ def test_name_and_needs(package):
     fields = dict(re.findall(r"^([A-Za-z-]+): (.*)$", fields, re.M))
     assert (fields["Package"], fields["Version"]) == ("berth", VERSION)
     assert package.name == f"berth_{VERSION}_{fields['Architecture']}.deb"
-    for library in ("libc6", "libcurl3-gnutls", "libfyaml0", "libgnutls30", "libmicrohttpd12"):
-        assert re.search(rf"\b{library} \(>= ", fields["Depends"]), fields["Depends"]
     assert "tzdata" in fields["Depends"]
+
+
+def test_depends_on_the_packages_of_its_libraries(package, tree):
+    """By the names that this Debian has for them: Debian 13 calls libgnutls30 libgnutls30t64."""
+    depends = run("dpkg-deb", "--field", package, "Depends").stdout
+    dynamic = run("readelf", "--wide", "--dynamic", tree / "usr/bin/berth").stdout
+    libraries = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+    assert {"libc.so.6", "libcurl-gnutls.so.4", "libgnutls.so.30"} <= libraries
+    for library in libraries:
+        owners = set(re.findall(r"^([^:\s]+).*: ", run("dpkg-query", "--search", f"*/{library}").stdout, re.M))
+        assert any(re.search(rf"(^| ){re.escape(owner)} \(>= ", depends) for owner in owners), (library, depends)
 
 
 def test_contents(tree):
@@ -48,7 +57,6 @@ def test_contents(tree):
     paths = {path for path in paths if not path.startswith("DEBIAN/")}
     assert {
         "etc/default/berth",
-        "lib/systemd/system/berth.service",
         "usr/bin/berth",
         "usr/bin/kubectl-berth",
         "usr/bin/kubectl_complete-berth",
@@ -109,12 +117,19 @@ def test_lintian(package):
 # --- the service ---
 
 
+def unit_text(tree):
+    """Debian 12 has units in /lib, Debian 13 in /usr/lib."""
+    [path] = tree.glob("**/systemd/system/berth.service")
+    assert str(path.relative_to(tree).parent).removeprefix("usr/") == "lib/systemd/system"
+    return path.read_text()
+
+
 @pytest.fixture
 def unit(tree, tmp_path):
     """The unit, with the program where it was unpacked."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not installed")
-    text = (tree / "lib/systemd/system/berth.service").read_text()
+    text = unit_text(tree)
     assert "ExecStart=/usr/bin/berth serve " in text
     path = tmp_path / "berth.service"
     path.write_text(text.replace("ExecStart=/usr/bin/berth", f"ExecStart={tree}/usr/bin/berth"))
@@ -148,7 +163,7 @@ def test_unit_is_confined(unit):
 def test_flags_of_the_service(tree):
     """/etc/default/berth and the example are valid for this berth."""
     usage = run(tree / "usr/bin/berth", "serve", "--help").stdout
-    texts = [(tree / "etc/default/berth").read_text(), (tree / "lib/systemd/system/berth.service").read_text(),
+    texts = [(tree / "etc/default/berth").read_text(), unit_text(tree),
              (REPOSITORY / "deploy/systemd/kubeconfig.conf").read_text()]  # fmt: skip
     flags = set(re.findall(r"(?<=[ =])--[a-z-]+", "\n".join(re.findall(r"^#?.*BERTH_.*$", "\n".join(texts), re.M))))
     assert {"--policy", "--kubeconfig", "--tls-cert"} <= flags
