@@ -25,4 +25,13 @@ typedef struct ScanBlock {
 extern const ScanOps scan_portable_ops;
 #ifdef __x86_64__
 extern const ScanOps scan_avx2_ops;
+#elif defined(__aarch64__)
+extern const ScanOps scan_neon_ops;
 #endif
+
+/* Bit i: whether an odd number of bits 0..i is set. */
+static inline uint64_t prefix_xor_by_shifts(uint64_t bits) {
+    for (unsigned by = 1; by < 64; by *= 2)
+        bits ^= bits << by;
+    return bits;
+}

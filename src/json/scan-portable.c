@@ -73,18 +73,12 @@ static inline uint64_t block_stops(const char *bytes) {
     return stops;
 }
 
-/* Counting without the instructions for it: __builtin_popcountll() would call a function. */
 static inline uint64_t bits_prefix_xor(uint64_t bits) {
-    bits ^= bits << 1;
-    bits ^= bits << 2;
-    bits ^= bits << 4;
-    bits ^= bits << 8;
-    bits ^= bits << 16;
-    bits ^= bits << 32;
-    return bits;
+    return prefix_xor_by_shifts(bits);
 }
 
-/* Sums of two bits, of four, of eight; the multiplication adds up the bytes. */
+/* Sums of two bits, of four, of eight; the multiplication adds up the bytes. Without the
+ * instruction for it, __builtin_popcountll() would call a function. */
 static inline uint64_t bits_count(uint64_t bits) {
     bits -= bits >> 1 & UINT64_C(0x5555555555555555);
     bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));

@@ -26,6 +26,9 @@ static const ScanOps *kernel_ops(ScanKernel kernel) {
             __builtin_cpu_supports("popcnt"))
             return &scan_avx2_ops;
         return NULL;
+#elif defined(__aarch64__)
+    case SCAN_NEON:
+        return &scan_neon_ops;
 #endif
     default:
         return NULL;
@@ -46,7 +49,8 @@ __attribute__((constructor)) static void choose_kernel(void) {
 #ifdef __x86_64__
     __builtin_cpu_init();
 #endif
-    (void)scan_use_kernel(SCAN_AVX2);
+    if (!scan_use_kernel(SCAN_AVX2))
+        (void)scan_use_kernel(SCAN_NEON);
 }
 
 size_t scan_container(Str text) {
@@ -66,13 +70,18 @@ uint64_t scan_stops(const char *bytes) {
 }
 
 ScanKernel scan_kernel(void) {
-    return ops() == &scan_portable_ops ? SCAN_PORTABLE : SCAN_AVX2;
+    ScanKernel kernel = SCAN_PORTABLE;
+
+    while (kernel < SCAN_NEON && ops() != kernel_ops(kernel))
+        kernel++;
+    return kernel;
 }
 
 const char *scan_kernel_name(ScanKernel kernel) {
     static const char *const names[] = {
         [SCAN_PORTABLE] = "portable",
         [SCAN_AVX2] = "avx2",
+        [SCAN_NEON] = "neon",
     };
 
     return kernel < ELEMENTS_OF(names) ? names[kernel] : "unknown";

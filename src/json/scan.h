@@ -6,8 +6,8 @@
  * Structure only: brackets are counted outside strings, strings end at an
  * unescaped quote; what is between is not looked at. Any depth is safe, nothing
  * is allocated. This is what makes 82 MB of Node objects cost milliseconds: the
- * kernels look at 64 bytes a step (AVX2 where the processor has it, portable C
- * elsewhere; chosen before main()). No byte outside the given text is
+ * kernels look at 64 bytes a step (AVX2 where the processor has it, NEON on
+ * arm64, portable C elsewhere; chosen before main()). No byte outside the given text is
  * read. Any thread.
  */
 
@@ -37,6 +37,7 @@ uint64_t scan_stops(const char *bytes);
 typedef enum ScanKernel {
     SCAN_PORTABLE,
     SCAN_AVX2,
+    SCAN_NEON,
 } ScanKernel;
 
 /* The kernel in use. */

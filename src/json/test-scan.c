@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-static const ScanKernel kernels[] = {SCAN_PORTABLE, SCAN_AVX2};
+static const ScanKernel kernels[] = {SCAN_PORTABLE, SCAN_AVX2, SCAN_NEON};
 
 /* A quote after an odd number of backslashes does not count. */
 static bool naive_is_quote(Str text, size_t at) {
@@ -207,6 +207,7 @@ static void test_kernel_choice(void **state) {
     assert_true(scan_use_kernel(SCAN_PORTABLE));
     assert_string_equal(scan_kernel_name(SCAN_PORTABLE), "portable");
     assert_string_equal(scan_kernel_name(SCAN_AVX2), "avx2");
+    assert_string_equal(scan_kernel_name(SCAN_NEON), "neon");
 }
 
 static bool first_container(void) {
