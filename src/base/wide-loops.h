@@ -3,8 +3,9 @@
 /*
  * WIDE_LOOPS: a function whose loops over arrays are worth the widest registers there are.
  *
- * It is made twice, for processors with AVX2 and without; the loader takes the one that fits. No
- * FMA: it would round once where two operations round twice. Sanitizers do not go together with it.
+ * On x86-64 it is made twice, for processors with AVX2 and without; the loader takes the one that
+ * fits. arm64 has NEON always. No FMA (meson.build: -ffp-contract=off): it would round once where
+ * two operations round twice. Sanitizers do not go together with it.
  */
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) &&                        \

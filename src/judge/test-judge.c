@@ -80,6 +80,25 @@ static void test_errors(void **state) {
     fixture_done(&fixture);
 }
 
+/* Each product is rounded before it is added, on every processor (-ffp-contract=off). Rounded once,
+ * the sum would be 2.333333333333333. */
+static void test_rounding(void **state) {
+    uint32_t row;
+    double score;
+    JudgeFixture fixture;
+    Judge *judge;
+
+    (void)state;
+    fixture_init(&fixture,
+        "p: {scores: [{name: one, expression: '1'}, {name: three, expression: '3', weight: 2}]}",
+        1);
+    fixture_rows(&fixture, &row, 1);
+    judge = fixture_open(&fixture, &row, 1);
+    assert_int_equal(judge_scores(judge, &score), 0);
+    assert_true(score == 2.3333333333333335);
+    fixture_done(&fixture);
+}
+
 static const char missing_text[] =
     "policy:\n"
     "  metrics: [{name: load, prometheus: {query: load}}, {name: other, prometheus: {query: "
@@ -291,6 +310,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_order),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_missing_metric_is_counted_separately),
         cmocka_unit_test(test_missing_metric_of_a_single_node),
         cmocka_unit_test(test_failing_match_expression),
