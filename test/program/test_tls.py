@@ -183,7 +183,7 @@ def handshake(berth, **settings):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    context.set_ciphers(settings.get("ciphers", "ALL:@SECLEVEL=0"))
+    context.set_ciphers(settings.get("ciphers", "ALL") + ":@SECLEVEL=0")
     context.minimum_version = settings.get("least", ssl.TLSVersion.TLSv1)
     context.maximum_version = settings.get("most", ssl.TLSVersion.TLSv1_3)
     context.set_alpn_protocols(settings.get("protocols", ["h2", "http/1.1"]))
