@@ -91,8 +91,8 @@ void cel_as_name(CelAssembler *as, const CelGraphNode *variable) {
     as->is_full |= !name.ptr;
 }
 
-/* false && … && …: the first false is the answer to all of them, and a || that waits behind
- * has to look at its right side. */
+/* false && … && …: the first false decides all of them; a || to the left of it still evaluates its
+ * right side. */
 static void thread_jumps(CelAssembler *as) {
     CelInstruction *code = as->instructions.items;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Checker: what the parts of the check share while it runs, and how they speak. Of the check only:
- * check.h is the contract. */
+/* Checker: shared by the parts of the check while it runs, and their error reporting. check.h is
+ * the contract. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,7 +51,7 @@ void cel_want_bool(CelChecker *checker, uint32_t node, Str hint);
 
 /* check-macro.c: macros with variables. */
 
-/* Before the walk: tells the BINDERs of macro @node whose they are. They are met before it. */
+/* Before the walk: sets the macro of @node's BINDERs, which come before it. */
 void cel_own_binders(CelChecker *checker, uint32_t node);
 
 void cel_check_binder(CelChecker *checker, uint32_t node); /* opens the scope */
@@ -59,7 +59,7 @@ void cel_check_macro(CelChecker *checker, uint32_t node);  /* closes it */
 
 /* resolve.c: names. */
 
-/* An IDENT: what it and the SELECTs after it stand for. */
+/* An IDENT: resolves it and the SELECTs after it. */
 void cel_resolve_ident(CelChecker *checker, uint32_t node);
 
 /* All overloads of the function that @name means in the container. */
@@ -87,8 +87,8 @@ void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *
 /* A call of a function that is not declared. */
 void cel_suggest_function(CelChecker *checker, uint32_t node);
 
-/* Whether @node stands among the arguments of a macro that is not written as macros are. Names
- * there may be the variables it would declare: the macro is the mistake, not they. */
+/* Whether @node is an argument of a macro with a wrong form. Names there may be the variables it
+ * would declare: the error is the macro, not the names. */
 bool cel_is_vague(CelChecker *checker, uint32_t node);
 
 /* A name that is not declared; @dotted is all of it, with selections. */

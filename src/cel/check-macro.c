@@ -12,7 +12,7 @@ void cel_own_binders(CelChecker *checker, uint32_t i) {
         checker->infos[children[1 + k]].binder = i;
 }
 
-/* What one element of a loop's range is: the type of variable @number (0 or 1) of @n. */
+/* The type of variable @number (0 or 1) of @n for one element of a loop's range. */
 static const CelType *element_of(CelChecker *checker, uint32_t range, unsigned number, unsigned n) {
     const CelType *type = cel_checker_type(checker, range);
 
@@ -40,7 +40,7 @@ static const CelType *element_of(CelChecker *checker, uint32_t range, unsigned n
     return &cel_error_type;
 }
 
-/* What optMap's variable is: the value inside. */
+/* The type of optMap's variable: the value inside. */
 static const CelType *inside_of(CelChecker *checker, uint32_t node) {
     const CelType *type = cel_checker_type(checker, node);
     const CelType *inner = cel_unify_fresh(&checker->unify);

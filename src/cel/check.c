@@ -102,8 +102,8 @@ static void check_conditional(CelChecker *checker, uint32_t i) {
         STR("convert one of them, or write dyn(…) around both"));
 }
 
-/* The type of a literal's elements with one more; NULL: it is the first. What does not fit
- * together is dyn; whether that is allowed is looked at when all is known. */
+/* The element type of a literal after one more element; NULL: it is the first. Types that do not
+ * unify give dyn; whether that is allowed is decided at the end. */
 static const CelType *join(CelChecker *checker, const CelType *previous, const CelType *next) {
     if (!previous)
         return next;
@@ -139,7 +139,7 @@ static void check_map(CelChecker *checker, uint32_t i) {
         cel_unify_map(&checker->unify, or_fresh(checker, key), or_fresh(checker, value));
 }
 
-/* ?x in a list or a map: what the optional holds. */
+/* ?x in a list or a map: the type inside the optional. */
 static void check_optional(CelChecker *checker, uint32_t i) {
     const CelType *type = cel_checker_type(checker, i - 1);
     CelNodeInfo *info = &checker->infos[i];
@@ -218,8 +218,8 @@ static void check_node(CelChecker *checker, uint32_t i) {
         check_typed(checker, i);
 }
 
-/* The longest name that resolving can put together: a chain of selections with a function behind
- * it. Not the source's length: macros write names that no text has. */
+/* The longest name that resolving can build: a chain of selections and a function. Not the source's
+ * length: macros create names that no text has. */
 static size_t longest_name(const CelTree *tree) {
     size_t chain = 0, longest_chain = 0, longest = 0;
 
@@ -259,7 +259,7 @@ static bool prepare(CelChecker *checker) {
     return checker->children && checker->name;
 }
 
-/* Types that are settled for good. Last of all, since a later node can say more of an earlier. */
+/* Final types. Last of all, because a later node can refine an earlier one. */
 static void settle(CelChecker *checker) {
     const CelTree *tree = checker->tree;
 
@@ -270,7 +270,7 @@ static void settle(CelChecker *checker) {
             info->type ? cel_unify_resolve(&checker->unify, info->type, true) : &cel_dyn_type;
         if (tree->nodes[i].kind != CEL_NODE_CALL)
             continue;
-        /* An operator goes by the values it meets: dyn(x).value() + dyn(y).value() may be any. */
+        /* An operator depends on its values: dyn(x).value() + dyn(y).value() may be any type. */
         if (checker->unify.is_loose && tree->nodes[i].is_operator)
             info->n_overloads =
                 cel_env_overloads(checker->env, tree->nodes[i].name, &info->overloads);

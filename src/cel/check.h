@@ -19,13 +19,14 @@
 #include "cel/tree.h"
 #include "cel/type.h"
 
-/* A record variable that stands for other expressions: each of its fields is one. It has no value
- * in a run, and cannot be used but for its fields. */
+/* A record variable whose fields are other expressions. It has no value in a run; only its fields
+ * can be used. */
 typedef struct CelComposite {
-    uint32_t slot;         /* the variable's */
-    const uint32_t *nodes; /* by field: the node of the same graph that stands for it. CEL_NO_NODE:
-                              it was refused, and then so is what uses it, without another word */
-    size_t n;              /* not more than the record has fields */
+    uint32_t slot; /* the variable's */
+    const uint32_t
+        *nodes; /* by field: its node in the same graph. CEL_NO_NODE: its expression has errors, and
+                   expressions that use it fail too, without another message */
+    size_t n;   /* not more than the record has fields */
 } CelComposite;
 
 typedef struct CelOptions {
@@ -37,7 +38,7 @@ typedef struct CelOptions {
     bool no_fold;          /* constants stay calls: for tests and for --dump */
     uint64_t cost_limit;   /* refuse what could cost more; 0: no limit */
     const CelType *expect; /* the type the result must have; NULL: any */
-    const CelComposite *composite; /* for the lowering; NULL: there is none */
+    const CelComposite *composite; /* for the lowering; NULL: none */
 } CelOptions;
 
 typedef enum CelRef {
@@ -49,7 +50,7 @@ typedef enum CelRef {
     CEL_REF_UNKNOWN,  /* unchecked only: fails with @name when reached */
 } CelRef;
 
-/* What the checker found out about one node. */
+/* The checker's result for one node. */
 typedef struct CelNodeInfo {
     const CelType *type; /* never NULL after a check without errors; no parameters inside */
     uint8_t ref;
@@ -70,10 +71,10 @@ typedef struct CelChecked {
     bool is_loose;            /* types inside lists, maps and optionals may be wrong (unify.h) */
 } CelChecked;
 
-#define CEL_CHECK_REFUSED 1 /* @diags says why */
+#define CEL_CHECK_REFUSED 1 /* @diags has the errors */
 
-/* Everything lies in @arena; @env, @tree and @options are borrowed. 0, CEL_CHECK_REFUSED or
- * -ENOMEM. */
+/* Everything is in @arena; @env, @tree and @options are borrowed. 0, CEL_CHECK_REFUSED or -ENOMEM.
+ * */
 int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options, Arena *arena,
     DiagList *diags, CelChecked **ret) MUST_CHECK;
 

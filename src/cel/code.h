@@ -3,9 +3,9 @@
 /*
  * Code: instructions for the scalar machine, made from one root of a graph.
  *
- * A stack machine. A part that several places need is computed by the first that gets there and
- * kept (RECALL, KEEP). A table says for every instruction which && or ||, all() or exists() waits
- * for its error, and how high the stack is there: what does not fail pays nothing.
+ * A stack machine. A part that several places need is computed by the first and kept (RECALL,
+ * KEEP). A table lists for every instruction which && or ||, all() or exists() handles its error,
+ * and the height of the stack there: without errors it costs nothing.
  */
 
 #include <stdbool.h>
@@ -22,9 +22,9 @@ typedef struct CelInstruction {
     uint32_t b;
 } CelInstruction;
 
-/* Instructions that fetch a part of what the host gave carry the kind it was declared to
- * have (in @a, or the low byte of VARIABLE_FIELD's @b; CEL_ABSENT: any) and fail when it
- * is another: those after them do not look. */
+/* Instructions that fetch a value of the host carry its declared kind (in @a, or the low byte of
+ * VARIABLE_FIELD's @b; CEL_ABSENT: any) and fail when it is another: later instructions do not
+ * check. */
 
 /* One overload of a call. */
 typedef struct CelCallee {
@@ -37,8 +37,8 @@ typedef struct CelCallee {
     uint8_t kinds[CEL_ARGS_MAX]; /* CEL_ABSENT: any */
 } CelCallee;
 
-/* A part that several places recall: a subroutine with a memory. What it remembers holds
- * for one turn of the innermost loop whose variables it reads. */
+/* A part that several places recall: a subroutine whose result is kept for one iteration of the
+ * innermost loop whose variables it reads. */
 typedef struct CelShared {
     uint32_t entry;
     uint32_t n_instructions;
@@ -65,7 +65,7 @@ typedef struct CelHandler {
 
 #define CEL_NO_HANDLER UINT32_MAX
 
-/* For tracing: which node an instruction works for, and the place that asked for it. */
+/* For tracing: the node of an instruction, and the place that needed it. */
 typedef struct CelOwner {
     uint32_t node, parent; /* parent: CEL_NO_OWNER for a whole part */
 } CelOwner;
@@ -109,7 +109,7 @@ typedef struct CelCode {
 typedef struct CelEmitOptions {
     bool trace;     /* report every value on its way (run->trace) */
     bool flat;      /* for folding: the arguments of @root are constants; nothing is copied */
-    Arena *scratch; /* for what is needed on the way; NULL: cel_emit() finds its own */
+    Arena *scratch; /* for temporary data; NULL: cel_emit() makes its own */
 
     /* Cuts: nodes that are known when the code runs. By node: the slot in which the run finds
      * its value, or the error that it is; CEL_NO_SLOT: it is computed, as are the root itself and
@@ -123,8 +123,8 @@ typedef struct CelEmitOptions {
  * the same level: which is meant would depend on the place. Cutting the LOCAL instead is fine. */
 #define CEL_EMIT_UNCLEAR 1
 
-/* Everything lies in @arena; the graph is not needed to run it. 0, CEL_EMIT_UNCLEAR (with cuts
- * only) or -ENOMEM. */
+/* Everything is in @arena; the graph is not needed to run it. 0, CEL_EMIT_UNCLEAR (with cuts only)
+ * or -ENOMEM. */
 int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options, Arena *arena,
     CelCode **ret) MUST_CHECK;
 

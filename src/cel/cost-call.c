@@ -1,9 +1,9 @@
-/* Sizes and calls: how large a value of a type can be, what a call costs with arguments of some
- * size, and how large its result gets. How they grow is said by the libraries' tables. */
+/* Sizes and calls: the largest size of a value of a type, the cost of a call with arguments of some
+ * size, and the size of its result. The libraries' tables define how they grow. */
 
 #include "cel/cost-internal.h"
 
-/* An optional is as large as what it holds. */
+/* An optional is as large as its value. */
 static CelCostRange size_of_type(const CelType *type) {
     while (type->kind == CEL_T_OPTIONAL)
         type = cel_type_param(type, 0);
@@ -68,7 +68,7 @@ static CelCostRange bytes_of(const CelType *type, CelCostPart part) {
     return has_text ? cost_product(part.size, part.element) : part.size;
 }
 
-/* Two values beside each other: at most as far as the shorter reaches. */
+/* Comparing two values reads at most the length of the shorter. */
 static CelCostRange compare_both(CelCostRange a, CelCostRange b) {
     uint64_t most = a.max < b.max ? a.max : b.max;
 

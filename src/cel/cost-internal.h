@@ -1,15 +1,15 @@
 #pragma once
 
-/* Cost-part: what is known of the cost and the size of one node. Of this folder's cost only. */
+/* Shared by the files of the cost estimate: the cost and size of one node. */
 
 #include <stdint.h>
 
 #include "cel/cost.h"
 
-/* What is known of one node. */
+/* The estimate of one node. */
 typedef struct CelCostPart {
     CelCostRange cost;
-    CelCostRange size;    /* of its value: bytes or elements; 1 for what has none */
+    CelCostRange size;    /* of its value: bytes or elements; 1 if it has none */
     CelCostRange key;     /* of a map's keys */
     CelCostRange element; /* of a list's elements or a map's values */
 } CelCostPart;
@@ -63,10 +63,10 @@ static inline CelCostRange cost_divided(CelCostRange a, uint64_t by) {
 /* A part of which only the type is known; it costs nothing yet. */
 CelCostPart cel_cost_of_type(const CelType *type);
 
-/* What has @size and is of type @type, as a part of its own. */
+/* A part with @size and @type. */
 CelCostPart cel_cost_inside(CelCostRange size, const CelType *type);
 
-/* What calling @overload costs besides its arguments, which are @args of @types. */
+/* The cost of calling @overload, without that of its arguments, which are @args of @types. */
 CelCostRange cel_cost_of_call(
     const CelOverload *overload, const CelType *const *types, const CelCostPart *args);
 

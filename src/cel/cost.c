@@ -32,7 +32,7 @@ static const CelType *type_at(const Estimate *estimate, uint32_t i) {
     return estimate->checked->infos[i].type;
 }
 
-/* With several overloads in question, whatever any of them could cost. */
+/* With several possible overloads, the most expensive one. */
 static void estimate_call(Estimate *estimate, uint32_t i) {
     const CelNodeInfo *info = &estimate->checked->infos[i];
     const CelType *types[CEL_ARGS_MAX] = {NULL};
@@ -63,7 +63,7 @@ static void estimate_call(Estimate *estimate, uint32_t i) {
     part->cost = cost_sum(arguments, info->n_overloads > 0 ? own : cost_exactly(1));
 }
 
-/* What a fold costs besides what was written: once, and every time. */
+/* The cost of a fold's own steps: once, and per element. */
 typedef struct LoopCost {
     uint64_t init;     /* an empty list or map to start with */
     uint64_t each_min; /* of one turn */
@@ -91,7 +91,7 @@ static CelCostRange cost_of_turn(const Estimate *estimate, uint32_t i, const uin
         cost_add(loop->each_max, body.max)};
 
     if (macro->has_predicate) {
-        turn.min = 1; /* what was collected so far, as it is */
+        turn.min = 1; /* the accumulated value */
         turn = cost_sum(turn, estimate->parts[children[macro->n_children - 2]].cost);
     }
     return turn;
@@ -298,7 +298,7 @@ int cel_cost_estimate(const CelChecked *checked, Arena *scratch, CelCostRange *r
     return 0;
 }
 
-/* The first part over the limit has no part in it that is: children stand before their parent. */
+/* The first part over the limit has no smaller part that is: children come before their parent. */
 static uint32_t find_culprit(const Estimate *estimate, uint64_t limit) {
     uint32_t root = estimate->checked->tree->n_nodes - 1;
 

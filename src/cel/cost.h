@@ -1,8 +1,8 @@
 #pragma once
 
-/* Cost: what an expression could cost at most, in Kubernetes' units: 1 for a name, a selection or a
- * call, 0.1 for a byte of a string, 10 for a list, 30 for a map, a pattern by its length times the
- * text's. Loops multiply by the largest size of their range: declared (CelVariable.max_size,
+/* Cost: the highest possible cost of an expression, in Kubernetes' units: 1 for a name, a selection
+ * or a call, 0.1 for a byte of a string, 10 for a list, 30 for a map, a pattern by its length times
+ * the text's. Loops multiply by the largest size of their range: declared (CelVariable.max_size,
  * CelField.max_size), that of a literal, or CEL_COST_SIZE_UNKNOWN. */
 
 #include <stdint.h>
@@ -18,9 +18,9 @@ typedef struct CelCostRange {
     uint64_t min, max; /* saturated */
 } CelCostRange;
 
-/* 0 or -ENOMEM. What it needs on the way stays in @scratch. */
+/* 0 or -ENOMEM. Temporary data stays in @scratch. */
 int cel_cost_estimate(const CelChecked *checked, Arena *scratch, CelCostRange *ret) MUST_CHECK;
 
-/* Reports that @cost is over @limit, at the smallest part that is so by itself. Its texts and
- * what it needs on the way lie in the list's arena. */
+/* Reports that @cost is over @limit, at the smallest part that exceeds it by itself. Texts and
+ * temporary data are in the list's arena. */
 void cel_cost_refuse(const CelChecked *checked, CelCostRange cost, uint64_t limit, DiagList *diags);

@@ -120,7 +120,7 @@ static uint64_t hash_number(double d) {
     return hash_bits(bits);
 }
 
-/* Hashing reads a text from end to end. False: the run is over. */
+/* Hashing reads a string from end to end. False: out of fuel. */
 static bool charge_hash(CelValue v, CelRun *run) {
     bool is_text = v.kind == CEL_STRING || v.kind == CEL_BYTES;
 

@@ -14,14 +14,14 @@
 #include "cel/run.h"
 #include "cel/value.h"
 
-/* All list->n of them: the list's own array when it is plain, else fetched from its host.
- * Charges one an element. NULL: @ret_error says why. Never NULL for an empty list. */
+/* All list->n of them: the list's own array when it is plain, else fetched from its host. Charges
+ * one per element. NULL: the error is in @ret_error. Never NULL for an empty list. */
 const CelValue *cel_items(CelRun *run, const CelList *list, CelValue *ret_error) MUST_CHECK;
 
 /* Whether the language orders values of this kind among themselves. */
 bool cel_is_comparable(CelKind kind);
 
-/* What comparing these two costs: one, and more for long texts. */
+/* The cost of comparing these two: one, and more for long strings. */
 uint64_t cel_compare_price(CelValue a, CelValue b);
 
 /* The numbers 0 to @n - 1 such that keys[ret[0]] ≤ keys[ret[1]] ≤ …; equal keys keep their order,
@@ -39,7 +39,7 @@ typedef struct CelMembers {
     const CelValue *values; /* borrowed; may still be growing */
     CelMemberSlot *slots;   /* open addressing, at most half full */
     size_t n_slots;         /* a power of two */
-    uint32_t *others;       /* numbers of what is not hashed */
+    uint32_t *others;       /* indexes of values that are not hashed */
     uint32_t n_others;
 } CelMembers;
 
@@ -47,12 +47,12 @@ typedef struct CelMembers {
 bool cel_members_begin(CelMembers *members, CelRun *run, const CelValue *values, uint32_t max)
     MUST_CHECK;
 
-/* values[i] is a member from now on, unless one is that equals it. False: there is one, or
- * the run is over (run->limit). At most @max times. */
+/* Makes values[i] a member, unless an equal one exists. False: one exists, or the run is at its
+ * limit (run->limit). At most @max times. */
 bool cel_members_add(CelMembers *members, uint32_t i, CelRun *run);
 
-/* Whether a member equals @v. Both charge for what they look at; when that runs dry the answer
- * is false, and run->limit says so. */
+/* Whether a member equals @v. Both charge for the values they read; out of fuel the result is
+ * false, and run->limit is set. */
 bool cel_members_has(const CelMembers *members, CelValue v, CelRun *run);
 
 typedef struct CelSet {
@@ -60,12 +60,12 @@ typedef struct CelSet {
     CelMap map;          /* its elements as keys */
 } CelSet;
 
-/* Whether such a set can stand for @list. */
+/* Whether such a set can replace @list. */
 bool cel_set_fits(const CelList *list);
 
 /* @list is one that fits, and is borrowed. NULL: it had better stay a list (many elements and
  * some twice), or out of memory. */
 const CelSet *cel_set_new(const CelList *list, Arena *arena) MUST_CHECK;
 
-/* Exactly what `v in list` says. */
+/* Exactly `v in list`. */
 CelValue cel_set_has(const CelSet *set, CelValue v, CelRun *run);

@@ -88,8 +88,8 @@ typedef struct CelShares {
     uint32_t *uses; /* by node, up to the root: places that need it; 0: none does */
 } CelShares;
 
-/* For the code of @root. When tracing, what does not change inside of a loop is computed on
- * every turn all the same. 0 or -ENOMEM. */
+/* For the code of @root. With tracing, loop invariants are still computed in every iteration. 0 or
+ * -ENOMEM. */
 int cel_find_shares(const CelGraph *graph, uint32_t root, const CelEmitOptions *options,
     Arena *arena, CelShares *ret) MUST_CHECK;
 

@@ -14,7 +14,7 @@ typedef struct Work {
     uint32_t node;
     uint32_t step;
     uint32_t height;  /* of the stack where it began */
-    uint32_t jump;    /* the instruction whose target is to be set */
+    uint32_t jump;    /* the instruction whose target is still open */
     uint32_t mark;    /* ?:, another such; a loop: its number */
     uint32_t handler; /* the one around that which is open */
     uint32_t owner;
@@ -25,7 +25,7 @@ typedef struct Emit {
     const CelEmitOptions *options;
     CelAssembler as;
     uint32_t root;
-    CelShares shares;       /* what is recalled; empty: flat */
+    CelShares shares;       /* the kept values; empty: none */
     uint32_t *constant_of;  /* by node: which constant + 1 */
     uint32_t *part_heights; /* by part: values it needs on the stack */
     VEC(Work) work;
@@ -95,8 +95,8 @@ static void visit(Emit *e, uint32_t number) {
         e->as.is_full = true;
 }
 
-/* Whether every overload returns the kind that the node's type says. That of a generic function
- * (T) has it only if the data were what they were said to be. */
+/* Whether every overload returns the kind of the node's type. A generic function (T) does so only
+ * if the data have their declared types. */
 static bool is_result_sure(const CelGraphNode *node) {
     for (size_t i = 0; i < node->n_overloads; i++) {
         if (node->overloads[i]->result->value_kind != kind_of(node))
@@ -367,7 +367,7 @@ static bool add_outer(Emit *e, uint32_t local, uint32_t slot) {
     return true;
 }
 
-/* What was cut, of what is needed. False: unclear (code.h). */
+/* The known slots among the needed nodes. False: unclear (code.h). */
 static bool find_outers(Emit *e) {
     const CelEmitOptions *options = e->options;
     uint8_t inner = 0, read = 0;

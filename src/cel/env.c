@@ -48,7 +48,7 @@ const CelLibrary *const cel_libraries[] = {
     NULL,
 };
 
-/* Types that expressions can name. dyn is none of them: conversions/type/dyn_no_denotation. */
+/* Types that expressions can name. dyn is not one of them: conversions/type/dyn_no_denotation. */
 static const CelType *const named_types[] = {
     &cel_bool_type,
     &cel_int_type,

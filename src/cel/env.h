@@ -31,7 +31,7 @@ typedef struct CelOverload {
 typedef struct CelGraph CelGraph; /* graph.h */
 typedef struct CelVariable CelVariable;
 
-/* Adds what the variable stands for to @graph. Its node; CEL_NO_NODE: out of memory. */
+/* Adds the variable's expression to @graph. Returns its node; CEL_NO_NODE: out of memory. */
 typedef uint32_t CelExpand(CelGraph *graph, const CelVariable *variable);
 
 struct CelVariable {
@@ -42,7 +42,7 @@ struct CelVariable {
     uint8_t group;     /* 0 to 7, the host's choice: what changes together (graph.h) */
     bool is_constant;  /* has no slot: @value, known before any run; a type's name is one */
     CelValue value;
-    CelExpand *expand;   /* has no slot: it stands for something else; NULL: for itself */
+    CelExpand *expand;   /* has no slot: it stands for another expression; NULL: for itself */
     const void *context; /* the host's, for expand() */
 };
 
@@ -69,8 +69,8 @@ int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t ma
  * that is made with this environment. 0 or -ENOMEM, as above. */
 int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue value) MUST_CHECK;
 
-/* Declares a name that stands for something else, which the host adds to each graph where it is
- * used. The name is copied, the rest borrowed as above. 0 or -ENOMEM, as above. */
+/* Declares a name for an expression, which the host adds to each graph that uses it. The name is
+ * copied, the rest borrowed as above. 0 or -ENOMEM, as above. */
 int cel_env_add_meaning(
     CelEnv *env, Str name, const CelType *type, CelExpand *expand, const void *context) MUST_CHECK;
 
@@ -100,7 +100,7 @@ size_t cel_env_overloads(const CelEnv *env, Str name, const CelOverload *const *
 
 Str cel_env_container(const CelEnv *env);
 
-/* The type of a record by its name; NULL: there is none. */
+/* The type of a record by its name; NULL: none. */
 const CelType *cel_env_record(const CelEnv *env, Str name);
 
 /* The names most like @word, for "did you mean". STR_NULL: none. */
@@ -114,6 +114,6 @@ Str cel_env_nearest_function(const CelEnv *env, Str word, bool is_receiver);
 /* NULL when the text cannot be read, or when @arena is full. */
 const CelType *cel_type_read(const CelEnv *env, Str text, Arena *arena);
 
-/* Fills in all of @ret but its name and spec. False when the text cannot be read, or when @arena
- * is full (arena_has_failed() tells). */
+/* Fills in all of @ret but its name and spec. False when the text cannot be parsed, or when @arena
+ * is full (arena_has_failed()). */
 bool cel_signature_read(const CelEnv *env, Str text, Arena *arena, CelOverload *ret);

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Explain-part: which parts of an expression are worth a line, and what a run had for each. Of
- * explain.c and explain-leaf.c only. */
+/* Shared by explain.c and explain-leaf.c: which parts of an expression get a line, and the values
+ * of a run for each. */
 
 #include "base/vec.h"
 #include "cel/explain.h"
@@ -13,18 +13,18 @@ typedef struct CelExplainPart {
     uint32_t node;    /* of the tree */
     uint32_t entry;   /* in the log, or CEL_NOT_SEEN */
     uint32_t skipped; /* turns: a line that counts them */
-    uint32_t macro;   /* + 1: the one whose variables stand before the text */
+    uint32_t macro;   /* + 1: the macro whose variables are printed before the text */
     uint32_t depth;
     bool is_last;
 } CelExplainPart;
 
 typedef struct CelExplainParts {
     const CelChecked *checked;
-    const CelGraph *graph; /* what cel_lower_each() made of it, and … */
+    const CelGraph *graph; /* the graph of cel_lower_each(), and … */
     const uint32_t *nodes; /* … its nodes, by node of the tree */
     const CelTraceLog *log;
     Arena *arena;
-    VEC(CelExplainPart) items; /* what was found last */
+    VEC(CelExplainPart) items; /* the last one found */
     bool is_full;              /* there were more, or no memory */
 } CelExplainParts;
 
@@ -44,8 +44,8 @@ static inline CelExplainParts cel_explain_parts(const CelExplained *explained) {
  * whether they are the last is not filled in. */
 void cel_explain_find(CelExplainParts *parts, const CelExplainPart *part);
 
-/* The entry of the tree's node @i among those of @around, or CEL_NOT_SEEN. Of several, which are
- * one value that was asked for again, the one that was computed. */
+/* The entry of the tree's node @i among those of @around, or CEL_NOT_SEEN. If a value was recalled,
+ * there are several: the one that was computed. */
 uint32_t cel_explain_entry(const CelExplainParts *parts, uint32_t around, uint32_t i);
 
 /* a.b['c'].d: a name, and constants only. */

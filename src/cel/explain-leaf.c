@@ -1,5 +1,5 @@
-/* Leaves: from the result down to what was read, along the parts that made it what it is. A part
- * that could have been anything is passed by; what remains is few enough for one line. */
+/* Leaves: from the result down to the values that were read, along the parts that caused it. Parts
+ * that made no difference are skipped; the rest fits on one line. */
 #include "base/visible.h"
 #include "cel/explain-internal.h"
 #include "cel/explain.h"
@@ -28,7 +28,7 @@ static void push(Leaves *l, uint32_t node, uint32_t entry) {
         l->stack[l->n_stack++] = (Visit){node, entry};
 }
 
-/* White space is one space; what asks for an optional (`[?'a']`, `.?a`) reads as if it did not. */
+/* White space becomes one space; optional access (`[?'a']`, `.?a`) is shown as plain access. */
 static void print_source(const Leaves *l, uint32_t from, uint32_t to, Buf *out) {
     Str text = str_trim(str_take(str_skip(l->parts.checked->tree->source, from), to - from));
 
@@ -92,7 +92,7 @@ static void add_part(Leaves *l, const Visit *visit) {
     add(l, text_of(l, visit->node, visit->entry), value_at(l, visit->entry));
 }
 
-/* How many there were to look at; why there is nothing to look at, if the range itself failed. */
+/* The size of the range; or its error, if the range itself failed. */
 static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
     uint32_t entry = cel_explain_entry(&l->parts, loop->entry, range);
     CelValue v = value_at(l, entry);
@@ -160,7 +160,7 @@ static void visit_loop(
         add_part(l, visit);
 }
 
-/* map[?'key'].orValue('') is that entry, and says so when it is not there. */
+/* map[?'key'].orValue('') is shown as that entry, or as absent. */
 static bool add_or_value(
     Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
     uint32_t entry;
@@ -194,7 +194,7 @@ static void push_operands(Leaves *l, const Visit *visit, const uint32_t *childre
     }
 }
 
-/* Of operators and of what says yes or no: what it was asked about. */
+/* For operators and predicates: their operands. */
 static void visit_call(
     Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
     CelValue v = value_at(l, visit->entry);

@@ -48,8 +48,8 @@ static bool is_selection(const CelNode *node) {
            node->kind == CEL_NODE_TEST || is_index(node);
 }
 
-/* A literal, or a field of a constant: params.key. The last child of a node stands right before
- * it. */
+/* A literal, or a field of a constant: params.key. The last child of a node comes right before it.
+ * */
 static bool is_constant_key(const CelExplainParts *x, uint32_t i) {
     if (cel_explain_node(x, i)->kind == CEL_NODE_LITERAL)
         return true;
@@ -96,8 +96,8 @@ static bool is_named_bind(const CelExplainParts *x, uint32_t i) {
     return !is_made_up(cel_explain_node(x, parts[1]));
 }
 
-/* a && b && c is one line with three parts, and so are cel.bind()s inside each other; what a
- * macro was made of has no text of its own. */
+/* a && b && c is one line with three parts, and so are nested cel.bind()s; the expansion of a macro
+ * has no text of its own. */
 static bool is_same_line(const CelExplainParts *x, uint32_t parent, uint32_t i) {
     const CelNode *outer = cel_explain_node(x, parent), *node = cel_explain_node(x, i);
 
@@ -117,13 +117,13 @@ static void add_part(CelExplainParts *x, CelExplainPart item) {
         x->is_full = true;
 }
 
-/* The way to a field matters only when it ends before it. Variables of macros stand where they are
+/* The path to a field matters only if it ends early. Variables of macros are shown where they are
  * declared. */
 static void add_child(CelExplainParts *x, const CelExplainPart *parent, uint32_t i) {
     uint32_t entry;
 
     if (cel_explain_node(x, i)->kind == CEL_NODE_OPTIONAL)
-        i--; /* the optional says more than what becomes of it in a list or map */
+        i--; /* the optional shows more than its use in a list or map */
     if (x->nodes[i] == CEL_NO_NODE || cel_explain_is_literal(x, i) ||
         x->checked->infos[i].ref == CEL_REF_LOCAL)
         return;
@@ -210,7 +210,7 @@ static void add_parts(CelExplainParts *x, const CelExplainPart *item) {
         add_child(x, item, children[k]);
 }
 
-/* What was known from before has its parts there. */
+/* A recalled value has its parts at its first computation. */
 static bool is_known(const CelExplainParts *x, const CelExplainPart *item) {
     return item->entry != CEL_NOT_SEEN && cel_explain_seen(x, item->entry)->is_again;
 }

@@ -11,7 +11,7 @@
 
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
 #define TEXT_WIDTH 56 /* columns of a part's text; longer ones are cut */
-#define DEPTH_MAX 24  /* indentation; deeper parts stand under each other */
+#define DEPTH_MAX 24  /* indentation; deeper parts are not indented further */
 
 typedef struct Line {
     Str branch, text, value;
@@ -56,7 +56,7 @@ static void print_source(Str text, size_t room, Buf *out) {
     }
 }
 
-/* x = 1, y = 2: what the variables of @macro were in the part of @entry, if it looked at them. */
+/* x = 1, y = 2: the values of @macro's variables in the part of @entry, if it read them. */
 static void print_variables(const Explain *x, uint32_t macro, uint32_t entry, Buf *out) {
     uint32_t children[CEL_MACRO_CHILDREN_MAX];
 
@@ -74,7 +74,7 @@ static void print_variables(const Explain *x, uint32_t macro, uint32_t entry, Bu
     buf_append(out, out->len > 0 ? STR(": ") : STR_NULL);
 }
 
-/* The part is the value of a cel.bind(), or what it is depends on variables of a macro. */
+/* The part is the value of a cel.bind(), or depends on variables of a macro. */
 static void print_names(const Explain *x, const CelExplainPart *item, Buf *out) {
     uint32_t macro = item->macro - 1, children[3];
 

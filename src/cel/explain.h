@@ -9,9 +9,9 @@
  *     └─ free.cpu >= 4                                       false
  *        └─ free.cpu                                         2
  *
- * Constants are left out, and so is the way to a field that was found. What no run got to
- * says so; a loop shows its first turns, each with its variables, and cel.bind(x, 1 + y, …) a
- * line x = 1 + y.
+ * Constants are left out, and so is the way to a field that was found. Parts that were not
+ * evaluated are marked; a loop shows its first iterations, each with its variables, and cel.bind(x,
+ * 1 + y, …) a line x = 1 + y.
  */
 
 #include "base/buf.h"
@@ -25,8 +25,8 @@
 #define CEL_EXPLAIN_VALUE_MAX 100 /* bytes of a value */
 
 /* Compiles and runs @source, and writes the tree above to @out. 0, a negative errno, or
- * CEL_COMPILE_REFUSED (program.h): @diags says why. @options may be NULL; nothing is folded. @ret:
- * the result, which may point into the run's arena and what @variables points to; may be NULL. */
+ * CEL_COMPILE_REFUSED (program.h) with errors in @diags. @options may be NULL; nothing is folded.
+ * @ret: the result, which may point into the run's arena and @variables; may be NULL. */
 int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *options,
     const CelValue *variables, CelRun *run, bool colour, DiagList *diags, Buf *out, CelValue *ret)
     MUST_CHECK;
@@ -40,30 +40,30 @@ typedef struct CelExplainer {
     const CelCode *code;
 } CelExplainer;
 
-/* Lies in @arena. @graph holds what options->composite names, and gets nothing new after this.
- * 0, -ENOMEM, or CEL_COMPILE_REFUSED: @diags says why. */
+/* In @arena. @graph holds the nodes that options->composite names; nothing is added to it after
+ * this. 0, -ENOMEM, or CEL_COMPILE_REFUSED with errors in @diags. */
 int cel_explainer_init(CelExplainer *ret, const CelChecked *checked, CelGraph *graph,
     const CelOptions *options, Arena *arena, DiagList *diags) MUST_CHECK;
 
-/* One run, with what it saw. It may point into itself: do not copy it. */
+/* One run and its log. It may point into itself: do not copy it. */
 typedef struct CelExplained {
     const CelExplainer *explainer;
     CelRun *run;
     Arena *arena;
     CelTraceLog log;
-    CelSeen whole; /* stands for the log, if that ends before the whole */
+    CelSeen whole; /* replaces the log if that ended early */
     CelValue result;
 } CelExplained;
 
-/* Runs it; all that is found out lies in @arena. 0 or -ENOMEM. */
+/* Runs it; results are in @arena. 0 or -ENOMEM. */
 int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const CelValue *variables,
     CelRun *run, Arena *arena) MUST_CHECK;
 
 /* The tree above; values are cut after @value_max bytes. */
 void cel_explained_print(const CelExplained *explained, size_t value_max, bool colour, Buf *out);
 
-/* A value that the expression read, as it was written: `node.free.cpu`, 0.5. Of an optional what
- * it holds; CEL_ABSENT: nothing. */
+/* A value that the expression read, with its source text: `node.free.cpu`, 0.5. Of an optional its
+ * value; CEL_ABSENT: none. */
 typedef struct CelLeaf {
     Str text;
     CelValue value;
@@ -71,8 +71,8 @@ typedef struct CelLeaf {
 
 #define CEL_LEAF_COLUMNS 60 /* of a leaf's text; longer ones are cut */
 
-/* The leaves that made the result what it is, in the order they are written, each once: of an &&
- * that is false those of its false side, of an || that is true those of the true one, of ?: the
- * condition's and the chosen side's, of all() and exists() those of the element that decided. At
- * most @max; how many. Out of memory: fewer. */
+/* The leaves that caused the result, in the order of the source, each once: of an && that is false
+ * those of its false side, of an || that is true those of the true one, of ?: the condition's and
+ * the chosen side's, of all() and exists() those of the deciding element. At most @max; returns
+ * their number. Out of memory: fewer. */
 size_t cel_explained_leaves(const CelExplained *explained, CelLeaf *ret, size_t max);

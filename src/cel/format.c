@@ -10,8 +10,8 @@
 #define NUMBERS (BIT(INT) | BIT(UINT) | BIT(DOUBLE))
 #define TEXTS (BIT(STRING) | BIT(BYTES))
 
-/* The refusals are the ones of string_ext/format_errors, word for word, even where a clause
- * takes more than they say. */
+/* The errors are those of string_ext/format_errors, word for word, even where a clause accepts more
+ * than they list. */
 static const struct {
     char clause;
     uint32_t kinds;
@@ -36,7 +36,7 @@ static const struct {
         "only integers, byte buffers, and strings can be formatted as hex"},
 };
 
-/* The clause's place in the table; their number when there is none. */
+/* The index of the clause in the table; their number when there is none. */
 static size_t find_clause(char clause) {
     size_t i = 0;
 
@@ -88,7 +88,7 @@ static Str read_precision(Str rest, CelFormatPiece *piece) {
     return str_skip(rest, n);
 }
 
-/* What stands after a %. */
+/* The text after a %. */
 static Str read_clause(Str rest, CelFormatPiece *piece) {
     uint32_t c;
     size_t n;

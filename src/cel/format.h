@@ -18,11 +18,11 @@ typedef struct CelFormatPiece {
     char clause;         /* s d f e b o x X */
     uint32_t precision;  /* f, e */
     const char *problem; /* NULL: the clause is right */
-    Str culprit;         /* what the problem is about; may be empty */
+    Str culprit;         /* the text with the problem; may be empty */
 } CelFormatPiece;
 
-/* Cuts the next piece off the front of @rest. False at the end. After a problem the rest means
- * nothing. */
+/* Cuts the next piece off the front of @rest. False at the end. After a problem the rest is
+ * undefined. */
 bool cel_format_next(Str *rest, CelFormatPiece *ret);
 
 /* Whether the clause takes such a value (its parts apart: %s of a list takes what %s takes). */
@@ -31,5 +31,5 @@ bool cel_format_takes(char clause, CelKind kind);
 /* Those kinds by the names of their types: "int, uint and double". */
 const char *cel_format_types(char clause);
 
-/* What is said to a value it does not take: "…, was given " and its type. */
+/* The error for a value of a wrong kind: "…, was given " and its type. */
 const char *cel_format_refusal(char clause);

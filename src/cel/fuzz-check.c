@@ -1,6 +1,6 @@
 /*
- * Any text that parses, checked in every mode: no crash, no run without end, and what is
- * promised of the notes holds. The first byte says which mode.
+ * Any text that parses, checked in every mode: no crash, no endless run, and the guarantees of
+ * check.h hold. The first byte selects the mode.
  */
 
 #include <string.h>
@@ -23,7 +23,7 @@ static const CelField fields[] = {
 static const CelRecordType record = {
     .name = STR("Node"), .fields = fields, .n_fields = ELEMENTS_OF(fields)};
 
-/* Made once: building it is not what is looked at. */
+/* Made once: building it is not tested here. */
 static const CelEnv *environment(void) {
     static CelEnv *env;
     static const struct {
@@ -56,7 +56,7 @@ static const CelEnv *environment(void) {
     return env;
 }
 
-/* What check.h promises of every node. */
+/* The guarantees of check.h for every node. */
 static void check_notes(const CelChecked *checked) {
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
         const CelNodeInfo *info = &checked->infos[i];

@@ -45,7 +45,7 @@ static const CelRecordType node_type = {{"Node", 4}, node_fields, 3, node_get};
 
 enum { SLOT_X, SLOT_N, SLOT_S, SLOT_L, SLOT_M, SLOT_NODE, N_SLOTS };
 
-/* Made once: building it is not what is looked at. */
+/* Made once: building it is not tested here. */
 static const CelEnv *environment(uint32_t *slots) {
     static const struct {
         Str name, type;
@@ -109,7 +109,7 @@ static CelValue next_text(Reader *in) {
 
 static CelValue next_value(Reader *in, int depth);
 
-/* What a variable is filled with: as declared, or anything. */
+/* The value of a variable: as declared, or of any kind. */
 static CelValue next_int(Reader *in, int depth) {
     return in->is_honest ? cel_int(next_number(in)) : next_value(in, depth);
 }
@@ -186,7 +186,7 @@ static void fill(Reader *in, const uint32_t *slots, CelValue *variables, Node *n
     variables[slots[SLOT_NODE]] = cel_record(&node->head);
 }
 
-/* --- one expression, asked in several ways --------------------------------------------- */
+/* --- one expression, evaluated in several ways ----------------------------------------- */
 
 typedef struct Case {
     const CelEnv *env;

@@ -1,6 +1,6 @@
 /*
- * Any bytes as an address, a range, a version and a quantity: no crash, and what is taken
- * reads as the same again when it is written in its canonical form.
+ * Any bytes as an address, a range, a version and a quantity: no crash, and a valid one reads back
+ * the same from its canonical form.
  */
 
 #include <string.h>

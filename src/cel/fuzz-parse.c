@@ -47,7 +47,7 @@ static void check_node(const CelTree *tree, uint32_t i, uint32_t *children) {
     }
 }
 
-/* What macros invent has no text of its own. */
+/* Nodes created by macros have no text of their own. */
 static bool is_written(const CelTree *tree) {
     for (uint32_t i = 0; i < tree->n_nodes; i++)
         if ((tree->nodes[i].name.len > 0 && tree->nodes[i].name.ptr[0] == '@' &&

@@ -1,7 +1,7 @@
 /*
- * Any text as a timestamp and as a duration: no crash, and what is taken is written as
- * something that reads as the same again. Adding the duration to the timestamp and taking
- * it away leads back, and so does the difference.
+ * Any text as a timestamp and as a duration: no crash, and a valid one is written as text that
+ * reads back the same. Adding the duration to the timestamp and subtracting it restores it, and so
+ * does the difference.
  */
 
 #include "base/buf.h"

@@ -1,6 +1,6 @@
 /*
- * Any bytes as a zone file: no crash, and an offset that a day allows at every time asked.
- * The offset is a function of the time alone: asking again, in another order, changes nothing.
+ * Any bytes as a zone file: no crash, and the offset at any time is less than a day. The offset
+ * depends on the time only: repeating lookups in another order changes nothing.
  */
 
 #include "base/arena.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Graph: what is to be computed, each thing once.
+ * Graph: the computations of expressions, each once.
  *
  * Checked trees are lowered into one graph, as many as the host likes; equal parts become
  * the same node (hash-consing), so what two rules share is known to be shared. A node is made
@@ -60,12 +60,13 @@ typedef struct CelGraphNode {
                            FIELD: a string; IN_SET: the list */
     const CelOverload *const *overloads; /* CALL*, DISPATCH */
     size_t n_overloads;
-    const void *prepared;  /* CALL*: see CelPrepare; IN_SET: a CelSet (set.h) */
-    uint32_t from, to, at; /* where it was written first: no part of what it is. In a graph of
-                              several expressions that may be another's text: who tells people the
-                              place of an error runs code from a graph of that expression alone */
-    uint32_t uses;         /* nodes and roots that refer to it */
-    uint32_t folded;       /* the constant that stands for it, + 1; 0: none */
+    const void *prepared; /* CALL*: see CelPrepare; IN_SET: a CelSet (set.h) */
+    uint32_t from, to,
+        at;          /* where it was first written; not part of its identity. In a graph of several
+                        expressions that may be another expression's text: code that reports the position of
+                        an error uses a graph of that expression alone */
+    uint32_t uses;   /* nodes and roots that refer to it */
+    uint32_t folded; /* its constant + 1; 0: none */
 } CelGraphNode;
 
 /* The immediate of a loop. Its arguments: the range, the predicate if there is one, and
@@ -76,8 +77,8 @@ typedef struct CelGraphNode {
 /* ALL to TRANSFORM_ENTRY. */
 bool cel_op_is_loop(uint16_t op);
 
-/* The nodes lie in @arena; what code made from them refers to (constants that were computed,
- * patterns, sets) in @keep, which must outlive that code. They may be the same. */
+/* The nodes are in @arena; data that code made from them refers to (computed constants, patterns,
+ * sets) is in @keep, which must outlive that code. They may be the same. */
 CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK;
 
 /* The node equal to @node: an older one, or a new one. The text of its constant and its overloads
@@ -85,8 +86,8 @@ CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK;
  * of memory. */
 uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 
-/* @diags says why (a constant that cannot be right, too many loops inside each other), unless it is
- * because of a composite's field that was refused before. */
+/* @diags has the errors (a constant that fails, too many nested loops), unless the cause is a
+ * composite's field with earlier errors. */
 #define CEL_LOWER_REFUSED 1
 
 /* lower.c: adds an expression; @ret_root is its node. The tree, its source and the environment must
@@ -94,9 +95,9 @@ uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
 
-/* The same for those who want to see every part: nothing is shared but what cel.bind names,
- * nothing folded. @ret_nodes[i] is the node of the tree's node i (of a BINDER: what its name stands
- * for), or CEL_NO_NODE. */
+/* The same for tools that need every part: nothing is shared but what cel.bind names, nothing
+ * folded. @ret_nodes[i] is the node of the tree's node i (of a BINDER: its value), or CEL_NO_NODE.
+ * */
 int cel_lower_each(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_nodes) MUST_CHECK;
 
@@ -117,6 +118,6 @@ static inline uint8_t cel_param_kind(const CelOverload *overload, uint32_t i) {
     return i > 0 && overload->spec->any_kinds ? CEL_ABSENT : overload->args[i]->value_kind;
 }
 
-/* What @root needs, one node a line: number, operation, arguments, type, groups, levels, and
+/* The nodes that @root needs, one per line: number, operation, arguments, type, groups, levels, and
  * its uses if there are several. */
 void cel_graph_print(const CelGraph *graph, uint32_t root, Buf *out);

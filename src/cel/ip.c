@@ -61,11 +61,11 @@ static size_t take_group(Str *text, uint16_t *ret) {
     return n;
 }
 
-/* What an IPv6 address is read into: groups in front of the "::" and behind it. */
+/* An IPv6 address while it is parsed: groups before the "::" and after it. */
 typedef struct Groups {
     uint16_t values[GROUPS];
     size_t n;
-    size_t gap; /* how many stand before the "::"; SIZE_MAX: there is none */
+    size_t gap; /* groups before the "::"; SIZE_MAX: there is no "::" */
 } Groups;
 
 /* The last two groups, written as IPv4. */
@@ -89,7 +89,7 @@ static bool take_gap(Groups *groups, Str *text, const char **ret_why) {
     return true;
 }
 
-/* What stands between two groups, when there is more. */
+/* The separator between two groups, if another follows. */
 static bool take_separator(Groups *groups, Str *text, const char **ret_why) {
     if (text->ptr[0] != ':')
         return refuse(ret_why, "a group of an IPv6 address has one to four hexadecimal digits");

@@ -30,7 +30,7 @@ typedef struct CelIpText {
     char text[CEL_IP_TEXT_MAX];
 } CelIpText;
 
-/* False when @text is none; then @ret_why (may be NULL) says why, in a static text. */
+/* False when @text is not one; @ret_why (may be NULL) is the reason, a static text. */
 bool cel_ip_parse(Str text, CelIp *ret, const char **ret_why);
 bool cel_cidr_parse(Str text, CelCidr *ret, const char **ret_why);
 

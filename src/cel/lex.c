@@ -32,7 +32,7 @@ static const uint8_t classes[256] = {
     ['G' ... 'Z'] = LETTER | QUOTABLE,
 };
 
-/* The byte at @at, 0 behind the end; a NUL in the text is no token either. */
+/* The byte at @at, 0 after the end; a NUL in the text is not a token either. */
 static char byte_at(const CelLexer *lexer, size_t at) {
     return at < lexer->source.len ? lexer->source.ptr[at] : '\0';
 }
@@ -61,7 +61,7 @@ static uint32_t line_end(const CelLexer *lexer, uint32_t at) {
     return at;
 }
 
-/* C's comment, which is none of ours: to its end. */
+/* Skips a comment as in C, which CEL does not have. */
 static uint32_t foreign_comment_end(const CelLexer *lexer, uint32_t at) {
     for (at += 2; at < lexer->source.len; at++)
         if (byte_at(lexer, at) == '*' && byte_at(lexer, at + 1) == '/')
@@ -117,7 +117,7 @@ static bool is_hex_start(const CelLexer *lexer, uint32_t at) {
     return byte_at(lexer, at) == '0' && byte_at(lexer, at + 1) == 'x';
 }
 
-/* 100Mi, 90s: what has a unit is text. */
+/* 100Mi, 90s: a number with a unit must be a string. */
 static const char *unit_hint(Str unit) {
     static const Str times[] = {STR("s"), STR("h"), STR("ms"), STR("us"), STR("ns"), STR("d")};
     static const Str amounts[] = {STR("m"), STR("k"), STR("K"), STR("M"), STR("G"), STR("T"),
@@ -132,7 +132,7 @@ static const char *unit_hint(Str unit) {
     return NULL;
 }
 
-/* Letters directly behind the number from lexer->at to @end: no number at all. */
+/* Letters directly after the number from lexer->at to @end: not a number. */
 static CelToken lex_number_tail(CelLexer *lexer, CelTokenKind kind, uint32_t end) {
     uint32_t from = lexer->at, to = skip_class(lexer, end, LETTER | DIGIT);
     char tail = byte_at(lexer, end);
@@ -367,8 +367,8 @@ static bool lex_operator(CelLexer *lexer, CelToken *ret) {
     return false;
 }
 
-/* “abc”: what a word processor makes of quotes. Taken as text, with all that is in it; without
- * the closing one to the end of the line. */
+/* “abc”: typographic quotes. Read as a string; without the closing one up to the end of the line.
+ * */
 static bool lex_curly(CelLexer *lexer, CelToken *ret) {
     Str rest = str_skip(lexer->source, lexer->at);
     const char *closing;
@@ -390,7 +390,7 @@ static bool lex_curly(CelLexer *lexer, CelToken *ret) {
     return true;
 }
 
-/* Something that is in no expression outside of text: says so, and goes on behind it. */
+/* A character that is valid only in strings: reports it and continues after it. */
 static void skip_foreign(CelLexer *lexer) {
     uint32_t c = 0, from = lexer->at;
     size_t len = utf8_decode(str_skip(lexer->source, from), &c);

@@ -5,7 +5,7 @@
  *
  * A token is a kind and two offsets; nothing is allocated. A literal's value is read later, when it
  * is known where it stands: the minus of -9223372036854775808 is a token of its own. '=' for '=='
- * and '&' for '&&' are reported and taken for what was meant.
+ * and '&' for '&&' are reported, and read as the intended token.
  */
 
 #include <stdint.h>
@@ -25,7 +25,7 @@ typedef enum CelTokenKind {
     CEL_TOKEN_TRUE,
     CEL_TOKEN_FALSE,
     CEL_TOKEN_NULL,
-    CEL_TOKEN_BROKEN, /* a literal that is not one; said already */
+    CEL_TOKEN_BROKEN, /* an invalid literal; already reported */
     CEL_TOKEN_LPAREN,
     CEL_TOKEN_RPAREN,
     CEL_TOKEN_LBRACKET,
@@ -68,7 +68,7 @@ typedef struct CelLexer {
 
 CelToken cel_lex_next(CelLexer *lexer);
 
-/* As it was written; of a QUOTED what is between the quotes. */
+/* As written; of a QUOTED the text between the quotes. */
 Str cel_token_text(const CelLexer *lexer, CelToken token);
 
 /* A word that cannot be a variable or function: "for". */

@@ -1,6 +1,6 @@
-/* Conversions (those of times are in lib-time.c) and base64. What does not fit is an error, never
- * the nearest value; only fractions are cut. Base64 is decoded as leniently as in cel-go: padding
- * may be missing, lines broken (encoders_ext/decode/hello_without_padding). */
+/* Conversions (those of times are in lib-time.c) and base64. A value that does not fit is an error,
+ * never the nearest value; only fractions are cut. Base64 is decoded as leniently as in cel-go:
+ * padding may be missing, lines broken (encoders_ext/decode/hello_without_padding). */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -196,7 +196,7 @@ static CelValue append_map(CelRun *run, const CelMap *map, Buf *out) {
     return cel_null();
 }
 
-/* What printing @v costs, its parts not included. */
+/* The cost of printing @v, without its parts. */
 static uint64_t value_price(CelValue v) {
     switch (v.kind) {
     case CEL_STRING:

@@ -189,7 +189,7 @@ static void check_uuid(Str text, Messages *messages) {
     complain_if(messages, at < text.len, STR("does not match the UUID format"));
 }
 
-/* Padded base64 of at least one byte; bits left over are not looked at. */
+/* Padded base64 of at least one byte; leftover bits are not checked. */
 static void check_byte(Str text, Messages *messages) {
     size_t n = text.len;
 
@@ -237,7 +237,7 @@ static Str without_fraction(Str text) {
     return digits > n ? str_skip(text, digits) : text;
 }
 
-/* "08:09:10.5Z". The order of the digits is that of the text, so "2359" is compared as such. */
+/* "08:09:10.5Z". Digits sort like the text, so "2359" is compared as text. */
 static bool is_clock(Str text) {
     static const char last[] = "23:59:59";
 
@@ -253,7 +253,7 @@ static bool is_clock(Str text) {
     return is_offset(text) || is_offset(without_fraction(text));
 }
 
-/* A date, a "t" and a clock. What follows a second "t" is not looked at, as in Kubernetes. */
+/* A date, a "t" and a clock. Text after a second "t" is ignored, as in Kubernetes. */
 static void check_datetime(Str text, Messages *messages) {
     size_t at = 0, end;
 

@@ -133,7 +133,7 @@ CEL_FUNCTION(sort_by_keys) {
     return sort_by(run, items, keys, args[0].list->n);
 }
 
-/* One level flatter; *is_flat says whether no list is left inside. */
+/* One level flatter; *is_flat: no list is left inside. */
 static CelValue flatten_once(CelRun *run, const CelList *list, bool *is_flat) {
     CelValue r;
     const CelValue *items = cel_items(run, list, &r);
@@ -164,8 +164,8 @@ static CelValue flatten_once(CelRun *run, const CelList *list, bool *is_flat) {
     return cel_list_end(run, flat, n);
 }
 
-/* Level by level, as often as asked or as there are lists inside: CEL_VALUE_DEPTH_MAX times at
- * most. */
+/* Level by level, up to the given depth or while there are lists inside: at most
+ * CEL_VALUE_DEPTH_MAX times. */
 static CelValue flatten_levels(CelRun *run, CelValue list, int64_t levels) {
     bool is_flat = false;
 
@@ -193,7 +193,7 @@ CEL_FUNCTION(range) {
     return cel_list_end(run, items, n);
 }
 
-/* Kubernetes' own: what a list is as a whole. */
+/* Kubernetes' functions on whole lists. */
 
 /* The order of @b after @a; an error as *ret_error for kinds that have none. */
 static CelOrder compare(CelRun *run, CelValue a, CelValue b, CelValue *ret_error) {
@@ -271,8 +271,7 @@ static CelValue add(CelRun *run, CelValue a, CelValue b) {
     }
 }
 
-/* @zero is that of the declared type, and the sum of nothing; a list that was dyn has its own
- * kind. */
+/* @zero is that of the declared type, and the sum of an empty list; a dyn list has its own kind. */
 static CelValue sum_up(CelRun *run, CelValue list, CelValue zero) {
     CelValue sum;
     const CelValue *items = cel_items(run, list.list, &sum);

@@ -10,7 +10,7 @@ static const CelCidr *cidr_of(CelValue v) {
     return v.opaque;
 }
 
-/* cel_null() when @v is the text of one; otherwise why not. */
+/* cel_null() when @v is the text of one; otherwise the error. */
 static CelValue read_ip(CelRun *run, CelValue v, CelIp *ret) {
     Str text = cel_str(v);
     const char *why;
@@ -48,7 +48,7 @@ CEL_FUNCTION(is_ip) {
     return cel_bool(cel_ip_parse(cel_str(args[0]), &ip, NULL));
 }
 
-/* An error for what is no address: network_ext/ip_type/ip_is_canonical_invalid_ipv4 */
+/* An error for a text that is not an address: network_ext/ip_type/ip_is_canonical_invalid_ipv4 */
 CEL_FUNCTION(ip_is_canonical) {
     CelIp ip;
     CelValue read = read_ip(run, args[0], &ip);

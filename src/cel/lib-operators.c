@@ -119,8 +119,8 @@ CEL_RETURNS(greater_or_same, order_is(run, args, CEL_GREATER, CEL_SAME))
         operator, "(duration, duration) -> bool", fn, .op = OP##_INT                               \
     }
 
-/* In cel-go's order, here and in the other libraries: what nothing is known about ([].map(x, x +
- * x)) is taken for what the first overload wants. */
+/* In cel-go's order, here and in the other libraries: arguments of unknown type ([].map(x, x + x))
+ * use the first overload. */
 static const CelOverloadSpec overloads[] = {
     {"_+_", "(bytes, bytes) -> bytes", add_text, CEL_SIZED(BOTH, SUM)},
     {"_+_", "(double, double) -> double", add_double, .op = OP_ADD_DOUBLE},

@@ -19,7 +19,7 @@ static bool is_empty_record(const CelRecord *record, CelRun *run) {
     return true;
 }
 
-/* What an empty value of each kind is; kinds without one are never zero. */
+/* The empty value of each kind; kinds without one are never zero. */
 static bool is_zero(CelValue v, CelRun *run) {
     switch (v.kind) {
     case CEL_NULL:

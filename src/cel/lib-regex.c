@@ -18,7 +18,7 @@
 
 /* A pattern that a call can use. */
 typedef struct Pattern {
-    const Regex *regex; /* NULL: @error says why */
+    const Regex *regex; /* NULL: the reason is in @error */
     Arena *own;         /* of one compiled for this call; else NULL */
     CelValue error;
 } Pattern;
@@ -135,8 +135,8 @@ CEL_FUNCTION(find) {
     return search.error.kind == CEL_ERROR ? search.error : cel_string(STR(""));
 }
 
-/* Appends what the search finds, @limit of them at most (negative: all), to a list: the whole
- * match, or with @group what the only group took, if it took anything. */
+/* Appends up to @limit (negative: all) results of the search to a list: the whole match, or with
+ * @group the text of the only group, if it matched. */
 static CelValue collect(Search *search, int64_t limit, bool group) {
     VEC(CelValue) found = {0};
     RegexSpan spans[2];
@@ -196,7 +196,7 @@ CEL_FUNCTION(extract) {
     if (!next_match(&search, spans))
         return search.error.kind == CEL_ERROR ? search.error : cel_none();
     if (n_groups == 1 && (spans[1].from == SIZE_MAX || spans[1].from == spans[1].to))
-        return cel_none(); /* a group that took nothing is none, too */
+        return cel_none(); /* so is a group that did not match */
     return cel_make_optional(run, part_of(search.text, spans[n_groups]));
 }
 
@@ -218,7 +218,7 @@ CEL_FUNCTION(extract_all) {
 typedef struct Replacement {
     CelRun *run;
     Str text;    /* in which is replaced */
-    Str written; /* what is put in, with \0 to \9 */
+    Str written; /* the replacement, with \0 to \9 */
     size_t n_groups;
     Buf out;
 } Replacement;
@@ -229,7 +229,7 @@ static bool append(Replacement *r, Str part) {
     return cel_charge_bytes(r->run, part.len);
 }
 
-/* What the character after a \ stands for: a \, or what a group took. */
+/* The character after a \: another \, or the number of a group. */
 static CelValue append_escaped(Replacement *r, char c, const RegexSpan *spans) {
     size_t group = (size_t)(c - '0');
 
@@ -248,7 +248,7 @@ static CelValue append_escaped(Replacement *r, char c, const RegexSpan *spans) {
     return cel_null();
 }
 
-/* Appends what stands for one match, or returns why it cannot. */
+/* Appends the replacement of one match, or returns the error. */
 static CelValue append_replacement(Replacement *r, const RegexSpan *spans) {
     size_t at = 0;
 
@@ -274,7 +274,7 @@ static CelValue append_replacement(Replacement *r, const RegexSpan *spans) {
     return cel_null();
 }
 
-/* All matches, @count at most (negative: all), and what is between them. */
+/* Replaces up to @count (negative: all) matches, and copies the text between them. */
 static CelValue replace_matches(Replacement *r, Search *search, int64_t count) {
     RegexSpan spans[GROUP_MAX + 1];
     size_t done = 0; /* of the text */

@@ -1,5 +1,5 @@
-/* Versions, as in Kubernetes' library semver. A version stays the text it was: only its three
- * numbers are read, the rest is checked once and compared in place. */
+/* Versions, as in Kubernetes' library semver. A version keeps its text: only its three numbers are
+ * parsed, the rest is checked once and compared in place. */
 
 #include "cel/semver.h"
 
@@ -49,7 +49,7 @@ static bool is_identifier(Str text) {
     return text.len > 0;
 }
 
-/* Identifiers with dots between them; numbers among them are checked as such if asked. */
+/* Identifiers separated by dots; numbers among them are checked with @check_numbers. */
 static bool check_identifiers(Str text, bool check_numbers, const char **ret_why) {
     Str identifier;
     uint64_t ignored;
@@ -244,7 +244,7 @@ CEL_RETURNS(semver_major, number_of(run, args[0], 0))
 CEL_RETURNS(semver_minor, number_of(run, args[0], 1))
 CEL_RETURNS(semver_patch, number_of(run, args[0], 2))
 
-/* What comparing looks at. Identifiers are cut and judged one by one, which takes longer than
+/* The cost of comparing. Identifiers are split and classified one by one, which takes longer than
  * comparing bytes: they count four times. */
 static size_t semver_size(const void *opaque) {
     return 4 * ((const CelSemver *)opaque)->pre.len;

@@ -6,7 +6,7 @@
 
 #define SETS_HASH_MIN 64 /* comparisons from which on hashing is worth it */
 
-/* What one side of a comparison is: an array, and an index of it where that pays. */
+/* One side of a comparison: an array, and an index of it if that pays. */
 typedef struct Side {
     const CelValue *items;
     uint32_t n;

@@ -43,7 +43,7 @@ CEL_FUNCTION(ends_with) {
     return cel_bool(str_has_suffix(cel_str(args[0]), cel_str(args[1])));
 }
 
-/* type([1]) is list, without what it is a list of: the elements may be of any kind. */
+/* type([1]) is list, without its element type: the elements may be of any kind. */
 CEL_FUNCTION(type_of) {
     const CelType *type = cel_type_of(args[0]);
 

@@ -50,7 +50,7 @@ static CelValue out_of_range(CelRun *run, int64_t index) {
     return cel_fail(run, "index out of range: %" PRId64, index);
 }
 
-/* Room for a string of @len bytes, charged. NULL: @ret_error says why. */
+/* Memory for a string of @len bytes, charged. NULL: the error is in @ret_error. */
 static char *text_begin(CelRun *run, size_t len, CelValue *ret_error) {
     char *text;
 
@@ -139,7 +139,7 @@ CEL_FUNCTION(trim) {
     return part_of(s, 0, s.len);
 }
 
-/* Searching. An empty text is found wherever the search begins, even at the very end
+/* Searching. An empty text is found at the start of the search, even at the very end
  * (string_ext/last_index_of/empty_index). */
 
 CEL_FUNCTION(index_of_from) {
@@ -234,7 +234,7 @@ CEL_FUNCTION(reverse) {
     return cel_string(str_of(text, s.len));
 }
 
-/* The letter that stands for @c after a backslash, or 0. */
+/* The letter for @c after a backslash, or 0. */
 static char escape_of(char c) {
     static const char escapes[][2] = {{'\a', 'a'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'},
         {'\r', 'r'}, {'\t', 't'}, {'\v', 'v'}, {'\\', '\\'}, {'"', '"'}};
@@ -279,8 +279,8 @@ static size_t next_hit(Str rest, Str old, bool is_first) {
     return rest.len > 0 ? point_length(rest) : NOWHERE;
 }
 
-/* How many there are to be replaced, at most @limit; no limit when that is negative. Each is
- * charged: it is a search of its own. False: the run is over. */
+/* The number of replacements, at most @limit; no limit when that is negative. Each is charged: it
+ * is a search of its own. False: out of fuel. */
 static bool count_hits(CelRun *run, Str s, Str old, int64_t limit, uint64_t *ret) {
     uint64_t n = 0;
 

@@ -111,8 +111,7 @@ CEL_FUNCTION(subtract_duration) {
     return timestamp;
 }
 
-/* timestamps/timestamp_range/sub_time_duration_under: the years fit, what is between them
- * does not. */
+/* timestamps/timestamp_range/sub_time_duration_under: the years fit, the difference does not. */
 CEL_FUNCTION(subtract_timestamps) {
     int64_t ns;
 

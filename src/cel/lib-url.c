@@ -100,8 +100,8 @@ static bool add_parameter(Query *query, CelValue name, CelValue value) {
     return true;
 }
 
-/* "name=value" or "name". One with a semicolon or bad escapes is passed over, as Go does.
- * An error value, or null. */
+/* "name=value" or "name". One with a semicolon or bad escapes is skipped, as in Go. An error value,
+ * or null. */
 static CelValue read_parameter(Query *query, Str part) {
     size_t equals = str_find(part, '=');
     CelValue name, value;

@@ -21,8 +21,8 @@
 #include "cel/run.h"
 #include "cel/value.h"
 
-/* @args are as many as declared, the receiver first. @prepared is what the overload's
- * prepare() made of its constant argument, or NULL. Returns a value or an error. */
+/* @args are as many as declared, the receiver first. @prepared is the result of the overload's
+ * prepare() for its constant argument, or NULL. Returns a value or an error. */
 typedef CelValue CelFunction(CelRun *run, const CelValue *args, const void *prepared);
 
 /* The head of one, in the files of the libraries; few use all three. */
@@ -35,15 +35,15 @@ typedef CelValue CelFunction(CelRun *run, const CelValue *args, const void *prep
         return __VA_ARGS__;                                                                        \
     }
 
-/* Work on a constant argument, done once when the expression is compiled: a pattern, a
- * time zone. What it makes lies in @arena and lives as long as the program; it is read by
- * several threads. NULL: cannot; then @ret_error says why (with validation on that is
- * an error of the expression), and at run time the function works from the argument. */
+/* Work on a constant argument, done once when the expression is compiled: a pattern, a time zone.
+ * The result is in @arena, lives as long as the program, and is read by several threads. NULL: not
+ * possible, with the reason in @ret_error (with validation on, an error of the expression); the
+ * function then uses the argument at run time. */
 typedef const void *CelPrepare(CelValue argument, Arena *arena, Str *ret_error);
 
 /* How the cost of a call grows with its arguments (cost.h). */
 typedef enum CelCost {
-    CEL_COST_CALL,  /* 1, whatever the arguments */
+    CEL_COST_CALL,  /* 1, for any arguments */
     CEL_COST_BYTES, /* 0.1 a byte of the first argument */
     CEL_COST_BOTH,  /* 0.1 a byte or element of the first two; of the shorter if it is a question */
     CEL_COST_PRODUCT,  /* size of the first × size of the second: sets, flatten */
@@ -52,7 +52,7 @@ typedef enum CelCost {
     CEL_COST_SQUARE,   /* elements²: distinct, sort */
 } CelCost;
 
-/* What is known of the size of a result, for the cost of what uses it. */
+/* The size of a result, for the cost of its users. */
 typedef enum CelResultSize {
     CEL_SIZE_TYPE,    /* nothing but its type */
     CEL_SIZE_FIRST,   /* at most that of the first argument: substring, sort */
@@ -72,8 +72,9 @@ typedef struct CelOverloadSpec {
     uint8_t prepare_arg;   /* which argument it is for */
     bool is_literal; /* Kubernetes checks it at compile time when all arguments are constant: a
                         failure is an error of the expression */
-    bool any_kinds;  /* where the checker cannot tell the kinds, only the first argument's is looked
-                        at before the call: @fn and @op do the rest ([1][dyn(0u)] is allowed) */
+    bool any_kinds;  /* where the checker does not know the kinds, only the first argument's is
+                        checked before the call: @fn and @op check the rest ([1][dyn(0u)] is allowed)
+                      */
     bool reads_text; /* looks into strings, or orders them: other names for the same things give
                         another result, unlike with == and in */
 } CelOverloadSpec;
@@ -102,7 +103,7 @@ static inline bool cel_library_has(const CelLibrary *library, const CelOverloadS
     return false;
 }
 
-/* All of them, NULL behind the last. */
+/* All of them, terminated by NULL. */
 extern const CelLibrary *const cel_libraries[];
 
 #define CEL_LIBRARY(variable, title, table)                                                        \

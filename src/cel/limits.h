@@ -1,7 +1,7 @@
 #pragma once
 
-/* Limits: what a text or a value can make grow, by name. What grows in one step alone is bounded
- * there: fold.h, format.h, trace.h, explain.h, work.h. */
+/* Limits: everything that a text or a value can make grow, by name. Limits of a single step are
+ * defined there: fold.h, format.h, trace.h, explain.h, work.h. */
 
 #define CEL_SOURCE_MAX (10 * 1024) /* bytes of an expression, as in Kubernetes */
 #define CEL_NODES_MAX 10000        /* nodes of a tree */
@@ -15,6 +15,6 @@
 #define CEL_ARGS_MAX 8             /* parameters of a declared function */
 #define CEL_REGEX_MAX 2000         /* instructions of a compiled pattern */
 
-/* What one evaluation may use unless its caller says otherwise. */
+/* The default budget of one evaluation. */
 #define CEL_FUEL_DEFAULT 1000000
 #define CEL_MEMORY_DEFAULT (16u * 1024 * 1024)

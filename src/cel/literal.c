@@ -11,7 +11,7 @@
 #include "base/ascii.h"
 #include "base/utf8.h"
 
-/* UINT32_MAX: it is none. */
+/* UINT32_MAX: none. */
 static unsigned digit_value(char c) {
     return (unsigned)ascii_hex_value(c);
 }
@@ -55,7 +55,7 @@ static CelValue read_int(const CelLexer *lexer, CelToken token, bool is_negative
     return cel_absent();
 }
 
-/* strtod() wants a NUL behind the digits, which the source may not have. */
+/* strtod() needs a NUL after the digits, which the source may not have. */
 static int read_double(
     const CelLexer *lexer, CelToken token, bool is_negative, Arena *arena, CelValue *ret) {
     Str text = arena_copy(arena, cel_token_text(lexer, token));
@@ -86,8 +86,8 @@ int cel_literal_number(
 typedef struct Unescape {
     const CelLexer *lexer;
     bool is_bytes, is_wrong;
-    uint32_t at, end; /* what is left to read */
-    char *out;        /* never longer than what is read */
+    uint32_t at, end; /* the unread rest */
+    char *out;        /* never longer than the source */
     size_t n_out;
 } Unescape;
 

@@ -15,7 +15,7 @@ typedef struct CelLower {
     uint32_t n_stack;
     uint32_t *heights; /* of the stack, before each node of the tree */
     uint32_t *parents; /* of each node of the tree */
-    uint32_t *bound;   /* for a BINDER: the node its name stands for */
+    uint32_t *bound;   /* of a BINDER: its node */
     uint32_t *nodes;   /* of each node of the tree; may be NULL */
     uint32_t level;    /* loops around */
     int64_t fuel;      /* for folding */
@@ -50,13 +50,13 @@ CelGraphNode cel_lower_blank(const CelLower *l, const CelPart *part, uint16_t op
 
 /* The following give the number of a node, or CEL_NO_NODE when out of memory. */
 
-/* Adds @node; what is constant is computed. */
+/* Adds @node; constants are computed. */
 uint32_t cel_lower_add(CelLower *l, const CelPart *part, const CelGraphNode *node);
 uint32_t cel_lower_unary(
     CelLower *l, const CelPart *part, uint16_t op, uint32_t arg, const CelType *type);
 uint32_t cel_lower_constant(CelLower *l, const CelPart *part, CelValue v);
 
-/* What fails with @text when it is reached; STR_NULL: out of memory. */
+/* A node that fails with @text when it is evaluated; STR_NULL: out of memory. */
 uint32_t cel_lower_fail(CelLower *l, const CelPart *part, Str text);
 
 /* A CONDITIONAL, or the side it always takes. */
@@ -81,6 +81,6 @@ void cel_lower_refuse_arg(CelLower *l, const CelPart *part, uint32_t arg, Str te
 #define CEL_FOLD_BYTES_MAX 4096           /* of a value; a larger one is computed when needed */
 #define CEL_FOLD_LITERAL_MAX (128 * 1024) /* of a list or map that was written out */
 
-/* What node @number is, whose arguments are all constants: a value; an error; CEL_ABSENT: cannot
- * be said in advance. Takes from *@fuel what it used. */
+/* The value of node @number, whose arguments are all constants: a value; an error; CEL_ABSENT: not
+ * known in advance. Subtracts the used fuel from *@fuel. */
 CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel);

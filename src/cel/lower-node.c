@@ -166,8 +166,8 @@ static size_t size_max(uint16_t op) {
     return is_part || op == OP_LIST || op == OP_MAP ? CEL_FOLD_LITERAL_MAX : CEL_FOLD_BYTES_MAX;
 }
 
-/* What a library made of its own kind, or a host of its records, cannot be copied from one
- * arena to another, so it is made again where it can stay. */
+/* Values of a library's own kind, or a host's records, cannot be copied to another arena, so they
+ * are made again there. */
 CelValue cel_fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
     CelEmitOptions options = {.flat = true};
     Arena *arena = cel_graph_arena(graph);

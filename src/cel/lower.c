@@ -21,7 +21,7 @@ static uint32_t lower_variable(CelLower *l, const CelPart *part) {
     return cel_graph_add(l->graph, &node);
 }
 
-/* @note: of the variable's name, which stands right before what selects from it. */
+/* @note: of the variable's name, which comes right before its SELECT. */
 static bool is_composite(const CelLower *l, const CelNodeInfo *info) {
     const CelComposite *composite = l->options->composite;
 
@@ -49,7 +49,7 @@ static uint32_t lower_composite(CelLower *l, const CelPart *part) {
     return number;
 }
 
-/* What the field stands for. */
+/* The expression of the field. */
 static uint32_t lower_composite_field(CelLower *l, const CelPart *part) {
     const CelComposite *composite = l->options->composite;
     uint32_t field = part->info->field;
@@ -83,8 +83,8 @@ static uint32_t lower_select(CelLower *l, const CelPart *part) {
     return cel_lower_add(l, part, &node);
 }
 
-/* false && x is false, and so is x && false: an error of x is absorbed. true && x is x, when x is
- * surely a bool: otherwise it would be an error. || the same with true and false exchanged. */
+/* false && x is false, and so is x && false: an error of x is absorbed. true && x is x only if x is
+ * certainly a bool: otherwise it is an error. || the same with true and false exchanged. */
 static uint32_t lower_logic(CelLower *l, const CelPart *part, uint16_t op) {
     CelGraphNode node = cel_lower_blank(l, part, op);
     bool absorbing = op == OP_OR;
@@ -112,8 +112,8 @@ static const uint16_t loop_ops[CEL_N_NODES] = {
 
 _Static_assert(CEL_LOOPS_MAX <= 8, "CelGraphNode.levels has a bit for each");
 
-/* The level of the innermost loop around. What is deeper than there are levels is refused, and
- * then it does not matter. */
+/* The level of the innermost loop. Deeper loops are an error, and then the level does not matter.
+ * */
 static uint32_t innermost_level(const CelLower *l) {
     return (l->level < CEL_LOOPS_MAX ? l->level : CEL_LOOPS_MAX) - 1;
 }
@@ -128,8 +128,8 @@ static void enter_loop(CelLower *l, uint32_t macro) {
             STR("give the result of an inner one a name with cel.bind(), outside of the others"));
 }
 
-/* A loop's variable is a LOCAL; that of cel.bind is the value itself, and that of optMap what
- * the optional holds. */
+/* A loop's variable is a LOCAL; that of cel.bind is the value itself, and that of optMap the value
+ * of the optional. */
 static uint32_t lower_binder(CelLower *l, const CelPart *part) {
     const CelNode *nodes = l->tree->nodes;
     uint32_t parent = l->parents[part->i], value = l->stack[l->n_stack - 1];
@@ -252,7 +252,7 @@ static int lower_node(CelLower *l, uint32_t i) {
     return 0;
 }
 
-/* Whose child each node is. The stack is that of nodes without a parent yet. */
+/* The parent of each node. The stack holds nodes without a parent yet. */
 static void find_parents(CelLower *l) {
     uint32_t n = 0;
 

@@ -50,7 +50,7 @@ CelValue cel_loop_add_entry(CelLoop *loop, CelValue v, CelRun *run);
 /* transformMapEntry(): all entries of the map @v. */
 CelValue cel_loop_add_entries(CelLoop *loop, CelValue v, CelRun *run);
 
-/* What all() or exists() says in the end. One that was decided does not care about errors. */
+/* The final result of all() or exists(). A decided one ignores errors. */
 static inline CelValue cel_loop_verdict(const CelLoop *loop, bool is_all) {
     if (!loop->is_decided && loop->error)
         return (CelValue){.kind = CEL_ERROR, .error = loop->error};

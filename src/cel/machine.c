@@ -38,7 +38,7 @@ typedef struct Memo {
     uint64_t turn;  /* 0: nothing yet */
 } Memo;
 
-/* A part that is being computed, and how to go on with who asked. */
+/* A part that is being computed, and where to return. */
 typedef struct Call {
     uint32_t shared;
     uint32_t n_loops;
@@ -128,8 +128,8 @@ static uint32_t leave_part(Machine *m, CelValue error) {
     return pc_of(m, call->back) - 1;
 }
 
-/* Where to go on after an error at @at: the stack is cut to what is below the handler's
- * operand, and the error on top of it. NULL: no handler absorbs it. */
+/* Where to continue after an error at @at: cuts the stack below the handler's operand, and pushes
+ * the error. NULL: no handler absorbs it. */
 static const CelInstruction *unwind(
     Machine *m, const CelInstruction *at, CelValue error, CelValue **sp) {
     uint32_t pc = pc_of(m, at);
@@ -240,7 +240,7 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
         goto *labels[at->op];                                                                      \
     } while (0)
 
-/* What is in the graph only is no instruction. */
+/* Operations of the graph only are not instructions. */
 #define LABEL_VALUE(name) &&on_##name
 #define LABEL_FLOW(name) &&on_##name
 #define LABEL_NODE(name) &&on_NONE
@@ -459,7 +459,7 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
         GO;
     }
 
-    /* What is not a bool is an error, and waits like one for the other side. */
+    /* A value that is not a bool is an error, and may be absorbed by the other side. */
     ON(AND_LEFT) {
         if (UNLIKELY(TOP.kind != CEL_BOOL))
             goto odd_side;
@@ -673,7 +673,7 @@ static size_t room_needed(const CelCode *code) {
            code->n_shared * (sizeof(Memo) + sizeof(Call));
 }
 
-/* The loops around what the code was made from, as far as it reads their variables. */
+/* The loops around the code's root, as far as it reads their variables. */
 static void enter_outer_loops(Machine *m, CelLoop *loops, const CelValue *variables) {
     static const CelError unbound = {.text = STR("no value for the variable of a loop")};
     const CelCode *code = m->code;
@@ -695,7 +695,7 @@ static void enter_outer_loops(Machine *m, CelLoop *loops, const CelValue *variab
     }
 }
 
-/* The stack, and behind it what loops and shared parts need. */
+/* The stack, and after it the memory of loops and shared parts. */
 static CelValue *divide_room(Machine *m, void *room) {
     CelValue *stack = room;
 

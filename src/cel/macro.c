@@ -274,7 +274,7 @@ static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call)
     for (uint32_t i = 0; i < block.n; i++) {
         const CelNode *element = &block.nodes[block.roots[i]];
 
-        if (element->kind == CEL_NODE_OPTIONAL) /* what is absent has no value to name */
+        if (element->kind == CEL_NODE_OPTIONAL) /* an absent value has no name */
             refuse(builder, element, NULL, "an element of cel.block() cannot be optional");
     }
     cel_builder_drop(builder, call->first);

@@ -5,7 +5,7 @@
 #include "base/ascii.h"
 #include "base/double.h"
 
-#define NUMBER_TEXT_MAX 4096 /* bytes of a number with "_" in it, or of none at all */
+#define NUMBER_TEXT_MAX 4096 /* bytes of a number with "_" in it, or of an invalid one */
 
 static bool read_digits(Str text, uint64_t *ret) {
     uint64_t value = 0;
@@ -58,7 +58,7 @@ static bool is_digit(char c, bool is_hex) {
     return is_hex ? ascii_hex_value(c) >= 0 : ascii_is_digit(c);
 }
 
-/* "_" stands between digits, or between 0x and the first. Copies the rest to @out. */
+/* "_" is allowed between digits, or between 0x and the first. Copies the rest to @out. */
 static bool drop_separators(Str text, char *out, Str *ret) {
     size_t start = text.len > 0 && (text.ptr[0] == '+' || text.ptr[0] == '-');
     bool is_hex =

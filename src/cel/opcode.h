@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define CEL_OPCODES(X)                                                                             \
-    X(NONE, "none", FLOW, 0, NOTHING) /* never written; what is no instruction comes here */       \
+    X(NONE, "none", FLOW, 0, NOTHING) /* never emitted; the machine's default */                   \
     /* Where values come from. */                                                                  \
     X(CONSTANT, "constant", VALUE, 0, CONSTANT)                                                    \
     X(VARIABLE, "variable", VALUE, 0, SLOT)                                                        \
@@ -77,11 +77,11 @@
     X(IN_SET, "in-set", VALUE, 1, SET) /* in a constant list, hashed once */                       \
     /* Calls and building. */                                                                      \
     X(CALL, "call", VALUE, N, OVERLOAD)                 /* one overload, kinds certain */          \
-    X(CALL_CHECKED, "call-checked", VALUE, N, OVERLOAD) /* one overload, kinds looked at */        \
+    X(CALL_CHECKED, "call-checked", VALUE, N, OVERLOAD) /* one overload, kinds are checked */      \
     X(DISPATCH, "dispatch", VALUE, N, FUNCTION)         /* which overload the kinds decide */      \
     X(LIST, "list", VALUE, N, COUNT)                                                               \
     X(MAP, "map", VALUE, N, COUNT) /* a key, its value, and so on */                               \
-    /* What does not evaluate everything. Arguments of a loop: graph.h. */                         \
+    /* Operations that do not evaluate all arguments. Arguments of a loop: graph.h. */             \
     X(AND, "and", NODE, 2, NOTHING)                                                                \
     X(OR, "or", NODE, 2, NOTHING)                                                                  \
     X(CONDITIONAL, "conditional", NODE, 3, NOTHING)                                                \
@@ -101,7 +101,7 @@
     X(AND_RIGHT, "and-right", FLOW, 2, NOTHING)                                                    \
     X(OR_LEFT, "or-left", FLOW, 1, TARGET) /* true: there */                                       \
     X(OR_RIGHT, "or-right", FLOW, 2, NOTHING)                                                      \
-    /* What several places need: the first that gets there computes it. */                         \
+    /* Shared parts: the first place computes them. */                                             \
     X(RECALL, "recall", FLOW, 0, SHARED) /* its value; runs the part the first time */             \
     X(KEEP, "keep", FLOW, 1, NOTHING)    /* the end of a part: remembers, goes back */             \
     /* Loops. The range is taken from the stack, and nothing of the loop is on it while the body   \
@@ -125,9 +125,9 @@
     /* Two in one: VARIABLE, then FIELD or TEST_FIELD. */                                          \
     X(VARIABLE_FIELD, "variable-field", FLOW, 0, FIELD)                                            \
     X(TEST_VARIABLE_FIELD, "test-variable-field", FLOW, 0, FIELD)                                  \
-    /* For what is not sure, and for who wants to know. */                                         \
+    /* Checks of uncertain kinds, and tracing. */                                                  \
     X(EXPECT, "expect", FLOW, 1, NOTHING) /* a value of the kind that was declared */              \
-    X(TRACE, "trace", FLOW, 0, NODE)      /* tells the run's trace what is on top */
+    X(TRACE, "trace", FLOW, 0, NODE)      /* passes the top of the stack to the run's trace */
 
 typedef enum CelOp {
 #define X(name, text, class, arguments, immediate) OP_##name,
@@ -136,7 +136,7 @@ typedef enum CelOp {
         OP_N,
 } CelOp;
 
-/* What is known of an operation. */
+/* Properties of an operation. */
 typedef enum CelOpClass { CEL_OP_VALUE, CEL_OP_NODE, CEL_OP_FLOW } CelOpClass;
 
 typedef enum CelImmediate {

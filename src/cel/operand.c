@@ -1,5 +1,4 @@
-/* Operands: names, literals, opening brackets and signs; all that can stand where a value must
- * come. */
+/* Operands: names, literals, opening brackets and signs; everything that can start a value. */
 
 #include "cel/parser-internal.h"
 
@@ -12,7 +11,7 @@ void cel_parser_got_operand(CelParser *parser, bool is_name) {
     parser->is_name = is_name;
 }
 
-/* The kind of the token behind the next one. What is wrong with it is said when it is read. */
+/* The kind of the token after the next one. Its errors are reported when it is read. */
 static CelTokenKind peek(const CelParser *parser) {
     CelSyntaxErrors ignored = {.is_quiet = true};
     CelLexer ahead = parser->lexer;
@@ -144,8 +143,8 @@ static void read_optional_mark(CelParser *parser) {
     cel_parser_advance(parser);
 }
 
-/* Whether the next token may close the topmost bracket where an operand could be: [], f(),
- * and behind a comma in all but calls. */
+/* Whether the next token may close the topmost bracket where an operand could start: [], f(), and
+ * after a comma in all but calls. */
 static bool may_close(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 

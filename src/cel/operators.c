@@ -61,7 +61,7 @@ static CelValue optional_of(CelRun *run, CelValue v) {
     return v.kind != CEL_ABSENT ? cel_make_optional(run, v) : cel_none();
 }
 
-/* Optional access spreads: optional.of([1])[5] is none, no error. */
+/* Optional access propagates: optional.of([1])[5] is none, not an error. */
 CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index) {
     CelValue place;
 
@@ -99,7 +99,7 @@ CelValue cel_op_in_list(CelRun *run, CelValue a, CelValue b) {
     return cel_bool(false);
 }
 
-/* An error that a variable was bound to stays what it is. */
+/* An error bound to a variable stays the same. */
 CelValue cel_no_fields(CelRun *run, CelValue v) {
     Str name = cel_type_of(v)->name;
 
@@ -108,9 +108,9 @@ CelValue cel_no_fields(CelRun *run, CelValue v) {
     return cel_fail(run, "no such overload: %.*s has no fields to select", STR_FMT(name));
 }
 
-/* The part, CEL_ABSENT, or an error. A record that has no such field at all (only unchecked
- * expressions and dyn can ask) is like one where it is not set. What can have no parts is an
- * error to has() and .? too (optionals/optionals/map_present_key_invalid_field). */
+/* The part, CEL_ABSENT, or an error. A record without such a field (only possible in unchecked
+ * expressions and with dyn) is treated like one where it is not set. Values without parts are an
+ * error for has() and .? too (optionals/optionals/map_present_key_invalid_field). */
 static CelValue part(CelRun *run, CelValue v, CelValue key) {
     uint32_t field;
 

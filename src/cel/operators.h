@@ -24,7 +24,7 @@
         return __VA_ARGS__;                                                                        \
     }
 
-/* Out of line: what goes wrong, and what is rare. */
+/* Out of line: errors, and rare cases. */
 CelValue cel_overflow_int(CelRun *run);
 CelValue cel_overflow_uint(CelRun *run);
 CelValue cel_division_by_zero(CelRun *run);
@@ -34,8 +34,8 @@ CelValue cel_modulus_by_zero(CelRun *run);
  * (lists/index/zero_based_uint); all else is an error. */
 CelValue cel_index_list_any(CelRun *run, const CelList *list, CelValue index);
 
-/* a[?i], and a[i] of an optional, of whatever kinds: lists, maps, and optionals of them. The result
- * is an optional. */
+/* a[?i], and a[i] of an optional, of any kind: lists, maps, and optionals of them. The result is an
+ * optional. */
 CelValue cel_index_optional(CelRun *run, CelValue a, CelValue index);
 
 /* Parts of values. */
@@ -130,7 +130,7 @@ CEL_UNARY(neg_double, cel_double(-a.d))
 
 /* Comparisons. */
 
-/* Of any kinds. A comparison that ran dry says so instead of false. */
+/* Of any kinds. A comparison that runs out of fuel returns that error instead of false. */
 static inline CelValue cel_op_eq(CelRun *run, CelValue a, CelValue b) {
     bool equal = cel_equal(a, b, run);
 
@@ -187,7 +187,7 @@ CelValue cel_select(CelRun *run, CelValue v, CelValue key);
 CelValue cel_test_select(CelRun *run, CelValue v, CelValue key);
 CelValue cel_opt_select(CelRun *run, CelValue v, CelValue key);
 
-/* The error of what has no fields at all. */
+/* The error for values without fields. */
 CelValue cel_no_fields(CelRun *run, CelValue v);
 
 /* The error when @field of @record is not set. */

@@ -1,5 +1,5 @@
-/* "no matching overload": what was tried, and a hint. The rules of thumb are tried in order; when
- * none has something to say, the nearest overloads are shown. */
+/* "no matching overload": the arguments, and a hint. The heuristics are tried in order; when none
+ * applies, the nearest overloads are shown. */
 
 #include <string.h>
 
@@ -100,7 +100,7 @@ static void append_nearest(const Mismatch *mismatch, Buf *out) {
     size_t n_shown = 0;
 
     for (int wanted = CEL_ARGS_MAX + 1; wanted >= 0 && n_shown < NEAREST_SHOWN; wanted--) {
-        /* Those that take nothing of it say nothing, unless it is all there is. */
+        /* Overloads that match no argument are left out, unless there are no others. */
         if (wanted == 0 && n_shown > 0)
             return;
         for (size_t i = 0; i < mismatch->n_overloads && n_shown < NEAREST_SHOWN; i++) {
@@ -114,7 +114,7 @@ static void append_nearest(const Mismatch *mismatch, Buf *out) {
     }
 }
 
-/* Whether @overload is for what the first argument is. */
+/* Whether @overload accepts the first argument. */
 static bool takes_first(const Mismatch *mismatch, const CelOverload *overload) {
     return mismatch->n_args > 0 && overload->n_args > 0 &&
            (overload->args[0]->kind == mismatch->types[0]->kind ||
@@ -166,7 +166,7 @@ static Str hint_null(const Mismatch *mismatch) {
     return STR("it is never null; has(a.b) tells whether a field is set");
 }
 
-/* What makes an int's literal one of another type. */
+/* Turns an int literal into one of another type. */
 static const char *const suffixes[] = {[CEL_T_INT] = "", [CEL_T_UINT] = "u", [CEL_T_DOUBLE] = ".0"};
 
 /* 1 + 2.0: numbers of two types. A literal is written differently, all else is converted. */
@@ -367,11 +367,11 @@ static void append_hint(const Mismatch *mismatch, Buf *out) {
         hint = rules_of_thumb[i](mismatch);
     buf_append(out, hint);
     if (hint.len > 0)
-        return; /* it says what to write */
+        return; /* it suggests the text to write */
     append_nearest(mismatch, out);
 }
 
-/* list.sortBy(x, key): what was written is not what does not fit. */
+/* list.sortBy(x, key): the macro's parts do not match, not the text. */
 static void report_sort(CelChecker *checker, uint32_t node, const CelType *const *types) {
     const CelType *key = cel_type_param(types[1], 0);
 
@@ -383,7 +383,7 @@ static void report_sort(CelChecker *checker, uint32_t node, const CelType *const
             cel_checker_printf(checker, "no matching overload: sortBy() cannot order by %.*s",
                 STR_FMT(cel_checker_type_text(checker, key))),
             STR("a key is a number, bool, string, bytes, duration or timestamp"));
-    /* else: said already, of the range */
+    /* else: already reported for the range */
 }
 
 void cel_report_mismatch(CelChecker *checker, uint32_t node, const CelOverload *const *overloads,

@@ -41,7 +41,7 @@ static bool is_solid(const CelType *type) {
     return type->kind > CEL_T_NULL && type->kind != CEL_T_PARAM;
 }
 
-/* What can be refused without looking inside: most of the overloads of an operator. */
+/* Fast rejection without looking at parameters: most of the overloads of an operator. */
 static bool could_fit(const Call *call, const CelOverload *overload) {
     if (overload->is_receiver != call->is_receiver || overload->n_args != call->n_args)
         return false;
@@ -72,14 +72,14 @@ static const CelType *try_overload(CelChecker *checker, Call *call, const CelOve
         for (size_t i = 0; i < call->n_args; i++)
             call->wanted[i] = args[i];
     }
-    /* What was learned inside of x == null stays there. */
+    /* Types learnt inside of x == null stay there. */
     if (call->is_closed && !overload->result->is_open)
         checker->unify.is_loose = was_loose;
     return cel_unify_resolve(&checker->unify, result, false);
 }
 
-/* Keeps @overloads[@i] in the note. They mostly stand next to each other in the function's own
- * array; when not, they are copied. False: no memory. */
+/* Stores @overloads[@i] in the note. They are mostly adjacent in the function's own array; if not,
+ * they are copied. False: no memory. */
 static bool keep(CelChecker *checker, CelNodeInfo *info, const CelOverload *const *overloads,
     size_t n_overloads, size_t i, const CelOverload ***copy) {
     if (info->n_overloads == 0)
@@ -129,8 +129,7 @@ static void choose(CelChecker *checker, Call *call, const CelOverload *const *ov
     info->type = result;
 }
 
-/* maths.sqrt(2): one mistake, said where the name starts; what would be its function is not
- * asked for. */
+/* maths.sqrt(2): one error, at the start of the name; the function itself is not reported. */
 static bool is_said_already(const CelChecker *checker, const Call *call) {
     const CelNode *nodes = checker->tree->nodes;
     uint32_t receiver = call->args[0];

@@ -55,8 +55,8 @@ static Found found(const CelParser *parser) {
     return found;
 }
 
-/* The end of an expression is directly behind its last token, not behind the spaces and
- * comments that may follow. */
+/* An expression ends directly after its last token, not after the spaces and comments that may
+ * follow. */
 static CelSpan found_span(const CelParser *parser) {
     if (parser->token.kind != CEL_TOKEN_END)
         return (CelSpan){.from = parser->token.from, .to = parser->token.to};
@@ -215,7 +215,7 @@ static void pretend_operator(CelParser *parser, CelTokenKind kind) {
     parser->lexer.at = at;
 }
 
-/* a and b: taken for what it means. False: no such word. */
+/* a and b: read as &&. False: no such word. */
 static bool blame_word(CelParser *parser) {
     Str word = cel_token_text(&parser->lexer, parser->token);
 
@@ -409,8 +409,8 @@ static bool has_opening(const CelParser *parser) {
     return false;
 }
 
-/* (a], with or without a '[' further out. Without, it is skipped, and its bracket is still
- * open, but nothing more is said about it. */
+/* (a], with or without a '[' further out. Without, it is skipped; its bracket stays open, without
+ * another error. */
 void cel_parser_report_closing(CelParser *parser) {
     CelOpen *open = cel_parser_top(parser);
     CelToken token = parser->token;
@@ -424,7 +424,7 @@ void cel_parser_report_closing(CelParser *parser) {
                 found(parser).text);
         cel_parser_finish_element(parser, open);
         cel_parser_close(parser);
-        /* The bracket that closed is still to close what it is for. */
+        /* The closing bracket must still close its own. */
         parser->lexer.at = token.to;
         parser->token = token;
         return;

@@ -111,7 +111,7 @@ static Str join_name(CelParser *parser, uint32_t first) {
     for (uint32_t i = first; i < n; i++) {
         if (i > first)
             name[at++] = '.';
-        if (nodes[i].name.len > 0) /* what stands for a mistake has none */
+        if (nodes[i].name.len > 0) /* a placeholder for an error has none */
             memcpy(name + at, nodes[i].name.ptr, nodes[i].name.len);
         at += nodes[i].name.len;
     }
@@ -213,7 +213,7 @@ static void read_operator(CelParser *parser) {
     }
 }
 
-/* Whether the text can be looked at at all. */
+/* Whether the text is valid UTF-8 within the limit. */
 static bool check_source(CelSyntaxErrors *errors) {
     size_t valid;
 

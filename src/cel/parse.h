@@ -16,9 +16,9 @@ typedef struct CelParseOptions {
     bool no_macros; /* has(), all() … are plain function calls */
 } CelParseOptions;
 
-#define CEL_PARSE_REFUSED 1 /* the text is wrong; @diags says how */
+#define CEL_PARSE_REFUSED 1 /* the text has errors; they are in @diags */
 
-/* @source is borrowed, and so it must outlive the tree; everything else lies in @arena. 0,
- * CEL_PARSE_REFUSED, or a negative errno. @file is how messages call the source. */
+/* @source is borrowed and must outlive the tree; everything else is in @arena. 0,
+ * CEL_PARSE_REFUSED, or a negative errno. @file is the name of the source in messages. */
 int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena, DiagList *diags,
     CelTree **ret) MUST_CHECK;

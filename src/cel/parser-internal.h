@@ -29,7 +29,7 @@ typedef struct CelBuilder {
     VEC(CelNode) nodes;
     bool is_stopped;
     int error;     /* -ENOMEM */
-    CelNode spare; /* what a stopped builder gives out */
+    CelNode spare; /* returned by a stopped builder */
 } CelBuilder;
 
 /* Where something stands in the source. */
@@ -45,12 +45,12 @@ static inline uint32_t cel_builder_next(const CelBuilder *builder) {
     return (uint32_t)builder->nodes.n;
 }
 
-/* The last node, the root of what was finished last. There is one. */
+/* The last node: the root of the part finished last. There is one. */
 static inline CelNode *cel_builder_last(CelBuilder *builder) {
     return &builder->nodes.items[builder->nodes.n - 1];
 }
 
-/* A node whose @n_children stand from node @first to the last one. Never NULL; valid until the
+/* A node whose @n_children are the nodes from @first to the last one. Never NULL; valid until the
  * next is added. */
 CelNode *cel_builder_add(
     CelBuilder *builder, CelNodeKind kind, uint32_t first, uint32_t n_children, CelSpan span);
@@ -176,7 +176,7 @@ void cel_parser_close(CelParser *parser);
 /* Back on the way: something fitted, where the mistake was or further out. */
 void cel_parser_settle(CelParser *parser);
 
-/* Each says what is wrong and leaves the parser where it can go on. */
+/* Each reports the error and leaves the parser in a state to continue. */
 void cel_parser_report_operand(CelParser *parser);                 /* none is here */
 void cel_parser_report_operator(CelParser *parser);                /* two operands in a row */
 void cel_parser_report_reserved(CelParser *parser);                /* a reserved word as a name */
@@ -190,8 +190,8 @@ void cel_parser_report_open(CelParser *parser);    /* the end, and a bracket is 
 void cel_parser_report_choice(CelParser *parser);  /* a ? b ? c : d : e */
 void cel_parser_report_sign(CelParser *parser);    /* !-x, -!x */
 
-/* Adds what @call stands for. False: it is no macro, or one that only changed its arguments
- * (math.least() of many) and @call with them; then it is a plain call. */
+/* Adds the expansion of @call. False: not a macro, or one that only changed its arguments
+ * (math.least() of many); then @call is a plain call. */
 bool cel_macro_expand(CelBuilder *builder, CelCall *call);
 
 /* @token is an INT, UINT or DOUBLE; @is_negative: a minus stood before it, which for an INT

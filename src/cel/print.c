@@ -1,5 +1,5 @@
-/* A value as a CEL expression would write it, for people: what is printed reads back as the same
- * value, except where it was cut and for records, which no expression can make. */
+/* A value as CEL text, for users: it reads back as the same value, except where it was cut and for
+ * records, which no expression can make. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -21,7 +21,7 @@ static bool is_full(const Printer *p) {
     return p->out->len > p->limit || buf_error(p->out) != 0;
 }
 
-/* What follows a backslash in short; 0: nothing. */
+/* The letter of a short escape; 0: none. */
 static char short_escape(uint32_t c) {
     switch (c) {
     case '\n':
@@ -85,7 +85,7 @@ static void print_double(Printer *p, double d) {
     } else {
         buf_append(p->out, printed);
         if (str_find(printed, '.') == SIZE_MAX && str_find(printed, 'e') == SIZE_MAX)
-            buf_append(p->out, STR(".0")); /* an int otherwise */
+            buf_append(p->out, STR(".0")); /* otherwise it would read as an int */
     }
 }
 
@@ -98,8 +98,8 @@ static void print_time(Printer *p, CelValue v) {
     buf_append(p->out, STR("\")"));
 }
 
-/* What has parts. Recursive, as deep as values are; deeper than CEL_VALUE_DEPTH_MAX (records
- * of a host inside each other) only "…" is printed. */
+/* Values with parts. Recursive, as deep as values are; below CEL_VALUE_DEPTH_MAX (nested records of
+ * a host) only "…" is printed. */
 
 static void print_at(Printer *p, CelValue v, uint32_t depth);
 
@@ -224,7 +224,7 @@ static void print_at(Printer *p, CelValue v, uint32_t depth) {
     case CEL_TIMESTAMP:
         print_time(p, v);
         break;
-    case CEL_TYPE: /* as an expression says it: google.protobuf.Timestamp, and a bare list */
+    case CEL_TYPE: /* as an expression writes it: google.protobuf.Timestamp, and a bare list */
         buf_append(p->out, v.type->name);
         break;
     default:
@@ -233,7 +233,7 @@ static void print_at(Printer *p, CelValue v, uint32_t depth) {
     }
 }
 
-/* Back to @len bytes, or to where the character begins that lies across. */
+/* Cuts to @len bytes, or to the start of the character there. */
 static void cut(Buf *out, size_t start, size_t len) {
     Str text = str_skip(buf_str(out), start), shown = utf8_take(text, len);
 

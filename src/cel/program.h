@@ -31,11 +31,10 @@ typedef struct CelProgram {
     CelCostRange cost;
 } CelProgram;
 
-#define CEL_COMPILE_REFUSED 1 /* @diags says why */
+#define CEL_COMPILE_REFUSED 1 /* @diags has the errors */
 
-/* The program lies in @arena; everything needed on the way only, in an arena of its own.
- * @source need not outlive the call; @env must outlive the program. @options may be NULL. 0,
- * CEL_COMPILE_REFUSED or -ENOMEM. */
+/* The program is in @arena; temporary data has its own arena. @source need not outlive the call;
+ * @env must outlive the program. @options may be NULL. 0, CEL_COMPILE_REFUSED or -ENOMEM. */
 int cel_compile(const CelEnv *env, Str file, Str source, const CelOptions *options, Arena *arena,
     DiagList *diags, CelProgram **ret) MUST_CHECK;
 

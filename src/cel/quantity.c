@@ -107,7 +107,7 @@ static unsigned digit_at(const QuantityText *text, size_t i) {
     return (unsigned)(*at - '0');
 }
 
-/* A decimal amount beyond 128 bits. What lies below nano-units makes one more. */
+/* A decimal amount beyond 128 bits. A rest below nano-units rounds up. */
 static int read_wide(const QuantityText *text, CelQuantity *ret) {
     size_t n_digits = text->whole.len + text->fraction.len, i = 0;
     int64_t n_nano = (int64_t)text->whole.len + text->exponent + 9; /* digits down to nano */
@@ -211,8 +211,8 @@ static Wide bits_from(const CelQuantity *amount, int from) {
 }
 
 double cel_quantity_to_double(const CelQuantity *amount) {
-    /* The first 127 bits divided leave 97 or more, of which a double keeps 53: it is enough
-     * to know whether anything not 0 lies behind them. */
+    /* Dividing the first 127 bits leaves at least 97, of which a double keeps 53: for the rest only
+     * matters whether any bit is set. */
     int from = (int)bit_length(amount) - 127;
     Wide bits = bits_from(amount, from), quotient = bits / NANO;
     CelQuantity cut = {{0}, false, 0};

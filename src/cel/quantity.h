@@ -1,8 +1,8 @@
 #pragma once
 
-/* A quantity as expressions compute with it: exact, with room for 68 digits before the point. A
- * greater one is out of range, and that is said; nothing saturates silently, but that Kubernetes
- * itself caps an amount with a binary suffix at 2^63-1 when read. */
+/* A quantity in expressions: exact, with up to 68 digits before the point. A greater one is an
+ * error "out of range"; nothing saturates, except that Kubernetes itself caps an amount with a
+ * binary suffix at 2^63-1 when it is read. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ int cel_quantity_parse(Str text, CelQuantity *ret) MUST_CHECK;
 CelQuantity cel_quantity_from_int(int64_t value);
 CelQuantity cel_quantity_from_quantity(Quantity quantity, QuantityFormat format);
 
-/* -1, 0, 1; of the number, whatever its format. */
+/* -1, 0, 1; by the number, in any format. */
 int cel_quantity_sign(const CelQuantity *amount);
 int cel_quantity_cmp(const CelQuantity *a, const CelQuantity *b);
 

@@ -29,7 +29,7 @@ void cel_report(
     DiagList *diags, Str file, Str source, uint32_t from, uint32_t to, Str text, Str hint) {
     Place place = {0};
 
-    /* What is only counted needs no place: finding one reads all that stands before it. */
+    /* An error that is only counted needs no position: finding it reads all the text before it. */
     if (diags->diags.n < DIAG_MAX)
         place = cel_place(file, source, from, to);
     diag_add(diags, DIAG_ERROR, place, source, text, hint);

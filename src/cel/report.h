@@ -29,6 +29,6 @@ void cel_report(
  * there are bytes up to @to or the end of the line; one at least. */
 Place cel_place(Str file, Str source, uint32_t at, uint32_t to);
 
-/* By place, from the diag @first on: what was found late (a bracket that is never closed)
- * may stand early. */
+/* Sorts by position, from the diag @first on: an error found late (a bracket that is never closed)
+ * may be early in the text. */
 void cel_sort_errors(DiagList *diags, size_t first);

@@ -6,7 +6,7 @@
 
 #include "cel/check-internal.h"
 
-/* The last SELECT of the chain that starts at @node: each is right behind what it selects from. */
+/* The last SELECT of the chain that starts at @node: each follows its operand. */
 static uint32_t chain_end(const CelTree *tree, uint32_t node) {
     uint32_t end = node;
 
@@ -21,7 +21,7 @@ static char *name_room(const CelChecker *checker) {
     return checker->name + cel_env_container(checker->env).len + 1;
 }
 
-/* The next candidate of @name, which lies in name_room(): with @n bytes of the container. */
+/* The next candidate for @name, in name_room(): with @n bytes of the container. */
 static Str with_container(const CelChecker *checker, Str name, size_t n) {
     char *start = name_room(checker) - n - 1;
 
@@ -35,7 +35,7 @@ static size_t outer_length(Str container, size_t n) {
     return str_find_last(str_take(container, n), '.');
 }
 
-/* Calls @find for every name that @name can mean, the innermost first, until it says true. */
+/* Calls @find for every name that @name can mean, the innermost first, until it returns true. */
 static bool find_in_container(CelChecker *checker, Str name, bool is_absolute,
     bool (*find)(const CelEnv *env, Str name, void *arg), void *arg) {
     Str container = cel_env_container(checker->env);

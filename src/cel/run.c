@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 
-#define ERROR_TEXT_MAX 1024 /* bytes of an error's text; what is longer is cut */
+#define ERROR_TEXT_MAX 1024 /* bytes of an error's text; longer ones are cut */
 #define ERROR_VALUE_MAX 200 /* bytes of a value in it */
 #define EXCERPT_MAX 64      /* bytes of a text that it is about */
 
@@ -39,7 +39,7 @@ void *cel_alloc(CelRun *run, size_t size) {
     return arena_alloc(run->arena, size);
 }
 
-/* Its texts outlive the run or lie in its arena. */
+/* Its texts outlive the run or are in its arena. */
 static CelValue fail_with(CelRun *run, CelError what) {
     CelError *error = cel_alloc(run, sizeof(*error));
 
@@ -93,7 +93,7 @@ CelValue cel_no_overload(CelRun *run) {
     return fail(run, STR("no such overload"), STR_NULL);
 }
 
-/* Something that is not there. @text lies in the run's arena; NULL: out of memory. */
+/* A missing key or field. @text is in the run's arena; NULL: out of memory. */
 static CelValue fail_absent(CelRun *run, Str text) {
     static const Str hint =
         STR("if it may be absent: a[?key].orValue(…), a.?field.orValue(…), or has(a.field) first");

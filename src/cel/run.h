@@ -1,9 +1,9 @@
 #pragma once
 
-/* Run: one evaluation, and what it may use. Everything it makes lies in its arena, whose budget is
- * the memory bound. Fuel is the time bound: one unit for an instruction of a loop, an element
- * looked at, eight bytes copied or compared. Its end is an error that || does not absorb. A Run
- * belongs to one thread; set it up with CEL_RUN() on the stack. */
+/* Run: one evaluation and its limits. Everything it makes is in its arena, whose budget is the
+ * memory bound. Fuel is the time bound: one unit for an instruction of a loop, an element looked
+ * at, eight bytes copied or compared. Its end is an error that || does not absorb. A Run belongs to
+ * one thread; set it up with CEL_RUN() on the stack. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,15 +23,14 @@ struct CelRun {
     int64_t fuel;
     const CelZones *zones; /* time zones by name; NULL: UTC and fixed offsets only */
     CelTrace *trace;       /* NULL: not traced */
-    const CelError *limit; /* why the run is over: out of fuel or memory */
+    const CelError *limit; /* the limit that ended the run: out of fuel or memory */
     CelError over;         /* room for that error, as there may be no memory for one: it lives as
                               long as the run does */
 };
 
 #define CEL_RUN(in_arena) ((CelRun){.arena = (in_arena), .fuel = CEL_FUEL_DEFAULT})
 
-/* Takes @n units. False when there are not as many left; the run is over then: return
- * cel_exhausted(). */
+/* Takes @n units. False when fewer are left; the run has ended: return cel_exhausted(). */
 static inline bool cel_charge(CelRun *run, uint64_t n) {
     if ((uint64_t)run->fuel < n) { /* fuel is never negative */
         run->fuel = 0;
@@ -52,8 +51,8 @@ static inline bool cel_charge_bytes(CelRun *run, size_t bytes) {
     return cel_charge(run, 1 + bytes / 8);
 }
 
-/* An error value. Never fails: without memory it is the limit's. @format is a literal; what it
- * is filled with is copied. */
+/* An error value. Never fails: without memory it is the limit's. @format is a literal; its
+ * arguments are copied. */
 CelValue cel_fail(CelRun *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same of a text that is there, with a hint, which may be empty. Both are copied. */
@@ -62,7 +61,7 @@ CelValue cel_fail_hint(CelRun *run, Str text, Str hint);
 /* The front of @text as an error repeats it: 64 bytes, not cut inside a code point. */
 Str cel_excerpt(Str text);
 
-/* "no such overload": what every function says to kinds it does not take. */
+/* "no such overload": the error of every function for wrong kinds. */
 CelValue cel_no_overload(CelRun *run);
 
 /* "no such key: zone", with the hint on has() and optional access. */

@@ -56,8 +56,8 @@ static bool is_steady(const Sharing *s, const CelGraphNode *node, uint32_t i, ui
     return !s->options->trace && (levels_around(node, i) & ~levels & ~outer) != 0;
 }
 
-/* OPT_ELEMENT may be no value, which cannot be remembered: every place that needs it has its
- * own, so what it is made of is needed as often. */
+/* OPT_ELEMENT may be absent, which cannot be kept: every place that needs it computes it, so its
+ * operand is needed as often. */
 static bool is_repeated(const CelGraphNode *node, uint32_t uses) {
     return node->op == OP_OPT_ELEMENT && uses > 1;
 }

@@ -14,8 +14,8 @@ typedef struct Reader {
     size_t n_params;
 } Reader;
 
-/* Types without parameters by all their names. Wrappers are what they wrap: a value that may
- * be null is the checker's dyn only where a signature says so. */
+/* Types without parameters by all their names. Wrappers are the wrapped type: a value that may be
+ * null is dyn only where a signature uses dyn. */
 static const struct {
     Str name;
     const CelType *type;
@@ -211,7 +211,7 @@ const CelType *cel_type_read(const CelEnv *env, Str text, Arena *arena) {
     return type && is_at_end(&reader) ? type : NULL;
 }
 
-/* What stands between the brackets of a function; the opening one is taken already. */
+/* The parameters of a function; the opening bracket is already consumed. */
 static bool read_args(Reader *reader, CelOverload *ret) {
     size_t n = 0;
 

@@ -20,16 +20,16 @@ static Str undeclared(CelChecker *checker, Str name) {
         STR_FMT(name), STR_FMT(container));
 }
 
-/* More than anybody reads: what is not shown is not worth a search among all names. */
+/* Beyond this, errors are not shown, and not worth a search among all names. */
 static bool is_enough(const CelChecker *checker) {
     return checker->diags->n_errors >= DIAG_MAX;
 }
 
-/* What is called so elsewhere, and macros: those are only functions when something is wrong with
- * their arguments. */
+/* Functions with other names in other languages, and macros: a macro is a function call only if its
+ * arguments are wrong. */
 typedef struct ForeignName {
     Str name, hint;
-    const char *takes; /* of a macro; NULL: it is none */
+    const char *takes; /* of a macro; NULL: not a macro */
     bool declares;     /* names among its arguments may be variables of its own */
 } ForeignName;
 
@@ -79,7 +79,7 @@ static const ForeignName aliases[] = {
     WORD("math.min", "write math.least(a, b)"),
 };
 
-/* NULL: there is nothing to say of it. */
+/* NULL: no suggestion. */
 static const ForeignName *habit_of(Str name) {
     for (size_t i = 0; i < ELEMENTS_OF(aliases); i++)
         if (str_eq(name, aliases[i].name))
@@ -87,7 +87,7 @@ static const ForeignName *habit_of(Str name) {
     return NULL;
 }
 
-/* A call of what is not declared, or a name space before one: @node is where it is reported. */
+/* A call of an undeclared function, or its namespace: @node is where it is reported. */
 static void report_alias(CelChecker *checker, uint32_t node, const ForeignName *alias) {
     Str text =
         alias->takes && !checker->options->no_macros
@@ -106,7 +106,7 @@ static uint32_t receiver_of(const CelTree *tree, uint32_t call) {
     return child;
 }
 
-/* cel.bind(…), which was said of its "cel". */
+/* cel.bind(…), which was reported at its "cel". */
 static bool is_bind(const CelChecker *checker, uint32_t call) {
     const CelNode *nodes = checker->tree->nodes;
     uint32_t receiver = receiver_of(checker->tree, call);
@@ -116,8 +116,8 @@ static bool is_bind(const CelChecker *checker, uint32_t call) {
            checker->infos[receiver].type->kind == CEL_T_ERROR;
 }
 
-/* Whether @node is an argument of @call, or inside of one, and @call a macro gone wrong. What
- * stands before the arguments was checked before them. */
+/* Whether @node is in the arguments of @call, a macro with wrong arguments. The receiver was
+ * checked before. */
 static bool is_vague_in(CelChecker *checker, uint32_t node, uint32_t call) {
     const CelNode *written = &checker->tree->nodes[call];
     const CelOverload *const *overloads;
@@ -197,7 +197,7 @@ static bool is_word(char c) {
     return ascii_is_alnum(c) || c == '_';
 }
 
-/* The first byte that is no space, from @at on or, with @by = -1, before it; 0: there is none. */
+/* The first byte that is not a space, from @at on or, with @by = -1, before it; 0: none. */
 static char next_byte(Str source, size_t at, int by) {
     size_t i = by < 0 ? at - 1 : at;
 

@@ -1,5 +1,5 @@
-/* Times as values. Durations are printed in seconds, whatever unit they were read in, and exactly;
- * cel-go goes through a double and rounds after about 15 digits. */
+/* Times as values. Durations are printed exactly, in seconds, in whatever unit they were written;
+ * cel-go uses a double and rounds after about 15 digits. */
 
 #include "cel/time.h"
 
@@ -99,8 +99,7 @@ static bool take_whole(Str *text, uint64_t *ret) {
     return true;
 }
 
-/* Digits after the point: @ret / @ret_scale. What does not fit into 63 bits is too small to
- * matter. */
+/* Digits after the point: @ret / @ret_scale. Digits beyond 63 bits are too small to matter. */
 static void take_fraction(Str *text, uint64_t *ret, double *ret_scale) {
     bool is_full = false;
     size_t n = 0;

@@ -20,7 +20,7 @@ bool cel_timestamp_subtract(int64_t *sec, uint32_t *nanos, int64_t ns);
 bool cel_timestamp_difference(
     int64_t sec, uint32_t nanos, int64_t other_sec, uint32_t other_nanos, int64_t *ret_ns);
 
-/* What an expression can ask of an instant. */
+/* Parts of a timestamp that an expression can read. */
 typedef enum CelTimePart {
     CEL_FULL_YEAR,
     CEL_MONTH,        /* 0 is January */
@@ -34,8 +34,7 @@ typedef enum CelTimePart {
     CEL_MILLISECONDS, /* of the second */
 } CelTimePart;
 
-/* @local_sec: seconds since 1970 plus the zone's offset; may lie outside of the range by
- * as much. */
+/* @local_sec: seconds since 1970 plus the zone's offset; may exceed the range by that offset. */
 int64_t cel_timestamp_part(int64_t local_sec, uint32_t nanos, CelTimePart part);
 
 /* Reads what Go writes and reads: a sign, then numbers with units, "1h30m", "-1.5s", "100ms", "1us"

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* Whether @node is what a loop runs on every turn: its predicate or its body. */
+/* Whether @node runs in every iteration of a loop: its predicate or its body. */
 static bool is_turn_of(const CelGraphNode *loop, uint32_t node) {
     for (uint32_t k = 1; k < loop->n_args; k++) {
         if (loop->args[k] == node)
@@ -77,7 +77,7 @@ static void add(CelTraceLog *log, uint32_t node, CelValue v, size_t first, bool 
     uint32_t skipped = take_skipped(log, cel_graph_node(log->graph, node));
     size_t n = log->seen.n;
 
-    log->seen.n = first; /* forget what it was made of, if it is one too many itself */
+    log->seen.n = first; /* drops the parts of an iteration over the limit */
     if (is_enough(log, node))
         return;
     log->seen.n = n;

@@ -1,8 +1,8 @@
 #pragma once
 
-/* Trace: what one run computed, in post-order like a tree (tree.h): what a value was computed from
- * stands before it, and each entry knows how many entries its part has. Of a loop's body only the
- * first turns are kept; the others are counted. */
+/* Trace: the values that one run computed, in post-order like a tree (tree.h): operands come before
+ * a value, and each entry has the number of entries of its part. Of a loop's body only the first
+ * iterations are kept; the others are counted. */
 
 #include "base/vec.h"
 #include "cel/code.h"
@@ -15,7 +15,7 @@ typedef struct CelSeen {
     uint32_t node;
     uint32_t size;    /* entries of this part, itself included */
     uint32_t skipped; /* of a loop: turns that were not kept */
-    bool is_again;    /* known from before; what it was computed from stands there */
+    bool is_again;    /* recalled; its parts are at its first computation */
     CelValue value;
 } CelSeen;
 

@@ -72,7 +72,7 @@ const char *cel_operator_text(Str function) {
 }
 
 void cel_tree_children(const CelTree *tree, uint32_t i, uint32_t *ret) {
-    uint32_t child = i - 1; /* the last one stands directly before its parent */
+    uint32_t child = i - 1; /* the last child comes directly before its parent */
 
     for (uint32_t n = tree->nodes[i].n_children; n > 0; n--) {
         ret[n - 1] = child;
@@ -120,7 +120,7 @@ static void print_flags(const CelNode *node, Buf *out) {
         buf_printf(out, " call=%u", node->call);
 }
 
-#define INDENT_MAX 50 /* levels; what is deeper stands below each other */
+#define INDENT_MAX 50 /* levels; deeper ones are not indented further */
 #define TEXT_MAX 60   /* bytes of a node's text */
 
 static void print_text(const CelTree *tree, const CelNode *node, Buf *out) {

@@ -86,8 +86,8 @@ typedef struct CelTree {
 /* The children of node @i from left to right, into @ret (n_children of them). */
 void cel_tree_children(const CelTree *tree, uint32_t i, uint32_t *ret);
 
-/* Which of its macro's variables the BINDER @i declares, 0 or 1. They stand side by side, right
- * behind the range. */
+/* Which of its macro's variables the BINDER @i declares, 0 or 1. They are adjacent, right after the
+ * range. */
 static inline uint32_t cel_tree_binder_number(const CelTree *tree, uint32_t i) {
     return tree->nodes[i - 1].kind == CEL_NODE_BINDER;
 }

@@ -41,7 +41,7 @@ uint32_t cel_record_find(const CelRecordType *type, Str name) {
     return UINT32_MAX;
 }
 
-/* A copy of @head with @n parameters behind it, in one piece. */
+/* A copy of @head with @n parameters appended, in one allocation. */
 static const CelType *build(
     Arena *arena, const CelType *head, const CelType *const *params, size_t n) {
     CelType *type;

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Type: what the checker knows of a value. dyn is everything and fits everywhere. Simple types are
- * static and compare by pointer; the others lie in an arena and compare by structure.
+ * Type: the checker's knowledge of a value. dyn is any type and fits everywhere. Simple types are
+ * static and compare by pointer; the others are in an arena and compare by structure.
  *
  * As text: int, list(string), map(string, dyn), optional_type(T), type(int), null_type, a record's
  * name, a capital letter for a type parameter.
@@ -76,11 +76,11 @@ struct CelRecordType {
     uint32_t n_fields;
     /* CEL_ABSENT: the field is not set. May allocate from @run. Pure. */
     CelValue (*get)(const CelRecord *record, uint32_t field, CelRun *run);
-    const char *noun; /* what a field is to people, in the error where it is not set: "metric";
-                         NULL: a key */
+    const char
+        *noun; /* the word for a field in the error that it is not set: "metric"; NULL: "key" */
 };
 
-/* UINT32_MAX: there is none. */
+/* UINT32_MAX: none. */
 uint32_t cel_record_find(const CelRecordType *type, Str name);
 
 /* Parameter @i; dyn for a bare list, map or optional_type. */

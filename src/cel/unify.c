@@ -122,7 +122,7 @@ typedef enum Bound {
     BOUND_CYCLE,    /* it would contain itself */
 } Bound;
 
-/* Lets @variable be @type, or makes sure that it can be both that and what it is. */
+/* Binds @variable to @type, or checks that it can be both that and its current type. */
 static Bound bind_variable(
     CelUnify *unify, const CelType *variable, const CelType *type, unsigned depth) {
     const CelType *now = binding(unify, variable);

@@ -27,8 +27,8 @@ typedef struct CelUnify {
     uint32_t steps;
     bool no_memory;
     bool is_too_large; /* deeper, heavier or longer to compare than limits.h allows */
-    /* Two types met of which neither is the more general: a timestamp and a null; or something was
-     * said of what is inside a dyn. What is known of kinds then may be wrong at run time. */
+    /* Two types met of which neither is more general: a timestamp and a null; or the inside of a
+     * dyn was constrained. Kinds that are known then may be wrong at run time. */
     bool is_loose;
 } CelUnify;
 
@@ -42,16 +42,16 @@ bool cel_unify_fits(CelUnify *unify, const CelType *from, const CelType *to);
 bool cel_unify_fits_all(
     CelUnify *unify, const CelType *const *from, const CelType *const *to, size_t n);
 
-/* After @from fitted @to, for a call of type @result: where @from is dyn, nothing is known of what
- * is inside of @to. What other arguments or the user of dyn(x).value() say of it is believed, as in
- * cel-go, but loosely. */
+/* After @from fitted @to, for a call of type @result: where @from is dyn, the inside of @to is
+ * unknown. Constraints from other arguments or from the user of dyn(x).value() are accepted, as in
+ * cel-go, but not as certain. */
 void cel_unify_absorb(
     CelUnify *unify, const CelType *from, const CelType *to, const CelType *result);
 
 /* The more general of two types that fit together. */
 const CelType *cel_unify_general(CelUnify *unify, const CelType *a, const CelType *b);
 
-/* @type with what is known of its variables; the others stay, or become dyn. */
+/* @type with its known variables replaced; the others stay, or become dyn. */
 const CelType *cel_unify_resolve(CelUnify *unify, const CelType *type, bool free_is_dyn);
 
 /* The types of @overload with variables of this use; @args has room for CEL_ARGS_MAX. */

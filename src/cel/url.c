@@ -22,7 +22,7 @@ typedef enum Place {
 #define IN_ALL (IN_PATH | IN_HOST | IN_USER | IN_FRAGMENT | IN_QUERY | IN_ZONE)
 #define IN_NAMES (IN_HOST | IN_ZONE)
 
-/* In which places a byte stands for itself. */
+/* In which parts a byte may be unescaped. */
 static const uint8_t plain_in[256] = {
     ['a' ... 'z'] = IN_ALL,
     ['A' ... 'Z'] = IN_ALL,
@@ -57,7 +57,7 @@ static bool is_plain(unsigned char c, Place place) {
     return (plain_in[c] & (unsigned)place) != 0;
 }
 
-/* The byte that the "%XX" at @i stands for, or -1. */
+/* The byte of the "%XX" at @i, or -1. */
 static int escape_at(Str text, size_t i) {
     int high, low;
 
@@ -74,8 +74,8 @@ static bool fail(
     return false;
 }
 
-/* An escape that its place allows: in a host only bytes beyond ASCII and "%25", in a zone
- * also what could stand there plain, or a space. */
+/* An escape that is allowed in its part: in a host only bytes beyond ASCII and "%25", in a zone
+ * also characters that need no escape, or a space. */
 static bool is_good_escape(int byte, Place place) {
     if (byte < 0)
         return false;
@@ -107,8 +107,8 @@ static bool check_escapes(Str text, Place place, CelUrlFault *fault) {
 typedef struct Parts {
     Str scheme, opaque, user, host, path, query; /* as written */
     bool has_user;
-    bool has_authority; /* "//", even with nothing behind */
-    bool has_query;     /* "?", even with nothing behind */
+    bool has_authority; /* "//", even with nothing after it */
+    bool has_query;     /* "?", even with nothing after it */
 } Parts;
 
 static bool cut_scheme(Str *rest, Str *ret_scheme, CelUrlFault *fault) {
@@ -144,8 +144,8 @@ static bool check_port(Str text, CelUrlFault *fault) {
     return is_port(text) || fail(fault, "invalid port ", text.ptr, text.len, " after host");
 }
 
-/* An IPv6 address, also one with an IPv4 address as its end: that end is judged by itself, and
- * two groups put in its place. */
+/* An IPv6 address, also one that ends in an IPv4 address: the latter is checked by itself, and
+ * counts as two groups. */
 static bool is_ipv6(Str text) {
     size_t colon = str_find_last(text, ':');
     char copy[IPV6_MAX];
@@ -189,7 +189,7 @@ static bool check_ip_literal(Str host, CelUrlFault *fault) {
         return false;
     if (str_find(inside, ':') == SIZE_MAX)
         return fail(fault, "invalid IP-literal", NULL, 0, NULL);
-    if (!is_ipv6(inside) || zone.len == 3) /* "%25" and nothing behind */
+    if (!is_ipv6(inside) || zone.len == 3) /* "%25" and nothing after it */
         return fail(fault, "invalid host: no IPv6 address", NULL, 0, NULL);
     return true;
 }
@@ -443,7 +443,7 @@ const CelUrl *cel_url_parse(Str text, Arena *arena, CelUrlFault *ret_fault) {
     return build(&parts, fragment, text.len, arena);
 }
 
-/* As Go quotes: what is no UTF-8, which a part cut inside a code point is not, byte by byte. */
+/* Quotes like Go: invalid UTF-8 (as in a part cut inside a code point) byte by byte. */
 static void print_quoted(Str text, Buf *out) {
     static const char letters[] = "abtnvfr"; /* of the bytes from 7 on */
     static const char hex_digits[] = "0123456789abcdef";

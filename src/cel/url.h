@@ -14,7 +14,7 @@
 #define CEL_URL_QUOTED_MAX 1024               /* bytes of a text that a message repeats */
 #define CEL_URL_FAULT_MAX ((size_t)16 * 1024) /* bytes of a message */
 
-/* Why a text is none: @before, then @part in quotes, then @after. */
+/* Why a text is not a URL: @before, then @part in quotes, then @after. */
 typedef struct CelUrlFault {
     const char *before;
     Str part;          /* of the text; ptr NULL: only @before */
@@ -34,13 +34,13 @@ typedef struct CelUrl {
 /* Whether @text is a URL (isURL). @ret_fault may be NULL. */
 bool cel_url_check(Str text, CelUrlFault *ret_fault);
 
-/* NULL: it is none, and @ret_fault says why; or there is no memory, and @ret_fault->before is
- * NULL. Lies in @arena, the text not included. */
+/* NULL: not a URL, with the reason in @ret_fault; or no memory, and @ret_fault->before is NULL. In
+ * @arena, except for the text. */
 const CelUrl *cel_url_parse(Str text, Arena *arena, CelUrlFault *ret_fault) MUST_CHECK;
 
-/* Appends "parse "TEXT": why", as Go says it; a long text is cut. */
+/* Appends "parse "TEXT": reason", as Go does; a long text is cut. */
 void cel_url_fault_print(Str text, const CelUrlFault *fault, Buf *out);
 
-/* Appends a name or a value of a query with its escapes undone; false: bad escapes. What
- * is no UTF-8 then becomes U+FFFD. */
+/* Appends a name or a value of a query, unescaped; false: bad escapes. Invalid UTF-8 becomes
+ * U+FFFD. */
 bool cel_url_unescape_query(Str text, Buf *out);

@@ -251,7 +251,7 @@ static bool equal_text(CelValue a, CelValue b, CelRun *run) {
     return str_eq(cel_str(a), cel_str(b));
 }
 
-/* The longer one is not looked at further than the shorter one goes. */
+/* The longer one is read no further than the shorter one's length. */
 static bool equal_opaques(CelValue a, CelValue b, CelRun *run) {
     const CelOpaque *kind = cel_opaque_of_kind(a.kind);
     size_t in_a = kind->size ? kind->size(a.opaque) : 0,

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Value: what an expression computes with. 16 bytes, passed by value.
+ * Value: a value of an expression. 16 bytes, passed by value.
  *
  * Small kinds live in the value itself; the others point to something immutable that belongs to the
  * arena of the run, the program (constants) or the host (bindings). Lists, maps and records are
@@ -38,7 +38,7 @@ typedef enum CelKind {
     CEL_MAP,
     CEL_RECORD,
     CEL_OPTIONAL,
-    /* The libraries' own, opaque to the rest of the language. */
+    /* Kinds of the libraries, opaque to the rest of the language. */
     CEL_QUANTITY,
     CEL_SEMVER,
     CEL_IP,
@@ -61,7 +61,7 @@ typedef struct CelRun CelRun;               /* run.h */
 struct CelValue {
     uint8_t kind;
     uint32_t len; /* string, bytes: bytes; timestamp: nanoseconds, 0 to 999,999,999; optional: the
-                     depth of what it holds (cel_depth) */
+                     depth of its value (cel_depth) */
     union {
         bool boolean;
         int64_t i; /* int; duration in nanoseconds; timestamp in seconds since 1970 */
@@ -71,7 +71,7 @@ struct CelValue {
         const CelList *list;
         const CelMap *map;
         const CelRecord *record;
-        const CelValue *inner; /* optional: what it holds; NULL: none */
+        const CelValue *inner; /* optional: its value; NULL: none */
         const CelType *type;
         const CelError *error;
         const void *opaque; /* quantity, semver, …: see the library */
@@ -102,10 +102,10 @@ struct CelMap {
     uint32_t n_index;      /* a power of two, or 0 */
     CelValue (*find)(const CelMap *map, CelValue key, CelRun *run);
     CelEntry (*at)(const CelMap *map, uint32_t i, CelRun *run);
-    const CelValue *otherwise; /* what a key that is not there gives; NULL: an error */
+    const CelValue *otherwise; /* the value of an absent key; NULL: an error */
 };
 
-/* The head of a host's object; its type's get() knows the rest. */
+/* The head of a host's object; its type's get() reads the rest. */
 struct CelRecord {
     const CelRecordType *type;
 };
@@ -115,8 +115,8 @@ struct CelError {
     Str hint;        /* how to fix it; may be empty */
     uint32_t at;     /* offset in the source; set by the machine */
     bool is_limit;   /* out of fuel or memory: nothing absorbs it */
-    bool is_placed;  /* @at is set: a machine that is given it as a value tells it as it is */
-    bool is_absence; /* something was asked for that is not there: a key, a field */
+    bool is_placed;  /* @at is set: a machine that gets it as a value keeps the position */
+    bool is_absence; /* an absent key or field was read */
 };
 
 static inline CelValue cel_absent(void) {
@@ -187,8 +187,8 @@ static inline uint32_t cel_depth(CelValue v) {
                                     : 0;
 }
 
-/* The parts of a list or map, plain or not. @i is within bounds. What a host fetches may be
- * an error (no memory). */
+/* The parts of a list or map, plain or of the host. @i is within bounds. A fetched part may be an
+ * error (no memory). */
 static inline CelValue cel_list_at(const CelList *list, uint32_t i, CelRun *run) {
     return list->items ? list->items[i] : list->at(list, i, run);
 }
@@ -200,8 +200,8 @@ static inline CelEntry cel_map_at(const CelMap *map, uint32_t i, CelRun *run) {
  * a key. A double finds a number only when it is a whole one (trap: 1, 1u and 1.0 are one key). */
 CelValue cel_map_find(const CelMap *map, CelValue key, CelRun *run);
 
-/* The key as all its spellings share it: 1u and 1.0 become 1; CEL_ABSENT when no map has
- * such a key. This is what a host's find() gets. */
+/* The canonical form of a key: 1u and 1.0 become 1; CEL_ABSENT when no map can have it. A host's
+ * find() gets this form. */
 CelValue cel_map_key(CelValue key);
 
 /* Whether it is of a kind that a map's keys have. */
@@ -228,9 +228,9 @@ static inline uint32_t cel_map_index_size(uint32_t n) {
  * was there before. */
 uint32_t cel_map_fill_index(const CelEntry *entries, uint32_t n, uint32_t *index, uint32_t n_index);
 
-/* ==: values of different kinds are unequal, never an error; numbers compare across
- * kinds by value; NaN equals nothing. Charges the run for what it looks at and says false
- * when that runs dry: then run->limit says so. */
+/* ==: values of different kinds are unequal, never an error; numbers compare across kinds by value;
+ * NaN equals nothing. Charges for the values it reads; out of fuel it returns false and sets
+ * run->limit. */
 bool cel_equal(CelValue a, CelValue b, CelRun *run);
 
 /* The order of two values. Numbers compare across kinds: range check, then the integer as
@@ -244,15 +244,15 @@ typedef enum CelOrder {
 } CelOrder;
 CelOrder cel_compare(CelValue a, CelValue b);
 
-/* What type(v) gives: `list`, not list(int). Static; never NULL. A record's is made where
- * it is needed (cel_record_of()); here it is dyn. */
+/* The value of type(v): `list`, not list(int). Static; never NULL. A record's is made on demand
+ * (cel_record_of()); here it is dyn. */
 const CelType *cel_type_of(CelValue v);
 
-/* What the language needs to know of the libraries' own kinds; each library has its own. The
- * print is a CEL expression: quantity("1Gi"). */
+/* Functions of the libraries' own kinds; each library has its own. print() writes a CEL expression:
+ * quantity("1Gi"). */
 typedef struct CelOpaque {
     bool (*equal)(const void *a, const void *b);
-    size_t (*size)(const void *opaque); /* bytes that equal() looks at; NULL: a few */
+    size_t (*size)(const void *opaque); /* bytes that equal() reads; NULL: a few */
     void (*print)(const void *opaque, Buf *out);
 } CelOpaque;
 extern const CelOpaque cel_quantity_opaque, cel_semver_opaque, cel_ip_opaque, cel_cidr_opaque,
@@ -268,13 +268,13 @@ void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);
 
 /* Copies (copy.c) go down into lists, maps and optionals by recursion, as deep as values are. */
 
-/* Bytes that a copy of @v takes; SIZE_MAX: more than @max, or there is a host's list or map in it
- * that is not empty. What is shared inside counts as often as it is reached. */
+/* Bytes of a copy of @v; SIZE_MAX: more than @max, or it contains a non-empty list or map of the
+ * host. Shared parts count as often as they are reached. */
 size_t cel_value_size(CelValue v, size_t max);
 
 /* Whether a library's own kind or a host's record is in @v, whose lists and maps are plain. */
 bool cel_value_has_opaque(CelValue v);
 
-/* A copy of @v in @arena. What cannot be copied stays where it is: the libraries' own kinds, types,
- * and the host's lists, maps and records. False: out of memory. */
+/* A copy of @v in @arena. Some parts are not copied: the libraries' own kinds, types, and the
+ * host's lists, maps and records. False: out of memory. */
 bool cel_value_copy(CelValue v, Arena *arena, CelValue *ret) MUST_CHECK;

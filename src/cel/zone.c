@@ -56,7 +56,7 @@ static bool take_number(Str *text, int min, int max, int *ret) {
     return n > 0 && value >= min && value <= max;
 }
 
-/* "CET" or "<+0330>"; what it is called does not matter here. */
+/* "CET" or "<+0330>"; the name does not matter here. */
 static bool take_name(Str *text) {
     bool is_quoted = take_char(text, '<');
     size_t n = 0;

@@ -20,7 +20,7 @@ const CelZone *cel_zone_parse(Str bytes, Arena *arena) MUST_CHECK;
 int32_t cel_zone_offset(const CelZone *zone, int64_t sec);
 
 struct CelZones {
-    /* NULL: no such zone. Any thread, at any time; what it returns lives as long as @zones. */
+    /* NULL: no such zone. Any thread, at any time; the result lives as long as @zones. */
     const CelZone *(*find)(const struct CelZones *zones, Str name);
 };
 typedef struct CelZones CelZones;

@@ -51,7 +51,7 @@ static void fill_elements(Evaluator *e, const CelList *const *lists, EntryFrame 
     }
 }
 
-/* A value that is no list counts as an empty one, whose state says why. */
+/* A value that is not a list counts as an empty one with an error or fallback state. */
 void evaluate_range(Evaluator *e, uint32_t number) {
     const PlanSpace *space = &e->plan->spaces.items[number];
     size_t n_rows = e->frames[ROW_SPACE].n;
@@ -88,7 +88,7 @@ static void *keep_bytes(Evaluator *e, Arena *keep, const void *from, size_t size
     return to;
 }
 
-/* States are stored only where they say something. */
+/* States are stored only if one is not OK. */
 static void keep_column(Evaluator *e, const PlanColumn *column, Arena *keep, Column *ret) {
     ColumnRegister *reg = evaluator_register(e, column);
     size_t n = e->frames[column->space].n;

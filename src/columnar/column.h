@@ -67,7 +67,7 @@ void column_set(Column *column, size_t i, CelKind kind, CelValue v);
  * strings. */
 CelValue column_get(const Column *column, size_t i, CelKind kind);
 
-/* The error that stands for all. */
+/* The error state of all rows. */
 CelValue column_error(void);
 
 /* Whether any of @n states (NULL: none) is not OK. */

@@ -107,7 +107,7 @@ static void reduce_verdict(
     }
 }
 
-/* exists_one() counts what is true, size() what there is. */
+/* exists_one() counts true elements, size() all. */
 static void reduce_count(const ReduceArgs *args, size_t from, size_t to, ReduceState *result) {
     bool is_size = args->op == REDUCE_COUNT;
     uint8_t state;
@@ -231,8 +231,8 @@ static void reduce_row(
     reduce_end(args->op, &result, target->out, place_of(target, row));
 }
 
-/* Where each element just has a verdict, most say the usual thing: true for all(), false for
- * exists() and for who is counted. NULL: it is another reduction. */
+/* If elements only have a verdict, most have the usual one: true for all(), false for exists() and
+ * for counts. NULL: another reduction. */
 static const uint8_t *find_verdicts(const ReduceArgs *args, uint8_t *ret_usual) {
     *ret_usual = args->op == REDUCE_ALL ? COLUMN_TRUE : COLUMN_FALSE;
     if (args->op == REDUCE_COUNT)
@@ -255,7 +255,7 @@ static size_t find_special(const uint8_t *states, size_t i, size_t n, uint8_t us
     return i;
 }
 
-/* The result of a row of which no element says anything special. */
+/* The result of a row whose elements all have the usual verdict. */
 static void fill_usual(const Target *target, size_t n, uint8_t usual) {
     bool has_values = target->out->lane != LANE_BOOL;
     uint8_t state = has_values ? COLUMN_OK : usual;

@@ -17,7 +17,7 @@ static const PlanColumn *column_of(const Evaluator *e, const PlanInput *input) {
     return plan_column_at(e->plan, input->column);
 }
 
-/* What does not change from entry to entry. */
+/* The values that are the same for all entries. */
 static void set_inputs(Evaluator *e, const PlanCode *code) {
     for (uint32_t i = 0; i < code->n_inputs; i++) {
         const PlanInput *input = &code->inputs[i];
@@ -188,8 +188,8 @@ static uint64_t hash_recent(CelValue v) {
     return begin * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
-/* The dictionaries of blocks are much alike, so results are shared among them. Where @v is, or
- * where it goes: a free place, or that of a string to drop. */
+/* The dictionaries of blocks are similar, so results are shared among them. The slot of @v, or a
+ * slot for it: a free one, or that of a string to drop. */
 static Recent *recent_of(Recent *recents, CelValue v) {
     uint64_t hash = hash_recent(v);
 
@@ -214,7 +214,7 @@ static void run_place(Evaluator *e, const ByText *by, uint32_t code, CelValue te
         evaluator_run(e, by->column->code->code, e->inputs));
 }
 
-/* Place @code of the table: the entry of the dictionary, or behind the last for an error. */
+/* Entry @code of the table: that of the dictionary, or the one after the last for an error. */
 static void fill_place(Evaluator *e, ByText *by, const Dictionary *dictionary, uint32_t code) {
     CelValue text = code < dictionary->n ? dictionary->values[code] : column_error();
     Recent *recent;
@@ -283,7 +283,7 @@ static void by_whole_dictionary(
         by->reg->values[i] = e->table_values[codes[i]];
 }
 
-/* The same for @entries[@from] to @entries[@to] (NULL: entries @from to @to), whatever they are. */
+/* The same for @entries[@from] to @entries[@to] (NULL: entries @from to @to). */
 static void by_dictionary(Evaluator *e, ByText *by, const Dictionary *dictionary,
     const uint32_t *entries, size_t from, size_t to) {
     bool is_ok = open_table(e, dictionary->n + 1u);

@@ -25,7 +25,7 @@ typedef struct EntryFrame {
     uint64_t stamp;       /* differs for every content */
     const uint32_t *rows; /* ROWS: of the table; NULL: those from @first on */
     uint32_t first;
-    BlockRange *ranges; /* where the entries lie in blocks, by rising @at (session only) */
+    BlockRange *ranges; /* the ranges of entries in blocks, sorted by @at (session only) */
     size_t n_ranges;
     uint32_t *starts;     /* ITEMS: the first element of each row, and the end of all */
     uint32_t *row_of;     /* ITEMS: by element, the entry of its row */
@@ -77,7 +77,7 @@ typedef struct SelectionBuffer {
     size_t capacity;
 } SelectionBuffer;
 
-/* Where the elements of one list of each row lie. */
+/* The ranges of elements of one list of each row. */
 typedef struct ListOffsets {
     const uint32_t *starts;     /* n + 1 */
     const uint8_t *list_states; /* NULL: all OK */
@@ -97,10 +97,10 @@ typedef struct RowGroups {
 
 struct PlanTotals {
     const RowGroups *groups; /* by space */
-    const Column *columns;   /* by place; without values for what a session must compute */
+    const Column *columns;   /* by place; without values for columns that a session computes */
 };
 
-/* What blocks and sessions have in common. */
+/* Shared by blocks and sessions. */
 typedef struct Evaluator {
     const Plan *plan;
     const PlanTable *table;
@@ -172,7 +172,7 @@ bool register_open(Evaluator *e, ColumnRegister *reg, ColumnLane lane, size_t n)
 bool register_open_values(
     Evaluator *e, ColumnRegister *reg, ColumnLane lane, size_t n, bool is_borrowed) MUST_CHECK;
 
-/* Memory for @n strings beside the codes of a TEXT register. */
+/* Memory for @n strings next to the codes of a TEXT register. */
 bool register_open_texts(Evaluator *e, ColumnRegister *reg, size_t n, bool is_borrowed) MUST_CHECK;
 
 /* A column as a kernel's operand. */
@@ -236,7 +236,7 @@ bool dictionary_builder_open(DictionaryBuilder *b, size_t n, Arena *scratch) MUS
 /* The code of @v; DICTIONARY_MAX when there are no more. */
 uint32_t dictionary_builder_add(DictionaryBuilder *b, CelValue v);
 
-/* @with_strings: they lie in @keep, too. NULL: no memory. */
+/* @with_strings: they are copied to @keep too. NULL: no memory. */
 const Dictionary *dictionary_builder_finish(
     const DictionaryBuilder *b, bool with_strings, Arena *keep) MUST_CHECK;
 

@@ -261,7 +261,7 @@ static void evaluate_column(Evaluator *e, const PlanColumn *column) {
     methods[column->method](e, column);
 }
 
-/* A column that is computed for a selection counts only there, as do columns made of it. */
+/* A column computed for a selection is valid only there, as are columns made from it. */
 static bool is_partial(const Evaluator *e, const PlanColumn *column) {
     if (!e->selection)
         return false;

@@ -29,13 +29,13 @@ enum { KERNEL_NO_VALUE = 2 }; /* the bit of a state that is neither false nor tr
             loop(true, true, __VA_ARGS__);                                                         \
     } while (0)
 
-/* The states of the result, where all of @n_operands operands count and none is of lane BOOL: an
- * argument that is not fine decides, else what the operation said (@has_own: that is in
- * out->states already). */
+/* The states of the result, if all of @n_operands operands count and none is of lane BOOL: an
+ * argument that is not OK decides, else the operation's own state (@has_own: it is already in
+ * out->states). */
 void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
 
-/* What never fails. A: the type of the operands' entries in member @am; R, @rm: the result's. A
- * result of bytes is the states of a bool. */
+/* Operations that never fail. A: the type of the operands' entries in member @am; R, @rm: the
+ * result's. A result of bytes is the states of a bool. */
 #define KERNEL_UNARY(name, A, am, R, rm, expression)                                               \
     KERNEL_INLINE void name##_loop(bool single, size_t n, const A *restrict a, R *restrict out) {  \
         for (size_t i = 0; i < n; i++) {                                                           \
@@ -70,8 +70,8 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
         kernel_merge(args, 2, has_own);                                                            \
     }
 
-/* What can fail: @fails is not 0 then, and @state what that is. @expression must be defined
- * all the same. */
+/* Operations that can fail: then @fails is not 0, and @state is the state. @expression must be
+ * defined even then. */
 #define KERNEL_UNARY_FAILING(name, A, am, R, rm, expression, fails, state)                         \
     KERNEL_BINARY_FAILING_LOOPS(name, A, A, R, ((void)y, expression), ((void)y, fails), state)     \
     KERNEL name(const KernelArgs *args) {                                                          \

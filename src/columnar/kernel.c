@@ -178,7 +178,7 @@ static Kernel *find_choice(const CelGraph *graph, const CelGraphNode *node) {
     return kernel_choose;
 }
 
-/* Whether the arguments are what the overload declares, lane by lane. */
+/* Whether the lanes of the arguments match the overload's declaration. */
 static Kernel *find_called(const CelGraph *graph, const CelGraphNode *node) {
     const CelOverload *overload = node->overloads[0];
 

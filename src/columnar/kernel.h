@@ -21,7 +21,7 @@
 
 typedef struct KernelOperand {
     const Column *column;
-    bool is_single; /* entry 0 stands for all rows */
+    bool is_single; /* entry 0 is the value of all rows */
 } KernelOperand;
 
 typedef struct KernelArgs {

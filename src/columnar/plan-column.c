@@ -21,7 +21,7 @@ static PlanSlot *place_of(const Planner *p, uint64_t key) {
     return &p->places[i];
 }
 
-/* False: no memory; what is there stays. */
+/* False: no memory; existing columns stay. */
 static bool grow_places(Planner *p) {
     PlanSlot *old = p->places;
     size_t n_old = p->n_places, n = n_old > 0 ? n_old * 2 : PLACES_FIRST;
@@ -147,7 +147,7 @@ uint32_t planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency f
     return found;
 }
 
-/* The columns of all arguments; NULL: one is none, or has no lane. */
+/* The columns of all arguments; NULL: one is missing, or has no lane. */
 static const uint32_t *find_args(
     Planner *p, const PlanColumn *column, const uint32_t *args, uint32_t n_args) {
     uint32_t *inputs = planner_check(p, ARENA_RAW(p->arena, uint32_t, n_args));
@@ -164,7 +164,7 @@ static bool is_text(const Planner *p, uint32_t column) {
     return plan_column_at(p->plan, column)->lane == LANE_TEXT;
 }
 
-/* The method to compute a node from the columns of its arguments; false: there is none. */
+/* The method to compute a node from the columns of its arguments; false: none. */
 static bool choose_method(Planner *p, PlanColumn *column, const CelGraphNode *node) {
     uint32_t n_texts = 0;
 

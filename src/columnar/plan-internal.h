@@ -41,7 +41,7 @@ typedef struct PlanInput {
     uint32_t column; /* or slot */
 } PlanInput;
 
-/* Code for a node, from what is known already. */
+/* Code for a node, from columns that are already computed. */
 typedef struct PlanCode {
     const CelCode *code;
     const PlanInput *inputs;
@@ -58,7 +58,7 @@ typedef struct PlanSpace {
 } PlanSpace;
 
 typedef enum PlanMethod {
-    METHOD_SCALAR,    /* by the scalar machine, for each entry; once for all if its time is that */
+    METHOD_SCALAR,    /* by the scalar machine, for each entry; or once for all */
     METHOD_BY_STRING, /* the same, once for each distinct string */
     METHOD_LEAF,      /* the host gives it */
     METHOD_KEYED,     /* the same, by a key that is known once: the input */
@@ -88,9 +88,9 @@ typedef enum PlanStepKind {
     STEP_COLUMN, /* works out @column */
     STEP_LOAD,   /* fetches it from the blocks */
     STEP_RANGE,  /* opens space @column (kept only) */
-    STEP_WHERE,  /* up to @target only for entries where @column is as @wanted says; none:
-                        goes there */
-    STEP_END,    /* of the above */
+    STEP_WHERE, /* skips to @target for entries where @column is not @wanted; if none is left, jumps
+                   there */
+    STEP_END,   /* of the above */
 } PlanStepKind;
 
 /* Which states of the column of a WHERE count. */
@@ -120,7 +120,7 @@ typedef struct PlanReduction {
     uint32_t space;
     uint32_t n_predicates;
     const uint32_t *predicates; /* columns of @space: an element counts if all are true, in order */
-    uint32_t value;             /* column; NO_COLUMN: none is looked at */
+    uint32_t value;             /* column; NO_COLUMN: none */
     uint32_t partial;        /* GROUP: the column of the same for each row alone, kept; or none */
     PlanSteps steps;         /* for elements in a session */
     const uint32_t *of_rows; /* columns of rows that those read */
@@ -139,7 +139,7 @@ typedef struct PlanColumn {
     uint8_t kind;       /* CelKind of its values */
     uint8_t op;         /* of the node */
     bool is_constant;   /* @single and @constant are known */
-    bool is_needed;     /* in its time */
+    bool is_needed;     /* at its frequency */
     bool is_stored;     /* kept in blocks, for sessions */
     bool is_in_batch;   /* a session works with it, or loads it */
     bool is_costly;     /* the scalar machine, or a loop, is somewhere in it */
@@ -147,15 +147,15 @@ typedef struct PlanColumn {
     uint32_t list;      /* the last one that has it */
     uint32_t last;      /* the last step there that reads it */
     bool is_negated;    /* SAME: whether not */
-    uint32_t store;     /* its place in a block, or among what is known of the whole */
+    uint32_t store;     /* its index in a block, or among the values of the whole table */
     uint32_t leaf;      /* LEAF, KEYED */
     uint32_t reg;       /* register in a session, or the number of the single value */
     uint32_t block_reg; /* register while a block is made */
-    uint32_t cache;     /* TEXT in a session: the number of what it remembers */
+    uint32_t cache;     /* TEXT in a session: the number of its cache */
     Kernel *kernel;
     const PlanCode *code;
     PlanReduction *reduction;
-    const uint32_t *inputs; /* columns: arguments in order, or what the code reads */
+    const uint32_t *inputs; /* columns: arguments in order, or the inputs of the code */
     uint32_t n_inputs;
     PlanSteps steps; /* REDUCE over groups: before it */
     Column single;   /* is_constant: one entry */
@@ -179,7 +179,7 @@ struct Plan {
     PlanSpaces spaces;
     PlanRoot *roots;
     size_t n_roots;
-    PlanSteps block_steps;  /* what a block is made by */
+    PlanSteps block_steps;  /* the steps that make a block */
     uint32_t n_block_regs;  /* registers of that */
     uint32_t n_regs;        /* of a session */
     uint32_t n_singles;     /* values that are known once */
@@ -303,5 +303,5 @@ void planner_mark_needed(Planner *p);
 /* plan-order.c: all lists of steps. */
 void planner_order(Planner *p);
 
-/* plan-register.c: where columns lie in a session. */
+/* plan-register.c: registers of a session's columns. */
 void planner_assign_registers(Planner *p);

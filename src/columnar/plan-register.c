@@ -50,7 +50,7 @@ static void give_lasting(Plan *plan) {
 }
 
 /* The columns of the same list that a step reads. A loop over elements reads those of its rows;
- * what it reads of the elements is in a list of its own. */
+ * columns of the elements are in a list of their own. */
 static uint32_t find_reads(const Plan *plan, const PlanStep *step, const uint32_t **ret) {
     const PlanColumn *column = plan_column_at(plan, step->column);
 
@@ -64,7 +64,7 @@ static uint32_t find_reads(const Plan *plan, const PlanStep *step, const uint32_
     return column->reduction ? column->reduction->n_of_rows : column->n_inputs;
 }
 
-/* What the list is for (@reduced; NULL: a root, which lasts) is read when it is done. */
+/* The result of the list (@reduced; NULL: a root, which is kept) is read when the list is done. */
 static void note_reads(const Registers *r, const PlanSteps *steps, const PlanColumn *reduced) {
     for (uint32_t i = 0; i < steps->n; i++) {
         const uint32_t *reads = NULL;
@@ -77,7 +77,7 @@ static void note_reads(const Registers *r, const PlanSteps *steps, const PlanCol
         plan_column_at(r->plan, reduced->inputs[i])->last = NOT_READ;
 }
 
-/* What step @i was the last to read. */
+/* Frees the registers that step @i was the last to read. */
 static void take_back(Registers *r, const PlanStep *step, uint32_t i) {
     const uint32_t *reads = NULL;
     uint32_t n = find_reads(r->plan, step, &reads);

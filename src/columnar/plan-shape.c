@@ -15,8 +15,8 @@ static bool is_list(const Planner *p, uint32_t node) {
     return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;
 }
 
-/* Takes the loop @node, whose elements count if its first @n arguments after the range are true;
- * false: it does not go with what was taken before. */
+/* Adds the loop @node, whose elements count if its first @n arguments after the range are true;
+ * false: it does not combine with the earlier ones. */
 static bool take_loop(ReductionShape *shape, const CelGraphNode *node, uint32_t n) {
     uint32_t level = node->immediate & CEL_LOOP_LEVEL;
 
@@ -45,7 +45,7 @@ static void take_filters(const Planner *p, ReductionShape *shape) {
     }
 }
 
-/* What a call makes of a list: the libraries' own only, as with kernels. */
+/* A call on a list: the libraries' functions only, as with kernels. */
 static bool call_reduces(const CelGraphNode *node, ReduceOp *ret) {
     static const struct {
         const char *name;
@@ -160,7 +160,7 @@ static uint32_t copy_node(Planner *p, const Copies *copies, uint32_t number, uin
     for (uint32_t k = 0; args && k < node.n_args; k++)
         args[k] = copy_of(copies, node.args[k]);
     node.args = args;
-    node.levels = 0; /* computed anew */
+    node.levels = 0; /* computed per element */
     node.folded = 0;
     if (node.op == OP_LOCAL && node.immediate / 2 == level)
         node.immediate %= 2;

@@ -46,49 +46,48 @@ typedef struct PlanHost PlanHost;
 
 #define PLAN_NO_LEAF UINT32_MAX
 
-/* A list that is the union over rows of one group: their lists one after the other, by rising
- * row. Who is in no group has an empty one. */
+/* A list that is the union over the rows of a group: their lists concatenated, in the order of
+ * rows. A row without a group has an empty one. */
 typedef struct PlanUnion {
     uint32_t key;  /* the host's number for what rows are grouped by */
     uint32_t list; /* graph node: the list of one row, as an expression of the row variable */
 } PlanUnion;
 
 /* The key of a list that is read from the variable of a loop over groups: the loop's range
- * (find_groups) says which. */
+ * (find_groups) has it. */
 #define PLAN_KEY_OF_LOOP UINT32_MAX
 
-/* What the planner must know of the table. Functions are pure. */
+/* The planner's knowledge of the table. Functions are pure. */
 struct PlanHost {
     uint32_t row_slot;  /* the row variable's */
-    uint8_t row_groups; /* bits of CelVariable.group: what is read from a row alone */
+    uint8_t row_groups; /* bits of CelVariable.group: variables that depend on the row only */
 
-    /* A number for load(), if the host can give node @node of the graph, which reads of all
-     * variables only the row, as a column without the scalar machine; PLAN_NO_LEAF: it cannot. Its
-     * lane is that of the node's type. Tried from the outside in: `labels['a']` before `labels`. */
+    /* A number for load(), if the host can load node @node of the graph, which reads only the row,
+     * as a column without the scalar machine; PLAN_NO_LEAF: it cannot. Its lane is that of the
+     * node's type. Tried from the outside in: `labels['a']` before `labels`. */
     uint32_t (*leaf)(const PlanHost *host, const CelGraph *graph, uint32_t node);
 
     /* The same for a node that reads nothing but the variable of a loop (OP_LOCAL, level 0) over a
      * list of a row: a number for load_elements(). NULL: it gives none. */
     uint32_t (*element_leaf)(const PlanHost *host, const CelGraph *graph, uint32_t node);
 
-    /* The same for a node that reads, besides the row, one thing that is known once: a key, whose
-     * node is through @ret_key (`labels[pod.key]`). A number for load_keyed(). NULL: it gives
+    /* The same for a node that reads the row and one value that is known once: a key, whose node is
+     * returned through @ret_key (`labels[pod.key]`). A number for load_keyed(). NULL: there are
      * none. */
     uint32_t (*keyed_leaf)(
         const PlanHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key);
 
-    /* Whether @node, besides what its arguments read, reads other rows of the table (a call
-     * `node.domain(k)`): then neither it nor what is made of it can be kept with a row. NULL:
-     * nothing does. */
+    /* Whether @node itself reads other rows of the table (a call `node.domain(k)`): then neither it
+     * nor its users can be stored with a row. NULL: no node does. */
     bool (*reads_other_rows)(const PlanHost *host, const CelGraph *graph, uint32_t node);
 
-    /* Whether @node (of a list type) is a union as above. It may add nodes to the graph. Asked as
-     * well about lists that are read from the variable of a loop over groups: then the key is that
-     * of the groups, and the one through @ret is not looked at. NULL: there are none. */
+    /* Whether @node (of a list type) is a union as above. It may add nodes to the graph. Also
+     * called for lists that are read from the variable of a loop over groups: then the key is that
+     * of the groups, and @ret is not read. NULL: there are none. */
     bool (*find_union)(const PlanHost *host, CelGraph *graph, uint32_t node, PlanUnion *ret);
 
-    /* Whether @node is the list of all groups of a key, so that a loop over it goes over
-     * groups (each a union); through @ret_key. NULL: there are none. */
+    /* Whether @node is the list of all groups of a key, so that a loop over it is over groups (each
+     * a union); the key through @ret_key. NULL: there are none. */
     bool (*find_groups)(
         const PlanHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key);
 };
@@ -124,7 +123,7 @@ typedef struct PlanTable {
 /* The precomputed columns of up to PLAN_BLOCK_ROWS rows. Opaque, immutable. */
 typedef struct PlanBlock PlanBlock;
 
-/* Everything lies in @arena; the graph must outlive the plan (it may get new nodes). @roots are of
+/* Everything is in @arena; the graph must outlive the plan (it may get new nodes). @roots are of
  * type bool, int or double (-EINVAL: one is not). 0 or -ENOMEM. */
 int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanHost *host,
     Arena *arena, Plan **ret) MUST_CHECK;
@@ -137,8 +136,8 @@ typedef enum PlanFrequency {
 } PlanFrequency;
 PlanFrequency plan_frequency(const Plan *plan, size_t root);
 
-/* Which @root is not column-wise in all its parts, for people who ask why it is slow: true, and
- * through @ret the graph node that the scalar machine runs for each row. */
+/* Whether @root has a part that is not column-wise, for users who ask why it is slow: the graph
+ * node that the scalar machine runs for each row is returned through @ret. */
 bool plan_falls_back(const Plan *plan, size_t root, uint32_t *ret);
 
 /* The plan for people: one step a line. */
@@ -153,19 +152,18 @@ typedef struct PlanDeadline {
 
 #define PLAN_DEADLINE_PASSED 1 /* time is up */
 
-/* Computes the block of @n (at most PLAN_BLOCK_ROWS) rows. What it keeps lies in @keep; @run
- * is for what is needed on the way (its arena may be reset afterwards; its fuel is an evaluation's,
- * given anew for each). Strings that the table itself holds are borrowed from it. 0,
- * PLAN_DEADLINE_PASSED or -ENOMEM. */
+/* Computes the block of @n (at most PLAN_BLOCK_ROWS) rows. Stored values are in @keep; @run is for
+ * temporary data (its arena may be reset afterwards; each evaluation starts with its fuel). Strings
+ * of the table are borrowed. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 int plan_block_new(const Plan *plan, const PlanTable *table, const uint32_t *rows, size_t n,
     CelRun *run, PlanDeadline deadline, Arena *keep, const PlanBlock **ret) MUST_CHECK;
 
 #define PLAN_BLOCK_FULL 1 /* too many distinct strings */
 
-/* The block @old with some of its rows exchanged: entry i of @fresh, a block of @n_rows rows, is
- * row @rows[i] of it (rising). Everything lies in @keep, strings included; @scratch is for what is
- * needed on the way. It is as good as one that was worked out anew. 0, PLAN_BLOCK_FULL (it has to
- * be) or -ENOMEM. */
+/* The block @old with some of its rows replaced: entry i of @fresh, a block of @n_rows rows, is row
+ * @rows[i] of it (ascending). Everything is in @keep, including strings; @scratch is for temporary
+ * data. The result equals a newly computed block. 0, PLAN_BLOCK_FULL (compute it anew) or -ENOMEM.
+ * */
 int plan_block_replace_rows(const Plan *plan, const PlanBlock *old, const PlanBlock *fresh,
     const uint32_t *rows, size_t n_rows, Arena *scratch, Arena *keep, const PlanBlock **ret)
     MUST_CHECK;
@@ -173,9 +171,8 @@ int plan_block_replace_rows(const Plan *plan, const PlanBlock *old, const PlanBl
 /* The column of root @i, whose frequency is PLAN_PRECOMPUTED: one entry a row, none FALLBACK. */
 Column plan_block_root(const Plan *plan, const PlanBlock *block, size_t root);
 
-/* What must be known of the whole table: groups, and kept columns summed by them. @blocks are
- * those of rows 0 up to @n_rows, in order. NULL through @ret if the plan needs nothing of the
- * sort. 0 or -ENOMEM. */
+/* Values of the whole table: groups, and stored columns summed by them. @blocks are those of rows 0
+ * up to @n_rows, in order. NULL through @ret if the plan needs none. 0 or -ENOMEM. */
 int plan_totals_new(const Plan *plan, const PlanTable *table, const PlanBlock *const *blocks,
     size_t n_rows, Arena *arena, const PlanTotals **ret) MUST_CHECK;
 
@@ -189,12 +186,12 @@ typedef struct PlanSessionOptions {
     const PlanBlock *const *blocks; /* by row / PLAN_BLOCK_ROWS */
     const PlanTotals *totals;
     size_t n_rows;
-    const CelValue *variables; /* by slot; the row variable's is not looked at */
-    CelRun *run;               /* its fuel is given anew for each evaluation */
+    const CelValue *variables; /* by slot; the row variable's is not read */
+    CelRun *run;               /* each evaluation starts with its fuel */
     int64_t fuel;              /* of one evaluation by the scalar machine */
 
-    /* For what an evaluation for one row makes; reset again and again, so nothing else may lie in
-     * it. NULL: that lies in the run's arena, which then grows with every row. */
+    /* For temporary data of an evaluation of one row; it is reset repeatedly, so nothing else may
+     * be in it. NULL: the run's arena is used, and grows with every row. */
     Arena *scratch;
 
     PlanDeadline deadline;
@@ -204,8 +201,8 @@ typedef struct PlanSessionOptions {
 int plan_session_new(const Plan *plan, const PlanSessionOptions *options, Arena *arena,
     PlanSession **ret) MUST_CHECK;
 
-/* The rows that are asked about from now on, at most PLAN_BATCH_ROWS, each below n_rows, in any
- * order; the array is borrowed until the next call. */
+/* Sets the rows, at most PLAN_BATCH_ROWS, each below n_rows, in any order; the array is borrowed
+ * until the next call. */
 void plan_session_set_rows(PlanSession *session, const uint32_t *rows, size_t n);
 
 /* The same for @n rows from @first on. */

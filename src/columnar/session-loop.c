@@ -203,8 +203,8 @@ void evaluate_reduce(Evaluator *e, const PlanColumn *column) {
     e->depth--;
 }
 
-/* Adds the rows of the piece, which are rows @from on of the table, to the results of their
- * groups. Only the scalar machine knows what a list that is none means for a union. */
+/* Adds the rows of the chunk, which are rows @from on of the table, to the results of their groups.
+ * Only the scalar machine knows the result of a union with a value that is not a list. */
 static void add_piece(Evaluator *e, const PlanReduction *reduction, const RowGroups *groups,
     size_t from, size_t length, ReduceState *results) {
     const EntryFrame *frame = &e->frames[reduction->space];

@@ -5,7 +5,7 @@
 
 #include "columnar/evaluator-internal.h"
 
-/* A loop over groups may read nothing of them: their number counts all the same. */
+/* A loop over groups may read nothing of them: their number still counts. */
 static bool is_needed(const PlanSpace *space) {
     return space->kind == SPACE_GROUPS && space->is_needed;
 }

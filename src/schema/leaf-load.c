@@ -132,7 +132,7 @@ static const Str *find_text(const LeafLoad *load, const LeafObject *object, size
     case LEAF_LABEL:
         return find_near(object->labels, load->leaf->key, near);
     default:
-        assert(object->annotations); /* only a node's are asked for: leaf_read() */
+        assert(object->annotations); /* only a node's are loaded: leaf_read() */
         return find_near(object->annotations, load->leaf->key, near);
     }
 }

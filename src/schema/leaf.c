@@ -11,7 +11,7 @@
 #define PATH_FIELDS_MAX 3u /* node.metadata.labels has two */
 
 typedef struct Path {
-    const char *fields[PATH_FIELDS_MAX]; /* from the variable on; NULL behind the last */
+    const char *fields[PATH_FIELDS_MAX]; /* from the variable on; terminated by NULL */
     LeafSource source;
 } Path;
 
@@ -63,7 +63,7 @@ static bool is_variable(const Reading *reading, const CelGraphNode *node) {
            schema_record_of(node->type) == &schema_node_pod;
 }
 
-/* The node that @number stands for if it is of @op; NULL: it is another. */
+/* The node @number if it is of @op; NULL: another. */
 static const CelGraphNode *node_if(const Reading *reading, uint32_t number, uint16_t op) {
     const CelGraphNode *node = cel_graph_node(reading->graph, number);
 

@@ -215,7 +215,7 @@ static void set_types(SchemaMetrics *metrics) {
     metrics->constant.type = &metrics->type;
 }
 
-/* Properties of a metric besides its value. */
+/* Properties of a metric other than its value. */
 static const struct Aspect {
     const char *name;
     const CelType *type;
@@ -258,7 +258,7 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
     return r;
 }
 
-/* --- what is named --------------------------------------------------------------------------- */
+/* --- metrics that an expression names -------------------------------------------------------- */
 
 uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNodeInfo *note) {
     const CelVariable *variable = note->ref == CEL_REF_VARIABLE ? note->variable : NULL;
@@ -269,8 +269,7 @@ uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNodeInfo *note)
     return UINT32_MAX;
 }
 
-/* Those of @type that are named where its variable stands, at node @i: what is selected from it, or
- * all of it. */
+/* The metrics of @type that are named at node @i: those selected from it, or all. */
 static uint64_t named_at(const CelChecked *checked, uint32_t i, const CelRecordType *type) {
     const CelTree *tree = checked->tree;
     bool is_selected = i + 1 < tree->n_nodes && tree->nodes[i + 1].n_children == 1 &&

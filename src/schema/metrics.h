@@ -48,12 +48,12 @@ struct SchemaMetrics {
     const CelOverload *less; /* timestamp - timestamp */
 };
 
-/* The calls that stand for them, which leaf.c recognises: of the node, and of a constant. */
+/* The calls that replace them, which leaf.c recognizes: of the node, and of a constant. */
 CelFunction schema_call_metrics, schema_call_measured, schema_call_measured_at;
 
-/* Declares all of the above in @env. Schema, names and numbers must have been filled in:
- * type.n_fields of fields and gauges, workload_type.n_fields of the others; the rest is set.
- * @metrics lies as long as @env. 0 or -ENOMEM. */
+/* Declares all of the above in @env. Schema, names and numbers must be filled in: type.n_fields of
+ * fields and gauges, workload_type.n_fields of the others; the rest is set. @metrics must outlive
+ * @env. 0 or -ENOMEM. */
 int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) MUST_CHECK;
 
 /* The value of `workload.metrics` for @pod; @loads may be NULL. Borrows all. ABSENT: out of

@@ -44,18 +44,18 @@ typedef struct SchemaRecord {
     const uint8_t *parts; /* SchemaPart */
 } SchemaRecord;
 
-/* All of them; what a record has inside comes before it. */
+/* All of them; nested records come first. */
 extern const SchemaRecord *const schema_records[];
 extern const size_t schema_n_records;
 
 /* get() of every record. */
 CelValue schema_get(const CelRecord *record, uint32_t field, CelRun *run);
 
-/* The record of @type; NULL: it is none of ours. */
+/* The record of @type; NULL: not one of ours. */
 const SchemaRecord *schema_record_of(const CelType *type);
 
-#define ALWAYS true /* has() is always true: what is not set has the API's default */
-#define MAYBE false /* has() tells; reading what is not set is an error */
+#define ALWAYS true /* has() is always true: an unset field has the API's default */
+#define MAYBE false /* has() is false if unset; reading it is an error */
 
 /* A field that expressions might expect and that is not kept: refused, with the reason. */
 #define REFUSED(X, title, text) X(title, &cel_error_type, MAYBE, 0, schema_absent, text)

@@ -50,7 +50,7 @@ CelValue schema_labels(CelRun *run, const Labels *labels);
 /* Pods as values: the one to be placed (Pod), and those that run on a node (NodePod), of which
  * less is kept. */
 
-/* What the cost of expressions counts with; a node may have more. */
+/* Assumed sizes for the cost of expressions; a node may have more. */
 #define SCHEMA_PODS_ASSUMED 256u
 
 typedef struct PodValue {
@@ -63,7 +63,7 @@ extern const SchemaRecord schema_pod_record, schema_pod_metadata, schema_pod_spe
     schema_owner, schema_toleration, schema_container;
 extern const CelType schema_pods_type; /* list(NodePod) */
 
-/* @value stands for @pod, as Pod. */
+/* Initializes @value for @pod, as Pod. */
 void pod_value_init(PodValue *value, const Pod *pod);
 
 /* Pods of a node, as NodePod; @items may be NULL when @n is 0. An error when there is no memory. */
@@ -82,7 +82,7 @@ extern const SchemaRecord schema_node_record, schema_node_metadata, schema_node_
     schema_node_status, schema_taint, schema_condition, schema_image;
 extern const CelType schema_nodes_type; /* list(Node) */
 
-/* @value stands for row @row of @table. */
+/* Initializes @value for row @row of @table. */
 void node_value_init(NodeValue *value, const NodeTable *table, uint32_t row);
 
 static inline const NodeValue *node_value_of(CelValue node) {
@@ -124,7 +124,7 @@ extern const SchemaRecord schema_domain;
  * @ret_group_of_row the number of each row's, UINT32_MAX for none. */
 uint32_t domain_groups(const NodeTable *table, Str key, size_t n_rows, uint32_t *ret_group_of_row);
 
-/* Values; an error when out of memory or fuel: each looks at every row of the table. */
+/* Values; an error when out of memory or fuel: each reads every row of the table. */
 CelValue schema_domain_of_row(CelRun *run, const NodeTable *table, uint32_t row, Str key);
 CelValue schema_domains(CelRun *run, const NodeTable *table, Str key);
 CelValue schema_nodes_by_label(CelRun *run, const NodeTable *table, Str key);

@@ -56,7 +56,7 @@ typedef struct Schema {
     CelEnv *env; /* policies extend it */
     uint32_t pod_slot, node_slot, cluster_slot, now_slot;
     PlanHost host;             /* the table of nodes, for plans */
-    struct SchemaReads *reads; /* what plans asked the host for, by number */
+    struct SchemaReads *reads; /* leaves that plans requested, by number */
 } Schema;
 
 /* In @arena, which it goes on using while plans are made with it: that is one thread's. Once all
@@ -80,8 +80,7 @@ CelValue schema_now(int64_t now_nsec);
 /* For plans over @table. Both must outlive it. */
 PlanTable schema_table(const Schema *schema, const NodeTable *table);
 
-/* What expressions read of a node, collected over several of them: which parts of a Node object a
- * request must decode. */
+/* The parts of a Node object that several expressions read, and that a request must decode. */
 typedef struct SchemaNeeds {
     Arena *arena;
     NodeParts parts;
@@ -89,10 +88,10 @@ typedef struct SchemaNeeds {
     bool has_failed; /* out of memory */
 } SchemaNeeds;
 
-/* Adds what the @n @roots of @graph read, in one walk over it. Labels that are looked up by a
- * constant key are needed by that key, and all of them where anything else is done with them. */
+/* Adds the parts that the @n @roots of @graph read, in one walk. Labels read by a constant key are
+ * needed by that key; any other use needs all labels. */
 void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
     SchemaNeeds *needs);
 
-/* Every field as a Markdown table: name, type, presence, cost, what it is. For docs/policy.md. */
+/* Every field as a Markdown table: name, type, presence, cost, meaning. For docs/policy.md. */
 void schema_describe(Buf *out);
